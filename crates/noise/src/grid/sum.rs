@@ -1,0 +1,290 @@
+//! The exact sum of contributions.
+//!
+//! # Guarantee
+//! - The sum is exact and so does not depend on the order of contributions or on how threads share them.
+//! - It cannot overflow: a contribution counts for 1, a float group for as many records as it covers, at most
+//!   `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2 for float sums), and no
+//!   grid exists with `B r N` beyond `i64`.
+//! - It leaves once: [`Sum::add_noise`] takes the sum with it. (Two releases of one sum are two releases, and
+//!   their average has less noise.)
+//!
+//! # Pitfalls
+//! How many records were added is private under Poisson sampling: there is no way to ask, and `Debug` does
+//! not tell.
+
+use std::fmt;
+
+use super::{Allowance, Contribution, Grid, NoisySum, SumError};
+
+/// Accumulates contributions on one grid. Not `Clone`: a copy could be released a second time.
+pub struct Sum {
+    grid: Grid,
+    units: Vec<i64>,
+    /// The contribution at hand, then the noise.
+    scratch: Vec<i64>,
+    /// Records added so far, at most `grid.contributions()`.
+    records: u64,
+}
+
+impl Sum {
+    /// The empty sum. (Its release is noise alone, as it must be for an empty batch.)
+    pub fn new(grid: Grid) -> Self {
+        let zeros = vec![0; grid.dimension()];
+        Self { grid, units: zeros.clone(), scratch: zeros, records: 0 }
+    }
+
+    /// The grid it lives on.
+    pub fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// Quantises one record, as [`Grid::quantise`] does, and adds it.
+    pub fn add<T: Copy + Into<f64>>(&mut self, record: &[T]) -> Result<(), SumError> {
+        self.grid.check_dimension(record.len())?;
+        self.count(1)?;
+        self.grid.quantise_into(record, &mut self.scratch);
+        accumulate(&mut self.units, &self.scratch);
+        Ok(())
+    }
+
+    /// Adds one record that was quantised before.
+    pub fn add_contribution(&mut self, contribution: &Contribution) -> Result<(), SumError> {
+        if *contribution.grid() != self.grid {
+            return Err(SumError::OtherGrid);
+        }
+        self.count(1)?;
+        accumulate(&mut self.units, contribution.units());
+        Ok(())
+    }
+
+    /// Rounds the float sum of a group to integers and adds it.
+    ///
+    /// `steps` is the group's sum *in steps of the grid*: fold `1 / g` into the clipping weights, so that the
+    /// product comes out in these units and is rounded once. `records` is how many records it covers.
+    ///
+    /// The caller has made the sum as [`FloatGroups`](super::FloatGroups) says: each record's `w_i ‖g_i‖` is
+    /// at most `N` = [`Grid::clip_units`] and its `w_i b_i` at most `beta N`, records that are not finite
+    /// left out. Here, and only here, the sensitivity rests on the caller; float sums do not show what went
+    /// into them. (A coordinate that no such group can reach is clamped and one that is not a number counts
+    /// as 0, so that the sum stays exact.)
+    pub fn add_group<T: Copy + Into<f64>>(&mut self, steps: &[T], records: u32) -> Result<(), SumError> {
+        let Allowance::FloatGroups(groups) = self.grid.allowance() else {
+            return Err(SumError::NoAllowance);
+        };
+        self.grid.check_dimension(steps.len())?;
+        if records > groups.group_size {
+            return Err(SumError::GroupSize { limit: groups.group_size });
+        }
+        self.count(records.into())?;
+        // Cannot overflow: `records` is within the contributions for which the grid has room.
+        let reach = i64::from(records) * self.grid.allowance().reach() * self.grid.clip_units();
+        for (unit, &value) in self.units.iter_mut().zip(steps) {
+            let value: f64 = value.into();
+            *unit += (value.round_ties_even() as i64).clamp(-reach, reach);
+        }
+        Ok(())
+    }
+
+    /// Adds all that `other` has (a thread's share, for example), as if its contributions had been added
+    /// here.
+    pub fn merge(&mut self, other: Self) -> Result<(), SumError> {
+        if other.grid != self.grid {
+            return Err(SumError::OtherGrid);
+        }
+        self.count(other.records)?;
+        accumulate(&mut self.units, &other.units);
+        Ok(())
+    }
+
+    /// The sum without noise, in steps. Not private: for tests, and for mechanisms that combine sums before
+    /// noise.
+    pub fn unprotected(&self) -> &[i64] {
+        &self.units
+    }
+
+    /// The sum plus noise that `fill` writes: independent integers, each a continuous noise of scale `2^k`
+    /// (with `k` = [`Grid::depth`]) rounded to nearest. What passes the range of `i64` is clamped, which is
+    /// post-processing. Fails only as `fill` does, for lack of entropy for example.
+    pub fn add_noise<E>(mut self, fill: impl FnOnce(&mut [i64]) -> Result<(), E>) -> Result<NoisySum, E> {
+        // No remains of the last record where noise should be, should `fill` leave a part as it is.
+        self.scratch.fill(0);
+        fill(&mut self.scratch)?;
+        for (unit, noise) in self.units.iter_mut().zip(&self.scratch) {
+            *unit = unit.saturating_add(*noise);
+        }
+        Ok(NoisySum::new(self.grid, self.units))
+    }
+
+    /// Counts `records` more, or refuses and changes nothing.
+    fn count(&mut self, records: u64) -> Result<(), SumError> {
+        let limit = self.grid.contributions();
+        match self.records.checked_add(records) {
+            Some(total) if total <= limit => self.records = total,
+            Some(_) | None => return Err(SumError::TooMany { limit }),
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Sum {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sum").field("grid", &self.grid).finish_non_exhaustive()
+    }
+}
+
+/// Adds in plain integers: see the module's guarantee for why this cannot overflow.
+fn accumulate(units: &mut [i64], more: &[i64]) {
+    for (unit, more) in units.iter_mut().zip(more) {
+        *unit += more;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::convert::Infallible;
+
+    use proptest::prelude::*;
+
+    use super::super::{FloatGroups, GridPlan, Grouping, Norm};
+    use super::*;
+
+    fn grid(dimension: usize, contributions: u64) -> Grid {
+        GridPlan::new(1.0, 1.0, dimension, contributions).truncation_limit(1.0).at_depth(20).unwrap()
+    }
+
+    fn grouped(group_size: u32, contributions: u64) -> Grid {
+        let (unit_roundoff, grouping) = (FloatGroups::F32, Grouping::FixedSlots);
+        let groups = FloatGroups { group_size, chain: 10, unit_roundoff, beta: 1.0, positions: 1, grouping };
+        GridPlan::new(1.0, 1.0, 2, contributions)
+            .allowance(Allowance::FloatGroups(groups))
+            .at_depth(20)
+            .unwrap()
+    }
+
+    #[test]
+    fn the_public_limit_holds_by_every_road() {
+        let grid = grid(1, 3);
+        let mut sum = Sum::new(grid);
+        sum.add(&[1.0]).unwrap();
+        sum.add_contribution(&grid.quantise(&[0.5]).unwrap()).unwrap();
+        let mut other = Sum::new(grid);
+        other.add(&[0.25]).unwrap();
+        other.add(&[0.25]).unwrap();
+        assert_eq!(sum.merge(other), Err(SumError::TooMany { limit: 3 }));
+        assert_eq!(sum.merge(Sum::new(grid)), Ok(()));
+        sum.add(&[f64::NAN]).unwrap(); // an empty record is a record
+        let before = sum.unprotected().to_vec();
+        assert_eq!(sum.add(&[0.5]), Err(SumError::TooMany { limit: 3 }));
+        assert_eq!(
+            sum.add_contribution(&grid.quantise(&[0.5]).unwrap()),
+            Err(SumError::TooMany { limit: 3 })
+        );
+        assert_eq!(sum.unprotected(), before);
+    }
+
+    #[test]
+    fn the_fullest_sum_fits() {
+        let plan = GridPlan::new(1.0, 1.0, 1, 0).truncation_limit(1.0);
+        // The most contributions that depth 53 has room for: B 2^53 + 64 · 2^53 < 2^63.
+        let grid = GridPlan { contributions: 1023 - 64, ..plan }.at_depth(53).unwrap();
+        assert!(GridPlan { contributions: 1024 - 64, ..plan }.at_depth(53).is_err());
+        for sign in [1.0, -1.0] {
+            let mut sum = Sum::new(grid);
+            while sum.add(&[sign]).is_ok() {}
+            assert_eq!(sum.unprotected()[0].unsigned_abs(), (1023 - 64) << 53);
+            // Noise beyond the room is clamped, never wrapped.
+            let extreme = if sign > 0.0 { i64::MAX } else { i64::MIN };
+            let released = sum
+                .add_noise(|noise| {
+                    noise.fill(extreme);
+                    Ok::<_, Infallible>(())
+                })
+                .unwrap();
+            assert_eq!(released.units(), [extreme]);
+        }
+    }
+
+    #[test]
+    fn grids_do_not_mix() {
+        let (one, other) = (grid(1, 3), grid(1, 4));
+        let mut sum = Sum::new(one);
+        assert_eq!(sum.add_contribution(&other.quantise(&[0.5]).unwrap()), Err(SumError::OtherGrid));
+        assert_eq!(sum.merge(Sum::new(other)), Err(SumError::OtherGrid));
+        assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::Dimension { expected: 1, got: 2 }));
+        assert_eq!(sum.add_group(&[1.0], 1), Err(SumError::NoAllowance));
+    }
+
+    #[test]
+    fn groups_are_rounded_once_and_counted_by_record() {
+        let mut sum = Sum::new(grouped(4, 10));
+        sum.add_group(&[2.75f32, -3.5], 4).unwrap();
+        sum.add_group(&[0.49f64, 0.51], 4).unwrap();
+        assert_eq!(sum.unprotected(), [3, -3]);
+        assert_eq!(sum.add_group(&[0.0, 0.0], 5), Err(SumError::GroupSize { limit: 4 }));
+        assert_eq!(sum.add_group(&[0.0, 0.0], 3), Err(SumError::TooMany { limit: 10 }));
+        sum.add_group(&[0.0, 0.0], 2).unwrap();
+        sum.add_group(&[0.0, 0.0], 0).unwrap(); // nobody was sampled
+    }
+
+    #[test]
+    fn an_impossible_group_cannot_break_the_sum() {
+        let grid = grouped(4, 8);
+        let mut sum = Sum::new(grid);
+        sum.add_group(&[f32::INFINITY, f32::NAN], 4).unwrap();
+        sum.add_group(&[f64::MAX, f64::NEG_INFINITY], 4).unwrap();
+        let reach = 8 * grid.clip_units();
+        assert_eq!(sum.unprotected(), [2 * reach, -reach]);
+    }
+
+    #[test]
+    fn a_failing_source_of_noise_releases_nothing() {
+        let sum = Sum::new(grid(1, 1));
+        assert_eq!(sum.add_noise(|_| Err("no entropy")), Err("no entropy"));
+    }
+
+    #[test]
+    fn noise_that_was_not_written_is_zero_and_not_the_last_record() {
+        let mut sum = Sum::new(grid(1, 1));
+        sum.add(&[0.25]).unwrap();
+        let released = sum.add_noise(|_| Ok::<_, Infallible>(())).unwrap();
+        assert_eq!(released.units(), [1 << 18]);
+        assert_eq!(released.to_f64(), [0.25]);
+    }
+
+    #[test]
+    fn debug_output_shows_neither_sum_nor_count() {
+        let mut sum = Sum::new(grid(1, 1000));
+        let empty = format!("{sum:?}");
+        sum.add(&[0.3]).unwrap();
+        assert_eq!(format!("{sum:?}"), empty);
+    }
+
+    proptest! {
+        #[test]
+        fn any_order_and_any_split_over_threads_give_the_same_sum(
+            (records, order) in prop::collection::vec(prop::array::uniform3(-1.5..1.5f64), 1..60)
+                .prop_flat_map(|records| (Just(records.clone()), Just(records).prop_shuffle())),
+            threads in 1usize..9,
+        ) {
+            for norm in [Norm::L1, Norm::L2, Norm::Max] {
+                let grid = GridPlan::new(1.0, 1.0, 3, 60).norm(norm).at_depth(20).unwrap();
+                let mut straight = Sum::new(grid);
+                records.iter().try_for_each(|record| straight.add(record)).unwrap();
+                let part = |records: &[[f64; 3]]| {
+                    let mut sum = Sum::new(grid);
+                    records.iter().try_for_each(|record| sum.add(record)).unwrap();
+                    sum
+                };
+                let mut merged = Sum::new(grid);
+                std::thread::scope(|scope| {
+                    let parts = order.chunks(order.len().div_ceil(threads));
+                    let workers: Vec<_> = parts.map(|records| scope.spawn(|| part(records))).collect();
+                    for worker in workers {
+                        merged.merge(worker.join().unwrap()).unwrap();
+                    }
+                });
+                prop_assert_eq!(straight.unprotected(), merged.unprotected());
+            }
+        }
+    }
+}

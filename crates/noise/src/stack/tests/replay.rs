@@ -1,0 +1,155 @@
+//! Each road through the drawing code, forced by words chosen for it.
+
+use dashu::integer::UBig;
+
+use super::*;
+use crate::curve::POSITION_BITS;
+use crate::stack::draw::Slot;
+use crate::stack::{ABOVE_ALL, Rounding, SLOTS, Test};
+use crate::testing::Replay;
+
+const WITHIN: u64 = (1 << POSITION_BITS) - 1;
+
+/// A word that chooses a slot and a place within its block.
+fn word(slot: usize, within: u64) -> u64 {
+    ((slot as u64) << POSITION_BITS) | (within & WITHIN)
+}
+
+fn find(stack: &Stack, wanted: impl Fn(Slot) -> bool) -> usize {
+    (stack.sure..SLOTS).find(|&slot| wanted(stack.unsure_slot(slot))).expect("such a slot")
+}
+
+/// Draws one place from the given words, all of which must be used: by itself and as a vector of one, which must be
+/// the same.
+fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i64 {
+    let (mut single, mut vector) = (Replay::new(words.clone()), Replay::new(words));
+    let rounding = Rounding { half: 0, shift: 0 };
+    let mut places = [0];
+    stack.fill(rounding, &mut vector, &mut places);
+    let place = stack.sample(rounding, &mut single);
+    single.assert_used_up();
+    vector.assert_used_up();
+    assert_eq!(places, [place], "vectors and single draws go the same way");
+    place
+}
+
+#[test]
+fn a_sure_slot_needs_one_word() {
+    let stack = rounded_gaussian();
+    let block = i64::from(stack.blocks[0]);
+    assert_eq!(draw(&stack, [word(0, 12345)]), (block << POSITION_BITS) + 12345);
+}
+
+#[test]
+fn a_reject_slot_starts_again() {
+    let with_rejects = |stack: &Stack| stack.tests.iter().any(|test| test.height == ABOVE_ALL);
+    let stack = (1..50).map(|scale| discrete_laplace(ratio(scale, 3), 0)).find(with_rejects).unwrap();
+    let reject = find(&stack, |slot| matches!(slot, Slot::Test(Test { height: ABOVE_ALL, .. })));
+    let fresh = draw(&stack, [word(0, 7)]);
+    assert_eq!(draw(&stack, [word(reject, 99), 0, word(reject, 5), 0, word(0, 7)]), fresh);
+}
+
+#[test]
+fn a_rejected_test_goes_back_to_the_choice_of_a_slot() {
+    let stack = rounded_gaussian();
+    let test = find(&stack, |slot| matches!(slot, Slot::Test(Test { block: 20, .. })));
+    let fresh = draw(&stack, [word(3, 77)]);
+    // The far end of the block and the top of the slot: above the curve.
+    assert_eq!(draw(&stack, [word(test, u64::MAX), u64::MAX, word(3, 77)]), fresh);
+}
+
+#[test]
+fn an_accepted_test_keeps_its_own_point() {
+    let stack = rounded_gaussian();
+    let test = find(&stack, |slot| matches!(slot, Slot::Test(Test { block: 20, .. })));
+    assert_eq!(draw(&stack, [word(test, 1000), 0]), (20 << POSITION_BITS) + 1000);
+}
+
+#[test]
+fn the_tails_reach_as_far_as_coins_fall() {
+    let stack = rounded_laplace();
+    let (right, left) =
+        (find(&stack, |slot| slot == Slot::RightTail), find(&stack, |slot| slot == Slot::LeftTail));
+    let width = 1i64 << stack.right.width_bits;
+    for heads in [0u32, 1, 5, 40] {
+        // `heads` ones, then a zero, above the block within the superblock (here block 3).
+        let coins = (((1u64 << heads) - 1) << stack.right.width_bits) | 3;
+        let block = i64::from(stack.right.start) + i64::from(heads) * width + 3;
+        assert_eq!(draw(&stack, [word(right, 5), 0, coins]), (block << POSITION_BITS) + 5, "{heads} heads");
+        assert_eq!(
+            draw(&stack, [word(left, 5), 0, coins]),
+            ((-1 - block) << POSITION_BITS) + 5,
+            "{heads} heads"
+        );
+    }
+}
+
+/// All coins of the first word are heads: the next word goes on. Such a place is clamped to 2^12 blocks only
+/// beyond them, and its comparison is still decided, not assumed.
+#[test]
+fn very_long_runs_of_heads_are_followed_and_clamped() {
+    let stack = rounded_laplace();
+    let right = find(&stack, |slot| slot == Slot::RightTail);
+    let first = 64 - stack.right.width_bits;
+    let block = i64::from(stack.right.start) + (i64::from(first + 2) << stack.right.width_bits);
+    let coins = u64::MAX << stack.right.width_bits;
+    assert_eq!(draw(&stack, [word(right, 0), 0, coins, 0b011]), block << POSITION_BITS);
+    // 64 * 10 more heads lie beyond 2^12 blocks; floating point passes the height on to the integers, which ask for
+    // further digits of height and place before they accept.
+    let mut words = vec![word(right, 0), 0, coins];
+    words.extend([u64::MAX; 10]);
+    let mut bits = Replay::then_zeros(words);
+    let place = stack.sample(Rounding { half: 0, shift: 0 }, &mut bits);
+    assert_eq!(place, (1 << (POSITION_BITS + 12)) - 1);
+}
+
+/// The first 64 bits of a height that agrees with the curve at the left end of a place: floating point cannot tell.
+fn agreeing_height(stack: &Stack, block: u64, within: u64, base: u32) -> u64 {
+    let distance = UBig::from((block << POSITION_BITS) + within);
+    let f = stack.curve.enclose(distance, POSITION_BITS as usize, 256);
+    let fraction = (f.lower * stack.scale - (UBig::from(base) << 256usize)) >> 192usize;
+    fraction.try_into().expect("the curve passes through this slot")
+}
+
+/// A mutation that guesses where floating point is undecided, in either direction, fails here: the same first 64 bits of
+/// a height are accepted or rejected by the bits that follow, and those bits are asked for.
+#[test]
+fn pitfall_12_an_undecided_comparison_is_refined_and_never_guessed() {
+    // Integers: the place is exact, only the height has further digits.
+    let stack = discrete_gaussian(ratio(1 << 20, 1), 5);
+    let (slot, block, base) = crossing(&stack);
+    let leading = agreeing_height(&stack, block, 0, base);
+    let fresh = draw(&stack, [word(0, 0)]);
+    assert_eq!(draw(&stack, [word(slot, 0), leading, 0]), (block as i64) << POSITION_BITS, "below: accepted");
+    assert_eq!(draw(&stack, [word(slot, 0), leading, u64::MAX, word(0, 0)]), fresh, "above: rejected");
+}
+
+#[test]
+fn pitfall_12_an_undecided_comparison_refines_the_place_too() {
+    let stack = rounded_gaussian();
+    let (slot, block, base) = crossing(&stack);
+    let leading = agreeing_height(&stack, block, 0, base);
+    let place = (block as i64) << POSITION_BITS;
+    let fresh = draw(&stack, [word(0, 0)]);
+    // 64 further digits of the height, then 128 of the place. Over the 2^-50 that the place leaves open the curve falls
+    // by some 10^4 units of the height's last digit: a height slightly below the near end is above the far end.
+    let slope_decides = leading - 4;
+    assert_eq!(draw(&stack, [word(slot, 0), slope_decides, 0, 0, 0]), place, "near end: under the curve");
+    assert_eq!(
+        draw(&stack, [word(slot, 0), slope_decides, 0, u64::MAX, u64::MAX, word(0, 0)]),
+        fresh,
+        "far end: above it, for the same height"
+    );
+}
+
+/// A test slot that the curve crosses at the near end of its block.
+fn crossing(stack: &Stack) -> (usize, u64, u32) {
+    let crosses = |block: i16, height: u16| {
+        let f = stack.curve.bounds((block as u128) << POSITION_BITS);
+        let scaled = (f64::from(stack.scale) * f.0, f64::from(stack.scale) * f.1);
+        scaled.0 > f64::from(height) + 0.01 && scaled.1 < f64::from(height) + 0.99
+    };
+    let wanted = |test: &&Test| (10..60).contains(&test.block) && crosses(test.block, test.height);
+    let (index, test) = stack.tests.iter().enumerate().find(|(_, test)| wanted(test)).expect("such a slot");
+    (stack.sure + index, test.block as u64, test.height.into())
+}
