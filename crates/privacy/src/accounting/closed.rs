@@ -1,0 +1,192 @@
+//! Answers in closed form: lists of Gaussians, and pure bounds.
+//!
+//! # Guarantee
+//! - Gaussian releases of distances `mu_i` compose to one of distance `sqrt(sum mu_i²)` (Dong, Roth, Su, *Gaussian
+//!   Differential Privacy*, 2019, corollary 2), whose profile is exact.
+//! - Pure bounds add up, and for one mechanism of each kind run on fixed inputs the sum is attained: at
+//!   delta = 0 it is the exact answer, and without a pure bound the answer is ∞.
+//!
+//! Poisson sampling of an eps-DP mechanism is `ln(1 + q (e^eps - 1))`-DP, as is sampling without replacement
+//! (Balle, Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018, theorems 8 and 9). The record is
+//! seen best when it is there, so that removal is the worse direction; under replacement both
+//! inputs differ from the absent record and the bound is `ln((1-q+q e^eps) / (1-q+q e^-eps))`.
+
+use super::step::{Sided, Step, Steps};
+use crate::bound::Bound;
+use crate::numerics::gaussian_profile;
+use crate::numerics::logspace::ln_mixture;
+
+/// Certified ends of epsilon at `delta`, if `steps` is a list of Gaussians or `delta` is 0.
+pub(crate) fn epsilon(steps: &Steps, delta: f64) -> Option<Bound> {
+    if delta <= 0.0 {
+        return Some(at_delta_zero(steps));
+    }
+    let mu = gaussian_distance(steps)?;
+    let lower = gaussian_profile::epsilon(delta, mu.lower).lower;
+    Some(Bound::enclosing(lower, gaussian_profile::epsilon(delta, mu.upper).upper))
+}
+
+/// Certified ends of delta at `epsilon >= 0`, if `steps` is a list of Gaussians or has a pure bound within `epsilon`.
+pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
+    if at_delta_zero(steps).upper <= epsilon {
+        return Some(Bound::exactly(0.0));
+    }
+    let mu = gaussian_distance(steps)?;
+    let lower = gaussian_profile::enclosure(epsilon, mu.lower).lower;
+    Some(Bound::enclosing(lower, gaussian_profile::enclosure(epsilon, mu.upper).upper))
+}
+
+/// Epsilon at delta = 0: the sum of pure bounds, or ∞.
+pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
+    let terms = steps.0.iter().filter(|(_, count)| *count > 0);
+    let total: Option<f64> = terms.map(|(step, count)| Some(*count as f64 * pure_epsilon(step)?)).sum();
+    // One release alone has nothing to round.
+    if let ([(_, 1)], Some(total)) = (&steps.0[..], total) {
+        return Bound::exactly(total);
+    }
+    total.map_or(Bound::UNBOUNDED, |total| rounded(total, steps.0.len()))
+}
+
+/// Certified ends of `sqrt(sum count mu²)`, if every step is Gaussian.
+pub(crate) fn gaussian_distance(steps: &Steps) -> Option<Bound> {
+    let mut square = 0.0;
+    for (step, count) in &steps.0 {
+        let Step::Gaussian { mu } = step else { return None };
+        square += *count as f64 * mu * mu;
+    }
+    Some(rounded(square.sqrt(), steps.0.len()))
+}
+
+/// The least eps for which `step` is eps-DP; `None` if there is none.
+pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
+    let epsilon = match step {
+        Step::Laplace { epsilon } | Step::BoundedRange { epsilon } | Step::Pure { epsilon } => *epsilon,
+        Step::DiscreteLaplace { scale, shift } => *shift as f64 / scale,
+        Step::RandomizedResponse { categories, truth } => randomized_response(*categories, *truth),
+        Step::Approximate { epsilon, delta } if *delta == 0.0 => *epsilon,
+        Step::Gaussian { mu } if *mu == 0.0 => 0.0,
+        Step::DiscreteGaussian { shift: 0, .. } => 0.0,
+        Step::Zcdp { rho } if *rho == 0.0 => 0.0,
+        Step::Poisson { rate, sided, base } => sampled(*rate, *sided, base)?,
+        Step::WithoutReplacement { sample, population, base } => {
+            ln_mixture((*sample as f64 / *population as f64).min(1.0), pure_epsilon(base)?)
+        }
+        Step::Gaussian { .. }
+        | Step::DiscreteGaussian { .. }
+        | Step::Approximate { .. }
+        | Step::Zcdp { .. }
+        | Step::Renyi { .. }
+        | Step::NonPrivate => return None,
+    };
+    epsilon.is_finite().then_some(epsilon)
+}
+
+fn randomized_response(categories: u64, truth: f64) -> f64 {
+    if categories <= 1 {
+        return 0.0;
+    }
+    (truth.ln() - ((1.0 - truth) / (categories - 1) as f64).ln()).abs()
+}
+
+fn sampled(rate: f64, sided: Sided, base: &Step) -> Option<f64> {
+    let epsilon = pure_epsilon(base)?;
+    Some(match sided {
+        Sided::One => ln_mixture(rate, epsilon),
+        Sided::Two => ln_mixture(rate, epsilon) - ln_mixture(rate, -epsilon),
+    })
+}
+
+/// A sum of `terms` positive numbers, or its root, with room for the rounding of each operation.
+fn rounded(value: f64, terms: usize) -> Bound {
+    if value == 0.0 {
+        return Bound::exactly(0.0);
+    }
+    let slack = f64::EPSILON * (terms + 16) as f64;
+    Bound::enclosing(value * (1.0 - slack), value * (1.0 + slack))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(list: &[(Step, u64)]) -> Steps {
+        Steps(list.to_vec())
+    }
+
+    fn close(found: f64, exact: f64, tolerance: f64) {
+        assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");
+    }
+
+    #[test]
+    fn gaussians_add_in_squares() {
+        let list = steps(&[(Step::Gaussian { mu: 0.06 }, 100), (Step::Gaussian { mu: 0.4 }, 4)]);
+        let found = epsilon(&list, 1e-5).unwrap(); // 0.36 + 0.64 = 1
+        assert!(found.contains(4.377178095681225) && found.relative_gap() < 1e-11, "{found:?}");
+        assert!(delta(&list, 1.0).unwrap().contains(0.126936737506644));
+        for count in [1u64, 10, 10_000, 1_000_000_000] {
+            let many = steps(&[(Step::Gaussian { mu: 1.0 / (count as f64).sqrt() }, count)]);
+            close(epsilon(&many, 1e-5).unwrap().upper, 4.377178095681225, 1e-12);
+        }
+    }
+
+    #[test]
+    fn other_lists_have_no_closed_form() {
+        let list = steps(&[(Step::Gaussian { mu: 1.0 }, 1), (Step::Laplace { epsilon: 1.0 }, 1)]);
+        assert_eq!(epsilon(&list, 1e-5), None);
+        assert_eq!(delta(&list, 1.0), None);
+        assert_eq!(epsilon(&list, 0.0), Some(Bound::UNBOUNDED));
+    }
+
+    #[test]
+    fn pure_bounds_add_up() {
+        let list = steps(&[
+            (Step::Laplace { epsilon: 0.5 }, 2),
+            (Step::DiscreteLaplace { scale: 4.0, shift: 2 }, 4),
+            (Step::RandomizedResponse { categories: 2, truth: 0.75 }, 1),
+            (Step::BoundedRange { epsilon: 0.25 }, 4),
+            (Step::Pure { epsilon: 1.0 }, 3),
+            (Step::Approximate { epsilon: 1.0, delta: 0.0 }, 1),
+            (Step::NonPrivate, 0),
+        ]);
+        let found = epsilon(&list, 0.0).unwrap();
+        assert!(found.contains(8.0 + 3f64.ln()) && found.relative_gap() < 1e-13, "{found:?}");
+        assert_eq!(delta(&list, 9.2), Some(Bound::exactly(0.0)));
+        assert_eq!(delta(&list, 9.0), None);
+        assert_eq!(epsilon(&Steps::default(), 0.0), Some(Bound::exactly(0.0)));
+    }
+
+    /// (2, 1): 0.731 truth; (10, 3): 0.6906 truth: both have the eps they were made for.
+    #[test]
+    fn randomized_response_epsilon() {
+        for (categories, epsilon, truth) in
+            [(2, 1.0, 0.7310585786300), (10, 1.0, 0.2319693166841), (10, 3.0, 0.6905678577030)]
+        {
+            close(pure_epsilon(&Step::RandomizedResponse { categories, truth }).unwrap(), epsilon, 1e-12);
+        }
+        assert_eq!(pure_epsilon(&Step::RandomizedResponse { categories: 2, truth: 1.0 }), None);
+        assert_eq!(pure_epsilon(&Step::RandomizedResponse { categories: 1, truth: 1.0 }), Some(0.0));
+    }
+
+    #[test]
+    fn amplification() {
+        let poisson = |rate, sided, epsilon| {
+            pure_epsilon(&Step::Poisson { rate, sided, base: Box::new(Step::Pure { epsilon }) }).unwrap()
+        };
+        for (epsilon, rate, exact) in
+            [(1.0, 0.01, 0.01703686323618), (4.0, 0.1, 1.8499992893998), (0.1, 0.5, 0.05124947951363)]
+        {
+            close(poisson(rate, Sided::One, epsilon), exact, 1e-12);
+            let two: f64 =
+                ((1.0 - rate + rate * f64::exp(epsilon)) / (1.0 - rate + rate * f64::exp(-epsilon))).ln();
+            close(poisson(rate, Sided::Two, epsilon), two, 1e-12);
+        }
+        close(poisson(1.0, Sided::Two, 0.5), 1.0, 1e-14);
+        close(poisson(0.01, Sided::One, 2_000.0), 2_000.0 + 0.01f64.ln(), 1e-14);
+        let drawn = Step::WithoutReplacement {
+            sample: 1,
+            population: 100,
+            base: Box::new(Step::Pure { epsilon: 1.0 }),
+        };
+        close(pure_epsilon(&drawn).unwrap(), 0.01703686323618, 1e-12);
+    }
+}

@@ -1,0 +1,312 @@
+//! From a claim to elementary releases: the relation is applied once, here.
+//!
+//! # What a noise multiplier costs
+//! With noise z times the clip norm C, one contribution more or fewer moves a clipped sum by C and one
+//! changed contribution by 2C, so the Gaussian pair has mu = 1/z under `add_remove` and `zero_out`, and mu
+//! = 2/z under `replace`. `sigma` with `sensitivity` is mu = sensitivity / sigma under the relation as
+//! claimed.
+//!
+//! # Sampling
+//! - *Poisson, add/remove or zero-out.* If (P, Q) dominates the base release on one record more against none,
+//!   ((1-q) Q + q P, Q) and its reverse dominate the sampled one (Zhu, Dong, Wang, "Optimal Accounting of
+//!   Differential Privacy via Characteristic Function", 2022, theorem 11). Under zero-out this uses that a
+//!   null record contributes exactly nothing, so that sampling it is not sampling anything.
+//! - *Poisson, replace.* A record may be absent from the sample on both sides, so the base must say how far a
+//!   record is from being absent. A noise multiplier does (one clip norm); a guarantee or a sensitivity
+//!   stated under `replace` does not, and is refused.
+//! - *A sample used for several releases.* Sampling does not distribute over composition: the pair is the
+//!   mixture of products, not the product of mixtures. Gaussian releases of one sample are one Gaussian
+//!   release with mu the root of the sum of squares, which is sampled as a whole; any other list is refused.
+//! - *Poisson of Poisson.* A record survives two independent coins with the product of the rates.
+//! - *Fixed size without replacement.* Only under `replace`, with the base under `replace`.
+//!
+//! # Shuffled epochs
+//! Batches of one epoch are disjoint and every unit is in exactly one, so a neighbour changes one batch
+//! and the epoch costs what one batch costs (parallel composition: McSherry, "Privacy Integrated Queries",
+//! 2009; later batches may depend on released results of earlier ones). Epochs compose. This needs batches
+//! that do not move when a unit changes: slots under `zero_out` and `replace`; under `add_remove` each
+//! unit must pick its batch without looking at the others. Nothing is gained from the secrecy of the
+//! order, which no theorem here covers.
+//!
+//! # Rounding
+//! Quotients are correctly rounded doubles, off by at most one part in 2^53; accountants' outward slack
+//! covers that. A quotient beyond the largest double is no guarantee at all, and one below the smallest is
+//! not free.
+
+mod group;
+mod lower;
+
+use self::group::Grouped;
+use self::lower::{Lens, lower};
+use super::error::AccountError;
+use super::step::{Sided, Step, Steps};
+use crate::claim::Claim;
+use crate::event::{Event, FixedSample};
+use crate::params::Count;
+use crate::relation::{Contribution, Neighbours};
+
+/// How deep events may nest: far more than JSON allows, far less than the stack.
+const MAX_DEPTH: usize = 128;
+
+/// The elementary releases of a claim, equal ones grouped, free ones left out.
+pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
+    let mut walk =
+        Walk { neighbours: claim.neighbours, lens: Lens::of(claim.neighbours), out: Grouped::default() };
+    walk.visit(&claim.event, 1, 0)?;
+    Ok(walk.out.into_steps())
+}
+
+/// One descent through an event, under one relation.
+struct Walk {
+    neighbours: Neighbours,
+    lens: Lens,
+    out: Grouped,
+}
+
+impl Walk {
+    fn visit(&mut self, event: &Event, count: u64, depth: usize) -> Result<(), AccountError> {
+        self.check_depth(depth)?;
+        match event {
+            Event::Repeated { count: times, event } => self.visit(event, multiply(count, *times)?, depth + 1),
+            Event::Composed { events } => {
+                events.iter().try_for_each(|event| self.visit(event, count, depth + 1))
+            }
+            Event::ShuffledEpochs { epochs, event: inner } => {
+                self.units(event, "its vectors are not units in batches")?;
+                self.visit(inner, multiply(count, *epochs)?, depth + 1)
+            }
+            Event::PoissonSampled { sampling_rate, event } => {
+                let step = self.poisson(sampling_rate.get(), event, depth)?;
+                self.out.add(step, count)
+            }
+            Event::SampledWithoutReplacement { sample, event: inner } => {
+                let step = self.without_replacement(event, *sample, inner, depth)?;
+                self.out.add(step, count)
+            }
+            Event::SampledWithReplacement { .. } => {
+                self.replaced(event)?;
+                Err(not_built(event))
+            }
+            Event::Gaussian(_)
+            | Event::Laplace(_)
+            | Event::DiscreteGaussian { .. }
+            | Event::DiscreteLaplace { .. }
+            | Event::RandomizedResponse(_)
+            | Event::Exponential { .. }
+            | Event::Pure { .. }
+            | Event::Approximate { .. }
+            | Event::Zcdp { .. }
+            | Event::Gdp { .. }
+            | Event::Renyi(_)
+            | Event::AboveThreshold { .. }
+            | Event::NonPrivate => {
+                let step = lower(event, self.lens)?;
+                self.out.add(step, count)
+            }
+            Event::BallsInBins { .. }
+            | Event::ShuffledReports { .. }
+            | Event::LastIterate { .. }
+            | Event::Group { .. }
+            | Event::Selected { .. }
+            | Event::TreeAggregation { .. }
+            | Event::Toeplitz { .. } => Err(not_built(event)),
+        }
+    }
+
+    /// `event` on a Poisson sample.
+    fn poisson(&self, rate: f64, event: &Event, depth: usize) -> Result<Step, AccountError> {
+        let (sided, lens) = match self.neighbours.contribution() {
+            Some(Contribution::Absent) => (Sided::One, self.lens),
+            Some(Contribution::Changed) => (Sided::Two, Lens::AgainstAbsent),
+            None => {
+                return Err(AccountError::meaningless(
+                    "poisson_sampled",
+                    "a metric ball has no records to sample",
+                ));
+            }
+        };
+        let single = unwrap_single(event);
+        if let Event::PoissonSampled { sampling_rate, event } = single {
+            self.check_depth(depth)?;
+            // Two positive rates have a positive product, even one too small for a double.
+            let rate = (rate * sampling_rate.get()).max(f64::MIN_POSITIVE);
+            return self.poisson(rate, event, depth + 1);
+        }
+        let base = self.base("poisson_sampled", single, lens, depth)?;
+        if rate < 1.0 && base != Step::NonPrivate {
+            return Ok(Step::Poisson { rate, sided, base: Box::new(base) });
+        }
+        match sided {
+            Sided::One => Ok(base),
+            // Everyone is in, so that one contribution becomes another: as without sampling.
+            Sided::Two => self.base("poisson_sampled", single, Lens::TwoNorms, depth),
+        }
+    }
+
+    /// `inner` on a sample of fixed size.
+    fn without_replacement(
+        &self,
+        event: &Event,
+        sample: FixedSample,
+        inner: &Event,
+        depth: usize,
+    ) -> Result<Step, AccountError> {
+        self.replaced(event)?;
+        let base = self.base(event.name(), unwrap_single(inner), Lens::TwoNorms, depth)?;
+        let (sample, population) = (sample.sample_size().get(), sample.population().get());
+        if sample == population || base == Step::NonPrivate {
+            return Ok(base);
+        }
+        Ok(Step::WithoutReplacement { sample, population, base: Box::new(base) })
+    }
+
+    /// The one release that is made of a sample.
+    fn base(&self, sampling: &str, event: &Event, lens: Lens, depth: usize) -> Result<Step, AccountError> {
+        match event {
+            // Bounded range gives no single pair to mix; as a pure release it has one.
+            Event::Exponential { epsilon } => lower(&Event::Pure { epsilon: *epsilon }, lens),
+            Event::Zcdp { .. } | Event::Renyi(_) => Err(AccountError::unsupported(
+                event.name(),
+                format!(
+                    "inside {sampling}: concentrated and Rényi bounds do not say how sampling helps; \
+                     state the mechanism itself"
+                ),
+            )),
+            Event::Repeated { .. } | Event::Composed { .. } => {
+                self.gaussian_base(sampling, event, lens, depth)
+            }
+            Event::Gaussian(_)
+            | Event::Laplace(_)
+            | Event::DiscreteGaussian { .. }
+            | Event::DiscreteLaplace { .. }
+            | Event::RandomizedResponse(_)
+            | Event::Pure { .. }
+            | Event::Approximate { .. }
+            | Event::Gdp { .. }
+            | Event::AboveThreshold { .. }
+            | Event::NonPrivate => lower(event, lens),
+            Event::PoissonSampled { .. }
+            | Event::SampledWithoutReplacement { .. }
+            | Event::SampledWithReplacement { .. }
+            | Event::ShuffledEpochs { .. }
+            | Event::BallsInBins { .. }
+            | Event::ShuffledReports { .. }
+            | Event::LastIterate { .. }
+            | Event::Group { .. }
+            | Event::Selected { .. }
+            | Event::TreeAggregation { .. }
+            | Event::Toeplitz { .. } => Err(AccountError::unsupported(
+                event.name(),
+                format!("inside {sampling}: only a single noisy release can be sampled"),
+            )),
+        }
+    }
+
+    /// Several Gaussian releases of one sample are one.
+    fn gaussian_base(
+        &self,
+        sampling: &str,
+        event: &Event,
+        lens: Lens,
+        depth: usize,
+    ) -> Result<Step, AccountError> {
+        let mut several = Walk { neighbours: self.neighbours, lens, out: Grouped::default() };
+        several.visit(event, 1, depth + 1)?;
+        let mut squares = 0.0;
+        for (step, count) in several.out.into_steps().0 {
+            match step {
+                Step::Gaussian { mu } => squares += count as f64 * mu * mu,
+                Step::Laplace { .. }
+                | Step::DiscreteGaussian { .. }
+                | Step::DiscreteLaplace { .. }
+                | Step::RandomizedResponse { .. }
+                | Step::BoundedRange { .. }
+                | Step::Pure { .. }
+                | Step::Approximate { .. }
+                | Step::Zcdp { .. }
+                | Step::Renyi { .. }
+                | Step::Poisson { .. }
+                | Step::WithoutReplacement { .. }
+                | Step::NonPrivate => {
+                    return Err(AccountError::unsupported(
+                        event.name(),
+                        format!(
+                            "inside {sampling}: one sample serves several releases, whose joint law is no \
+                             product; \
+                             only Gaussian releases can be combined. For a fresh sample each time, put \
+                             {sampling} inside {}",
+                            event.name()
+                        ),
+                    ));
+                }
+            }
+        }
+        // Each of a handful of roundings is half a unit in the last place; go up by more.
+        let mu = squares.sqrt() * (1.0 + 4.0 * f64::EPSILON);
+        Ok(if mu.is_finite() { Step::Gaussian { mu } } else { Step::NonPrivate })
+    }
+
+    fn check_depth(&self, depth: usize) -> Result<(), AccountError> {
+        if depth <= MAX_DEPTH {
+            return Ok(());
+        }
+        Err(AccountError::TooLarge { what: "the depth of nested events".into(), limit: MAX_DEPTH as u64 })
+    }
+
+    /// Refuses relations that have no units.
+    fn units(&self, event: &Event, why: &str) -> Result<(), AccountError> {
+        match self.neighbours.contribution() {
+            Some(Contribution::Absent | Contribution::Changed) => Ok(()),
+            None => Err(AccountError::meaningless(event.name(), format!("under {}: {why}", self.neighbours))),
+        }
+    }
+
+    /// Refuses all relations but `replace`.
+    fn replaced(&self, event: &Event) -> Result<(), AccountError> {
+        match self.neighbours.contribution() {
+            Some(Contribution::Changed) => Ok(()),
+            Some(Contribution::Absent) | None => Err(AccountError::meaningless(
+                event.name(),
+                format!(
+                    "under {}: a sample of fixed size needs a public number of records, all of them \
+                     present; claim it under replace",
+                    self.neighbours
+                ),
+            )),
+        }
+    }
+}
+
+/// A composition of one event, once, is that event.
+fn unwrap_single(mut event: &Event) -> &Event {
+    loop {
+        if let Event::Repeated { count: Count::ONE, event: inner } = event {
+            event = inner;
+        } else if let Event::Composed { events } = event
+            && let [only] = &events[..]
+        {
+            event = only;
+        } else {
+            return event;
+        }
+    }
+}
+
+fn multiply(count: u64, times: Count) -> Result<u64, AccountError> {
+    count.checked_mul(times.get()).filter(|product| *product <= Count::MAX).ok_or_else(too_many)
+}
+
+fn too_many() -> AccountError {
+    AccountError::TooLarge { what: "the number of releases".into(), limit: Count::MAX }
+}
+
+fn not_built(event: &Event) -> AccountError {
+    AccountError::unsupported(
+        event.name(),
+        "there is no theorem for it in this version; state a bound you can prove as pure, approximate, \
+         zcdp, gdp or renyi",
+    )
+}
+
+#[cfg(test)]
+mod tests;

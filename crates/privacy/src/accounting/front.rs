@@ -1,0 +1,276 @@
+//! The front door: one question, the tightest answer that applies.
+//!
+//! # Which accountant answers
+//! 1. Closed forms, where there is one: lists of Gaussians (`gdp`), and delta = 0 (`pure`).
+//! 2. Privacy-loss distributions (`pld`), certified from above and below.
+//! 3. Rényi divergences (`rdp`), where some event fixes no privacy-loss distribution, or where they say less.
+//!
+//! Every one of them is a proof, so the least upper end and the greatest lower end are both true. The lower
+//! end says how loose the upper can be: for events that name a class of mechanisms (`zcdp`, `pure`, ...) it
+//! belongs to some mechanism of that class.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::member::members;
+use super::step::{Step, Steps};
+use super::{AccountError, closed, composition, flatten, pld, rdp};
+use crate::bound::Bound;
+use crate::claim::Claim;
+use crate::params::{Delta, Epsilon};
+use crate::spelling::{hint, quoted};
+
+/// Which accountant is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Accountant {
+    /// The tightest that applies.
+    Auto,
+    /// Epsilons and deltas added up.
+    Basic,
+    /// Advanced composition of (epsilon, delta) pairs, or basic where that is better.
+    Advanced,
+    /// Rényi divergences.
+    Rdp,
+    /// Privacy-loss distributions.
+    Pld,
+}
+
+impl Accountant {
+    /// All of them.
+    pub const ALL: [Self; 5] = [Self::Auto, Self::Basic, Self::Advanced, Self::Rdp, Self::Pld];
+
+    /// Its name in JSON and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Basic => "basic",
+            Self::Advanced => "advanced",
+            Self::Rdp => "rdp",
+            Self::Pld => "pld",
+        }
+    }
+}
+
+impl fmt::Display for Accountant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Accountant {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.map(Self::name);
+        Self::ALL.into_iter().find(|a| a.name() == text).ok_or_else(|| {
+            format!(
+                "an accountant must be one of {}, got {}{}",
+                known.join(", "),
+                quoted(text),
+                hint(text, known)
+            )
+        })
+    }
+}
+
+/// An answer and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Certified ends of what was asked, epsilon or delta.
+    pub bound: Bound,
+    /// Which accountant gave the upper end: `pld`, `rdp`, `gdp`, `pure`, `basic`, `advanced` or `non_private`.
+    pub accountant: &'static str,
+    /// The order that a Rényi answer was found at.
+    pub order: Option<f64>,
+    /// Why the interval is wide, or why another accountant than the tightest answered.
+    pub note: Option<String>,
+}
+
+/// What `claim` costs at `delta`.
+///
+/// ```
+/// use sordino_privacy::{Accountant, Claim, Delta, accounting};
+/// let claim = Claim::from_json(r#"{"type":"gaussian","noise_multiplier":1.0}"#)?;
+/// let account = accounting::epsilon(&claim, Delta::new(1e-5)?, Accountant::Auto)?;
+/// assert_eq!(account.accountant, "gdp");
+/// assert!(account.bound.contains(4.377178095681));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn epsilon(claim: &Claim, delta: Delta, accountant: Accountant) -> Result<Account, AccountError> {
+    answer(claim, Question::Epsilon { delta: delta.get() }, accountant)
+}
+
+/// The least delta at which `claim` costs `epsilon`.
+///
+/// ```
+/// use sordino_privacy::{Accountant, Claim, Epsilon, accounting};
+/// let claim = Claim::from_json(r#"{"type":"laplace","noise_multiplier":1.0}"#)?;
+/// let account = accounting::delta(&claim, Epsilon::new(1.0)?, Accountant::Auto)?;
+/// assert_eq!(account.bound.upper, 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn delta(claim: &Claim, epsilon: Epsilon, accountant: Accountant) -> Result<Account, AccountError> {
+    answer(claim, Question::Delta { epsilon: epsilon.get() }, accountant)
+}
+
+/// One of the two.
+#[derive(Clone, Copy, Debug)]
+enum Question {
+    Epsilon { delta: f64 },
+    Delta { epsilon: f64 },
+}
+
+fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Account, AccountError> {
+    let steps = flatten::flatten(claim)?;
+    if steps.0.iter().any(|(step, count)| *step == Step::NonPrivate && *count > 0) {
+        return Ok(account(question.nothing_promised(), "non_private"));
+    }
+    match accountant {
+        Accountant::Auto => question.tightest(&steps),
+        Accountant::Basic => question.composed(&steps, "basic", composition::basic),
+        Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),
+        Accountant::Rdp => question.renyi(&steps),
+        Accountant::Pld => {
+            question.distributions(&steps).map_err(|why| AccountError::unsupported("pld", why))
+        }
+    }
+}
+
+fn account(bound: Bound, accountant: &'static str) -> Account {
+    Account { bound, accountant, order: None, note: None }
+}
+
+impl Question {
+    fn nothing_promised(self) -> Bound {
+        match self {
+            Self::Epsilon { .. } => Bound::UNBOUNDED,
+            Self::Delta { .. } => Bound::exactly(1.0),
+        }
+    }
+
+    fn tightest(self, steps: &Steps) -> Result<Account, AccountError> {
+        if let Some(account) = self.closed(steps) {
+            return Ok(account);
+        }
+        match self.distributions(steps) {
+            Ok(found) if self.is_tight(&found, steps) => Ok(found),
+            Ok(found) => Ok(match self.renyi(steps) {
+                Ok(renyi) if renyi.bound.upper < found.bound.upper => {
+                    Account { bound: Bound::enclosing(found.bound.lower, renyi.bound.upper), ..renyi }
+                }
+                Ok(_) | Err(_) => found,
+            }),
+            Err(why) => {
+                let renyi = self.renyi(steps)?;
+                let lower = self.lower(steps);
+                Ok(Account { bound: Bound::enclosing(lower, renyi.bound.upper), note: Some(why), ..renyi })
+            }
+        }
+    }
+
+    /// Nothing else could say more.
+    fn is_tight(self, found: &Account, steps: &Steps) -> bool {
+        found.bound.relative_gap() < 0.01
+            || !steps.0.iter().any(|(step, _)| names_a_class(step)) && found.bound.relative_gap() < 0.5
+    }
+
+    fn closed(self, steps: &Steps) -> Option<Account> {
+        let bound = match self {
+            Self::Epsilon { delta } => closed::epsilon(steps, delta)?,
+            Self::Delta { epsilon } => closed::delta(steps, epsilon)?,
+        };
+        let gaussians = !steps.0.is_empty() && closed::gaussian_distance(steps).is_some();
+        let at_zero = matches!(self, Self::Epsilon { delta } if delta <= 0.0);
+        Some(account(bound, if gaussians && !at_zero { "gdp" } else { "pure" }))
+    }
+
+    fn distributions(self, steps: &Steps) -> Result<Account, String> {
+        if let Some(found) = self.closed(steps) {
+            return Ok(found);
+        }
+        let interval = match self {
+            Self::Epsilon { delta } => pld::epsilon(steps, delta)?,
+            Self::Delta { epsilon } => pld::delta(steps, epsilon)?,
+        };
+        let bound = Bound::enclosing(interval.lower, interval.upper);
+        let note = (bound.relative_gap() > 0.01).then(|| {
+            "the interval is wide: the upper end is the worst of all mechanisms with these parameters, or the numbers \
+             are at the limit of double precision"
+                .to_owned()
+        });
+        Ok(Account { note, ..account(bound, "pld") })
+    }
+
+    fn renyi(self, steps: &Steps) -> Result<Account, AccountError> {
+        let found = match self {
+            Self::Epsilon { delta } if delta <= 0.0 => {
+                return Ok(account(closed::at_delta_zero(steps), "pure"));
+            }
+            Self::Epsilon { delta } => rdp::epsilon(steps, delta),
+            Self::Delta { epsilon } => rdp::delta(steps, epsilon),
+        };
+        let found = found.map_err(|error| AccountError::unsupported("rdp", error.to_string()))?;
+        let order = found.order.is_finite().then_some(found.order);
+        Ok(Account { order, ..account(Bound::enclosing(0.0, found.value), "rdp") })
+    }
+
+    /// A certified lower end for events that have no worst privacy-loss distribution.
+    fn lower(self, steps: &Steps) -> f64 {
+        self.distributions(&members(steps)).map_or(0.0, |found| found.bound.lower)
+    }
+
+    fn composed<E: fmt::Display>(
+        self,
+        steps: &Steps,
+        name: &'static str,
+        rule: fn(&Steps, f64) -> Result<f64, E>,
+    ) -> Result<Account, AccountError> {
+        let rule = |delta: f64| {
+            rule(steps, delta).map_err(|error| AccountError::unsupported(name, error.to_string()))
+        };
+        let upper = match self {
+            Self::Epsilon { delta } => rule(delta)?,
+            Self::Delta { epsilon } => least_delta(epsilon, rule)?,
+        };
+        Ok(account(Bound::enclosing(0.0, upper), name))
+    }
+}
+
+/// The event speaks of all mechanisms with some property.
+fn names_a_class(step: &Step) -> bool {
+    match step {
+        Step::BoundedRange { .. }
+        | Step::Zcdp { .. }
+        | Step::Renyi { .. }
+        | Step::WithoutReplacement { .. } => true,
+        Step::Poisson { base, .. } => names_a_class(base),
+        Step::Gaussian { .. }
+        | Step::Laplace { .. }
+        | Step::DiscreteGaussian { .. }
+        | Step::DiscreteLaplace { .. }
+        | Step::RandomizedResponse { .. }
+        | Step::Pure { .. }
+        | Step::Approximate { .. }
+        | Step::NonPrivate => false,
+    }
+}
+
+/// The least delta (to one part in a thousand, on the safe side) at which a composition rule gives at most
+/// `epsilon`; 1 where none does.
+fn least_delta(epsilon: f64, rule: impl Fn(f64) -> Result<f64, AccountError>) -> Result<f64, AccountError> {
+    if rule(0.0)? <= epsilon {
+        return Ok(0.0);
+    }
+    let (mut low, mut high) = (1e-300_f64.ln(), 0.0);
+    if rule(low.exp())? <= epsilon {
+        return Ok(low.exp());
+    }
+    if rule(1.0 - 1e-9)? > epsilon {
+        return Ok(1.0);
+    }
+    while high - low > 1e-3 {
+        let middle = 0.5 * (low + high);
+        if rule(middle.exp().min(1.0 - 1e-9))? <= epsilon { high = middle } else { low = middle }
+    }
+    Ok(high.exp())
+}

@@ -1,0 +1,117 @@
+//! From a composed distribution to `delta` at an `epsilon` and back.
+//!
+//! # Definition
+//! With the tilted masses `p_k` at losses `l_k` (see `tilted`) and `S = exp(ln_scale)`,
+//! ```text
+//! delta(e) = infinite + S e^(-t e) sum over l_k > e of p_k (1 - e^(e - l_k)) e^(-t (l_k - e))     (1)
+//! ```
+//! An error of total size `slack` in the `p_k` moves the sum by at most `slack` times the largest value
+//! of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`.
+
+use super::pair::End;
+use super::tilted::Tilted;
+
+/// One certified end of a privacy profile.
+pub(super) struct Profile {
+    composed: Tilted,
+    /// Mass of infinite loss, and for the upper end of what was cut off at the right.
+    infinite: f64,
+    end: End,
+    /// For each cell `c`: sums over the cells at or above it, relative to it: of `p e^(-(t+1)(l - l_c))`
+    /// and of `p (1 - e^-(l - l_c)) e^(-t (l - l_c))`.
+    sums: Vec<(f64, f64)>,
+}
+
+impl Profile {
+    pub(super) fn new(composed: Tilted, infinite: f64, end: End) -> Self {
+        let (h, t) = (composed.step, composed.tilt);
+        let (fade, both, gap) = ((-t * h).exp(), (-(t + 1.0) * h).exp(), -(-h).exp_m1());
+        let mut sums = vec![(0.0, 0.0); composed.mass.len()];
+        let (mut plain, mut excess) = (0.0, 0.0);
+        for (c, m) in composed.mass.iter().enumerate().rev() {
+            excess = fade * (excess + gap * plain);
+            plain = m + both * plain;
+            sums[c] = (plain, excess);
+        }
+        Self { composed, infinite, end, sums }
+    }
+
+    fn loss(&self, cell: usize) -> f64 {
+        self.composed.offset + self.composed.step * (self.composed.first + cell as i64) as f64
+    }
+
+    /// `delta` at `epsilon`, on this end's side.
+    pub(super) fn delta(&self, epsilon: f64) -> f64 {
+        let at = ((epsilon - self.composed.offset) / self.composed.step).ceil() as i64 - self.composed.first;
+        let Tilted { tilt: t, .. } = self.composed;
+        let sum = if at >= self.sums.len() as i64 {
+            0.0
+        } else {
+            let cell = at.max(0) as usize;
+            let up = self.loss(cell) - epsilon;
+            let (plain, excess) = self.sums[cell];
+            // A window that begins above epsilon has lost what lies between: that is in the slack.
+            (-t * up).exp() * (excess - (-up).exp_m1() * plain)
+        };
+        let sum = match self.end {
+            End::Upper => sum * (1.0 + 1e-12) + self.slack(),
+            End::Lower => (sum * (1.0 - 1e-12) - self.slack()).max(0.0),
+        };
+        if sum == 0.0 {
+            return self.infinite;
+        }
+        (self.infinite + (self.composed.ln_scale - t * epsilon + sum.ln()).exp()).min(1.0)
+    }
+
+    /// Error of the sum in (1).
+    fn slack(&self) -> f64 {
+        let t = self.composed.tilt;
+        self.composed.slack * (t * (t / (t + 1.0)).ln()).exp() / (t + 1.0)
+    }
+
+    /// The losses that the window covers.
+    pub(super) fn range(&self) -> (f64, f64) {
+        (self.loss(0), self.loss(self.sums.len() - 1))
+    }
+
+    /// For the upper end an `epsilon` whose `delta` is at most the given one; for the lower end one
+    /// whose `delta` is at least it (or minus infinity). `None` where even the largest loss is too small.
+    pub(super) fn epsilon(&self, delta: f64) -> Option<f64> {
+        let (first, last) = self.range();
+        let first = first - (last - first) - 10.0 / self.composed.tilt; // dropped cells are in the slack
+        // Far from the tilted mean the slack swamps the lower end, so that its delta is not monotone:
+        // look for the largest epsilon that qualifies on a coarse grid first.
+        let at = |i: i32| first + (last - first) * f64::from(i) / f64::from(GRID);
+        let above = |e: f64| match self.end {
+            End::Upper => self.delta(e) > delta,
+            End::Lower => self.delta(e) >= delta,
+        };
+        let Some(i) = (0..=GRID).rev().find(|i| above(at(*i))) else {
+            return Some(match self.end {
+                End::Upper => first,
+                End::Lower => f64::NEG_INFINITY,
+            });
+        };
+        if i == GRID {
+            return match self.end {
+                End::Upper => None,
+                End::Lower => Some(last),
+            };
+        }
+        let (mut low, mut high) = (at(i), at(i + 1));
+        loop {
+            let middle = 0.5 * (low + high);
+            if middle <= low || middle >= high || high - low < 1e-13 * high.abs() {
+                break;
+            }
+            if above(middle) { low = middle } else { high = middle }
+        }
+        Some(match self.end {
+            End::Upper => high,
+            End::Lower => low,
+        })
+    }
+}
+
+/// Points of the window at which a profile is looked at first.
+const GRID: i32 = 512;

@@ -1,0 +1,401 @@
+//! From an elementary release to its Rényi curve.
+//!
+//! | release | `D_a`, the larger direction |
+//! |---|---|
+//! | Gaussian, mu | `a mu²/2` (Mironov, *Rényi Differential Privacy*, 2017, proposition 7) |
+//! | discrete Gaussian | at most `a (shift/sigma)²/2` (Canonne, Kamath, Steinke 2020, proposition 5) |
+//! | zCDP, rho | `rho a` (Bun and Steinke, *Concentrated Differential Privacy*, 2016) |
+//! | Laplace, eps | `ln(a/(2a-1) e^((a-1) eps) + (a-1)/(2a-1) e^(-a eps)) / (a-1)` (Mironov 2017, proposition 6) |
+//! | pure, eps | that of binary randomized response, `ln((e^(a eps) + e^((1-a) eps)) / (1 + e^eps)) / (a-1)` |
+//! | (eps, delta) | the same, outside an event of probability delta |
+//! | k-ary randomized response, discrete Laplace | the sum over outcomes |
+//! | bounded range, eps | largest over pairs of losses t, t - eps (Dong, Durfee, Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, 2020) |
+//! | listed orders | chord of `(a-1) D_a`, which is convex; below the list its first value, above it ∞ |
+//! | samples | modules `sampled_gaussian`, `outcomes`, `sampled_any`, `without_replacement` |
+//!
+//! # Pitfalls
+//! - `D_a` itself must not be interpolated: it need not be convex.
+//! - What has no curve here is an error or ∞, never 0.
+
+use super::super::closed;
+use super::super::step::{Sided, Step};
+use super::Unsupported;
+use super::moment::{self, ln_psi};
+use super::outcomes::{self, Outcome};
+use super::sampled_any::SampledAny;
+use super::sampled_gaussian::SampledGaussian;
+use super::without_replacement::WithoutReplacement;
+use crate::numerics::logspace::ln_mixture;
+use crate::numerics::search;
+
+/// What the accountant knows of one release.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    /// Divergences outside the event of probability `lost`.
+    pub(super) curve: Curve,
+    /// Probability of an event in which nothing is promised.
+    pub(super) lost: f64,
+    /// The pure bound, order infinity; +∞ if there is none.
+    pub(super) pure: f64,
+}
+
+/// Rényi divergence as a function of the order.
+#[derive(Clone, Debug)]
+pub(super) enum Curve {
+    /// Proportional to the order.
+    Straight {
+        slope: f64,
+    },
+    Laplace {
+        epsilon: f64,
+    },
+    SampledLaplace {
+        epsilon: f64,
+        rate: f64,
+        sided: Sided,
+    },
+    Outcomes {
+        outcomes: Vec<Outcome>,
+        rate: f64,
+        sided: Sided,
+    },
+    BoundedRange {
+        epsilon: f64,
+        rate: f64,
+    },
+    Listed {
+        orders: Vec<f64>,
+        epsilons: Vec<f64>,
+    },
+    SampledGaussian(SampledGaussian),
+    SampledAny(SampledAny),
+    WithoutReplacement(Box<WithoutReplacement>),
+    Infinite,
+}
+
+impl Profile {
+    /// The profile of one release.
+    pub(super) fn new(step: &Step) -> Result<Self, Unsupported> {
+        let pure = closed::pure_epsilon(step).unwrap_or(f64::INFINITY);
+        let sure = |curve| Ok(Self { curve, lost: 0.0, pure });
+        match step {
+            Step::Approximate { epsilon, delta } => {
+                Ok(Self { curve: any_pure(*epsilon), lost: *delta, pure })
+            }
+            Step::Poisson { rate, sided, base } => Self::poisson(step, *rate, *sided, base),
+            Step::WithoutReplacement { sample, population, base } => {
+                Self::without_replacement(step, *sample, *population, base)
+            }
+            Step::Gaussian { .. }
+            | Step::Laplace { .. }
+            | Step::DiscreteGaussian { .. }
+            | Step::DiscreteLaplace { .. }
+            | Step::RandomizedResponse { .. }
+            | Step::BoundedRange { .. }
+            | Step::Pure { .. }
+            | Step::Zcdp { .. }
+            | Step::Renyi { .. }
+            | Step::NonPrivate => sure(Curve::plain(step)),
+        }
+    }
+
+    fn poisson(step: &Step, rate: f64, sided: Sided, base: &Step) -> Result<Self, Unsupported> {
+        let pure = closed::pure_epsilon(step).unwrap_or(f64::INFINITY);
+        let sure = |curve| Ok(Self { curve, lost: 0.0, pure });
+        let gaussian = |mu, lattice| Curve::SampledGaussian(SampledGaussian { mu, rate, sided, lattice });
+        let outcomes = |outcomes| Curve::Outcomes { outcomes, rate, sided };
+        match (base, sided) {
+            (Step::Gaussian { mu }, _) => sure(gaussian(*mu, None)),
+            (Step::DiscreteGaussian { sigma, shift }, _) => {
+                sure(gaussian(*shift as f64 / sigma, Some(1.0 / sigma)))
+            }
+            (Step::Laplace { epsilon }, _) if *epsilon <= outcomes::LARGEST_LAPLACE => {
+                sure(Curve::SampledLaplace { epsilon: *epsilon, rate, sided })
+            }
+            (Step::DiscreteLaplace { scale, shift }, _) => {
+                sure(outcomes(outcomes::discrete_laplace(*scale, *shift)))
+            }
+            // A sample of a sample is a sample.
+            (Step::Poisson { rate: inner, sided: same, base }, _) if *same == sided => {
+                Self::poisson(step, rate * inner, sided, base)
+            }
+            (Step::NonPrivate, _) => sure(Curve::Infinite),
+            (Step::Poisson { .. } | Step::WithoutReplacement { .. }, _) => Err(Unsupported::new(
+                step,
+                "samples of samples are only accounted for Poisson samples of one kind",
+            )),
+            (Step::Laplace { .. }, Sided::Two) => Err(Unsupported::new(
+                step,
+                "the noise is too small for this accountant; use at least sensitivity / 500",
+            )),
+            (_, Sided::Two) => Err(Unsupported::new(
+                step,
+                "its parameters do not say how far a record is from being absent; state noise with noise_multiplier",
+            )),
+            (Step::RandomizedResponse { categories, truth }, Sided::One) => {
+                sure(outcomes::randomized_response(*categories, *truth).map_or(Curve::Infinite, outcomes))
+            }
+            (Step::Pure { epsilon } | Step::Laplace { epsilon }, Sided::One) => {
+                sure(outcomes(outcomes::pure(*epsilon)))
+            }
+            (Step::BoundedRange { epsilon }, Sided::One) => {
+                sure(Curve::BoundedRange { epsilon: *epsilon, rate })
+            }
+            // Balle, Barthe, Gaboardi 2018, theorem 8.
+            (Step::Approximate { epsilon, delta }, Sided::One) => {
+                Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure })
+            }
+            (Step::Zcdp { .. } | Step::Renyi { .. }, Sided::One) => {
+                sure(Curve::SampledAny(SampledAny { rate, base: Box::new(Curve::plain(base)) }))
+            }
+        }
+    }
+
+    fn without_replacement(
+        step: &Step,
+        sample: u64,
+        population: u64,
+        base: &Step,
+    ) -> Result<Self, Unsupported> {
+        let pure = closed::pure_epsilon(step).unwrap_or(f64::INFINITY);
+        match base {
+            Step::Poisson { .. } | Step::WithoutReplacement { .. } => {
+                return Err(Unsupported::new(step, "a sample of a sample has no known bound"));
+            }
+            Step::Approximate { epsilon, delta } => {
+                let rate = (sample as f64 / population as f64).min(1.0);
+                return Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure });
+            }
+            Step::Gaussian { .. }
+            | Step::Laplace { .. }
+            | Step::DiscreteGaussian { .. }
+            | Step::DiscreteLaplace { .. }
+            | Step::RandomizedResponse { .. }
+            | Step::BoundedRange { .. }
+            | Step::Pure { .. }
+            | Step::Zcdp { .. }
+            | Step::Renyi { .. }
+            | Step::NonPrivate => {}
+        }
+        // At whole orders the discrete Gaussian has exactly the continuous curve, hence the same B(l).
+        let gaussian = if let Step::Gaussian { mu } = base {
+            Some(*mu)
+        } else if let Step::DiscreteGaussian { sigma, shift } = base {
+            Some(*shift as f64 / sigma)
+        } else {
+            None
+        };
+        let base_pure = closed::pure_epsilon(base).unwrap_or(f64::INFINITY);
+        let curve = WithoutReplacement::new(sample, population, Curve::plain(base), base_pure, gaussian);
+        Ok(Self { curve: Curve::WithoutReplacement(Box::new(curve)), lost: 0.0, pure })
+    }
+}
+
+impl Curve {
+    /// The curve of a release that is neither sampled nor approximate; ∞ for those.
+    fn plain(step: &Step) -> Self {
+        match step {
+            Step::Gaussian { mu } => Self::Straight { slope: 0.5 * mu * mu },
+            Step::DiscreteGaussian { sigma, shift } => {
+                Self::Straight { slope: 0.5 * (*shift as f64 / sigma).powi(2) }
+            }
+            Step::Zcdp { rho } => Self::Straight { slope: *rho },
+            Step::Laplace { epsilon } => Self::Laplace { epsilon: *epsilon },
+            Step::DiscreteLaplace { scale, shift } => unsampled(outcomes::discrete_laplace(*scale, *shift)),
+            Step::RandomizedResponse { categories, truth } => {
+                outcomes::randomized_response(*categories, *truth).map_or(Self::Infinite, unsampled)
+            }
+            Step::BoundedRange { epsilon } => Self::BoundedRange { epsilon: *epsilon, rate: 1.0 },
+            Step::Pure { epsilon } => any_pure(*epsilon),
+            Step::Renyi { orders, epsilons } => {
+                Self::Listed { orders: orders.clone(), epsilons: epsilons.clone() }
+            }
+            Step::Approximate { .. }
+            | Step::Poisson { .. }
+            | Step::WithoutReplacement { .. }
+            | Step::NonPrivate => Self::Infinite,
+        }
+    }
+
+    /// `D_order` for `order > 1`; never NaN, +∞ where unknown.
+    pub(super) fn at(&self, order: f64) -> f64 {
+        let divergence = match self {
+            Self::Straight { slope } => slope * order,
+            Self::Laplace { epsilon } => laplace(*epsilon, order),
+            Self::SampledLaplace { epsilon, rate, sided } => {
+                outcomes::divergence(&outcomes::laplace(*epsilon, order), *rate, *sided, order)
+            }
+            Self::Outcomes { outcomes, rate, sided } => outcomes::divergence(outcomes, *rate, *sided, order),
+            Self::BoundedRange { epsilon, rate } => bounded_range(*epsilon, *rate, order),
+            Self::Listed { orders, epsilons } => listed(orders, epsilons, order),
+            Self::SampledGaussian(curve) => curve.at(order),
+            Self::SampledAny(curve) => curve.at(order),
+            Self::WithoutReplacement(curve) => curve.at(order),
+            Self::Infinite => f64::INFINITY,
+        };
+        if divergence.is_nan() { f64::INFINITY } else { divergence.max(0.0) }
+    }
+
+    /// Orders at which the curve is known best.
+    pub(super) fn special_orders(&self) -> &[f64] {
+        if let Self::Listed { orders, .. } = self { orders } else { &[] }
+    }
+}
+
+fn any_pure(epsilon: f64) -> Curve {
+    unsampled(outcomes::pure(epsilon))
+}
+
+fn unsampled(outcomes: Vec<Outcome>) -> Curve {
+    Curve::Outcomes { outcomes, rate: 1.0, sided: Sided::One }
+}
+
+/// Mironov's formula less 1 is `a/(2a-1) psi_(b/a)(a eps)` with psi of module `moment`.
+fn laplace(epsilon: f64, order: f64) -> f64 {
+    let excess = order - 1.0;
+    moment::divergence(excess, (order / (2.0 * order - 1.0)).ln() + ln_psi(excess / order, order * epsilon))
+}
+
+/// The largest over the upper loss; a scan first, since sampling may make more than one hill.
+fn bounded_range(epsilon: f64, rate: f64, order: f64) -> f64 {
+    if epsilon == 0.0 {
+        return 0.0;
+    }
+    const SCAN: u32 = 24;
+    let cost = |part: f64| {
+        let pair = outcomes::bounded_range(epsilon, part * epsilon);
+        -outcomes::divergence(&pair, rate, Sided::One, order)
+    };
+    let parts = (1..SCAN).map(|i| f64::from(i) / f64::from(SCAN));
+    let best = parts.min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(0.5);
+    let reach = 1.0 / f64::from(SCAN);
+    -search::least(best - reach, best + reach, 1e-9, cost).1
+}
+
+fn listed(orders: &[f64], epsilons: &[f64], order: f64) -> f64 {
+    let right = orders.partition_point(|&listed| listed < order);
+    if right == orders.len() {
+        return f64::INFINITY;
+    }
+    if right == 0 || orders[right] == order {
+        return epsilons[right]; // divergences rise with the order
+    }
+    let product = |i: usize| (orders[i] - 1.0) * epsilons[i];
+    let share = (order - orders[right - 1]) / (orders[right] - orders[right - 1]);
+    ((1.0 - share) * product(right - 1) + share * product(right)) / (order - 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(step: &Step, order: f64) -> f64 {
+        Profile::new(step).unwrap().curve.at(order)
+    }
+
+    fn close(found: f64, exact: f64, tolerance: f64) {
+        assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");
+    }
+
+    #[test]
+    fn laplace_curve() {
+        for (epsilon, order, exact) in [
+            (1.0, 2.0, 0.6191236299986),
+            (1.0, 8.0, 0.9101988011774),
+            (0.1, 2.0, 0.009644207840345),
+            (3.0, 32.0, 2.978148425045),
+        ] {
+            close(at(&Step::Laplace { epsilon }, order), exact, 1e-12);
+            let formula: f64 = order / (2.0 * order - 1.0) * f64::exp((order - 1.0) * epsilon)
+                + (order - 1.0) / (2.0 * order - 1.0) * f64::exp(-order * epsilon);
+            close(at(&Step::Laplace { epsilon }, order), formula.ln() / (order - 1.0), 1e-11);
+        }
+        // Next to order 1: Kullback-Leibler, eps + e^-eps - 1.
+        close(at(&Step::Laplace { epsilon: 1.0 }, 1.0 + 1e-9), 0.3678794411714, 1e-8);
+        close(at(&Step::Laplace { epsilon: 0.1 }, 1.0 + 1e-9), 0.004837418035960, 1e-8);
+        // Tiny: a eps²/2 to first order.
+        close(at(&Step::Laplace { epsilon: 1e-12 }, 2.0), 1e-24, 1e-9);
+        // At rate 1 the sampled curve is the curve.
+        let whole =
+            Step::Poisson { rate: 1.0, sided: Sided::One, base: Box::new(Step::Laplace { epsilon: 1.0 }) };
+        close(at(&whole, 8.0), 0.9101988011774, 1e-12);
+    }
+
+    #[test]
+    fn bounded_range_curve() {
+        for (epsilon, two, eight, kullback_leibler) in [
+            (0.5, 0.06185960724, 0.21219232553, 0.031142092261),
+            (1.0, 0.24022901392, 0.63545939856, 0.123301561482),
+            (2.0, 0.86756166097, 1.59017958403, 0.474474647071),
+        ] {
+            let step = Step::BoundedRange { epsilon };
+            close(at(&step, 2.0), two, 1e-10);
+            close(at(&step, 8.0), eight, 1e-10);
+            close(at(&step, 1.0 + 1e-8), kullback_leibler, 1e-7);
+            let x: f64 = epsilon / epsilon.exp_m1();
+            close(x - 1.0 - x.ln(), kullback_leibler, 1e-11);
+            for order in [1.1, 2.0, 30.0] {
+                // eps²/8-zCDP, and never worse than pure.
+                assert!(at(&step, order) <= order * epsilon * epsilon / 8.0);
+                assert!(at(&step, order) <= at(&Step::Pure { epsilon }, order));
+            }
+        }
+        assert_eq!(at(&Step::BoundedRange { epsilon: 0.0 }, 2.0), 0.0);
+    }
+
+    #[test]
+    fn straight_curves() {
+        close(at(&Step::Gaussian { mu: 0.5 }, 3.0), 0.375, 1e-15);
+        close(at(&Step::DiscreteGaussian { sigma: 4.0, shift: 2 }, 3.0), 0.375, 1e-15);
+        close(at(&Step::Zcdp { rho: 0.125 }, 3.0), 0.375, 1e-15);
+    }
+
+    /// The discrete Gaussian's own sum: equal at whole orders, below at others.
+    #[test]
+    fn discrete_gaussian_is_below_its_line() {
+        let sigma = 0.8f64;
+        let weight = |k: f64| (-0.5 * (k / sigma).powi(2)).exp();
+        let norm: f64 = (-60..=60).map(|k| weight(f64::from(k))).sum();
+        for order in [1.5, 2.0, 2.3, 5.0, 7.7] {
+            let term = |k: f64| (weight(k - 1.0) / weight(k)).powf(order) * weight(k) / norm;
+            let exact = (-25..=25).map(|k| term(f64::from(k))).sum::<f64>().ln() / (order - 1.0);
+            let line = at(&Step::DiscreteGaussian { sigma, shift: 1 }, order);
+            assert!(exact <= line * (1.0 + 1e-12), "order {order}");
+            if order.fract() == 0.0 {
+                close(exact, line, 1e-11);
+            }
+        }
+    }
+
+    #[test]
+    fn listed_orders() {
+        let step = Step::Renyi { orders: vec![2.0, 4.0, 8.0], epsilons: vec![0.1, 0.2, 0.4] };
+        assert_eq!((at(&step, 4.0), at(&step, 1.5), at(&step, 8.0)), (0.2, 0.1, 0.4));
+        assert_eq!(at(&step, 8.1), f64::INFINITY);
+        close(at(&step, 3.0), 0.5 * (0.1 + 0.6) / 2.0, 1e-15);
+        // A straight line listed at its own orders is met, and exceeded between them.
+        assert!(at(&step, 6.0) >= 0.3);
+    }
+
+    #[test]
+    fn samples_of_samples_multiply_their_rates() {
+        let poisson = |rate, base| Step::Poisson { rate, sided: Sided::One, base: Box::new(base) };
+        let gaussian = Step::Gaussian { mu: 1.0 };
+        let nested = poisson(0.1, poisson(0.1, gaussian.clone()));
+        close(at(&nested, 2.5), 2.17575332282e-4, 1e-10);
+        let mixed =
+            Step::WithoutReplacement { sample: 1, population: 2, base: Box::new(poisson(0.1, gaussian)) };
+        assert!(Profile::new(&mixed).is_err());
+    }
+
+    #[test]
+    fn what_promises_nothing_is_infinite() {
+        for step in [Step::NonPrivate, Step::RandomizedResponse { categories: 2, truth: 1.0 }] {
+            assert_eq!(at(&step, 2.0), f64::INFINITY);
+            let sampled = Step::Poisson { rate: 0.1, sided: Sided::One, base: Box::new(step.clone()) };
+            assert_eq!(at(&sampled, 2.0), f64::INFINITY);
+            let drawn = Step::WithoutReplacement { sample: 1, population: 10, base: Box::new(step) };
+            assert_eq!(at(&drawn, 2.0), f64::INFINITY);
+        }
+    }
+}

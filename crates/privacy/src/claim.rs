@@ -1,0 +1,181 @@
+//! An event under a relation: the whole question that accounting answers.
+
+use std::fmt;
+
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+use crate::event::{Event, TopLevel, read_top_level};
+use crate::relation::Neighbours;
+
+/// What is done, and whom it is claimed to protect.
+///
+/// In JSON `{"neighbours": ..., "event": {...}}`, perhaps with a `format_version`; a bare event is read as a
+/// claim under `add_remove`.
+///
+/// ```
+/// use sordino_privacy::{Claim, Neighbours};
+/// let claim = Claim::from_json(r#"{"neighbours":"replace","event":{"type":"pure","epsilon":0.5}}"#)?;
+/// assert_eq!(claim.neighbours, Neighbours::Replace);
+/// let error = Claim::from_json(r#"{"type":"gausian","noise_multiplier":1.1}"#).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "unknown type of event `gausian`; did you mean `gaussian`? at line 1 column 17"
+/// );
+/// # Ok::<(), sordino_privacy::ReadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Claim {
+    /// The relation.
+    pub neighbours: Neighbours,
+    /// The computation.
+    pub event: Event,
+}
+
+impl Claim {
+    /// The version of the JSON form that this program writes, and the newest that it reads.
+    pub const FORMAT_VERSION: u64 = 1;
+
+    /// The longest text that is read, 64 MiB: some millions of events.
+    pub const MAX_BYTES: usize = 64 << 20;
+
+    /// An event under a relation.
+    pub fn new(neighbours: Neighbours, event: Event) -> Self {
+        Self { neighbours, event }
+    }
+
+    /// Reads a claim or a bare event.
+    pub fn from_json(text: &str) -> Result<Self, ReadError> {
+        if text.len() > Self::MAX_BYTES {
+            return Err(ReadError::TooLong { bytes: text.len(), limit: Self::MAX_BYTES });
+        }
+        Ok(serde_json::from_str(text)?)
+    }
+}
+
+impl Serialize for Claim {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut out = serializer.serialize_struct("Claim", 3)?;
+        out.serialize_field("format_version", &Self::FORMAT_VERSION)?;
+        out.serialize_field("neighbours", &self.neighbours)?;
+        out.serialize_field("event", &self.event)?;
+        out.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Claim {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (format_version, claim) = match read_top_level(deserializer)? {
+            TopLevel::Bare(event) => (None, Self::new(Neighbours::AddRemove, event)),
+            TopLevel::Claim { format_version, neighbours, event } => {
+                (format_version, Self::new(neighbours, event))
+            }
+        };
+        match format_version {
+            None | Some(Self::FORMAT_VERSION) => Ok(claim),
+            Some(version) => Err(de::Error::custom(WrongVersion { version })),
+        }
+    }
+}
+
+/// Text that is no claim.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// Not JSON, or not JSON of an event; the message says where.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// More text than is read.
+    #[error("a claim must have at most {limit} bytes, got {bytes}; group equal events with `repeated`")]
+    TooLong {
+        /// What came.
+        bytes: usize,
+        /// What is read.
+        limit: usize,
+    },
+}
+
+struct WrongVersion {
+    version: u64,
+}
+
+impl fmt::Display for WrongVersion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (got, known) = (self.version, Claim::FORMAT_VERSION);
+        let advice = if got > known { "; it was written by a newer program: update this one" } else { "" };
+        write!(f, "format_version must be {known}, got {got}{advice}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::params::Epsilon;
+
+    fn pure() -> Event {
+        Event::Pure { epsilon: Epsilon::new(0.5).unwrap() }
+    }
+
+    fn read(json: &str) -> Result<Claim, String> {
+        Claim::from_json(json).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_bare_event_means_add_remove() {
+        let claim = read(r#"{"type":"pure","epsilon":0.5}"#).unwrap();
+        assert_eq!(claim, Claim::new(Neighbours::AddRemove, pure()));
+    }
+
+    #[test]
+    fn a_claim_survives_json() {
+        let claim = Claim::new(Neighbours::ZeroOut, pure());
+        let json = serde_json::to_string(&claim).unwrap();
+        assert_eq!(
+            json,
+            r#"{"format_version":1,"neighbours":"zero_out","event":{"type":"pure","epsilon":0.5}}"#
+        );
+        assert_eq!(read(&json).unwrap(), claim);
+        assert_eq!(
+            read(r#"{"event":{"type":"pure","epsilon":0.5},"neighbours":"zero_out"}"#).unwrap(),
+            claim
+        );
+    }
+
+    #[test]
+    fn a_bare_event_that_holds_another_is_no_claim() {
+        let json = r#"{"event":{"type":"pure","epsilon":0.5},"count":3,"type":"repeated"}"#;
+        assert_eq!(read(json).unwrap().event.name(), "repeated");
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        for (json, part) in [
+            (r#"{"neighbours":"replace"}"#, "the claim must have a field `event`"),
+            (r#"{"event":{"type":"non_private"}}"#, "the claim must have a field `neighbours`"),
+            (
+                r#"{"neighbours":"replace","neighbours":"replace","event":{"type":"non_private"}}"#,
+                "given twice",
+            ),
+            (
+                r#"{"neighbours":"replace","delta":1e-5,"event":{"type":"non_private"}}"#,
+                "`delta` belongs inside an event",
+            ),
+            (r#"{"neighbours":"replaced","event":{"type":"non_private"}}"#, "did you mean `replace`?"),
+            (
+                r#"{"format_version":2,"neighbours":"replace","event":{"type":"non_private"}}"#,
+                "format_version must be 1, got 2; it was written by a newer program",
+            ),
+            (
+                r#"{"format_version":0,"neighbours":"replace","event":{"type":"non_private"}}"#,
+                "format_version must be 1, got 0",
+            ),
+            (r#"{"neighbours":"replace","type":"non_private"}"#, "`neighbours` stands beside an event"),
+            ("{}", "found neither"),
+        ] {
+            let error = read(json).expect_err(json);
+            assert!(error.contains(part), "{json}: {error}");
+        }
+        let long = " ".repeat(Claim::MAX_BYTES + 1);
+        assert!(read(&long).unwrap_err().contains("at most 67108864 bytes"));
+    }
+}

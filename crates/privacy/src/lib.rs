@@ -1,0 +1,32 @@
+//! What a private computation costs: relations, events, accountants, calibration, permits.
+#![forbid(unsafe_code)]
+
+pub mod accounting;
+mod bound;
+mod budget;
+pub mod calibrate;
+mod claim;
+pub mod danger;
+mod event;
+mod guarantee;
+mod numerics;
+mod params;
+mod permit;
+mod relation;
+mod spelling;
+
+pub use accounting::{Account, AccountError, Accountant};
+pub use bound::Bound;
+pub use budget::{Budget, Charge, ChargeError, Choice, Journal, Memory, Refusal, Spent, Terms};
+pub use claim::{Claim, ReadError};
+pub use event::{
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+};
+pub use guarantee::Guarantee;
+pub use params::{
+    ClipNorm, Count, Delta, Epsilon, Gamma, Inflation, MeanTrials, Mu, NoiseMultiplier, Norm, Order,
+    ParamError, ParseNumberError, Radius, Rho, SamplingRate, Scale, Sensitivity, Shape, Smoothness, StepSize,
+    StrongConvexity, TruthProbability,
+};
+pub use permit::{Permit, Release, ReleaseError};
+pub use relation::{Contribution, MetricBall, Neighbours, RelationError, Unit, group_guarantee};

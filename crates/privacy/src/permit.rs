@@ -1,0 +1,214 @@
+//! No permit, no data: the evidence that a release was paid for.
+//!
+//! A [`Permit`] is made in this crate only, by [`Budget`](crate::Budget) after it has composed the event
+//! with all that was spent, and by [`danger::unmetered`](crate::danger::unmetered), which marks it. It
+//! cannot be copied, and sealing a release uses it up, so one charge pays for one release.
+//!
+//! # Who may make one
+//! Rust has no friend crates: whatever a durable ledger in another crate could call to make a permit,
+//! anyone could call. So nobody else makes permits. A ledger implements [`Journal`](crate::Journal), which
+//! only stores what was granted; the decision and the permit stay here. What cannot be prevented is a
+//! journal that forgets, just as nobody can be kept from opening two budgets for the same data: the owner
+//! of the data chooses the journal.
+//!
+//! ```compile_fail
+//! # fn example(permit: sordino_privacy::Permit, event: sordino_privacy::Event) {
+//! let first = permit.seal(&event, 1);
+//! let second = permit.seal(&event, 2); // used up
+//! # }
+//! ```
+//! ```compile_fail
+//! # fn example(permit: sordino_privacy::Permit) {
+//! let copy = permit.clone();
+//! # }
+//! ```
+//! ```compile_fail
+//! let forged = sordino_privacy::Permit { guarantee: todo!(), reservation: None };
+//! ```
+
+use std::borrow::Borrow;
+
+use crate::claim::Claim;
+use crate::event::Event;
+use crate::guarantee::Guarantee;
+use crate::params::Inflation;
+use crate::relation::{Neighbours, Unit};
+
+/// The right to make one release of one event. Dropping it refunds nothing.
+#[derive(Debug)]
+#[must_use = "a permit was paid for; dropping it refunds nothing"]
+pub struct Permit {
+    guarantee: Guarantee,
+    reservation: Option<u64>,
+}
+
+impl Permit {
+    /// Only after the charge has been recorded.
+    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>) -> Self {
+        Self { guarantee, reservation }
+    }
+
+    /// What it was paid for.
+    pub fn event(&self) -> &Event {
+        &self.guarantee.event
+    }
+
+    /// The relation it was paid under.
+    pub fn neighbours(&self) -> Neighbours {
+        self.guarantee.neighbours
+    }
+
+    /// Whose data the relation speaks of.
+    pub fn unit(&self) -> &Unit {
+        &self.guarantee.unit
+    }
+
+    /// The number of the charge in its journal; none if nothing was charged.
+    pub fn reservation(&self) -> Option<u64> {
+        self.reservation
+    }
+
+    /// Does it cover `claim`? To be asked before data is touched by whatever has its sensitivity from the
+    /// relation.
+    pub fn covers(&self, claim: &Claim) -> Result<(), ReleaseError> {
+        if self.neighbours() != claim.neighbours {
+            return Err(ReleaseError::OtherRelation {
+                permitted: self.neighbours(),
+                needed: claim.neighbours,
+            });
+        }
+        self.covers_event(&claim.event)
+    }
+
+    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void.
+    pub fn seeded(mut self) -> Self {
+        self.guarantee.seeded = true;
+        self
+    }
+
+    /// States the inflation of sensitivity that the event already pays for floating-point error.
+    pub fn with_arithmetic(mut self, inflation: Inflation) -> Self {
+        self.guarantee.arithmetic = inflation;
+        self
+    }
+
+    /// Turns the result of `event` into a release. Whether this fails does not depend on `value`.
+    pub fn seal<T>(self, event: impl Borrow<Event>, value: T) -> Result<Release<T>, ReleaseError> {
+        self.covers_event(event.borrow())?;
+        Ok(Release { value, guarantee: self.guarantee })
+    }
+
+    fn covers_event(&self, event: &Event) -> Result<(), ReleaseError> {
+        if self.event() == event {
+            Ok(())
+        } else {
+            Err(ReleaseError::OtherEvent { permitted: self.event().name(), needed: event.name() })
+        }
+    }
+}
+
+/// A result that has left the private side, with its guarantee.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+pub struct Release<T> {
+    value: T,
+    guarantee: Guarantee,
+}
+
+impl<T> Release<T> {
+    /// The result.
+    pub fn value(&self) -> &T {
+        &self.value
+    }
+
+    /// What is promised about it.
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// The result and its promise, apart.
+    pub fn into_parts(self) -> (T, Guarantee) {
+        (self.value, self.guarantee)
+    }
+
+    /// A function of the result alone costs nothing more. It must not look at the data again: choosing the
+    /// best of several results by a score on the data is another release.
+    pub fn post_process<U>(self, function: impl FnOnce(T) -> U) -> Release<U> {
+        Release { value: function(self.value), guarantee: self.guarantee }
+    }
+}
+
+/// A permit that does not fit the release.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReleaseError {
+    /// Paid for something else.
+    #[error(
+        "the permit is for another event ({permitted}) than the one released ({needed}), or for other \
+         parameters; \
+         charge the event that the mechanism states"
+    )]
+    OtherEvent {
+        /// Type of the event that was paid for.
+        permitted: &'static str,
+        /// Type of the event that was done.
+        needed: &'static str,
+    },
+    /// Paid for under another relation.
+    #[error(
+        "the permit is for {permitted}, but the sensitivity was derived for {needed}; use one relation \
+         for both"
+    )]
+    OtherRelation {
+        /// The relation of the budget.
+        permitted: Neighbours,
+        /// The relation of the computation.
+        needed: Neighbours,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::danger;
+    use crate::params::{Delta, Epsilon};
+
+    fn pure(epsilon: f64) -> Event {
+        Event::Pure { epsilon: Epsilon::new(epsilon).unwrap() }
+    }
+
+    fn permit() -> Permit {
+        let claim = Claim::new(Neighbours::Replace, pure(0.5));
+        danger::unmetered(claim, Unit::Record, Delta::new(0.0).unwrap()).unwrap()
+    }
+
+    #[test]
+    fn a_permit_seals_what_it_was_paid_for() {
+        let release = permit().seal(pure(0.5), 7).unwrap();
+        assert_eq!(*release.value(), 7);
+        assert!(release.guarantee().epsilon.contains(0.5));
+        assert_eq!(release.guarantee().event, pure(0.5));
+        assert_eq!(release.post_process(|x| x * 2).into_parts().0, 14);
+    }
+
+    #[test]
+    fn a_permit_for_something_else_is_refused() {
+        assert!(matches!(permit().seal(pure(0.6), 7), Err(ReleaseError::OtherEvent { .. })));
+        let permit = permit();
+        assert_eq!(permit.covers(&Claim::new(Neighbours::Replace, pure(0.5))), Ok(()));
+        let error = permit.covers(&Claim::new(Neighbours::AddRemove, pure(0.5))).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the permit is for replace, but the sensitivity was derived for add_remove; use one relation \
+             for both"
+        );
+    }
+
+    #[test]
+    fn seeds_and_arithmetic_are_written_on_the_release() {
+        let sealed =
+            permit().seeded().with_arithmetic(Inflation::new(0.001).unwrap()).seal(pure(0.5), ()).unwrap();
+        let guarantee = sealed.guarantee();
+        assert!(guarantee.seeded && !guarantee.holds() && !guarantee.metered);
+        assert_eq!(guarantee.arithmetic.get(), 0.001);
+    }
+}
