@@ -1,0 +1,195 @@
+//! `sordino calibrate`: how much noise is enough? Or how many steps, or which sampling rate?
+
+use sordino::prelude::*;
+use sordino::privacy::calibrate::{self, Calibrated};
+
+use crate::args::{self, CalibrateArgs, Output, Unknown};
+use crate::decimal;
+use crate::error::Error;
+use crate::json::{self, CalibrateObject, Writer};
+use crate::output;
+use crate::split;
+use crate::table::Table;
+
+pub(crate) fn run(args: CalibrateArgs) -> Result<(), Error> {
+    if split::is_asked(&args) {
+        return split::run(&args);
+    }
+    let plan = Plan::new(&args)?;
+    let answer = plan.answer()?;
+    if !plan.output.quiet && args.delta.is_none() {
+        output::note(args::DEFAULT_DELTA_NOTE);
+    }
+    output::result(&if plan.output.json { plan.object(&answer)? } else { plan.table(&answer) })
+}
+
+/// Everything that was asked, checked and complete.
+#[derive(Debug)]
+struct Plan {
+    epsilon: Epsilon,
+    delta: Delta,
+    neighbours: Neighbours,
+    problem: Problem,
+    output: Output,
+}
+
+/// What is looked for, with what is given.
+#[derive(Clone, Copy, Debug)]
+enum Problem {
+    Noise { sampling_rate: SamplingRate, steps: Count },
+    Steps { noise_multiplier: NoiseMultiplier, sampling_rate: SamplingRate },
+    SamplingRate { noise_multiplier: NoiseMultiplier, steps: Count },
+}
+
+/// A training run that meets the target.
+#[derive(Debug)]
+struct Answer {
+    noise_multiplier: NoiseMultiplier,
+    sampling_rate: SamplingRate,
+    steps: Count,
+    epsilon: Bound,
+    accountant: &'static str,
+}
+
+impl Plan {
+    fn new(args: &CalibrateArgs) -> Result<Self, Error> {
+        let delta = args.delta.unwrap_or_else(args::default_delta);
+        if delta.get() == 0.0 {
+            return Err(Error::PureCalibration);
+        }
+        Ok(Self {
+            epsilon: args.epsilon,
+            delta,
+            neighbours: args.training.neighbours(),
+            problem: problem(args)?,
+            output: args.output,
+        })
+    }
+
+    fn answer(&self) -> Result<Answer, Error> {
+        let Self { epsilon, delta, neighbours, problem, .. } = *self;
+        Ok(match problem {
+            Problem::Noise { sampling_rate, steps } => {
+                let Calibrated { value, epsilon, accountant } =
+                    calibrate::noise_multiplier(epsilon, delta, neighbours, sampling_rate, steps)?;
+                Answer { noise_multiplier: value, sampling_rate, steps, epsilon, accountant }
+            }
+            Problem::Steps { noise_multiplier, sampling_rate } => {
+                let Calibrated { value, epsilon, accountant } =
+                    calibrate::steps(epsilon, delta, neighbours, noise_multiplier, sampling_rate)?;
+                Answer { noise_multiplier, sampling_rate, steps: value, epsilon, accountant }
+            }
+            Problem::SamplingRate { noise_multiplier, steps } => {
+                let Calibrated { value, epsilon, accountant } =
+                    calibrate::sampling_rate(epsilon, delta, neighbours, noise_multiplier, steps)?;
+                Answer { noise_multiplier, sampling_rate: value, steps, epsilon, accountant }
+            }
+        })
+    }
+
+    fn object(&self, answer: &Answer) -> Result<String, Error> {
+        json::text(&CalibrateObject {
+            writer: Writer::this(),
+            solved: self.problem.unknown(),
+            noise_multiplier: answer.noise_multiplier.get(),
+            sampling_rate: answer.sampling_rate.get(),
+            steps: answer.steps.get(),
+            target_epsilon: self.epsilon.get(),
+            epsilon: answer.epsilon,
+            delta: self.delta.get(),
+            neighbours: self.neighbours,
+            accountant: answer.accountant,
+        })
+    }
+
+    /// What was found comes first, its last digit dropped towards safety: more noise, smaller samples.
+    fn table(&self, answer: &Answer) -> String {
+        let noise = answer.noise_multiplier.get();
+        let rate = answer.sampling_rate.get();
+        let mut lines = [
+            ("noise multiplier", decimal::exact(noise)),
+            ("sampling rate", decimal::exact(rate)),
+            ("steps", answer.steps.get().to_string()),
+        ];
+        let found = match self.problem {
+            Problem::Noise { .. } => {
+                lines[0].1 = decimal::up(noise);
+                0
+            }
+            Problem::SamplingRate { .. } => {
+                lines[1].1 = decimal::down(rate);
+                1
+            }
+            Problem::Steps { .. } => 2,
+        };
+        lines[..=found].rotate_right(1);
+        let mut table = Table::default();
+        for (name, value) in &lines {
+            table.row([name, value]);
+        }
+        table.row(["epsilon", &decimal::between(answer.epsilon)]);
+        table.row(["target", &decimal::exact(self.epsilon.get())]);
+        table.row(["delta", &decimal::exact(self.delta.get())]);
+        table.row(["neighbours", &self.neighbours.to_string()]);
+        table.row(["accountant", answer.accountant]);
+        table.text()
+    }
+}
+
+impl Problem {
+    /// The unknown, in the word that JSON uses.
+    fn unknown(self) -> &'static str {
+        match self {
+            Self::Noise { .. } => "noise_multiplier",
+            Self::Steps { .. } => "steps",
+            Self::SamplingRate { .. } => "sampling_rate",
+        }
+    }
+}
+
+/// Which number is missing? `--solve` decides; without it, the one that is not given, and noise first: it is the
+/// question that most people have, and the other two have harmless defaults (every record, one step).
+fn problem(args: &CalibrateArgs) -> Result<Problem, Error> {
+    let training = &args.training;
+    let (noise, rate, steps) = (training.noise_multiplier, training.sampling_rate, training.steps);
+    let unknown = match args.solve {
+        Some(unknown) => unknown,
+        None => match (noise, rate, steps) {
+            (None, _, _) => Unknown::Noise,
+            (Some(_), Some(_), None) => Unknown::Steps,
+            (Some(_), None, Some(_)) => Unknown::SamplingRate,
+            (Some(_), None, None) => return Err(Error::TwoUnknowns),
+            (Some(_), Some(_), Some(_)) => return Err(Error::NothingToSolve),
+        },
+    };
+    let rate_or_all = rate.unwrap_or_else(every_record);
+    let one_step = steps.unwrap_or(Count::ONE);
+    match unknown {
+        Unknown::Noise => {
+            absent(noise, "noise", "--noise-multiplier")?;
+            Ok(Problem::Noise { sampling_rate: rate_or_all, steps: one_step })
+        }
+        Unknown::Steps => {
+            absent(steps, "steps", "--steps")?;
+            let noise_multiplier = noise.ok_or(Error::SolveNeedsNoise { unknown: "steps" })?;
+            Ok(Problem::Steps { noise_multiplier, sampling_rate: rate_or_all })
+        }
+        Unknown::SamplingRate => {
+            absent(rate, "sampling-rate", "--sampling-rate")?;
+            let noise_multiplier = noise.ok_or(Error::SolveNeedsNoise { unknown: "sampling-rate" })?;
+            Ok(Problem::SamplingRate { noise_multiplier, steps: one_step })
+        }
+    }
+}
+
+fn every_record() -> SamplingRate {
+    // 1 is the largest probability, and a rate may be any probability but 0.
+    SamplingRate::new(1.0).expect("1 is a sampling rate")
+}
+
+fn absent<T>(given: Option<T>, unknown: &'static str, flag: &'static str) -> Result<(), Error> {
+    match given {
+        Some(_) => Err(Error::SolvedIsGiven { unknown, flag }),
+        None => Ok(()),
+    }
+}

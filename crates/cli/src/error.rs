@@ -1,0 +1,96 @@
+//! Why the command stops. Each message says what was expected, what came, and what to do next.
+
+use std::io;
+use std::process::ExitCode;
+
+use sordino::prelude::Neighbours;
+use sordino::privacy::{AccountError, ReadError};
+use thiserror::Error as ThisError;
+
+#[derive(Debug, ThisError)]
+pub(crate) enum Error {
+    #[error("cannot read {name}: {source}")]
+    Read { name: String, source: io::Error },
+
+    #[error("cannot read {name}: it is a directory; name the JSON file inside it")]
+    Directory { name: String },
+
+    #[error("{name} has more than {limit} bytes; larger lists of equal events are written as `repeated`")]
+    TooLong { name: String, limit: u64 },
+
+    #[error("{name} is not UTF-8 text (byte {position} is the first wrong one); save it as UTF-8 JSON")]
+    NotText { name: String, position: usize },
+
+    #[error("{name}: {source}")]
+    Claim { name: String, source: ReadError },
+
+    #[error("{name} states neighbours {stated} and --neighbours says {asked}; leave one of the two out")]
+    TwoRelations { name: String, stated: Neighbours, asked: Neighbours },
+
+    #[error(
+        "nothing to account for: give a FILE, `-` for standard input, or --noise-multiplier \
+         (with --sampling-rate and --steps); `sordino account --help` has examples"
+    )]
+    NothingToAccount,
+
+    #[error("{flag} describes a training run and FILE already states an event; leave one of the two out")]
+    FileAndFlags { flag: &'static str },
+
+    #[error("{flag} needs --noise-multiplier: without noise there is nothing to account for")]
+    NoNoise { flag: &'static str },
+
+    #[error(
+        "--delta and --epsilon are both given, so nothing is left to answer: give --delta to learn epsilon, \
+         or --epsilon to learn delta"
+    )]
+    TwoQuestions,
+
+    #[error(
+        "noise multiplier, sampling rate and steps are all given, so nothing is left to solve for: leave one of \
+         them out, or ask `sordino account` what they cost"
+    )]
+    NothingToSolve,
+
+    #[error("--solve {unknown} looks for what {flag} gives; leave {flag} out")]
+    SolvedIsGiven { unknown: &'static str, flag: &'static str },
+
+    #[error("--solve {unknown} needs --noise-multiplier")]
+    SolveNeedsNoise { unknown: &'static str },
+
+    #[error(
+        "--noise-multiplier alone leaves two unknowns: add --sampling-rate to learn steps, or --steps to learn the \
+         sampling rate (--solve steps takes every record each step; --solve sampling-rate takes one step)"
+    )]
+    TwoUnknowns,
+
+    #[error(
+        "--delta 0 asks for pure privacy, which no amount of Gaussian noise gives: take a delta above 0, such as \
+         1e-6, or release with Laplace noise of scale sensitivity / epsilon"
+    )]
+    PureCalibration,
+
+    #[error(
+        "{flag} describes a training run and --parts or --split shares a budget; ask one question at a time"
+    )]
+    SplitAndTraining { flag: &'static str },
+
+    #[error("--epsilon 0 leaves nothing to share; give a number above 0")]
+    NothingToSplit,
+
+    #[error("a budget is split into at most {limit} parts, got {number}")]
+    TooManyParts { number: u64, limit: u64 },
+
+    #[error("{0}")]
+    Account(#[from] AccountError),
+
+    #[error("cannot write the result: {source}")]
+    Write { source: io::Error },
+}
+
+impl Error {
+    /// 1 where the honest answer is no, 2 where there is none.
+    pub(crate) fn exit_code(&self) -> ExitCode {
+        let refused = matches!(self, Self::Account(AccountError::OutOfReach { .. }));
+        ExitCode::from(if refused { 1 } else { 2 })
+    }
+}

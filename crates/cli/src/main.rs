@@ -1,0 +1,37 @@
+//! The `sordino` command: what does a private computation cost, and how much noise is enough?
+//!
+//! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the honest answer is
+//! no; 2: could not run.
+#![forbid(unsafe_code)]
+
+mod account;
+mod args;
+mod calibrate;
+mod decimal;
+mod describe;
+mod error;
+mod input;
+mod json;
+mod output;
+mod split;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Arguments, Verb};
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().verb {
+        Verb::Account(args) => account::run(args),
+        Verb::Calibrate(args) => calibrate::run(args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            output::complain(&error);
+            error.exit_code()
+        }
+    }
+}

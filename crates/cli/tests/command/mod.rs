@@ -1,0 +1,112 @@
+//! Drives the real binary.
+// Each test file uses its own part of this.
+#![allow(dead_code)]
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// What a run left behind.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Run {
+    /// The one JSON object on standard output of a run that went well.
+    #[track_caller]
+    pub(crate) fn object(&self) -> Value {
+        assert_eq!(self.code, 0, "{self:?}");
+        let value: Value =
+            serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"));
+        assert!(value.is_object(), "{self:?}");
+        value
+    }
+
+    /// The run stopped with exit code 2, wrote no result and says each of `parts`.
+    #[track_caller]
+    pub(crate) fn refuses(&self, parts: &[&str]) {
+        assert_eq!(self.code, 2, "{self:?}");
+        assert_eq!(self.stdout, "", "{self:?}");
+        assert!(self.stderr.starts_with("error: "), "{self:?}");
+        assert!(!self.stderr.contains("panicked"), "{self:?}");
+        for part in parts {
+            assert!(self.stderr.contains(part), "{part:?} is not in {self:?}");
+        }
+    }
+
+    /// The line of a table that starts with `name`, without it.
+    #[track_caller]
+    pub(crate) fn line(&self, name: &str) -> &str {
+        assert_eq!(self.code, 0, "{self:?}");
+        let line = self.stdout.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("no line {name:?} in {self:?}")).trim()
+    }
+}
+
+/// `sordino` with these words.
+pub(crate) fn sordino(line: &str) -> Run {
+    sordino_reading(line, b"")
+}
+
+/// `sordino` with these words and this standard input.
+pub(crate) fn sordino_reading(line: &str, input: &[u8]) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
+        .args(line.split_whitespace())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the command starts");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
+    // A command that has read enough closes its end; that is its right.
+    let _ = stdin.write_all(input);
+    drop(stdin);
+    let output = child.wait_with_output().expect("the command ends");
+    Run {
+        code: output.status.code().expect("the command was not killed"),
+        stdout: String::from_utf8(output.stdout).expect("results are UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// `sordino account FILE WORDS`, where FILE holds `content`.
+pub(crate) fn account_file(name: &str, content: &[u8], words: &str) -> Run {
+    let path = place(name);
+    fs::write(&path, content).expect("a file can be written");
+    sordino(&format!("account {} {words}", path.display()))
+}
+
+/// A path for this test binary's own files; names must differ between its tests.
+pub(crate) fn place(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
+    fs::create_dir_all(&folder).expect("a folder can be made");
+    folder.join(name)
+}
+
+/// The ends of an interval; `null` is no end.
+#[track_caller]
+pub(crate) fn ends(bound: &Value) -> (f64, f64) {
+    let end = |name: &str| {
+        let value = &bound[name];
+        if value.is_null() {
+            f64::INFINITY
+        } else {
+            value.as_f64().unwrap_or_else(|| panic!("{name} in {bound}"))
+        }
+    };
+    (end("lower"), end("upper"))
+}
+
+/// The interval contains `truth` and is no wider than `width` times it.
+#[track_caller]
+pub(crate) fn encloses(bound: &Value, truth: f64, width: f64) {
+    let (lower, upper) = ends(bound);
+    assert!(lower <= truth && truth <= upper, "{truth} is outside {bound}");
+    assert!(upper - lower <= width * upper, "{bound} is wider than {width}");
+}
