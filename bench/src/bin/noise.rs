@@ -1,0 +1,62 @@
+//! Nanoseconds for one draw of exact noise out of a vector of a million, on one core, with the cryptographic stream.
+//!
+//! Work of the same name as in `peers/noise.py`.
+
+use std::error::Error;
+use std::hint::black_box;
+
+use serde_json::json;
+use sordino::noise::{
+    Bits, DiscreteGaussian, DiscreteLaplace, Entropy, RoundedGaussian, RoundedLaplace, entropy,
+};
+
+use sordino_bench::{Options, emit, seconds};
+
+const LENGTH: usize = 1_000_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::from_arguments();
+    let mut bits = entropy()?;
+    stream(options, &mut bits);
+
+    let gaussian = RoundedGaussian::new(21)?;
+    draws(options, "gaussian", &mut bits, |bits, out| gaussian.fill(bits, out));
+    let laplace = RoundedLaplace::new(21)?;
+    draws(options, "laplace", &mut bits, |bits, out| laplace.fill(bits, out));
+
+    let scales: &[u64] = if options.quick { &[1, 10] } else { &[1, 10, 1 << 10, 1 << 20, 1 << 30] };
+    for &scale in scales {
+        let sampler = DiscreteLaplace::new(scale, 1)?;
+        draws(options, &format!("discrete laplace, scale {scale}"), &mut bits, |bits, out| {
+            sampler.fill(bits, out)
+        });
+    }
+    for &scale in scales {
+        let sampler = DiscreteGaussian::with_sigma(scale as f64)?;
+        draws(options, &format!("discrete gaussian, scale {scale}"), &mut bits, |bits, out| {
+            sampler.fill(bits, out)
+        });
+    }
+    Ok(())
+}
+
+/// The stream of random bits alone.
+fn stream(options: Options, bits: &mut Entropy) {
+    let mut words = vec![0_u64; LENGTH];
+    let taken = seconds(options.fill(), || {
+        bits.fill(&mut words);
+        black_box(&words);
+    });
+    let bytes = (8 * LENGTH) as f64;
+    emit("random bits", "GB/s", bytes / taken / 1e9, json!({ "bytes": bytes }));
+}
+
+fn draws(options: Options, workload: &str, bits: &mut Entropy, draw: impl Fn(&mut Entropy, &mut [i64])) {
+    let mut out = vec![0_i64; LENGTH];
+    let taken = seconds(options.fill(), || {
+        draw(bits, &mut out);
+        black_box(&out);
+    });
+    let nanoseconds = taken / LENGTH as f64 * 1e9;
+    emit(workload, "ns", nanoseconds, json!({ "draws": LENGTH, "exact": true, "secure": true }));
+}

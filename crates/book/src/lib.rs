@@ -1,0 +1,19 @@
+//! The README and the pages of the book that have Rust in them, as documentation: so `cargo test` compiles and runs
+//! their examples, and a page cannot show what does not work.
+#![forbid(unsafe_code)]
+
+/// Attaches pages to empty modules, whose examples `cargo test` then runs.
+macro_rules! pages {
+    ($($name:ident: $path:literal),* $(,)?) => {
+        $(
+            #[doc = include_str!(concat!("../../../", $path))]
+            #[cfg(doctest)]
+            mod $name {}
+        )*
+    };
+}
+
+pages! {
+    readme: "README.md",
+    first_ten_minutes: "docs/guide/first-ten-minutes.md",
+}

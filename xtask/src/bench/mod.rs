@@ -1,0 +1,123 @@
+//! `cargo xtask bench noise|accounting`: Sordino and its peers on the same work, in one run.
+//!
+//! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
+//! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds.
+//! The peers live in a Python environment made for this alone, below Cargo's target directory. Every figure
+//! carries the load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
+
+mod line;
+mod load;
+mod peers;
+mod table;
+
+use std::process::Command;
+
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::run;
+use line::{Line, Summary};
+use load::Load;
+
+/// How a comparison is run.
+struct Plan {
+    /// `noise` or `accounting`: the name of our program and of the peers' script.
+    name: &'static str,
+    rounds: usize,
+    quick: bool,
+}
+
+/// Compares as the words after `bench` say.
+pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
+    let plan = Plan::parse(words)?;
+    run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
+    let python = peers::environment()?;
+    let mut lines = Vec::new();
+    for round in 0..plan.rounds {
+        eprintln!("round {} of {}", round + 1, plan.rounds);
+        let ours =
+            run::target_dir().join("release").join(format!("{}{}", plan.name, std::env::consts::EXE_SUFFIX));
+        lines.extend(measured(Command::new(ours), &plan, round)?);
+        let mut theirs = Command::new(&python);
+        theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
+        lines.extend(measured(theirs, &plan, round)?);
+    }
+    let summaries = line::summaries(&lines);
+    print!("{}", table::of(&summaries));
+    save(&plan, &summaries)
+}
+
+impl Plan {
+    fn parse(words: &[&str]) -> Result<Self, Failure> {
+        let usage = || Failure::usage("expected `cargo xtask bench noise|accounting [--rounds N] [--quick]`");
+        let mut plan = match words.first() {
+            Some(&"noise") => Self { name: "noise", rounds: 5, quick: false },
+            Some(&"accounting") => Self { name: "accounting", rounds: 5, quick: false },
+            _ => return Err(usage()),
+        };
+        let mut rest = words[1..].iter();
+        while let Some(word) = rest.next() {
+            match *word {
+                "--quick" => plan.quick = true,
+                "--rounds" => {
+                    let number = rest.next().and_then(|number| number.parse().ok());
+                    plan.rounds = number.filter(|&number| number > 0).ok_or_else(usage)?;
+                }
+                _ => return Err(usage()),
+            }
+        }
+        Ok(plan)
+    }
+}
+
+/// Runs one contestant once; its lines, each with the load of others meanwhile.
+fn measured(mut command: Command, plan: &Plan, round: usize) -> Result<Vec<Line>, Failure> {
+    if plan.quick {
+        command.arg("--quick");
+    }
+    if round == 0 {
+        // What does not change from round to round (the ends of intervals) is computed once.
+        command.arg("--ends");
+    }
+    let before = Load::now();
+    // Peers are run from the checkout, which stays clean.
+    let output = run::captured(command.env("PYTHONDONTWRITEBYTECODE", "1"))?;
+    let others = before.others_since();
+    line::parse(&output, others)
+}
+
+/// Writes what was measured to `bench/results/`, for later comparison.
+fn save(plan: &Plan, summaries: &[Summary]) -> Result<(), Failure> {
+    let folder = run::root().join("bench/results");
+    std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    let path = folder.join(format!("{}-{}.json", plan.name, since_epoch.as_secs()));
+    let document = json!({
+        "format_version": 1,
+        "bench": plan.name,
+        "rounds": plan.rounds,
+        "quick": plan.quick,
+        "unix_time": since_epoch.as_secs(),
+        "processor": load::processor(),
+        "results": summaries,
+    });
+    std::fs::write(&path, format!("{document:#}\n")).map_err(|error| Failure::file(&path, &error))?;
+    println!("\nwritten to {}", path.display());
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_become_a_plan_or_a_usage_error() {
+        let plan = Plan::parse(&["noise", "--rounds", "7", "--quick"]).unwrap();
+        assert_eq!((plan.name, plan.rounds, plan.quick), ("noise", 7, true));
+        for wrong in
+            [&[][..], &["nois"], &["noise", "--rounds"], &["noise", "--rounds", "0"], &["noise", "-x"]]
+        {
+            assert!(Plan::parse(wrong).is_err(), "{wrong:?}");
+        }
+    }
+}

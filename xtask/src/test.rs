@@ -1,0 +1,56 @@
+//! `cargo xtask test`: every check, the cheapest first, stopping at the first that fails.
+
+use std::time::Instant;
+
+use crate::failure::Failure;
+use crate::{book, run};
+
+/// One check: what it is called, and how it is done.
+type Check = (&'static str, fn() -> Result<(), Failure>);
+
+const CHECKS: &[Check] = &[
+    ("format", format),
+    ("contents of the book", book::check_contents),
+    ("lints", lints),
+    ("tests: unit, property, integration, documentation, the book's Rust", tests),
+    ("rustdoc", rustdoc),
+    ("commands shown in the README and the book", book::check_outputs),
+];
+
+/// Runs every check and says how long each took.
+pub(crate) fn everything() -> Result<(), Failure> {
+    let start = Instant::now();
+    for (number, (name, check)) in CHECKS.iter().enumerate() {
+        println!("\n== {}/{}  {name}", number + 1, CHECKS.len());
+        let begun = Instant::now();
+        check().map_err(|failure| Failure::check(format!("check `{name}` did not pass\n{failure}")))?;
+        println!("== {name}: passed in {:.1} s", begun.elapsed().as_secs_f64());
+    }
+    println!("\nall {} checks passed in {:.0} s", CHECKS.len(), start.elapsed().as_secs_f64());
+    Ok(())
+}
+
+fn format() -> Result<(), Failure> {
+    run::shown(run::cargo().args(["fmt", "--all", "--", "--check"]))
+}
+
+fn lints() -> Result<(), Failure> {
+    run::shown(run::cargo().args([
+        "clippy",
+        "--quiet",
+        "--workspace",
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ]))
+}
+
+fn tests() -> Result<(), Failure> {
+    run::shown(run::cargo().args(["test", "--workspace", "--no-fail-fast"]))
+}
+
+fn rustdoc() -> Result<(), Failure> {
+    let words = ["doc", "--quiet", "--workspace", "--no-deps"];
+    run::shown(run::cargo().args(words).env("RUSTDOCFLAGS", "-D warnings"))
+}
