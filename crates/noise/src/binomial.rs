@@ -12,6 +12,12 @@
 //!
 //! Where p is below 2^-17 (or above 1 - 2^-17, by symmetry) the gaps between landing coins are drawn instead, as
 //! geometric numbers: **n p + 1 of them**, some ten microseconds each (as long as 10^5 coins by digits take).
+//!
+//! Where p is below 2^-49, gaps could leave 64 bits. A coin of probability p is then two: one of 2^-49, and one of
+//! `2^49 p` for those that landed. The first are counted by gaps, the second by digits: **n 2^-49 + 1** gaps, at
+//! most 2^15.
+
+use dashu::rational::RBig;
 
 use crate::bits::Bits;
 use crate::error::NoiseError;
@@ -20,8 +26,8 @@ use crate::probability::Probability;
 
 /// Below this probability gaps are cheaper than digits.
 const RARE: f64 = 1.0 / (1u64 << 17) as f64;
-/// Below this one gaps could not be counted in 64 bits.
-const RAREST: f64 = 1.0 / (1u64 << 49) as f64;
+/// Below `2^-RAREST_BITS` gaps could not be counted in 64 bits.
+const RAREST_BITS: u32 = 49;
 
 /// The number of successes among `trials` independent ones, drawn exactly.
 ///
@@ -45,6 +51,8 @@ enum Method {
     Never,
     Digits(Probability),
     Gaps(Geometric),
+    /// Gaps of coins that are not as rare, and then how many of those land a second time.
+    Thinned(Geometric, Probability),
 }
 
 impl Binomial {
@@ -52,12 +60,7 @@ impl Binomial {
     pub fn new(trials: u64, success: &Probability) -> Result<Self, NoiseError> {
         let inverted = success.to_f64() > 0.5;
         let rarer = if inverted { success.complement() } else { success.clone() };
-        let method = match rarer.to_f64() {
-            0.0 => Method::Never,
-            p if (RAREST..RARE).contains(&p) => Method::Gaps(Geometric::new(&rarer)?),
-            _ => Method::Digits(rarer),
-        };
-        Ok(Self { trials, method, inverted })
+        Ok(Self { trials, method: Method::for_rarer(rarer)?, inverted })
     }
 
     /// One draw.
@@ -66,8 +69,24 @@ impl Binomial {
             Method::Never => 0,
             Method::Digits(p) => by_digits(self.trials, p, bits),
             Method::Gaps(gap) => by_gaps(self.trials, gap, bits),
+            Method::Thinned(gap, second) => by_digits(by_gaps(self.trials, gap, bits), second, bits),
         };
         if self.inverted { self.trials - count } else { count }
+    }
+}
+
+impl Method {
+    fn for_rarer(p: Probability) -> Result<Self, NoiseError> {
+        let rarest = RBig::from_parts(1.into(), (1u64 << RAREST_BITS).into());
+        Ok(match p.value() {
+            zero if zero.is_zero() => Self::Never,
+            value if *value < rarest => {
+                let second = Probability::from_exact(value / &rarest);
+                Self::Thinned(Geometric::new(&Probability::from_exact(rarest))?, second)
+            }
+            _ if p.to_f64() < RARE => Self::Gaps(Geometric::new(&p)?),
+            _ => Self::Digits(p),
+        })
     }
 }
 
@@ -179,6 +198,37 @@ mod tests {
         // Six standard deviations of each (false alarm 4e-9).
         assert!(mean.abs() < 6.0 / f64::from(draws).sqrt(), "mean {mean}");
         assert!((variance - 1.0).abs() < 6.0 * (2.0 / f64::from(draws)).sqrt(), "variance {variance}");
+    }
+
+    /// Far fewer words than coins, however rare: by digits these would be 2^53 words. The means are 0.002 (no
+    /// seven land, but for a probability below 1e-20), 16 and 256 (within six standard deviations, false alarm
+    /// below 1e-6).
+    #[test]
+    fn the_rarest_coins_are_counted_by_gaps() {
+        let mut bits = seeded(508);
+        let n = 1u64 << 58;
+        for (exponent, mean) in [(67, 0.002), (54, 16.0), (50, 256.0f64)] {
+            let p = Probability::from_f64(2f64.powi(-exponent)).unwrap();
+            let count = Binomial::new(n, &p).unwrap().sample(&mut bits) as f64;
+            assert!((count - mean).abs() < 6.0 * mean.sqrt().max(1.0), "2^-{exponent}: {count}");
+            let failures = Binomial::new(n, &p.complement()).unwrap().sample(&mut bits);
+            let missing = (n - failures) as f64;
+            assert!((missing - mean).abs() < 6.0 * mean.sqrt().max(1.0), "1 - 2^-{exponent}: {missing}");
+        }
+    }
+
+    /// The same count in two steps as in one, for a p that both can draw.
+    #[test]
+    fn thinning_has_the_same_distribution() {
+        let gap = Geometric::new(&Probability::new(1, 100).unwrap()).unwrap();
+        let thinned = Method::Thinned(gap, Probability::new(1, 3).unwrap());
+        let binomial = Binomial { trials: 600, method: thinned, inverted: false };
+        let mut bits = seeded(509);
+        let mut counts = vec![0; 601];
+        for _ in 0..10_000 {
+            counts[binomial.sample(&mut bits) as usize] += 1;
+        }
+        chi_square(&counts, &masses(600, 1.0 / 300.0)).unwrap();
     }
 
     #[test]

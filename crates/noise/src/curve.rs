@@ -57,11 +57,13 @@ impl Curve {
         Self { shape, rate, rate_f64 }
     }
 
-    /// Certified `lower <= f <= upper` at a distance from 0, in units of 2^-POSITION_BITS blocks.
+    /// Certified `lower <= f <= upper` at a distance from 0 in units of 2^-POSITION_BITS blocks, and up to one unit
+    /// farther (while the rate is at most 1), for a distance of which only the leading bits are known.
     #[inline]
     pub(crate) fn bounds(&self, distance: u128) -> (f64, f64) {
         if distance == 0 {
-            return (1.0, 1.0);
+            // The distance may be known to its leading bits only: f is 1 or slightly below.
+            return (1.0 - SLACK, 1.0);
         }
         let g = self.exponent_f64(distance);
         if g > LARGEST_EXPONENT {
@@ -226,6 +228,28 @@ mod tests {
             let ceil = UBig::from(curve.ceil_times(scale, distance));
             prop_assert!(&floor << 300usize <= f.lower * scale && f.upper * scale <= &ceil << 300usize);
             prop_assert!(&ceil - &floor <= UBig::ONE);
+        }
+    }
+
+    /// A real place is known to one unit: the bounds at its near end hold over the whole of it, at 0 too.
+    #[test]
+    fn bounds_hold_up_to_the_next_place() {
+        let unit = RBig::from(UBig::ONE << 300usize);
+        for (shape, rate) in [(Shape::Gaussian, 2048u32), (Shape::Laplace, 16), (Shape::Laplace, 1)] {
+            let curve = Curve::new(shape, RBig::from_parts(1.into(), rate.into()));
+            for distance in [0u64, 1, 2, 1 << 20, 1 << 50, (1 << 57) - 1] {
+                let (lower, upper) = curve.bounds(distance.into());
+                let near = curve.enclose(distance.into(), POSITION_BITS as usize, 300);
+                let far = curve.enclose((distance + 1).into(), POSITION_BITS as usize, 300);
+                assert!(
+                    RBig::try_from(lower).unwrap() <= RBig::from(far.lower) / &unit,
+                    "{shape:?} {distance}"
+                );
+                assert!(
+                    RBig::from(near.upper) / &unit <= RBig::try_from(upper).unwrap(),
+                    "{shape:?} {distance}"
+                );
+            }
         }
     }
 

@@ -8,7 +8,8 @@
 //! # Guarantee
 //! An integer vector of L2 sensitivity D plus independent draws satisfies `D^2 / (2 sigma^2)`-zero-concentrated privacy,
 //! exactly like the continuous Gaussian (Canonne, Kamath, Steinke, "The discrete Gaussian for differential
-//! privacy", 2020, arXiv:2004.00010, Theorem 4). The draw is exact up to a total-variation distance below 2^-240.
+//! privacy", 2020, arXiv:2004.00010, Theorem 4). The draw is exact up to a total-variation distance below 2^-240
+//! ([`TOTAL_VARIATION`](crate::TOTAL_VARIATION), which says what that adds to δ).
 //!
 //! # Pitfalls
 //! - Its privacy profile is *not* below that of the continuous Gaussian: account it by zero-concentrated privacy or by

@@ -8,7 +8,8 @@
 //! # Guarantee
 //! An integer answer that one unit moves by at most D, plus X of scale t, is D/t-differentially private (Ghosh,
 //! Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009). The draw is exact up to a
-//! total-variation distance below 2^-240.
+//! total-variation distance below 2^-240, so that strictly the guarantee has a δ:
+//! [`TOTAL_VARIATION`](crate::TOTAL_VARIATION) says which.
 //!
 //! # Pitfalls
 //! - A scale far below 1 gives 0 almost always: that is what (1) says, and hardly any privacy.

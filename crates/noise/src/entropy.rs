@@ -4,11 +4,22 @@
 //! [`entropy()`] hands out this thread's stream. Its 256-bit key comes from the operating system; the stream itself
 //! is AES-256 in counter mode or ChaCha20 with fast key erasure. It is
 //! - **never a fallback**: when the operating system has no entropy, the call fails;
-//! - **reseeded**: after [`RESEED_BYTES`] of output the next call of [`entropy()`] takes a new key from the operating
-//!   system;
-//! - **fork-safe**: a child process finds another process id than the one its copy of the stream was made under,
+//! - **reseeded**: [`RESEED_BYTES`] of output or [`RESEED_AFTER`] after its key was made, whichever comes first, the
+//!   next call of [`entropy()`] takes a new key from the operating system;
+//! - **aware of forks**: a child process finds another process id than the one its copy of the stream was made under,
 //!   throws key and buffer away and seeds anew;
 //! - **per thread**: no two threads share a key, and none waits for another.
+//!
+//! # What a process id does not tell
+//! Two copies of one memory with the same process id draw the same bits until one of them takes a new key, which both
+//! do at their first call of [`entropy()`] after at most [`RESEED_AFTER`]. Such copies are
+//! - a child in a new namespace of process ids, if parent and child have the same number in their own ones;
+//! - a grandchild that got the number of a grandparent which has ended;
+//! - snapshots of a process or of a virtual machine that are resumed more than once. (A virtual machine's clock may
+//!   have stood still meanwhile, and a copy of the operating system's own generator must be reseeded by the system:
+//!   nothing here can.)
+//!
+//! Who makes such copies should let [`RESEED_AFTER`] pass before the next release, or start a new process.
 //!
 //! # Pitfalls
 //! - Ask for the stream where the noise is drawn and let it go after: reseeding and the check for a fork happen
@@ -18,12 +29,17 @@
 
 use std::cell::Cell;
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use crate::bits::{Bits, sealed};
 use crate::stream::{Cipher, KEY_BYTES, Stream};
 
 /// Output after which the next acquisition takes a new key from the operating system (one system call).
 pub const RESEED_BYTES: u64 = 64 << 20;
+
+/// Age of a key after which the next acquisition takes a new one. (Reading the clock takes some 20 nanoseconds, a new
+/// key less than a microsecond.)
+pub const RESEED_AFTER: Duration = Duration::from_secs(1);
 
 /// The operating system gave no entropy. There is no substitute: nothing may be released.
 #[derive(Debug, thiserror::Error)]
@@ -48,7 +64,7 @@ pub struct EntropyError {
 /// # Ok::<(), sordino_noise::EntropyError>(())
 /// ```
 pub fn entropy() -> Result<Entropy, EntropyError> {
-    acquire(std::process::id())
+    acquire(std::process::id(), Instant::now())
 }
 
 /// A handle on a cryptographic stream; made by [`entropy()`] alone.
@@ -61,7 +77,16 @@ pub struct Entropy {
 struct Owned {
     stream: Stream,
     process: u32,
+    keyed_at: Instant,
     produced_bytes: u64,
+}
+
+impl Owned {
+    fn may_be_used(&self, process: u32, now: Instant) -> bool {
+        self.process == process
+            && self.produced_bytes < RESEED_BYTES
+            && now.saturating_duration_since(self.keyed_at) < RESEED_AFTER
+    }
 }
 
 thread_local! {
@@ -111,13 +136,14 @@ impl fmt::Debug for Entropy {
     }
 }
 
-/// [`entropy()`] for a given process id, so that a test can pretend to be a child.
-fn acquire(process: u32) -> Result<Entropy, EntropyError> {
+/// [`entropy()`] for a given process id and time, so that a test can pretend to be a child, or later.
+fn acquire(process: u32, now: Instant) -> Result<Entropy, EntropyError> {
     let idle = IDLE.try_with(Cell::take).ok().flatten();
-    let reusable = idle.filter(|owned| owned.process == process && owned.produced_bytes < RESEED_BYTES);
-    let owned = match reusable {
+    let owned = match idle.filter(|owned| owned.may_be_used(process, now)) {
         Some(owned) => owned,
-        None => Box::new(Owned { stream: seeded_by_the_system()?, process, produced_bytes: 0 }),
+        None => {
+            Box::new(Owned { stream: seeded_by_the_system()?, process, keyed_at: now, produced_bytes: 0 })
+        }
     };
     Ok(Entropy { owned: Some(owned) })
 }
@@ -126,7 +152,7 @@ fn seeded_by_the_system() -> Result<Stream, EntropyError> {
     let mut key = zeroize::Zeroizing::new([0; KEY_BYTES]);
     #[expect(clippy::disallowed_methods, reason = "this is the one door through which entropy comes in")]
     getrandom::fill(key.as_mut_slice())?;
-    Ok(Stream::new(Cipher::fastest_here(), *key))
+    Ok(Stream::new(Cipher::fastest_here(), &key))
 }
 
 #[cfg(test)]
@@ -143,9 +169,10 @@ mod tests {
 
     #[test]
     fn a_thread_keeps_its_stream() {
-        let first = words(&mut entropy().unwrap());
-        let mut again = entropy().unwrap();
-        assert_eq!(process_of(&mut again), (std::process::id(), 32), "one stream, used before");
+        let now = Instant::now();
+        let first = words(&mut acquire(1000, now).unwrap());
+        let mut again = acquire(1000, now).unwrap();
+        assert_eq!(process_of(&mut again), (1000, 32), "one stream, used before");
         assert_ne!(words(&mut again), first, "no word is handed out twice");
     }
 
@@ -153,26 +180,45 @@ mod tests {
     /// the same noise, and the difference of their releases would show the data.
     #[test]
     fn a_forked_child_throws_the_parents_stream_away() {
-        drop(acquire(1000).unwrap());
-        let mut child = acquire(1001).unwrap();
+        let now = Instant::now();
+        drop(acquire(1000, now).unwrap());
+        let mut child = acquire(1001, now).unwrap();
         assert_eq!(process_of(&mut child), (1001, 0), "a new stream, nothing drawn yet");
         drop(child);
-        let mut same = acquire(1001).unwrap();
+        let mut same = acquire(1001, now).unwrap();
         same.next_u64();
         drop(same);
-        assert_eq!(process_of(&mut acquire(1001).unwrap()), (1001, 8), "kept while the process is the same");
+        let mut kept = acquire(1001, now).unwrap();
+        assert_eq!(process_of(&mut kept), (1001, 8), "kept while the process is the same");
+    }
+
+    /// Two copies of one memory that no process id tells apart draw the same words, but not for long.
+    #[test]
+    fn a_key_is_not_used_for_longer_than_stated() {
+        let start = Instant::now();
+        let mut bits = acquire(1000, start).unwrap();
+        bits.next_u64();
+        drop(bits);
+        let before = start + RESEED_AFTER - Duration::from_nanos(1);
+        assert_eq!(process_of(&mut acquire(1000, before).unwrap()), (1000, 8), "not before");
+        let mut bits = acquire(1000, start + RESEED_AFTER).unwrap();
+        assert_eq!(process_of(&mut bits), (1000, 0), "but then");
+        drop(bits);
+        let mut bits = acquire(1000, before + RESEED_AFTER).unwrap();
+        assert_eq!(bits.owned().keyed_at, start + RESEED_AFTER, "the time counts from the new key");
     }
 
     #[test]
     fn a_stream_is_reseeded_after_the_stated_output() {
-        let mut bits = entropy().unwrap();
+        let now = Instant::now();
+        let mut bits = acquire(1000, now).unwrap();
         bits.owned().produced_bytes = RESEED_BYTES - 8;
         drop(bits);
-        let mut bits = entropy().unwrap();
+        let mut bits = acquire(1000, now).unwrap();
         assert_eq!(process_of(&mut bits).1, RESEED_BYTES - 8, "not before");
         bits.next_u64();
         drop(bits);
-        assert_eq!(process_of(&mut entropy().unwrap()).1, 0, "but then");
+        assert_eq!(process_of(&mut acquire(1000, now).unwrap()).1, 0, "but then");
     }
 
     #[test]

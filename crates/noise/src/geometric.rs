@@ -31,7 +31,8 @@ use crate::parameter::positive_ratio;
 use crate::probability::Probability;
 use crate::uniform::uniform_below;
 
-/// Failures before the first success, drawn exactly; a draw beyond `u64::MAX` is returned as that.
+/// Failures before the first success, drawn exactly. (A draw beyond `u64::MAX`, at least 2^14 times the mean, would be
+/// returned as that; its probability is below `exp(-2^14)`.)
 ///
 /// ```
 /// use sordino_noise::{Geometric, Probability, entropy};
@@ -65,9 +66,17 @@ impl Geometric {
         Ok(Self(Kind::Ratio { failure: RBig::ONE - success.value(), block_bits }))
     }
 
-    /// Ratio `q = exp(-numerator / denominator)`, both above 0.
+    /// Ratio `q = exp(-numerator / denominator)`, both above 0. Fails for an exponent below 2^-50, where counts could
+    /// leave 64 bits.
     pub fn with_ratio_exp(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         positive_ratio("exponent of the ratio", numerator, denominator)?;
+        if u128::from(denominator) > u128::from(numerator) << 50 {
+            return Err(NoiseError::TooLarge {
+                parameter: "inverse of the exponent of the ratio",
+                value: format!("{denominator}/{numerator}"),
+                most: "2^50",
+            });
+        }
         // Proof: both were just found to be above 0.
         let above_zero = |x| NonZero::new(x).expect("checked to be above 0");
         Ok(Self(Kind::Exponential { s: above_zero(numerator), t: above_zero(denominator) }))
@@ -235,5 +244,13 @@ mod tests {
         assert!(Geometric::new(&Probability::new(0, 1).unwrap()).is_err());
         assert!(Geometric::with_ratio_exp(0, 1).is_err() && Geometric::with_ratio_exp(1, 0).is_err());
         assert_eq!(Geometric::with_ratio_exp(u64::MAX, 1).unwrap().sample(&mut bits), 0);
+        // Up to a mean of 2^50 counts fit; beyond it they would pile up at the largest one.
+        for numerator in [1, 3] {
+            assert!(Geometric::with_ratio_exp(numerator, numerator << 50).is_ok());
+            let refused = Geometric::with_ratio_exp(numerator, (numerator << 50) + 1).unwrap_err();
+            assert!(matches!(refused, NoiseError::TooLarge { most: "2^50", .. }), "{refused}");
+        }
+        assert!(Geometric::with_ratio_exp(1, u64::MAX).is_err());
+        assert!(Geometric::with_ratio_exp(u64::MAX, u64::MAX).is_ok());
     }
 }

@@ -16,8 +16,9 @@
 //! `S + K` is a function of the continuous mechanism `S + 2^k X` alone: with `R` = round to nearest, `R(s +
 //! y) = s + R(y)` for every integer `s`, so rounding the noise *is* rounding the noisy sum, and rounding is
 //! post-processing. One contribution moves `S` by at most `N (1 + F) + A <= 2^k / z` in the grid's [`Norm`],
-//! so the release has noise multiplier at least `z`, in any dimension and under any composition, with nothing
-//! added to δ. The step `g` is public: it depends on parameters only. [`Grid::inflation`] is the price, `F +
+//! so the release has noise multiplier at least `z`, in any dimension and under any composition. Rounding
+//! adds nothing to δ; the sampler's own distance from the stated noise, [`TOTAL_VARIATION`](crate::TOTAL_VARIATION) a coordinate,
+//! adds the little that is written there. The step `g` is public: it depends on parameters only. [`Grid::inflation`] is the price, `F +
 //! A / N`.
 //!
 //! Sources: Mironov, *On Significance of the Least Significant Bits for Differential Privacy*, 2012.

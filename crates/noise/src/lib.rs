@@ -12,9 +12,10 @@
 //! # What "exact" means
 //! No sampler rounds a probability, cuts a tail or trusts a library's `exp`. Given fair bits, the coins, counts and
 //! uniform numbers have exactly the stated distribution; the four noise samplers have it up to a total-variation
-//! distance of less than 2^-240 a draw (a clamp at 128 standard deviations or 170 scales keeps results within 64 bits), which `(1 + e^ε)`
-//! times a billion draws does not bring near any δ. Where floating point takes part in a comparison, it decides only
-//! outside of a proved margin; inside of it integers of any length decide.
+//! distance of less than 2^-240 a draw, [`TOTAL_VARIATION`] (a clamp at 128 standard deviations or 170 scales keeps
+//! results within 64 bits). That is a number to be added to δ, `(1 + e^ε) draws 2^-240`, and it says there how small it is.
+//! Where floating point takes part in a comparison, it decides only outside of a proved margin; inside of it integers
+//! of any length decide.
 //!
 //! ```
 //! use sordino_noise::{RoundedGaussian, entropy};
@@ -59,9 +60,10 @@ pub use binomial::Binomial;
 pub use bits::Bits;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
-pub use entropy::{Entropy, EntropyError, RESEED_BYTES, entropy};
+pub use entropy::{Entropy, EntropyError, RESEED_AFTER, RESEED_BYTES, entropy};
 pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
+pub use stack::TOTAL_VARIATION;
 pub use uniform::{uniform_below, uniform_below_u128};

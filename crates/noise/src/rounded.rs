@@ -12,8 +12,9 @@
 //! # Guarantee
 //! Rounding to a grid that contains the exact answer is post-processing: `x + round(Z) = round(x + Z)` for x on the
 //! grid. Every statement about the continuous mechanism (Rényi, zero-concentrated, privacy-loss distributions,
-//! subsampling, any dimension) holds as it stands, with nothing added to δ. The draws are exact up to a total-variation
-//! distance below 2^-240 (see the clamp in the construction of the table).
+//! subsampling, any dimension) holds as it stands: rounding adds nothing to δ. The draws are exact up to a total-variation
+//! distance below 2^-240 each, for which `(1 + e^ε) draws 2^-240` is to be added to δ; it is below 2^-100 for ε up to 60
+//! and 2^50 draws ([`TOTAL_VARIATION`](crate::TOTAL_VARIATION)).
 //!
 //! # Pitfalls
 //! - The answer must be on the grid, and its sensitivity is that of the answer on the grid, after quantisation.
@@ -48,45 +49,37 @@ const MOST_DEPTH: u32 = 53;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct RoundedGaussian {
-    stack: &'static Stack,
-    rounding: Rounding,
-    depth: u32,
-}
+pub struct RoundedGaussian(Rounded);
 
 impl RoundedGaussian {
     /// Fails for a depth above 53.
     pub fn new(depth: u32) -> Result<Self, NoiseError> {
         static STACK: OnceLock<Stack> = OnceLock::new();
-        let rounding = rounding(depth, GAUSSIAN_BLOCK_BITS)?;
-        let stack = STACK.get_or_init(|| {
-            // exp(-x^2/2) with x = y / 2^5.
-            let rate = RBig::from_parts(1.into(), (2u32 << (2 * GAUSSIAN_BLOCK_BITS)).into());
-            Stack::new(Curve::new(Shape::Gaussian, rate), Support::Reals)
-        });
-        Ok(Self { stack, rounding, depth })
+        // exp(-x^2/2) with x = y / 2^5.
+        let curve = || Curve::new(Shape::Gaussian, one_over(2 << (2 * GAUSSIAN_BLOCK_BITS)));
+        Rounded::new(depth, GAUSSIAN_BLOCK_BITS, &STACK, curve).map(Self)
     }
 
     /// Binary logarithm of the number of grid steps to one standard deviation.
     pub fn depth(&self) -> u32 {
-        self.depth
+        self.0.depth
     }
 
     /// One draw.
     #[inline]
     pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
-        self.stack.sample(self.rounding, bits)
+        self.0.sample(bits)
     }
 
     /// Overwrites `out` with independent draws; several times faster than one by one.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
-        self.stack.fill(self.rounding, bits, out);
+        self.0.fill(bits, out);
     }
 }
 
 impl fmt::Debug for RoundedGaussian {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoundedGaussian").field("depth", &self.depth).finish_non_exhaustive()
+        self.0.fmt_as("RoundedGaussian", f)
     }
 }
 
@@ -99,51 +92,78 @@ impl fmt::Debug for RoundedGaussian {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy)]
-pub struct RoundedLaplace {
-    stack: &'static Stack,
-    rounding: Rounding,
-    depth: u32,
-}
+pub struct RoundedLaplace(Rounded);
 
 impl RoundedLaplace {
     /// Fails for a depth above 53.
     pub fn new(depth: u32) -> Result<Self, NoiseError> {
         static STACK: OnceLock<Stack> = OnceLock::new();
-        let rounding = rounding(depth, LAPLACE_BLOCK_BITS)?;
-        let stack = STACK.get_or_init(|| {
-            // exp(-x) with x = y / 2^4.
-            let rate = RBig::from_parts(1.into(), (1u32 << LAPLACE_BLOCK_BITS).into());
-            Stack::new(Curve::new(Shape::Laplace, rate), Support::Reals)
-        });
-        Ok(Self { stack, rounding, depth })
+        // exp(-x) with x = y / 2^4.
+        let curve = || Curve::new(Shape::Laplace, one_over(1 << LAPLACE_BLOCK_BITS));
+        Rounded::new(depth, LAPLACE_BLOCK_BITS, &STACK, curve).map(Self)
     }
 
     /// Binary logarithm of the number of grid steps to one scale.
     pub fn depth(&self) -> u32 {
-        self.depth
+        self.0.depth
     }
 
     /// One draw.
     #[inline]
     pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
-        self.stack.sample(self.rounding, bits)
+        self.0.sample(bits)
     }
 
     /// Overwrites `out` with independent draws; several times faster than one by one.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
-        self.stack.fill(self.rounding, bits, out);
+        self.0.fill(bits, out);
     }
 }
 
 impl fmt::Debug for RoundedLaplace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RoundedLaplace").field("depth", &self.depth).finish_non_exhaustive()
+        self.0.fmt_as("RoundedLaplace", f)
     }
 }
 
-fn rounding(depth: u32, block_bits: u32) -> Result<Rounding, NoiseError> {
-    if depth > MOST_DEPTH {
-        return Err(NoiseError::Depth { depth, most: MOST_DEPTH });
+/// What the two share: a table made once for the process, and a depth.
+#[derive(Clone, Copy)]
+struct Rounded {
+    stack: &'static Stack,
+    rounding: Rounding,
+    depth: u32,
+}
+
+impl Rounded {
+    /// A scale of `curve` is `2^block_bits` blocks.
+    fn new(
+        depth: u32,
+        block_bits: u32,
+        stack: &'static OnceLock<Stack>,
+        curve: impl FnOnce() -> Curve,
+    ) -> Result<Self, NoiseError> {
+        if depth > MOST_DEPTH {
+            return Err(NoiseError::Depth { depth, most: MOST_DEPTH });
+        }
+        let rounding = Rounding::nearest(depth as i32 - block_bits as i32);
+        let stack = stack.get_or_init(|| Stack::new(curve(), Support::Reals));
+        Ok(Self { stack, rounding, depth })
     }
-    Ok(Rounding::nearest(depth as i32 - block_bits as i32))
+
+    #[inline]
+    fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+        self.stack.sample(self.rounding, bits)
+    }
+
+    fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
+        self.stack.fill(self.rounding, bits, out);
+    }
+
+    fn fmt_as(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct(name).field("depth", &self.depth).finish_non_exhaustive()
+    }
+}
+
+fn one_over(denominator: u32) -> RBig {
+    RBig::from_parts(1.into(), denominator.into())
 }

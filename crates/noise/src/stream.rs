@@ -6,8 +6,10 @@
 //! zeros (Bernstein, "Fast-key-erasure random-number generators", 2017).
 //!
 //! # Guarantee
-//! The stream cannot be told from fair bits without breaking the cipher as a pseudo-random function, and whoever
-//! reads the memory later learns nothing about the words already handed out. A key encrypts 256 blocks, far
+//! The stream cannot be told from fair bits without breaking the cipher as a pseudo-random function, and its state
+//! tells nothing about the words already handed out, nor do round keys that were put into memory. (Copies that a
+//! compiler leaves in registers or on the stack are beyond a program's reach, and what callers keep of the words is
+//! theirs.) A key encrypts 256 blocks, far
 //! from where counter mode with 128-bit blocks shows that blocks do not repeat (about 2^64).
 //!
 //! # Ciphers
@@ -51,7 +53,7 @@ impl Cipher {
             Self::ChaCha20 => {
                 output.fill(0);
                 // One key serves one buffer only, so that a constant nonce is never used twice.
-                ChaCha20::new(&(*key).into(), &[0; 12].into()).apply_keystream(output);
+                ChaCha20::new(key.into(), &[0; 12].into()).apply_keystream(output);
             }
         }
     }
@@ -62,7 +64,7 @@ impl Cipher {
         for (counter, block) in (0u128..).zip(blocks.iter_mut()) {
             *block = Array(counter.to_le_bytes());
         }
-        Aes256Enc::new(&Array(*key)).encrypt_blocks(blocks);
+        Aes256Enc::new(key.into()).encrypt_blocks(blocks);
     }
 }
 
@@ -91,8 +93,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(cipher: Cipher, key: [u8; KEY_BYTES]) -> Self {
-        Self { cipher, key, buffer: Box::new([0; BUFFER_BYTES]), next: BUFFER_BYTES }
+    pub(crate) fn new(cipher: Cipher, key: &[u8; KEY_BYTES]) -> Self {
+        Self { cipher, key: *key, buffer: Box::new([0; BUFFER_BYTES]), next: BUFFER_BYTES }
     }
 
     #[inline]
@@ -188,7 +190,7 @@ mod tests {
         for cipher in CIPHERS {
             let mut first = [0; BUFFER_BYTES];
             cipher.stretch(&[3; 32], &mut first);
-            let mut stream = Stream::new(cipher, [3; 32]);
+            let mut stream = Stream::new(cipher, &[3; 32]);
             assert_eq!(stream.next_u64().to_le_bytes(), first[32..40], "{cipher:?}");
             assert_eq!(stream.key, first[..32], "{cipher:?}");
             assert!(stream.buffer[..40].iter().all(|&byte| byte == 0), "{cipher:?}");
@@ -198,7 +200,7 @@ mod tests {
     #[test]
     fn words_and_slices_read_the_same_stream() {
         for cipher in CIPHERS {
-            let (mut one, mut many) = (Stream::new(cipher, [9; 32]), Stream::new(cipher, [9; 32]));
+            let (mut one, mut many) = (Stream::new(cipher, &[9; 32]), Stream::new(cipher, &[9; 32]));
             let mut words = vec![0; 7001];
             let (head, tail) = words.split_at_mut(2999);
             many.fill(head);
@@ -211,7 +213,7 @@ mod tests {
     fn no_word_repeats_across_refills() {
         for cipher in CIPHERS {
             let mut words = vec![0; 5 * BUFFER_BYTES / WORD_BYTES];
-            Stream::new(cipher, [1; 32]).fill(&mut words);
+            Stream::new(cipher, &[1; 32]).fill(&mut words);
             words.sort_unstable();
             // 10^4 words of 64 bits collide by chance with probability 3e-12.
             assert!(words.windows(2).all(|pair| pair[0] != pair[1]), "{cipher:?}");

@@ -88,11 +88,15 @@ pub struct FloatGroups {
 pub enum Grouping {
     /// A group is what was sampled in a fixed block of at most `group_size` slots: r = 2m, q = 1.
     FixedSlots,
-    /// A group is the first `group_size` sampled in a fixed block of slots; each further one is summed by
-    /// itself, so that an absence moves at most one other record: r = 2m + 1, q = 2.
+    /// A group is the first `group_size` sampled in a fixed block of slots; each further one is a group by
+    /// itself, so that an absence moves at most one other record: r = 2m + 1, q = 2. The further ones are
+    /// added by [`Sum::add_group`](super::Sum::add_group) as groups of 1 with the same weight `w_i` that they
+    /// would have had among the first: a record that moves up must stay the same number but for the rounding
+    /// that r and q count.
     FixedSlotsSurplusAlone,
     /// Groups are runs of the sampled batch, so that one record's absence shifts all of them: with B the
-    /// largest number of contributions, r = 2B, q = ceil(B / m).
+    /// largest number of contributions, r = 2B, q = ceil(B / m). A sum takes no more than q groups, empty
+    /// ones included.
     BatchPositions,
 }
 
@@ -119,6 +123,18 @@ impl Allowance {
             // Truncation is part of making the record, and the norm is checked after it.
             Self::Exact => Ok(Terms { relative: RBig::ZERO, absolute: RBig::ZERO, roundings: 1 }),
             Self::FloatGroups(groups) => groups.terms(norm.of_ones(dimension), contributions),
+        }
+    }
+
+    /// The most groups of a sum, where their number is part of the sensitivity.
+    pub(super) fn most_groups(&self, contributions: u64) -> Option<u64> {
+        match self {
+            Self::Exact => None,
+            Self::FloatGroups(groups) => match groups.grouping {
+                // One record disturbs its own block's groups, however many others there are.
+                Grouping::FixedSlots | Grouping::FixedSlotsSurplusAlone => None,
+                Grouping::BatchPositions => Some(groups.runs(contributions)),
+            },
         }
     }
 
@@ -156,8 +172,13 @@ impl FloatGroups {
         Ok(match self.grouping {
             Grouping::FixedSlots => (2 * group, 1),
             Grouping::FixedSlotsSurplusAlone => (2 * group + 1, 2),
-            Grouping::BatchPositions => (2 * batch, contributions.div_ceil(u64::from(self.group_size))),
+            Grouping::BatchPositions => (2 * batch, self.runs(contributions)),
         })
+    }
+
+    /// Groups of a full batch cut into runs. The group size has been checked to be above 0.
+    fn runs(&self, contributions: u64) -> u64 {
+        contributions.div_ceil(self.group_size.into())
     }
 
     /// Equation (1).

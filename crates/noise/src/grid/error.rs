@@ -112,6 +112,21 @@ pub enum SumError {
         "this grid takes records one by one; for float sums of groups make it with `Allowance::FloatGroups`"
     )]
     NoAllowance,
+    /// A record by itself on a grid whose allowance is for groups.
+    #[error(
+        "this grid is for float sums of groups, and a record quantised by itself is another number than its share of \
+         a group; add it as a group of one with `add_group`, or make the grid with `Allowance::Exact`"
+    )]
+    NeedsGroups,
+    /// More groups than the batch's runs can be.
+    #[error(
+        "a batch cut into runs has at most {limit} groups here; fill groups before the next one is begun, or make the \
+         grid for smaller groups"
+    )]
+    TooManyGroups {
+        /// `ceil(B / m)`.
+        limit: u64,
+    },
     /// A group larger than the allowance covers.
     #[error(
         "a float sum may cover at most {limit} records here; split it, or make the grid for larger groups"

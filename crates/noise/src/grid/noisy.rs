@@ -7,7 +7,8 @@
 //! | [`Sum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
 //!
 //! In one dimension the three norms are the same and both noises may be added. What comes after the noise
-//! (clamping, the conversion to floats) is post-processing.
+//! (clamping, the conversion to floats) is post-processing. A release remembers whether its bits came from a seed:
+//! [`NoisySum::is_seeded`].
 
 use super::{Grid, Norm, Sum, SumError};
 use crate::{Bits, RoundedGaussian, RoundedLaplace};
@@ -17,11 +18,12 @@ use crate::{Bits, RoundedGaussian, RoundedLaplace};
 pub struct NoisySum {
     grid: Grid,
     units: Vec<i64>,
+    seeded: bool,
 }
 
 impl NoisySum {
-    pub(super) fn new(grid: Grid, units: Vec<i64>) -> Self {
-        Self { grid, units }
+    pub(super) fn new(grid: Grid, units: Vec<i64>, seeded: bool) -> Self {
+        Self { grid, units, seeded }
     }
 
     /// The grid it lives on.
@@ -32,6 +34,12 @@ impl NoisySum {
     /// The noisy sum in steps.
     pub fn units(&self) -> &[i64] {
         &self.units
+    }
+
+    /// Whether the noise repeats a seed that somebody chose ([`danger::seeded`](crate::danger::seeded)). It then
+    /// protects nothing, and whatever is made of this sum must say so.
+    pub fn is_seeded(&self) -> bool {
+        self.seeded
     }
 
     /// The noisy sum in data units: `n g`, in one rounding for all `n` up to `2^53`.
@@ -51,10 +59,7 @@ impl Sum {
         }
         // `MAX_DEPTH` of a grid is the sampler's own limit.
         let noise = RoundedGaussian::new(self.grid().depth()).expect("no grid is deeper than the sampler");
-        self.add_noise(|units| {
-            noise.fill(bits, units);
-            Ok(())
-        })
+        Ok(self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units)))
     }
 
     /// The sum plus Laplace noise of scale [`Grid::noise_scale`], rounded to the grid. Refuses a grid that
@@ -67,10 +72,7 @@ impl Sum {
         }
         // `MAX_DEPTH` of a grid is the sampler's own limit.
         let noise = RoundedLaplace::new(self.grid().depth()).expect("no grid is deeper than the sampler");
-        self.add_noise(|units| {
-            noise.fill(bits, units);
-            Ok(())
-        })
+        Ok(self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units)))
     }
 
     /// Accepts any norm in one dimension, where all of them are the absolute value.
@@ -91,7 +93,7 @@ impl Sum {
 mod tests {
     use super::super::{GridPlan, MAX_DEPTH};
     use super::*;
-    use crate::danger;
+    use crate::{danger, entropy};
 
     fn sum(norm: Norm, dimension: usize) -> Sum {
         Sum::new(GridPlan::new(1.0, 1.0, dimension, 10).norm(norm).at_depth(20).unwrap())
@@ -113,6 +115,16 @@ mod tests {
             sum(Norm::L2, 3).add_laplace(&mut bits).unwrap_err().to_string(),
             "Laplace noise needs contributions bounded in L1, this grid bounds them in L2; make the grid with `Norm::L1`"
         );
+    }
+
+    #[test]
+    fn a_release_remembers_a_seed() {
+        let mut bits = danger::seeded(1);
+        assert!(sum(Norm::L1, 3).add_gaussian(&mut bits).unwrap().is_seeded());
+        assert!(sum(Norm::L1, 3).add_laplace(&mut (&mut bits)).unwrap().is_seeded());
+        let mut bits = entropy().unwrap();
+        assert!(!sum(Norm::L1, 3).add_gaussian(&mut bits).unwrap().is_seeded());
+        assert!(!sum(Norm::L1, 3).add_laplace(&mut bits).unwrap().is_seeded());
     }
 
     #[test]

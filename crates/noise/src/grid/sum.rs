@@ -5,8 +5,10 @@
 //! - It cannot overflow: a contribution counts for 1, a float group for as many records as it covers, at most
 //!   `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2 for float sums), and no
 //!   grid exists with `B r N` beyond `i64`.
-//! - It leaves once: [`Sum::add_noise`] takes the sum with it. (Two releases of one sum are two releases, and
-//!   their average has less noise.)
+//! - It leaves once: [`Sum::add_gaussian`] and [`Sum::add_laplace`] take the sum with them. (Two releases of
+//!   one sum are two releases, and their average has less noise.) The only way to see it without noise is
+//!   [`danger::unprotected`](crate::danger::unprotected).
+//! - Where the number of groups is part of the sensitivity it is counted, over merged sums too.
 //!
 //! # Pitfalls
 //! How many records were added is private under Poisson sampling: there is no way to ask, and `Debug` does
@@ -14,23 +16,27 @@
 
 use std::fmt;
 
+use zeroize::Zeroizing;
+
 use super::{Allowance, Contribution, Grid, NoisySum, SumError};
 
 /// Accumulates contributions on one grid. Not `Clone`: a copy could be released a second time.
 pub struct Sum {
     grid: Grid,
     units: Vec<i64>,
-    /// The contribution at hand, then the noise.
-    scratch: Vec<i64>,
+    /// The contribution at hand, then the noise; erased afterwards, for noise and release together are the sum.
+    scratch: Zeroizing<Vec<i64>>,
     /// Records added so far, at most `grid.contributions()`.
     records: u64,
+    /// Groups added so far, at most what the allowance is for.
+    groups: u64,
 }
 
 impl Sum {
     /// The empty sum. (Its release is noise alone, as it must be for an empty batch.)
     pub fn new(grid: Grid) -> Self {
         let zeros = vec![0; grid.dimension()];
-        Self { grid, units: zeros.clone(), scratch: zeros, records: 0 }
+        Self { grid, units: zeros.clone(), scratch: Zeroizing::new(zeros), records: 0, groups: 0 }
     }
 
     /// The grid it lives on.
@@ -38,21 +44,23 @@ impl Sum {
         &self.grid
     }
 
-    /// Quantises one record, as [`Grid::quantise`] does, and adds it.
+    /// Quantises one record, as [`Grid::quantise`] does, and adds it. For grids with [`Allowance::Exact`].
     pub fn add<T: Copy + Into<f64>>(&mut self, record: &[T]) -> Result<(), SumError> {
+        self.takes_records()?;
         self.grid.check_dimension(record.len())?;
-        self.count(1)?;
+        self.count(1, 0)?;
         self.grid.quantise_into(record, &mut self.scratch);
         accumulate(&mut self.units, &self.scratch);
         Ok(())
     }
 
-    /// Adds one record that was quantised before.
+    /// Adds one record that was quantised before. For grids with [`Allowance::Exact`].
     pub fn add_contribution(&mut self, contribution: &Contribution) -> Result<(), SumError> {
         if *contribution.grid() != self.grid {
             return Err(SumError::OtherGrid);
         }
-        self.count(1)?;
+        self.takes_records()?;
+        self.count(1, 0)?;
         accumulate(&mut self.units, contribution.units());
         Ok(())
     }
@@ -75,7 +83,7 @@ impl Sum {
         if records > groups.group_size {
             return Err(SumError::GroupSize { limit: groups.group_size });
         }
-        self.count(records.into())?;
+        self.count(records.into(), 1)?;
         // Cannot overflow: `records` is within the contributions for which the grid has room.
         let reach = i64::from(records) * self.grid.allowance().reach() * self.grid.clip_units();
         for (unit, &value) in self.units.iter_mut().zip(steps) {
@@ -91,37 +99,48 @@ impl Sum {
         if other.grid != self.grid {
             return Err(SumError::OtherGrid);
         }
-        self.count(other.records)?;
+        self.count(other.records, other.groups)?;
         accumulate(&mut self.units, &other.units);
         Ok(())
     }
 
-    /// The sum without noise, in steps. Not private: for tests, and for mechanisms that combine sums before
-    /// noise.
-    pub fn unprotected(&self) -> &[i64] {
+    /// The sum without noise, in steps. Not private.
+    pub(crate) fn unprotected(&self) -> &[i64] {
         &self.units
     }
 
-    /// The sum plus noise that `fill` writes: independent integers, each a continuous noise of scale `2^k`
-    /// (with `k` = [`Grid::depth`]) rounded to nearest. What passes the range of `i64` is clamped, which is
-    /// post-processing. Fails only as `fill` does, for lack of entropy for example.
-    pub fn add_noise<E>(mut self, fill: impl FnOnce(&mut [i64]) -> Result<(), E>) -> Result<NoisySum, E> {
+    /// The sum plus noise that `fill` writes over all it is given: independent integers, each a continuous
+    /// noise of scale `2^k` (with `k` = [`Grid::depth`]) rounded to nearest, from bits that are `seeded` or
+    /// not. What passes the range of `i64` is clamped, which is post-processing.
+    pub(super) fn add_noise(mut self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
         // No remains of the last record where noise should be, should `fill` leave a part as it is.
         self.scratch.fill(0);
-        fill(&mut self.scratch)?;
-        for (unit, noise) in self.units.iter_mut().zip(&self.scratch) {
+        fill(&mut self.scratch);
+        for (unit, noise) in self.units.iter_mut().zip(self.scratch.iter()) {
             *unit = unit.saturating_add(*noise);
         }
-        Ok(NoisySum::new(self.grid, self.units))
+        NoisySum::new(self.grid, self.units, seeded)
     }
 
-    /// Counts `records` more, or refuses and changes nothing.
-    fn count(&mut self, records: u64) -> Result<(), SumError> {
-        let limit = self.grid.contributions();
-        match self.records.checked_add(records) {
-            Some(total) if total <= limit => self.records = total,
-            Some(_) | None => return Err(SumError::TooMany { limit }),
+    /// Refuses records by themselves where the allowance is for groups: truncated by itself a record is not the
+    /// number that it is as a share of a group, and one that changes from the one to the other (because another
+    /// record is absent) would move the sum by more than the allowance.
+    fn takes_records(&self) -> Result<(), SumError> {
+        match self.grid.allowance() {
+            Allowance::Exact => Ok(()),
+            Allowance::FloatGroups(_) => Err(SumError::NeedsGroups),
         }
+    }
+
+    /// Counts more records and groups, or refuses and changes nothing.
+    fn count(&mut self, records: u64, groups: u64) -> Result<(), SumError> {
+        let limit = self.grid.contributions();
+        let within = |total: Option<u64>, limit: u64| total.filter(|&total| total <= limit);
+        let records = within(self.records.checked_add(records), limit).ok_or(SumError::TooMany { limit })?;
+        let limit = self.grid.allowance().most_groups(limit).unwrap_or(u64::MAX);
+        let groups =
+            within(self.groups.checked_add(groups), limit).ok_or(SumError::TooManyGroups { limit })?;
+        (self.records, self.groups) = (records, groups);
         Ok(())
     }
 }
@@ -141,8 +160,6 @@ fn accumulate(units: &mut [i64], more: &[i64]) {
 
 #[cfg(test)]
 mod tests {
-    use std::convert::Infallible;
-
     use proptest::prelude::*;
 
     use super::super::{FloatGroups, GridPlan, Grouping, Norm};
@@ -153,7 +170,11 @@ mod tests {
     }
 
     fn grouped(group_size: u32, contributions: u64) -> Grid {
-        let (unit_roundoff, grouping) = (FloatGroups::F32, Grouping::FixedSlots);
+        grouped_as(Grouping::FixedSlots, group_size, contributions)
+    }
+
+    fn grouped_as(grouping: Grouping, group_size: u32, contributions: u64) -> Grid {
+        let unit_roundoff = FloatGroups::F32;
         let groups = FloatGroups { group_size, chain: 10, unit_roundoff, beta: 1.0, positions: 1, grouping };
         GridPlan::new(1.0, 1.0, 2, contributions)
             .allowance(Allowance::FloatGroups(groups))
@@ -194,13 +215,7 @@ mod tests {
             assert_eq!(sum.unprotected()[0].unsigned_abs(), (1023 - 64) << 53);
             // Noise beyond the room is clamped, never wrapped.
             let extreme = if sign > 0.0 { i64::MAX } else { i64::MIN };
-            let released = sum
-                .add_noise(|noise| {
-                    noise.fill(extreme);
-                    Ok::<_, Infallible>(())
-                })
-                .unwrap();
-            assert_eq!(released.units(), [extreme]);
+            assert_eq!(sum.add_noise(true, |noise| noise.fill(extreme)).units(), [extreme]);
         }
     }
 
@@ -237,16 +252,49 @@ mod tests {
     }
 
     #[test]
-    fn a_failing_source_of_noise_releases_nothing() {
-        let sum = Sum::new(grid(1, 1));
-        assert_eq!(sum.add_noise(|_| Err("no entropy")), Err("no entropy"));
+    fn a_grid_for_groups_takes_no_record_by_itself() {
+        for grouping in [Grouping::FixedSlots, Grouping::FixedSlotsSurplusAlone, Grouping::BatchPositions] {
+            let grid = grouped_as(grouping, 4, 8);
+            let mut sum = Sum::new(grid);
+            assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::NeedsGroups));
+            let record = grid.quantise(&[0.5, 0.5]).unwrap();
+            assert_eq!(sum.add_contribution(&record), Err(SumError::NeedsGroups));
+            assert_eq!((sum.unprotected(), sum.records), (&[0, 0][..], 0));
+            sum.add_group(&[5.0, 6.0], 1).unwrap();
+            assert_eq!(sum.unprotected(), [5, 6]);
+        }
+    }
+
+    /// Each group is one more rounding that an absence can disturb: 3 are allowed for, as ceil(10 / 4).
+    #[test]
+    fn a_batch_cut_into_runs_has_no_more_groups_than_are_allowed_for() {
+        let grid = grouped_as(Grouping::BatchPositions, 4, 10);
+        let refused = Err(SumError::TooManyGroups { limit: 3 });
+        let with_groups = |count: u32| {
+            let mut sum = Sum::new(grid);
+            (0..count).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
+            sum
+        };
+        let mut sum = with_groups(3);
+        assert_eq!(sum.add_group(&[1.0, 1.0], 1), refused);
+        assert_eq!(sum.add_group(&[0.0, 0.0], 0), refused);
+        assert_eq!(sum.unprotected(), [3, 3]);
+        // Nor by way of several sums.
+        let mut sum = with_groups(2);
+        assert_eq!(sum.merge(with_groups(2)), refused);
+        sum.merge(with_groups(1)).unwrap();
+        assert_eq!(sum.add_group(&[1.0, 1.0], 1), refused);
+        assert_eq!(sum.unprotected(), [3, 3]);
+        // Blocks of fixed slots stand for themselves.
+        let mut sum = Sum::new(grouped(4, 10));
+        (0..10).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
     }
 
     #[test]
     fn noise_that_was_not_written_is_zero_and_not_the_last_record() {
         let mut sum = Sum::new(grid(1, 1));
         sum.add(&[0.25]).unwrap();
-        let released = sum.add_noise(|_| Ok::<_, Infallible>(())).unwrap();
+        let released = sum.add_noise(true, |_| {});
         assert_eq!(released.units(), [1 << 18]);
         assert_eq!(released.to_f64(), [0.25]);
     }

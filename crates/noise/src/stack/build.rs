@@ -1,6 +1,6 @@
 //! Building a stack: how many slots each block gets, certified.
 
-use super::{ABOVE_ALL, SLOTS, Stack, Support, Tail, Test};
+use super::{SLOTS, Stack, Support, Tail, Test};
 use crate::curve::{Curve, POSITION_BITS};
 
 /// Most blocks on one side of 0: block numbers are bytes.
@@ -114,7 +114,7 @@ impl Plan {
             sure + tests.len() + tails <= SLOTS,
             "a cover that does not fit would be another distribution"
         );
-        tests.resize(SLOTS - tails - sure, Test { block: 0, height: ABOVE_ALL });
+        tests.resize(SLOTS - tails - sure, Test::REJECT);
         Stack { curve, support, scale, blocks: table, sure, tests, right, left }
     }
 }

@@ -9,7 +9,7 @@ use crate::curve::POSITION_BITS;
 use crate::exact::Enclosure;
 
 /// Places are kept within 2^12 blocks of 0 so that sums with the rounding constant fit 64 bits.
-const FARTHEST: i128 = 1 << (POSITION_BITS + 12);
+pub(super) const FARTHEST: i128 = 1 << (POSITION_BITS + 12);
 
 const WITHIN_BLOCK: u64 = (1 << POSITION_BITS) - 1;
 

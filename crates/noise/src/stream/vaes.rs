@@ -40,7 +40,7 @@ pub(super) fn stretch(key: &[u8; KEY_BYTES], output: &mut [u8; BUFFER_BYTES]) {
 #[target_feature(enable = "aes,avx2,vaes")]
 fn counter_mode(key: &[u8; KEY_BYTES], output: &mut [u8; BUFFER_BYTES]) {
     let mut keys = expand(key);
-    let wide = keys.map(|key| _mm256_broadcastsi128_si256(key));
+    let mut wide = keys.map(|key| _mm256_broadcastsi128_si256(key));
     // Two counters to a register; the upper halves of the 128-bit counters stay 0.
     let mut counters: [__m256i; LANES] = std::array::from_fn(|lane| {
         let first = 2 * lane as i64;
@@ -67,7 +67,9 @@ fn counter_mode(key: &[u8; KEY_BYTES], output: &mut [u8; BUFFER_BYTES]) {
             *counter = _mm256_add_epi64(*counter, step);
         }
     }
+    // As far as memory goes: a compiler may have left copies in registers.
     keys.zeroize();
+    wide.zeroize();
 }
 
 /// The key schedule of AES-256.

@@ -135,6 +135,62 @@ fn discrete_laplace_with_a_huge_scale_in_cells() {
     chi_square(&counts, &rounded_laplace_masses(3, 110)).unwrap();
 }
 
+/// Scales so small that nearly all of the table is the block of 0: no slot needs a test, and the tails hold the rest.
+/// The counts of +-1 are the expected ones within six standard deviations (false alarm below 1e-6: they are Poisson
+/// with means up to 800, and for means below 1 seven draws are needed).
+#[test]
+fn tiny_scales_draw_plus_and_minus_one_as_often_as_they_should() {
+    let check = |name: &str, ratio: f64, fill: &dyn Fn(&mut [i64])| {
+        let mut noise = vec![7; 1_000_000];
+        fill(&mut noise);
+        // P[1] / P[0] is the ratio; P[2] is too small to count, and below 1e-8 are the chances of one beyond 2.
+        let expected = noise.len() as f64 * ratio / (1.0 + 2.0 * ratio);
+        for value in [-1, 1] {
+            let count = noise.iter().filter(|&&k| k == value).count() as f64;
+            assert!((count - expected).abs() < 6.0 * expected.sqrt().max(1.0), "{name}: {count} of {value}");
+        }
+        assert!(noise.iter().all(|k| k.abs() <= 2), "{name}");
+    };
+    // exp(-1 / 0.02) is 2e-22; exp(-1 / 0.14) is 8e-4.
+    for (sigma_squared, seed) in [(0.01, 18), (0.03, 19), (0.07, 20)] {
+        let gaussian = DiscreteGaussian::with_sigma_squared(sigma_squared).unwrap();
+        let ratio = (-0.5f64 / sigma_squared).exp();
+        check(&format!("sigma^2 {sigma_squared}"), ratio, &|out| gaussian.fill(&mut seeded(seed), out));
+    }
+    for (scale, seed) in [(1.0 / 20.0, 21), (0.0625, 22), (0.09, 23)] {
+        let laplace = DiscreteLaplace::with_scale(scale).unwrap();
+        check(&format!("scale {scale}"), (-1.0 / scale).exp(), &|out| laplace.fill(&mut seeded(seed), out));
+    }
+}
+
+/// Pairs of neighbours in a vector are as likely as the product of their probabilities says. Disjoint pairs, once
+/// from each parity, so that pairs across the ends of chunks are among them.
+#[test]
+fn neighbours_in_a_vector_are_independent() {
+    let cells = 4;
+    let width = 2 * cells as usize + 1;
+    let single = rounded_gaussian_masses(0, cells);
+    let pairs: Vec<f64> = single.iter().flat_map(|a| single.iter().map(move |b| a * b)).collect();
+    let mut noise = vec![0; 4_000_001];
+    RoundedGaussian::new(0).unwrap().fill(&mut seeded(24), &mut noise);
+    let cell = |k: i64| (k.clamp(-cells, cells) + cells) as usize;
+    for start in [0, 1] {
+        let mut counts = vec![0; width * width];
+        for pair in noise[start..].chunks_exact(2) {
+            counts[cell(pair[0]) * width + cell(pair[1])] += 1;
+        }
+        chi_square(&counts, &pairs).unwrap();
+    }
+}
+
+/// At depth 40 two equal neighbours have probability `2^-40 / (2 sqrt(pi))`: among a million pairs 3e-7.
+#[test]
+fn no_draw_repeats_its_neighbour() {
+    let mut noise = vec![0; 1_000_000];
+    RoundedGaussian::new(40).unwrap().fill(&mut seeded(25), &mut noise);
+    assert_eq!(noise.windows(2).filter(|pair| pair[0] == pair[1]).count(), 0);
+}
+
 /// Vectors and single draws are one distribution: the words of a vector give what the same words give one by one, as
 /// long as nothing has to be mended.
 #[test]

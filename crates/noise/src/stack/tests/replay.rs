@@ -1,5 +1,7 @@
 //! Each road through the drawing code, forced by words chosen for it.
 
+use std::ops::Range;
+
 use dashu::integer::UBig;
 
 use super::*;
@@ -103,11 +105,11 @@ fn very_long_runs_of_heads_are_followed_and_clamped() {
     assert_eq!(place, (1 << (POSITION_BITS + 12)) - 1);
 }
 
-/// The first 64 bits of a height that agrees with the curve at the left end of a place: floating point cannot tell.
-fn agreeing_height(stack: &Stack, block: u64, within: u64, base: u32) -> u64 {
-    let distance = UBig::from((block << POSITION_BITS) + within);
+/// The first 64 bits of a height that agrees with the curve at the crossing: floating point cannot tell.
+fn agreeing_height(stack: &Stack, crossing: &Crossing) -> u64 {
+    let distance = UBig::from(crossing.distance);
     let f = stack.curve.enclose(distance, POSITION_BITS as usize, 256);
-    let fraction = (f.lower * stack.scale - (UBig::from(base) << 256usize)) >> 192usize;
+    let fraction = (f.lower * stack.scale - (UBig::from(crossing.height) << 256usize)) >> 192usize;
     fraction.try_into().expect("the curve passes through this slot")
 }
 
@@ -117,39 +119,69 @@ fn agreeing_height(stack: &Stack, block: u64, within: u64, base: u32) -> u64 {
 fn pitfall_12_an_undecided_comparison_is_refined_and_never_guessed() {
     // Integers: the place is exact, only the height has further digits.
     let stack = discrete_gaussian(ratio(1 << 20, 1), 5);
-    let (slot, block, base) = crossing(&stack);
-    let leading = agreeing_height(&stack, block, 0, base);
     let fresh = draw(&stack, [word(0, 0)]);
-    assert_eq!(draw(&stack, [word(slot, 0), leading, 0]), (block as i64) << POSITION_BITS, "below: accepted");
-    assert_eq!(draw(&stack, [word(slot, 0), leading, u64::MAX, word(0, 0)]), fresh, "above: rejected");
+    for blocks in [10..60, -60..-10] {
+        // The first integer of a block lies at the block's own number, on both sides of 0.
+        let crossing = Crossing::find(&stack, blocks, |block| block);
+        let (slot, leading) = (crossing.slot, agreeing_height(&stack, &crossing));
+        let place = i64::from(crossing.block) << POSITION_BITS;
+        assert_eq!(draw(&stack, [word(slot, 0), leading, 0]), place, "below: accepted");
+        assert_eq!(draw(&stack, [word(slot, 0), leading, u64::MAX, word(0, 0)]), fresh, "above: rejected");
+    }
 }
 
 #[test]
 fn pitfall_12_an_undecided_comparison_refines_the_place_too() {
     let stack = rounded_gaussian();
-    let (slot, block, base) = crossing(&stack);
-    let leading = agreeing_height(&stack, block, 0, base);
-    let place = (block as i64) << POSITION_BITS;
-    let fresh = draw(&stack, [word(0, 0)]);
+    let right = Crossing::find(&stack, 10..60, |block| block);
+    refine_the_place(&stack, &right, 0);
+}
+
+/// On the left of 0 a place stands for the points above it, which are nearer to 0: its near end is the next place.
+#[test]
+fn pitfall_12_a_place_on_the_left_is_refined_toward_zero() {
+    let stack = rounded_gaussian();
+    let left = Crossing::find(&stack, -60..-10, |block| block + 1);
+    refine_the_place(&stack, &left, WITHIN);
+}
+
+/// For the place at the near end of a block: further digits of the place decide, for one and the same height.
+fn refine_the_place(stack: &Stack, crossing: &Crossing, within: u64) {
+    let chosen = word(crossing.slot, within);
+    let place = (i64::from(crossing.block) << POSITION_BITS) + within as i64;
+    let fresh = draw(stack, [word(0, 0)]);
     // 64 further digits of the height, then 128 of the place. Over the 2^-50 that the place leaves open the curve falls
     // by some 10^4 units of the height's last digit: a height slightly below the near end is above the far end.
-    let slope_decides = leading - 4;
-    assert_eq!(draw(&stack, [word(slot, 0), slope_decides, 0, 0, 0]), place, "near end: under the curve");
+    let slope_decides = agreeing_height(stack, crossing) - 4;
+    assert_eq!(draw(stack, [chosen, slope_decides, 0, 0, 0]), place, "near end: under the curve");
     assert_eq!(
-        draw(&stack, [word(slot, 0), slope_decides, 0, u64::MAX, u64::MAX, word(0, 0)]),
+        draw(stack, [chosen, slope_decides, 0, u64::MAX, u64::MAX, word(0, 0)]),
         fresh,
         "far end: above it, for the same height"
     );
 }
 
-/// A test slot that the curve crosses at the near end of its block.
-fn crossing(stack: &Stack) -> (usize, u64, u32) {
-    let crosses = |block: i16, height: u16| {
-        let f = stack.curve.bounds((block as u128) << POSITION_BITS);
-        let scaled = (f64::from(stack.scale) * f.0, f64::from(stack.scale) * f.1);
-        scaled.0 > f64::from(height) + 0.01 && scaled.1 < f64::from(height) + 0.99
-    };
-    let wanted = |test: &&Test| (10..60).contains(&test.block) && crosses(test.block, test.height);
-    let (index, test) = stack.tests.iter().enumerate().find(|(_, test)| wanted(test)).expect("such a slot");
-    (stack.sure + index, test.block as u64, test.height.into())
+/// A test slot that the curve crosses at an end of its block.
+struct Crossing {
+    slot: usize,
+    block: i16,
+    height: u16,
+    /// Of that end from 0, in places.
+    distance: u64,
+}
+
+impl Crossing {
+    /// The first among `blocks`; `end` gives the end of a block at which the curve is to cross.
+    fn find(stack: &Stack, blocks: Range<i16>, end: impl Fn(i16) -> i16) -> Self {
+        let distance = |block: i16| u64::from(end(block).unsigned_abs()) << POSITION_BITS;
+        let crosses = |test: &Test| {
+            let f = stack.curve.bounds(distance(test.block).into());
+            let (scale, height) = (f64::from(stack.scale), f64::from(test.height));
+            scale * f.0 > height + 0.01 && scale * f.1 < height + 0.99
+        };
+        let wanted = |test: &Test| blocks.contains(&test.block) && crosses(test);
+        let index = stack.tests.iter().position(wanted).expect("such a slot");
+        let Test { block, height } = stack.tests[index];
+        Self { slot: stack.sure + index, block, height, distance: distance(block) }
+    }
 }
