@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use sordino::prelude::*;
+use sordino::privacy::{ParamError, ParseNumberError};
 
 /// The δ of questions that name none.
 ///
@@ -19,9 +20,9 @@ pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6
 const EXAMPLES: &str = "\
 Examples:
   What does this training run cost?
-    sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14063 --delta 1e-5
+    sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14062 --delta 1e-5
   How much noise does epsilon = 2 need?
-    sordino calibrate --epsilon 2 --delta 1e-5 --sampling-rate 0.0042667 --steps 14063
+    sordino calibrate --epsilon 2 --delta 1e-5 --sampling-rate 0.0042667 --steps 14062
 
 Exit status: 0 done; 1 the honest answer is no; 2 could not run (bad flag, bad file).";
 
@@ -37,13 +38,13 @@ pub(crate) struct Arguments {
 pub(crate) enum Verb {
     /// What does this cost? Certified epsilon at a delta, or delta at an epsilon.
     Account(AccountArgs),
-    /// How much noise is enough? Also: how many steps, or which sampling rate.
+    /// How much noise is enough? Also: how many steps, which sampling rate, which share of a budget.
     Calibrate(CalibrateArgs),
 }
 
 const ACCOUNT_EXAMPLES: &str = r#"Examples:
   DP-SGD, MNIST size, one line:
-    sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14063 --delta 1e-5
+    sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14062 --delta 1e-5
   Every accountant side by side:
     sordino account --noise-multiplier 4 --steps 10 --compare
   Any event, from a file or from standard input:
@@ -72,8 +73,8 @@ pub(crate) struct AccountArgs {
     pub(crate) epsilon: Option<Epsilon>,
 
     /// Who answers: the tightest that applies, or the one you name
-    #[arg(long, value_enum, default_value_t = Accountants::Auto)]
-    pub(crate) accountant: Accountants,
+    #[arg(long, value_enum, default_value_t = AccountantFlag::Auto)]
+    pub(crate) accountant: AccountantFlag,
 
     /// Show basic, advanced, Rényi and PLD accounting side by side
     #[arg(long)]
@@ -86,11 +87,11 @@ pub(crate) struct AccountArgs {
 const CALIBRATE_EXAMPLES: &str = "\
 Examples:
   Noise for a training run:
-    sordino calibrate --epsilon 2.93 --delta 1e-5 --sampling-rate 0.0042667 --steps 14063
+    sordino calibrate --epsilon 2.93 --delta 1e-5 --sampling-rate 0.0042667 --steps 14062
   How many steps may be taken?
     sordino calibrate --epsilon 3 --delta 1e-5 --noise-multiplier 1.1 --sampling-rate 0.0042667
   How large may a batch be?
-    sordino calibrate --epsilon 3 --delta 1e-5 --noise-multiplier 1.1 --steps 14063
+    sordino calibrate --epsilon 3 --delta 1e-5 --noise-multiplier 1.1 --steps 14062
   Which part of epsilon = 1 may each of three releases spend?
     sordino calibrate --epsilon 1 --split 0.5,0.3,0.2
 
@@ -103,7 +104,7 @@ pub(crate) struct CalibrateArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: Epsilon,
 
-    /// At this delta [default: 1e-6]
+    /// At this delta [default: 1e-6; 0 with --parts or --split]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<Delta>,
 
@@ -111,7 +112,7 @@ pub(crate) struct CalibrateArgs {
     pub(crate) training: Training,
 
     /// Share epsilon equally between this many releases of pure privacy
-    #[arg(long, value_name = "N", conflicts_with = "split", allow_hyphen_values = true)]
+    #[arg(long, value_name = "N", conflicts_with = "split", value_parser = count, allow_hyphen_values = true)]
     pub(crate) parts: Option<Count>,
 
     /// Share epsilon between releases of pure privacy in these proportions, such as 0.5,0.3,0.2
@@ -138,7 +139,7 @@ pub(crate) struct Training {
     pub(crate) sampling_rate: Option<SamplingRate>,
 
     /// How many noisy steps are released [default: 1]
-    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    #[arg(long, value_name = "T", value_parser = count, allow_hyphen_values = true)]
     pub(crate) steps: Option<Count>,
 
     /// What a neighbouring data set is [default: add_remove]
@@ -180,7 +181,7 @@ impl Relation {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Accountants {
+pub(crate) enum AccountantFlag {
     /// The tightest that applies
     Auto,
     /// Epsilons and deltas add up
@@ -193,7 +194,7 @@ pub(crate) enum Accountants {
     Pld,
 }
 
-impl Accountants {
+impl AccountantFlag {
     pub(crate) fn accountant(self) -> Accountant {
         match self {
             Self::Auto => Accountant::Auto,
@@ -209,11 +210,12 @@ impl Accountants {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Unknown {
     /// The noise multiplier
-    #[value(alias = "noise-multiplier")]
+    #[value(aliases = ["noise-multiplier", "noise_multiplier"])]
     Noise,
     /// The number of steps
     Steps,
     /// The sampling rate
+    #[value(alias = "sampling_rate")]
     SamplingRate,
 }
 
@@ -233,6 +235,17 @@ impl Training {
         ];
         flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
     }
+}
+
+/// A count whose error shows it as it was typed: the library's own error holds a float, and the float next to
+/// 2^53 + 1 is 2^53.
+fn count(text: &str) -> Result<Count, String> {
+    text.parse().map_err(|error| match (error, text.trim().parse::<u64>()) {
+        (ParseNumberError::OutOfRange(ParamError { name, expected, .. }), Ok(whole)) => {
+            format!("{name} must be {expected}, got {whole}")
+        }
+        (error, _) => error.to_string(),
+    })
 }
 
 /// One share of a budget: a proportion, so only its ratio to the others counts.
@@ -264,10 +277,16 @@ mod tests {
     fn the_default_delta_is_a_delta_and_the_help_states_it() {
         assert_eq!(default_delta().get(), DEFAULT_DELTA);
         assert!(DEFAULT_DELTA_NOTE.contains(&format!("delta = {DEFAULT_DELTA:e}")));
-        for verb in ["account", "calibrate"] {
+        let default = format!("[default: {DEFAULT_DELTA:e}");
+        for (verb, stated) in [
+            ("account", format!("Ask for epsilon at this delta {default}]")),
+            ("calibrate", format!("At this delta {default}; 0 with --parts or --split]")),
+        ] {
             let mut command = Arguments::command();
             let help = command.find_subcommand_mut(verb).expect("a verb").render_help().to_string();
-            assert!(help.contains(&format!("[default: {DEFAULT_DELTA:e}]")), "{help}");
+            // Lines are broken to the width of the terminal.
+            let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(help.contains(&stated), "{help}");
         }
     }
 }

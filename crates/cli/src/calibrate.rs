@@ -1,6 +1,7 @@
-//! `sordino calibrate`: how much noise is enough? Or how many steps, or which sampling rate?
+//! `sordino calibrate`: how much noise is enough? Or how many steps, which sampling rate, which share of a budget?
 
 use sordino::prelude::*;
+use sordino::privacy::AccountError;
 use sordino::privacy::calibrate::{self, Calibrated};
 
 use crate::args::{self, CalibrateArgs, Output, Unknown};
@@ -16,9 +17,10 @@ pub(crate) fn run(args: CalibrateArgs) -> Result<(), Error> {
         return split::run(&args);
     }
     let plan = Plan::new(&args)?;
-    let answer = plan.answer()?;
-    if !plan.output.quiet && args.delta.is_none() {
-        output::note(args::DEFAULT_DELTA_NOTE);
+    let answer = plan.answer().map_err(|error| plan.problem.explain(error))?;
+    if !plan.output.quiet {
+        let default = args.delta.is_none().then_some(args::DEFAULT_DELTA_NOTE);
+        default.into_iter().chain(answer.note.as_deref()).for_each(output::note);
     }
     output::result(&if plan.output.json { plan.object(&answer)? } else { plan.table(&answer) })
 }
@@ -49,6 +51,7 @@ struct Answer {
     steps: Count,
     epsilon: Bound,
     accountant: &'static str,
+    note: Option<String>,
 }
 
 impl Plan {
@@ -66,23 +69,23 @@ impl Plan {
         })
     }
 
-    fn answer(&self) -> Result<Answer, Error> {
+    fn answer(&self) -> Result<Answer, AccountError> {
         let Self { epsilon, delta, neighbours, problem, .. } = *self;
         Ok(match problem {
             Problem::Noise { sampling_rate, steps } => {
-                let Calibrated { value, epsilon, accountant } =
+                let Calibrated { value, epsilon, accountant, note } =
                     calibrate::noise_multiplier(epsilon, delta, neighbours, sampling_rate, steps)?;
-                Answer { noise_multiplier: value, sampling_rate, steps, epsilon, accountant }
+                Answer { noise_multiplier: value, sampling_rate, steps, epsilon, accountant, note }
             }
             Problem::Steps { noise_multiplier, sampling_rate } => {
-                let Calibrated { value, epsilon, accountant } =
+                let Calibrated { value, epsilon, accountant, note } =
                     calibrate::steps(epsilon, delta, neighbours, noise_multiplier, sampling_rate)?;
-                Answer { noise_multiplier, sampling_rate, steps: value, epsilon, accountant }
+                Answer { noise_multiplier, sampling_rate, steps: value, epsilon, accountant, note }
             }
             Problem::SamplingRate { noise_multiplier, steps } => {
-                let Calibrated { value, epsilon, accountant } =
+                let Calibrated { value, epsilon, accountant, note } =
                     calibrate::sampling_rate(epsilon, delta, neighbours, noise_multiplier, steps)?;
-                Answer { noise_multiplier, sampling_rate: value, steps, epsilon, accountant }
+                Answer { noise_multiplier, sampling_rate: value, steps, epsilon, accountant, note }
             }
         })
     }
@@ -99,6 +102,7 @@ impl Plan {
             delta: self.delta.get(),
             neighbours: self.neighbours,
             accountant: answer.accountant,
+            note: answer.note.as_deref(),
         })
     }
 
@@ -144,6 +148,19 @@ impl Problem {
             Self::Steps { .. } => "steps",
             Self::SamplingRate { .. } => "sampling_rate",
         }
+    }
+
+    /// Adds to "raise epsilon or delta" what else was given and may be changed.
+    fn explain(self, error: AccountError) -> Error {
+        if !matches!(error, AccountError::OutOfReach { .. }) {
+            return Error::Account(error);
+        }
+        let also = match self {
+            Self::Noise { .. } => "or lower the sampling rate or the steps",
+            Self::Steps { .. } => "or the noise multiplier, or lower the sampling rate",
+            Self::SamplingRate { .. } => "or the noise multiplier, or lower the steps",
+        };
+        Error::OutOfReach { source: error, also }
     }
 }
 
@@ -191,5 +208,46 @@ fn absent<T>(given: Option<T>, unknown: &'static str, flag: &'static str) -> Res
     match given {
         Some(_) => Err(Error::SolvedIsGiven { unknown, flag }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Verb};
+
+    fn plan(line: &str) -> Plan {
+        match Arguments::try_parse_from(line.split_whitespace()).expect("flags").verb {
+            Verb::Calibrate(args) => Plan::new(&args).expect("a plan"),
+            Verb::Account(_) => panic!("another verb"),
+        }
+    }
+
+    #[test]
+    fn a_note_is_part_of_the_object_and_absent_without_one() {
+        let plan = plan("sordino calibrate --epsilon 2");
+        let mut answer = plan.answer().unwrap();
+        assert!(!plan.object(&answer).unwrap().contains("note"));
+        answer.note = Some("wide".to_owned());
+        assert!(plan.object(&answer).unwrap().contains(r#""note":"wide""#));
+    }
+
+    #[test]
+    fn what_is_out_of_reach_comes_with_advice_for_the_question() {
+        for (line, advice) in [
+            ("--steps 9", ", or lower the sampling rate or the steps"),
+            (
+                "--noise-multiplier 1 --sampling-rate 0.5",
+                ", or the noise multiplier, or lower the sampling rate",
+            ),
+            ("--noise-multiplier 1 --steps 9", ", or the noise multiplier, or lower the steps"),
+        ] {
+            let plan = plan(&format!("sordino calibrate --epsilon 2 {line}"));
+            let none = AccountError::OutOfReach { what: "it".to_owned(), epsilon: 2.0, delta: 1e-6 };
+            let error = plan.problem.explain(none.clone()).to_string();
+            assert_eq!(error, format!("{none}{advice}"));
+        }
     }
 }

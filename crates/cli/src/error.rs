@@ -83,6 +83,10 @@ pub(crate) enum Error {
     #[error("{0}")]
     Account(#[from] AccountError),
 
+    /// The library can only advise to ask for less; whoever calibrates a run may also change the run.
+    #[error("{source}, {also}")]
+    OutOfReach { source: AccountError, also: &'static str },
+
     #[error("cannot write the result: {source}")]
     Write { source: io::Error },
 }
@@ -90,7 +94,8 @@ pub(crate) enum Error {
 impl Error {
     /// 1 where the honest answer is no, 2 where there is none.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        let refused = matches!(self, Self::Account(AccountError::OutOfReach { .. }));
+        let refused =
+            matches!(self, Self::OutOfReach { .. } | Self::Account(AccountError::OutOfReach { .. }));
         ExitCode::from(if refused { 1 } else { 2 })
     }
 }

@@ -78,6 +78,8 @@ pub(crate) struct CalibrateObject<'a> {
     pub(crate) delta: f64,
     pub(crate) neighbours: Neighbours,
     pub(crate) accountant: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<&'a str>,
 }
 
 /// `sordino calibrate --parts --json`, and with `--split`.
@@ -93,6 +95,8 @@ pub(crate) struct SplitObject<'a> {
     pub(crate) delta: f64,
     pub(crate) neighbours: Neighbours,
     pub(crate) accountant: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) note: Option<&'a str>,
 }
 
 /// One object on one line.

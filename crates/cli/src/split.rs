@@ -20,8 +20,9 @@ const NO_DELTA_NOTE: &str = "no --delta given: took delta = 0, where the parts a
 pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Error> {
     let plan = Plan::new(args)?;
     let parts = calibrate::split(plan.epsilon, plan.delta, plan.neighbours, &plan.shares)?;
-    if !plan.output.quiet && args.delta.is_none() {
-        output::note(NO_DELTA_NOTE);
+    if !plan.output.quiet {
+        let default = args.delta.is_none().then_some(NO_DELTA_NOTE);
+        default.into_iter().chain(parts.note.as_deref()).for_each(output::note);
     }
     output::result(&if plan.output.json { plan.object(&parts)? } else { plan.table(&parts) })
 }
@@ -73,6 +74,7 @@ impl Plan {
             delta: self.delta.get(),
             neighbours: self.neighbours,
             accountant: parts.accountant,
+            note: parts.note.as_deref(),
         })
     }
 

@@ -72,6 +72,11 @@ fn flags_of_a_training_run_beside_a_file_are_refused() {
 fn a_newer_format_is_refused() {
     let claim = format!(r#"{{"format_version":2,"neighbours":"replace","event":{GAUSSIAN}}}"#);
     account_file("newer.json", claim.as_bytes(), "").refuses(&["newer.json", "version", "2"]);
+    let unknown =
+        br#"{"format_version":2,"who":[],"neighbours":"add_remove","event":{"type":"brandnew","x":1}}"#;
+    account_file("unknown.json", unknown, "").refuses(&["format_version must be 1, got 2", "newer program"]);
+    let fraction = format!(r#"{{"format_version":1.0,"neighbours":"replace","event":{GAUSSIAN}}}"#);
+    account_file("fraction.json", fraction.as_bytes(), "").refuses(&["a whole number for `format_version`"]);
 }
 
 #[test]

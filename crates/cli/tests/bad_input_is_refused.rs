@@ -51,6 +51,18 @@ fn a_count_of_two_to_the_63() {
     );
 }
 
+/// The float next to this number is 2^53, which would be allowed.
+#[test]
+fn a_count_just_too_large_is_shown_as_it_came() {
+    let (count, message) = ("9007199254740993", "2^53, got 9007199254740993");
+    sordino(&format!("account --noise-multiplier 1 --steps {count}")).refuses(&["--steps", message]);
+    sordino(&format!("calibrate --epsilon 1 --parts {count}")).refuses(&["--parts", message]);
+    refused(
+        &format!(r#"{{"type":"repeated","count":{count},"event":{{"type":"pure","epsilon":1}}}}"#),
+        &[message],
+    );
+}
+
 #[test]
 fn counts_that_multiply_beyond_64_bits() {
     let inner = r#"{"type":"gaussian","noise_multiplier":100}"#;
@@ -117,7 +129,8 @@ fn wrong_types_unknown_words_and_duplicates() {
     refused("[]", &["standard input"]);
     refused("17", &["standard input"]);
     refused("null", &["standard input"]);
-    refused("", &["standard input"]);
+    refused("", &["standard input: it is empty", "gaussian"]);
+    refused("\u{feff} \n", &["standard input: it is empty"]);
     refused(r#"{"type":"pure","epsilon":1} {"type":"pure","epsilon":1}"#, &["standard input"]);
 }
 

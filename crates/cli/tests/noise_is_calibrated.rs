@@ -91,6 +91,20 @@ fn a_solved_number_can_be_named() {
         sordino("calibrate --epsilon 3 --delta 1e-5 --noise-multiplier 1.1 --solve sampling-rate --json")
             .object();
     assert_eq!((object["solved"].as_str(), object["steps"].as_u64()), (Some("sampling_rate"), Some(1)));
+    // In the spelling of JSON too.
+    for (unknown, given) in [("noise_multiplier", ""), ("sampling_rate", "--noise-multiplier 30")] {
+        let line = format!("calibrate --epsilon 3 --delta 1e-5 {given} --solve {unknown} --json");
+        assert_eq!(sordino(&line).object()["solved"], unknown);
+    }
+}
+
+#[test]
+fn what_cannot_be_reached_is_an_honest_no_that_says_what_to_change() {
+    let run =
+        sordino("calibrate --epsilon 0.001 --delta 1e-9 --noise-multiplier 0.1 --sampling-rate 0.5 --json");
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
+    let advice = "raise epsilon or delta, or the noise multiplier, or lower the sampling rate\n";
+    assert!(run.stderr.starts_with("error: even one step") && run.stderr.ends_with(advice), "{run:?}");
 }
 
 #[test]

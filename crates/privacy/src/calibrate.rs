@@ -27,6 +27,8 @@ pub struct Calibrated<T> {
     pub epsilon: Bound,
     /// The accountant that said so.
     pub accountant: &'static str,
+    /// Why the interval is wide, where it is.
+    pub note: Option<String>,
 }
 
 /// Smallest and largest noise multiplier that is tried.
@@ -57,7 +59,7 @@ pub fn noise_multiplier(
 ) -> Result<Calibrated<NoiseMultiplier>, AccountError> {
     let target = Target::new(epsilon, delta)?;
     let one = |noise: f64| {
-        let noise = positive(NoiseMultiplier::new(noise))?;
+        let noise = in_range(NoiseMultiplier::new(noise))?;
         target.try_training(noise, neighbours, noise, sampling_rate, steps)
     };
     if let Some(exact) = target.without_sampling(neighbours, sampling_rate, steps) {
@@ -80,10 +82,10 @@ pub fn steps(
 ) -> Result<Calibrated<Count>, AccountError> {
     let target = Target::new(epsilon, delta)?;
     let whole = |steps: f64| {
-        let steps = positive(Count::new(steps.floor() as u64))?;
+        let steps = in_range(Count::new(steps.floor() as u64))?;
         target.try_training(steps, neighbours, noise_multiplier, sampling_rate, steps)
     };
-    let found = target.search((1.0, MOST_STEPS), 1.0, Direction::Most, whole)?;
+    let found = target.search((1.0, MOST_STEPS), 1.0, Direction::MostWhole, whole)?;
     found.ok_or_else(|| target.out_of_reach("even one step"))
 }
 
@@ -97,7 +99,7 @@ pub fn sampling_rate(
 ) -> Result<Calibrated<SamplingRate>, AccountError> {
     let target = Target::new(epsilon, delta)?;
     let one = |rate: f64| {
-        let rate = positive(SamplingRate::new(rate))?;
+        let rate = in_range(SamplingRate::new(rate))?;
         target.try_training(rate, neighbours, noise_multiplier, rate, steps)
     };
     let found = target.search((LEAST_RATE, 1.0), 1e-3, Direction::Most, one)?;
@@ -127,7 +129,7 @@ pub fn split(
     }
     let together = |sum: f64| {
         let parts: Vec<Epsilon> =
-            shares.iter().map(|s| positive(Epsilon::new(sum * s / total))).collect::<Result<_, _>>()?;
+            shares.iter().map(|s| in_range(Epsilon::new(sum * s / total))).collect::<Result<_, _>>()?;
         let event = Event::composed(parts.iter().map(|epsilon| Event::Pure { epsilon: *epsilon }));
         target.try_claim(parts, &Claim::new(neighbours, event))
     };
@@ -138,7 +140,7 @@ pub fn split(
 }
 
 /// Numbers that the search itself makes are inside every parameter's range.
-fn positive<T>(made: Result<T, crate::params::ParamError>) -> Result<T, AccountError> {
+fn in_range<T>(made: Result<T, crate::params::ParamError>) -> Result<T, AccountError> {
     made.map_err(|error| AccountError::meaningless("calibration", error.to_string()))
 }
 
@@ -153,6 +155,8 @@ struct Target {
 enum Direction {
     Least,
     Most,
+    /// The most, in whole numbers.
+    MostWhole,
 }
 
 impl Target {
@@ -196,7 +200,7 @@ impl Target {
 
     fn try_claim<T>(self, value: T, claim: &Claim) -> Result<Calibrated<T>, AccountError> {
         let account = accounting::epsilon(claim, self.delta, Accountant::Auto)?;
-        Ok(Calibrated { value, epsilon: account.bound, accountant: account.accountant })
+        Ok(Calibrated { value, epsilon: account.bound, accountant: account.accountant, note: account.note })
     }
 
     /// The least or greatest value in the range `(low, high)` that passes; `None` if none does. The search
@@ -211,7 +215,7 @@ impl Target {
         let (mut good, mut bad): (Option<(f64, Calibrated<T>)>, Option<f64>) = (None, None);
         let mut next = start;
         let mut last: Option<(f64, f64)> = None; // ln(value) and excess of the previous attempt
-        for _ in 0..200 {
+        for _ in 0..80 {
             let found = evaluate(next)?;
             let excess = self.excess(&found);
             let here = (next.ln(), excess);
@@ -223,7 +227,8 @@ impl Target {
             next = match (&good, bad) {
                 (Some((good, _)), Some(bad)) => {
                     let (small, large) = (good.min(bad), good.max(bad));
-                    if large <= small * (1.0 + CLOSE) || (low >= 1.0 && large.floor() <= small.floor() + 1.0)
+                    if large <= small * (1.0 + CLOSE)
+                        || (direction == Direction::MostWhole && large.floor() <= small.floor() + 1.0)
                     {
                         break;
                     }
@@ -231,7 +236,7 @@ impl Target {
                 }
                 // Outward from what passes, or inward from what does not, until both are known.
                 (passes, _) => {
-                    let up = (direction == Direction::Most) == passes.is_some();
+                    let up = (direction != Direction::Least) == passes.is_some();
                     let edge = if up { high } else { low };
                     if next == edge {
                         break;

@@ -1,7 +1,5 @@
 //! An event under a relation: the whole question that accounting answers.
 
-use std::fmt;
-
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -49,6 +47,14 @@ impl Claim {
         if text.len() > Self::MAX_BYTES {
             return Err(ReadError::TooLong { bytes: text.len(), limit: Self::MAX_BYTES });
         }
+        if text.trim().is_empty() {
+            return Err(ReadError::Empty);
+        }
+        // Before anything else: a newer file may hold words that only a newer program knows, and to call
+        // them misspelled would be misleading.
+        if let Some(version) = stated_version(text).filter(|version| *version > Self::FORMAT_VERSION) {
+            return Err(ReadError::Newer { version, known: Self::FORMAT_VERSION });
+        }
         Ok(serde_json::from_str(text)?)
     }
 }
@@ -73,9 +79,27 @@ impl<'de> Deserialize<'de> for Claim {
         };
         match format_version {
             None | Some(Self::FORMAT_VERSION) => Ok(claim),
-            Some(version) => Err(de::Error::custom(WrongVersion { version })),
+            Some(version) if version > Self::FORMAT_VERSION => {
+                Err(de::Error::custom(ReadError::Newer { version, known: Self::FORMAT_VERSION }))
+            }
+            Some(version) => Err(de::Error::custom(format_args!(
+                "format_version must be {}, got {version}",
+                Self::FORMAT_VERSION
+            ))),
         }
     }
+}
+
+/// The `format_version` of an object, whatever else it holds. None if it has none that can be read: what is
+/// wrong is then for the strict reading to say.
+fn stated_version(text: &str) -> Option<u64> {
+    #[derive(serde::Deserialize)]
+    struct Stated {
+        format_version: Option<u64>,
+    }
+    // Derived code also takes a list for a struct, field by field; a claim is never a list.
+    let is_object = text.trim_start().starts_with('{');
+    is_object.then(|| serde_json::from_str::<Stated>(text).ok()?.format_version)?
 }
 
 /// Text that is no claim.
@@ -85,6 +109,22 @@ pub enum ReadError {
     /// Not JSON, or not JSON of an event; the message says where.
     #[error(transparent)]
     Json(#[from] serde_json::Error),
+    /// Nothing but white space.
+    #[error(
+        "it is empty; expected an event, such as {{\"type\":\"gaussian\",\"noise_multiplier\":1.1}}, or \
+         {{\"neighbours\": ..., \"event\": {{...}}}}"
+    )]
+    Empty,
+    /// A format of which this program knows nothing.
+    #[error(
+        "format_version must be {known}, got {version}; it was written by a newer program: update this one"
+    )]
+    Newer {
+        /// What came.
+        version: u64,
+        /// The newest that is read.
+        known: u64,
+    },
     /// More text than is read.
     #[error("a claim must have at most {limit} bytes, got {bytes}; group equal events with `repeated`")]
     TooLong {
@@ -93,18 +133,6 @@ pub enum ReadError {
         /// What is read.
         limit: usize,
     },
-}
-
-struct WrongVersion {
-    version: u64,
-}
-
-impl fmt::Display for WrongVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (got, known) = (self.version, Claim::FORMAT_VERSION);
-        let advice = if got > known { "; it was written by a newer program: update this one" } else { "" };
-        write!(f, "format_version must be {known}, got {got}{advice}")
-    }
 }
 
 #[cfg(test)]
@@ -162,9 +190,20 @@ mod tests {
             ),
             (r#"{"neighbours":"replaced","event":{"type":"non_private"}}"#, "did you mean `replace`?"),
             (
-                r#"{"format_version":2,"neighbours":"replace","event":{"type":"non_private"}}"#,
-                "format_version must be 1, got 2; it was written by a newer program",
+                r#"{"format_version":1.0,"neighbours":"replace","event":{"type":"non_private"}}"#,
+                "expected a whole number for `format_version`",
             ),
+            (
+                r#"{"format_version":"1","neighbours":"replace","event":{"type":"non_private"}}"#,
+                "expected a whole number for `format_version`",
+            ),
+            (
+                r#"{"format_version":2,"format_version":1,"neighbours":"replace","event":{"type":"pure","epsilon":1}}"#,
+                "field `format_version` is given twice",
+            ),
+            ("[2]", "expected an event"),
+            ("", "it is empty"),
+            (" \n", "it is empty"),
             (
                 r#"{"format_version":0,"neighbours":"replace","event":{"type":"non_private"}}"#,
                 "format_version must be 1, got 0",
@@ -177,5 +216,27 @@ mod tests {
         }
         let long = " ".repeat(Claim::MAX_BYTES + 1);
         assert!(read(&long).unwrap_err().contains("at most 67108864 bytes"));
+    }
+
+    /// Whatever a newer format brings, the message is that it is newer, and not that a word is misspelled.
+    #[test]
+    fn a_newer_file_is_recognised_as_newer() {
+        for json in [
+            r#"{"format_version":2,"neighbours":"replace","event":{"type":"non_private"}}"#,
+            r#"{"format_version":2,"neighbours":"add_remove","event":{"type":"brandnew","x":1}}"#,
+            r#"{"format_version":2,"who":["x"],"neighbours":"add_remove","event":{"type":"pure","epsilon":1}}"#,
+            r#"{"who":{"x":{}},"neighbours":"nobody","event":[],"format_version":2}"#,
+            r#"{"format_version":2,"type":"pure","epsilon":0.5}"#,
+            r#"{"format_version":2}"#,
+        ] {
+            assert_eq!(
+                read(json).expect_err(json),
+                "format_version must be 1, got 2; it was written by a newer program: update this one",
+                "{json}"
+            );
+        }
+        // An event's own fields are not looked at.
+        let inner = r#"{"neighbours":"replace","event":{"type":"pure","epsilon":1,"format_version":2}}"#;
+        assert!(read(inner).unwrap_err().contains("stands beside an event"));
     }
 }

@@ -40,9 +40,11 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
 pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
     let terms = steps.0.iter().filter(|(_, count)| *count > 0);
     let total: Option<f64> = terms.map(|(step, count)| Some(*count as f64 * pure_epsilon(step)?)).sum();
-    // One release alone has nothing to round.
-    if let ([(_, 1)], Some(total)) = (&steps.0[..], total) {
-        return Bound::exactly(total);
+    // One release that states its epsilon has nothing to round.
+    if let [(Step::Pure { epsilon } | Step::BoundedRange { epsilon } | Step::Laplace { epsilon }, 1)] =
+        &steps.0[..]
+    {
+        return Bound::exactly(*epsilon);
     }
     total.map_or(Bound::UNBOUNDED, |total| rounded(total, steps.0.len()))
 }

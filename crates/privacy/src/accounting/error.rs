@@ -20,6 +20,16 @@ pub enum AccountError {
         /// Why, and what to state instead.
         why: String,
     },
+    /// One accountant that was asked by name cannot answer; another may.
+    #[error(
+        "the accountant `{accountant}` cannot answer: {why}; ask for none by name, and the tightest answers"
+    )]
+    NotByThis {
+        /// The accountant's name.
+        accountant: String,
+        /// What is in its way.
+        why: String,
+    },
     /// Nothing in the range that is searched meets the target.
     #[error("{what} costs more than epsilon = {epsilon} at delta = {delta}; raise epsilon or delta")]
     OutOfReach {
@@ -43,6 +53,10 @@ pub enum AccountError {
 impl AccountError {
     pub(crate) fn unsupported(event: &str, why: impl Into<String>) -> Self {
         Self::Unsupported { event: event.to_owned(), why: why.into() }
+    }
+
+    pub(crate) fn not_by(accountant: &str, why: impl Into<String>) -> Self {
+        Self::NotByThis { accountant: accountant.to_owned(), why: why.into() }
     }
 
     pub(crate) fn meaningless(event: &str, why: impl Into<String>) -> Self {

@@ -130,9 +130,7 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<A
         Accountant::Basic => question.composed(&steps, "basic", composition::basic),
         Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),
         Accountant::Rdp => question.renyi(&steps),
-        Accountant::Pld => {
-            question.distributions(&steps).map_err(|why| AccountError::unsupported("pld", why))
-        }
+        Accountant::Pld => question.distributions(&steps).map_err(|why| AccountError::not_by("pld", why)),
     }
 }
 
@@ -153,11 +151,13 @@ impl Question {
             return Ok(account);
         }
         match self.distributions(steps) {
-            Ok(found) if self.is_tight(&found, steps) => Ok(found),
+            Ok(found) if found.bound.relative_gap() <= WIDE => Ok(found),
             Ok(found) => Ok(match self.renyi(steps) {
-                Ok(renyi) if renyi.bound.upper < found.bound.upper => {
-                    Account { bound: Bound::enclosing(found.bound.lower, renyi.bound.upper), ..renyi }
-                }
+                Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
+                    bound: Bound::enclosing(found.bound.lower, renyi.bound.upper),
+                    note: found.note,
+                    ..renyi
+                },
                 Ok(_) | Err(_) => found,
             }),
             Err(why) => {
@@ -166,12 +166,6 @@ impl Question {
                 Ok(Account { bound: Bound::enclosing(lower, renyi.bound.upper), note: Some(why), ..renyi })
             }
         }
-    }
-
-    /// Nothing else could say more.
-    fn is_tight(self, found: &Account, steps: &Steps) -> bool {
-        found.bound.relative_gap() < 0.01
-            || !steps.0.iter().any(|(step, _)| names_a_class(step)) && found.bound.relative_gap() < 0.5
     }
 
     fn closed(self, steps: &Steps) -> Option<Account> {
@@ -193,10 +187,13 @@ impl Question {
             Self::Delta { epsilon } => pld::delta(steps, epsilon)?,
         };
         let bound = Bound::enclosing(interval.lower, interval.upper);
-        let note = (bound.relative_gap() > 0.01).then(|| {
-            "the interval is wide: the upper end is the worst of all mechanisms with these parameters, or the numbers \
-             are at the limit of double precision"
-                .to_owned()
+        let note = (bound.relative_gap() > WIDE).then(|| {
+            if steps.0.iter().any(|(step, _)| names_a_class(step)) {
+                "an event names a class of mechanisms: the upper end is for the worst of them, the lower for one of them"
+            } else {
+                "losses of very different sizes meet here: no lattice that fits in memory resolves them all"
+            }
+            .to_owned()
         });
         Ok(Account { note, ..account(bound, "pld") })
     }
@@ -209,7 +206,7 @@ impl Question {
             Self::Epsilon { delta } => rdp::epsilon(steps, delta),
             Self::Delta { epsilon } => rdp::delta(steps, epsilon),
         };
-        let found = found.map_err(|error| AccountError::unsupported("rdp", error.to_string()))?;
+        let found = found.map_err(|error| AccountError::not_by("rdp", error.to_string()))?;
         let order = found.order.is_finite().then_some(found.order);
         Ok(Account { order, ..account(Bound::enclosing(0.0, found.value), "rdp") })
     }
@@ -225,9 +222,8 @@ impl Question {
         name: &'static str,
         rule: fn(&Steps, f64) -> Result<f64, E>,
     ) -> Result<Account, AccountError> {
-        let rule = |delta: f64| {
-            rule(steps, delta).map_err(|error| AccountError::unsupported(name, error.to_string()))
-        };
+        let rule =
+            |delta: f64| rule(steps, delta).map_err(|error| AccountError::not_by(name, error.to_string()));
         let upper = match self {
             Self::Epsilon { delta } => rule(delta)?,
             Self::Delta { epsilon } => least_delta(epsilon, rule)?,
@@ -235,6 +231,9 @@ impl Question {
         Ok(account(Bound::enclosing(0.0, upper), name))
     }
 }
+
+/// Relative gap beyond which another accountant is asked too, and the reason is given.
+const WIDE: f64 = 0.01;
 
 /// The event speaks of all mechanisms with some property.
 fn names_a_class(step: &Step) -> bool {

@@ -11,7 +11,7 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
-use self::bag::{Bag, NumberSeed};
+use self::bag::{Bag, NumberSeed, VersionSeed};
 use super::Event;
 use super::fields::Field;
 use super::kind::Kind;
@@ -131,7 +131,7 @@ impl BagVisitor {
             Field::Epsilons => bag.epsilons = Some(map.next_value()?),
             Field::Trials => bag.trials = Some(map.next_value()?),
             Field::Neighbours => bag.neighbours = Some(map.next_value()?),
-            Field::FormatVersion => bag.format_version = Some(map.next_value()?),
+            Field::FormatVersion => bag.format_version = Some(map.next_value_seed(VersionSeed)?),
             Field::Bands | Field::Separation => {
                 bag.put(field, map.next_value_seed(NumberSeed { field, nullable: true })?);
             }

@@ -142,7 +142,12 @@ fn what_is_wrong_is_refused_by_name() {
         ),
         (
             r#"{"type":"repeated","count":9223372036854775808,"event":{"type":"non_private"}}"#,
-            "count must be a whole number from 1 to 2^53, got 9.22",
+            "count must be a whole number from 1 to 2^53, got 9223372036854775808",
+        ),
+        // The float next to it is 2^53, which would be allowed.
+        (
+            r#"{"type":"repeated","count":9007199254740993,"event":{"type":"non_private"}}"#,
+            "count must be a whole number from 1 to 2^53, got 9007199254740993",
         ),
         (
             r#"{"type":"sampled_without_replacement","sample_size":5,"population":4,"event":{"type":"non_private"}}"#,

@@ -7,12 +7,14 @@
 //! - a transform of `p >= 0`, `sum p = 1` is wrong by at most `FFT_ERROR log2(n) u` in each entry, since
 //!   each output is one sum over paths of `log2 n` twiddle factors and additions (Higham, *Accuracy and
 //!   Stability of Numerical Algorithms*, 2002, section 24.1); raised to the power `T` an entry `F` is wrong
-//!   by at most `(|F| + e)^T - |F|^T`; the sum of these over all entries bounds the error of the result;
+//!   by at most `(|F| + e)^T - |F|^T`; the mean of these over all entries bounds the error of each mass;
 //! - moving to a coarser lattice keeps the end's direction.
 //!
 //! # Pitfalls
 //! - A power of a transform multiplies its phase error by the count: it is part of `e`.
 //! - A ring too small for the tails silently folds large losses onto small ones: hence Chernoff first.
+
+use std::cell::RefCell;
 
 use realfft::RealFftPlanner;
 use realfft::num_complex::Complex;
@@ -21,7 +23,7 @@ use super::pair::End;
 use super::tilted::{Tilted, reach};
 
 /// Mass that may lie outside the window on each side, relative to the tilted distribution.
-const TAIL: f64 = 1e-9;
+const TAIL: f64 = 1e-12;
 /// Unit roundoffs per level of a transform, twice what butterflies and twiddle factors cost.
 const FFT_ERROR: f64 = 8.0;
 /// Largest ring; beyond it the lattice is made coarser first.
@@ -30,8 +32,17 @@ const LARGEST_RING: f64 = 1_048_576.0;
 /// Composes parts (each taken `count` times) that share one lattice step and one tilt.
 /// Compositions that need a larger ring than `good_ring` are done block by block. `work` grows by the
 /// cells of all transforms.
-pub(super) fn compose(mut parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, work: &mut f64) -> Tilted {
-    let mut planner = RealFftPlanner::new();
+pub(super) fn compose(parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, work: &mut f64) -> Tilted {
+    PLANNER.with_borrow_mut(|planner| compose_with(parts, end, good_ring, work, planner.fresh()))
+}
+
+fn compose_with(
+    mut parts: Vec<(Tilted, u64)>,
+    end: End,
+    good_ring: f64,
+    work: &mut f64,
+    planner: &mut RealFftPlanner<f64>,
+) -> Tilted {
     loop {
         let deviation = deviation(&parts);
         let most = parts.iter().map(|p| p.1).max().unwrap_or(1);
@@ -51,10 +62,7 @@ pub(super) fn compose(mut parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, w
                 let mut done = Vec::with_capacity(2);
                 for (size, count) in [(block, count / block), (count % block, 1)] {
                     if size > 0 && count > 0 {
-                        done.push((
-                            power(&[(&part, size)], tail, &mut planner, work).coarser(factor, end),
-                            count,
-                        ));
+                        done.push((power(&[(&part, size)], tail, planner, work).coarser(factor, end), count));
                     }
                 }
                 done
@@ -62,7 +70,28 @@ pub(super) fn compose(mut parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, w
             .collect();
     }
     let parts: Vec<(&Tilted, u64)> = parts.iter().map(|(part, count)| (part, *count)).collect();
-    power(&parts, TAIL, &mut planner, work)
+    power(&parts, TAIL, planner, work)
+}
+
+thread_local! {
+    static PLANNER: RefCell<Planner> = RefCell::new(Planner { plans: RealFftPlanner::new(), uses: 0 });
+}
+
+/// Keeps the tables of transforms between questions (a search asks many alike), and drops them now and then
+/// so that they do not pile up.
+struct Planner {
+    plans: RealFftPlanner<f64>,
+    uses: u32,
+}
+
+impl Planner {
+    fn fresh(&mut self) -> &mut RealFftPlanner<f64> {
+        self.uses += 1;
+        if self.uses > 200 {
+            *self = Self { plans: RealFftPlanner::new(), uses: 0 };
+        }
+        &mut self.plans
+    }
 }
 
 /// Standard deviation of the composition, in cells.
@@ -85,7 +114,8 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     };
     let lowest = support(|p| p.first as f64).max(-below).max(-LARGEST_RING / 2.0);
     let highest = support(|p| (p.first + p.mass.len() as i64 - 1) as f64).min(above).min(LARGEST_RING / 2.0);
-    // What lies outside is missed there and found again inside; if the ring had to be cut shorter than Chernoff asked, all of it may be.
+    // What lies outside is missed there and found again inside; if the ring had to be cut shorter than
+    // Chernoff asked, that may be everything.
     let cut =
         below > -lowest && lowest == -LARGEST_RING / 2.0 || above > highest && highest == LARGEST_RING / 2.0;
     let outside = if cut { 1.0 } else { 4.0 * tail };
@@ -99,13 +129,13 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     let ring = ring_size(cells);
     *work += (parts.len() + 1) as f64 * ring as f64;
 
-    let (spectrum, error) = spectrum(parts, &centres, ring, planner);
+    let (spectrum, ripple) = spectrum(parts, &centres, ring, planner);
     let mut mass = back(spectrum, ring, start, planner);
     mass.truncate(cells);
     mass.iter_mut().for_each(|m| *m = m.max(0.0));
 
     let whole = |f: &dyn Fn(&Tilted) -> f64| -> f64 { parts.iter().map(|(p, c)| *c as f64 * f(p)).sum() };
-    let inherited = whole(&|p| (p.slack).ln_1p()).exp_m1();
+    let inherited = whole(&|p| p.error().ln_1p()).exp_m1();
     let centre: i64 = parts.iter().zip(&centres).map(|((_, c), k)| *c as i64 * k).sum();
     Tilted {
         tilt: parts[0].0.tilt,
@@ -114,7 +144,8 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
         first: centre + start,
         mass,
         ln_scale: whole(&|p| p.ln_scale),
-        slack: inherited + (1.0 + inherited) * (outside + error),
+        slack: inherited + (1.0 + inherited) * outside,
+        ripple: (1.0 + inherited) * ripple,
     }
 }
 
@@ -124,7 +155,7 @@ fn ring_size(cells: usize) -> usize {
     if two / 4 * 3 >= cells { two / 4 * 3 } else { two }
 }
 
-/// Product of the powers of the parts' transforms, and a bound on the total error of its transform back.
+/// Product of the powers of the parts' transforms, and a bound on the error of each entry of its transform back.
 fn spectrum(
     parts: &[(&Tilted, u64)],
     centres: &[i64],
@@ -147,26 +178,30 @@ fn spectrum(
         // Lengths are those that the plan itself handed out.
         transform.process_with_scratch(&mut input, &mut output, &mut scratch).expect("lengths match");
         let count = *count as f64;
-        for ((value, bound), f) in product.iter_mut().zip(&output) {
-            let size = f.norm();
+        for ((value, bound), f) in product.iter_mut().zip(&output).filter(|(p, _)| p.1 > 0.0) {
             // `bound` allows twice `unit`: once for the transform, once for the rounding of `count * phase`.
+            let square = f.norm_sqr().max(1e-300);
+            let allowed = square.sqrt() + 2.0 * unit;
             if count == 1.0 {
                 *value *= f;
-                *bound *= size + 2.0 * unit;
+                *bound *= allowed;
+            } else if count * allowed.ln() < -700.0 {
+                // Most of the spectrum of a long composition is nothing at all.
+                (*value, *bound) = (Complex::ZERO, 0.0);
             } else {
-                *value *=
-                    Complex::from_polar((count * size.max(1e-300).ln()).exp(), count * f.im.atan2(f.re));
-                *bound *= (count * (size + 2.0 * unit).ln()).exp();
+                *value *= Complex::from_polar((0.5 * count * square.ln()).exp(), count * f.im.atan2(f.re));
+                *bound *= (count * allowed.ln()).exp();
             }
         }
     }
     // Both halves of the spectrum count.
     let (mut error, mut total) = (0.0, 0.0);
-    for (value, bound) in &product {
-        error += 2.0 * (bound - value.norm()).max(0.0);
-        total += 2.0 * value.norm();
+    for (value, bound) in product.iter().filter(|p| p.1 > 0.0) {
+        let size = value.norm();
+        error += 2.0 * (bound - size).max(0.0);
+        total += 2.0 * size;
     }
-    (product.into_iter().map(|p| p.0).collect(), error + total * unit)
+    (product.into_iter().map(|p| p.0).collect(), (error + total * unit) / ring as f64)
 }
 
 /// Transforms back, with cell `start` first.

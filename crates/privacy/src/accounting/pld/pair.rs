@@ -62,7 +62,7 @@ pub(super) enum Base {
     DiscreteGaussian { sigma: f64, shift: f64, ln_norm: f64 },
     /// Integers with `P(k) ~ exp(-|k| / scale)`, moved by `shift`.
     DiscreteLaplace { scale: f64, shift: f64 },
-    /// Finitely many outcomes `(Q, y)` in rising order of `y`, and mass of `P'` where `Q` has none.
+    /// Finitely many outcomes `(ln Q, y)` in rising order of `y`, and mass of `P'` where `Q` has none.
     Atoms { outcomes: Vec<(f64, f64)>, singular: f64 },
 }
 
@@ -185,7 +185,7 @@ impl Base {
                 // (1 - r) / (1 + r) = tanh(1 / (2 scale)), r = exp(-1 / scale)
                 (0.5 / scale).tanh().ln() - x.abs() / scale
             }
-            Self::Atoms { outcomes, .. } => outcomes[position(outcomes, x)].0.ln(),
+            Self::Atoms { outcomes, .. } => outcomes[position(outcomes, x)].0,
         }
     }
 
@@ -242,12 +242,12 @@ fn ln_discrete_gaussian_norm(sigma: f64) -> f64 {
 /// The worst (epsilon, delta) mechanism (Kairouz, Oh, Viswanath, *The Composition Theorem for
 /// Differential Privacy*, 2015): two outcomes, and `delta` of certain disclosure.
 fn two_points(epsilon: f64, delta: f64) -> Base {
-    let low = 1.0 / (1.0 + epsilon.exp()); // probability of the less likely outcome
-    let high = 1.0 / (1.0 + (-epsilon).exp());
-    let keep = 1.0 - delta;
-    let mut outcomes = vec![(keep * high, -epsilon), (keep * low, epsilon)];
+    // ln of the more and of the less likely outcome's probability: never formed from exp(epsilon), which
+    // overflows where nothing is private any more, and must not then look free.
+    let ln_high = (-delta).ln_1p() - (-epsilon).exp().ln_1p();
+    let mut outcomes = vec![(ln_high, -epsilon), (ln_high - epsilon, epsilon)];
     if delta > 0.0 {
-        outcomes.insert(0, (delta, f64::NEG_INFINITY)); // what only `Q` can produce
+        outcomes.insert(0, (delta.ln(), f64::NEG_INFINITY)); // what only `Q` can produce
     }
     Base::Atoms { outcomes, singular: delta }
 }
@@ -257,11 +257,11 @@ fn randomized_response(categories: u64, truth: f64) -> Base {
     let others = (categories - 1) as f64;
     let lie = (1.0 - truth) / others;
     let epsilon = (truth / lie).ln();
-    let mut outcomes = vec![(truth, -epsilon)];
+    let mut outcomes = vec![(truth.ln(), -epsilon)];
     if categories > 2 {
-        outcomes.push((lie * (others - 1.0), 0.0));
+        outcomes.push(((lie * (others - 1.0)).ln(), 0.0));
     }
-    outcomes.push((lie, epsilon));
+    outcomes.push((lie.ln(), epsilon));
     Base::Atoms { outcomes, singular: 0.0 }
 }
 

@@ -51,6 +51,8 @@ pub(super) struct Ends {
 /// outward by it. (It also covers the rounding of `loss - low` in an excess, which acts like a loss
 /// that is off by the same amount.)
 pub(super) const LOSS_ERROR: f64 = 3e-14;
+/// What is done with a panel; false stops the walk.
+pub(super) type Visit<'a> = &'a mut dyn FnMut(Panel) -> bool;
 /// How wide a panel may be in loss, given `(ln P, loss)` at its left end.
 pub(super) type Width<'a> = &'a dyn Fn(f64, f64) -> f64;
 const UNIT: f64 = f64::EPSILON / 2.0;
@@ -69,7 +71,7 @@ const THREE_NODES: [(f64, f64); 3] =
 impl Pair {
     /// Visits every panel, none wider in loss than `width` says. Tails of mass at most `left` and `right`
     /// are left out and reported.
-    pub(super) fn walk(&self, width: Width, left: f64, right: f64, visit: &mut dyn FnMut(Panel)) -> Ends {
+    pub(super) fn walk(&self, width: Width, left: f64, right: f64, visit: Visit) -> Ends {
         match &self.base {
             Base::Gaussian { mu } => {
                 let (low, high) = gaussian_range(*mu, self.rate, self.view, left, right);
@@ -106,7 +108,7 @@ impl Pair {
         }
     }
 
-    fn walk_laplace(&self, epsilon: f64, width: Width, visit: &mut dyn FnMut(Panel)) {
+    fn walk_laplace(&self, epsilon: f64, width: Width, visit: Visit) {
         let stride = |_: f64| 0.12;
         // Beyond the shifts the loss is constant and the mass is that of an exponential tail, which is
         // the density at the cut.
@@ -122,7 +124,7 @@ impl Pair {
         self.atom(high, 0.0, visit);
     }
 
-    fn walk_discrete_laplace(&self, scale: f64, shift: f64, visit: &mut dyn FnMut(Panel)) -> Ends {
+    fn walk_discrete_laplace(&self, scale: f64, shift: f64, visit: Visit) -> Ends {
         let low = if self.view == View::Remove { 0.0 } else { -shift };
         let high = if self.view == View::Add { 0.0 } else { shift };
         // All integers at or beyond a shift share one loss: a geometric tail, 1 / (1 - r) times its head.
@@ -135,32 +137,22 @@ impl Pair {
         Ends::default()
     }
 
-    fn walk_integers(&self, low: f64, high: f64, visit: &mut dyn FnMut(Panel)) {
+    fn walk_integers(&self, low: f64, high: f64, visit: Visit) {
         let mut k = low;
-        while k <= high {
-            self.atom(k, 0.0, visit);
+        while k <= high && self.atom(k, 0.0, visit) {
             k += 1.0;
         }
     }
 
     /// One outcome, or several of the same loss whose masses add up to `exp(ln_factor)` times this one's.
-    fn atom(&self, x: f64, ln_factor: f64, visit: &mut dyn FnMut(Panel)) {
+    fn atom(&self, x: f64, ln_factor: f64, visit: Visit) -> bool {
         let (ln_p, loss) = self.at(x);
         let mass = (ln_p + ln_factor).exp();
-        if mass > 0.0 {
-            visit(Panel { low: loss, high: loss, mass, excess: 0.0, error: rounding(ln_p, loss) });
-        }
+        mass == 0.0 || visit(Panel { low: loss, high: loss, mass, excess: 0.0, error: rounding(ln_p, loss) })
     }
 
     /// Panels from `low` to `high`, each at most `stride(x)` wide in `x` and `width` in loss.
-    fn march(
-        &self,
-        low: f64,
-        high: f64,
-        width: Width,
-        stride: &dyn Fn(f64) -> f64,
-        visit: &mut dyn FnMut(Panel),
-    ) {
+    fn march(&self, low: f64, high: f64, width: Width, stride: &dyn Fn(f64) -> f64, visit: Visit) {
         let mut x = low;
         let mut here = self.at(x);
         let mut step = stride(x);
@@ -179,7 +171,9 @@ impl Pair {
                 next = x + step;
                 there = self.at(next);
             }
-            visit(self.panel((x, here.1), (next, there.1), next - x < most / 12.0));
+            if !visit(self.panel((x, here.1), (next, there.1), next - x < most / 12.0)) {
+                return;
+            }
             let rise = there.1 - here.1;
             if rise < 0.7 * room {
                 step = if rise > 0.0 { step * (0.95 * room / rise).min(8.0) } else { most };

@@ -8,6 +8,9 @@ use super::panel::{Ends, LOSS_ERROR, Panel};
 use super::sketch::bulk;
 use super::tilted::Tilted;
 
+/// Most panels of one step: a second's work.
+const MOST_PANELS: usize = 1_000_000;
+
 /// Public choices for one evaluation.
 pub(super) struct Plan {
     pub(super) tilt: f64,
@@ -21,21 +24,34 @@ pub(super) struct Plan {
     pub(super) ln_moment: Vec<f64>,
     /// Cells of a transform that pay.
     pub(super) ring: f64,
+    /// Tilted mass that may be left out at both ends.
+    pub(super) rare: f64,
     /// The lattice could not be made as fine as asked.
     pub(super) limited: bool,
 }
 
 impl Plan {
     /// Panels of half a lattice step, and wider ones where there is little tilted mass to be moved by it.
-    pub(super) fn panels(&self, pair: &Pair, ln_moment: f64) -> (Vec<Panel>, Ends) {
+    /// `None` where that would be too many.
+    pub(super) fn panels(&self, pair: &Pair, ln_moment: f64) -> Option<(Vec<Panel>, Ends)> {
+        let finest = 0.5 * self.step;
         let width = |ln_p: f64, loss: f64| {
-            let rarity = -0.5 * (ln_p + self.tilt * loss - ln_moment);
-            let finest = 0.5 * self.step;
-            (finest * (0.25 * rarity.min(40.0).exp())).clamp(finest, self.widest)
+            // How rare, in nats of tilted probability.
+            let nats = ln_moment - self.tilt * loss - ln_p;
+            // Within a panel the tilt must not change much, except where nothing is near.
+            let widest = self.widest.max((nats - 40.0) / self.tilt);
+            (finest * 0.25 * (0.5 * nats).min(40.0).exp()).clamp(finest, finest.max(widest))
         };
         let mut panels = Vec::new();
-        let ends = pair.walk(&width, self.left, self.right, &mut |panel| panels.push(panel));
-        (panels, ends)
+        let mut keep = |panel| {
+            panels.push(panel);
+            panels.len() < MOST_PANELS
+        };
+        let ends = pair.walk(&width, self.left, self.right, &mut keep);
+        // All of the mass must be there: what was not walked through, or was lost, must not look free.
+        let mass: f64 = panels.iter().map(|p| p.mass).sum();
+        let whole = (mass + ends.left + ends.right - 1.0).abs() < 1e-9;
+        (panels.len() < MOST_PANELS && whole).then_some((panels, ends))
     }
 
     pub(super) fn above(
@@ -74,7 +90,7 @@ impl Plan {
 
     /// Without the panels at both ends that hold next to no tilted mass, and the mass that they hold.
     fn trimmed<'a>(&self, panels: &'a [Panel], ln_moment: f64, count: u64) -> (&'a [Panel], f64) {
-        let budget = 1e-9 / count as f64;
+        let budget = self.rare / count as f64;
         let tilted = |p: &Panel| p.mass * (1.0 + p.error) * (self.tilt * p.high - ln_moment).exp();
         let rare = |panels: &mut dyn Iterator<Item = &Panel>| {
             let (mut sum, mut cells) = (0.0, 0);

@@ -6,7 +6,8 @@
 //! delta(e) = infinite + S e^(-t e) sum over l_k > e of p_k (1 - e^(e - l_k)) e^(-t (l_k - e))     (1)
 //! ```
 //! An error of total size `slack` in the `p_k` moves the sum by at most `slack` times the largest value
-//! of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`.
+//! of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`; an error of `ripple` in each of them by at
+//! most `ripple` times that plus the integral `1 / (t (t + 1))` over the lattice step.
 
 use super::pair::End;
 use super::tilted::Tilted;
@@ -65,8 +66,10 @@ impl Profile {
 
     /// Error of the sum in (1).
     fn slack(&self) -> f64 {
-        let t = self.composed.tilt;
-        self.composed.slack * (t * (t / (t + 1.0)).ln()).exp() / (t + 1.0)
+        let Tilted { tilt: t, step, slack, ripple, .. } = self.composed;
+        let most = (t * (t / (t + 1.0)).ln()).exp() / (t + 1.0);
+        let all = (self.sums.len() as f64 * most).min(most + 1.0 / (step * t * (t + 1.0)));
+        slack * most + ripple * all
     }
 
     /// The losses that the window covers.

@@ -2,7 +2,6 @@
 
 use super::compose::compose;
 use super::pair::{End, Pair, View};
-use super::panel::{Ends, Panel};
 use super::plan::{Plan, shift};
 use super::profile::Profile;
 use super::sketch::{Saddle, Sketch, lattice_step, saddle_for_delta, saddle_for_epsilon};
@@ -10,51 +9,64 @@ use super::{Interval, Question, single};
 use crate::accounting::step::{Step, Steps};
 
 /// Relative gap that is aimed at.
-const GOAL: f64 = 3e-4;
-/// Work (panels and cells of transforms) below which an answer is refined beyond the goal, and above
-/// which it is not refined at all.
-const CHEAP: f64 = 6e4;
+const GOAL: f64 = 6e-5;
+/// Relative gap that is good enough where the work is large.
+const ENOUGH: f64 = 6e-4;
+/// Work (panels and cells of transforms) below which an answer is refined beyond the goal, above which it
+/// need not reach it, and above which it is not refined at all.
+const CHEAP: f64 = 2e5;
+const LARGE: f64 = 1e6;
 const DEAR: f64 = 1e7;
 /// Cells of a transform that pay, at the goal.
-const GOOD_RING: f64 = 98_304.0;
+const GOOD_RING: f64 = 196_608.0;
 /// Most cells of one step's lattice.
 const MOST_CELLS: f64 = 2_097_152.0;
+
+/// Most panels of all rough pictures together: discrete noise of the largest scale has as many outcomes.
+const MOST_SKETCHED: usize = 4_000_000;
+/// What is known before anything was computed.
+const NOTHING: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 
 /// One question about one direction of a composition.
 pub(super) struct Task {
     question: Question,
-    /// The worst pair of each step, a pair that some mechanism of the step's class really has where that
-    /// is another one, and the number of releases.
-    steps: Vec<(Pair, Option<Pair>, u64)>,
+    steps: Vec<(Pair, u64)>,
     releases: f64,
 }
 
 impl Task {
-    pub(super) fn new(steps: &Steps, view: View, question: Question) -> Result<Self, String> {
-        let pair = |(step, count): &(Step, u64)| {
-            let upper = Pair::new(step, view, End::Upper)?;
-            let lower = Pair::new(step, view, End::Lower)?;
-            let lower = (lower != upper).then_some(lower);
-            Ok((upper, lower, *count))
-        };
+    /// With the worst pair of each step or, for the lower end, one that some mechanism of its class has.
+    pub(super) fn new(steps: &Steps, view: View, end: End, question: Question) -> Result<Self, String> {
+        let pair = |(step, count): &(Step, u64)| Ok((Pair::new(step, view, end)?, *count));
         let steps: Vec<_> = steps.0.iter().map(pair).collect::<Result<_, String>>()?;
-        let releases = steps.iter().map(|s| s.2 as f64).sum();
+        let releases = steps.iter().map(|s| s.1 as f64).sum();
         Ok(Self { question, steps, releases })
+    }
+
+    /// Both tasks are about the same pairs.
+    pub(super) fn is_about_the_pairs_of(&self, other: &Self) -> bool {
+        self.steps == other.steps
     }
 
     /// Refines the lattice until the ends are close, or until the answer cannot exceed `floor` any more.
     pub(super) fn refined(&self, floor: f64) -> Interval {
-        let mut best = Interval { lower: 0.0, upper: f64::INFINITY };
-        let mut goal = if floor > 0.0 { 16.0 * GOAL } else { GOAL };
+        let mut best = NOTHING;
+        let mut goal = if floor > 0.0 { 64.0 * GOAL } else { GOAL };
         let mut work = 0.0;
         let mut last_gap = f64::INFINITY;
         for _ in 0..5 {
-            let plan = self.plan(goal);
-            let found = self.run(&plan, &mut work);
+            let Some(plan) = self.plan(goal, best.upper) else { break };
+            let found = self.run(&plan, &mut work).unwrap_or(NOTHING);
+            if found == NOTHING {
+                break;
+            }
             best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
             let gap = (best.upper - best.lower) / best.upper;
-            // What is cheap is refined further.
-            let enough = if work < CHEAP { 1e-7 } else { 2.0 * GOAL };
+            let enough = match work {
+                w if w < CHEAP => 1e-7,
+                w if w < LARGE => 2.0 * GOAL,
+                _ => ENOUGH,
+            };
             if best.upper <= floor || best.upper == 0.0 || gap <= enough || plan.limited || work > DEAR {
                 break;
             }
@@ -63,22 +75,30 @@ impl Task {
                 break;
             }
             last_gap = gap;
-            goal = goal.min(GOAL) * (0.7 * enough / gap).clamp(1.0 / 64.0, 0.5);
+            goal = if goal > GOAL { GOAL } else { goal * (0.7 * enough / gap).clamp(1.0 / 64.0, 0.5) };
         }
         best
     }
 
-    /// Chooses tilt, lattice and tails. Nothing here can make an answer wrong.
-    fn plan(&self, goal: f64) -> Plan {
+    /// Chooses tilt, lattice and tails, given an upper end that is known already. Nothing here can make an
+    /// answer wrong.
+    fn plan(&self, goal: f64, known: f64) -> Option<Plan> {
         let (left, little) = (1e-12 / self.releases, if self.releases == 1.0 { 1e-14 } else { 1e-8 });
         let (saddle, right, sketches) = match self.question {
             Question::Epsilon { delta } => {
                 let right = little * delta / self.releases;
-                let sketches = self.sketches(left, right);
-                (saddle_for_delta(&sketches, delta.ln()), right, sketches)
+                let sketches = self.sketches(left, right)?;
+                let first = saddle_for_delta(&sketches, delta.ln());
+                // Rare large losses make the first guess far too large; what is known by now is better.
+                let saddle = if known < 0.7 * first.epsilon && known > 0.0 {
+                    Saddle { epsilon: known, ..saddle_for_epsilon(&sketches, known) }
+                } else {
+                    first
+                };
+                (saddle, right, sketches)
             }
             Question::Delta { epsilon } => {
-                let sketches = self.sketches(left, 1e-280);
+                let sketches = self.sketches(left, 1e-280)?;
                 let saddle = saddle_for_epsilon(&sketches, epsilon);
                 (saddle, (little * saddle.ln_delta.exp() / self.releases).max(1e-280), sketches)
             }
@@ -92,20 +112,27 @@ impl Task {
         // Where delta falls by many orders within the tolerance, a smaller tilt serves as well.
         let saddle = Saddle { tilt: saddle.tilt.min(30.0 / tolerance), ..saddle };
         let wanted = self.aligned(lattice_step(&sketches, &saddle, tolerance));
-        let range: f64 = sketches.iter().map(|s| s.range(saddle.tilt, 1e-9)).sum();
+        let rare = if self.releases < 1e6 { 1e-13 } else { 1e-9 };
+        let range: f64 = sketches.iter().map(|s| s.range(saddle.tilt, rare)).sum();
         let step = wanted.max(range / MOST_CELLS);
         let tilt = saddle.tilt.min(0.5 / step);
         let ln_moment = sketches.iter().map(|s| s.cumulant(tilt).0).collect();
         let ring = (GOOD_RING * (GOAL / goal).sqrt()).min(524_288.0);
         let widest = if self.releases > 1.0 { (0.5 * step).max(0.25 / tilt) } else { f64::INFINITY };
-        Plan { tilt, step, widest, left, right, ln_moment, ring, limited: step > wanted }
+        Some(Plan { tilt, step, widest, left, right, ln_moment, ring, rare, limited: step > wanted })
     }
 
-    fn sketches(&self, left: f64, right: f64) -> Vec<Sketch> {
-        let sketch = |(pair, _, count): &(Pair, Option<Pair>, u64)| {
+    fn sketches(&self, left: f64, right: f64) -> Option<Vec<Sketch>> {
+        let mut walked = 0;
+        let sketch = |(pair, count): &(Pair, u64)| {
             let mut sketch = Sketch::new(*count);
-            pair.walk(&|_, _| f64::INFINITY, left, right, &mut |panel| sketch.panel(&panel));
-            sketch
+            let mut look = |panel| {
+                sketch.panel(&panel);
+                walked += 1;
+                walked < MOST_SKETCHED
+            };
+            pair.walk(&|_, _| f64::INFINITY, left, right, &mut look);
+            (walked < MOST_SKETCHED).then_some(sketch)
         };
         self.steps.iter().map(sketch).collect()
     }
@@ -124,27 +151,26 @@ impl Task {
         }
     }
 
-    fn run(&self, plan: &Plan, work: &mut f64) -> Interval {
-        if let [(pair, member, 1)] = &self.steps[..] {
-            return self.run_single(pair, member.as_ref(), plan, work);
+    fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
+        if let [(pair, 1)] = &self.steps[..] {
+            return self.run_single(pair, plan, work);
         }
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let (mut ln_finite, mut ln_regular, mut largest) = (0.0, 0.0, 0.0);
-        for ((pair, member, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
-            let (panels, ends) = plan.panels(pair, *ln_moment);
+        for ((pair, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
+            let (panels, ends) = plan.panels(pair, *ln_moment)?;
             *work += panels.len() as f64;
             let anchor = plan.anchor(pair, &panels);
             ln_finite += *count as f64 * (-ends.right).ln_1p();
-            ln_regular += *count as f64 * (-member.as_ref().unwrap_or(pair).singular()).ln_1p();
+            ln_regular += *count as f64 * (-pair.singular()).ln_1p();
             largest += *count as f64 * (panels.last().map_or(0.0, |p| p.high) + shift(&panels));
             above.push((plan.above(&panels, ends, anchor, *ln_moment, *count), *count));
-            let below_panels = member.as_ref().map_or(panels, |m| plan.panels(m, *ln_moment).0);
-            below.push((plan.below(&below_panels, anchor, *ln_moment, *count), *count));
+            below.push((plan.below(&panels, anchor, *ln_moment, *count), *count));
         }
         let infinite = -ln_finite.exp_m1();
         let high = Profile::new(compose(above, End::Upper, plan.ring, work), infinite, End::Upper);
         let low = Profile::new(compose(below, End::Lower, plan.ring, work), -ln_regular.exp_m1(), End::Lower);
-        match self.question {
+        Some(match self.question {
             Question::Delta { epsilon } => Interval { lower: low.delta(epsilon), upper: high.delta(epsilon) },
             Question::Epsilon { delta } => {
                 // No loss at all is larger than the sum of the largest.
@@ -154,21 +180,15 @@ impl Task {
                     upper: high.epsilon(delta).unwrap_or(f64::INFINITY).min(most).max(0.0),
                 }
             }
-        }
+        })
     }
 
-    fn run_single(&self, pair: &Pair, member: Option<&Pair>, plan: &Plan, work: &mut f64) -> Interval {
-        let answer = |panels: &[Panel], ends: Ends| match self.question {
-            Question::Epsilon { delta } => single::epsilon(panels, ends.right, shift(panels), delta),
-            Question::Delta { epsilon } => single::delta(panels, ends.right, shift(panels), epsilon),
-        };
-        let (panels, ends) = plan.panels(pair, plan.ln_moment[0]);
+    fn run_single(&self, pair: &Pair, plan: &Plan, work: &mut f64) -> Option<Interval> {
+        let (panels, ends) = plan.panels(pair, plan.ln_moment[0])?;
         *work += 40.0 * panels.len() as f64;
-        let whole = answer(&panels, ends);
-        let lower = member.map_or(whole, |m| {
-            let (panels, ends) = plan.panels(m, plan.ln_moment[0]);
-            answer(&panels, ends)
-        });
-        Interval { lower: lower.lower, upper: whole.upper }
+        Some(match self.question {
+            Question::Epsilon { delta } => single::epsilon(&panels, ends.right, shift(&panels), delta),
+            Question::Delta { epsilon } => single::delta(&panels, ends.right, shift(&panels), epsilon),
+        })
     }
 }

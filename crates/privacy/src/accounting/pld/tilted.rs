@@ -9,7 +9,8 @@
 //! losses that decide `delta` are the common ones, so rounding errors are relative to `delta` and not to
 //! 1, however small `delta` is.
 //!
-//! `slack` bounds the total absolute error of the `p_k`: everything that was cut off, aliased or rounded.
+//! `slack` bounds the total absolute error of the `p_k`: everything that was cut off or aliased. `ripple`
+//! bounds what the last transform may have done to each single one.
 
 use super::lattice::{Lattice, Merger, Spreader};
 use super::pair::End;
@@ -24,6 +25,7 @@ pub(super) struct Tilted {
     pub(super) mass: Vec<f64>,
     pub(super) ln_scale: f64,
     pub(super) slack: f64,
+    pub(super) ripple: f64,
 }
 
 impl Tilted {
@@ -33,7 +35,7 @@ impl Tilted {
         let top = exponents.iter().copied().fold(f64::MIN, f64::max);
         let mass = exponents.iter().map(|e| (e - top).exp()).collect();
         let Lattice { offset, step, first, .. } = *lattice;
-        Self { tilt, offset, step, first, mass, ln_scale: top, slack: 0.0 }.normalised()
+        Self { tilt, offset, step, first, mass, ln_scale: top, slack: 0.0, ripple: 0.0 }.normalised()
     }
 
     /// Masses that add up to 1; the factor goes to `ln_scale`.
@@ -43,8 +45,14 @@ impl Tilted {
             self.mass.iter_mut().for_each(|m| *m /= sum);
             self.ln_scale += sum.ln();
             self.slack /= sum;
+            self.ripple /= sum;
         }
         self
+    }
+
+    /// Total absolute error of the masses.
+    pub(super) fn error(&self) -> f64 {
+        self.slack + self.ripple * self.mass.len() as f64
     }
 
     /// Mean and variance of the cell number.
@@ -82,7 +90,7 @@ impl Tilted {
         let mut coarse = Self::new(&lattice, self.tilt);
         coarse.ln_scale += self.ln_scale - self.tilt * offset;
         // The error of a cell is moved by less than two coarse steps, so its tilted size grows by at most this.
-        coarse.slack = (self.slack + lost) * (2.0 * self.tilt * step).exp();
+        coarse.slack = (self.error() + lost) * (2.0 * self.tilt * step).exp();
         coarse
     }
 }

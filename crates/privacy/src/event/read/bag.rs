@@ -87,12 +87,14 @@ impl Bag {
 
     /// A whole number.
     pub(super) fn count<E: de::Error>(&self, field: Field) -> Result<Count, E> {
-        let count = match self.numbers[field.index()] {
-            Some(Number::Real(value)) => Count::from_f64(value),
-            Some(Number::Whole(value)) => Count::new(value),
-            Some(Number::Null) | None => return Err(self.missing(field)),
-        };
-        count.map_err(|error| renamed(field, error))
+        match self.numbers[field.index()] {
+            Some(Number::Real(value)) => Count::from_f64(value).map_err(|error| renamed(field, error)),
+            // `got` is a float, and not every whole number is one: 2^53 + 1 would be shown as 2^53.
+            Some(Number::Whole(value)) => Count::new(value).map_err(|ParamError { expected, .. }| {
+                E::custom(format_args!("{} must be {expected}, got {value}", field.name()))
+            }),
+            Some(Number::Null) | None => Err(self.missing(field)),
+        }
     }
 
     /// A whole number, or null or nothing.
@@ -150,5 +152,32 @@ impl Visitor<'_> for NumberSeed {
 
     fn visit_unit<E: de::Error>(self) -> Result<Number, E> {
         if self.nullable { Ok(Number::Null) } else { Err(E::invalid_type(de::Unexpected::Unit, &self)) }
+    }
+}
+
+/// The value of `format_version`.
+pub(super) struct VersionSeed;
+
+impl<'de> DeserializeSeed<'de> for VersionSeed {
+    type Value = u64;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<u64, D::Error> {
+        deserializer.deserialize_u64(self)
+    }
+}
+
+impl Visitor<'_> for VersionSeed {
+    type Value = u64;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a whole number for `format_version`, such as 1")
+    }
+
+    fn visit_u64<E: de::Error>(self, value: u64) -> Result<u64, E> {
+        Ok(value)
+    }
+
+    fn visit_i64<E: de::Error>(self, value: i64) -> Result<u64, E> {
+        u64::try_from(value).map_err(|_| E::invalid_value(de::Unexpected::Signed(value), &self))
     }
 }
