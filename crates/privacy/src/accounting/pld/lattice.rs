@@ -3,7 +3,8 @@
 //! # Definition
 //! Losses are `offset + step * k`. The upper object spreads the mass of a panel to the two ends of an
 //! interval around it, keeping `P` and `Q = E[exp(-L)]`: a spread in the order of likelihood ratios, so
-//! the result dominates (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi, *Connect the Dots*, 2022). The
+//! the result dominates (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi,
+//! *Connect the Dots: Tighter Discrete Approximations of Privacy Loss Distributions*, 2022). The
 //! lower object merges outcomes until the merged likelihood ratio lies on the lattice: what an observer
 //! sees who is told only the bin, a post-processing, so the result is dominated. Both keep the mean of
 //! `exp(-L)`, so both are wrong by a variance of order `step^2` only, and stay on their side under

@@ -237,6 +237,18 @@ fn transforms_convolve() {
     assert!(found.ripple < 1e-12);
 }
 
+/// Compositions of classes of mechanisms: the class's worst above, one member below.
+#[test]
+fn choices_compose() {
+    for count in [2, 5, 10] {
+        let found = epsilon(&one(Step::BoundedRange { epsilon: 0.1 }, count), 1e-6).unwrap();
+        assert!(
+            0.0 < found.lower && found.lower < found.upper && found.upper <= 0.1 * count as f64,
+            "{found:?}"
+        );
+    }
+}
+
 #[test]
 fn nothing_costs_nothing() {
     assert_eq!(epsilon(&Steps::default(), 1e-6).unwrap(), Interval { lower: 0.0, upper: 0.0 });
