@@ -38,7 +38,7 @@ pub(crate) fn of(summaries: &[Summary]) -> String {
 }
 
 /// One sentence for each contestant that answered with an upper end: how much faster Sordino is, and whether its
-/// own upper end is at least as tight, without which being faster means nothing.
+/// certified gap is at least as small, without which being faster means nothing.
 fn verdicts(summaries: &[Summary]) -> String {
     let mut text = String::new();
     for row in summaries.iter().filter(|row| row.system != "sordino") {
@@ -46,7 +46,8 @@ fn verdicts(summaries: &[Summary]) -> String {
         let Some((ours, gap_ours)) = ours.and_then(|ours| Some((ours, gap(ours, Some(ours))?))) else {
             continue;
         };
-        let Some(gap_theirs) = gap(row, Some(ours)) else { continue };
+        // A certified gap has two ends; who gives only an upper one is measured from ours.
+        let Some(gap_theirs) = gap(row, Some(row)).or_else(|| gap(row, Some(ours))) else { continue };
         let tightness = if gap_ours <= gap_theirs { "at an equal or smaller gap" } else { "at a LARGER gap" };
         // Writing to a string cannot fail.
         let _ = writeln!(
@@ -98,7 +99,7 @@ mod tests {
         let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
         assert_eq!(rows[1], ["w", "sordino", "10.00", "ms", "1.00", "2.000000", "1.0e-3", "1.0e-3", "?"]);
         assert_eq!(rows[2], ["peer", "500.00", "ms", "50.00", "2.100000", "4.9e-2", "5.0e-1", "?"]);
-        let verdict = "w: 50.0 times faster than peer at an equal or smaller gap (1.0e-3 against 4.9e-2)";
+        let verdict = "w: 50.0 times faster than peer at an equal or smaller gap (1.0e-3 against 5.0e-1)";
         assert!(text.contains(verdict), "{text}");
     }
 }

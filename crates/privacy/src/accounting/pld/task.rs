@@ -14,7 +14,7 @@ const GOAL: f64 = 6e-5;
 const ENOUGH: f64 = 6e-4;
 /// Work (panels and cells of transforms) below which an answer is refined beyond the goal, above which it
 /// need not reach it, and above which it is not refined at all.
-const CHEAP: f64 = 2e5;
+const CHEAP: f64 = 6e4;
 const LARGE: f64 = 1e6;
 const DEAR: f64 = 1e7;
 /// Cells of a transform that pay, at the goal.
