@@ -90,7 +90,7 @@ mod tests {
 
     /// Pitfall 4: a record that becomes another moves a sum by two clip norms.
     #[test]
-    fn pitfall_4_the_relation_decides_how_many_norms() {
+    fn pitfall_04_the_relation_decides_how_many_norms() {
         assert_eq!(contributions(Neighbours::AddRemove, 1).norms().unwrap(), 1);
         assert_eq!(contributions(Neighbours::ZeroOut, 1).norms().unwrap(), 1);
         assert_eq!(contributions(Neighbours::Replace, 1).norms().unwrap(), 2);

@@ -24,12 +24,20 @@
 //! - sigma is the parameter of (1); the standard deviation is a little smaller when sigma is small.
 
 use sordino_noise::{Bits, DiscreteGaussian as Noise};
-use sordino_privacy::{Event, Neighbours, Permit, Release, Rho, Scale};
+use sordino_privacy::{
+    AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, SamplingRate, Scale,
+    accounting, calibrate,
+};
 
 use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::shift::Shift;
+
+/// How close, relatively, a calibrated sigma is to one that is not enough.
+const CLOSE: f64 = 1e-4;
+/// Up to 2^14 times as much or as little noise as a continuous Gaussian would need is tried.
+const MOST_DOUBLINGS: u32 = 14;
 
 /// Adds discrete Gaussian noise to one integer.
 ///
@@ -56,6 +64,42 @@ impl DiscreteGaussian {
         let sigma = shift.most().get() as f64 / (2.0 * rho.get()).sqrt();
         // Root and quotient are each within half a unit of the last place: four units are more than both.
         Self::with_sigma(Scale::new(sigma * (1.0 + 4.0 * f64::EPSILON))?, shift)
+    }
+
+    /// Noise for (ε, δ): close to the least sigma whose own loss distribution is certified to cost at most ε at
+    /// δ. What is returned was itself accounted. Fails for δ = 0.
+    pub fn for_epsilon(epsilon: Epsilon, delta: Delta, shift: Shift) -> Result<Self, MechanismError> {
+        let (everybody, once) = (SamplingRate::new(1.0)?, Count::ONE);
+        // One clip norm of 1 is one unit of the answer, whatever the relation: Δ already speaks of that.
+        let unit = calibrate::noise_multiplier(epsilon, delta, Neighbours::AddRemove, everybody, once)?;
+        let continuous = unit.value.get() * shift.most().get() as f64;
+        let enough = |sigma: f64| -> Result<bool, MechanismError> {
+            let event = Event::DiscreteGaussian { sigma: Scale::new(sigma)?, sensitivity: shift.most() };
+            let claim = Claim::new(shift.neighbours(), event);
+            let cost = accounting::epsilon(&claim, delta, accounting::Accountant::Auto)?;
+            Ok(cost.bound.upper <= epsilon.get())
+        };
+        // Up from the continuous one where that is not enough; down where it is, as for some small sigma.
+        let (mut low, mut high) = (continuous, continuous);
+        for _ in 0..MOST_DOUBLINGS {
+            if !enough(high)? {
+                (low, high) = (high, 2.0 * high);
+            } else if low == high || enough(low)? {
+                (low, high) = (0.5 * low, low);
+            } else {
+                break;
+            }
+        }
+        while high > low * (1.0 + CLOSE) {
+            let middle = 0.5 * (low + high);
+            if enough(middle)? { high = middle } else { low = middle }
+        }
+        if !enough(high)? {
+            let (epsilon, delta) = (epsilon.get(), delta.get());
+            let what = format!("even discrete Gaussian noise of sigma {high}");
+            return Err(AccountError::OutOfReach { what, epsilon, delta }.into());
+        }
+        Self::with_sigma(Scale::new(high)?, shift)
     }
 
     /// Noise of a given sigma.
@@ -103,8 +147,6 @@ impl Mechanism for DiscreteGaussian {
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::{Claim, Epsilon, accounting};
-
     use super::*;
     use crate::testing::{chi_square, count, histogram, permit};
 
@@ -179,6 +221,29 @@ mod tests {
             assert!(bound.lower <= discrete * 1.0001 && discrete * 0.9999 <= bound.upper, "{bound:?}");
             assert!(bound.upper > continuous);
         }
+    }
+
+    /// δ of (1) against itself moved by `moved`, by enumeration of the positive part.
+    fn delta_of(epsilon: f64, sigma: f64, moved: i64) -> f64 {
+        let far = reach(sigma) + 2 * moved;
+        let masses = masses(sigma * sigma, far);
+        let (p, q) = (&masses[moved as usize..], &masses[..masses.len() - moved as usize]);
+        let inside: f64 = p.iter().zip(q).map(|(p, q)| (q - epsilon.exp() * p).max(0.0)).sum();
+        inside + masses[masses.len() - moved as usize..].iter().sum::<f64>()
+    }
+
+    #[test]
+    fn calibration_is_on_the_safe_side_and_close() {
+        for (e, d, most) in [(1.0, 1e-5, 1), (0.5, 1e-6, 3), (4.0, 1e-3, 1)] {
+            let (epsilon, delta) = (Epsilon::new(e).unwrap(), Delta::new(d).unwrap());
+            let sigma = DiscreteGaussian::for_epsilon(epsilon, delta, shift(most)).unwrap().sigma().get();
+            assert!(delta_of(e, sigma, most as i64) <= d, "ε {e}: {}", delta_of(e, sigma, most as i64));
+            assert!(delta_of(e, sigma * 0.98, most as i64) > d, "ε {e}: not by far");
+            assert!(delta_of(e, sigma / 2.0, most as i64) > d, "half of the noise");
+            assert!(delta_of(e, sigma, 2 * most as i64) > d, "sensitivity off by two");
+        }
+        let (epsilon, none) = (Epsilon::new(1.0).unwrap(), Delta::new(0.0).unwrap());
+        assert!(DiscreteGaussian::for_epsilon(epsilon, none, shift(1)).is_err());
     }
 
     #[test]

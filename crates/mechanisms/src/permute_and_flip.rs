@@ -191,7 +191,7 @@ mod tests {
     /// neighbours whose losses span more than ε, so that the theorem does not apply, and our event is not
     /// that one.
     #[test]
-    fn pitfall_5_permute_and_flip_is_not_of_bounded_range() {
+    fn pitfall_05_permute_and_flip_is_not_of_bounded_range() {
         let rate = mechanism(1.0, 3).coin.rate();
         let range = |one: &[f64], two: &[f64]| {
             let losses = one.iter().zip(two).map(|(p, q)| (p / q).ln());

@@ -145,7 +145,7 @@ impl Check for Budgets {
 
 /// Pitfall 7: one slice of a budget is spent once. (That a permit cannot be used twice is a compile error.)
 #[test]
-fn pitfall_7_a_second_release_is_charged_again() {
+fn pitfall_07_a_second_release_is_charged_again() {
     for_each(Budgets);
 }
 
