@@ -6,6 +6,7 @@
 //! | module | what it answers |
 //! |---|---|
 //! | [`privacy`] | whom does it protect, what does it cost, how much noise is enough, may it be released? |
+//! | [`mechanisms`] | how is one number, one vector or one choice released? |
 //! | [`noise`] | exact random integers from a cryptographic stream |
 //!
 //! # What does a training run cost?
@@ -38,6 +39,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub use sordino_mechanisms as mechanisms;
 pub use sordino_noise as noise;
 pub use sordino_privacy as privacy;
 

@@ -1,0 +1,98 @@
+//! What records may contribute to a sum of real vectors, and the public grid that follows from it.
+//!
+//! # Definition
+//! Each record contributes a vector of `dimension` coordinates whose norm is at most `clip_norm`; at most
+//! `most` records can ever be in one sum. A record beyond the norm is scaled down, one that is not finite
+//! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
+//! on data.
+//!
+//! # Depth
+//! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps, all records
+//! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
+//! far as 64-bit integers have room.
+
+use sordino_noise::grid::{Grid, GridPlan, Norm};
+use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier};
+
+use crate::error::MechanismError;
+
+/// Bits of depth beyond those of the number of records.
+const SPARE_BITS: u32 = 9;
+/// The deepest grid.
+const MOST_DEPTH: u32 = sordino_noise::grid::MAX_DEPTH;
+
+/// Declared public bounds of a sum of vectors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contributions {
+    neighbours: Neighbours,
+    clip_norm: ClipNorm,
+    most: Count,
+    dimension: Count,
+}
+
+impl Contributions {
+    /// Numbers of absolute value at most `clip_norm`, at most `most` of them.
+    pub fn new(neighbours: Neighbours, clip_norm: ClipNorm, most: Count) -> Self {
+        Self { neighbours, clip_norm, most, dimension: Count::ONE }
+    }
+
+    /// Vectors of this many coordinates instead, of norm at most the clip norm (L1 or L2, as the noise
+    /// needs).
+    pub fn of_dimension(self, dimension: Count) -> Self {
+        Self { dimension, ..self }
+    }
+
+    /// The relation.
+    pub fn neighbours(&self) -> Neighbours {
+        self.neighbours
+    }
+
+    /// Clip norms between the sums of two neighbours: 1, or 2 where a record becomes another.
+    pub(crate) fn norms(&self) -> Result<u64, MechanismError> {
+        // Exact for a clip norm of 1.
+        Ok(self.neighbours.clipped_sum(ClipNorm::new(1.0)?)?.get() as u64)
+    }
+
+    /// The grid of noise of scale `noise_multiplier` clip norms.
+    pub(crate) fn grid(&self, noise_multiplier: NoiseMultiplier, norm: Norm) -> Result<Grid, MechanismError> {
+        let (clip, dimension, most) = (self.clip_norm.get(), self.dimension.get() as usize, self.most.get());
+        let plan = GridPlan::new(clip, noise_multiplier.get(), dimension, most).norm(norm);
+        let least = plan.least_depth()?;
+        let wanted = (u64::BITS - most.leading_zeros() + SPARE_BITS).min(MOST_DEPTH);
+        // As deep as there is room for, down to what truncation of one record needs.
+        let deeper = (least.depth() + 1..=wanted).rev().find_map(|depth| plan.at_depth(depth).ok());
+        Ok(deeper.unwrap_or(least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn contributions(neighbours: Neighbours, most: u64) -> Contributions {
+        Contributions::new(neighbours, ClipNorm::new(2.0).unwrap(), Count::new(most).unwrap())
+    }
+
+    #[test]
+    fn truncation_of_all_records_is_small_next_to_the_noise() {
+        for most in [1, 1000, 1_000_000, 1 << 26] {
+            let z = NoiseMultiplier::new(3.0).unwrap();
+            let grid = contributions(Neighbours::AddRemove, most).grid(z, Norm::L1).unwrap();
+            assert!(most as f64 / (1u64 << grid.depth()) as f64 <= 1.0 / 512.0, "{most}: {}", grid.depth());
+        }
+    }
+
+    #[test]
+    fn a_sum_without_room_is_refused() {
+        let z = NoiseMultiplier::new(1e-6).unwrap();
+        assert!(contributions(Neighbours::AddRemove, 1 << 53).grid(z, Norm::L1).is_err());
+    }
+
+    /// Pitfall 4: a record that becomes another moves a sum by two clip norms.
+    #[test]
+    fn pitfall_04_the_relation_decides_how_many_norms() {
+        assert_eq!(contributions(Neighbours::AddRemove, 1).norms().unwrap(), 1);
+        assert_eq!(contributions(Neighbours::ZeroOut, 1).norms().unwrap(), 1);
+        assert_eq!(contributions(Neighbours::Replace, 1).norms().unwrap(), 2);
+    }
+}

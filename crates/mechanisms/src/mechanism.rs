@@ -1,0 +1,64 @@
+//! The face that every mechanism has.
+
+use sordino_noise::{Bits, entropy};
+use sordino_privacy::{Claim, Event, Neighbours, Permit, Release};
+
+use crate::error::MechanismError;
+
+/// A way to release one answer: its price first, then the answer against a permit.
+///
+/// # Contract
+/// - [`event`](Self::event) and [`neighbours`](Self::neighbours) depend on public parameters only.
+/// - Whether a release fails does not depend on the values of the answer (its length is public).
+/// - A permit for another event, other parameters or another relation is refused before the answer is looked
+///   at.
+/// - What was drawn from a seed is marked as such in the guarantee.
+pub trait Mechanism {
+    /// What is protected.
+    type Answer<'a>;
+    /// What leaves.
+    type Output;
+
+    /// The relation under which sensitivities were stated.
+    fn neighbours(&self) -> Neighbours;
+
+    /// The cost of one release, in the accountant's language.
+    fn event(&self) -> Event;
+
+    /// The cost, under the relation.
+    fn claim(&self) -> Claim {
+        Claim::new(self.neighbours(), self.event())
+    }
+
+    /// Releases `answer` with noise from the operating system's entropy.
+    fn release(
+        &self,
+        answer: Self::Answer<'_>,
+        permit: Permit,
+    ) -> Result<Release<Self::Output>, MechanismError> {
+        self.release_with(answer, permit, &mut entropy()?)
+    }
+
+    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee
+    /// says that it is void.
+    fn release_with<R: Bits + ?Sized>(
+        &self,
+        answer: Self::Answer<'_>,
+        permit: Permit,
+        bits: &mut R,
+    ) -> Result<Release<Self::Output>, MechanismError>;
+}
+
+/// Draws only if the permit covers the mechanism's claim, and seals what was drawn.
+pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
+    mechanism: &M,
+    permit: Permit,
+    bits: &mut R,
+    draw: impl FnOnce(&mut R) -> Result<T, MechanismError>,
+) -> Result<Release<T>, MechanismError> {
+    let claim = mechanism.claim();
+    permit.covers(&claim)?;
+    let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+    let value = draw(bits)?;
+    Ok(permit.seal(&claim.event, value)?)
+}
