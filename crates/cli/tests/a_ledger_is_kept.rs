@@ -4,6 +4,7 @@ mod command;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use command::{Run, place, sordino};
 use sordino::prelude::*;
@@ -195,4 +196,18 @@ fn bad_words_leave_no_ledger_behind() {
     assert!(!folder.join("a.ledger").exists());
     ledger(&folder, "show", "").refuses(&["cannot open"]);
     sordino(&format!("ledger verify {shown}/census.csv")).refuses(&["is not a ledger"]);
+}
+
+/// An example that no longer runs is worse than none.
+#[test]
+fn the_examples_in_the_help_run_one_after_the_other() {
+    let folder = scene("examples");
+    let help = sordino("ledger --help").stdout;
+    let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    sordino ")).collect();
+    assert!(examples.len() >= 4, "{help}");
+    for example in examples {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
+        let output = command.args(example.split_whitespace()).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{example}: {output:?}");
+    }
 }

@@ -132,3 +132,59 @@ impl std::str::FromStr for Head {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a head is written NUMBER:HASH, as `verify` prints it, got `{0}`")]
 pub struct HeadError(String);
+
+#[cfg(test)]
+mod tests {
+    use sordino_privacy::Epsilon;
+
+    use super::*;
+
+    fn reserved() -> Entry {
+        let event = Event::Pure { epsilon: Epsilon::new(0.1 + 0.2).unwrap() };
+        let (who, what) = (Label::new("ann").unwrap(), Label::new("a \"count\"").unwrap());
+        Entry {
+            number: 3,
+            time: Time::from_millis(7),
+            body: Body::Reserved { data_set: 2, who, what, event },
+        }
+    }
+
+    /// The text is what is hashed: it must not change between versions of the program.
+    #[test]
+    fn the_text_of_an_entry_is_stable_and_reads_back() {
+        let text = serde_json::to_string(&reserved()).unwrap();
+        assert_eq!(
+            text,
+            r#"{"number":3,"time":7,"type":"reserved","data_set":2,"who":"ann","what":"a \"count\"","event":{"type":"pure","epsilon":0.30000000000000004}}"#
+        );
+        assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), reserved());
+    }
+
+    /// What this program does not understand may be a charge.
+    #[test]
+    fn nothing_is_passed_over() {
+        let text = serde_json::to_string(&reserved()).unwrap();
+        for (from, to) in [
+            (r#""data_set":2"#, r#""data_set":2,"discount":0.5"#),
+            (r#""type":"reserved""#, r#""type":"refunded""#),
+            (r#""data_set":2"#, r#""data_set":2,"data_set":4"#),
+            (r#""number":3"#, r#""number":-3"#),
+            (r#""who":"ann","#, ""),
+            (r#""who":"ann""#, r#""who":"\u001b[2J""#),
+            (r#""epsilon":0.3"#, r#""epsilon":-0.3"#),
+        ] {
+            let changed = text.replace(from, to);
+            assert_ne!(changed, text);
+            assert!(serde_json::from_str::<Entry>(&changed).is_err(), "{changed}");
+        }
+    }
+
+    #[test]
+    fn heads_are_read_as_they_are_written() {
+        let head = Head::start();
+        assert_eq!(head.to_string().parse(), Ok(head));
+        for text in ["", "3", "3:x", "x:00", "-1:00"] {
+            assert!(text.parse::<Head>().is_err(), "{text}");
+        }
+    }
+}

@@ -24,6 +24,8 @@ const WRITERS: usize = 8;
 const KILLS: usize = 200;
 /// Charges that the budget has room for.
 const ROOM: u32 = 4000;
+/// Exit code of a worker whose charge could not be recorded.
+const NOT_RECORDED: i32 = 3;
 /// After this the killing ends, and the workers may finish.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -31,7 +33,11 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.as_slice() {
         [_, role, ledger, log] if role == "worker" => work(Path::new(ledger), Path::new(log)),
-        _ => torture(),
+        _ => {
+            torture();
+            #[cfg(unix)]
+            full_disk();
+        }
     }
 }
 
@@ -73,7 +79,36 @@ fn torture() {
     eprintln!("torture: {killed} of {} workers killed, {:?}", logs.len(), begin.elapsed());
 }
 
+/// A worker may write no file beyond some size, which is what a full disk looks like from inside.
+#[cfg(unix)]
+fn full_disk() {
+    let folder = folder("full");
+    let (path, log) = (folder.join("a.ledger"), folder.join("log"));
+    drop(with_census(&path, &terms(f64::from(ROOM) / 4096.0)));
+    let mut shell = Command::new("sh");
+    // Ignored, the signal lets the write fail as on a full disk. The block of `ulimit` is 512 or 1024 bytes.
+    shell.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" worker \"$1\" \"$2\""]);
+    let output = shell.arg(std::env::current_exe().unwrap()).args([&path, &log]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(NOT_RECORDED), "{said}");
+    assert!(said.contains("Journal"), "{said}");
+
+    let before = check_log(&path, &[log]);
+    assert!((1..ROOM as usize).contains(&before), "{before}");
+    // With room again, the ledger goes on.
+    charge(&mut account(&path, "ann").unwrap(), pure(1.0 / 4096.0)).unwrap();
+    assert_eq!(Ledger::open(&path).unwrap().charges().unwrap().len(), before + 1);
+    eprintln!("full disk: {before} charges fitted");
+}
+
 fn check(path: &Path, logs: &[PathBuf]) {
+    // Powers of two add up exactly: the budget is used up, to the last charge and not beyond.
+    assert_eq!(check_log(path, logs), ROOM as usize);
+    assert_eq!(Ledger::open(path).unwrap().total(2).unwrap(), f64::from(ROOM) / 4096.0);
+}
+
+/// Everything that any worker was granted is recorded; returns how many charges there are.
+fn check_log(path: &Path, logs: &[PathBuf]) -> usize {
     let ledger = Ledger::open(path).unwrap();
     ledger.verify(None).unwrap();
     let charges = ledger.charges().unwrap();
@@ -92,9 +127,7 @@ fn check(path: &Path, logs: &[PathBuf]) {
         }
     }
     assert!(!seen.is_empty() && seen.len() <= charges.len());
-    // Powers of two add up exactly: the budget is used up, to the last charge and not beyond.
-    assert_eq!(charges.len(), ROOM as usize);
-    assert_eq!(ledger.total(2).unwrap(), f64::from(ROOM) / 4096.0);
+    charges.len()
 }
 
 /// Whole lines; a killed worker may leave half of one.
@@ -116,7 +149,10 @@ fn work(ledger: &Path, log: &Path) {
                 }
             }
             Err(ChargeError::Refused(_)) => return,
-            Err(error) => panic!("{error:?}"),
+            Err(error) => {
+                eprintln!("{error:?}");
+                std::process::exit(NOT_RECORDED);
+            }
         }
     }
 }
