@@ -112,7 +112,9 @@ impl Book {
         if entry.time < self.time {
             return Err(broken("it is older than the entry before it".to_owned()));
         }
-        self.apply(&entry).map_err(|error| broken(error.to_string()))?;
+        self.apply(&entry).map_err(|error| {
+            if matches!(error, LedgerError::Broken { .. }) { error } else { broken(error.to_string()) }
+        })?;
         self.head = Head { number, hash: row.hash };
         self.time = entry.time;
         Ok(entry)
@@ -121,13 +123,18 @@ impl Book {
     /// Is this entry allowed now, and what does it change?
     fn apply(&mut self, entry: &Entry) -> Result<(), LedgerError> {
         if (entry.number == 1) != matches!(entry.body, Body::Ledger { .. }) {
-            return Err(unexpected("the first entry, and it alone, says that this is a ledger"));
+            let reason = "the first entry, and it alone, says that this is a ledger".to_owned();
+            return Err(LedgerError::Broken { number: entry.number, reason });
         }
         match &entry.body {
             Body::Ledger { format_version } if *format_version == FORMAT_VERSION => Ok(()),
-            Body::Ledger { .. } => Err(unexpected("its format_version is another")),
+            Body::Ledger { format_version } => {
+                let reason =
+                    format!("it states format_version {format_version}, and the file {FORMAT_VERSION}");
+                Err(LedgerError::Broken { number: entry.number, reason })
+            }
             Body::Created { name, content, terms } => self.create(entry.number, name, content, terms),
-            Body::Linked { data_set, name, content } => self.link(*data_set, name, content),
+            Body::Linked { data_set, name, content } => self.link(entry.number, *data_set, name, content),
             Body::Reserved { data_set, who, what, event } => {
                 let place = self.place(*data_set)?;
                 self.data_sets[place].spent.record(event.clone());
@@ -172,10 +179,18 @@ impl Book {
         Ok(())
     }
 
-    fn link(&mut self, data_set: u64, name: &Label, content: &Digest) -> Result<(), LedgerError> {
+    fn link(
+        &mut self,
+        number: u64,
+        data_set: u64,
+        name: &Label,
+        content: &Digest,
+    ) -> Result<(), LedgerError> {
         let identity = Identity { name: name.clone(), content: *content };
-        if self.linkable(&identity)?.number != data_set {
-            return Err(unexpected("it links to another data set"));
+        let known = self.linkable(&identity)?.number;
+        if known != data_set {
+            let reason = format!("it links data set {known} to data set {data_set}");
+            return Err(LedgerError::Broken { number, reason });
         }
         let place = self.place(data_set)?;
         let set = &mut self.data_sets[place];
@@ -249,14 +264,10 @@ impl Book {
         // Data sets are pushed in order of their numbers.
         self.data_sets
             .binary_search_by_key(&number, |set| set.number)
-            .map_err(|_| unexpected("it names a data set that was never created"))
+            .map_err(|_| LedgerError::NoDataSet { number })
     }
 
     fn first_name(&self, place: usize) -> Label {
         self.data_sets[place].names[0].clone()
     }
-}
-
-fn unexpected(detail: &str) -> LedgerError {
-    LedgerError::Unwritable { detail: detail.to_owned() }
 }

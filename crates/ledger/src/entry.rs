@@ -89,6 +89,13 @@ pub(crate) struct Row {
     pub(crate) hash: Digest,
 }
 
+impl Row {
+    /// The history that ends here.
+    pub(crate) fn head(&self) -> Head {
+        Head { number: self.number, hash: self.hash }
+    }
+}
+
 /// The last entry, by number and hash: it stands for the whole history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {

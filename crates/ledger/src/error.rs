@@ -162,6 +162,12 @@ pub enum LedgerError {
         /// The name.
         name: Label,
     },
+    /// No entry with this number created one.
+    #[error("no data set has the number {number}")]
+    NoDataSet {
+        /// The number.
+        number: u64,
+    },
     /// Nothing was reserved under this number, or it was booked before.
     #[error("cannot book charge {number}: {reason}")]
     NotReserved {

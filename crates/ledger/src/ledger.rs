@@ -26,8 +26,10 @@ pub struct Ledger {
 impl Ledger {
     /// A new ledger in a new file.
     pub fn create(path: &Path) -> Result<Self, LedgerError> {
-        let ledger = Self::new(Box::new(Sqlite::create(path)?));
-        ledger.append(&mut |_| Ok(Body::Ledger { format_version: FORMAT_VERSION }))?;
+        let book = Book::new();
+        let first = next_row(&book, Body::Ledger { format_version: FORMAT_VERSION }, Time::now())?;
+        let ledger = Self::new(Box::new(Sqlite::create(path, &first)?));
+        ledger.book.borrow_mut().read(&first)?;
         Ok(ledger)
     }
 
@@ -137,7 +139,7 @@ impl Ledger {
             let reader = shared.borrow();
             reader.finish()?;
             let body = decide(reader.book)?;
-            let row = self.next_row(reader.book, body)?;
+            let row = next_row(reader.book, body, (self.clock)())?;
             written = Some(row.clone());
             Ok(row)
         })?;
@@ -145,19 +147,6 @@ impl Ledger {
         let row = written.ok_or(LedgerError::Unwritable { detail: "the store made no row".to_owned() })?;
         book.read(&row)?;
         Ok(row.number)
-    }
-
-    /// The row of a new entry, after checking that it will be read as it is meant.
-    fn next_row(&self, book: &Book, body: Body) -> Result<Row, LedgerError> {
-        let unwritable = |error: serde_json::Error| LedgerError::Unwritable { detail: error.to_string() };
-        let time = (self.clock)().max(book.time);
-        let entry = Entry { number: book.head.number + 1, time, body };
-        let row = book.head.next(serde_json::to_string(&entry).map_err(unwritable)?);
-        let read: Entry = serde_json::from_str(&row.body).map_err(unwritable)?;
-        if read != entry {
-            return Err(LedgerError::Unwritable { detail: "it reads back as something else".to_owned() });
-        }
-        Ok(row)
     }
 
     /// Fills an empty book, which must then contain what the store's witness saw and what somebody else knows.
@@ -184,6 +173,19 @@ impl Ledger {
             None => Ok(()),
         }
     }
+}
+
+/// The row of a new entry, after checking that it will be read as it is meant.
+fn next_row(book: &Book, body: Body, clock: Time) -> Result<Row, LedgerError> {
+    let unwritable = |error: serde_json::Error| LedgerError::Unwritable { detail: error.to_string() };
+    let time = clock.max(book.time);
+    let entry = Entry { number: book.head.number + 1, time, body };
+    let row = book.head.next(serde_json::to_string(&entry).map_err(unwritable)?);
+    let read: Entry = serde_json::from_str(&row.body).map_err(unwritable)?;
+    if read != entry {
+        return Err(LedgerError::Unwritable { detail: "it reads back as something else".to_owned() });
+    }
+    Ok(row)
 }
 
 /// Reads rows onto a book. The first row is the one the book ends with: if it is not, history was changed.

@@ -13,10 +13,11 @@ fn a_clock_that_goes_back_does_not_turn_entries_around() {
     let folder = std::env::temp_dir().join(format!("sordino-ledger-clock-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("a.ledger");
-    let mut ledger = Ledger::new(Box::new(Sqlite::create(&path).unwrap()));
+    let first = next_row(&Book::new(), Body::Ledger { format_version: FORMAT_VERSION }, Time::from_millis(0))
+        .unwrap();
+    let mut ledger = Ledger::new(Box::new(Sqlite::create(&path, &first).unwrap()));
     ledger.clock = || Time::from_millis(CLOCK.load(Ordering::SeqCst));
     let terms = Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::AddRemove);
-    ledger.append(&mut |_| Ok(Body::Ledger { format_version: FORMAT_VERSION })).unwrap();
     for (name, clock) in [("a", 5000), ("b", 3000), ("c", 0), ("d", 6000)] {
         CLOCK.store(clock, Ordering::SeqCst);
         let identity = Identity { name: Label::new(name).unwrap(), content: Digest::of(name.as_bytes()) };

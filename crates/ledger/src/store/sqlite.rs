@@ -48,8 +48,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// A new file without any row. If one is there already, it is left alone.
-    pub(crate) fn create(path: &Path) -> Result<Self, LedgerError> {
+    /// A new file with its first row. If one is there already, it is left alone.
+    pub(crate) fn create(path: &Path, first: &Row) -> Result<Self, LedgerError> {
         let witness = Witness::beside(path);
         if witness.path.exists() {
             return Err(LedgerError::Exists { path: witness.path });
@@ -62,8 +62,10 @@ impl Sqlite {
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
             transaction.pragma_update(None, "user_version", FORMAT_VERSION)?;
             SCHEMA.iter().try_for_each(|statement| transaction.execute_batch(statement))?;
+            insert(&transaction, first)?;
             transaction.commit()
         })?;
+        store.witness.write(first.head())?;
         Ok(store)
     }
 
@@ -74,7 +76,10 @@ impl Sqlite {
             .len();
         // SQLite takes an empty file for an empty database.
         if length == 0 {
-            return Err(LedgerError::NotALedger { path: path.to_owned(), detail: ": it is empty" });
+            return Err(LedgerError::NotALedger {
+                path: path.to_owned(),
+                detail: ": it is empty (if it never was one, remove it)",
+            });
         }
         let store = Self::connect(path)?;
         store.check_header()?;
@@ -87,7 +92,13 @@ impl Sqlite {
         let wrap = |source| LedgerError::Sqlite { doing: "open", path: path.to_owned(), source };
         let mut connection = Connection::open_with_flags(path, flags).map_err(wrap)?;
         connection.busy_handler(Some(wait_a_little)).map_err(wrap)?;
-        let store = Self { connection, path: path.to_owned(), witness: Witness::beside(path) };
+        // SQLite follows links before it names its log; the witness belongs beside the same file.
+        let place = std::fs::canonicalize(path).map_err(|source| LedgerError::Io {
+            doing: "open",
+            path: path.to_owned(),
+            source,
+        })?;
+        let store = Self { connection, path: path.to_owned(), witness: Witness::beside(&place) };
         store.doing("open", |connection| {
             connection.pragma_update(None, "synchronous", "full")?;
             // A file may come from anywhere: do not run what its schema says, and look at cells before using them.
@@ -198,16 +209,9 @@ impl Store for Sqlite {
         self.check_version()?;
         self.read(from, each)?;
         let row = next()?;
-        let number = i64::try_from(row.number)
-            .map_err(|error| LedgerError::Unwritable { detail: error.to_string() })?;
-        transaction
-            .execute(
-                "INSERT INTO entries (number, body, hash) VALUES (?1, ?2, ?3)",
-                (number, &row.body, row.hash.bytes()),
-            )
-            .map_err(failed)?;
+        insert(&transaction, &row).map_err(failed)?;
         transaction.commit().map_err(failed)?;
-        self.witness.write(Head { number: row.number, hash: row.hash })
+        self.witness.write(row.head())
     }
 
     fn witness(&self) -> Result<Option<Head>, LedgerError> {
@@ -232,6 +236,18 @@ impl Store for Sqlite {
     fn witness_path(&self) -> &Path {
         &self.witness.path
     }
+}
+
+fn insert(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
+    // A number beyond 2^63 does not convert, and is refused.
+    let number =
+        i64::try_from(row.number).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))?;
+    connection
+        .execute(
+            "INSERT INTO entries (number, body, hash) VALUES (?1, ?2, ?3)",
+            (number, &row.body, row.hash.bytes()),
+        )
+        .map(drop)
 }
 
 /// Somebody else has the lock, for the `attempts`-th time. SQLite's own handler sleeps for up to 100 ms, which is the time of
