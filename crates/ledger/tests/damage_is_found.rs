@@ -182,10 +182,16 @@ fn entries_cut_off_the_end_are_missed_by_the_witness_or_by_whoever_kept_a_head()
 fn a_history_changed_under_an_open_account_is_not_continued() {
     let folder = folder("under");
     let path = closed(&folder);
-    let mut open = account(&path, "bob").unwrap();
-    forge(&path, "DELETE FROM entries WHERE number > 20");
-    let error = charge(&mut open, pure(1.0 / 16.0)).unwrap_err();
-    assert!(format!("{error:?}").contains("Broken"), "{error:?}");
+    let whole = fs::read(&path).unwrap();
+    for statement in
+        ["DELETE FROM entries WHERE number > 20", "UPDATE entries SET hash = zeroblob(32) WHERE number = 26"]
+    {
+        fs::write(&path, &whole).unwrap();
+        let mut open = account(&path, "bob").unwrap();
+        forge(&path, statement);
+        let error = charge(&mut open, pure(1.0 / 16.0)).unwrap_err();
+        assert!(format!("{error:?}").contains("Broken"), "{error:?}");
+    }
 }
 
 #[test]
