@@ -7,6 +7,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sordino::prelude::*;
 use sordino::privacy::{ParamError, ParseNumberError};
 
+use crate::ledger::args::LedgerArgs;
+
 /// The δ of questions that name none.
 ///
 /// A rule of thumb asks for δ well below one over the number of people. The command does not see the data here,
@@ -40,6 +42,8 @@ pub(crate) enum Verb {
     Account(AccountArgs),
     /// How much noise is enough? Also: how many steps, which sampling rate, which share of a budget.
     Calibrate(CalibrateArgs),
+    /// Budgets that outlive a process: create, show, history, verify, backup, export.
+    Ledger(LedgerArgs),
 }
 
 const ACCOUNT_EXAMPLES: &str = r#"Examples:

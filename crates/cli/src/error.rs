@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use sordino::prelude::Neighbours;
 use sordino::privacy::{AccountError, ReadError};
+use sordino_ledger::{Label, LedgerError};
 use thiserror::Error as ThisError;
 
 #[derive(Debug, ThisError)]
@@ -80,6 +81,21 @@ pub(crate) enum Error {
     #[error("a budget is split into at most {limit} parts, got {number}")]
     TooManyParts { number: u64, limit: u64 },
 
+    #[error("cannot read {name}: it is a directory; name one file that holds the data")]
+    DataIsDirectory { name: String },
+
+    #[error("`{name}` makes no name for a data set; give one with --name")]
+    NoName { name: String },
+
+    #[error("no data set `{name}` in this ledger; `sordino ledger show` lists them")]
+    NoSuchDataSet { name: Label },
+
+    #[error("{0}")]
+    Tampered(LedgerError),
+
+    #[error("{0}")]
+    Ledger(#[from] LedgerError),
+
     #[error("{0}")]
     Account(#[from] AccountError),
 
@@ -94,8 +110,10 @@ pub(crate) enum Error {
 impl Error {
     /// 1 where the honest answer is no, 2 where there is none.
     pub(crate) fn exit_code(&self) -> ExitCode {
-        let refused =
-            matches!(self, Self::OutOfReach { .. } | Self::Account(AccountError::OutOfReach { .. }));
+        let refused = matches!(
+            self,
+            Self::OutOfReach { .. } | Self::Account(AccountError::OutOfReach { .. }) | Self::Tampered(_)
+        );
         ExitCode::from(if refused { 1 } else { 2 })
     }
 }

@@ -1,4 +1,4 @@
-//! The `sordino` command: what does a private computation cost, and how much noise is enough?
+//! The `sordino` command: what does a private computation cost, how much noise is enough, and what is left?
 //!
 //! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the honest answer is
 //! no; 2: could not run.
@@ -12,6 +12,7 @@ mod describe;
 mod error;
 mod input;
 mod json;
+mod ledger;
 mod output;
 mod split;
 mod table;
@@ -26,6 +27,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().verb {
         Verb::Account(args) => account::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
+        Verb::Ledger(args) => ledger::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,0 +1,142 @@
+//! `sordino ledger`: budgets that outlive a process.
+
+pub(crate) mod args;
+mod history;
+mod show;
+
+use std::fs::File;
+use std::path::Path;
+
+use serde::Serialize;
+use sordino::privacy::Terms;
+use sordino_ledger::{Digest, Head, Identity, Label, Ledger, LedgerError};
+
+use self::args::{
+    Action, BackupArgs, CreateArgs, Data, ExportArgs, Format, LedgerArgs, LinkArgs, VerifyArgs,
+};
+use crate::args::{self as flags, Output};
+use crate::error::Error;
+use crate::json::{self, Writer};
+use crate::output;
+use crate::table::Table;
+
+pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
+    match args.action {
+        Action::Create(args) => create(args),
+        Action::Link(args) => link(args),
+        Action::Show(args) => show::run(args),
+        Action::History(args) => history::run(args),
+        Action::Verify(args) => verify(args),
+        Action::Backup(args) => backup(args),
+        Action::Export(args) => export(args),
+    }
+}
+
+fn create(args: CreateArgs) -> Result<(), Error> {
+    // First what can fail without leaving a ledger behind.
+    let identity = identity(&args.data)?;
+    if args.delta.is_none() && !args.file.output.quiet {
+        output::note(flags::DEFAULT_DELTA_NOTE);
+    }
+    let terms = Terms::new(args.epsilon, args.neighbours.neighbours())
+        .with_delta(args.delta.unwrap_or_else(flags::default_delta))
+        .for_unit(args.unit);
+    let terms = if args.planned { terms.planned() } else { terms };
+    let path = &args.file.ledger;
+    let ledger = if path.exists() { Ledger::open(path)? } else { Ledger::create(path)? };
+    ledger.create_data_set(&identity, &terms)?;
+    show::print(&ledger, Some(&identity.name), args.file.output)
+}
+
+fn link(args: LinkArgs) -> Result<(), Error> {
+    let identity = identity(&args.data)?;
+    let ledger = Ledger::open(&args.file.ledger)?;
+    ledger.link(&identity)?;
+    show::print(&ledger, Some(&identity.name), args.file.output)
+}
+
+/// Tampering is the honest answer no; a file that is no ledger at all could not be verified.
+fn verify(args: VerifyArgs) -> Result<(), Error> {
+    let verified = Ledger::open(&args.file.ledger).and_then(|ledger| ledger.verify(args.head));
+    let head =
+        verified.map_err(|error| if is_tampering(&error) { Error::Tampered(error) } else { error.into() })?;
+    print_head("verified", head, args.file.output)
+}
+
+fn is_tampering(error: &LedgerError) -> bool {
+    matches!(
+        error,
+        LedgerError::Broken { .. }
+            | LedgerError::Damaged { .. }
+            | LedgerError::LostEntries { .. }
+            | LedgerError::OtherHistory { .. }
+    )
+}
+
+fn backup(args: BackupArgs) -> Result<(), Error> {
+    let head = Ledger::open(&args.file.ledger)?.backup(&args.copy)?;
+    print_head("copied", head, args.file.output)
+}
+
+/// `sordino ledger verify --json`, and `backup`.
+#[derive(Debug, Serialize)]
+struct HeadObject {
+    #[serde(flatten)]
+    writer: Writer,
+    entries: u64,
+    head: String,
+}
+
+fn print_head(done: &str, head: Head, output: Output) -> Result<(), Error> {
+    if output.json {
+        let object = HeadObject { writer: Writer::this(), entries: head.number, head: head.to_string() };
+        return output::result(&json::text(&object)?);
+    }
+    let mut table = Table::default();
+    table.row([done, &format!("{} entries", head.number)]);
+    table.row(["head", &head.to_string()]);
+    output::result(&table.text())?;
+    if !output.quiet {
+        output::note(
+            "keep the head elsewhere: `sordino ledger verify --head` then finds a rewritten history",
+        );
+    }
+    Ok(())
+}
+
+fn export(args: ExportArgs) -> Result<(), Error> {
+    #[derive(Serialize)]
+    struct ExportObject {
+        #[serde(flatten)]
+        writer: Writer,
+        #[serde(flatten)]
+        export: sordino_ledger::Export,
+    }
+    let export = Ledger::open(&args.ledger)?.export()?;
+    output::result(&match args.format {
+        Format::Json => json::text(&ExportObject { writer: Writer::this(), export })?,
+        Format::Csv => export.to_csv()?,
+    })
+}
+
+/// The name and the hash of a data file.
+fn identity(data: &Data) -> Result<Identity, Error> {
+    let shown = format!("`{}`", data.data.display());
+    if data.data.is_dir() {
+        return Err(Error::DataIsDirectory { name: shown });
+    }
+    let content = File::open(&data.data)
+        .and_then(Digest::of_reader)
+        .map_err(|source| Error::Read { name: shown, source })?;
+    let name = match &data.name {
+        Some(name) => name.clone(),
+        None => file_name(&data.data)?,
+    };
+    Ok(Identity { name, content })
+}
+
+fn file_name(path: &Path) -> Result<Label, Error> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let label = name.and_then(|name| Label::new(name).ok());
+    label.ok_or_else(|| Error::NoName { name: path.display().to_string().escape_debug().to_string() })
+}

@@ -1,0 +1,168 @@
+//! The flags of `sordino ledger`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use sordino::prelude::*;
+use sordino_ledger::{Head, Label};
+
+use crate::args::{Output, Relation};
+
+const EXAMPLES: &str = "\
+Examples:
+  Give a data set a budget, once:
+    sordino ledger create budgets.ledger --data census.csv --epsilon 2 --delta 1e-7
+  What is left?
+    sordino ledger show budgets.ledger
+  Who spent what, and was it as it says?
+    sordino ledger history budgets.ledger
+    sordino ledger verify budgets.ledger
+
+Nothing in a ledger is ever changed, removed or refunded.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LedgerArgs {
+    #[command(subcommand)]
+    pub(crate) action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Action {
+    /// Give a data set its budget, in a new ledger or in one that exists
+    Create(CreateArgs),
+    /// Declare that a changed file, or a new name, is a data set that the ledger knows
+    Link(LinkArgs),
+    /// What is left of each budget
+    Show(LedgerFile),
+    /// Every charge: who, what, when, and what became of it
+    History(HistoryArgs),
+    /// Is every entry as it was written, and is none missing? Exit 1 if not
+    Verify(VerifyArgs),
+    /// Copy one moment of the ledger into a new file, while others may write
+    Backup(BackupArgs),
+    /// Write the ledger to standard output for other programs
+    Export(ExportArgs),
+}
+
+/// A ledger that exists, and how to answer.
+#[derive(Debug, Args)]
+pub(crate) struct LedgerFile {
+    /// The ledger
+    #[arg(value_name = "LEDGER")]
+    pub(crate) ledger: PathBuf,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CreateArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
+
+    /// The most that may ever be spent
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) epsilon: Epsilon,
+
+    /// Delta of the whole [default: 1e-6]
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) delta: Option<Delta>,
+
+    /// What a neighbouring data set is
+    #[arg(long, value_enum, default_value_t = Relation::AddRemove)]
+    pub(crate) neighbours: Relation,
+
+    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column
+    #[arg(long, value_parser = unit, default_value = "record")]
+    pub(crate) unit: Unit,
+
+    /// Charges will not depend on earlier results: tighter totals, and yours to keep
+    #[arg(long)]
+    pub(crate) planned: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct LinkArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    #[command(flatten)]
+    pub(crate) data: Data,
+}
+
+/// Which data set.
+#[derive(Debug, Args)]
+pub(crate) struct Data {
+    /// The file that holds the data; the ledger keeps its hash and nothing else of it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: PathBuf,
+
+    /// What the data set is called [default: the name of the file]
+    #[arg(long)]
+    pub(crate) name: Option<Label>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct HistoryArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    /// Only charges to the data set of this name
+    #[arg(long)]
+    pub(crate) name: Option<Label>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    /// A head that an earlier `verify` or `backup` printed: the history must still contain it
+    #[arg(long, value_name = "NUMBER:HASH")]
+    pub(crate) head: Option<Head>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BackupArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    /// The new file
+    #[arg(value_name = "COPY")]
+    pub(crate) copy: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArgs {
+    /// The ledger
+    #[arg(value_name = "LEDGER")]
+    pub(crate) ledger: PathBuf,
+
+    /// One JSON object, or the charges as CSV
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    pub(crate) format: Format,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Data sets and charges, one object
+    Json,
+    /// Charges, one line each
+    Csv,
+}
+
+fn unit(text: &str) -> Result<Unit, String> {
+    match (text, text.strip_prefix("column:")) {
+        ("record", _) => Ok(Unit::Record),
+        ("client", _) => Ok(Unit::Client),
+        (_, Some(name)) => match name.parse::<Label>() {
+            Ok(name) => Ok(Unit::Column(name.into())),
+            Err(error) => Err(error.to_string()),
+        },
+        (_, None) => Err(format!("a unit is `record`, `client` or `column:NAME`, got `{text}`")),
+    }
+}

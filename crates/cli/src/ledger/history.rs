@@ -1,0 +1,50 @@
+//! `sordino ledger history`: who spent what, when, and what became of it.
+
+use serde::Serialize;
+use sordino_ledger::{ExportedCharge, Ledger};
+
+use super::args::HistoryArgs;
+use crate::describe;
+use crate::error::Error;
+use crate::json::{self, Writer};
+use crate::output;
+use crate::table::Table;
+
+/// `sordino ledger history --json`.
+#[derive(Debug, Serialize)]
+struct HistoryObject {
+    #[serde(flatten)]
+    writer: Writer,
+    charges: Vec<ExportedCharge>,
+}
+
+pub(super) fn run(args: HistoryArgs) -> Result<(), Error> {
+    let export = Ledger::open(&args.file.ledger)?.export()?;
+    let mut charges = export.charges;
+    if let Some(name) = args.name {
+        let set = export.data_sets.iter().find(|set| set.names.contains(&name));
+        let number = set.ok_or(Error::NoSuchDataSet { name })?.data_set;
+        charges.retain(|charge| charge.data_set == number);
+    }
+    if args.file.output.json {
+        return output::result(&json::text(&HistoryObject { writer: Writer::this(), charges })?);
+    }
+    output::result(&if charges.is_empty() { "no charges\n".to_owned() } else { table(&charges) })
+}
+
+fn table(charges: &[ExportedCharge]) -> String {
+    let mut table = Table::default();
+    table.row(["charge", "time", "data set", "who", "what", "state", "event"]);
+    for charge in charges {
+        table.row([
+            &charge.charge.to_string(),
+            &charge.time,
+            charge.name.as_str(),
+            charge.who.as_str(),
+            charge.what.as_str(),
+            charge.state,
+            &describe::event(&charge.event),
+        ]);
+    }
+    table.text()
+}

@@ -1,0 +1,213 @@
+//! A data owner sets a budget, analysts spend it, and somebody checks the books.
+
+mod command;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use command::{Run, place, sordino};
+use sordino::prelude::*;
+use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
+
+/// A folder with a data file and no ledger.
+fn scene(name: &str) -> PathBuf {
+    let folder = place(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("census.csv"), DATA).unwrap();
+    folder
+}
+
+const DATA: &str = "age\n41\n17\n";
+
+fn create(folder: &Path, words: &str) -> Run {
+    let folder = folder.display();
+    sordino(&format!("ledger create {folder}/a.ledger --data {folder}/census.csv {words}"))
+}
+
+fn ledger(folder: &Path, verb: &str, words: &str) -> Run {
+    sordino(&format!("ledger {verb} {}/a.ledger {words}", folder.display()))
+}
+
+/// Spends, as a program of an analyst would.
+fn spend(folder: &Path, epsilon: f64, is_booked: bool) {
+    let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
+    let ledger = Ledger::open(&folder.join("a.ledger")).unwrap();
+    let (who, what) = (Label::new("ann").unwrap(), Label::new("a count").unwrap());
+    let mut account = Account::open(ledger, &identity, who, what).unwrap();
+    let permit = account.charge(Event::Pure { epsilon: Epsilon::new(epsilon).unwrap() }).unwrap();
+    if is_booked {
+        account.book(permit.reservation().unwrap(), Some(Digest::of(b"2"))).unwrap();
+    }
+}
+
+#[test]
+fn a_new_budget_is_shown_whole() {
+    let folder = scene("new");
+    let run = create(&folder, "--epsilon 2 --delta 1e-7 --unit column:user --neighbours zero_out");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    assert_eq!(run.line("data set"), "census.csv");
+    assert_eq!(run.line("budget"), "epsilon 2, delta 1e-7");
+    assert_eq!((run.line("left"), run.line("charges")), ("2 of 2", "none"));
+    assert_eq!((run.line("neighbours"), run.line("unit")), ("zero_out", "column `user`"));
+    assert_eq!(ledger(&folder, "show", "").stdout, run.stdout);
+    assert_eq!(ledger(&folder, "history", "").stdout, "no charges\n");
+}
+
+#[test]
+fn what_is_spent_is_shown_in_words_as_a_bar_and_as_json() {
+    let folder = scene("spent");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.25, true);
+    spend(&folder, 0.25, false);
+    let run = ledger(&folder, "show", "");
+    assert_eq!(run.line("left"), "0.5 of 1");
+    assert_eq!(run.line("spent"), "[###############...............] 0.5");
+    assert!(run.line("charges").starts_with("2, of which 1 not booked"), "{run:?}");
+
+    let object = ledger(&folder, "show", "--json").object();
+    let set = &object["data_sets"][0];
+    assert_eq!((set["spent"].as_f64(), set["left"].as_f64()), (Some(0.5), Some(0.5)));
+    assert_eq!((set["charges"].as_u64(), set["not_booked"].as_u64()), (Some(2), Some(1)));
+    assert_eq!((set["neighbours"].as_str(), set["choice"].as_str()), (Some("add_remove"), Some("adaptive")));
+    assert_eq!(object["sordino"], env!("CARGO_PKG_VERSION"));
+}
+
+#[test]
+fn history_says_who_did_what_and_what_became_of_it() {
+    let folder = scene("history");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.25, true);
+    spend(&folder, 0.5, false);
+    let run = ledger(&folder, "history", "");
+    let lines: Vec<&str> = run.stdout.lines().collect();
+    assert_eq!(lines.len(), 3, "{run:?}");
+    assert!(lines[1].contains("ann  a count  booked    pure(epsilon 0.25)"), "{run:?}");
+    assert!(lines[2].contains("ann  a count  reserved  pure(epsilon 0.5)"), "{run:?}");
+    let object = ledger(&folder, "history", "--json --name census.csv").object();
+    assert_eq!(object["charges"][0]["result"], Digest::of(b"2").to_string());
+    assert_eq!(object["charges"][1]["event"]["epsilon"], 0.5);
+    ledger(&folder, "history", "--name sales").refuses(&["no data set `sales`"]);
+}
+
+#[test]
+fn a_second_budget_for_the_same_data_is_refused() {
+    let folder = scene("second");
+    create(&folder, "--epsilon 1 --delta 0");
+    create(&folder, "--epsilon 9 --delta 0").refuses(&["`census.csv` has a budget already"]);
+    create(&folder, "--epsilon 9 --delta 0 --name other").refuses(&["is known as data set `census.csv`"]);
+    fs::write(folder.join("census.csv"), "age\n42\n17\n").unwrap();
+    create(&folder, "--epsilon 9 --delta 0").refuses(&["content has changed", "sordino ledger link"]);
+    assert_eq!(ledger(&folder, "show", "").line("budget"), "epsilon 1, delta 0");
+}
+
+#[test]
+fn a_changed_file_is_linked_by_its_owner_and_shares_the_budget() {
+    let folder = scene("link");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.75, true);
+    fs::write(folder.join("census.csv"), "age\n42\n17\n").unwrap();
+    let link = format!("--data {}/census.csv", folder.display());
+    let run = ledger(&folder, "link", &link);
+    assert_eq!(run.line("left"), "0.25 of 1");
+    assert_eq!(run.line("content").matches("sha256").count(), 2);
+    ledger(&folder, "link", &link).refuses(&["nothing to link"]);
+}
+
+#[test]
+fn verify_prints_a_head_and_finds_what_was_changed_since() {
+    let folder = scene("verify");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.5, true);
+    let run = ledger(&folder, "verify", "");
+    assert_eq!(run.line("verified"), "4 entries");
+    let head = run.line("head").to_owned();
+    spend(&folder, 0.25, true);
+    let object = ledger(&folder, "verify", &format!("--json --head {head}")).object();
+    assert_eq!(object["entries"], 6);
+    let wrong = head.replace(|c: char| c.is_ascii_digit(), "3");
+    let run = ledger(&folder, "verify", &format!("--head {wrong}"));
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
+    ledger(&folder, "verify", "--head 3:x").refuses(&["NUMBER:HASH"]);
+
+    // Somebody edits a charge in the file.
+    let path = folder.join("a.ledger");
+    let mut bytes = fs::read(&path).unwrap();
+    let place = bytes.windows(14).position(|part| part == br#""epsilon":0.25"#).unwrap();
+    bytes[place + 13] = b'1';
+    fs::write(&path, bytes).unwrap();
+    let run = ledger(&folder, "verify", "");
+    assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
+    assert!(run.stderr.contains("tampered with or damaged at entry 5"), "{run:?}");
+    // And nothing else works with it.
+    for verb in ["show", "history", "export"] {
+        ledger(&folder, verb, "").refuses(&["at entry 5"]);
+    }
+}
+
+#[test]
+fn a_backup_is_a_ledger_and_is_not_written_over() {
+    let folder = scene("backup");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.5, true);
+    let copy = folder.join("b.ledger");
+    let head = ledger(&folder, "backup", &copy.display().to_string()).line("head").to_owned();
+    let run = sordino(&format!("ledger verify {} --head {head}", copy.display()));
+    assert_eq!(run.line("verified"), "4 entries");
+    assert_eq!(sordino(&format!("ledger show {}", copy.display())).line("left"), "0.5 of 1");
+    ledger(&folder, "backup", &copy.display().to_string()).refuses(&["exists already"]);
+}
+
+#[test]
+fn exports_are_json_or_csv() {
+    let folder = scene("export");
+    create(&folder, "--epsilon 1 --delta 0 --planned");
+    spend(&folder, 0.5, true);
+    let object = ledger(&folder, "export", "").object();
+    assert_eq!(object["data_sets"][0]["terms"]["choice"], "planned");
+    assert_eq!(
+        (object["ledger_version"].as_u64(), object["charges"][0]["who"].as_str()),
+        (Some(1), Some("ann"))
+    );
+    let csv = ledger(&folder, "export", "--format csv");
+    assert_eq!((csv.code, csv.stdout.lines().count()), (0, 2), "{csv:?}");
+    assert!(csv.stdout.starts_with("charge,time,data_set,name,who,what,state,booked,result,event\r\n"));
+}
+
+#[test]
+fn without_a_delta_the_default_is_taken_and_said() {
+    let folder = scene("delta");
+    let run = create(&folder, "--epsilon 1");
+    assert!(run.stderr.contains("took delta = 1e-6"), "{run:?}");
+    assert_eq!(run.line("budget"), "epsilon 1, delta 1e-6");
+}
+
+#[test]
+fn bad_words_leave_no_ledger_behind() {
+    let folder = scene("bad");
+    create(&folder, "--epsilon -1").refuses(&["epsilon must be"]);
+    create(&folder, "--epsilon 1 --unit person").refuses(&["a unit is `record`, `client` or `column:NAME`"]);
+    let shown = folder.display();
+    sordino(&format!("ledger create {shown}/a.ledger --data {shown}/none.csv --epsilon 1 --delta 0"))
+        .refuses(&["cannot read", "none.csv"]);
+    sordino(&format!("ledger create {shown}/a.ledger --data {shown} --epsilon 1 --delta 0"))
+        .refuses(&["it is a directory"]);
+    assert!(!folder.join("a.ledger").exists());
+    ledger(&folder, "show", "").refuses(&["cannot open"]);
+    sordino(&format!("ledger verify {shown}/census.csv")).refuses(&["is not a ledger"]);
+}
+
+/// An example that no longer runs is worse than none.
+#[test]
+fn the_examples_in_the_help_run_one_after_the_other() {
+    let folder = scene("examples");
+    let help = sordino("ledger --help").stdout;
+    let examples: Vec<&str> = help.lines().filter_map(|line| line.strip_prefix("    sordino ")).collect();
+    assert!(examples.len() >= 4, "{help}");
+    for example in examples {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
+        let output = command.args(example.split_whitespace()).current_dir(&folder).output().unwrap();
+        assert!(output.status.success(), "{example}: {output:?}");
+    }
+}

@@ -1,0 +1,131 @@
+//! Paying from one data set's budget.
+
+use std::borrow::Borrow;
+use std::cell::RefCell;
+
+use sordino_privacy::{Budget, Charge, ChargeError, Event, Journal, Permit, Spent, Terms};
+
+use crate::digest::Digest;
+use crate::entry::{Body, Identity};
+use crate::error::LedgerError;
+use crate::label::Label;
+use crate::ledger::Ledger;
+
+/// The budget of one data set, as one analyst sees it.
+///
+/// [`charge`](Charge::charge) is the first phase: the charge is durable before there is a permit. [`book`](Self::book) is the
+/// second. Whatever happens between them, the charge is spent.
+#[derive(Debug)]
+pub struct Account<L: Borrow<Ledger> = Ledger> {
+    budget: Budget<Entries<L>>,
+}
+
+impl<L: Borrow<Ledger>> Account<L> {
+    /// Opens the budget of the data set that has both this name and this content.
+    pub fn open(ledger: L, identity: &Identity, who: Label, what: Label) -> Result<Self, LedgerError> {
+        let (data_set, terms) = {
+            let book = ledger.borrow().fresh()?;
+            let set = book.find(identity)?;
+            (set.number, set.terms.clone())
+        };
+        let entries = Entries { ledger, data_set, who, what: RefCell::new(what) };
+        Ok(Self { budget: Budget::with_journal(terms, entries) })
+    }
+
+    /// From here on, charges are for this.
+    pub fn set_purpose(&mut self, what: Label) {
+        self.budget.journal().what.replace(what);
+    }
+
+    /// Records that the result of a charge was released.
+    pub fn book(&mut self, reservation: u64, result: Option<Digest>) -> Result<(), LedgerError> {
+        self.ledger().book(reservation, result)
+    }
+
+    /// The total that is compared with the budget.
+    pub fn total(&self) -> Result<f64, ChargeError> {
+        self.budget.total()
+    }
+
+    /// What the budget exceeds the total by.
+    pub fn left(&self) -> Result<f64, ChargeError> {
+        self.budget.left()
+    }
+
+    /// The ledger behind it.
+    pub fn ledger(&self) -> &Ledger {
+        self.budget.journal().ledger.borrow()
+    }
+}
+
+impl<L: Borrow<Ledger>> Charge for Account<L> {
+    fn charge(&mut self, event: Event) -> Result<Permit, ChargeError> {
+        self.budget.charge(event)
+    }
+
+    fn terms(&self) -> &Terms {
+        self.budget.terms()
+    }
+}
+
+/// How much of each budget is spent; reading it changes nothing.
+impl Ledger {
+    /// The total of the data set with this number, as it is compared with its budget.
+    pub fn total(&self, data_set: u64) -> Result<f64, LedgerError> {
+        let (terms, spent) = {
+            let book = self.fresh()?;
+            let set = book.data_set(data_set)?;
+            (set.terms.clone(), set.spent.clone())
+        };
+        Ok(Budget::with_journal(terms, Snapshot(spent)).total()?)
+    }
+}
+
+/// The charges of one data set, in a ledger.
+#[derive(Debug)]
+struct Entries<L> {
+    ledger: L,
+    data_set: u64,
+    who: Label,
+    what: RefCell<Label>,
+}
+
+impl<L: Borrow<Ledger>> Journal for Entries<L> {
+    fn spent(&self) -> Result<Spent, ChargeError> {
+        Ok(self.ledger.borrow().fresh()?.data_set(self.data_set)?.spent.clone())
+    }
+
+    fn append(
+        &mut self,
+        event: &Event,
+        decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
+    ) -> Result<u64, ChargeError> {
+        let number = self.ledger.borrow().append(&mut |book| {
+            decide(&book.data_set(self.data_set)?.spent)?;
+            Ok(Body::Reserved {
+                data_set: self.data_set,
+                who: self.who.clone(),
+                what: self.what.borrow().clone(),
+                event: event.clone(),
+            })
+        })?;
+        Ok(number)
+    }
+}
+
+/// What was granted up to one moment, to be added up and never added to.
+struct Snapshot(Spent);
+
+impl Journal for Snapshot {
+    fn spent(&self) -> Result<Spent, ChargeError> {
+        Ok(self.0.clone())
+    }
+
+    fn append(
+        &mut self,
+        _: &Event,
+        _: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
+    ) -> Result<u64, ChargeError> {
+        Err(ChargeError::Journal("a snapshot of a ledger takes no charges".into()))
+    }
+}

@@ -1,0 +1,273 @@
+//! What the entries say together. Reading them is the only way in, so it is also the check of the whole chain.
+
+use std::collections::HashMap;
+
+use sordino_privacy::{Event, Spent, Terms};
+
+use crate::FORMAT_VERSION;
+use crate::clock::Time;
+use crate::digest::Digest;
+use crate::entry::{Body, Entry, Head, Identity, Row};
+use crate::error::LedgerError;
+use crate::label::Label;
+
+/// A data set with its budget.
+#[derive(Clone, Debug)]
+pub struct DataSet {
+    /// Number of the entry that created it.
+    pub number: u64,
+    /// Its names, the first one first.
+    pub names: Vec<Label>,
+    /// Its contents, the first one first.
+    pub contents: Vec<Digest>,
+    /// What may be spent.
+    pub terms: Terms,
+    /// What was granted.
+    pub spent: Spent,
+}
+
+/// One grant.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChargeRecord {
+    /// Number of the entry that reserved it.
+    pub number: u64,
+    /// When it was reserved.
+    pub time: Time,
+    /// Number of the data set.
+    pub data_set: u64,
+    /// Who asked.
+    pub who: Label,
+    /// What for.
+    pub what: Label,
+    /// What it does.
+    pub event: Event,
+    /// What became of it.
+    pub state: State,
+}
+
+/// What became of a charge. Both are spent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum State {
+    /// Granted; its end was not recorded. The process may be at work or may have died: the result may have been seen.
+    Reserved,
+    /// Its result was released.
+    Booked {
+        /// When.
+        time: Time,
+        /// Hash of the result, if it was given.
+        result: Option<Digest>,
+    },
+}
+
+impl State {
+    /// `reserved` or `booked`.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Reserved => "reserved",
+            Self::Booked { .. } => "booked",
+        }
+    }
+}
+
+/// The state after some number of entries.
+#[derive(Clone, Debug)]
+pub(crate) struct Book {
+    pub(crate) head: Head,
+    pub(crate) time: Time,
+    pub(crate) data_sets: Vec<DataSet>,
+    pub(crate) charges: Vec<ChargeRecord>,
+    names: HashMap<Label, usize>,
+    contents: HashMap<Digest, usize>,
+    /// Place in `charges` by number of the entry.
+    reservations: HashMap<u64, usize>,
+}
+
+impl Book {
+    pub(crate) fn new() -> Self {
+        Self {
+            head: Head::start(),
+            time: Time::from_millis(0),
+            data_sets: Vec::new(),
+            charges: Vec::new(),
+            names: HashMap::new(),
+            contents: HashMap::new(),
+            reservations: HashMap::new(),
+        }
+    }
+
+    /// Reads one more row, or says what is wrong with it; then nothing has changed.
+    pub(crate) fn read(&mut self, row: &Row) -> Result<Entry, LedgerError> {
+        let number = self.head.number + 1;
+        let broken = |reason: String| LedgerError::Broken { number, reason };
+        if row.number != number {
+            return Err(broken(format!("entry {} stands in its place", row.number)));
+        }
+        if self.head.hash.then(row.body.as_bytes()) != row.hash {
+            return Err(broken("its text, or its hash, is not what was written".to_owned()));
+        }
+        let entry: Entry = serde_json::from_str(&row.body).map_err(|error| broken(error.to_string()))?;
+        if entry.number != number {
+            return Err(broken(format!("it calls itself entry {}", entry.number)));
+        }
+        if entry.time < self.time {
+            return Err(broken("it is older than the entry before it".to_owned()));
+        }
+        self.apply(&entry).map_err(|error| {
+            if matches!(error, LedgerError::Broken { .. }) { error } else { broken(error.to_string()) }
+        })?;
+        self.head = Head { number, hash: row.hash };
+        self.time = entry.time;
+        Ok(entry)
+    }
+
+    /// Is this entry allowed now, and what does it change?
+    fn apply(&mut self, entry: &Entry) -> Result<(), LedgerError> {
+        if (entry.number == 1) != matches!(entry.body, Body::Ledger { .. }) {
+            let reason = "the first entry, and it alone, says that this is a ledger".to_owned();
+            return Err(LedgerError::Broken { number: entry.number, reason });
+        }
+        match &entry.body {
+            Body::Ledger { format_version } if *format_version == FORMAT_VERSION => Ok(()),
+            Body::Ledger { format_version } => {
+                let reason =
+                    format!("it states format_version {format_version}, and the file {FORMAT_VERSION}");
+                Err(LedgerError::Broken { number: entry.number, reason })
+            }
+            Body::Created { name, content, terms } => self.create(entry.number, name, content, terms),
+            Body::Linked { data_set, name, content } => self.link(entry.number, *data_set, name, content),
+            Body::Reserved { data_set, who, what, event } => {
+                let place = self.place(*data_set)?;
+                self.data_sets[place].spent.record(event.clone());
+                self.reservations.insert(entry.number, self.charges.len());
+                self.charges.push(ChargeRecord {
+                    number: entry.number,
+                    time: entry.time,
+                    data_set: *data_set,
+                    who: who.clone(),
+                    what: what.clone(),
+                    event: event.clone(),
+                    state: State::Reserved,
+                });
+                Ok(())
+            }
+            Body::Booked { reservation, result } => {
+                let place = self.open_reservation(*reservation)?;
+                self.charges[place].state = State::Booked { time: entry.time, result: *result };
+                Ok(())
+            }
+        }
+    }
+
+    fn create(
+        &mut self,
+        number: u64,
+        name: &Label,
+        content: &Digest,
+        terms: &Terms,
+    ) -> Result<(), LedgerError> {
+        self.check_new(&Identity { name: name.clone(), content: *content })?;
+        let place = self.data_sets.len();
+        self.names.insert(name.clone(), place);
+        self.contents.insert(*content, place);
+        self.data_sets.push(DataSet {
+            number,
+            names: vec![name.clone()],
+            contents: vec![*content],
+            terms: terms.clone(),
+            spent: Spent::default(),
+        });
+        Ok(())
+    }
+
+    fn link(
+        &mut self,
+        number: u64,
+        data_set: u64,
+        name: &Label,
+        content: &Digest,
+    ) -> Result<(), LedgerError> {
+        let identity = Identity { name: name.clone(), content: *content };
+        let known = self.linkable(&identity)?.number;
+        if known != data_set {
+            let reason = format!("it links data set {known} to data set {data_set}");
+            return Err(LedgerError::Broken { number, reason });
+        }
+        let place = self.place(data_set)?;
+        let set = &mut self.data_sets[place];
+        if self.names.insert(name.clone(), place).is_none() {
+            set.names.push(name.clone());
+        }
+        if self.contents.insert(*content, place).is_none() {
+            set.contents.push(*content);
+        }
+        Ok(())
+    }
+
+    /// The data set that `identity` names, if name and content agree.
+    pub(crate) fn find(&self, identity: &Identity) -> Result<&DataSet, LedgerError> {
+        let Identity { name, content } = identity;
+        match (self.names.get(name), self.contents.get(content)) {
+            (Some(named), Some(held)) if named == held => Ok(&self.data_sets[*named]),
+            (Some(_), Some(held)) => {
+                Err(LedgerError::TwoDataSets { name: name.clone(), known: self.first_name(*held) })
+            }
+            (Some(_), None) => Err(LedgerError::ChangedContent { name: name.clone(), content: *content }),
+            (None, Some(held)) => {
+                Err(LedgerError::OtherName { name: name.clone(), known: self.first_name(*held) })
+            }
+            (None, None) => Err(LedgerError::Unknown { name: name.clone() }),
+        }
+    }
+
+    /// The data set that `identity` can be linked to: one half of it is known, and the other is not.
+    pub(crate) fn linkable(&self, identity: &Identity) -> Result<&DataSet, LedgerError> {
+        let Identity { name, content } = identity;
+        match (self.names.get(name), self.contents.get(content)) {
+            (Some(place), None) | (None, Some(place)) => Ok(&self.data_sets[*place]),
+            (Some(named), Some(held)) if named == held => {
+                Err(LedgerError::AlreadyLinked { name: name.clone() })
+            }
+            (Some(_), Some(_)) | (None, None) => Err(self.find(identity).err().unwrap_or_else(|| {
+                // `find` succeeds only where both halves name one data set, which the arm above took.
+                LedgerError::AlreadyLinked { name: name.clone() }
+            })),
+        }
+    }
+
+    /// Neither half of `identity` has a budget.
+    pub(crate) fn check_new(&self, identity: &Identity) -> Result<(), LedgerError> {
+        match self.find(identity) {
+            Err(LedgerError::Unknown { .. }) => Ok(()),
+            Ok(_) => Err(LedgerError::HasBudget { name: identity.name.clone() }),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The place of a charge that was reserved and not booked.
+    pub(crate) fn open_reservation(&self, number: u64) -> Result<usize, LedgerError> {
+        let place = self
+            .reservations
+            .get(&number)
+            .ok_or(LedgerError::NotReserved { number, reason: "no charge has this number" })?;
+        match self.charges[*place].state {
+            State::Reserved => Ok(*place),
+            State::Booked { .. } => Err(LedgerError::NotReserved { number, reason: "it was booked before" }),
+        }
+    }
+
+    /// The data set with this number.
+    pub(crate) fn data_set(&self, number: u64) -> Result<&DataSet, LedgerError> {
+        Ok(&self.data_sets[self.place(number)?])
+    }
+
+    fn place(&self, number: u64) -> Result<usize, LedgerError> {
+        // Data sets are pushed in order of their numbers.
+        self.data_sets
+            .binary_search_by_key(&number, |set| set.number)
+            .map_err(|_| LedgerError::NoDataSet { number })
+    }
+
+    fn first_name(&self, place: usize) -> Label {
+        self.data_sets[place].names[0].clone()
+    }
+}

@@ -1,0 +1,194 @@
+//! Why the ledger did not do what was asked. Nothing is granted with an error.
+
+use std::path::PathBuf;
+
+use sordino_privacy::ChargeError;
+
+use crate::digest::Digest;
+use crate::entry::Head;
+use crate::label::Label;
+
+/// What went wrong, where, and what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LedgerError {
+    /// There is a file where the ledger should be made.
+    #[error("`{path}` exists already; a ledger is never written over: name another file, or open this one")]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// No file, no right to it, no room.
+    #[error("cannot {doing} `{path}`: {source}")]
+    Io {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// SQLite could not do its work.
+    #[error(
+        "cannot {doing} the ledger `{path}`: {source}; SQLite needs to write to the file and to its folder, which \
+         must be on a local disk with room left"
+    )]
+    Sqlite {
+        /// What was tried.
+        doing: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        source: rusqlite::Error,
+    },
+    /// Another process holds the lock for too long.
+    #[error(
+        "another process has held the ledger `{path}` locked for {seconds} s; nothing was charged: try again"
+    )]
+    Busy {
+        /// The file.
+        path: PathBuf,
+        /// How long was waited.
+        seconds: u64,
+    },
+    /// Some other file.
+    #[error("`{path}` is not a ledger{detail}; `sordino ledger create` makes one")]
+    NotALedger {
+        /// The file.
+        path: PathBuf,
+        /// What it is instead, if known.
+        detail: &'static str,
+    },
+    /// Written by a newer program, whose rules this one does not know.
+    #[error(
+        "`{path}` has format_version {found}, and this program knows {known}; use a newer version of the program: \
+         this one cannot know what the entries mean and leaves them alone"
+    )]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// What the file says.
+        found: i64,
+        /// What this program reads and writes.
+        known: u32,
+    },
+    /// The file is no longer a well-formed database.
+    #[error("the ledger `{path}` is damaged: {detail}; nothing is granted from it: restore a backup")]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Where and how.
+        detail: String,
+    },
+    /// The chain does not hold.
+    #[error(
+        "the ledger was tampered with or damaged at entry {number}: {reason}; entries before {number} are as they \
+         were written; nothing is granted from it: restore a backup and find out who could write to the file"
+    )]
+    Broken {
+        /// The first entry that is wrong.
+        number: u64,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// Entries are missing at the end.
+    #[error(
+        "the ledger has lost entries: it once had at least {expected}, and entry {expected} is now missing or another; \
+         nothing is granted from it: restore the file together with its `-wal`, or a backup. If an older copy was \
+         put back on purpose, what was spent since is forgotten; remove `{witness}` to accept that"
+    )]
+    LostEntries {
+        /// The number of entries that were once there.
+        expected: u64,
+        /// The file that remembers.
+        witness: PathBuf,
+    },
+    /// A head that was kept elsewhere is not in this history.
+    #[error(
+        "the ledger has {entries} entries, and entry {} does not have the hash {}: entries up to there were changed or \
+         removed since that head was noted", head.number, head.hash
+    )]
+    OtherHistory {
+        /// The head that was kept.
+        head: Head,
+        /// How many entries there are now.
+        entries: u64,
+    },
+    /// Neither name nor content is known.
+    #[error("no data set `{name}` in this ledger, nor one with this content; create its budget first")]
+    Unknown {
+        /// The name that was given.
+        name: Label,
+    },
+    /// The name is known with other content.
+    #[error(
+        "data set `{name}` is known, but its content has changed (now {content}); a changed file gets no new budget: \
+         if it is the same data set, its owner says so with `sordino ledger link`"
+    )]
+    ChangedContent {
+        /// The name.
+        name: Label,
+        /// The content that was given.
+        content: Digest,
+    },
+    /// The content is known under another name.
+    #[error(
+        "the content of `{name}` is known as data set `{known}`; a new name gets no new budget: use that name, or \
+         have the owner link the new one with `sordino ledger link`"
+    )]
+    OtherName {
+        /// The name that was given.
+        name: Label,
+        /// The name that it has.
+        known: Label,
+    },
+    /// The name belongs to one data set and the content to another.
+    #[error("`{name}` is one data set and the content given is another, `{known}`; their budgets stay apart")]
+    TwoDataSets {
+        /// The name that was given.
+        name: Label,
+        /// The data set that has the content.
+        known: Label,
+    },
+    /// To be linked, one half must be known and the other not.
+    #[error("`{name}` with this content is known already; there is nothing to link")]
+    AlreadyLinked {
+        /// The name.
+        name: Label,
+    },
+    /// To be created, neither half may be known.
+    #[error("data set `{name}` has a budget already, which is never replaced")]
+    HasBudget {
+        /// The name.
+        name: Label,
+    },
+    /// No entry with this number created one.
+    #[error("no data set has the number {number}")]
+    NoDataSet {
+        /// The number.
+        number: u64,
+    },
+    /// Nothing was reserved under this number, or it was booked before.
+    #[error("cannot book charge {number}: {reason}")]
+    NotReserved {
+        /// The number.
+        number: u64,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// The entry would not be read back as it is.
+    #[error("this entry cannot be written down exactly ({detail}); nothing was charged")]
+    Unwritable {
+        /// Why not.
+        detail: String,
+    },
+    /// The accountant has no total for what is recorded.
+    #[error(transparent)]
+    Charge(#[from] ChargeError),
+}
+
+impl From<LedgerError> for ChargeError {
+    fn from(error: LedgerError) -> Self {
+        if let LedgerError::Charge(error) = error { error } else { Self::Journal(Box::new(error)) }
+    }
+}

@@ -1,0 +1,137 @@
+//! The ledger for other programs.
+
+use serde::Serialize;
+use sordino_privacy::{Event, Terms};
+
+use crate::FORMAT_VERSION;
+use crate::book::{ChargeRecord, DataSet, State};
+use crate::digest::Digest;
+use crate::error::LedgerError;
+use crate::label::Label;
+use crate::ledger::Ledger;
+
+/// One moment of a ledger, ready to be written as JSON or CSV.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct Export {
+    /// [`FORMAT_VERSION`] of the ledger.
+    pub ledger_version: u32,
+    /// How many entries there are.
+    pub entries: u64,
+    /// Hash of the last one.
+    pub head: Digest,
+    /// All data sets.
+    pub data_sets: Vec<ExportedDataSet>,
+    /// All charges.
+    pub charges: Vec<ExportedCharge>,
+}
+
+/// A data set, without what was spent on it: the charges say that.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ExportedDataSet {
+    /// Number of the entry that created it.
+    pub data_set: u64,
+    /// Its names.
+    pub names: Vec<Label>,
+    /// Its contents.
+    pub contents: Vec<Digest>,
+    /// Its budget.
+    pub terms: Terms,
+}
+
+/// A charge; times as RFC 3339 writes them.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ExportedCharge {
+    /// Its number.
+    pub charge: u64,
+    /// When it was reserved.
+    pub time: String,
+    /// Number of the data set.
+    pub data_set: u64,
+    /// First name of the data set.
+    pub name: Label,
+    /// Who asked.
+    pub who: Label,
+    /// What for.
+    pub what: Label,
+    /// `reserved` or `booked`.
+    pub state: &'static str,
+    /// When it was booked.
+    pub booked: Option<String>,
+    /// Hash of the result.
+    pub result: Option<Digest>,
+    /// What it does.
+    pub event: Event,
+}
+
+impl Ledger {
+    /// Everything, as of one moment.
+    pub fn export(&self) -> Result<Export, LedgerError> {
+        let book = self.fresh()?;
+        let charges = book
+            .charges
+            .iter()
+            .map(|charge| Ok(ExportedCharge::new(charge, book.data_set(charge.data_set)?.names[0].clone())));
+        Ok(Export {
+            ledger_version: FORMAT_VERSION,
+            entries: book.head.number,
+            head: book.head.hash,
+            data_sets: book.data_sets.iter().map(ExportedDataSet::new).collect(),
+            charges: charges.collect::<Result<_, LedgerError>>()?,
+        })
+    }
+}
+
+impl ExportedDataSet {
+    fn new(set: &DataSet) -> Self {
+        let DataSet { number, names, contents, terms, spent: _ } = set.clone();
+        Self { data_set: number, names, contents, terms }
+    }
+}
+
+impl ExportedCharge {
+    fn new(charge: &ChargeRecord, name: Label) -> Self {
+        let ChargeRecord { number, time, data_set, who, what, event, state } = charge.clone();
+        let (booked, result) = match state {
+            State::Reserved => (None, None),
+            State::Booked { time, result } => (Some(time.to_string()), result),
+        };
+        let (time, state) = (time.to_string(), charge.state.name());
+        Self { charge: number, time, data_set, name, who, what, state, booked, result, event }
+    }
+}
+
+impl Export {
+    /// The charges as CSV (RFC 4180), one line each under a header.
+    pub fn to_csv(&self) -> Result<String, LedgerError> {
+        let mut text = "charge,time,data_set,name,who,what,state,booked,result,event\r\n".to_owned();
+        for charge in &self.charges {
+            let event = serde_json::to_string(&charge.event)
+                .map_err(|error| LedgerError::Unwritable { detail: error.to_string() })?;
+            let cells = [
+                &charge.charge.to_string(),
+                &charge.time,
+                &charge.data_set.to_string(),
+                charge.name.as_str(),
+                charge.who.as_str(),
+                charge.what.as_str(),
+                charge.state,
+                charge.booked.as_deref().unwrap_or_default(),
+                &charge.result.map(|digest| digest.to_string()).unwrap_or_default(),
+                &event,
+            ];
+            text.push_str(&cells.map(quoted).join(","));
+            text.push_str("\r\n");
+        }
+        Ok(text)
+    }
+}
+
+/// Quoted where it must be, and never a formula: a spreadsheet runs cells that begin with these signs, and
+/// labels are written by anyone.
+fn quoted(cell: &str) -> String {
+    let cell = if cell.starts_with(['=', '+', '-', '@']) { format!("'{cell}") } else { cell.to_owned() };
+    if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }
+}

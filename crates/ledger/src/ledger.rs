@@ -1,0 +1,226 @@
+//! Opening, writing, reading.
+
+use std::cell::{Ref, RefCell};
+use std::path::Path;
+
+use sordino_privacy::Terms;
+
+use crate::FORMAT_VERSION;
+use crate::book::{Book, ChargeRecord, DataSet};
+use crate::clock::Time;
+use crate::digest::Digest;
+use crate::entry::{Body, Entry, Head, Identity, Row};
+use crate::error::LedgerError;
+use crate::store::{Sqlite, Store};
+
+/// A durable record of budgets and of what was spent from them, shared by processes.
+///
+/// Opening reads and checks the whole chain; later calls read what others have added since.
+#[derive(Debug)]
+pub struct Ledger {
+    store: Box<dyn Store>,
+    book: RefCell<Book>,
+    clock: fn() -> Time,
+}
+
+impl Ledger {
+    /// A new ledger in a new file.
+    pub fn create(path: &Path) -> Result<Self, LedgerError> {
+        let book = Book::new();
+        let first = next_row(&book, Body::Ledger { format_version: FORMAT_VERSION }, Time::now())?;
+        let ledger = Self::new(Box::new(Sqlite::create(path, &first)?));
+        ledger.book.borrow_mut().read(&first)?;
+        Ok(ledger)
+    }
+
+    /// A ledger that exists. Fails if any entry is not as it was written, or if entries are missing.
+    pub fn open(path: &Path) -> Result<Self, LedgerError> {
+        let ledger = Self::new(Box::new(Sqlite::open(path)?));
+        let witness = ledger.store.witness()?;
+        ledger.read_from_the_start(witness, None)?;
+        Ok(ledger)
+    }
+
+    fn new(store: Box<dyn Store>) -> Self {
+        Self { store, book: RefCell::new(Book::new()), clock: Time::now }
+    }
+
+    /// Gives a data set its budget, once and for all. Neither its name nor its content may have one.
+    pub fn create_data_set(&self, identity: &Identity, terms: &Terms) -> Result<u64, LedgerError> {
+        let Identity { name, content } = identity.clone();
+        self.append(&mut |book| {
+            book.check_new(identity)?;
+            Ok(Body::Created { name: name.clone(), content, terms: terms.clone() })
+        })
+    }
+
+    /// Declares, as the owner of the data, that a changed file under a known name or known content under a new name is
+    /// the same data set: it shares the budget, and what was spent stays spent.
+    pub fn link(&self, identity: &Identity) -> Result<u64, LedgerError> {
+        let Identity { name, content } = identity.clone();
+        self.append(&mut |book| {
+            let data_set = book.linkable(identity)?.number;
+            Ok(Body::Linked { data_set, name: name.clone(), content })
+        })
+    }
+
+    /// Records that the result of a charge was released. A charge that is never booked stays spent.
+    pub fn book(&self, reservation: u64, result: Option<Digest>) -> Result<(), LedgerError> {
+        self.append(&mut |book| {
+            book.open_reservation(reservation)?;
+            Ok(Body::Booked { reservation, result })
+        })?;
+        Ok(())
+    }
+
+    /// All data sets, in the order in which they were created.
+    pub fn data_sets(&self) -> Result<Vec<DataSet>, LedgerError> {
+        Ok(self.fresh()?.data_sets.clone())
+    }
+
+    /// All charges, in the order in which they were granted.
+    pub fn charges(&self) -> Result<Vec<ChargeRecord>, LedgerError> {
+        Ok(self.fresh()?.charges.clone())
+    }
+
+    /// The last entry. Whoever keeps it elsewhere can later [`verify`](Self::verify) that the history still has it.
+    pub fn head(&self) -> Result<Head, LedgerError> {
+        Ok(self.fresh()?.head)
+    }
+
+    /// Reads everything again, from the container to the last hash; `known` heads must be in the history.
+    pub fn verify(&self, known: Option<Head>) -> Result<Head, LedgerError> {
+        self.store.check()?;
+        let witness = self.store.witness()?;
+        self.book.replace(Book::new());
+        self.read_from_the_start(witness, known)?;
+        Ok(self.book.borrow().head)
+    }
+
+    /// Every entry, in order.
+    pub fn entries(&self) -> Result<Vec<Entry>, LedgerError> {
+        let (mut book, mut entries) = (Book::new(), Vec::new());
+        self.store.read(1, &mut |row| {
+            entries.push(book.read(&row)?);
+            Ok(())
+        })?;
+        Ok(entries)
+    }
+
+    /// A copy of one moment in a new file, safe while others write. It is a ledger of its own: charging both
+    /// spends the budget twice, so a copy is for keeping.
+    pub fn backup(&self, to: &Path) -> Result<Head, LedgerError> {
+        self.store.backup(to)?;
+        Self::open(to)?.head()
+    }
+
+    /// The state now, with what others have written.
+    pub(crate) fn fresh(&self) -> Result<Ref<'_, Book>, LedgerError> {
+        {
+            let mut book = self.book.borrow_mut();
+            let mut reader = Reader::new(&mut book);
+            self.store.read(reader.from(), &mut |row| reader.read(row))?;
+            reader.finish()?;
+        }
+        Ok(self.book.borrow())
+    }
+
+    /// Appends what `decide` makes of the state; returns the number of the entry. The lock of the store is
+    /// held meanwhile. If `decide` fails, nothing happens.
+    pub(crate) fn append(
+        &self,
+        decide: &mut dyn FnMut(&Book) -> Result<Body, LedgerError>,
+    ) -> Result<u64, LedgerError> {
+        let mut book = self.book.borrow_mut();
+        let shared = RefCell::new(Reader::new(&mut book));
+        let from = shared.borrow().from();
+        let mut written = None;
+        self.store.append(from, &mut |row| shared.borrow_mut().read(row), &mut || {
+            let reader = shared.borrow();
+            reader.finish()?;
+            let body = decide(reader.book)?;
+            let row = next_row(reader.book, body, (self.clock)())?;
+            written = Some(row.clone());
+            Ok(row)
+        })?;
+        // Only a committed row is part of the state. If it was not, the store has failed above.
+        let row = written.ok_or(LedgerError::Unwritable { detail: "the store made no row".to_owned() })?;
+        book.read(&row)?;
+        Ok(row.number)
+    }
+
+    /// Fills an empty book, which must then contain what the store's witness saw and what somebody else knows.
+    fn read_from_the_start(&self, witness: Option<Head>, known: Option<Head>) -> Result<(), LedgerError> {
+        let mut book = self.book.borrow_mut();
+        let (mut witnessed, mut recalled) = (None, None);
+        self.store.read(1, &mut |row| {
+            for (head, seen) in [(witness, &mut witnessed), (known, &mut recalled)] {
+                if head.is_some_and(|head| head.number == row.number) {
+                    *seen = Some(row.hash);
+                }
+            }
+            book.read(&row).map(drop)
+        })?;
+        if book.head.number == 0 {
+            return Err(LedgerError::Broken { number: 1, reason: "it is missing".to_owned() });
+        }
+        if let Some(head) = witness.filter(|head| witnessed != Some(head.hash)) {
+            let witness = self.store.witness_path().to_owned();
+            return Err(LedgerError::LostEntries { expected: head.number, witness });
+        }
+        match known.filter(|head| recalled != Some(head.hash)) {
+            Some(head) => Err(LedgerError::OtherHistory { head, entries: book.head.number }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The row of a new entry, after checking that it will be read as it is meant.
+fn next_row(book: &Book, body: Body, clock: Time) -> Result<Row, LedgerError> {
+    let unwritable = |error: serde_json::Error| LedgerError::Unwritable { detail: error.to_string() };
+    let time = clock.max(book.time);
+    let entry = Entry { number: book.head.number + 1, time, body };
+    let row = book.head.next(serde_json::to_string(&entry).map_err(unwritable)?);
+    let read: Entry = serde_json::from_str(&row.body).map_err(unwritable)?;
+    if read != entry {
+        return Err(LedgerError::Unwritable { detail: "it reads back as something else".to_owned() });
+    }
+    Ok(row)
+}
+
+/// Reads rows onto a book. The first row is the one the book ends with: if it is not, history was changed.
+struct Reader<'a> {
+    book: &'a mut Book,
+    is_anchored: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn new(book: &'a mut Book) -> Self {
+        let is_anchored = book.head.number == 0;
+        Self { book, is_anchored }
+    }
+
+    fn from(&self) -> u64 {
+        self.book.head.number
+    }
+
+    fn read(&mut self, row: Row) -> Result<(), LedgerError> {
+        if self.is_anchored {
+            return self.book.read(&row).map(drop);
+        }
+        self.is_anchored = true;
+        let Head { number, hash } = self.book.head;
+        if (row.number, row.hash) == (number, hash) { Ok(()) } else { Err(changed(number)) }
+    }
+
+    fn finish(&self) -> Result<(), LedgerError> {
+        if self.is_anchored { Ok(()) } else { Err(changed(self.book.head.number)) }
+    }
+}
+
+fn changed(number: u64) -> LedgerError {
+    LedgerError::Broken { number, reason: "it is gone or was changed while the ledger was open".to_owned() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! Durable privacy budgets: what may be spent on a data set, and everything that was, across processes and crashes.
+//!
+//! # Guarantee
+//! - **Two phases.** A charge is on the disk before there is a permit, so before the data is touched; that its result was
+//!   released is recorded after. A crash between the two counts as spent. There is no refund.
+//! - **One decision at a time.** Charges are decided under one lock, on the whole history. Two charges that together exceed the
+//!   budget are never both granted. The decision itself, and the permit, belong to `sordino_privacy`.
+//! - **Append-only.** Entries are chained by SHA-256. Opening a ledger checks every entry; [`Ledger::verify`] says which
+//!   one is wrong. A ledger that is not as it was written grants nothing.
+//! - **Identity.** A data set is its name and the hash of its content. A changed file under a known name, and known
+//!   content under a new name, are refused until the owner [links](Ledger::link) them.
+//!
+//! # Limits
+//! Whoever may write to the file can replace it by another, or by an older copy of itself together with its
+//! witness `-head`. Nobody can rewrite it unseen under the eyes of somebody who kept a [`Head`]. A file whose every record is
+//! changed a little, under a new name, is a new data set to the ledger: identity is by content, not by meaning.
+//!
+//! ```
+//! use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
+//! use sordino_privacy::{Charge, Epsilon, Event, Neighbours, Terms};
+//! # let folder = std::env::temp_dir().join(format!("sordino-ledger-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&folder)?;
+//! # let path = folder.join("budgets.ledger");
+//!
+//! let data = Identity { name: Label::new("census")?, content: Digest::of(b"the bytes of the file") };
+//! let ledger = Ledger::create(&path)?;
+//! ledger.create_data_set(&data, &Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove))?;
+//!
+//! let mut account = Account::open(ledger, &data, Label::new("ann")?, Label::new("how many?")?)?;
+//! let count = Event::Pure { epsilon: Epsilon::new(0.4)? };
+//! let permit = account.charge(count.clone())?; // spent, and on the disk
+//! let reservation = permit.reservation().expect("a ledger numbers its charges");
+//! let release = permit.seal(&count, 1_204)?;
+//! account.book(reservation, Some(Digest::of(b"1204")))?;
+//! assert!((account.left()? - 0.6).abs() < 1e-12);
+//! # std::fs::remove_dir_all(folder)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+#![forbid(unsafe_code)]
+
+mod account;
+mod book;
+mod clock;
+mod digest;
+mod entry;
+mod error;
+mod export;
+mod label;
+mod ledger;
+mod store;
+
+pub use account::Account;
+pub use book::{ChargeRecord, DataSet, State};
+pub use clock::Time;
+pub use digest::{Digest, DigestError};
+pub use entry::{Body, Entry, Head, HeadError, Identity};
+pub use error::LedgerError;
+pub use export::{Export, ExportedCharge, ExportedDataSet};
+pub use label::{Label, LabelError};
+pub use ledger::Ledger;
+
+/// The version of the file that this program writes, and the only one that it reads.
+pub const FORMAT_VERSION: u32 = 1;
