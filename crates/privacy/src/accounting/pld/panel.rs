@@ -8,7 +8,8 @@
 //! ```
 //! These two numbers are all that both certified ends need (see `lattice`). Smooth parts are integrated
 //! by Gauss-Legendre sums of three or five points over panels so narrow that the rule's error term (Abramowitz and
-//! Stegun, *Handbook of Mathematical Functions*, 1964, 25.4.30) is below 1e-14 of the panel; every
+//! Stegun, *Handbook of Mathematical Functions*, 1964, 25.4.30) is below 5e-14 of the panel, and in far tails,
+//! where high derivatives are large, below 1e-12; every
 //! integrand is positive, so nothing cancels. `error` bounds the relative error of mass and excess.
 
 use super::pair::{Base, Pair, View};
@@ -57,6 +58,8 @@ pub(super) type Visit<'a> = &'a mut dyn FnMut(Panel) -> bool;
 pub(super) type Width<'a> = &'a dyn Fn(f64, f64) -> f64;
 const UNIT: f64 = f64::EPSILON / 2.0;
 
+/// `ln P` below which a panel lies in a far tail.
+const FAR: f64 = -20.0;
 /// Gauss-Legendre nodes on [-1, 1] and weights that add up to 1.
 const FIVE_NODES: [(f64, f64); 5] = [
     (-0.906_179_845_938_664, 0.118_463_442_528_094_54),
@@ -186,15 +189,15 @@ impl Pair {
     /// The panel between two points `(x, loss)`; three nodes are enough for a `narrow` one.
     fn panel(&self, (from, low): (f64, f64), (to, high): (f64, f64), narrow: bool) -> Panel {
         let (middle, length) = (0.5 * (from + to), to - from);
-        let (mut mass, mut excess, mut error) = (0.0, 0.0, 0.0_f64);
+        let (mut mass, mut excess, mut error) = (0.0, 0.0, 5e-14_f64);
         for (node, weight) in if narrow { &THREE_NODES[..] } else { &FIVE_NODES[..] } {
             let (ln_p, loss) = self.at(middle + 0.5 * length * node);
             let p = weight * ln_p.exp();
             mass += p;
             excess += p * -(low - loss).min(0.0).exp_m1();
-            error = error.max(rounding(ln_p, loss));
+            error = error.max(rounding(ln_p, loss) + if ln_p < FAR { 1e-12 } else { 5e-14 });
         }
-        Panel { low, high, mass: mass * length, excess: excess * length, error: error + 1e-14 }
+        Panel { low, high, mass: mass * length, excess: excess * length, error }
     }
 }
 
