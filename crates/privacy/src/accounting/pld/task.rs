@@ -82,7 +82,7 @@ impl Task {
 
     /// Chooses tilt, lattice and tails, given an upper end that is known already. Nothing here can make an
     /// answer wrong.
-    fn plan(&self, goal: f64, known: f64) -> Option<Plan> {
+    pub(super) fn plan(&self, goal: f64, known: f64) -> Option<Plan> {
         let (left, little) = (1e-12 / self.releases, if self.releases == 1.0 { 1e-14 } else { 1e-8 });
         let (saddle, right, sketches) = match self.question {
             Question::Epsilon { delta } => {
@@ -151,7 +151,7 @@ impl Task {
         }
     }
 
-    fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
+    pub(super) fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
         if let [(pair, 1)] = &self.steps[..] {
             return self.run_single(pair, plan, work);
         }

@@ -99,6 +99,14 @@ fn mixed_lists() {
     assert!(found.lower <= 2.415186388808 && (2.415186388807..2.4151869).contains(&found.upper), "{found:?}");
     let found = delta(&steps, 1.0).unwrap();
     assert!(found.lower <= 0.029289157213 && (0.029289157212..0.0292893).contains(&found.upper), "{found:?}");
+    // On a finer lattice than is worth the time by default, within 1e-7.
+    let task =
+        super::Task::new(&steps, View::Remove, End::Upper, super::Question::Epsilon { delta: 1e-5 }).unwrap();
+    let fine = task.run(&task.plan(1e-8, f64::INFINITY).unwrap(), &mut 0.0).unwrap();
+    assert!(
+        fine.lower <= 2.415186388808 && (2.415186388807..2.415186488808).contains(&fine.upper),
+        "{fine:?}"
+    );
     // Ten Laplace releases of scale 1.
     let steps = one(Step::Laplace { epsilon: 1.0 }, 10);
     let found = delta(&steps, 5.0).unwrap();
