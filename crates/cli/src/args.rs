@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use sordino::prelude::*;
 use sordino::privacy::{ParamError, ParseNumberError};
 
+use crate::explain::ExplainArgs;
 use crate::ledger::args::LedgerArgs;
 
 /// The δ of questions that name none.
@@ -25,6 +26,8 @@ Examples:
     sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14062 --delta 1e-5
   How much noise does epsilon = 2 need?
     sordino calibrate --epsilon 2 --delta 1e-5 --sampling-rate 0.0042667 --steps 14062
+  What does epsilon = 2 mean?
+    sordino explain --epsilon 2 --delta 1e-5
 
 Exit status: 0 done; 1 the honest answer is no; 2 could not run (bad flag, bad file).";
 
@@ -42,6 +45,8 @@ pub(crate) enum Verb {
     Account(AccountArgs),
     /// How much noise is enough? Also: how many steps, which sampling rate, which share of a budget.
     Calibrate(CalibrateArgs),
+    /// What does that mean? A promise in words, numbers and a picture.
+    Explain(ExplainArgs),
     /// Budgets that outlive a process: create, show, history, verify, backup, export.
     Ledger(LedgerArgs),
 }
@@ -243,7 +248,7 @@ impl Training {
 
 /// A count whose error shows it as it was typed: the library's own error holds a float, and the float next to
 /// 2^53 + 1 is 2^53.
-fn count(text: &str) -> Result<Count, String> {
+pub(crate) fn count(text: &str) -> Result<Count, String> {
     text.parse().map_err(|error| match (error, text.trim().parse::<u64>()) {
         (ParseNumberError::OutOfRange(ParamError { name, expected, .. }), Ok(whole)) => {
             format!("{name} must be {expected}, got {whole}")

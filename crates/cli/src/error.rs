@@ -103,6 +103,12 @@ pub(crate) enum Error {
     #[error("{source}, {also}")]
     OutOfReach { source: AccountError, also: &'static str },
 
+    #[error("nothing to explain: give --epsilon (and --delta), or --event FILE")]
+    NothingToExplain,
+
+    #[error("cannot write `{name}`: {source}")]
+    WriteFile { name: String, source: io::Error },
+
     #[error("cannot write the result: {source}")]
     Write { source: io::Error },
 }

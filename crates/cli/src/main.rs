@@ -10,6 +10,7 @@ mod calibrate;
 mod decimal;
 mod describe;
 mod error;
+mod explain;
 mod input;
 mod json;
 mod ledger;
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().verb {
         Verb::Account(args) => account::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
+        Verb::Explain(args) => explain::run(args),
         Verb::Ledger(args) => ledger::run(args),
     };
     match done {

@@ -1,0 +1,60 @@
+//! The trade-off curve as a picture: how much the best attacker finds, at each rate of false alarms.
+
+use crate::explain::Promise;
+use crate::number::{given, percent_up, up};
+use crate::plot::{Curve, Line, Plot};
+use sordino_privacy::notion::TradeOff;
+
+/// Enough for a smooth line on a large screen.
+const POINTS: usize = 201;
+
+/// A self-contained SVG. The closer the curve is to the diagonal, which is guessing, the better for those in the data.
+pub fn picture(promise: &Promise) -> String {
+    let curve = promise.curve();
+    let (epsilon, delta) = (up(promise.epsilon()), given(promise.delta().get()));
+    let description = format!(
+        "At 1 % of false alarms the best attacker finds at most {} of those who took part; guessing finds 1 %.",
+        percent_up(curve.true_positive_rate(0.01))
+    );
+    let label = format!("the most that epsilon = {epsilon}, delta = {delta} allows");
+    let mut curves = vec![Curve { label: &label, line: Line::Main, points: detections(curve) }];
+    let pair = promise.pair_curve();
+    let label = format!("the most that the pair epsilon = {epsilon}, delta = {delta} alone would allow");
+    if let Some(pair) = &pair {
+        curves[0].label = "the most that the release allows";
+        curves.push(Curve { label: &label, line: Line::Second, points: detections(pair) });
+    }
+    curves.push(Curve { label: "guessing", line: Line::Reference, points: vec![(0.0, 0.0), (1.0, 1.0)] });
+    Plot {
+        title: "What the best attacker can find out",
+        description: &description,
+        x: "accused, but did not take part",
+        y: "found, of those who took part",
+        curves,
+    }
+    .svg()
+}
+
+/// From (0, 0) through the points of the curve, each rounded up.
+fn detections(curve: &TradeOff) -> Vec<(f64, f64)> {
+    let found = curve.curve(POINTS).into_iter().map(|(alarms, missed)| (alarms, 1.0 - missed));
+    [(0.0, 0.0)].into_iter().chain(found).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_privacy::{Claim, Delta, Epsilon, Neighbours};
+
+    use super::*;
+
+    #[test]
+    fn a_pair_has_one_curve_and_an_event_two() {
+        let delta = Delta::new(1e-5).unwrap();
+        let pair = picture(&Promise::pair(Epsilon::new(1.0).unwrap(), delta, Neighbours::AddRemove));
+        assert_eq!(pair.matches("<polyline").count(), 2);
+        assert!(pair.contains("the most that epsilon = 1, delta = 1e-5 allows") && pair.contains("2.8 %"));
+        let claim = Claim::from_json(r#"{"type":"gaussian","noise_multiplier":2}"#).unwrap();
+        let event = picture(&Promise::of(claim, delta).unwrap());
+        assert_eq!(event.matches("<polyline").count(), 3);
+    }
+}
