@@ -181,8 +181,9 @@ impl ReportNoisyMax {
 impl Sampler {
     fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         match self {
-            Self::Laplace(noise) => noise.sample(bits).into(),
-            Self::Exponential(noise) => noise.sample(bits).into(),
+            Self::Laplace(noise) => noise.sample(bits),
+            // Far below 2^127: that is 2^80 scales.
+            Self::Exponential(noise) => noise.sample(bits) as i128,
         }
     }
 }
