@@ -9,7 +9,8 @@
 //! ```
 //! with `S = sum e_i²`: (2) Dwork, Rothblum, Vadhan, *Boosting and Differential Privacy*, 2010; (3) Kairouz,
 //! Oh, Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.5, never above (2). The
-//! best possible answer of the latter paper is what the privacy-loss distributions of these releases give.
+//! best possible answer of the latter paper is in `optimal`, and is what the privacy-loss distributions of these
+//! releases give.
 //!
 //! # How delta is shared
 //! Releases with a pure bound spend none. Those that come with their own delta spend that. What is left
@@ -40,18 +41,27 @@ pub(crate) fn advanced(steps: &Steps, delta: f64) -> Result<f64, Unsupported> {
     Ok(basic.min(sharper(&terms, shares.slack) * ROUND_UP))
 }
 
+/// Equation (2) for `(epsilon, count)` terms; +∞ without slack.
+pub(crate) fn original(terms: &[(f64, f64)], slack: f64) -> f64 {
+    with_drift(terms, slack, f64::exp_m1)
+}
+
 /// Equation (3) for `(epsilon, count)` terms; +∞ without slack.
-fn sharper(terms: &[(f64, f64)], slack: f64) -> f64 {
+pub(crate) fn sharper(terms: &[(f64, f64)], slack: f64) -> f64 {
+    with_drift(terms, slack, |epsilon| (0.5 * epsilon).tanh())
+}
+
+fn with_drift(terms: &[(f64, f64)], slack: f64, drift: fn(f64) -> f64) -> f64 {
     if slack <= 0.0 {
         return f64::INFINITY;
     }
     let squares: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * epsilon).sum();
-    let drifts: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * (0.5 * epsilon).tanh()).sum();
+    let drifts: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * drift(*epsilon)).sum();
     (-2.0 * slack.min(1.0).ln() * squares).sqrt() + drifts
 }
 
 /// Sums of many rounded terms are moved up by this.
-const ROUND_UP: f64 = 1.0 + 1e-12;
+pub(crate) const ROUND_UP: f64 = 1.0 + 1e-12;
 
 /// What each release may spend of delta.
 struct Shares {
@@ -176,11 +186,7 @@ mod tests {
             let steps = Steps(vec![(Step::Pure { epsilon }, count)]);
             let k = count as f64;
             close(basic(&steps, delta).unwrap(), sum, 1e-11);
-            close(
-                epsilon * (2.0 * k * -f64::ln(delta)).sqrt() + k * epsilon * epsilon.exp_m1(),
-                original,
-                1e-12,
-            );
+            close(super::original(&[(epsilon, k)], delta), original, 1e-12);
             close(sharper(&[(epsilon, k)], delta), drift, 1e-12);
             close(advanced(&steps, delta).unwrap(), drift.min(sum), 1e-11);
             close(reference::optimal_epsilon(epsilon, 0.0, count, delta), optimal, 1e-11);

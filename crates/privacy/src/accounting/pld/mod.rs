@@ -16,7 +16,7 @@
 //! 4. `tilted`, `compose`: convolution by Fourier transform with counted errors.
 //! 5. `profile`: the answer, from the upper and the lower object (`single` for one release).
 //!
-//! `task` runs these steps, finer and finer, until the two ends meet.
+//! `task` runs these steps, finer and finer, until the two ends meet; `sweep` runs them once for many points.
 //!
 //! # Guarantee
 //! The upper end is never below the truth and the lower never above it, whatever the accuracy of step 2.
@@ -29,12 +29,14 @@ mod plan;
 mod profile;
 mod single;
 mod sketch;
+mod sweep;
 mod task;
 #[cfg(test)]
 mod tests;
 mod tilted;
 
 use pair::{End, View};
+pub(crate) use sweep::profile;
 use task::Task;
 
 use super::step::{Sided, Step, Steps};

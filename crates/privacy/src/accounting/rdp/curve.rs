@@ -237,8 +237,8 @@ impl Curve {
     }
 
     /// Orders at which the curve is known best.
-    pub(super) fn special_orders(&self) -> &[f64] {
-        if let Self::Listed { orders, .. } = self { orders } else { &[] }
+    pub(super) fn special_orders(&self) -> Vec<f64> {
+        if let Self::Listed { orders, .. } = self { orders.clone() } else { Vec::new() }
     }
 }
 
