@@ -219,10 +219,9 @@ mod tests {
     use crate::args::{Arguments, Verb};
 
     fn plan(line: &str) -> Plan {
-        match Arguments::try_parse_from(line.split_whitespace()).expect("flags").verb {
-            Verb::Calibrate(args) => Plan::new(&args).expect("a plan"),
-            Verb::Account(_) | Verb::Ledger(_) => panic!("another verb"),
-        }
+        let verb = Arguments::try_parse_from(line.split_whitespace()).expect("flags").verb;
+        let Verb::Calibrate(args) = verb else { panic!("another verb") };
+        Plan::new(&args).expect("a plan")
     }
 
     #[test]

@@ -24,7 +24,7 @@ mod words;
 use serde::Serialize;
 use sordino_privacy::accounting::{self, Accountant};
 use sordino_privacy::notion::{Approximate, TradeOff};
-use sordino_privacy::{AccountError, Claim, Count, Delta, Epsilon, Neighbours};
+use sordino_privacy::{AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours};
 
 pub use self::words::words;
 
@@ -90,19 +90,16 @@ impl Promise {
     /// The promise to k units together.
     fn for_group(&self, size: Count) -> Group {
         let by_event = self.claim.as_ref().and_then(|claim| {
-            let claim = Claim::new(claim.neighbours, claim.event.clone().group(size));
+            let claim =
+                Claim::new(claim.neighbours, Event::Group { size, event: Box::new(claim.event.clone()) });
             Promise::of(claim, self.delta).ok()
         });
-        let by_pair = self.group_of_pair(size);
-        let (epsilon, delta, curve) = match by_event {
-            // An event's own group is never looser than the rule for pairs; if it is, numbers failed and the rule holds.
-            Some(event) if event.epsilon <= by_pair.epsilon => (event.epsilon, event.delta.get(), event.curve),
-            _ => (by_pair.epsilon, by_pair.delta.get(), by_pair.curve),
-        };
+        // An event knows more about its groups than the rule for pairs does.
+        let Promise { epsilon, delta, curve, .. } = by_event.unwrap_or_else(|| self.group_of_pair(size));
         Group {
             size: size.get(),
             epsilon,
-            delta,
+            delta: delta.get(),
             advantage: curve.advantage(),
             detections_at_1_percent: curve.true_positive_rate(0.01),
         }
@@ -110,10 +107,15 @@ impl Promise {
 
     fn group_of_pair(&self, size: Count) -> Promise {
         let whole = Epsilon::new(self.epsilon).ok().map(|epsilon| Approximate::new(epsilon, self.delta));
-        match whole.map(|pair| pair.group(size)) {
+        match whole.and_then(|pair| pair.group(size).ok()) {
             Some(group) => Promise::pair(group.epsilon(), group.delta(), self.neighbours),
-            // No ε at all: no promise to a group either.
-            None => Promise { claim: None, ..self.clone() },
+            // No ε at all, or none that a double can hold: no promise to the group.
+            None => Promise {
+                epsilon: f64::INFINITY,
+                curve: TradeOff::from_profile(&[]),
+                claim: None,
+                ..self.clone()
+            },
         }
     }
 }
@@ -189,9 +191,11 @@ impl Explanation {
     pub fn of(promise: &Promise, people: Option<Count>, group: Option<Count>) -> Self {
         let curve = promise.curve();
         let advantage = curve.advantage();
-        let attack = |f: f64| Attack { false_positive_rate: f, true_positive_rate: curve.true_positive_rate(f) };
+        let attack =
+            |f: f64| Attack { false_positive_rate: f, true_positive_rate: curve.true_positive_rate(f) };
         let factor = odds_factor(promise);
-        let odds = |before: f64| Odds { before, after: (before * factor / (1.0 + before * (factor - 1.0))).min(1.0) };
+        // In this form an unbounded factor gives certainty.
+        let odds = |before: f64| Odds { before, after: 1.0 / (1.0 + (1.0 - before) / (before * factor)) };
         let mut sizes: Vec<u64> = GROUPS.into_iter().chain(group.map(Count::get)).collect();
         sizes.sort_unstable();
         sizes.dedup();
@@ -216,8 +220,10 @@ impl Explanation {
 
 /// By how much a conclusion's odds can grow. Where ε alone bounds it (δ = 0), it does so for rarer ones too.
 fn odds_factor(promise: &Promise) -> f64 {
-    let at_conclusion = promise.curve.true_positive_rate(CONCLUSION) / CONCLUSION;
-    if promise.delta.get() == 0.0 { promise.epsilon.exp() } else { at_conclusion }
+    if promise.delta.get() == 0.0 || promise.epsilon == f64::INFINITY {
+        return promise.epsilon.exp();
+    }
+    promise.curve.true_positive_rate(CONCLUSION) / CONCLUSION
 }
 
 #[cfg(test)]
@@ -256,10 +262,15 @@ mod tests {
     /// tanh(ε/2), and (e^ε - 1 + 2δ)/(e^ε + 1).
     #[test]
     fn the_advantage_is_that_of_the_best_test() {
-        for (epsilon, delta, advantage) in
-            [(0.1, 0.0, 0.049958), (0.5, 0.0, 0.244919), (1.0, 0.0, 0.462117), (2.0, 0.0, 0.761594),
-             (4.0, 0.0, 0.964028), (8.0, 0.0, 0.999329), (8.0, 1e-5, 0.999329)]
-        {
+        for (epsilon, delta, advantage) in [
+            (0.1, 0.0, 0.049958),
+            (0.5, 0.0, 0.244919),
+            (1.0, 0.0, 0.462117),
+            (2.0, 0.0, 0.761594),
+            (4.0, 0.0, 0.964028),
+            (8.0, 0.0, 0.999329),
+            (8.0, 1e-5, 0.999329),
+        ] {
             let facts = explained(&pair(epsilon, delta));
             close(facts.advantage, advantage, 1e-6);
             close(facts.right_guesses, 0.5 + 0.5 * advantage, 1e-6);
@@ -268,11 +279,15 @@ mod tests {
 
     #[test]
     fn detections_follow_the_two_lines_of_a_pair() {
-        let at = |epsilon: f64, delta: f64, which: usize| explained(&pair(epsilon, delta)).attacks[which].true_positive_rate;
-        for (epsilon, delta, thousandth, tenth) in
-            [(0.1, 0.0, 0.001105, 0.110517), (1.0, 0.0, 0.002718, 0.271828), (2.0, 0.0, 0.007389, 0.738906),
-             (8.0, 1e-5, 0.999665, 0.999698)]
-        {
+        let at = |epsilon: f64, delta: f64, which: usize| {
+            explained(&pair(epsilon, delta)).attacks[which].true_positive_rate
+        };
+        for (epsilon, delta, thousandth, tenth) in [
+            (0.1, 0.0, 0.001105, 0.110517),
+            (1.0, 0.0, 0.002718, 0.271828),
+            (2.0, 0.0, 0.007389, 0.738906),
+            (8.0, 1e-5, 0.999665, 0.999698),
+        ] {
             close(at(epsilon, delta, 0), thousandth, 1e-6);
             close(at(epsilon, delta, 3), tenth, 1e-6);
         }
@@ -281,7 +296,9 @@ mod tests {
     /// A Gaussian with μ = 1/2, 1, 2: 1 - Phi(Phi^-1(0.99) - μ) and 2 Phi(μ/2) - 1.
     #[test]
     fn an_event_is_explained_by_its_whole_curve() {
-        for (mu, found, advantage) in [(0.5, 0.03390, 0.197413), (1.0, 0.09236, 0.382925), (2.0, 0.37208, 0.682689)] {
+        for (mu, found, advantage) in
+            [(0.5, 0.03390, 0.197413), (1.0, 0.09236, 0.382925), (2.0, 0.37208, 0.682689)]
+        {
             let json = format!(r#"{{"type":"gdp","mu":{mu}}}"#);
             let promise = Promise::of(Claim::from_json(&json).unwrap(), Delta::new(1e-5).unwrap()).unwrap();
             let facts = explained(&promise);
@@ -291,14 +308,28 @@ mod tests {
             let loose = explained(&pair(facts.epsilon, 1e-5));
             assert!(loose.attacks[1].true_positive_rate > 2.0 * found);
             // A pair of Gaussians at twice the distance.
-            close(facts.groups[0].epsilon, explained(&Promise::of(
-                Claim::from_json(&format!(r#"{{"type":"gdp","mu":{}}}"#, 2.0 * mu)).unwrap(), Delta::new(1e-5).unwrap()).unwrap()).epsilon, 1e-6);
+            close(
+                facts.groups[0].epsilon,
+                explained(
+                    &Promise::of(
+                        Claim::from_json(&format!(r#"{{"type":"gdp","mu":{}}}"#, 2.0 * mu)).unwrap(),
+                        Delta::new(1e-5).unwrap(),
+                    )
+                    .unwrap(),
+                )
+                .epsilon,
+                1e-6,
+            );
         }
     }
 
     #[test]
     fn groups_lose_as_the_theorem_says() {
-        let facts = Explanation::of(&pair(0.5, 1e-6), Some(Count::new(1_000_000).unwrap()), Some(Count::new(3).unwrap()));
+        let facts = Explanation::of(
+            &pair(0.5, 1e-6),
+            Some(Count::new(1_000_000).unwrap()),
+            Some(Count::new(3).unwrap()),
+        );
         let sizes: Vec<u64> = facts.groups.iter().map(|group| group.size).collect();
         assert_eq!(sizes, [2, 3, 5]);
         close(facts.groups[1].epsilon, 1.5, 1e-9);
@@ -308,7 +339,9 @@ mod tests {
 
     #[test]
     fn no_promise_is_explained_as_none() {
-        let promise = Promise::of(Claim::from_json(r#"{"type":"non_private"}"#).unwrap(), Delta::new(0.1).unwrap()).unwrap();
+        let promise =
+            Promise::of(Claim::from_json(r#"{"type":"non_private"}"#).unwrap(), Delta::new(0.1).unwrap())
+                .unwrap();
         let facts = explained(&promise);
         assert_eq!((facts.advantage, facts.right_guesses, facts.odds[0].after), (1.0, 1.0, 1.0));
     }

@@ -51,11 +51,23 @@ mod tests {
 
     #[test]
     fn numbers_are_rounded_against_us() {
-        assert_eq!((of_100(0.7310585), of_100(0.5), of_100(0.29), of_100(1.0), of_100(0.0)), (74, 50, 29, 100, 0));
+        assert_eq!(
+            (of_100(0.7310585), of_100(0.5), of_100(0.29), of_100(1.0), of_100(0.0)),
+            (74, 50, 29, 100, 0)
+        );
         assert_eq!(percent_up(0.092362), "9.3 %");
-        assert_eq!((percent_up(0.0011051), percent_up(1.0), percent_up(0.01)), ("0.111 %".into(), "100 %".into(), "1 %".into()));
-        assert_eq!((up(5.367003e-6), up(1.5), up(0.0)), ("5.368e-6".to_owned(), "1.5".to_owned(), "0".to_owned()));
+        assert_eq!(
+            (percent_up(0.0011051), percent_up(1.0), percent_up(0.01)),
+            ("0.111 %".into(), "100 %".into(), "1 %".into())
+        );
+        assert_eq!(
+            (up(5.367003e-6), up(1.5), up(0.0)),
+            ("5.368e-6".to_owned(), "1.5".to_owned(), "0".to_owned())
+        );
         assert_eq!((up(1234.56), up(f64::INFINITY)), ("1235".to_owned(), "unbounded".to_owned()));
-        assert_eq!((given(1e-6), given(0.5), given(0.0)), ("1e-6".to_owned(), "0.5".to_owned(), "0".to_owned()));
+        assert_eq!(
+            (given(1e-6), given(0.5), given(0.0)),
+            ("1e-6".to_owned(), "0.5".to_owned(), "0".to_owned())
+        );
     }
 }

@@ -75,7 +75,10 @@ impl Plot<'_> {
             text(svg, (LEFT - 8.0, y + 4.0), "end", &format!("{percent} %"));
         }
         // Writing to a string cannot fail.
-        let _ = writeln!(svg, "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIZE}\" height=\"{SIZE}\"/>");
+        let _ = writeln!(
+            svg,
+            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIZE}\" height=\"{SIZE}\"/>"
+        );
         text(svg, (LEFT + SIZE / 2.0, TOP + SIZE + 38.0), "middle", self.x);
         let (x, y) = (16.0, TOP + SIZE / 2.0);
         let _ = writeln!(

@@ -28,9 +28,16 @@ pub fn words(facts: &Explanation) -> Vec<String> {
 fn hidden(neighbours: Neighbours) -> String {
     let what = match neighbours {
         Neighbours::AddRemove => "whether one person's data were used at all",
-        Neighbours::ZeroOut => "whether one person's data were used or left blank; how many people there are is public",
-        Neighbours::Replace => "whether the data of one person or those of another were used; how many people there are is public",
-        _ => "which of two neighbouring data sets was used",
+        Neighbours::ZeroOut => {
+            "whether one person's data were used or left blank; how many people there are is public"
+        }
+        Neighbours::Replace => {
+            "whether the data of one person or those of another were used; how many people there are is public"
+        }
+        Neighbours::AddRemoveOrdered | Neighbours::ZeroOutUnordered | Neighbours::ReplaceOrdered => {
+            "which of two neighbouring data sets was used"
+        }
+        Neighbours::MetricBall(_) => "which of two vectors within the stated distance was released",
     };
     format!("Hidden is {what}.")
 }
@@ -100,7 +107,11 @@ fn delta(facts: &Explanation) -> String {
     } else {
         "The smaller the better"
     };
-    format!("{meaning} Among {} people that would be {} records on average. {verdict}.", crowd.people, up(crowd.exposed))
+    format!(
+        "{meaning} Among {} people that would be {} records on average. {verdict}.",
+        crowd.people,
+        up(crowd.exposed)
+    )
 }
 
 #[cfg(test)]
@@ -121,9 +132,15 @@ mod tests {
     fn sentences_carry_the_numbers_rounded_against_us() {
         let text = text(1.0, 0.0, None);
         assert!(text.contains("right in at most 74 of 100 cases"), "{text}");
-        assert!(text.contains("from 1 to at most 3 of 100; from 10 to at most 24 of 100; from 50 to at most 74"), "{text}");
+        assert!(
+            text.contains("from 1 to at most 3 of 100; from 10 to at most 24 of 100; from 50 to at most 74"),
+            "{text}"
+        );
         assert!(text.contains("2.8 % at 1 %"), "{text}");
-        assert!(text.contains("2 people together, such as a family, are promised epsilon = 2 at delta = 0"), "{text}");
+        assert!(
+            text.contains("2 people together, such as a family, are promised epsilon = 2 at delta = 0"),
+            "{text}"
+        );
         assert!(text.contains("no exception"), "{text}");
     }
 
@@ -137,7 +154,11 @@ mod tests {
     #[test]
     fn words_that_mislead_are_absent() {
         for text in [text(0.1, 0.0, None), text(8.0, 1e-5, Some(100))] {
-            assert!(!text.contains("anonym") && !text.contains("safe") && !text.contains("guarantees that nobody"));
+            assert!(
+                !text.contains("anonym")
+                    && !text.contains("safe")
+                    && !text.contains("guarantees that nobody")
+            );
         }
     }
 }
