@@ -65,7 +65,7 @@ impl DiscreteLaplace {
         accuracy::discrete_laplace(self.scale.get(), accuracy::miss(confidence))
     }
 
-    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
         // Clamping is post-processing; wrapping would throw a large answer to the far side.
         answer.saturating_add(self.noise.sample(bits))
     }

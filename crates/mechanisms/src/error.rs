@@ -29,6 +29,40 @@ pub enum MechanismError {
         /// What came.
         upper: i64,
     },
+    /// Bounds of real numbers that bound nothing.
+    #[error(
+        "bounds must be finite numbers, the lower below the upper by a finite width, got {lower} and {upper}"
+    )]
+    RealBounds {
+        /// What came.
+        lower: f64,
+        /// What came.
+        upper: f64,
+    },
+    /// Rows and plan disagree on whether rows have owners.
+    #[error("rows and owners do not fit: {advice}")]
+    Owners {
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Keys that cannot be the domain of a histogram.
+    #[error("{what}; declare every key once, from public knowledge")]
+    Keys {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// What cannot be done with δ = 0.
+    #[error("delta must be above 0: {why}")]
+    NeedsDelta {
+        /// The reason.
+        why: &'static str,
+    },
+    /// A rank outside of the data.
+    #[error("a quantile must be a number above 0 and below 1, got {got}")]
+    QuantileRank {
+        /// What came.
+        got: f64,
+    },
     /// The relation says nothing about this question.
     #[error("{what} has no sensitivity under {neighbours}; {advice}")]
     Relation {

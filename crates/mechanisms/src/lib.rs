@@ -15,6 +15,7 @@
 //! | the same, in time that tells nothing | [`ReportNoisyMax`] | pure |
 //! | one person's own category, before it leaves them | [`RandomizedResponse`] | pure, under replace |
 //! | the first of a stream of counts above a threshold | [`AboveThreshold`] | pure, however long the stream |
+//! | count, sum, mean, variance, quantile, histogram, mode of a table | [`statistics`] | pure (open histogram: approximate) |
 //!
 //! ```
 //! use sordino_mechanisms::{DiscreteLaplace, Mechanism, Shift};
@@ -44,6 +45,7 @@ mod randomized_response;
 mod report_noisy_max;
 mod scores;
 mod shift;
+pub mod statistics;
 #[cfg(test)]
 mod testing;
 

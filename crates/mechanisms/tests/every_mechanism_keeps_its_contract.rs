@@ -2,6 +2,9 @@
 
 use std::fmt::Debug;
 
+use sordino_mechanisms::statistics::{
+    Bounds, Contributor, Histogram, Mean, Mode, OpenHistogram, Quantile, RowCount, Rows, Sum, Variance,
+};
 use sordino_mechanisms::{
     AboveThreshold, Contributions, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, Laplace,
     MaxNoise, Mechanism, MechanismError, PermuteAndFlip, RandomizedResponse, ReportNoisyMax, ScoreShift,
@@ -14,6 +17,8 @@ use sordino_privacy::{
 };
 
 const SCORES: &[i64] = &[3, 1, 4];
+const NUMBERS: &[f64] = &[0.5, 2.0, f64::NAN, 1.0];
+const KEYS: &[&str] = &["a", "b", "a"];
 
 /// What a test of the suite does with each mechanism and a way to make one answer for it.
 trait Check {
@@ -47,6 +52,21 @@ fn for_each(check: impl Check) {
     let response = RandomizedResponse::new(epsilon, three, replace).unwrap();
     check.check("randomized response", &response, || 2);
     check.check("above threshold", &AboveThreshold::new(epsilon, shift, 3).unwrap(), || SCORES);
+    for_each_statistic(&check);
+}
+
+fn for_each_statistic(check: &impl Check) {
+    let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
+    let (row, bounds) = (Contributor::record(Neighbours::Replace), Bounds::new(0.0, 3.0).unwrap());
+    check.check("count", &RowCount::new(epsilon, row).unwrap(), || Rows::new(&[true, false]));
+    check.check("sum", &Sum::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("mean", &Mean::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("variance", &Variance::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("quantile", &Quantile::new(epsilon, 0.5, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("histogram", &Histogram::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    check.check("mode", &Mode::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    let open = OpenHistogram::new(epsilon, delta, row).unwrap();
+    check.check("open histogram", &open, || Rows::new(&["a"; 100]));
 }
 
 fn unmetered(claim: Claim) -> Permit {
