@@ -153,7 +153,7 @@ fn keeps_exact<R: Bits + ?Sized>(cell: i64, within: u128, word: u64, bits: &mut 
 /// g of [`keeps`], exactly.
 fn exponent(cell: i64, within: u128) -> RBig {
     let t = IBig::from(within) - (IBig::ONE << (WITHIN_BITS - 1)); // in units of 2^-128
-    let (linear, square) = (IBig::from(cell) * &t << (WITHIN_BITS + 1), &t * &t);
+    let (linear, square) = ((IBig::from(cell) * &t) << (WITHIN_BITS + 1), &t * &t);
     let shift = IBig::from(cell.unsigned_abs()) << (2 * WITHIN_BITS);
     RBig::from_parts(linear + square + shift, UBig::ONE << (2 * WITHIN_BITS + 107))
 }
