@@ -89,6 +89,41 @@ pub enum MechanismError {
         /// Number of scores.
         got: usize,
     },
+    /// As many integers as the mechanism was made for.
+    #[error("this mechanism is for {expected} integers, got {got}; make it for the length of the list")]
+    Length {
+        /// What it was made for.
+        expected: u64,
+        /// What came.
+        got: usize,
+    },
+    /// More choices than candidates.
+    #[error("cannot choose {chosen} of {candidates} candidates; choose fewer")]
+    TooManyChoices {
+        /// Number of choices.
+        chosen: u64,
+        /// Number of candidates.
+        candidates: u64,
+    },
+    /// Smooth sensitivity on more levels than is reasonable.
+    #[error(
+        "noise from the floor up to the bounds would need {levels} levels at this epsilon, and at most {most} are \
+         reasonable; use a larger floor or a larger epsilon"
+    )]
+    TooManyLevels {
+        /// What it would take.
+        levels: u64,
+        /// What is accepted.
+        most: u64,
+    },
+    /// A public floor or bound of noise that is no such thing.
+    #[error("{what} must be a number above 0 and at most the width of the bounds, got {got}")]
+    Floor {
+        /// The parameter.
+        what: &'static str,
+        /// What came.
+        got: f64,
+    },
     /// A sum that was made on another grid.
     #[error("the sum lies on another grid than this mechanism's; begin it with the mechanism's `sum()`")]
     OtherGrid,

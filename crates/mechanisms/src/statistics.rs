@@ -10,6 +10,8 @@
 //! | [`Mean`] | numbers | mean of clamped numbers | noisy sum over noisy or public count |
 //! | [`Variance`] | numbers | variance of clamped numbers | two noisy sums over noisy or public count |
 //! | [`Quantile`] | numbers | a value of about this rank | exponential mechanism on a public grid |
+//! | [`SmoothMedian`] | numbers | the median, where n is public | Cauchy, as large as the data near by require |
+//! | [`StableMedian`] | numbers | the median where it is stable, or nothing; δ > 0 | discrete Laplace after a test |
 //! | [`Histogram`] | keys | counts of declared keys, zeros included | discrete Laplace |
 //! | [`OpenHistogram`] | keys | counts of keys that many contributors have | discrete Laplace and a threshold; δ > 0 |
 //! | [`Mode`] | keys | the most frequent of declared keys | report noisy max |
@@ -56,8 +58,11 @@ mod mean;
 mod mode;
 mod moments;
 mod open_histogram;
+mod ordered;
 mod quantile;
 mod rows;
+mod smooth_median;
+mod stable_median;
 mod sum;
 mod variance;
 
@@ -71,6 +76,8 @@ pub use mode::Mode;
 pub use open_histogram::OpenHistogram;
 pub use quantile::Quantile;
 pub use rows::Rows;
+pub use smooth_median::SmoothMedian;
+pub use stable_median::StableMedian;
 pub use sum::Sum;
 pub use variance::Variance;
 

@@ -2,7 +2,7 @@
 //! probabilities.
 
 use sordino_noise::danger::{Seeded, seeded};
-use sordino_privacy::{Count, Delta, Epsilon, Permit, Unit, danger};
+use sordino_privacy::{Count, Delta, Epsilon, Event, Permit, Unit, danger};
 
 use crate::Mechanism;
 
@@ -95,4 +95,16 @@ pub(crate) fn misses_at_most(rate: f64, draws: u32, seed: u64, mut missed: impl 
     let misses = f64::from((0..draws).filter(|_| missed(&mut bits)).count() as u32);
     let (mean, spread) = (rate * f64::from(draws), (f64::from(draws) * rate * (1.0 - rate)).sqrt());
     assert!(misses <= mean + 6.0 * spread, "{misses} misses of {draws} where {mean} were allowed");
+}
+
+/// How far the one integer of a discrete Laplace event moves.
+pub(crate) fn sensitivity_of(event: &Event) -> u64 {
+    let Event::DiscreteLaplace { sensitivity, .. } = event else { panic!("{event:?}") };
+    sensitivity.get()
+}
+
+/// How many events a composition is of.
+pub(crate) fn parts_of(event: &Event) -> usize {
+    let Event::Composed { events } = event else { panic!("{event:?}") };
+    events.len()
 }

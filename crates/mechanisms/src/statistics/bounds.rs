@@ -48,6 +48,18 @@ impl Bounds {
         self.upper - self.lower
     }
 
+    /// The nearest of the values of a grid of so many cells, counted from the lower bound: a function of one row.
+    pub(super) fn place(self, value: f64, cells: u64) -> u64 {
+        let share = (self.clamp(value) - self.lower) / self.width();
+        // The cast saturates.
+        ((share * cells as f64).round() as u64).min(cells)
+    }
+
+    /// The value at a place of that grid.
+    pub(super) fn value(self, place: u64, cells: u64) -> f64 {
+        (self.lower + self.width() * (place as f64 / cells as f64)).clamp(self.lower, self.upper)
+    }
+
     /// Within the bounds, whatever came.
     pub(super) fn clamp(self, value: f64) -> f64 {
         if value.is_nan() { self.missing } else { value.clamp(self.lower, self.upper) }

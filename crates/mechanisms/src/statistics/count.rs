@@ -83,7 +83,7 @@ impl Mechanism for RowCount {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit};
+    use crate::testing::{count, epsilon, misses_at_most, permit, sensitivity_of};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -98,10 +98,7 @@ mod tests {
     fn noise_grows_with_what_an_owner_may_have() {
         let owner =
             |rows| RowCount::new(epsilon(1.0), Contributor::owner(Neighbours::AddRemove, count(rows)));
-        let sensitivity = |plan: RowCount| match plan.event() {
-            Event::DiscreteLaplace { sensitivity, .. } => sensitivity.get(),
-            other => panic!("{other:?}"),
-        };
+        let sensitivity = |plan: RowCount| sensitivity_of(&plan.event());
         assert_eq!(sensitivity(owner(1).unwrap()), 1);
         assert_eq!(sensitivity(owner(9).unwrap()), 9);
         // One owner of a million rows counts for nine.

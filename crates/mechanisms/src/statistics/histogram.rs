@@ -11,15 +11,14 @@
 //! privacy.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
 use super::estimate::Cells;
 use super::keys;
 use super::rows::Rows;
-use crate::accuracy;
-use crate::discrete_laplace::DiscreteLaplace;
+use crate::counts::Counts;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::shift::Shift;
@@ -39,25 +38,27 @@ use crate::shift::Shift;
 /// ```
 #[derive(Debug)]
 pub struct Histogram {
-    epsilon: Epsilon,
     keys: Vec<String>,
-    noise: DiscreteLaplace,
+    noise: Counts,
     who: Contributor,
 }
 
 impl Histogram {
     /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a relation without rows.
     pub fn new(epsilon: Epsilon, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
-        let noise = DiscreteLaplace::new(epsilon, Shift::new(who.moves_counts()?, who.neighbours()))?;
-        Ok(Self { epsilon, keys: keys::declared(keys)?, noise, who })
+        let keys = keys::declared(keys)?;
+        let shift = Shift::new(who.moves_counts()?, who.neighbours());
+        let noise = Counts::new(epsilon, shift, Count::new(keys.len() as u64)?)?;
+        let noise = match who.change("a histogram")? {
+            Contribution::Absent if who.keys() == 1 => noise.of_which_one_moves(),
+            Contribution::Absent | Contribution::Changed => noise,
+        };
+        Ok(Self { keys, noise, who })
     }
 
     /// What the noise of no count exceeds, with probability at least `confidence`.
     pub fn error_at(&self, confidence: f64) -> f64 {
-        accuracy::discrete_laplace(
-            self.noise.scale().get(),
-            accuracy::miss_of_each(confidence, self.keys.len()),
-        )
+        self.noise.error_at(confidence)
     }
 
     fn draw<'a, R: Bits + ?Sized>(
@@ -66,7 +67,7 @@ impl Histogram {
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
         let exact = keys::of_declared(&self.keys, &keys::counts(rows, self.who, bits)?);
-        let noisy = exact.into_iter().map(|count| self.noise.draw(count, bits));
+        let noisy = self.noise.draw(&exact, bits)?;
         Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
     }
 }
@@ -80,12 +81,7 @@ impl Mechanism for Histogram {
     }
 
     fn event(&self) -> Event {
-        match self.neighbours().contribution() {
-            Some(Contribution::Absent) if self.who.keys() == 1 => self.noise.event(),
-            Some(Contribution::Absent | Contribution::Changed) | None => {
-                Event::Pure { epsilon: self.epsilon }
-            }
-        }
+        self.noise.event()
     }
 
     fn release_with<R: Bits + ?Sized>(

@@ -106,14 +106,10 @@ mod tests {
     use sordino_privacy::Neighbours;
 
     use super::*;
-    use crate::testing::{count, epsilon};
+    use crate::testing::{count, epsilon, sensitivity_of};
 
     fn shift(low: f64, high: f64, who: Contributor) -> u64 {
-        let made = LatticeSum::new(epsilon(1.0), low, high, who).unwrap();
-        match made.event() {
-            Event::DiscreteLaplace { sensitivity, .. } => sensitivity.get(),
-            other => panic!("{other:?}"),
-        }
+        sensitivity_of(&LatticeSum::new(epsilon(1.0), low, high, who).unwrap().event())
     }
 
     #[test]

@@ -125,7 +125,7 @@ mod tests {
     use sordino_privacy::Neighbours;
 
     use super::*;
-    use crate::testing::epsilon;
+    use crate::testing::{epsilon, parts_of, sensitivity_of};
 
     #[test]
     fn shares_never_add_up_to_more() {
@@ -144,10 +144,7 @@ mod tests {
         let bounds = Bounds::new(50.0, 100.0).unwrap();
         let moments =
             Moments::new(epsilon(1.0), bounds, Contributor::record(Neighbours::AddRemove), true).unwrap();
-        let moved = |sum: &LatticeSum| match sum.event() {
-            Event::DiscreteLaplace { sensitivity, .. } => sensitivity.get() as f64 * sum.step(),
-            other => panic!("{other:?}"),
-        };
+        let moved = |sum: &LatticeSum| sensitivity_of(&sum.event()) as f64 * sum.step();
         assert_eq!(moved(&moments.first), 25.0);
         assert_eq!(moved(moments.second.as_ref().unwrap()), 312.5);
         // Uncentred, the twin of it that forgets to centre: 100.
@@ -160,10 +157,7 @@ mod tests {
         let bounds = Bounds::new(0.0, 1.0).unwrap();
         let parts = |neighbours| {
             let who = Contributor::record(neighbours);
-            match Moments::new(epsilon(1.0), bounds, who, true).unwrap().event() {
-                Event::Composed { events } => events.len(),
-                other => panic!("{other:?}"),
-            }
+            parts_of(&Moments::new(epsilon(1.0), bounds, who, true).unwrap().event())
         };
         assert_eq!(
             (parts(Neighbours::AddRemove), parts(Neighbours::Replace), parts(Neighbours::ZeroOut)),

@@ -30,6 +30,7 @@ use super::contributor::Contributor;
 use super::estimate::Cells;
 use super::keys;
 use super::rows::Rows;
+use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
@@ -73,7 +74,7 @@ impl OpenHistogram {
             // Rounded down by more than the roundings of this expression.
             Contribution::Changed => delta.get() / (1.0 + (0.5 * epsilon.get()).exp()) * (1.0 - 1e-12),
         };
-        let beyond = least_beyond(noise.scale().get(), each / who.keys() as f64);
+        let beyond = accuracy::discrete_laplace_beyond(noise.scale().get(), each / who.keys() as f64);
         let threshold = i64::try_from(who.rows()).unwrap_or(i64::MAX).saturating_add(beyond);
         Ok(Self { epsilon, delta, noise, threshold, who })
     }
@@ -95,14 +96,6 @@ impl OpenHistogram {
         // How many keys there were is private, so that this speaks of each released count by itself.
         Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE) })
     }
-}
-
-/// The least j >= 1 with `r^j / (1 + r) <= miss`, never less.
-fn least_beyond(scale: f64, miss: f64) -> i64 {
-    let r = (-1.0 / scale).exp();
-    // The last digits of the logarithm may be on the wrong side of a whole number: the safe side is up.
-    let steps = -(miss * (1.0 + r)).ln() * scale;
-    (steps * (1.0 + 1e-12)).ceil().max(1.0) as i64
 }
 
 impl Mechanism for OpenHistogram {

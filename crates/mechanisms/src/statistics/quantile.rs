@@ -103,7 +103,8 @@ impl Quantile {
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Ranked, MechanismError> {
-        let mut places: Vec<u64> = rows.limited(self.who, bits)?.iter().map(|x| self.place(*x)).collect();
+        let mut places: Vec<u64> =
+            rows.limited(self.who, bits)?.iter().map(|x| self.bounds.place(*x, self.cells)).collect();
         places.sort_unstable();
         let runs = self.runs(&places);
         let weights: Vec<Weight> =
@@ -111,19 +112,7 @@ impl Quantile {
         // Proof: no run is empty, and there is one at least, for the grid is not empty.
         let chosen = choose(&weights, self.coin.denominator(), bits).expect("a grid has candidates");
         let place = runs[chosen].start + uniform_below(runs[chosen].length, bits);
-        Ok(Ranked { value: self.value(place), rank_error: self.rank_error(CONFIDENCE) })
-    }
-
-    /// The nearest value of the grid: a function of one row.
-    fn place(&self, x: f64) -> u64 {
-        let share = (self.bounds.clamp(x) - self.bounds.lower()) / self.bounds.width();
-        // The cast saturates, and takes what is no number to 0.
-        ((share * self.cells as f64).round() as u64).min(self.cells)
-    }
-
-    fn value(&self, place: u64) -> f64 {
-        let value = self.bounds.lower() + self.bounds.width() * (place as f64 / self.cells as f64);
-        value.clamp(self.bounds.lower(), self.bounds.upper())
+        Ok(Ranked { value: self.bounds.value(place, self.cells), rank_error: self.rank_error(CONFIDENCE) })
     }
 
     /// All candidates: those before, at and between sorted rows.
@@ -205,7 +194,7 @@ mod tests {
 
     /// The probabilities of Smith's intervals, as the runs of the plan have them.
     fn interval_masses(plan: &Quantile) -> Vec<f64> {
-        let mut places: Vec<u64> = DATA.iter().map(|x| plan.place(*x)).collect();
+        let mut places: Vec<u64> = DATA.iter().map(|x| plan.bounds.place(*x, plan.cells)).collect();
         places.sort_unstable();
         let weight = |run: &Run| run.length.get() as f64 * (-plan.coin.rate() * run.gap as f64).exp();
         let runs = plan.runs(&places);
