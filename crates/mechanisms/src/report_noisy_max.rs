@@ -159,7 +159,11 @@ impl ReportNoisyMax {
         }
     }
 
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
+    pub(crate) fn draw<R: Bits + ?Sized>(
+        &self,
+        scores: &[i64],
+        bits: &mut R,
+    ) -> Result<usize, MechanismError> {
         best_of(scores, self.candidates)?; // for the number of scores
         let (mut winner, mut largest, mut ties) = (0, i128::MIN, NonZero::<u64>::MIN);
         for (candidate, &score) in scores.iter().enumerate() {

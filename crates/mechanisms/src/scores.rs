@@ -15,7 +15,9 @@
 //! - Real scores are put on a public grid record by record before they are added, and Δ is that of the
 //!   integers.
 
-use sordino_noise::{BernoulliExp, Bits};
+use std::num::NonZero;
+
+use sordino_noise::{BernoulliExp, Bits, Weight};
 use sordino_privacy::{Contribution, Count, Epsilon, Neighbours};
 
 use crate::error::MechanismError;
@@ -102,6 +104,19 @@ impl Coin {
         // Proof: neither denominator is 0.
         let coin = |numerator, denominator| BernoulliExp::new(numerator, denominator).expect("not 0");
         coin(whole, 1).flip(bits) && coin(rest, denominator).flip(bits)
+    }
+}
+
+impl Coin {
+    /// `multiplicity · exp(-rate · gap)`, over [`Coin::denominator`].
+    pub(crate) fn weight(self, multiplicity: u64, gap: u64) -> Weight {
+        Weight { multiplicity, exponent: u128::from(gap) * u128::from(self.numerator) }
+    }
+
+    /// What exponents of [`Coin::weight`] are divided by.
+    pub(crate) fn denominator(self) -> NonZero<u64> {
+        // Proof: `bits` is at most 63, so that the power is not 0.
+        NonZero::new(1u64 << self.bits).expect("a power of two")
     }
 }
 

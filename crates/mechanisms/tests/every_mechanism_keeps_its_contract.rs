@@ -2,10 +2,14 @@
 
 use std::fmt::Debug;
 
+use sordino_mechanisms::statistics::{
+    Bounds, Contributor, Histogram, Mean, Mode, OpenHistogram, Quantile, RowCount, Rows, SmoothMedian,
+    StableMedian, Sum, Variance,
+};
 use sordino_mechanisms::{
-    AboveThreshold, Contributions, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, Laplace,
-    MaxNoise, Mechanism, MechanismError, PermuteAndFlip, RandomizedResponse, ReportNoisyMax, ScoreShift,
-    Shift,
+    AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, KNorm,
+    Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal, ProposeTestRelease,
+    RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
 };
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
@@ -14,6 +18,8 @@ use sordino_privacy::{
 };
 
 const SCORES: &[i64] = &[3, 1, 4];
+const NUMBERS: &[f64] = &[0.5, 2.0, f64::NAN, 1.0];
+const KEYS: &[&str] = &["a", "b", "a"];
 
 /// What a test of the suite does with each mechanism and a way to make one answer for it.
 trait Check {
@@ -36,7 +42,14 @@ fn for_each(check: impl Check) {
     check.check("laplace", &laplace, || laplace.sum());
     let gaussian = Gaussian::new(epsilon, delta, sums).unwrap();
     check.check("gaussian", &gaussian, || gaussian.sum());
+    let k_norm = KNorm::new(epsilon, sums).unwrap();
+    check.check("k-norm", &k_norm, || k_norm.sum());
+    let stable = ProposeTestRelease::new(epsilon, delta, shift).unwrap();
+    check.check("propose, test, release", &stable, || Proposal { answer: 41, distance: 100 });
+    let half = Epsilon::new(0.25).unwrap();
+    check.check("top two", &TopK::new(half, scores, three, count(2)).unwrap(), || SCORES);
     check.check("discrete laplace", &DiscreteLaplace::new(epsilon, shift).unwrap(), || 41);
+    check.check("counts", &Counts::new(epsilon, shift, three).unwrap(), || SCORES);
     let rho = Rho::new(0.1).unwrap();
     check.check("discrete gaussian", &DiscreteGaussian::new(rho, shift).unwrap(), || 41);
     check.check("exponential", &Exponential::new(epsilon, scores, three).unwrap(), || SCORES);
@@ -47,6 +60,26 @@ fn for_each(check: impl Check) {
     let response = RandomizedResponse::new(epsilon, three, replace).unwrap();
     check.check("randomized response", &response, || 2);
     check.check("above threshold", &AboveThreshold::new(epsilon, shift, 3).unwrap(), || SCORES);
+    for_each_statistic(&check);
+}
+
+fn for_each_statistic(check: &impl Check) {
+    let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
+    let (row, bounds) = (Contributor::record(Neighbours::Replace), Bounds::new(0.0, 3.0).unwrap());
+    check.check("count", &RowCount::new(epsilon, row).unwrap(), || Rows::new(&[true, false]));
+    check.check("sum", &Sum::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("mean", &Mean::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("variance", &Variance::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("quantile", &Quantile::new(epsilon, 0.5, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("histogram", &Histogram::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    check.check("mode", &Mode::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    check.check("smooth median", &SmoothMedian::new(epsilon, bounds, 0.1, row).unwrap(), || {
+        Rows::new(NUMBERS)
+    });
+    let stable = StableMedian::new(epsilon, delta, bounds, 3.0, row).unwrap();
+    check.check("stable median", &stable, || Rows::new(NUMBERS));
+    let open = OpenHistogram::new(epsilon, delta, row).unwrap();
+    check.check("open histogram", &open, || Rows::new(&["a"; 100]));
 }
 
 fn unmetered(claim: Claim) -> Permit {
