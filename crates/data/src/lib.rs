@@ -1,0 +1,10 @@
+//! How data comes in.
+#![deny(unsafe_code)]
+
+mod schema;
+mod words;
+
+pub use schema::{
+    Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_FORMAT_VERSION,
+    SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
+};
