@@ -79,6 +79,8 @@ pub(crate) struct Reservoirs {
 
 #[derive(Default)]
 struct Reservoir {
+    /// The unit's number, in order of first appearance.
+    unit: u64,
     seen: u64,
     kept: Vec<u32>,
 }
@@ -88,15 +90,18 @@ impl Reservoirs {
         Self { most: most.get(), units: HashMap::new(), slots: 0 }
     }
 
-    /// The record in the next slot belongs to this unit. A record of nobody is not kept.
-    pub(crate) fn see<R: Bits + ?Sized>(&mut self, unit: Option<&[u8]>, slot: usize, bits: &mut R) {
+    /// The record in the next slot belongs to this unit. Returns the unit's number, which means nothing but that equal
+    /// units have equal ones. A record of nobody is not kept, and its number is never asked for.
+    pub(crate) fn see<R: Bits + ?Sized>(&mut self, unit: Option<&[u8]>, slot: usize, bits: &mut R) -> u64 {
         self.slots = self.slots.max(slot + 1);
-        let Some(unit) = unit else { return };
+        let Some(unit) = unit else { return u64::MAX };
+        let next = self.units.len() as u64;
         let reservoir = match self.units.get_mut(unit) {
             Some(reservoir) => reservoir,
-            None => self.units.entry(unit.to_vec()).or_default(),
+            None => self.units.entry(unit.to_vec()).or_insert(Reservoir { unit: next, ..Reservoir::default() }),
         };
         reservoir.see(self.most, slot as u32, |bound| uniform_below(bound, bits));
+        reservoir.unit
     }
 
     /// Empties the slots that are not kept.

@@ -53,11 +53,11 @@ impl<'a> Loader<'a> {
     pub fn table<R: Bits + ?Sized>(&self, columns: &[&str], bits: &mut R) -> Result<Table, DataError> {
         let binding = self.binding(&[])?.only(columns)?;
         let mut table = Table::empty(&binding, self.schema);
-        self.each_chunk(&binding, bits, |chunk, _| {
+        let owners = self.each_chunk(&binding, bits, |chunk, _| {
             table.extend(&binding, chunk, self.door, self.source.path())
         })?;
         self.not_empty(table.slots())?;
-        Ok(table)
+        Ok(table.owned_by(owners))
     }
 
     /// Everything, encoded. A target that the file does not have is left out: so it is at prediction.
@@ -135,13 +135,14 @@ impl<'a> Loader<'a> {
     }
 
     /// Calls `take` with every chunk and its first slot, with the slots emptied that their units have too many of.
+    /// Returns the unit of each slot, where the schema names one.
     pub(crate) fn each_chunk<R: Bits + ?Sized>(
         &self,
         binding: &Binding,
         bits: &mut R,
         mut take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
-    ) -> Result<(), DataError> {
-        let kept = self.kept(binding, bits)?;
+    ) -> Result<Option<Vec<u64>>, DataError> {
+        let (kept, owners) = self.kept(binding, bits)?.unzip();
         self.read(binding.picks(), |mut chunk, first| {
             if let Some(kept) = &kept {
                 let kept = kept.get(first..first + chunk.rows()).unwrap_or_default();
@@ -150,30 +151,33 @@ impl<'a> Loader<'a> {
                 chunk.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
             }
             take(chunk, first)
-        })
+        })?;
+        Ok(owners)
     }
 
-    /// Which slots their units keep: a first pass over the unit's column alone. Nothing where records are units.
+    /// Which slots their units keep, and whose they are: a first pass over the unit's column alone. Nothing where records
+    /// are units.
     fn kept<R: Bits + ?Sized>(
         &self,
         binding: &Binding,
         bits: &mut R,
-    ) -> Result<Option<Vec<bool>>, DataError> {
+    ) -> Result<Option<(Vec<bool>, Vec<u64>)>, DataError> {
         let Some(pick) = binding.unit_pick() else { return Ok(None) };
         let name = pick.name.clone();
         let mut units = Reservoirs::new(self.schema.unit().max_records());
+        let mut owners = Vec::new();
         self.read(vec![pick], |chunk, first| {
             for (row, unit) in unit_names(&chunk.columns[0]).into_iter().enumerate() {
                 if unit.is_none() && chunk.present[row] && self.door == Door::Strict {
                     return Err(self.nobody(chunk.first_row + row as u64 + 1, &name));
                 }
-                units.see(unit.as_deref(), first + row, bits);
+                owners.push(units.see(unit.as_deref(), first + row, bits));
             }
             Ok(())
         })?;
         let mut kept = vec![true; units.slots()];
         units.keep(&mut kept);
-        Ok(Some(kept))
+        Ok(Some((kept, owners)))
     }
 
     /// Which slots belong to the test part.

@@ -27,6 +27,8 @@ pub struct Table {
     names: Vec<String>,
     columns: Vec<BoundedColumn>,
     present: Vec<bool>,
+    /// The unit of each slot, where the schema names one.
+    owners: Option<Vec<u64>>,
     limit: ContributionLimit,
 }
 
@@ -61,19 +63,19 @@ impl Table {
         let place = Path::new("the table");
         let binding = Binding::all(place, &raw.names, schema, &[])?;
         let RawChunk { mut present, columns, .. } = raw.chunk;
-        if let Some(unit) = binding.unit() {
+        let owners = binding.unit().map(|unit| {
             let mut units = Reservoirs::new(schema.unit().max_records());
-            for (slot, unit) in unit_names(&columns[unit]).into_iter().enumerate() {
-                units.see(unit.as_deref(), slot, bits);
-            }
+            let names = unit_names(&columns[unit]).into_iter().enumerate();
+            let owners = names.map(|(slot, unit)| units.see(unit.as_deref(), slot, bits)).collect();
             units.keep(&mut present);
-        }
+            owners
+        });
         let mut columns: Vec<Option<RawColumn>> = columns.into_iter().map(Some).collect();
         let picked = binding.fields().iter().filter_map(|field| columns[field.index].take()).collect();
         let chunk = RawChunk { first_row: 0, present, columns: picked };
         let mut table = Self::empty(&binding, schema);
         table.extend(&binding, chunk, door, place)?;
-        Ok(table)
+        Ok(table.owned_by(owners))
     }
 
     /// A table without slots.
@@ -90,6 +92,7 @@ impl Table {
             names: binding.fields().iter().map(|field| field.name.clone()).collect(),
             columns: binding.fields().iter().map(empty).collect(),
             present: Vec::new(),
+            owners: None,
             limit: ContributionLimit::of(schema.unit()),
         }
     }
@@ -141,6 +144,17 @@ impl Table {
                 BoundedColumn::Categories { codes, .. } => codes.clear(),
             }
         }
+    }
+
+    /// With the units of its slots.
+    pub(crate) fn owned_by(self, owners: Option<Vec<u64>>) -> Self {
+        Self { owners, ..self }
+    }
+
+    /// Which unit owns each record that is present, where the schema names a unit: numbers that mean nothing but that
+    /// records of one unit have the same.
+    pub fn owners(&self) -> Option<Vec<u64>> {
+        self.owners.as_ref().map(|owners| self.present_of(owners).collect())
     }
 
     /// How many slots there are: records that were read, dropped ones included.

@@ -121,12 +121,12 @@ fn coins(digits: &[bool], mut word: impl FnMut() -> u64) -> u64 {
     landed
 }
 
-fn by_gaps(slots: u64, mut gap: impl FnMut() -> u64) -> Vec<u32> {
+fn by_gaps(slots: u64, mut gap: impl FnMut() -> u128) -> Vec<u32> {
     let mut sample = Vec::new();
     let mut next = gap();
-    while next < slots {
+    while next < u128::from(slots) {
         sample.push(next as u32);
-        next = next.saturating_add(1).saturating_add(gap());
+        next = (next + 1).saturating_add(gap());
     }
     sample
 }
@@ -171,7 +171,7 @@ mod tests {
         let mut gaps = [2, 0, 3, 100].into_iter();
         assert_eq!(by_gaps(10, || gaps.next().unwrap()), [2, 3, 7]);
         assert_eq!(by_gaps(0, || 0), [0u32; 0]);
-        assert_eq!(by_gaps(5, || u64::MAX), [0u32; 0]);
+        assert_eq!(by_gaps(5, || u128::MAX), [0u32; 0]);
     }
 
     #[test]
