@@ -9,6 +9,7 @@ use sordino::privacy::{ParamError, ParseNumberError};
 
 use crate::explain::ExplainArgs;
 use crate::ledger::args::LedgerArgs;
+use crate::query::QueryArgs;
 
 /// The δ of questions that name none.
 ///
@@ -47,6 +48,8 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArgs),
     /// What does that mean? A promise in words, numbers and a picture.
     Explain(ExplainArgs),
+    /// One private statistic of a table: count, sum, mean, variance, quantile, histogram, mode.
+    Query(QueryArgs),
     /// Budgets that outlive a process: create, show, history, verify, backup, export.
     Ledger(LedgerArgs),
 }

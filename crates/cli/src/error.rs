@@ -3,8 +3,11 @@
 use std::io;
 use std::process::ExitCode;
 
+use sordino::mechanisms::MechanismError;
+use sordino::noise::EntropyError;
 use sordino::prelude::Neighbours;
-use sordino::privacy::{AccountError, ReadError};
+use sordino::privacy::{AccountError, ChargeError, ReadError};
+use sordino_data::{DataError, SchemaError};
 use sordino_ledger::{Label, LedgerError};
 use thiserror::Error as ThisError;
 
@@ -103,6 +106,50 @@ pub(crate) enum Error {
     #[error("{source}, {also}")]
     OutOfReach { source: AccountError, also: &'static str },
 
+    #[error("{0}")]
+    Charge(#[from] ChargeError),
+
+    #[error("{0}")]
+    Mechanism(#[from] MechanismError),
+
+    #[error("{0}")]
+    Entropy(#[from] EntropyError),
+
+    #[error("{0}")]
+    Data(#[from] DataError),
+
+    #[error("{0}")]
+    Declared(#[from] SchemaError),
+
+    #[error("{name}: {source}")]
+    Schema { name: String, source: SchemaError },
+
+    #[error("{name} has more than {limit} bytes, which is no schema")]
+    SchemaTooLong { name: String, limit: u64 },
+
+    #[error(
+        "{statistic} needs declared bounds or values, because they must not be read off the data: give --schema FILE, \
+         or --bounds LOW,HIGH (numbers), or --values A,B,... (categories)"
+    )]
+    NothingDeclared { statistic: &'static str },
+
+    #[error("the table has no column to read; declare one that is not ignored")]
+    NoColumn,
+
+    #[error("column `{column}` is {is}, and this statistic needs {needed}")]
+    ColumnKind { column: String, needed: &'static str, is: &'static str },
+
+    #[error("column `{column}` has no value `{value}`; declared are {known}")]
+    NoSuchValue { column: String, value: String, known: String },
+
+    #[error(
+        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget"
+    )]
+    OtherUnit { ledger: String, schema: String },
+
+    #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
+    NoAnalyst,
+
     #[error("nothing to explain: give --epsilon (and --delta), or --event FILE")]
     NothingToExplain,
 
@@ -118,7 +165,10 @@ impl Error {
     pub(crate) fn exit_code(&self) -> ExitCode {
         let refused = matches!(
             self,
-            Self::OutOfReach { .. } | Self::Account(AccountError::OutOfReach { .. }) | Self::Tampered(_)
+            Self::OutOfReach { .. }
+                | Self::Account(AccountError::OutOfReach { .. })
+                | Self::Tampered(_)
+                | Self::Charge(ChargeError::Refused(_))
         );
         ExitCode::from(if refused { 1 } else { 2 })
     }

@@ -11,9 +11,7 @@ use serde::Serialize;
 use sordino::privacy::Terms;
 use sordino_ledger::{Digest, Head, Identity, Label, Ledger, LedgerError};
 
-use self::args::{
-    Action, BackupArgs, CreateArgs, Data, ExportArgs, Format, LedgerArgs, LinkArgs, VerifyArgs,
-};
+use self::args::{Action, BackupArgs, CreateArgs, ExportArgs, Format, LedgerArgs, LinkArgs, VerifyArgs};
 use crate::args::{self as flags, Output};
 use crate::error::Error;
 use crate::json::{self, Writer};
@@ -34,7 +32,7 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 
 fn create(args: CreateArgs) -> Result<(), Error> {
     // First what can fail without leaving a ledger behind.
-    let identity = identity(&args.data)?;
+    let identity = identity(&args.data.data, args.data.name.as_ref())?;
     if args.delta.is_none() && !args.file.output.quiet {
         output::note(flags::DEFAULT_DELTA_NOTE);
     }
@@ -49,7 +47,7 @@ fn create(args: CreateArgs) -> Result<(), Error> {
 }
 
 fn link(args: LinkArgs) -> Result<(), Error> {
-    let identity = identity(&args.data)?;
+    let identity = identity(&args.data.data, args.data.name.as_ref())?;
     let ledger = Ledger::open(&args.file.ledger)?;
     ledger.link(&identity)?;
     show::print(&ledger, Some(&identity.name), args.file.output)
@@ -120,17 +118,16 @@ fn export(args: ExportArgs) -> Result<(), Error> {
 }
 
 /// The name and the hash of a data file.
-fn identity(data: &Data) -> Result<Identity, Error> {
-    let shown = format!("`{}`", data.data.display());
-    if data.data.is_dir() {
+pub(crate) fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, Error> {
+    let shown = format!("`{}`", data.display());
+    if data.is_dir() {
         return Err(Error::DataIsDirectory { name: shown });
     }
-    let content = File::open(&data.data)
-        .and_then(Digest::of_reader)
-        .map_err(|source| Error::Read { name: shown, source })?;
-    let name = match &data.name {
+    let content =
+        File::open(data).and_then(Digest::of_reader).map_err(|source| Error::Read { name: shown, source })?;
+    let name = match name {
         Some(name) => name.clone(),
-        None => file_name(&data.data)?,
+        None => file_name(data)?,
     };
     Ok(Identity { name, content })
 }

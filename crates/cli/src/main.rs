@@ -15,6 +15,7 @@ mod input;
 mod json;
 mod ledger;
 mod output;
+mod query;
 mod split;
 mod table;
 
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Verb::Account(args) => account::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Explain(args) => explain::run(args),
+        Verb::Query(args) => query::run(args),
         Verb::Ledger(args) => ledger::run(args),
     };
     match done {

@@ -98,7 +98,9 @@ impl Reservoirs {
         let next = self.units.len() as u64;
         let reservoir = match self.units.get_mut(unit) {
             Some(reservoir) => reservoir,
-            None => self.units.entry(unit.to_vec()).or_insert(Reservoir { unit: next, ..Reservoir::default() }),
+            None => {
+                self.units.entry(unit.to_vec()).or_insert(Reservoir { unit: next, ..Reservoir::default() })
+            }
         };
         reservoir.see(self.most, slot as u32, |bound| uniform_below(bound, bits));
         reservoir.unit

@@ -1,0 +1,124 @@
+//! The flags of `sordino query`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use sordino::prelude::*;
+use sordino_ledger::Label;
+
+use crate::args::{Output, Relation};
+
+const EXAMPLES: &str = "\
+Examples:
+  How many records are there, and how old are people on average?
+    sordino query patients.csv count --epsilon 0.1 --schema patients.toml
+    sordino query patients.csv mean age --epsilon 0.5 --bounds 0,120
+  The ninth decile, and a histogram of declared values:
+    sordino query patients.csv quantile income --at 0.9 --epsilon 0.5 --bounds 0,500000
+    sordino query patients.csv histogram smoker --epsilon 0.5 --values no,yes
+  Paid for from a budget (see `sordino ledger create`):
+    sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
+
+Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose unit is a
+column, a histogram and a mode count units, each at most once for a value.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct QueryArgs {
+    /// The table: CSV (also .gz, .zst) or any other format that is read by its extension
+    #[arg(value_name = "DATA")]
+    pub(crate) data: PathBuf,
+
+    /// What to ask
+    #[arg(value_enum)]
+    pub(crate) statistic: Statistic,
+
+    /// Of which column; only `count` needs none
+    #[arg(value_name = "COLUMN", required_unless_present = "equals", required_if_eq_any([
+        ("statistic", "sum"), ("statistic", "mean"), ("statistic", "variance"),
+        ("statistic", "quantile"), ("statistic", "histogram"), ("statistic", "mode")]))]
+    pub(crate) column: Option<String>,
+
+    /// What the answer may cost
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) epsilon: Epsilon,
+
+    /// Bounds, values, and whose records they are (TOML; see `sordino schema`)
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["bounds", "values"])]
+    pub(crate) schema: Option<PathBuf>,
+
+    /// Instead of a schema: the bounds of the column, such as 0,120
+    #[arg(long, value_name = "LOW,HIGH", value_delimiter = ',', num_args = 2, allow_hyphen_values = true)]
+    pub(crate) bounds: Option<Vec<f64>>,
+
+    /// Instead of a schema: the values of the column, such as no,yes
+    #[arg(long, value_name = "VALUES", value_delimiter = ',', conflicts_with = "bounds")]
+    pub(crate) values: Option<Vec<String>>,
+
+    /// Count the records that have this value in the column
+    #[arg(long, value_name = "VALUE", requires = "column")]
+    pub(crate) equals: Option<String>,
+
+    /// Which quantile: the share of records below it
+    #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
+    pub(crate) at: f64,
+
+    /// What a neighbouring data set is [default: add_remove, or what the ledger says]
+    #[arg(long, value_enum)]
+    pub(crate) neighbours: Option<Relation>,
+
+    /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
+    #[arg(long)]
+    pub(crate) permissive: bool,
+
+    /// Pay from this ledger
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+
+    /// The data set's name in the ledger [default: the file's name]
+    #[arg(long, requires = "ledger")]
+    pub(crate) name: Option<Label>,
+
+    /// Who asks, for the ledger [default: the user's name]
+    #[arg(long, requires = "ledger")]
+    pub(crate) who: Option<Label>,
+
+    /// Repeatable noise, for tests: the guarantee is void and says so
+    #[arg(long, value_name = "N")]
+    pub(crate) danger_seed: Option<u64>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Statistic {
+    /// How many records there are, or have a value
+    Count,
+    /// The sum of a column
+    Sum,
+    /// The mean of a column
+    Mean,
+    /// The variance of a column
+    Variance,
+    /// A quantile of a column: the median, or what --at says
+    Quantile,
+    /// How many records have each of the declared values
+    Histogram,
+    /// The most frequent of the declared values
+    Mode,
+}
+
+impl Statistic {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Variance => "variance",
+            Self::Quantile => "quantile",
+            Self::Histogram => "histogram",
+            Self::Mode => "mode",
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The statistic that is asked for, planned from public parameters, and its answer.
+
+use std::fs;
+use std::path::Path;
+
+use sordino::mechanisms::statistics::{
+    Bounds, Cells, Contributor, Estimate, Histogram, Mean, Mode, Quantile, Ranked, RowCount, Rows, Sum,
+    Variance, Winner,
+};
+use sordino::mechanisms::{Mechanism, MechanismError};
+use sordino::noise::{danger, entropy};
+use sordino::prelude::*;
+use sordino::privacy::{Guarantee, Permit, Release};
+use sordino_data::{
+    CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, SCHEMA_MAX_BYTES, Schema, Source,
+    Table, UnitRule,
+};
+
+use super::args::{QueryArgs, Statistic};
+use super::purse::Purse;
+use crate::error::Error;
+
+pub(crate) struct Question {
+    source: Source,
+    schema: Schema,
+    door: Door,
+    column: String,
+    plan: Plan,
+    seed: Option<u64>,
+}
+
+/// One statistic, ready to be paid for.
+enum Plan {
+    Count(RowCount),
+    /// Of the records whose category has this code.
+    CountEqual(RowCount, u32),
+    Sum(Sum),
+    Mean(Mean),
+    Variance(Variance),
+    Quantile(Quantile),
+    Histogram(Histogram),
+    Mode(Mode),
+}
+
+/// What came out, with what is promised about it.
+pub(crate) struct Answer {
+    pub(crate) value: Value,
+    pub(crate) guarantee: Guarantee,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Value {
+    Estimate(Estimate),
+    Ranked(Ranked),
+    Cells(Cells),
+    Winner(Winner),
+}
+
+impl Question {
+    /// Reads the schema and the header, and no record.
+    pub(crate) fn new(args: &QueryArgs, purse: &Purse) -> Result<Self, Error> {
+        let declared = args.schema.as_deref().map(read_schema).transpose()?;
+        let csv = declared.as_ref().map_or_else(CsvOptions::default, |schema| schema.csv().clone());
+        let source = Source::open(&args.data, &csv)?;
+        let schema = match declared {
+            Some(schema) => schema,
+            None => inline_schema(args, &source)?,
+        };
+        let column = args.column.clone().or_else(|| first_column(&schema)).ok_or(Error::NoColumn)?;
+        let plan = Plan::new(args, &schema, &column, purse.neighbours())?;
+        let door = if args.permissive { Door::Permissive } else { Door::Strict };
+        Ok(Self { source, schema, door, column, plan, seed: args.danger_seed })
+    }
+
+    /// Pays, then reads, then releases, then books.
+    pub(crate) fn answer(&self, purse: &mut Purse) -> Result<Answer, Error> {
+        let permit = purse.pay(self.plan.claim(), self.schema.unit().unit())?;
+        let reservation = permit.reservation();
+        let mut bits = entropy()?;
+        let table = Loader::new(&self.source, &self.schema, self.door).table(&[&self.column], &mut bits)?;
+        let (value, guarantee) = match self.seed {
+            Some(seed) => self.plan.release(&table, &self.column, permit, &mut danger::seeded(seed))?,
+            None => self.plan.release(&table, &self.column, permit, &mut bits)?,
+        }
+        .into_parts();
+        purse.book(reservation, &format!("{value:?}"))?;
+        Ok(Answer { value, guarantee })
+    }
+}
+
+impl Plan {
+    fn new(args: &QueryArgs, schema: &Schema, column: &str, neighbours: Neighbours) -> Result<Self, Error> {
+        let epsilon = args.epsilon;
+        let most = schema.unit().max_records();
+        let of_rows = match schema.unit().column() {
+            Some(_) => Contributor::owner(neighbours, most),
+            None => Contributor::record(neighbours),
+        };
+        // Of one unit at most `most` records are there, so at most as many values; each counts once.
+        let of_keys = match schema.unit().column() {
+            Some(_) => Contributor::owner(neighbours, Count::ONE).in_keys(most),
+            None => of_rows,
+        };
+        Ok(match args.statistic {
+            Statistic::Count => match &args.equals {
+                Some(value) => {
+                    Self::CountEqual(RowCount::new(epsilon, of_rows)?, code(schema, column, value)?)
+                }
+                None => Self::Count(RowCount::new(epsilon, of_rows)?),
+            },
+            Statistic::Sum => Self::Sum(Sum::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Mean => Self::Mean(Mean::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Variance => Self::Variance(Variance::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Quantile => {
+                Self::Quantile(Quantile::new(epsilon, args.at, bounds(schema, column)?, of_rows)?)
+            }
+            Statistic::Histogram => {
+                Self::Histogram(Histogram::new(epsilon, values(schema, column)?, of_keys)?)
+            }
+            Statistic::Mode => Self::Mode(Mode::new(epsilon, values(schema, column)?, of_keys)?),
+        })
+    }
+
+    fn claim(&self) -> Claim {
+        match self {
+            Self::Count(plan) | Self::CountEqual(plan, _) => plan.claim(),
+            Self::Sum(plan) => plan.claim(),
+            Self::Mean(plan) => plan.claim(),
+            Self::Variance(plan) => plan.claim(),
+            Self::Quantile(plan) => plan.claim(),
+            Self::Histogram(plan) => plan.claim(),
+            Self::Mode(plan) => plan.claim(),
+        }
+    }
+
+    fn release<R: sordino::noise::Bits + ?Sized>(
+        &self,
+        table: &Table,
+        column: &str,
+        permit: Permit,
+        bits: &mut R,
+    ) -> Result<Release<Value>, Error> {
+        let owners = table.owners();
+        let owners = owners.as_deref();
+        let numbers = || -> Result<Vec<f64>, Error> { Ok(table.numbers(column)?.1.collect()) };
+        let keys = || -> Result<Vec<&str>, Error> {
+            let (values, codes) = table.codes(column)?;
+            Ok(codes.map(|code| values[code as usize].as_str()).collect())
+        };
+        Ok(match self {
+            Self::Count(plan) => {
+                let all = vec![true; table.records()];
+                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::CountEqual(plan, code) => {
+                let equal: Vec<bool> = table.codes(column)?.1.map(|of| of == *code).collect();
+                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Sum(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Mean(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Variance(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Quantile(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Ranked)
+            }
+            Self::Histogram(plan) => {
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Cells)
+            }
+            Self::Mode(plan) => {
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Winner)
+            }
+        })
+    }
+}
+
+fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<'a, T>, MechanismError> {
+    owners.map_or_else(|| Ok(Rows::new(values)), |owners| Rows::owned(values, owners))
+}
+
+fn read_schema(path: &Path) -> Result<Schema, Error> {
+    let name = format!("`{}`", path.display());
+    let failed = |source| Error::Read { name: name.clone(), source };
+    if fs::metadata(path).map_err(failed)?.len() > SCHEMA_MAX_BYTES as u64 {
+        return Err(Error::SchemaTooLong { name, limit: SCHEMA_MAX_BYTES as u64 });
+    }
+    let text = fs::read_to_string(path).map_err(failed)?;
+    Schema::from_toml(&text).map_err(|source| Error::Schema { name, source })
+}
+
+/// A schema of one column, from flags; all others are ignored.
+fn inline_schema(args: &QueryArgs, source: &Source) -> Result<Schema, Error> {
+    let declared = match (&args.bounds, &args.values, &args.column) {
+        (Some(bounds), _, Some(_)) => {
+            Column::Number(NumberColumn::new(sordino_data::Bounds::new(bounds[0], bounds[1])?))
+        }
+        (None, Some(values), Some(_)) => Column::Category(CategoryColumn::new(values.clone())?),
+        // Records can be counted without a word about what is in them.
+        (None, None, None) if args.statistic == Statistic::Count => anything()?,
+        _ => return Err(Error::NothingDeclared { statistic: args.statistic.name() }),
+    };
+    let names = source.header().iter().map(|column| column.name.clone());
+    let asked = args.column.clone().or_else(|| names.clone().next()).ok_or(Error::NoColumn)?;
+    let mut columns: Vec<(String, Column)> = names
+        .map(|name| if name == asked { (name, declared.clone()) } else { (name, Column::Ignore) })
+        .collect();
+    if !columns.iter().any(|(name, _)| *name == asked) {
+        columns.push((asked, declared)); // the loader says that it is missing, and what is near
+    }
+    Ok(Schema::new(UnitRule::Record, columns)?)
+}
+
+/// A column in which every record has the same value.
+fn anything() -> Result<Column, Error> {
+    let any = CategoryColumn::new(["any"])?.missing(Rule::Become("any"))?.other(Rule::Become("any"))?;
+    Ok(Column::Category(any))
+}
+
+fn first_column(schema: &Schema) -> Option<String> {
+    let used = |(_, column): &(&str, &Column)| !matches!(column, Column::Ignore);
+    schema.columns().find(used).map(|(name, _)| name.to_owned())
+}
+
+fn bounds(schema: &Schema, column: &str) -> Result<Bounds, Error> {
+    match schema.column(column) {
+        Some(Column::Number(number)) => {
+            let bounds = number.bounds();
+            Ok(Bounds::new(bounds.lower(), bounds.upper())?)
+        }
+        other => Err(Error::ColumnKind { column: column.to_owned(), needed: "a number", is: kind(other) }),
+    }
+}
+
+fn values<'a>(schema: &'a Schema, column: &str) -> Result<&'a [String], Error> {
+    match schema.column(column) {
+        Some(Column::Category(category)) => Ok(category.values()),
+        other => Err(Error::ColumnKind { column: column.to_owned(), needed: "a category", is: kind(other) }),
+    }
+}
+
+fn code(schema: &Schema, column: &str, value: &str) -> Result<u32, Error> {
+    let known = values(schema, column)?;
+    let place = known.iter().position(|known| known == value);
+    // A column has fewer than 2^32 values.
+    place.map(|place| place as u32).ok_or_else(|| Error::NoSuchValue {
+        column: column.to_owned(),
+        value: value.to_owned(),
+        known: known.join(", "),
+    })
+}
+
+fn kind(column: Option<&Column>) -> &'static str {
+    match column {
+        Some(Column::Number(_)) => "a number",
+        Some(Column::Category(_)) => "a category",
+        Some(Column::Ignore) => "ignored",
+        None => "not in the schema",
+    }
+}
