@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use super::super::error::AccountError;
 use super::super::step::{Sided, Step, Steps};
 use super::too_many;
+use crate::event::Trials;
 use crate::params::Count;
 
 /// Distinct steps in order of first appearance; a million steps take a million look-ups.
@@ -53,7 +54,13 @@ fn is_free(step: &Step) -> bool {
         Step::Approximate { epsilon, delta } => *epsilon == 0.0 && *delta == 0.0,
         // A blind guess: exactly 1/k, not merely near it.
         Step::RandomizedResponse { categories, truth } => *categories == 2 && *truth == 0.5,
-        Step::Poisson { base, .. } | Step::WithoutReplacement { base, .. } => is_free(base),
+        Step::Poisson { base, .. }
+        | Step::WithoutReplacement { base, .. }
+        | Step::PoissonGroup { base, .. }
+        | Step::WithReplacement { base, .. }
+        | Step::Group { base, .. } => is_free(base),
+        Step::Shuffled { epsilon, .. } => *epsilon == 0.0,
+        Step::Selected { run, .. } => run.0.is_empty(),
         Step::DiscreteGaussian { .. }
         | Step::DiscreteLaplace { .. }
         | Step::Renyi { .. }
@@ -94,5 +101,32 @@ fn encode(step: &Step, out: &mut Vec<u64>) {
             encode(base, out);
         }
         Step::NonPrivate => put(12, &[]),
+        Step::PoissonGroup { size, rate, base } => {
+            put(13, &[*size, rate.to_bits()]);
+            encode(base, out);
+        }
+        Step::WithReplacement { sample, population, base } => {
+            put(14, &[*sample, *population]);
+            encode(base, out);
+        }
+        Step::Shuffled { reports, epsilon } => put(15, &[*reports, epsilon.to_bits()]),
+        Step::Group { size, base } => {
+            put(16, &[*size]);
+            encode(base, out);
+        }
+        Step::Selected { trials, run } => {
+            let law = match trials {
+                Trials::Poisson { mean } => [0, mean.get().to_bits(), 0],
+                Trials::TruncatedNegativeBinomial { shape, gamma } => {
+                    [1, shape.get().to_bits(), gamma.get().to_bits()]
+                }
+            };
+            put(17, &law);
+            out.push(run.0.len() as u64);
+            for (step, count) in &run.0 {
+                out.push(*count);
+                encode(step, out);
+            }
+        }
     }
 }
