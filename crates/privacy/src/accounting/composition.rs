@@ -22,7 +22,7 @@
 
 use super::rdp::{self, Unsupported};
 use super::step::{Sided, Step, Steps};
-use super::{closed, step};
+use super::{closed, shuffled};
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
 
@@ -92,63 +92,51 @@ impl Shares {
         if self.left < 0.0 {
             return Ok(f64::INFINITY);
         }
-        if let Some(epsilon) = closed::pure_epsilon(step) {
+        if !needs_delta(step)
+            && let Some(epsilon) = closed::pure_epsilon(step)
+        {
             return Ok(epsilon);
         }
         one_step(step, if own_delta(step) > 0.0 { own_delta(step) } else { self.each })
     }
 }
 
+/// Shuffled reports have a pure bound, but one that shuffling does nothing for.
 fn needs_delta(step: &Step) -> bool {
-    closed::pure_epsilon(step).is_none() && own_delta(step) == 0.0
+    let pure = closed::pure_epsilon(step).is_some() && !matches!(step, Step::Shuffled { .. });
+    !pure && own_delta(step) == 0.0
 }
 
 /// The delta that a release comes with.
 fn own_delta(step: &Step) -> f64 {
-    match step {
-        Step::Approximate { delta, .. } => *delta,
-        Step::Poisson { rate, sided: Sided::One, base } => rate * own_delta(base),
-        Step::WithoutReplacement { sample, population, base } => {
-            fraction(*sample, *population) * own_delta(base)
-        }
-        Step::Poisson { sided: Sided::Two, .. }
-        | Step::Gaussian { .. }
-        | Step::Laplace { .. }
-        | Step::DiscreteGaussian { .. }
-        | Step::DiscreteLaplace { .. }
-        | Step::RandomizedResponse { .. }
-        | Step::BoundedRange { .. }
-        | Step::Pure { .. }
-        | Step::Zcdp { .. }
-        | Step::Renyi { .. }
-        | Step::NonPrivate => 0.0,
+    if let Step::Approximate { delta, .. } = step {
+        *delta
+    } else if let Step::Poisson { rate, sided: Sided::One, base } = step {
+        rate * own_delta(base)
+    } else if let Step::WithoutReplacement { sample, population, base } = step {
+        fraction(*sample, *population) * own_delta(base)
+    } else {
+        0.0
     }
 }
 
 /// Epsilon of one release at `delta`: exact for Gaussian noise, by amplification for its samples (Balle,
 /// Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018), by Rényi divergences for the rest.
 fn one_step(step: &Step, delta: f64) -> Result<f64, Unsupported> {
-    match step {
-        Step::Gaussian { mu } => Ok(gaussian_profile::epsilon(delta, *mu).upper),
-        Step::Approximate { epsilon, delta: own } if *own <= delta => Ok(*epsilon),
-        Step::Poisson { rate, sided: Sided::One, base } => amplified(*rate, base, delta),
-        Step::WithoutReplacement { sample, population, base } => {
-            amplified(fraction(*sample, *population), base, delta)
-        }
-        Step::Approximate { .. }
-        | Step::Poisson { sided: Sided::Two, .. }
-        | Step::Laplace { .. }
-        | Step::DiscreteGaussian { .. }
-        | Step::DiscreteLaplace { .. }
-        | Step::RandomizedResponse { .. }
-        | Step::BoundedRange { .. }
-        | Step::Pure { .. }
-        | Step::Zcdp { .. }
-        | Step::Renyi { .. }
-        | Step::NonPrivate => {
-            let single = step::Steps(vec![(step.clone(), 1)]);
-            Ok(rdp::epsilon(&single, delta)?.value)
-        }
+    if let Step::Gaussian { mu } = step {
+        Ok(gaussian_profile::epsilon(delta, *mu).upper)
+    } else if let Step::Approximate { epsilon, delta: own } = step
+        && *own <= delta
+    {
+        Ok(*epsilon)
+    } else if let Step::Shuffled { reports, epsilon } = step {
+        Ok(shuffled::closed_form(*reports, *epsilon, delta))
+    } else if let Step::Poisson { rate, sided: Sided::One, base } = step {
+        amplified(*rate, base, delta)
+    } else if let Step::WithoutReplacement { sample, population, base } = step {
+        amplified(fraction(*sample, *population), base, delta)
+    } else {
+        Ok(rdp::epsilon(&Steps(vec![(step.clone(), 1)]), delta)?.value)
     }
 }
 

@@ -183,14 +183,17 @@ impl Question {
         }
         match self.distributions(steps) {
             Ok(found) if found.bound.relative_gap() <= WIDE => Ok(found),
-            Ok(found) => Ok(match self.renyi(steps) {
-                Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
-                    bound: Bound::enclosing(found.bound.lower, renyi.bound.upper),
-                    note: found.note,
-                    ..renyi
-                },
-                Ok(_) | Err(_) => found,
-            }),
+            Ok(found) => {
+                let lower = if found.bound.lower > 0.0 { found.bound.lower } else { self.lower(steps) };
+                Ok(match self.renyi(steps) {
+                    Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
+                        bound: Bound::enclosing(lower, renyi.bound.upper),
+                        note: found.note,
+                        ..renyi
+                    },
+                    Ok(_) | Err(_) => Account { bound: Bound::enclosing(lower, found.bound.upper), ..found },
+                })
+            }
             Err(why) => {
                 let renyi = self.renyi(steps)?;
                 let lower = self.lower(steps);
@@ -272,8 +275,12 @@ fn names_a_class(step: &Step) -> bool {
         Step::BoundedRange { .. }
         | Step::Zcdp { .. }
         | Step::Renyi { .. }
+        | Step::WithReplacement { .. }
+        | Step::Shuffled { .. }
+        | Step::Group { .. }
+        | Step::Selected { .. }
         | Step::WithoutReplacement { .. } => true,
-        Step::Poisson { base, .. } => names_a_class(base),
+        Step::Poisson { base, .. } | Step::PoissonGroup { base, .. } => names_a_class(base),
         Step::Gaussian { .. }
         | Step::Laplace { .. }
         | Step::DiscreteGaussian { .. }

@@ -11,8 +11,12 @@ mod pld;
 pub(crate) mod rdp;
 #[cfg(test)]
 mod reference;
+mod selected;
+mod shuffled;
 pub(crate) mod step;
+mod table;
 mod tally;
+mod with_replacement;
 
 pub use error::AccountError;
 pub use front::{Account, Accountant, delta, epsilon};

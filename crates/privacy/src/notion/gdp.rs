@@ -12,7 +12,7 @@
 //! delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)   exactly                    (2)
 //! composition: root of the sum of squares;  groups of k: k mu;  zCDP: mu²/2                (3)
 //! ```
-//! (2) Balle and Wang 2018, theorem 5; Dong, Roth, Su, corollary 1. (3) the same, corollary 2, theorem 7.
+//! (2) Balle and Wang 2018, theorem 5; Dong, Roth, Su, corollary 1. (3) the same, corollary 2 and the theorem on group privacy.
 
 use super::UP;
 use crate::event::Event;

@@ -10,15 +10,15 @@
 //! c < 1                    mu² (1 - c^t)/(1 + c^t) (1 + c)/(1 - c)                          (1)
 //! c <= 1, diameter D       min over tau of (d²/tau + 2 d mu + tau mu²),  d = D / noise      (2)
 //! ```
-//! (Bok, Su, Altschuler, *Shifted Interpolation for Differential Privacy*, 2024, theorems 4.2 and 4.4), and never
+//! (Bok, Su, Altschuler, *Shifted Interpolation for Differential Privacy*, 2024), and never
 //! more than t steps compose to, `t mu²`. (1) is met with equality by quadratic losses. Older results, for
 //! comparison:
 //! ```text
 //! one pass, record at place t of n    rho = mu²/2 / (n + 1 - t),   eta <= 2/beta            (3)
 //! Langevin, K steps                   rho = 2 mu²/(eta lambda) (1 - e^(-lambda eta K/2)),  eta < 1/beta   (4)
 //! ```
-//! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018, theorem 23. (4) Chourasia,
-//! Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient Descent*, 2021, theorem 2.
+//! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018. (4) Chourasia,
+//! Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient Descent*, 2021.
 //! # Pitfalls
 //! - One checkpoint, one logged loss, and nothing here holds: account for the steps instead.
 //! - A clipped gradient is not the gradient of a smooth convex loss, except for generalised linear models.

@@ -10,9 +10,9 @@
 //! optimal    the best two-point pair at the best order, never above (2)                    (3)
 //! groups     (xi k (1 + 1/2 + ... + 1/k), k² rho)                                          (4)
 //! ```
-//! (1) Bun and Steinke, proposition 1.3 and lemma 3.5; (2) Canonne, Kamath, Steinke, *The Discrete Gaussian for
+//! (1) Bun and Steinke, proposition 1.3; (2) Canonne, Kamath, Steinke, *The Discrete Gaussian for
 //! Differential Privacy*, 2020, corollary 13; (3) Asoodeh, Liao, Calmon, Kosut, Sankar, *Three Variants of
-//! Differential Privacy*, 2021, at each order; (4) Bun and Steinke, proposition 1.9 and lemma 4.1.
+//! Differential Privacy*, 2021, at each order; (4) Bun and Steinke, proposition 1.9 for xi = 0.
 //! # Pitfalls
 //! Sampling does not amplify zCDP at all orders; a sampled Gaussian is not rho-zCDP for a small rho.
 

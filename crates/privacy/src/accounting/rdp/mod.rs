@@ -20,12 +20,14 @@ pub(crate) mod convert;
 mod curve;
 mod moment;
 mod outcomes;
+mod poisson_group;
 mod sampled_any;
 mod sampled_gaussian;
 mod trapezoid;
 mod without_replacement;
 
 use curve::Profile;
+pub(crate) use poisson_group::ln_mixture_of;
 
 use super::step::{Step, Steps};
 use crate::numerics::search;
@@ -94,6 +96,16 @@ impl Composition {
         Ok(whole)
     }
 
+    /// No probability is set aside in which nothing is promised.
+    pub(crate) fn holds_always(&self) -> bool {
+        self.ln_kept == 0.0
+    }
+
+    /// Sum of the pure bounds; +∞ if there is none.
+    pub(crate) fn pure(&self) -> f64 {
+        self.pure
+    }
+
     /// See [`divergence`].
     pub(crate) fn divergence(&self, order: f64) -> f64 {
         let total: f64 = self.parts.iter().map(|(profile, count)| count * profile.curve.at(order)).sum();
@@ -123,7 +135,7 @@ impl Composition {
         Converted { value: (found.value + lost * (1.0 + ROUND_UP)).min(1.0), ..found }
     }
 
-    fn special_orders(&self) -> impl Iterator<Item = f64> {
+    pub(super) fn special_orders(&self) -> impl Iterator<Item = f64> {
         self.parts.iter().flat_map(|(profile, _)| profile.curve.special_orders())
     }
 }
@@ -320,6 +332,15 @@ mod tests {
                 base: Box::new(Step::Laplace { epsilon: 0.3 }),
             },
             Step::WithoutReplacement { sample: 5, population: 100, base: Box::new(Step::Zcdp { rho: 0.01 }) },
+            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Gaussian { mu: 0.5 }) },
+            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Laplace { epsilon: 0.3 }) },
+            Step::WithReplacement {
+                sample: 5,
+                population: 100,
+                base: Box::new(Step::Laplace { epsilon: 0.3 }),
+            },
+            Step::Shuffled { reports: 50, epsilon: 0.8 },
+            Step::Group { size: 3, base: Box::new(sampled(0.05, Step::Gaussian { mu: 0.1 })) },
         ]
     }
 
@@ -354,6 +375,21 @@ mod tests {
                 }
                 let whole = divergence(&Steps(vec![((**base).clone(), 1)]), 4.0).unwrap();
                 assert!(at(4.0) <= whole * (1.0 + 1e-11), "{step:?} costs more than its base");
+            }
+        }
+    }
+
+    /// From the curve of one unit alone, a group costs at least what its own pair says.
+    #[test]
+    fn group_rule_is_above_the_mixture() {
+        for size in [2, 3, 4, 8] {
+            let one = sampled(0.05, Step::Gaussian { mu: 0.3 });
+            let rule = Steps(vec![(Step::Group { size, base: Box::new(one) }, 1)]);
+            let base = Box::new(Step::Gaussian { mu: 0.3 });
+            let pair = Steps(vec![(Step::PoissonGroup { size, rate: 0.05, base }, 1)]);
+            for order in [1.5, 2.0, 3.0, 8.0] {
+                let (loose, tight) = (divergence(&rule, order).unwrap(), divergence(&pair, order).unwrap());
+                assert!(loose >= tight, "size {size}, order {order}: {loose} below {tight}");
             }
         }
     }
