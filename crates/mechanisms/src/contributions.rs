@@ -11,7 +11,7 @@
 //! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
 //! far as 64-bit integers have room.
 
-use sordino_noise::grid::{Grid, GridError, GridPlan, Norm};
+use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier};
 
 use crate::error::MechanismError;
@@ -78,6 +78,11 @@ impl Contributions {
         }
         Ok(grid)
     }
+}
+
+/// The sum, if it was begun on this grid.
+pub(crate) fn on_grid(sum: Sum, grid: &Grid) -> Result<Sum, MechanismError> {
+    if sum.grid() == grid { Ok(sum) } else { Err(MechanismError::OtherGrid) }
 }
 
 #[cfg(test)]

@@ -11,10 +11,9 @@
 //! - **The grid** itself: [`grid`] turns clipped contributions into integers and noisy sums back into numbers.
 //!
 //! # What "exact" means
-//! No sampler rounds a probability, cuts a tail or trusts a library's `exp`. Given fair bits, the coins, counts and
-//! uniform numbers have exactly the stated distribution; the four noise samplers have it up to a total-variation
-//! distance of less than 2^-240 a draw, [`TOTAL_VARIATION`] (a clamp at 128 standard deviations or 170 scales keeps
-//! results within 64 bits). That is a number to be added to δ, `(1 + e^ε) draws 2^-240`, and it says there how small it is.
+//! No sampler rounds a probability, cuts a tail or trusts a library's `exp`. Given fair bits, every draw has exactly
+//! the stated distribution: its total-variation distance is 0, and nothing is to be added to δ. (Noise has no bounds; where
+//! it is stored in 64 bits, `fill` says how sums are to be clamped so that this stays true.)
 //! Where floating point takes part in a comparison, it decides only outside of a proved margin; inside of it integers
 //! of any length decide.
 //!
@@ -22,9 +21,10 @@
 //! use sordino_noise::{RoundedGaussian, entropy};
 //! let mut sums = vec![1_000_i64, -250, 0];          // exact sums on a grid of 2^21 steps to a standard deviation
 //! let mut noise = vec![0; sums.len()];
+//! const MOST: i64 = i64::MAX - 1_000;               // no sum is larger than 1000
 //! RoundedGaussian::new(21)?.fill(&mut entropy()?, &mut noise);
 //! for (sum, noise) in sums.iter_mut().zip(noise) {
-//!     *sum = sum.saturating_add(noise);             // clamping after the noise is post-processing
+//!     *sum = sum.saturating_add(noise).clamp(-MOST, MOST); // clamping after the noise is post-processing
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -71,6 +71,5 @@ pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
-pub use spherical::{RoundedSpherical, SPHERICAL_VARIATION};
-pub use stack::TOTAL_VARIATION;
+pub use spherical::RoundedSpherical;
 pub use uniform::{uniform_below, uniform_below_u128};
