@@ -6,6 +6,11 @@
 //! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
 //! on data.
 //!
+//! # Pitfalls
+//! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that
+//! cannot be exceeded (every row of the largest table there can be), not one that is expected. It costs a bit of depth for each
+//! doubling, and no noise.
+//!
 //! # Depth
 //! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps, all records
 //! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
