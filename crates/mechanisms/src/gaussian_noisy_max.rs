@@ -8,7 +8,7 @@
 //! ```
 //! # Guarantee
 //! If neighbours move the *vector* of scores by at most Δ in L2, all noisy scores together are ρ-zCDP (Canonne, Kamath, Steinke, "The discrete
-//! Gaussian for differential privacy", 2020, Theorem 14), and the index is post-processing. There is no better theorem for the index alone. A vote that
+//! Gaussian for differential privacy", 2020, Theorem 4, added up over independent coordinates), and the index is post-processing. There is no better theorem for the index alone. A vote that
 //! changes moves two counts by 1: Δ^2 = 2.
 //!
 //! # Accuracy
