@@ -6,12 +6,17 @@
 //! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
 //! on data.
 //!
+//! # Pitfalls
+//! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that
+//! cannot be exceeded (every row of the largest table there can be), not one that is expected. It costs a bit of depth for each
+//! doubling, and no noise.
+//!
 //! # Depth
 //! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps, all records
 //! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
 //! far as 64-bit integers have room.
 
-use sordino_noise::grid::{Grid, GridError, GridPlan, Norm};
+use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier};
 
 use crate::error::MechanismError;
@@ -78,6 +83,11 @@ impl Contributions {
         }
         Ok(grid)
     }
+}
+
+/// The sum, if it was begun on this grid.
+pub(crate) fn on_grid(sum: Sum, grid: &Grid) -> Result<Sum, MechanismError> {
+    if sum.grid() == grid { Ok(sum) } else { Err(MechanismError::OtherGrid) }
 }
 
 #[cfg(test)]

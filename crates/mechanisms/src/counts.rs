@@ -21,6 +21,11 @@ use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::shift::{Shift, scale_for};
 
+/// Answers beyond it count as it.
+const LARGEST: i64 = 1 << 62;
+/// Noisy answers beyond it are released as it.
+const END: i64 = i64::MAX - LARGEST;
+
 /// Adds two-sided geometric noise to a list of integers.
 ///
 /// ```
@@ -81,8 +86,9 @@ impl Counts {
         let mut noisy = vec![0; answers.len()];
         self.noise.fill(bits, &mut noisy);
         for (noisy, answer) in noisy.iter_mut().zip(answers) {
-            // Clamping is post-processing; wrapping would throw a large answer to the far side.
-            *noisy = noisy.saturating_add(*answer);
+            // Clamping answers moves no two of them apart. Noise that was clamped to 64 bits takes the sum beyond the end,
+            // as the noise itself would, so that clamping there is post-processing.
+            *noisy = noisy.saturating_add((*answer).clamp(-LARGEST, LARGEST)).clamp(-END, END);
         }
         Ok(noisy)
     }
@@ -177,7 +183,7 @@ mod tests {
         let made = mechanism(1.0, 1, 2);
         let mut bits = sordino_noise::danger::seeded(53);
         let noisy = made.draw(&[i64::MAX, i64::MIN], &mut bits).unwrap();
-        assert!(noisy[0] > i64::MAX / 2 && noisy[1] < i64::MIN / 2, "clamped, never wrapped");
+        assert_eq!(noisy, [END, -END], "clamped, never wrapped");
         let error = made.draw(&[1], &mut bits).unwrap_err().to_string();
         assert_eq!(error, "this mechanism is for 2 integers, got 1; make it for the length of the list");
         assert!(matches!(made.event(), Event::Pure { .. }));

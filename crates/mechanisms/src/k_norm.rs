@@ -11,9 +11,8 @@
 //! # Guarantee
 //! Under `add_remove` and `zero_out` neighbours move S by at most C in L2, under `replace` by 2C. With `b >= C/ε` (2C/ε) the release is
 //! ε-private by the triangle inequality (Hardt, Talwar, "On the geometry of differential privacy", 2010; used for learning by
-//! Chaudhuri, Monteleoni, Sarwate, "Differentially private empirical risk minimization", 2011). Rounding is post-processing. The noise is drawn to
-//! within a total variation of 2^-101 ([`SPHERICAL_VARIATION`](sordino_noise::SPHERICAL_VARIATION)): strictly the guarantee has a δ of
-//! `(1 + e^ε) 2^-101`.
+//! Chaudhuri, Monteleoni, Sarwate, "Differentially private empirical risk minimization", 2011). Rounding is post-processing, and the noise
+//! is drawn exactly ([`RoundedSpherical`]).
 //!
 //! # Accuracy
 //! The length of the noise is at most w b with the probability of a Gamma variable of shape d being at most w; it is about d b. Gaussian
@@ -28,7 +27,7 @@ use sordino_noise::{Bits, RoundedSpherical};
 use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release};
 
 use crate::accuracy;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::shift::scale_for;
@@ -85,10 +84,7 @@ impl KNorm {
     }
 
     fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        if *answer.grid() != self.grid {
-            return Err(MechanismError::OtherGrid);
-        }
-        Ok(answer.add_spherical(bits)?)
+        Ok(on_grid(answer, &self.grid)?.add_spherical(bits)?)
     }
 }
 

@@ -30,7 +30,7 @@ use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
 use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release};
 
 use crate::accuracy;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::shift::scale_for;
@@ -93,10 +93,7 @@ impl Laplace {
     }
 
     fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        if *answer.grid() != self.grid {
-            return Err(MechanismError::OtherGrid);
-        }
-        Ok(answer.add_laplace(bits)?)
+        Ok(on_grid(answer, &self.grid)?.add_laplace(bits)?)
     }
 }
 

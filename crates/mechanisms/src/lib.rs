@@ -17,6 +17,7 @@
 //! | which k candidates have the best scores | [`TopK`] | k choices of bounded range |
 //! | the same, for a single choice | [`PermuteAndFlip`] | pure |
 //! | the same, in time that tells nothing | [`ReportNoisyMax`] | pure |
+//! | the same, with Gaussian noise (votes of many) | [`GaussianNoisyMax`] | zero-concentrated |
 //! | one person's own category, before it leaves them | [`RandomizedResponse`] | pure, under replace |
 //! | the first of a stream of counts above a threshold | [`AboveThreshold`] | pure, however long the stream |
 //! | count, sum, mean, variance, quantile, histogram, mode of a table | [`statistics`] | pure (open histogram: approximate) |
@@ -43,6 +44,7 @@ mod discrete_laplace;
 mod error;
 mod exponential;
 mod gaussian;
+mod gaussian_noisy_max;
 mod k_norm;
 mod laplace;
 mod mechanism;
@@ -65,6 +67,7 @@ pub use discrete_laplace::DiscreteLaplace;
 pub use error::MechanismError;
 pub use exponential::Exponential;
 pub use gaussian::Gaussian;
+pub use gaussian_noisy_max::GaussianNoisyMax;
 pub use k_norm::KNorm;
 pub use laplace::Laplace;
 pub use mechanism::Mechanism;

@@ -26,13 +26,13 @@
 //! - Noisy scores of the chosen are not released with them; they cost more.
 //! - k times report noisy max with *one* draw of Laplace noise is not this mechanism, and costs more than ε.
 
-use sordino_noise::{Bits, Weight, choose};
+use sordino_noise::{Bits, choose};
 use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
 
 use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::scores::{Coin, ScoreShift, best_of};
+use crate::scores::{Choice, ScoreShift};
 
 /// Chooses several candidates by score.
 ///
@@ -49,10 +49,7 @@ use crate::scores::{Coin, ScoreShift, best_of};
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct TopK {
-    epsilon: Epsilon,
-    coin: Coin,
-    shift: ScoreShift,
-    candidates: Count,
+    choice: Choice,
     chosen: Count,
 }
 
@@ -71,22 +68,18 @@ impl TopK {
                 candidates: candidates.get(),
             });
         }
-        Ok(Self { epsilon, coin: Coin::new(epsilon, shift.range())?, shift, candidates, chosen })
+        Ok(Self { choice: Choice::new(epsilon, shift, candidates)?, chosen })
     }
 
     /// With probability at least `confidence` every chosen score is less than this below the k-th best (or at least as good).
     pub fn score_gap(&self, confidence: f64) -> f64 {
-        let miss = accuracy::miss_of_each(confidence, self.chosen.get() as usize);
-        let others = (self.candidates.get() - 1) as f64;
-        ((others * (1.0 - miss) / miss).ln() / self.coin.rate()).max(0.0)
+        self.choice.exponential_gap(accuracy::miss_of_each(confidence, self.chosen.get() as usize))
     }
 
     fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<Vec<usize>, MechanismError> {
-        let best = best_of(scores, self.candidates)?;
-        let weight = |score: &i64| self.coin.weight(1, best.abs_diff(*score));
-        let mut weights: Vec<Weight> = scores.iter().map(weight).collect();
+        let mut weights = self.choice.weights(scores)?;
         let mut peel = || {
-            let chosen = choose(&weights, self.coin.denominator(), bits)?;
+            let chosen = choose(&weights, self.choice.coin.denominator(), bits)?;
             weights[chosen].multiplicity = 0;
             Some(chosen)
         };
@@ -101,11 +94,11 @@ impl Mechanism for TopK {
     type Output = Vec<usize>;
 
     fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
+        self.choice.shift.neighbours()
     }
 
     fn event(&self) -> Event {
-        Event::Exponential { epsilon: self.epsilon }.repeated(self.chosen)
+        Event::Exponential { epsilon: self.choice.epsilon }.repeated(self.chosen)
     }
 
     fn release_with<R: Bits + ?Sized>(

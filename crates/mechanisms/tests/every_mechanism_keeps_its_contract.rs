@@ -7,9 +7,9 @@ use sordino_mechanisms::statistics::{
     StableMedian, Sum, Variance,
 };
 use sordino_mechanisms::{
-    AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, KNorm,
-    Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal, ProposeTestRelease,
-    RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
+    AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian,
+    GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal,
+    ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
 };
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
@@ -57,6 +57,9 @@ fn for_each(check: impl Check) {
     for noise in [MaxNoise::Laplace, MaxNoise::Exponential] {
         check.check("noisy max", &ReportNoisyMax::new(epsilon, scores, three, noise).unwrap(), || SCORES);
     }
+    let squared = count(2);
+    let votes = GaussianNoisyMax::new(rho, squared, replace, three).unwrap();
+    check.check("gaussian noisy max", &votes, || SCORES);
     let response = RandomizedResponse::new(epsilon, three, replace).unwrap();
     check.check("randomized response", &response, || 2);
     check.check("above threshold", &AboveThreshold::new(epsilon, shift, 3).unwrap(), || SCORES);
@@ -82,6 +85,15 @@ fn for_each_statistic(check: &impl Check) {
     check.check("open histogram", &open, || Rows::new(&["a"; 100]));
 }
 
+/// What one release may cost: 0.5 was asked for; ρ = 0.1 of Gaussians is about ε = 2 at this δ.
+fn limit(name: &str) -> f64 {
+    match name {
+        "discrete gaussian" => 2.1,
+        "gaussian noisy max" => 2.3,
+        _ => 0.5,
+    }
+}
+
 fn unmetered(claim: Claim) -> Permit {
     danger::unmetered(claim, Unit::Record, Delta::new(1e-5).unwrap()).unwrap()
 }
@@ -98,11 +110,7 @@ impl Check for Releases {
         assert!(guarantee.holds() && !guarantee.seeded, "{name}");
         assert_eq!(guarantee.event, mechanism.event(), "{name}");
         assert_eq!(guarantee.neighbours, Neighbours::Replace, "{name}");
-        // 0.5 was asked for; ρ = 0.1 of the discrete Gaussian is about ε = 2 at this δ.
-        assert!(
-            guarantee.epsilon.upper <= if name == "discrete gaussian" { 2.1 } else { 0.5 + 1e-9 },
-            "{name}"
-        );
+        assert!(guarantee.epsilon.upper <= limit(name) + 1e-9, "{name}");
     }
 }
 
@@ -167,8 +175,7 @@ impl Check for Budgets {
     where
         M::Output: PartialEq + Debug,
     {
-        let limit = if name == "discrete gaussian" { 2.1 } else { 0.5 };
-        let terms = Terms::new(Epsilon::new(limit).unwrap(), Neighbours::Replace);
+        let terms = Terms::new(Epsilon::new(limit(name)).unwrap(), Neighbours::Replace);
         let mut budget = Budget::new(terms.with_delta(Delta::new(1e-5).unwrap()));
         let permit = budget.charge_claim(mechanism.claim()).unwrap();
         mechanism.release(answer(), permit).unwrap();

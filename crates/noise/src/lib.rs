@@ -71,5 +71,5 @@ pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
-pub use spherical::{RoundedSpherical, SPHERICAL_VARIATION};
+pub use spherical::RoundedSpherical;
 pub use uniform::{uniform_below, uniform_below_u128};

@@ -122,7 +122,7 @@ fn share(epsilon: Epsilon, parts: u8) -> Result<Epsilon, MechanismError> {
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::Neighbours;
+    use sordino_privacy::{Claim, Delta, Neighbours, accounting};
 
     use super::*;
     use crate::testing::{epsilon, parts_of, sensitivity_of};
@@ -163,5 +163,24 @@ mod tests {
             (parts(Neighbours::AddRemove), parts(Neighbours::Replace), parts(Neighbours::ZeroOut)),
             (3, 2, 2)
         );
+    }
+
+    /// Pitfall 7: no slice of the budget is spent twice. The accountant adds up all parts of mean and variance, and finds no more
+    /// than ε; a twin that gives all of ε to each part is found out.
+    #[test]
+    fn pitfall_07_parts_share_one_budget() {
+        let bounds = Bounds::new(0.0, 1.0).unwrap();
+        for neighbours in [Neighbours::AddRemove, Neighbours::Replace] {
+            for with_second in [false, true] {
+                let cost = |e: f64| {
+                    let who = Contributor::record(neighbours);
+                    let event = Moments::new(epsilon(e), bounds, who, with_second).unwrap().event();
+                    let (claim, delta) = (Claim::new(neighbours, event), Delta::new(0.0).unwrap());
+                    accounting::epsilon(&claim, delta, accounting::Accountant::Auto).unwrap().bound
+                };
+                assert!(cost(0.6).upper <= 0.6 * (1.0 + 1e-9) && cost(0.6).lower > 0.599);
+                assert!(cost(1.2).lower > 0.6);
+            }
+        }
     }
 }
