@@ -210,6 +210,15 @@ impl Encoding {
         }
     }
 
+    /// The largest absolute value of an encoded target.
+    pub fn largest_target(&self) -> f64 {
+        match &self.target {
+            Some((_, Column::Number(column))) => self.reach(column.bounds()),
+            Some((_, Column::Category(column))) => column.values().len() as f64 - 1.0,
+            Some((_, Column::Ignore)) | None => 0.0,
+        }
+    }
+
     /// The largest absolute value of an encoded number with these bounds. Rounding to `f32` is monotone.
     fn reach(&self, bounds: Bounds) -> f64 {
         match self.scaling {

@@ -21,11 +21,15 @@
 
 mod batches;
 mod binding;
+#[cfg(feature = "arrow")]
+mod cache;
 mod encoded;
 mod encoding;
 mod error;
 mod limits;
 mod loader;
+#[cfg(feature = "arrow")]
+mod map;
 mod raw;
 mod schema;
 mod source;

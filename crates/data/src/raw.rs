@@ -116,6 +116,37 @@ impl RawColumn {
         }
     }
 
+    /// A whole number; as text it is exact, however large: it may name a unit.
+    pub(crate) fn push_integer(&mut self, value: i128) {
+        match self {
+            Self::Numbers(values) => values.push(value as f64),
+            Self::Texts(texts) => texts.push(Some(value.to_string().as_bytes())),
+        }
+    }
+
+    /// False or true; as numbers 0 and 1.
+    #[cfg(any(feature = "parquet", feature = "arrow"))]
+    pub(crate) fn push_boolean(&mut self, value: bool) {
+        match self {
+            Self::Numbers(values) => values.push(f64::from(u8::from(value))),
+            Self::Texts(texts) => texts.push(Some(if value { b"true" } else { b"false" })),
+        }
+    }
+
+    /// Text; where a number is wanted, the number it spells. Says whether it does; what does not is missing.
+    #[cfg(any(feature = "parquet", feature = "arrow"))]
+    pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
+        match self {
+            Self::Texts(texts) => texts.push(Some(text)),
+            Self::Numbers(values) => {
+                let number = std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok());
+                values.push(number.unwrap_or(f64::NAN));
+                return number.is_some();
+            }
+        }
+        true
+    }
+
     /// A number; where text is wanted, its shortest spelling (whole numbers without a point).
     pub(crate) fn push_number(&mut self, value: f64) {
         match self {

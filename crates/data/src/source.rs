@@ -16,12 +16,17 @@
 //! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`] columns; memory does not
 //! depend on the length of the file.
 
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
 mod cifar;
+pub(crate) mod columnar;
 mod csv;
 mod dense;
 mod idx;
 mod npy;
 mod packed;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use std::fmt;
 use std::fs::File;
@@ -32,6 +37,7 @@ pub(crate) use self::csv::CsvLayout;
 use crate::error::DataError;
 use crate::raw::{RawChunk, Wanted};
 use crate::schema::{CsvOptions, HeaderColumn};
+use columnar::{Fenced, fenced};
 use dense::DenseLayout;
 
 /// The longest record of a CSV file.
@@ -72,6 +78,10 @@ pub struct Source {
 enum Layout {
     Csv(CsvLayout),
     Dense(DenseLayout),
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::ParquetLayout),
+    #[cfg(feature = "arrow")]
+    Arrow(arrow::ArrowLayout),
 }
 
 /// Reads records one chunk after the other.
@@ -118,6 +128,10 @@ impl Source {
         match &self.layout {
             Layout::Csv(_) => "CSV",
             Layout::Dense(dense) => dense.format,
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(_) => parquet::FORMAT,
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(_) => arrow::FORMAT,
         }
     }
 
@@ -127,10 +141,16 @@ impl Source {
 
     /// A reader of these columns, from the first record.
     pub(crate) fn rows(&self, picks: Vec<Pick>, door: Door) -> Result<Box<dyn ReadRows>, DataError> {
-        match &self.layout {
-            Layout::Csv(layout) => layout.rows(&self.path, picks, door),
-            Layout::Dense(layout) => layout.rows(&self.path, picks),
-        }
+        let (path, format) = (self.path.clone(), self.format());
+        let rows = match &self.layout {
+            Layout::Csv(layout) => return layout.rows(&self.path, picks, door),
+            Layout::Dense(layout) => return layout.rows(&self.path, picks),
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(layout) => fenced(&self.path, format, || layout.rows(&self.path, picks, door)),
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(layout) => fenced(&self.path, format, || layout.rows(&self.path, picks, door)),
+        }?;
+        Ok(Box::new(Fenced { path, format, rows }))
     }
 }
 
@@ -142,6 +162,10 @@ impl Layout {
             npy::layout(path).map(Self::Dense)
         } else if idx::is_magic(magic) {
             idx::layout(path).map(Self::Dense)
+        } else if magic.starts_with(b"PAR1") {
+            columnar::parquet(path)
+        } else if magic.starts_with(b"ARROW1") {
+            columnar::arrow(path)
         } else if ends(&[".bin"]) {
             cifar::layout(path).map(Self::Dense)
         } else if let Some((format, expected)) = promised(&name) {
@@ -162,6 +186,10 @@ impl Layout {
         match self {
             Self::Csv(layout) => layout.header(),
             Self::Dense(layout) => layout.header(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(layout) => layout.header(),
+            #[cfg(feature = "arrow")]
+            Self::Arrow(layout) => layout.header(),
         }
     }
 }

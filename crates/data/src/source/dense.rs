@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Pick, ReadRows};
 use crate::error::DataError;
-use crate::raw::RawChunk;
+use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
 /// Where the records of an array are, and what they are made of.
@@ -48,8 +48,8 @@ impl Element {
         }
     }
 
-    /// The number that these bytes are. (64-bit integers beyond 2^53 are rounded to the nearest double.)
-    fn value(self, bytes: &[u8]) -> f64 {
+    /// Adds the number that these bytes are to a column.
+    fn push(self, bytes: &[u8], column: &mut RawColumn) {
         let mut word = [0u8; 8];
         for (at, byte) in bytes.iter().enumerate() {
             word[if self.is_big_endian { bytes.len() - 1 - at } else { at }] = *byte;
@@ -57,11 +57,11 @@ impl Element {
         let word = u64::from_le_bytes(word);
         let unused = 64 - 8 * bytes.len() as u32;
         match self.kind {
-            ElementKind::Unsigned => word as f64,
-            ElementKind::Boolean => f64::from(u8::from(word != 0)),
-            ElementKind::Signed => ((word << unused) as i64 >> unused) as f64,
-            ElementKind::Float if bytes.len() == 4 => f64::from(f32::from_bits(word as u32)),
-            ElementKind::Float => f64::from_bits(word),
+            ElementKind::Unsigned => column.push_integer(word.into()),
+            ElementKind::Boolean => column.push_integer((word != 0).into()),
+            ElementKind::Signed => column.push_integer(((word << unused) as i64 >> unused).into()),
+            ElementKind::Float if bytes.len() == 4 => column.push_number(f32::from_bits(word as u32).into()),
+            ElementKind::Float => column.push_number(f64::from_bits(word)),
         }
     }
 }
@@ -87,7 +87,6 @@ impl DenseLayout {
             labels,
             picks,
             element: self.element,
-            width: self.names.len(),
             left: self.rows,
             record: vec![0; self.names.len() * self.element.bytes],
         }))
@@ -99,7 +98,6 @@ struct DenseRows {
     labels: Option<Elements>,
     picks: Vec<Pick>,
     element: Element,
-    width: usize,
     left: u64,
     record: Vec<u8>,
 }
@@ -114,10 +112,10 @@ impl ReadRows for DenseRows {
             }
             for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
                 let size = self.element.bytes;
-                column.push_number(match self.record.get(pick.index * size..(pick.index + 1) * size) {
-                    Some(bytes) if pick.index < self.width => self.element.value(bytes),
-                    _ => f64::from(label[0]),
-                });
+                match self.record.get(pick.index * size..(pick.index + 1) * size) {
+                    Some(bytes) => self.element.push(bytes, column),
+                    None => column.push_integer(label[0].into()),
+                }
             }
             chunk.present.push(true);
             self.left -= 1;
@@ -161,15 +159,35 @@ pub(super) fn numbered(prefix: &str, count: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn value(element: Element, bytes: &[u8]) -> f64 {
+        let mut column = RawColumn::Numbers(Vec::new());
+        element.push(bytes, &mut column);
+        match column {
+            RawColumn::Numbers(values) => values[0],
+            RawColumn::Texts(_) => unreachable!("it was made of numbers"),
+        }
+    }
+
     #[test]
     fn elements_are_read_in_either_order() {
         let element = |kind, bytes, is_big_endian| Element { kind, bytes, is_big_endian };
-        assert_eq!(element(ElementKind::Signed, 2, false).value(&(-2i16).to_le_bytes()), -2.0);
-        assert_eq!(element(ElementKind::Signed, 4, true).value(&(-70_000i32).to_be_bytes()), -70_000.0);
-        assert_eq!(element(ElementKind::Unsigned, 8, true).value(&7u64.to_be_bytes()), 7.0);
-        assert_eq!(element(ElementKind::Float, 4, true).value(&1.5f32.to_be_bytes()), 1.5);
-        assert_eq!(element(ElementKind::Float, 8, false).value(&(-0.1f64).to_le_bytes()), -0.1);
-        assert_eq!(element(ElementKind::Boolean, 1, false).value(&[1]), 1.0);
-        assert_eq!(Element::BYTE.value(&[255]), 255.0);
+        assert_eq!(value(element(ElementKind::Signed, 2, false), &(-2i16).to_le_bytes()), -2.0);
+        assert_eq!(value(element(ElementKind::Signed, 4, true), &(-70_000i32).to_be_bytes()), -70_000.0);
+        assert_eq!(value(element(ElementKind::Unsigned, 8, true), &7u64.to_be_bytes()), 7.0);
+        assert_eq!(value(element(ElementKind::Float, 4, true), &1.5f32.to_be_bytes()), 1.5);
+        assert_eq!(value(element(ElementKind::Float, 8, false), &(-0.1f64).to_le_bytes()), -0.1);
+        assert_eq!(value(element(ElementKind::Boolean, 1, false), &[1]), 1.0);
+        assert_eq!(value(Element::BYTE, &[255]), 255.0);
+    }
+
+    /// Two units whose numbers are one double apart from each other are two units.
+    #[test]
+    fn large_integers_are_exact_as_text() {
+        let element = Element { kind: ElementKind::Unsigned, bytes: 8, is_big_endian: false };
+        let mut column = RawColumn::Texts(Default::default());
+        let large = (1u64 << 53) + 1;
+        element.push(&large.to_le_bytes(), &mut column);
+        let RawColumn::Texts(texts) = column else { unreachable!("it was made of texts") };
+        assert_eq!(texts.iter().next(), Some(Some(large.to_string().as_bytes())));
     }
 }
