@@ -65,7 +65,7 @@ impl DiscreteLaplace {
         accuracy::discrete_laplace(self.scale.get(), accuracy::miss(confidence))
     }
 
-    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
         clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }

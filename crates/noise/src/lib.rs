@@ -5,8 +5,9 @@
 //!   Repeatable bits come only from [`danger::seeded`], as another type.
 //! - **Noise for vectors of reals on a grid**: [`RoundedGaussian`] and [`RoundedLaplace`], the continuous noise rounded,
 //!   for which every theorem about the continuous mechanism holds as it stands.
+//! - **Noise of other shapes on a grid**: [`RoundedCauchy`] (heavy tails), [`RoundedSpherical`] (vectors, by length).
 //! - **Noise for integer answers**: [`DiscreteLaplace`] and [`DiscreteGaussian`].
-//! - **Coins and counts**: [`Probability`], [`BernoulliExp`], [`Geometric`], [`Binomial`], [`uniform_below`].
+//! - **Coins, counts and choices**: [`Probability`], [`BernoulliExp`], [`Geometric`], [`Binomial`], [`uniform_below`], [`choose`].
 //! - **The grid** itself: [`grid`] turns clipped contributions into integers and noisy sums back into numbers.
 //!
 //! # What "exact" means
@@ -35,6 +36,8 @@
 mod bernoulli_exp;
 mod binomial;
 mod bits;
+mod cauchy;
+mod choice;
 mod curve;
 pub mod danger;
 mod discrete_gaussian;
@@ -47,6 +50,7 @@ pub mod grid;
 mod parameter;
 mod probability;
 mod rounded;
+mod spherical;
 mod stack;
 mod stream;
 #[cfg(test)]
@@ -58,6 +62,8 @@ mod uniform;
 pub use bernoulli_exp::BernoulliExp;
 pub use binomial::Binomial;
 pub use bits::Bits;
+pub use cauchy::RoundedCauchy;
+pub use choice::{Weight, choose};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use entropy::{Entropy, EntropyError, RESEED_AFTER, RESEED_BYTES, entropy};
@@ -65,4 +71,5 @@ pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
+pub use spherical::RoundedSpherical;
 pub use uniform::{uniform_below, uniform_below_u128};
