@@ -44,6 +44,7 @@ mod wrapped;
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
+pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;

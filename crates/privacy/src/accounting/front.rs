@@ -152,12 +152,21 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<A
     if promises_nothing(&steps) {
         return Ok(account(question.nothing_promised(), "non_private"));
     }
-    match accountant {
+    let found = match accountant {
         Accountant::Auto => question.tightest(&steps),
         Accountant::Basic => question.composed(&steps, "basic", composition::basic),
         Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),
         Accountant::Rdp => question.renyi(&steps),
         Accountant::Pld => question.distributions(&steps).map_err(|why| AccountError::not_by("pld", why)),
+    }?;
+    Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
+}
+
+impl Account {
+    /// The upper end alone: what was priced costs no more, and nobody knows how much less.
+    fn upper_end_only(self) -> Self {
+        let note = "an event is bounded from above only: how much less it may cost is not known".to_owned();
+        Self { bound: Bound::enclosing(0.0, self.bound.upper), note: Some(note), ..self }
     }
 }
 

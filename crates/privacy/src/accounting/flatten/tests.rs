@@ -286,6 +286,13 @@ fn bins_cost_what_epochs_cost() {
     let json = format!(r#"{{"type":"balls_in_bins","bins":100,"epochs":3,"event":{GAUSSIAN}}}"#);
     assert_eq!(steps(AddRemove, &json).unwrap(), vec![(Step::Gaussian { mu: 0.25 }, 3)]);
     assert!(refusal(ball(), &json).contains("not units in bins"));
+    // Secret bins may cost less: nothing is claimed from below.
+    let at = |bins: &str| {
+        let claim = Claim::new(AddRemove, serde_json::from_str(&json.replace("100", bins)).unwrap());
+        let delta = crate::params::Delta::new(1e-5).unwrap();
+        super::super::epsilon(&claim, delta, super::super::Accountant::Auto).unwrap().bound
+    };
+    assert!(at("100").lower == 0.0 && at("1").lower > 0.0 && at("100").upper == at("1").upper);
 }
 
 /// One step has mu = 1/4; a contraction by 0.9 lets 1000 of them cost sqrt(1.9/0.1) of it.
@@ -301,6 +308,9 @@ fn only_the_last_iterate() {
     // Merely convex, or not Gaussian: every iterate is paid for.
     let Step::Gaussian { mu } = one(AddRemove, &json(0.0, GAUSSIAN)) else { panic!("not Gaussian") };
     assert!((mu - 0.25 * 1000f64.sqrt()).abs() < 1e-11, "{mu}");
+    // So is a step that is only promised to be as private as a Gaussian.
+    let promised = json(1.0, r#"{"type":"gdp","mu":0.25}"#);
+    assert_eq!(steps(AddRemove, &promised).unwrap(), vec![(Step::Gaussian { mu: 0.25 }, 1000)]);
     assert_eq!(steps(AddRemove, &json(1.0, LAPLACE)).unwrap(), vec![(Step::Laplace { epsilon: 0.25 }, 1000)]);
     assert!(refusal(AddRemove, &json(2.0, GAUSSIAN)).contains("at most the smoothness"));
 }

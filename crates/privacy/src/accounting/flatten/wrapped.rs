@@ -22,11 +22,44 @@
 use super::super::error::AccountError;
 use super::super::step::{Step, Steps};
 use super::super::{closed, with_replacement};
-use super::lower::Lens;
+use super::lower::{Lens, lower};
 use super::{Walk, multiply, unwrap_single};
 use crate::event::{Event, FixedSample};
 use crate::notion::{Gdp, HiddenDescent};
 use crate::params::{Count, Mu, NoiseMultiplier};
+
+/// Is some mechanism known that this event allows and that costs what its steps do? Not where the steps are only
+/// an upper bound: secret bins may hide more than they are given credit for, and leaves of one unit may lie apart.
+pub(crate) fn is_attained(event: &Event) -> bool {
+    match event {
+        Event::BallsInBins { bins, event, .. } => *bins == Count::ONE && is_attained(event),
+        Event::TreeAggregation { participations, .. } => *participations == Count::ONE,
+        Event::Composed { events } => events.iter().all(is_attained),
+        Event::PoissonSampled { event, .. }
+        | Event::SampledWithoutReplacement { event, .. }
+        | Event::SampledWithReplacement { event, .. }
+        | Event::Repeated { event, .. }
+        | Event::ShuffledEpochs { event, .. }
+        | Event::ShuffledReports { event, .. }
+        | Event::LastIterate { event, .. }
+        | Event::Group { event, .. }
+        | Event::Selected { event, .. } => is_attained(event),
+        Event::Gaussian(_)
+        | Event::Laplace(_)
+        | Event::DiscreteGaussian { .. }
+        | Event::DiscreteLaplace { .. }
+        | Event::RandomizedResponse(_)
+        | Event::Exponential { .. }
+        | Event::Pure { .. }
+        | Event::Approximate { .. }
+        | Event::Zcdp { .. }
+        | Event::Gdp { .. }
+        | Event::Renyi(_)
+        | Event::AboveThreshold { .. }
+        | Event::Toeplitz { .. }
+        | Event::NonPrivate => true,
+    }
+}
 
 impl Walk {
     /// `inner` on each of the disjoint batches of some epochs.
@@ -97,9 +130,12 @@ impl Walk {
         };
         let descent = HiddenDescent::new(*step_size, *strong_convexity, *smoothness)
             .map_err(|error| AccountError::meaningless(event.name(), error.to_string()))?;
-        let one = self.apart(self.lens, 1, unwrap_single(inner), depth)?;
-        if let [(Step::Gaussian { mu }, 1)] = &one.0[..] {
-            let last = Mu::new(*mu).and_then(|mu| descent.last_iterate(Gdp::new(mu), *steps));
+        let single = unwrap_single(inner);
+        // The noise itself must be Gaussian: a promise of Gaussian privacy is not enough.
+        if matches!(single, Event::Gaussian(_))
+            && let Step::Gaussian { mu } = lower(single, self.lens)?
+        {
+            let last = Mu::new(mu).and_then(|mu| descent.last_iterate(Gdp::new(mu), *steps));
             // Out of range is no guarantee.
             let step = last.map_or(Step::NonPrivate, |gdp| Step::Gaussian { mu: gdp.mu().get() });
             return self.add(step, count);

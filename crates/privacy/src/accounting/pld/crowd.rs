@@ -130,6 +130,8 @@ impl Pair {
 
 #[cfg(test)]
 mod tests {
+    use super::super::pair::View;
+    use super::super::sweep::one_view;
     use crate::accounting::step::{Sided, Step, Steps};
     use crate::accounting::{pld, rdp};
 
@@ -144,6 +146,21 @@ mod tests {
             let found = pld::delta(&group(size, 0.01, Step::Gaussian { mu: 1.0 }, 1), 0.02).unwrap();
             assert!(found.lower <= exact * (1.0 + 1e-9) && found.upper >= exact * (1.0 - 1e-9), "{found:?}");
             assert!((found.upper / exact - 1.0).abs() < 1e-4, "{size}: {found:?}");
+        }
+    }
+
+    /// Each direction by itself: adding a group is not free, as adding one unit nearly is.
+    #[test]
+    fn published_directions() {
+        for (size, remove, add) in [(2, 3.7950396307e-3, 1.288e-11), (4, 0.0104963252562, 3.8503793684e-3)] {
+            let steps = group(size, 0.01, Step::Gaussian { mu: 1.0 }, 1);
+            for (view, exact) in [(View::Remove, remove), (View::Add, add)] {
+                let found = one_view(&steps, view, &[0.02]).unwrap()[0];
+                assert!(
+                    found >= exact * (1.0 - 1e-3) && found <= exact * 1.01 + 1e-14,
+                    "{size} {view:?}: {found}"
+                );
+            }
         }
     }
 

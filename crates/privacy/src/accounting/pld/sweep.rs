@@ -28,7 +28,8 @@ pub(crate) fn profile(steps: &Steps, epsilons: &[f64]) -> Result<Vec<f64>, Strin
     Ok(worst)
 }
 
-fn one_view(steps: &Steps, view: View, epsilons: &[f64]) -> Result<Vec<f64>, String> {
+/// The same, of one direction.
+pub(super) fn one_view(steps: &Steps, view: View, epsilons: &[f64]) -> Result<Vec<f64>, String> {
     let mut best = vec![1.0f64; epsilons.len()];
     let stride = epsilons.len().div_ceil(ANCHORS).max(1);
     for anchor in epsilons.iter().skip(stride / 2).step_by(stride) {
