@@ -10,6 +10,7 @@ use sordino::privacy::{ParamError, ParseNumberError};
 use crate::explain::ExplainArgs;
 use crate::ledger::args::LedgerArgs;
 use crate::query::QueryArgs;
+use crate::schema::SchemaArgs;
 
 /// The δ of questions that name none.
 ///
@@ -52,6 +53,8 @@ pub(crate) enum Verb {
     Query(QueryArgs),
     /// Budgets that outlive a process: create, show, history, verify, backup, export.
     Ledger(LedgerArgs),
+    /// What may a table hold? A schema to fill in, from the header of a file alone.
+    Schema(SchemaArgs),
 }
 
 const ACCOUNT_EXAMPLES: &str = r#"Examples:

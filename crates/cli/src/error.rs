@@ -100,6 +100,9 @@ pub(crate) enum Error {
     Ledger(#[from] LedgerError),
 
     #[error("{0}")]
+    Data(#[from] DataError),
+
+    #[error("{0}")]
     Account(#[from] AccountError),
 
     /// The library can only advise to ask for less; whoever calibrates a run may also change the run.
@@ -116,13 +119,10 @@ pub(crate) enum Error {
     Entropy(#[from] EntropyError),
 
     #[error("{0}")]
-    Data(#[from] DataError),
-
-    #[error("{0}")]
-    Declared(#[from] SchemaError),
+    Declared(Box<SchemaError>),
 
     #[error("{name}: {source}")]
-    Schema { name: String, source: SchemaError },
+    Schema { name: String, source: Box<SchemaError> },
 
     #[error("{name} has more than {limit} bytes, which is no schema")]
     SchemaTooLong { name: String, limit: u64 },
@@ -158,6 +158,12 @@ pub(crate) enum Error {
 
     #[error("cannot write the result: {source}")]
     Write { source: io::Error },
+}
+
+impl From<SchemaError> for Error {
+    fn from(error: SchemaError) -> Self {
+        Self::Declared(Box::new(error))
+    }
 }
 
 impl Error {

@@ -16,6 +16,7 @@ mod json;
 mod ledger;
 mod output;
 mod query;
+mod schema;
 mod split;
 mod table;
 
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
         Verb::Explain(args) => explain::run(args),
         Verb::Query(args) => query::run(args),
         Verb::Ledger(args) => ledger::run(args),
+        Verb::Schema(args) => schema::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -24,6 +24,14 @@ pub(crate) enum Side {
     Test,
 }
 
+/// What is kept of units.
+struct Kept {
+    /// Whether a slot is.
+    slots: Vec<bool>,
+    /// The unit of each slot.
+    owners: Vec<u64>,
+}
+
 /// Reads a file by a schema, through one of the two doors.
 ///
 /// ```no_run
@@ -142,26 +150,22 @@ impl<'a> Loader<'a> {
         bits: &mut R,
         mut take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
     ) -> Result<Option<Vec<u64>>, DataError> {
-        let (kept, owners) = self.kept(binding, bits)?.unzip();
+        let kept = self.kept(binding, bits)?;
         self.read(binding.picks(), |mut chunk, first| {
-            if let Some(kept) = &kept {
-                let kept = kept.get(first..first + chunk.rows()).unwrap_or_default();
+            if let Some(Kept { slots, .. }) = &kept {
+                let kept = slots.get(first..first + chunk.rows()).unwrap_or_default();
                 // A file that grew meanwhile has records that nobody chose.
                 let kept = kept.iter().copied().chain(std::iter::repeat(false));
                 chunk.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
             }
             take(chunk, first)
         })?;
-        Ok(owners)
+        Ok(kept.map(|kept| kept.owners))
     }
 
     /// Which slots their units keep, and whose they are: a first pass over the unit's column alone. Nothing where records
     /// are units.
-    fn kept<R: Bits + ?Sized>(
-        &self,
-        binding: &Binding,
-        bits: &mut R,
-    ) -> Result<Option<(Vec<bool>, Vec<u64>)>, DataError> {
+    fn kept<R: Bits + ?Sized>(&self, binding: &Binding, bits: &mut R) -> Result<Option<Kept>, DataError> {
         let Some(pick) = binding.unit_pick() else { return Ok(None) };
         let name = pick.name.clone();
         let mut units = Reservoirs::new(self.schema.unit().max_records());
@@ -177,7 +181,7 @@ impl<'a> Loader<'a> {
         })?;
         let mut kept = vec![true; units.slots()];
         units.keep(&mut kept);
-        Ok(Some((kept, owners)))
+        Ok(Some(Kept { slots: kept, owners }))
     }
 
     /// Which slots belong to the test part.

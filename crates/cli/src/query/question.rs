@@ -189,7 +189,7 @@ fn read_schema(path: &Path) -> Result<Schema, Error> {
         return Err(Error::SchemaTooLong { name, limit: SCHEMA_MAX_BYTES as u64 });
     }
     let text = fs::read_to_string(path).map_err(failed)?;
-    Schema::from_toml(&text).map_err(|source| Error::Schema { name, source })
+    Schema::from_toml(&text).map_err(|source| Error::Schema { name, source: source.into() })
 }
 
 /// A schema of one column, from flags; all others are ignored.

@@ -1,0 +1,135 @@
+//! A statistics office asks one question of a table at a time.
+
+mod command;
+
+use std::fs;
+use std::path::PathBuf;
+
+use command::{place, sordino};
+use serde_json::Value;
+
+/// 2000 people from 20 to 69 years, every fourth a smoker, each with four records of visits.
+fn table(name: &str) -> PathBuf {
+    let mut text = String::from("person,age,smoker\n");
+    for row in 0..2000 {
+        let (person, age) = (row / 4, 20 + row % 50);
+        text.push_str(&format!("p{person},{age},{}\n", if row % 4 == 0 { "yes" } else { "no" }));
+    }
+    let path = place(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn query(data: &PathBuf, words: &str) -> command::Run {
+    sordino(&format!("query {} {words}", data.display()))
+}
+
+fn number(object: &Value, field: &str) -> f64 {
+    object[field].as_f64().unwrap_or_else(|| panic!("no {field} in {object}"))
+}
+
+/// Every noise here is beyond its bound with a probability below 1e-9.
+#[test]
+fn every_statistic_is_answered_near_the_truth() {
+    let data = table("near.csv");
+    let ask = |words: &str| query(&data, &format!("{words} --epsilon 5 --json")).object();
+    assert!((number(&ask("count"), "value") - 2000.0).abs() < 10.0);
+    assert!((number(&ask("count smoker --values no,yes --equals yes"), "value") - 500.0).abs() < 10.0);
+    assert!((number(&ask("sum age --bounds 0,120"), "value") - 89_000.0).abs() < 1000.0);
+    assert!((number(&ask("mean age --bounds 0,120"), "value") - 44.5).abs() < 1.0);
+    assert!((number(&ask("variance age --bounds 0,120"), "value") - 208.25).abs() < 40.0);
+    assert!((number(&ask("quantile age --bounds 0,120"), "value") - 44.5).abs() < 3.0);
+    assert!((number(&ask("quantile age --at 0.9 --bounds 0,120"), "value") - 64.5).abs() < 3.0);
+    assert_eq!(ask("mode smoker --values no,yes")["value"], "no");
+    let histogram = ask("histogram smoker --values no,yes,unknown");
+    let counts: Vec<i64> =
+        histogram["counts"].as_array().unwrap().iter().map(|cell| cell["count"].as_i64().unwrap()).collect();
+    for (count, truth) in counts.iter().zip([1500, 500, 0]) {
+        assert!((count - truth).abs() < 10, "{counts:?}");
+    }
+}
+
+#[test]
+fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
+    let data = table("guarantee.csv");
+    let run = query(&data, "mean age --bounds 0,120 --epsilon 0.5");
+    assert_eq!((run.line("epsilon"), run.line("neighbours")), ("0.5 exactly", "add_remove"));
+    assert!(run.stderr.contains("no --ledger given"), "{run:?}");
+    let object = query(&data, "count --epsilon 0.5 --danger-seed 7 --json").object();
+    assert_eq!(object["guarantee"]["metered"], false);
+    assert_eq!(object["guarantee"]["seeded"], true);
+    let again = query(&data, "count --epsilon 0.5 --danger-seed 7 --json").object();
+    assert_eq!(object["value"], again["value"]);
+}
+
+/// With a unit, one person's four records are one contribution, and the noise grows accordingly.
+#[test]
+fn a_unit_is_protected_as_a_whole() {
+    let data = table("unit.csv");
+    let schema = place("unit.toml");
+    let columns = "[columns.age]\nkind = \"number\"\nbounds = [0, 120]\n\
+                   [columns.smoker]\nkind = \"category\"\nvalues = [\"no\", \"yes\"]\n";
+    let text = format!("unit = {{ column = \"person\", max_records = 2 }}\n{columns}");
+    fs::write(&schema, text).unwrap();
+    let ask = |words: &str| {
+        query(&data, &format!("{words} --schema {} --epsilon 5 --json", schema.display())).object()
+    };
+    let count = ask("count");
+    // 500 people with two of four records each.
+    assert!((number(&count, "value") - 1000.0).abs() < 20.0, "{count}");
+    assert_eq!(count["guarantee"]["unit"]["column"], "person");
+    let alone = query(&data, "count --epsilon 5 --json").object();
+    assert!(number(&count, "error") > 1.5 * number(&alone, "error"), "{count} {alone}");
+    // A histogram counts people, each at most once for a value: everybody has a "no" among any two records but the first.
+    let people: i64 = ask("histogram smoker")["counts"][0]["count"].as_i64().unwrap();
+    assert!((people - 500).abs() < 20, "{people}");
+}
+
+#[test]
+fn a_ledger_pays_and_then_refuses() {
+    let (data, ledger) = (table("paid.csv"), place("paid.ledger"));
+    let _ = fs::remove_file(&ledger);
+    let created = sordino(&format!(
+        "ledger create {} --data {} --epsilon 1 --delta 0",
+        ledger.display(),
+        data.display()
+    ));
+    assert_eq!(created.code, 0, "{created:?}");
+    let ask = || {
+        let words = format!("mean age --bounds 0,120 --epsilon 0.4 --ledger {} --who ada", ledger.display());
+        query(&data, &words)
+    };
+    assert!(ask().line("left").starts_with("epsilon 0.6"));
+    assert!(ask().line("left").starts_with("epsilon 0.2") || ask().code == 1);
+    let refused = ask();
+    assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
+    assert!(refused.stderr.contains("this release costs"), "{refused:?}");
+    let history = sordino(&format!("ledger history {}", ledger.display()));
+    assert!(history.stdout.contains("mean age") && history.stdout.contains("ada"), "{history:?}");
+    // One byte more is another data set.
+    fs::write(&data, fs::read_to_string(&data).unwrap() + "p9999,30,no\n").unwrap();
+    let changed = ask();
+    assert_eq!(changed.code, 2, "{changed:?}");
+}
+
+#[test]
+fn what_is_not_declared_or_not_there_is_refused() {
+    let data = table("refused.csv");
+    query(&data, "mean age --epsilon 1").refuses(&["must not be read off the data", "--bounds"]);
+    query(&data, "mean agee --bounds 0,120 --epsilon 1").refuses(&["agee", "age"]);
+    query(&data, "mean smoker --values no,yes --epsilon 1").refuses(&["`smoker` is a category"]);
+    query(&data, "mean --bounds 0,120 --epsilon 1").refuses(&["COLUMN"]);
+    query(&data, "mean age --bounds 120,0 --epsilon 1").refuses(&["120"]);
+    query(&data, "mean age --bounds 0,120 --epsilon 0").refuses(&["epsilon"]);
+    query(&data, "quantile age --at 1 --bounds 0,120 --epsilon 1").refuses(&["1"]);
+    query(&data, "median age --bounds 0,120 --epsilon 1").refuses(&["median"]);
+    query(&data, "count smoker --values no,yes --equals maybe --epsilon 1").refuses(&["maybe", "no, yes"]);
+    query(&PathBuf::from("nowhere.csv"), "count --epsilon 1").refuses(&["nowhere.csv"]);
+    // A cell that is no number is named by row and column, never by its value; the permissive door maps it.
+    let odd = place("odd.csv");
+    fs::write(&odd, "age\n30\nSECRET\n40\n").unwrap();
+    let strict = query(&odd, "mean age --bounds 0,120 --epsilon 1");
+    strict.refuses(&["row 2", "age"]);
+    assert!(!strict.stderr.contains("SECRET"), "{strict:?}");
+    assert_eq!(query(&odd, "mean age --bounds 0,120 --epsilon 1 --permissive").code, 0);
+}
