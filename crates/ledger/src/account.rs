@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 use std::cell::RefCell;
 
-use sordino_privacy::{Budget, Charge, ChargeError, Event, Journal, Permit, Spent, Terms};
+use sordino_privacy::{Budget, Charge, ChargeError, Event, Gate, Journal, Permit, Spent, Terms};
 
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
@@ -28,8 +28,8 @@ impl<L: Borrow<Ledger>> Account<L> {
             let set = book.find(identity)?;
             (set.number, set.terms.clone())
         };
-        let entries = Entries { ledger, data_set, who, what: RefCell::new(what) };
-        Ok(Self { budget: Budget::with_journal(terms, entries) })
+        let entries = Entries { ledger, data_set, terms: terms.clone(), who, what: RefCell::new(what) };
+        Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
     /// From here on, charges are for this.
@@ -72,12 +72,9 @@ impl<L: Borrow<Ledger>> Charge for Account<L> {
 impl Ledger {
     /// The total of the data set with this number, as it is compared with its budget.
     pub fn total(&self, data_set: u64) -> Result<f64, LedgerError> {
-        let (terms, spent) = {
-            let book = self.fresh()?;
-            let set = book.data_set(data_set)?;
-            (set.terms.clone(), set.spent.clone())
-        };
-        Ok(Budget::with_journal(terms, Snapshot(spent)).total()?)
+        let book = self.fresh()?;
+        let set = book.data_set(data_set)?;
+        Ok(Gate::new(&set.terms).total(&set.spent)?)
     }
 }
 
@@ -86,11 +83,16 @@ impl Ledger {
 struct Entries<L> {
     ledger: L,
     data_set: u64,
+    terms: Terms,
     who: Label,
     what: RefCell<Label>,
 }
 
 impl<L: Borrow<Ledger>> Journal for Entries<L> {
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     fn spent(&self) -> Result<Spent, ChargeError> {
         Ok(self.ledger.borrow().fresh()?.data_set(self.data_set)?.spent.clone())
     }
@@ -110,22 +112,5 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
             })
         })?;
         Ok(number)
-    }
-}
-
-/// What was granted up to one moment, to be added up and never added to.
-struct Snapshot(Spent);
-
-impl Journal for Snapshot {
-    fn spent(&self) -> Result<Spent, ChargeError> {
-        Ok(self.0.clone())
-    }
-
-    fn append(
-        &mut self,
-        _: &Event,
-        _: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
-    ) -> Result<u64, ChargeError> {
-        Err(ChargeError::Journal("a snapshot of a ledger takes no charges".into()))
     }
 }
