@@ -5,6 +5,7 @@ use std::cell::RefCell;
 
 use sordino_privacy::{Budget, Charge, ChargeError, Event, Gate, Journal, Permit, Spent, Terms};
 
+use crate::book::DataSet;
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
 use crate::error::LedgerError;
@@ -21,14 +22,17 @@ pub struct Account<L: Borrow<Ledger> = Ledger> {
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
-    /// Opens the budget of the data set that has both this name and this content.
+    /// Opens the budget of the data set that has both this name and this content. Fails if it is spent by
+    /// [grants](Ledger::grant) and `who` has none.
     pub fn open(ledger: L, identity: &Identity, who: Label, what: Label) -> Result<Self, LedgerError> {
         let (data_set, terms) = {
             let book = ledger.borrow().fresh()?;
             let set = book.find(identity)?;
+            set.share(&who)?;
             (set.number, set.terms.clone())
         };
-        let entries = Entries { ledger, data_set, terms: terms.clone(), who, what: RefCell::new(what) };
+        let entries =
+            Entries { ledger, data_set, terms: terms.clone(), who, what: RefCell::new(what), gate: None };
         Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
@@ -72,9 +76,7 @@ impl<L: Borrow<Ledger>> Charge for Account<L> {
 impl Ledger {
     /// The total of the data set with this number, as it is compared with its budget.
     pub fn total(&self, data_set: u64) -> Result<f64, LedgerError> {
-        let book = self.fresh()?;
-        let set = book.data_set(data_set)?;
-        Ok(Gate::new(&set.terms).total(&set.spent)?)
+        self.fresh()?.data_set(data_set)?.total()
     }
 }
 
@@ -86,6 +88,8 @@ struct Entries<L> {
     terms: Terms,
     who: Label,
     what: RefCell<Label>,
+    /// Of the analyst's own share, if there is one.
+    gate: Option<Gate>,
 }
 
 impl<L: Borrow<Ledger>> Journal for Entries<L> {
@@ -102,15 +106,30 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         event: &Event,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
-        let number = self.ledger.borrow().append(&mut |book| {
-            decide(&book.data_set(self.data_set)?.spent)?;
-            Ok(Body::Reserved {
-                data_set: self.data_set,
-                who: self.who.clone(),
-                what: self.what.borrow().clone(),
-                event: event.clone(),
-            })
+        let ledger = self.ledger.borrow();
+        let (data_set, who, what) = (self.data_set, self.who.clone(), self.what.borrow().clone());
+        let gate = &mut self.gate;
+        let number = ledger.append(&mut |book| {
+            let set = book.data_set(data_set)?;
+            decide_share(gate, &who, set, event)?;
+            decide(&set.spent)?;
+            Ok(Body::Reserved { data_set, who: who.clone(), what: what.clone(), event: event.clone() })
         })?;
         Ok(number)
     }
+}
+
+/// Does `event` fit the share of `who`? A share may have been given or changed since the last charge.
+fn decide_share(
+    gate: &mut Option<Gate>,
+    who: &Label,
+    set: &DataSet,
+    event: &Event,
+) -> Result<(), LedgerError> {
+    let Some(grant) = set.share(who)? else { return Ok(()) };
+    let new = || Gate::named(format!("the grant of `{who}`"), &grant.terms);
+    if gate.as_ref().is_some_and(|gate| *gate.terms() != grant.terms) {
+        *gate = None;
+    }
+    Ok(gate.get_or_insert_with(new).decide(&grant.spent, event)?)
 }

@@ -42,6 +42,11 @@ impl Terms {
         Self { epsilon, delta, neighbours, unit: Unit::Record, choice: Choice::Adaptive, set_aside }
     }
 
+    /// With this ε.
+    pub fn with_epsilon(self, epsilon: Epsilon) -> Self {
+        Self { epsilon, ..self }
+    }
+
     /// With this δ.
     pub fn with_delta(self, delta: Delta) -> Self {
         Self { delta, ..self }

@@ -54,7 +54,7 @@ fn a_planned_budget_asks_the_tightest_accountant_a_logarithmic_number_of_times()
 #[test]
 fn a_cycle_of_events_is_certified_ahead_too() {
     let cycle = [sampled(1.0), sampled(1.5)];
-    let mut budget = Budget::new(approximate(0.4, 1e-6).planned());
+    let mut budget = Budget::new(approximate(1.0, 1e-6).planned());
     let granted = (0..CHARGES)
         .take_while(|i| budget.charge(cycle[*i as usize % cycle.len()].clone()).is_ok())
         .count() as u64;
