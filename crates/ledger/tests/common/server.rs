@@ -1,17 +1,18 @@
 //! A PostgreSQL server of our own: a new cluster in a temporary folder, on a free port of the loopback interface, stopped at the end.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
+use postgres::{Client, NoTls};
+
 pub(crate) struct Server {
     process: Child,
     folder: PathBuf,
-    programs: PathBuf,
     port: u16,
 }
 
@@ -41,29 +42,30 @@ impl Server {
         let log = fs::File::create(folder.with_extension("log")).map_err(|error| error.to_string())?;
         let process =
             postgres.stdout(Stdio::null()).stderr(log).spawn().map_err(|error| error.to_string())?;
-        let server = Self { process, folder, programs, port };
+        let server = Self { process, folder, port };
         for _ in 0..600 {
             if server.is_ready() {
                 return Ok(server);
             }
             sleep(Duration::from_millis(100));
         }
-        Err("the server did not start within a minute".to_owned())
+        let said = fs::read_to_string(server.folder.with_extension("log")).unwrap_or_default();
+        Err(format!("the server did not start within a minute: {said}"))
     }
 
     /// A new database.
     pub(crate) fn url(&self, database: &str) -> String {
-        let Self { port, programs, .. } = self;
-        let mut create = Command::new(programs.join("createdb"));
-        run(create.args(["-h", "127.0.0.1", "-U", "sordino", "-p", &port.to_string(), database])).unwrap();
-        format!("postgres://sordino@127.0.0.1:{port}/{database}")
+        let mut client = Client::connect(&self.place("postgres"), NoTls).expect("the server answers");
+        client.batch_execute(&format!("CREATE DATABASE {database}")).expect("a database can be made");
+        self.place(database)
+    }
+
+    fn place(&self, database: &str) -> String {
+        format!("postgres://sordino@127.0.0.1:{}/{database}", self.port)
     }
 
     fn is_ready(&self) -> bool {
-        let mut ask = Command::new(self.programs.join("pg_isready"));
-        ask.args(["-q", "-h", "127.0.0.1", "-p", &self.port.to_string()]);
-        TcpStream::connect(("127.0.0.1", self.port)).is_ok()
-            && ask.status().is_ok_and(|status| status.success())
+        Client::connect(&self.place("postgres"), NoTls).is_ok()
     }
 }
 
