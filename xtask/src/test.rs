@@ -17,6 +17,9 @@ const CHECKS: &[Check] = &[
     ("commands shown in the README and the book", book::check_outputs),
 ];
 
+/// What is asked for at build time is checked too.
+const ALL_FEATURES: &str = "sordino-cli/postgresql";
+
 /// Runs every check and says how long each took.
 pub(crate) fn everything() -> Result<(), Failure> {
     let start = Instant::now();
@@ -40,6 +43,8 @@ fn lints() -> Result<(), Failure> {
         "--quiet",
         "--workspace",
         "--all-targets",
+        "--features",
+        ALL_FEATURES,
         "--",
         "-D",
         "warnings",
@@ -47,7 +52,7 @@ fn lints() -> Result<(), Failure> {
 }
 
 fn tests() -> Result<(), Failure> {
-    run::shown(run::cargo().args(["test", "--workspace", "--no-fail-fast"]))
+    run::shown(run::cargo().args(["test", "--workspace", "--no-fail-fast", "--features", ALL_FEATURES]))
 }
 
 fn rustdoc() -> Result<(), Failure> {

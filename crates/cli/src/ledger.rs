@@ -11,7 +11,10 @@ use serde::Serialize;
 use sordino::privacy::Terms;
 use sordino_ledger::{Digest, Head, Identity, Label, Ledger, LedgerError};
 
-use self::args::{Action, BackupArgs, CreateArgs, ExportArgs, Format, LedgerArgs, LinkArgs, VerifyArgs};
+use self::args::{
+    Action, BackupArgs, CreateArgs, ExportArgs, Format, GrantArgs, LedgerArgs, LedgerFile, LinkArgs,
+    VerifyArgs,
+};
 use crate::args::{self as flags, Output};
 use crate::error::Error;
 use crate::json::{self, Writer};
@@ -22,11 +25,13 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
     match args.action {
         Action::Create(args) => create(args),
         Action::Link(args) => link(args),
+        Action::Grant(args) => grant(args),
         Action::Show(args) => show::run(args),
         Action::History(args) => history::run(args),
         Action::Verify(args) => verify(args),
         Action::Backup(args) => backup(args),
         Action::Export(args) => export(args),
+        Action::Migrate(args) => migrate(args),
     }
 }
 
@@ -40,8 +45,9 @@ fn create(args: CreateArgs) -> Result<(), Error> {
         .with_delta(args.delta.unwrap_or_else(flags::default_delta))
         .for_unit(args.unit);
     let terms = if args.planned { terms.planned() } else { terms };
+    let terms = args.set_aside.map_or(terms.clone(), |delta| terms.setting_aside(delta));
     let path = &args.file.ledger;
-    let ledger = if path.exists() { Ledger::open(path)? } else { Ledger::create(path)? };
+    let ledger = if Ledger::exists(path)? { Ledger::open(path)? } else { Ledger::create(path)? };
     ledger.create_data_set(&identity, &terms)?;
     show::print(&ledger, Some(&identity.name), args.file.output)
 }
@@ -51,6 +57,34 @@ fn link(args: LinkArgs) -> Result<(), Error> {
     let ledger = Ledger::open(&args.file.ledger)?;
     ledger.link(&identity)?;
     show::print(&ledger, Some(&identity.name), args.file.output)
+}
+
+fn grant(args: GrantArgs) -> Result<(), Error> {
+    let ledger = Ledger::open(&args.file.ledger)?;
+    ledger.grant(&args.name, &args.to, args.epsilon, args.delta)?;
+    show::print(&ledger, Some(&args.name), args.file.output)
+}
+
+/// `sordino ledger migrate --json`.
+#[derive(Debug, Serialize)]
+struct MigrateObject {
+    #[serde(flatten)]
+    writer: Writer,
+    from: u32,
+    to: u32,
+}
+
+fn migrate(args: LedgerFile) -> Result<(), Error> {
+    let ledger = Ledger::open(&args.ledger)?;
+    let (from, to) = (ledger.migrate()?, ledger.format_version()?);
+    if args.output.json {
+        return output::result(&json::text(&MigrateObject { writer: Writer::this(), from, to })?);
+    }
+    output::result(&if from == to {
+        format!("nothing to do: the ledger has format version {to}, the newest\n")
+    } else {
+        format!("raised from format version {from} to {to}; older programs now refuse it\n")
+    })
 }
 
 /// Tampering is the honest answer no; a file that is no ledger at all could not be verified.

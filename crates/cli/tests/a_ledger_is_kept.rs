@@ -75,6 +75,48 @@ fn what_is_spent_is_shown_in_words_as_a_bar_and_as_json() {
 }
 
 #[test]
+fn a_share_is_given_shown_and_kept() {
+    let folder = scene("grant");
+    create(&folder, "--epsilon 1 --delta 0");
+    spend(&folder, 0.25, true);
+    let run = ledger(&folder, "grant", "census.csv --to ann --epsilon 0.5");
+    assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{run:?}");
+    assert_eq!(run.line("for ann"), "[###############...............] 0.25 left of 0.5");
+    assert_eq!(run.line("in words"), "75 % is left");
+    spend(&folder, 0.25, true);
+    let object = ledger(&folder, "show", "--json").object();
+    let share = &object["data_sets"][0]["grants"][0];
+    assert_eq!(
+        (share["to"].as_str(), share["spent"].as_f64(), share["left"].as_f64()),
+        (Some("ann"), Some(0.5), Some(0.0))
+    );
+    assert_eq!(object["data_sets"][0]["so_far"]["epsilon"], 0.5);
+    ledger(&folder, "grant", "census.csv --to bob --epsilon 2").refuses(&["at most the budget"]);
+    ledger(&folder, "grant", "sales --to bob --epsilon 1").refuses(&["no data set `sales`"]);
+    assert_eq!(ledger(&folder, "export", "").object()["data_sets"][0]["grants"][0]["epsilon"], 0.5);
+}
+
+#[test]
+fn a_ledger_of_the_newest_version_needs_no_migration() {
+    let folder = scene("migrate");
+    create(&folder, "--epsilon 1 --delta 1e-6 --set-aside 1e-7");
+    let run = ledger(&folder, "migrate", "");
+    assert_eq!(
+        (run.code, run.stdout.as_str()),
+        (0, "nothing to do: the ledger has format version 2, the newest\n")
+    );
+    assert_eq!(ledger(&folder, "migrate", "--json").object()["to"], 2);
+    assert_eq!(ledger(&folder, "show", "").line("set aside"), "delta 1e-7");
+}
+
+#[cfg(not(feature = "postgresql"))]
+#[test]
+fn a_database_needs_a_program_that_was_built_for_it() {
+    sordino("ledger show postgres://ann:s3cret@localhost/x")
+        .refuses(&["postgres://ann@localhost/x", "--features postgresql"]);
+}
+
+#[test]
 fn history_says_who_did_what_and_what_became_of_it() {
     let folder = scene("history");
     create(&folder, "--epsilon 1 --delta 0");
@@ -168,7 +210,7 @@ fn exports_are_json_or_csv() {
     assert_eq!(object["data_sets"][0]["terms"]["choice"], "planned");
     assert_eq!(
         (object["ledger_version"].as_u64(), object["charges"][0]["who"].as_str()),
-        (Some(1), Some("ann"))
+        (Some(2), Some("ann"))
     );
     let csv = ledger(&folder, "export", "--format csv");
     assert_eq!((csv.code, csv.stdout.lines().count()), (0, 2), "{csv:?}");

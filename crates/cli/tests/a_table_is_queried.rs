@@ -3,7 +3,7 @@
 mod command;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use command::{place, sordino};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn table(name: &str) -> PathBuf {
     path
 }
 
-fn query(data: &PathBuf, words: &str) -> command::Run {
+fn query(data: &Path, words: &str) -> command::Run {
     sordino(&format!("query {} {words}", data.display()))
 }
 
@@ -124,7 +124,7 @@ fn what_is_not_declared_or_not_there_is_refused() {
     query(&data, "quantile age --at 1 --bounds 0,120 --epsilon 1").refuses(&["1"]);
     query(&data, "median age --bounds 0,120 --epsilon 1").refuses(&["median"]);
     query(&data, "count smoker --values no,yes --equals maybe --epsilon 1").refuses(&["maybe", "no, yes"]);
-    query(&PathBuf::from("nowhere.csv"), "count --epsilon 1").refuses(&["nowhere.csv"]);
+    query(Path::new("nowhere.csv"), "count --epsilon 1").refuses(&["nowhere.csv"]);
     // A cell that is no number is named by row and column, never by its value; the permissive door maps it.
     let odd = place("odd.csv");
     fs::write(&odd, "age\n30\nSECRET\n40\n").unwrap();

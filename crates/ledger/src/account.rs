@@ -3,8 +3,9 @@
 use std::borrow::Borrow;
 use std::cell::RefCell;
 
-use sordino_privacy::{Budget, Charge, ChargeError, Event, Journal, Permit, Spent, Terms};
+use sordino_privacy::{Budget, Charge, ChargeError, Event, Gate, Journal, Permit, Spent, Terms};
 
+use crate::book::DataSet;
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
 use crate::error::LedgerError;
@@ -21,15 +22,18 @@ pub struct Account<L: Borrow<Ledger> = Ledger> {
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
-    /// Opens the budget of the data set that has both this name and this content.
+    /// Opens the budget of the data set that has both this name and this content. Fails if it is spent by
+    /// [grants](Ledger::grant) and `who` has none.
     pub fn open(ledger: L, identity: &Identity, who: Label, what: Label) -> Result<Self, LedgerError> {
         let (data_set, terms) = {
             let book = ledger.borrow().fresh()?;
             let set = book.find(identity)?;
+            set.share(&who)?;
             (set.number, set.terms.clone())
         };
-        let entries = Entries { ledger, data_set, who, what: RefCell::new(what) };
-        Ok(Self { budget: Budget::with_journal(terms, entries) })
+        let entries =
+            Entries { ledger, data_set, terms: terms.clone(), who, what: RefCell::new(what), gate: None };
+        Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
     /// From here on, charges are for this.
@@ -72,12 +76,7 @@ impl<L: Borrow<Ledger>> Charge for Account<L> {
 impl Ledger {
     /// The total of the data set with this number, as it is compared with its budget.
     pub fn total(&self, data_set: u64) -> Result<f64, LedgerError> {
-        let (terms, spent) = {
-            let book = self.fresh()?;
-            let set = book.data_set(data_set)?;
-            (set.terms.clone(), set.spent.clone())
-        };
-        Ok(Budget::with_journal(terms, Snapshot(spent)).total()?)
+        self.fresh()?.data_set(data_set)?.total()
     }
 }
 
@@ -86,11 +85,18 @@ impl Ledger {
 struct Entries<L> {
     ledger: L,
     data_set: u64,
+    terms: Terms,
     who: Label,
     what: RefCell<Label>,
+    /// Of the analyst's own share, if there is one.
+    gate: Option<Gate>,
 }
 
 impl<L: Borrow<Ledger>> Journal for Entries<L> {
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     fn spent(&self) -> Result<Spent, ChargeError> {
         Ok(self.ledger.borrow().fresh()?.data_set(self.data_set)?.spent.clone())
     }
@@ -100,32 +106,30 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         event: &Event,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
-        let number = self.ledger.borrow().append(&mut |book| {
-            decide(&book.data_set(self.data_set)?.spent)?;
-            Ok(Body::Reserved {
-                data_set: self.data_set,
-                who: self.who.clone(),
-                what: self.what.borrow().clone(),
-                event: event.clone(),
-            })
+        let ledger = self.ledger.borrow();
+        let (data_set, who, what) = (self.data_set, self.who.clone(), self.what.borrow().clone());
+        let gate = &mut self.gate;
+        let number = ledger.append(&mut |book| {
+            let set = book.data_set(data_set)?;
+            decide_share(gate, &who, set, event)?;
+            decide(&set.spent)?;
+            Ok(Body::Reserved { data_set, who: who.clone(), what: what.clone(), event: event.clone() })
         })?;
         Ok(number)
     }
 }
 
-/// What was granted up to one moment, to be added up and never added to.
-struct Snapshot(Spent);
-
-impl Journal for Snapshot {
-    fn spent(&self) -> Result<Spent, ChargeError> {
-        Ok(self.0.clone())
+/// Does `event` fit the share of `who`? A share may have been given or changed since the last charge.
+fn decide_share(
+    gate: &mut Option<Gate>,
+    who: &Label,
+    set: &DataSet,
+    event: &Event,
+) -> Result<(), LedgerError> {
+    let Some(grant) = set.share(who)? else { return Ok(()) };
+    let new = || Gate::named(format!("the grant of `{who}`"), &grant.terms);
+    if gate.as_ref().is_some_and(|gate| *gate.terms() != grant.terms) {
+        *gate = None;
     }
-
-    fn append(
-        &mut self,
-        _: &Event,
-        _: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
-    ) -> Result<u64, ChargeError> {
-        Err(ChargeError::Journal("a snapshot of a ledger takes no charges".into()))
-    }
+    Ok(gate.get_or_insert_with(new).decide(&grant.spent, event)?)
 }

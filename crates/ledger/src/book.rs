@@ -2,13 +2,14 @@
 
 use std::collections::HashMap;
 
-use sordino_privacy::{Event, Spent, Terms};
+use sordino_privacy::{Delta, Epsilon, Event, Spent, Terms};
 
 use crate::FORMAT_VERSION;
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::entry::{Body, Entry, Head, Identity, Row};
 use crate::error::LedgerError;
+use crate::grant::Grant;
 use crate::label::Label;
 
 /// A data set with its budget.
@@ -24,6 +25,8 @@ pub struct DataSet {
     pub terms: Terms,
     /// What was granted.
     pub spent: Spent,
+    /// The shares of analysts, in the order in which they were first given.
+    pub grants: Vec<Grant>,
 }
 
 /// One grant.
@@ -73,6 +76,8 @@ impl State {
 #[derive(Clone, Debug)]
 pub(crate) struct Book {
     pub(crate) head: Head,
+    /// The version of the next entry; 0 before the first.
+    pub(crate) version: u32,
     pub(crate) time: Time,
     pub(crate) data_sets: Vec<DataSet>,
     pub(crate) charges: Vec<ChargeRecord>,
@@ -86,6 +91,7 @@ impl Book {
     pub(crate) fn new() -> Self {
         Self {
             head: Head::start(),
+            version: 0,
             time: Time::from_millis(0),
             data_sets: Vec::new(),
             charges: Vec::new(),
@@ -127,17 +133,17 @@ impl Book {
             return Err(LedgerError::Broken { number: entry.number, reason });
         }
         match &entry.body {
-            Body::Ledger { format_version } if *format_version == FORMAT_VERSION => Ok(()),
-            Body::Ledger { format_version } => {
-                let reason =
-                    format!("it states format_version {format_version}, and the file {FORMAT_VERSION}");
-                Err(LedgerError::Broken { number: entry.number, reason })
+            Body::Ledger { format_version } | Body::Migrated { format_version } => {
+                self.raise_version(entry.number, *format_version)
             }
             Body::Created { name, content, terms } => self.create(entry.number, name, content, terms),
             Body::Linked { data_set, name, content } => self.link(entry.number, *data_set, name, content),
+            Body::Granted { data_set, to, epsilon, delta } => {
+                self.grant(entry.number, *data_set, to, (*epsilon, *delta))
+            }
             Body::Reserved { data_set, who, what, event } => {
                 let place = self.place(*data_set)?;
-                self.data_sets[place].spent.record(event.clone());
+                self.data_sets[place].record(who, event)?;
                 self.reservations.insert(entry.number, self.charges.len());
                 self.charges.push(ChargeRecord {
                     number: entry.number,
@@ -158,6 +164,53 @@ impl Book {
         }
     }
 
+    fn raise_version(&mut self, number: u64, version: u32) -> Result<(), LedgerError> {
+        if version <= self.version || version > FORMAT_VERSION {
+            let reason = format!(
+                "it states format_version {version} after {}, and this program knows versions up to {FORMAT_VERSION}",
+                self.version
+            );
+            return Err(LedgerError::Broken { number, reason });
+        }
+        self.version = version;
+        Ok(())
+    }
+
+    /// Can the ledger say what came with version `needed`?
+    pub(crate) fn needs(&self, what: &'static str, needed: u32) -> Result<(), LedgerError> {
+        let found = self.version;
+        if found < needed { Err(LedgerError::NeedsMigration { what, found, needed }) } else { Ok(()) }
+    }
+
+    fn grant(
+        &mut self,
+        number: u64,
+        data_set: u64,
+        to: &Label,
+        share: (Epsilon, Delta),
+    ) -> Result<(), LedgerError> {
+        let terms = self.share(data_set, share)?;
+        let place = self.place(data_set)?;
+        let before = self.charges.iter().filter(|charge| charge.data_set == data_set && charge.who == *to);
+        self.data_sets[place].grant(number, to, terms, before);
+        Ok(())
+    }
+
+    /// The terms of a share of a budget.
+    pub(crate) fn share(
+        &self,
+        data_set: u64,
+        (epsilon, delta): (Epsilon, Delta),
+    ) -> Result<Terms, LedgerError> {
+        self.needs("a grant", 2)?;
+        let whole = &self.data_set(data_set)?.terms;
+        if epsilon.get() > whole.epsilon.get() || delta.get() > whole.delta.get() {
+            let (epsilon, delta) = (whole.epsilon.get(), whole.delta.get());
+            return Err(LedgerError::GrantTooLarge { epsilon, delta });
+        }
+        Ok(whole.clone().with_epsilon(epsilon).with_delta(delta))
+    }
+
     fn create(
         &mut self,
         number: u64,
@@ -165,7 +218,7 @@ impl Book {
         content: &Digest,
         terms: &Terms,
     ) -> Result<(), LedgerError> {
-        self.check_new(&Identity { name: name.clone(), content: *content })?;
+        self.check_new(&Identity { name: name.clone(), content: *content }, terms)?;
         let place = self.data_sets.len();
         self.names.insert(name.clone(), place);
         self.contents.insert(*content, place);
@@ -175,6 +228,7 @@ impl Book {
             contents: vec![*content],
             terms: terms.clone(),
             spent: Spent::default(),
+            grants: Vec::new(),
         });
         Ok(())
     }
@@ -234,8 +288,11 @@ impl Book {
         }
     }
 
-    /// Neither half of `identity` has a budget.
-    pub(crate) fn check_new(&self, identity: &Identity) -> Result<(), LedgerError> {
+    /// Neither half of `identity` has a budget, and the ledger can say what its terms are.
+    pub(crate) fn check_new(&self, identity: &Identity, terms: &Terms) -> Result<(), LedgerError> {
+        if terms.set_aside.get() > 0.0 {
+            self.needs("a budget that sets delta aside", 2)?;
+        }
         match self.find(identity) {
             Err(LedgerError::Unknown { .. }) => Ok(()),
             Ok(_) => Err(LedgerError::HasBudget { name: identity.name.clone() }),
@@ -253,6 +310,12 @@ impl Book {
             State::Reserved => Ok(*place),
             State::Booked { .. } => Err(LedgerError::NotReserved { number, reason: "it was booked before" }),
         }
+    }
+
+    /// The data set that has this name, whatever its content.
+    pub(crate) fn named(&self, name: &Label) -> Result<&DataSet, LedgerError> {
+        let place = self.names.get(name).ok_or_else(|| LedgerError::Unknown { name: name.clone() })?;
+        Ok(&self.data_sets[*place])
     }
 
     /// The data set with this number.

@@ -6,7 +6,7 @@
 //! with the same h(n) would be a collision of SHA-256.
 
 use serde::{Deserialize, Serialize};
-use sordino_privacy::{Event, Terms};
+use sordino_privacy::{Delta, Epsilon, Event, Terms};
 
 use crate::clock::Time;
 use crate::digest::Digest;
@@ -34,6 +34,11 @@ pub enum Body {
         /// The version of everything that follows.
         format_version: u32,
     },
+    /// From here on entries may be of a newer format.
+    Migrated {
+        /// The version of everything that follows.
+        format_version: u32,
+    },
     /// A data set got a budget. Later entries call it by the number of this one.
     Created {
         /// Its name.
@@ -51,6 +56,17 @@ pub enum Body {
         name: Label,
         /// The content that was given with it.
         content: Digest,
+    },
+    /// An analyst got a share of a budget, or another one than before. Since format version 2.
+    Granted {
+        /// Number of the entry that created the data set.
+        data_set: u64,
+        /// Who may spend it.
+        to: Label,
+        /// The most that they may spend.
+        epsilon: Epsilon,
+        /// δ of it.
+        delta: Delta,
     },
     /// A charge was granted, before the data was touched. From here on it is spent.
     Reserved {
@@ -142,8 +158,6 @@ pub struct HeadError(String);
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::Epsilon;
-
     use super::*;
 
     fn reserved() -> Entry {

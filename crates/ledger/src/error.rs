@@ -41,6 +41,27 @@ pub enum LedgerError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
+    /// PostgreSQL could not do its work.
+    #[error(
+        "cannot {doing} the ledger `{place}`: {detail}; nothing is granted that the server has not confirmed"
+    )]
+    Postgres {
+        /// What was tried.
+        doing: &'static str,
+        /// The URL, without a password.
+        place: String,
+        /// What the server or the connection says.
+        detail: String,
+    },
+    /// The URL of a database, and a program that was built without a client.
+    #[error(
+        "`{place}` is a PostgreSQL ledger, and this program was built without the feature `postgresql`; name a file, \
+             or build it with `--features postgresql`"
+    )]
+    NoPostgres {
+        /// The URL, without a password.
+        place: String,
+    },
     /// Another process holds the lock for too long.
     #[error(
         "another process has held the ledger `{path}` locked for {seconds} s; nothing was charged: try again"
@@ -61,7 +82,7 @@ pub enum LedgerError {
     },
     /// Written by a newer program, whose rules this one does not know.
     #[error(
-        "`{path}` has format_version {found}, and this program knows {known}; use a newer version of the program: \
+        "`{path}` has format_version {found}, and this program knows versions up to {known}; use a newer version of the program: \
          this one cannot know what the entries mean and leaves them alone"
     )]
     OtherVersion {
@@ -71,6 +92,19 @@ pub enum LedgerError {
         found: i64,
         /// What this program reads and writes.
         known: u32,
+    },
+    /// An older ledger cannot say this.
+    #[error(
+        "the ledger has format_version {found}, and {what} came with {needed}; `sordino ledger migrate` raises it, after \
+             which older programs refuse it"
+    )]
+    NeedsMigration {
+        /// What was asked for.
+        what: &'static str,
+        /// What the ledger is.
+        found: u32,
+        /// What it would have to be.
+        needed: u32,
     },
     /// The file is no longer a well-formed database.
     #[error("the ledger `{path}` is damaged: {detail}; nothing is granted from it: restore a backup")]
@@ -162,6 +196,26 @@ pub enum LedgerError {
         /// The name.
         name: Label,
     },
+    /// The data set is spent by grants, and this analyst has none.
+    #[error(
+        "`{who}` has no grant for data set `{name}`, which is spent by grants; its owner gives one with `sordino ledger grant`"
+    )]
+    NoGrant {
+        /// The analyst.
+        who: Label,
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// A share that is larger than the whole.
+    #[error(
+        "a grant must be at most the budget it is a share of, epsilon {epsilon} and delta {delta}; more would never be spent"
+    )]
+    GrantTooLarge {
+        /// ε of the whole.
+        epsilon: f64,
+        /// δ of the whole.
+        delta: f64,
+    },
     /// No entry with this number created one.
     #[error("no data set has the number {number}")]
     NoDataSet {
@@ -176,6 +230,9 @@ pub enum LedgerError {
         /// Why not.
         reason: &'static str,
     },
+    /// Nothing is left to migrate.
+    #[error("the ledger has the newest format_version already")]
+    Migrated,
     /// The entry would not be read back as it is.
     #[error("this entry cannot be written down exactly ({detail}); nothing was charged")]
     Unwritable {

@@ -1,12 +1,12 @@
 //! The ledger for other programs.
 
 use serde::Serialize;
-use sordino_privacy::{Event, Terms};
+use sordino_privacy::{Delta, Epsilon, Event, Terms};
 
-use crate::FORMAT_VERSION;
 use crate::book::{ChargeRecord, DataSet, State};
 use crate::digest::Digest;
 use crate::error::LedgerError;
+use crate::grant::Grant;
 use crate::label::Label;
 use crate::ledger::Ledger;
 
@@ -14,7 +14,7 @@ use crate::ledger::Ledger;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct Export {
-    /// [`FORMAT_VERSION`] of the ledger.
+    /// The format version of the ledger.
     pub ledger_version: u32,
     /// How many entries there are.
     pub entries: u64,
@@ -38,6 +38,20 @@ pub struct ExportedDataSet {
     pub contents: Vec<Digest>,
     /// Its budget.
     pub terms: Terms,
+    /// Who may spend how much of it; empty if anyone may spend all of it.
+    pub grants: Vec<ExportedGrant>,
+}
+
+/// A share of a budget.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[non_exhaustive]
+pub struct ExportedGrant {
+    /// Who.
+    pub to: Label,
+    /// The most that they may spend.
+    pub epsilon: Epsilon,
+    /// δ of it.
+    pub delta: Delta,
 }
 
 /// A charge; times as RFC 3339 writes them.
@@ -75,7 +89,7 @@ impl Ledger {
             .iter()
             .map(|charge| Ok(ExportedCharge::new(charge, book.data_set(charge.data_set)?.names[0].clone())));
         Ok(Export {
-            ledger_version: FORMAT_VERSION,
+            ledger_version: book.version,
             entries: book.head.number,
             head: book.head.hash,
             data_sets: book.data_sets.iter().map(ExportedDataSet::new).collect(),
@@ -86,8 +100,12 @@ impl Ledger {
 
 impl ExportedDataSet {
     fn new(set: &DataSet) -> Self {
-        let DataSet { number, names, contents, terms, spent: _ } = set.clone();
-        Self { data_set: number, names, contents, terms }
+        let DataSet { number, names, contents, terms, spent: _, grants } = set.clone();
+        let grants = grants.into_iter().map(|Grant { to, terms, .. }| {
+            let Terms { epsilon, delta, .. } = terms;
+            ExportedGrant { to, epsilon, delta }
+        });
+        Self { data_set: number, names, contents, terms, grants: grants.collect() }
     }
 }
 

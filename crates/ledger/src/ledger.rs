@@ -3,7 +3,7 @@
 use std::cell::{Ref, RefCell};
 use std::path::Path;
 
-use sordino_privacy::Terms;
+use sordino_privacy::{Delta, Epsilon, Terms};
 
 use crate::FORMAT_VERSION;
 use crate::book::{Book, ChargeRecord, DataSet};
@@ -11,7 +11,8 @@ use crate::clock::Time;
 use crate::digest::Digest;
 use crate::entry::{Body, Entry, Head, Identity, Row};
 use crate::error::LedgerError;
-use crate::store::{Sqlite, Store};
+use crate::label::Label;
+use crate::store::{self, Store};
 
 /// A durable record of budgets and of what was spent from them, shared by processes.
 ///
@@ -24,18 +25,23 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// A new ledger in a new file.
+    /// A new ledger in a new file, or in a database that has none.
     pub fn create(path: &Path) -> Result<Self, LedgerError> {
         let book = Book::new();
         let first = next_row(&book, Body::Ledger { format_version: FORMAT_VERSION }, Time::now())?;
-        let ledger = Self::new(Box::new(Sqlite::create(path, &first)?));
+        let ledger = Self::new(store::create(path, std::slice::from_ref(&first), FORMAT_VERSION)?);
         ledger.book.borrow_mut().read(&first)?;
         Ok(ledger)
     }
 
+    /// Is there something in this place, a ledger or not?
+    pub fn exists(path: &Path) -> Result<bool, LedgerError> {
+        store::exists(path)
+    }
+
     /// A ledger that exists. Fails if any entry is not as it was written, or if entries are missing.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
-        let ledger = Self::new(Box::new(Sqlite::open(path)?));
+        let ledger = Self::new(store::open(path)?);
         let witness = ledger.store.witness()?;
         ledger.read_from_the_start(witness, None)?;
         Ok(ledger)
@@ -49,7 +55,7 @@ impl Ledger {
     pub fn create_data_set(&self, identity: &Identity, terms: &Terms) -> Result<u64, LedgerError> {
         let Identity { name, content } = identity.clone();
         self.append(&mut |book| {
-            book.check_new(identity)?;
+            book.check_new(identity, terms)?;
             Ok(Body::Created { name: name.clone(), content, terms: terms.clone() })
         })
     }
@@ -62,6 +68,47 @@ impl Ledger {
             let data_set = book.linkable(identity)?.number;
             Ok(Body::Linked { data_set, name: name.clone(), content })
         })
+    }
+
+    /// Gives `to` a share of the budget of the data set called `name`, or another share than before. From the first one
+    /// on, the data set is spent by those who have one.
+    pub fn grant(
+        &self,
+        name: &Label,
+        to: &Label,
+        epsilon: Epsilon,
+        delta: Option<Delta>,
+    ) -> Result<u64, LedgerError> {
+        self.append(&mut |book| {
+            let set = book.named(name)?;
+            let (data_set, delta) = (set.number, delta.unwrap_or(set.terms.delta));
+            book.share(data_set, (epsilon, delta))?;
+            Ok(Body::Granted { data_set, to: to.clone(), epsilon, delta })
+        })
+    }
+
+    /// Raises an older ledger to [`FORMAT_VERSION`], after which older programs refuse it. Nothing that was written changes.
+    /// Returns the version it had.
+    pub fn migrate(&self) -> Result<u32, LedgerError> {
+        let found = self.fresh()?.version;
+        if found == FORMAT_VERSION {
+            return Ok(found);
+        }
+        self.append(&mut |book| {
+            // Somebody else may have been faster.
+            if book.version == FORMAT_VERSION {
+                return Err(LedgerError::Migrated);
+            }
+            Ok(Body::Migrated { format_version: FORMAT_VERSION })
+        })
+        .map(drop)
+        .or_else(|error| if matches!(error, LedgerError::Migrated) { Ok(()) } else { Err(error) })?;
+        Ok(found)
+    }
+
+    /// The version of its entries.
+    pub fn format_version(&self) -> Result<u32, LedgerError> {
+        Ok(self.fresh()?.version)
     }
 
     /// Records that the result of a charge was released. A charge that is never booked stays spent.
@@ -107,7 +154,7 @@ impl Ledger {
         Ok(entries)
     }
 
-    /// A copy of one moment in a new file, safe while others write. It is a ledger of its own: charging both
+    /// A copy of one moment in a new file or an empty database, safe while others write. It is a ledger of its own: charging both
     /// spends the budget twice, so a copy is for keeping.
     pub fn backup(&self, to: &Path) -> Result<Head, LedgerError> {
         self.store.backup(to)?;
@@ -139,9 +186,15 @@ impl Ledger {
             let reader = shared.borrow();
             reader.finish()?;
             let body = decide(reader.book)?;
+            // What the store says of itself changes with the entry that says so.
+            let version = if let Body::Migrated { format_version } = body {
+                format_version
+            } else {
+                reader.book.version
+            };
             let row = next_row(reader.book, body, (self.clock)())?;
             written = Some(row.clone());
-            Ok(row)
+            Ok((row, version))
         })?;
         // Only a committed row is part of the state. If it was not, the store has failed above.
         let row = written.ok_or(LedgerError::Unwritable { detail: "the store made no row".to_owned() })?;
@@ -151,6 +204,7 @@ impl Ledger {
 
     /// Fills an empty book, which must then contain what the store's witness saw and what somebody else knows.
     fn read_from_the_start(&self, witness: Option<Head>, known: Option<Head>) -> Result<(), LedgerError> {
+        let stated = self.store.version()?;
         let mut book = self.book.borrow_mut();
         let (mut witnessed, mut recalled) = (None, None);
         self.store.read(1, &mut |row| {
@@ -164,8 +218,13 @@ impl Ledger {
         if book.head.number == 0 {
             return Err(LedgerError::Broken { number: 1, reason: "it is missing".to_owned() });
         }
+        // Unless it was migrated meanwhile, what the store says of itself is what its entries say.
+        if book.version != stated && self.store.version()? == stated {
+            let reason = format!("it is of format_version {}, and the store says {stated}", book.version);
+            return Err(LedgerError::Broken { number: book.head.number, reason });
+        }
         if let Some(head) = witness.filter(|head| witnessed != Some(head.hash)) {
-            let witness = self.store.witness_path().to_owned();
+            let witness = self.store.witness_path();
             return Err(LedgerError::LostEntries { expected: head.number, witness });
         }
         match known.filter(|head| recalled != Some(head.hash)) {

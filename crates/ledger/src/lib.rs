@@ -7,8 +7,14 @@
 //!   budget are never both granted. The decision itself, and the permit, belong to `sordino_privacy`.
 //! - **Append-only.** Entries are chained by SHA-256. Opening a ledger checks every entry; [`Ledger::verify`] says which
 //!   one is wrong. A ledger that is not as it was written grants nothing.
+//! - **Shares.** A data set that has [grants](Ledger::grant) is spent by those who have one; a charge counts against the grant and
+//!   against the whole.
 //! - **Identity.** A data set is its name and the hash of its content. A changed file under a known name, and known
 //!   content under a new name, are refused until the owner [links](Ledger::link) them.
+//!
+//! # Where it is kept
+//! In one SQLite file; or, with the feature `postgresql`, in a database: a path that begins with `postgres://` or `postgresql://` is
+//! taken for its URL. Both have the same entries, the same chain and the same rules.
 //!
 //! # Limits
 //! Whoever may write to the file can replace it by another, or by an older copy of itself together with its
@@ -45,6 +51,7 @@ mod digest;
 mod entry;
 mod error;
 mod export;
+mod grant;
 mod label;
 mod ledger;
 mod store;
@@ -55,9 +62,16 @@ pub use clock::Time;
 pub use digest::{Digest, DigestError};
 pub use entry::{Body, Entry, Head, HeadError, Identity};
 pub use error::LedgerError;
-pub use export::{Export, ExportedCharge, ExportedDataSet};
+pub use export::{Export, ExportedCharge, ExportedDataSet, ExportedGrant};
+pub use grant::Grant;
 pub use label::{Label, LabelError};
 pub use ledger::Ledger;
 
-/// The version of the file that this program writes, and the only one that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the ledgers that this program makes. It reads and continues older ones as they are; what they cannot say
+/// needs [`Ledger::migrate`] first. Newer ones are refused.
+///
+/// | version | what came with it |
+/// |---|---|
+/// | 1 | budgets, links, charges |
+/// | 2 | grants; terms that set δ aside |
+pub const FORMAT_VERSION: u32 = 2;

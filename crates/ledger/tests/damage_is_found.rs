@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use common::{account, charge, folder, pure, terms, with_census};
 use rusqlite::Connection;
-use sordino_ledger::{ChargeRecord, Digest, Head, Ledger, LedgerError};
+use sordino_ledger::{ChargeRecord, Digest, FORMAT_VERSION, Head, Ledger, LedgerError};
 
 /// A ledger with some charges, closed: its log is folded into the file.
 fn closed(folder: &Path) -> PathBuf {
@@ -219,12 +219,12 @@ fn a_trigger_that_was_slipped_in_is_not_run() {
 fn a_newer_format_is_refused() {
     let path = closed(&folder("newer"));
     let mut open = account(&path, "bob").unwrap();
-    Connection::open(&path).unwrap().pragma_update(None, "user_version", 2).unwrap();
+    Connection::open(&path).unwrap().pragma_update(None, "user_version", FORMAT_VERSION + 1).unwrap();
     let error = charge(&mut open, pure(1.0 / 16.0)).unwrap_err();
     assert!(format!("{error:?}").contains("OtherVersion"), "{error:?}");
     drop(open);
     let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("has format_version 2, and this program knows 1"), "{error}");
+    assert!(error.contains("has format_version 3, and this program knows versions up to 2"), "{error}");
 }
 
 #[test]

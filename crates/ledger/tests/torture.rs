@@ -1,10 +1,14 @@
-//! Processes that charge one budget are killed at random moments. Nothing granted may be lost, and the budget holds.
+//! Processes that charge one budget are killed at random moments. Nothing granted may be lost, and the budget holds. In a file, and with
+//! the feature `postgresql` in a real server that this test starts and stops.
 //!
 //! This file is its own worker: `torture worker LEDGER LOG` charges until the budget refuses, and notes each
 //! grant in its log *after* it was granted, as an analyst would who has seen a result.
 
 #[path = "common/mod.rs"]
 mod common;
+#[cfg(feature = "postgresql")]
+#[path = "common/server.rs"]
+mod server;
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -21,62 +25,69 @@ use sordino_privacy::ChargeError;
 /// Processes at a time.
 const WRITERS: usize = 8;
 /// How many are killed.
-const KILLS: usize = 200;
+const KILLS: u64 = 200;
 /// Charges that the budget has room for.
 const ROOM: u32 = 4000;
 /// Exit code of a worker whose charge could not be recorded.
 const NOT_RECORDED: i32 = 3;
-/// After this the killing ends, and the workers may finish.
-const PATIENCE: Duration = Duration::from_secs(20);
-
 fn main() {
     let words: Vec<String> = std::env::args().collect();
     match words.as_slice() {
         [_, role, ledger, log] if role == "worker" => work(Path::new(ledger), Path::new(log)),
         _ => {
-            torture();
+            let folder = folder("torture");
+            torture(&folder.join("a.ledger"), &folder);
+            #[cfg(feature = "postgresql")]
+            in_a_database();
             #[cfg(unix)]
             full_disk();
+            #[cfg(target_os = "linux")]
+            small_disk();
         }
     }
 }
 
-fn torture() {
-    let folder = folder("torture");
-    let path = folder.join("a.ledger");
-    drop(with_census(&path, &terms(f64::from(ROOM) / 4096.0)));
-
+/// Eight writers at a time, 200 of which are killed, on a budget for 8 times 500 charges.
+fn torture(path: &Path, folder: &Path) {
+    drop(with_census(path, &terms(f64::from(ROOM) / 4096.0)));
     let mut logs = Vec::new();
     let mut start = || {
         let log = folder.join(format!("log-{}", logs.len()));
-        let child = Command::new(std::env::current_exe().unwrap()).arg("worker").args([&path, &log]).spawn();
+        let child = Command::new(std::env::current_exe().unwrap()).arg("worker").arg(path).arg(&log).spawn();
         logs.push(log);
         child.expect("a worker starts")
     };
     let mut workers: Vec<Child> = (0..WRITERS).map(|_| start()).collect();
-    let (begin, mut killed, mut random) = (Instant::now(), 0, 1_u64);
-    while killed < KILLS && begin.elapsed() < PATIENCE {
+    let (begin, mut random) = (Instant::now(), 1_u64);
+    let observer = Ledger::open(path).unwrap();
+    for killed in 0..KILLS {
         // Which one, and when, by a fixed sequence; the scheduler adds what no seed can.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        sleep(Duration::from_micros(random >> 50));
+        // Kills are spread over the first part of the budget, whatever the speed of the disk and the load of the machine.
+        let begun = Instant::now();
+        while observer.head().unwrap().number < 8 * killed && begun.elapsed() < Duration::from_millis(200) {
+            sleep(Duration::from_millis(1));
+        }
+        sleep(Duration::from_micros(random >> 52));
         let victim = &mut workers[(random >> 32) as usize % WRITERS];
         victim.kill().unwrap();
-        match victim.wait().unwrap().code() {
-            // No exit code: it was killed.
-            None => killed += 1,
-            // The budget is used up; nothing is left to kill.
-            Some(0) => break,
-            Some(code) => panic!("a worker failed with {code}"),
-        }
+        // No exit code: it was killed, and at work.
+        assert_eq!(victim.wait().unwrap().code(), None, "a worker ended before the budget did");
         *victim = start();
     }
     for worker in &mut workers {
         assert!(worker.wait().unwrap().success(), "a worker that was left alone fails");
     }
-    // The budget lasts for some seconds of killing; a very fast disk may use it up before all have had their turn.
-    assert!(killed > 20, "only {killed} workers were killed at work");
-    check(&path, &logs);
-    eprintln!("torture: {killed} of {} workers killed, {:?}", logs.len(), begin.elapsed());
+    check(path, &logs);
+    eprintln!("torture: {KILLS} of {} workers killed, {:?}", logs.len(), begin.elapsed());
+}
+
+#[cfg(feature = "postgresql")]
+fn in_a_database() {
+    match server::Server::start() {
+        Ok(server) => torture(Path::new(&server.url("torture")), &folder("torture-database")),
+        Err(reason) => eprintln!("skipped: torture against PostgreSQL, because {reason}"),
+    }
 }
 
 /// A worker may write no file beyond some size, which is what a full disk looks like from inside.
@@ -99,6 +110,47 @@ fn full_disk() {
     charge(&mut account(&path, "ann").unwrap(), pure(1.0 / 4096.0)).unwrap();
     assert_eq!(Ledger::open(&path).unwrap().charges().unwrap().len(), before + 1);
     eprintln!("full disk: {before} charges fitted");
+}
+
+/// A real file system with room for some charges and no more, which then becomes read-only. Needs the right to mount one.
+#[cfg(target_os = "linux")]
+fn small_disk() {
+    let folder = folder("small");
+    let mount = |words: &[&str]| {
+        let output = Command::new("mount").args(words).arg(&folder).output();
+        output.is_ok_and(|output| output.status.success())
+    };
+    if !mount(&["-t", "tmpfs", "-o", "size=320k", "tmpfs"]) {
+        return eprintln!("skipped: a small disk, because this user cannot mount one");
+    }
+    let path = folder.join("a.ledger");
+    drop(with_census(&path, &terms(f64::from(ROOM) / 4096.0)));
+    let mut open = account(&path, "ann").unwrap();
+    let mut granted = 0;
+    let error = loop {
+        match charge(&mut open, pure(1.0 / 4096.0)) {
+            Ok(_) => granted += 1,
+            Err(error) => break error,
+        }
+    };
+    let said = format!("{error:?}");
+    assert!(matches!(error, ChargeError::Journal(_)) && granted > 0, "{said}");
+    // What was granted is there, although there is no room to fold the log into the file.
+    assert!(open.ledger().charges().unwrap().len() >= granted, "{granted}");
+    assert!(mount(&["-o", "remount,size=4m"]));
+    charge(&mut open, pure(1.0 / 4096.0)).unwrap();
+    assert!(open.total().unwrap() >= (granted + 1) as f64 / 4096.0);
+    drop(open);
+    assert!(mount(&["-o", "remount,ro"]));
+    let refusal = match account(&path, "ann") {
+        Ok(mut open) => charge(&mut open, pure(1.0 / 4096.0)).map(drop).unwrap_err().to_string(),
+        Err(error) => error.to_string(),
+    };
+    assert!(mount(&["-o", "remount,rw"]));
+    assert!(Ledger::open(&path).unwrap().charges().unwrap().len() > granted, "{refusal}");
+    Ledger::open(&path).unwrap().verify(None).unwrap();
+    assert!(Command::new("umount").arg(&folder).status().unwrap().success());
+    eprintln!("small disk: {granted} charges fitted; read-only: {refusal}");
 }
 
 fn check(path: &Path, logs: &[PathBuf]) {

@@ -53,7 +53,9 @@ proptest! {
             }
             let total = here.total().unwrap();
             prop_assert!(total >= previous * (1.0 - tolerance), "{total} after {previous}");
-            prop_assert!(total <= budget * (1.0 + 1e-9), "{total} of {budget}");
+            // A planned history is granted as part of a longer one that fits; the upper end for the part alone may be above.
+            let slack = if planned { tolerance } else { 1e-9 };
+            prop_assert!(total <= budget * (1.0 + slack), "{total} of {budget}");
             previous = total;
         }
         let reopened = account(&path, "eve").unwrap().total().unwrap();

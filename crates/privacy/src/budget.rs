@@ -14,7 +14,9 @@
 //!   1. the sum of pure ε (the basic filter);
 //!   2. for δ > 0, the sum of Rényi divergences at one order that was fixed by ε and δ when the budget was
 //!      made, converted to ε at δ (Feldman, Zrnic, "Individual Privacy Accounting via a Rényi Filter",
-//!      2021; Lécuyer, "Practical Privacy Filters and Odometers", 2021);
+//!      2021; Lécuyer, "Practical Privacy Filters and Odometers", 2021). Events that bring a δ of their own
+//!      count with what they cost outside it, as long as the sum of these δ is at most what the terms
+//!      [set aside](Terms::set_aside); the conversion has the rest of δ (below);
 //!   3. for the first charge alone, which no result has influenced, what the tightest accountant says.
 //!
 //!   Taking the smallest is sound. Let A be the set of transcripts that end within (1), and B those within
@@ -24,82 +26,51 @@
 //! - [`Choice::Planned`] is tighter: everything granted, composed by the tightest accountant. Its premise
 //!   is the owner's to keep: which events are charged does not depend on what earlier ones released.
 //!
+//! # The approximate filter
+//! Let d be what is set aside. An (ε_i, δ_i)-private release is ε_i-private but for an event of probability δ_i
+//! (Kairouz, Oh, Viswanath 2015). Leave out the transcripts in which such an event happens: since the process stops before the δ_i
+//! exceed d on any path, they weigh at most d under either input, and on the rest (2) holds at δ - d, because
+//! the factors 1 - δ_i are the same under both inputs. So everything is (ε, δ)-private. This is the approximate-zCDP
+//! filter of Whitehouse, Ramdas, Rogers, Wu ("Fully-Adaptive Composition in Differential Privacy", 2023,
+//! theorem 1) at one order. Their filter with the constants of advanced composition (theorem 2),
+//! ```text
+//! sqrt(2 ln(1/(δ-d)) S) + S/2 <= ε  with  S = sum ε_i²,  and  sum δ_i <= d                            (1)
+//! ```
+//! is a special case that (2) never refuses: D_a <= a ε_i²/2 for an ε_i-private release, (1) says
+//! that S/2 converts to ε at some order by a looser formula, and the order of (2) is the one that fits most.
+//!
+//! # What a decision costs
+//! Sums are kept between charges; equal events are priced and tallied once. A planned budget asks the tightest
+//! accountant only where sums do not decide, and then about twice the history, so that it is asked O(log n) times for
+//! n equal charges. [`Budget::work`] counts.
+//!
 //! # Pitfalls
 //! Totals are filters: statements about where the process may stop, not a running ε that could be quoted
-//! at every moment. What may be quoted is the budget.
+//! at every moment. What may be quoted is the budget, or the reading of an [`Odometer`].
 
+mod ceiling;
 mod filter;
+mod gate;
 mod journal;
+mod odometer;
 mod price;
+mod refusal;
+mod sum;
+mod tallies;
+mod terms;
 
-use std::fmt;
-
-use serde::{Deserialize, Serialize};
-
-use self::filter::Filter;
+pub use self::gate::Gate;
 pub use self::journal::{Journal, Memory, Spent};
+pub use self::odometer::{Odometer, Reading};
 pub(crate) use self::price::price;
+pub use self::refusal::Refusal;
+pub use self::tallies::Work;
+pub use self::terms::{Choice, Terms};
 use crate::accounting::AccountError;
-use crate::bound::Bound;
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::params::{Delta, Epsilon, Rounded};
 use crate::permit::Permit;
-use crate::relation::{Neighbours, Unit};
-
-/// Relative slack of the comparison with the budget.
-const SLACK: f64 = 1e-9;
-
-/// What a budget allows, over which data.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Terms {
-    /// The most that may be spent.
-    pub epsilon: Epsilon,
-    /// δ of the whole.
-    pub delta: Delta,
-    /// The relation of all events.
-    pub neighbours: Neighbours,
-    /// Whose data moves between neighbours.
-    pub unit: Unit,
-    /// May events depend on earlier results?
-    pub choice: Choice,
-}
-
-/// How the events of a budget are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Choice {
-    /// As one goes: events may depend on earlier results.
-    Adaptive,
-    /// In advance: events do not depend on earlier results.
-    Planned,
-}
-
-impl Terms {
-    /// Pure privacy of single records, for events chosen as one goes.
-    pub fn new(epsilon: Epsilon, neighbours: Neighbours) -> Self {
-        // 0 is in the range of δ.
-        let delta = Delta::new(0.0).expect("0 is a delta");
-        Self { epsilon, delta, neighbours, unit: Unit::Record, choice: Choice::Adaptive }
-    }
-
-    /// With this δ.
-    pub fn with_delta(self, delta: Delta) -> Self {
-        Self { delta, ..self }
-    }
-
-    /// Protecting this unit.
-    pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
-    }
-
-    /// For events that do not depend on earlier results: tighter. See the module's documentation.
-    pub fn planned(self) -> Self {
-        Self { choice: Choice::Planned, ..self }
-    }
-}
+use crate::relation::Neighbours;
 
 /// Anything that a release can be paid from.
 pub trait Charge {
@@ -137,33 +108,37 @@ pub trait Charge {
 /// ```
 #[derive(Debug)]
 pub struct Budget<J = Memory> {
-    terms: Terms,
-    filter: Filter,
+    gate: Gate,
     journal: J,
 }
 
 impl Budget<Memory> {
     /// Nothing spent yet; forgotten with the process.
     pub fn new(terms: Terms) -> Self {
-        Self::with_journal(terms, Memory::default())
+        Self { gate: Gate::new(&terms), journal: Memory::new(terms) }
     }
 }
 
 impl<J: Journal> Budget<J> {
-    /// Continues from what `journal` has.
-    pub fn with_journal(terms: Terms, journal: J) -> Self {
-        Self { filter: Filter::new(&terms), terms, journal }
+    /// Continues from what `journal` has. Fails if it was kept under other terms: what is in it was priced for another
+    /// relation, protects another unit, or is counted against another limit.
+    pub fn with_journal(terms: &Terms, journal: J) -> Result<Self, ChargeError> {
+        if journal.terms() == terms {
+            Ok(Self { gate: Gate::new(terms), journal })
+        } else {
+            let (journal, budget) = (Box::new(journal.terms().clone()), Box::new(terms.clone()));
+            Err(ChargeError::OtherTerms { journal, budget })
+        }
     }
 
     /// The total that is compared with the budget. Reading it changes nothing.
     pub fn total(&self) -> Result<f64, ChargeError> {
-        let spent = self.journal.spent()?;
-        Ok(self.filter.clone().total(&spent, None)?)
+        self.gate.total(&self.journal.spent()?)
     }
 
     /// What the budget exceeds the total by; not additive: an event may fit that costs more alone.
     pub fn left(&self) -> Result<f64, ChargeError> {
-        Ok((self.terms.epsilon.get() - self.total()?).max(0.0))
+        Ok((self.terms().epsilon.get() - self.total()?).max(0.0))
     }
 
     /// What was granted.
@@ -175,33 +150,23 @@ impl<J: Journal> Budget<J> {
     pub fn journal(&self) -> &J {
         &self.journal
     }
+
+    /// What deciding has cost so far.
+    pub fn work(&self) -> Work {
+        self.gate.work()
+    }
 }
 
 impl<J: Journal> Charge for Budget<J> {
     fn charge(&mut self, event: Event) -> Result<Permit, ChargeError> {
-        let Self { terms, filter, journal } = self;
-        let claim = Claim::new(terms.neighbours, event);
-        let guarantee = price(claim, terms.unit.clone(), terms.delta, true)?;
-        let mut decide = |spent: &Spent| {
-            let total = filter.total(spent, Some(&guarantee.event))?;
-            if total <= terms.epsilon.get() * (1.0 + SLACK) {
-                return Ok(());
-            }
-            let before = filter.total(spent, None)?;
-            Err(ChargeError::Refused(Box::new(Refusal {
-                costs: guarantee.epsilon,
-                left: (terms.epsilon.get() - before).max(0.0),
-                total,
-                terms: terms.clone(),
-            })))
-        };
-        let reservation = journal.append(&guarantee.event, &mut decide)?;
-        filter.granted();
+        let Self { gate, journal } = self;
+        let guarantee = gate.price(&event)?;
+        let reservation = journal.append(&event, &mut |spent| gate.decide(spent, &event))?;
         Ok(Permit::new(guarantee, Some(reservation)))
     }
 
     fn terms(&self) -> &Terms {
-        &self.terms
+        self.gate.terms()
     }
 }
 
@@ -224,55 +189,25 @@ pub enum ChargeError {
         /// The relation of the claim.
         claim: Neighbours,
     },
+    /// The journal was kept under other terms.
+    #[error(
+        "the journal was kept for {} of {}, with ε = {} and δ = {}, and the budget is for {} of {}, with ε = {} and \
+         δ = {}; open it under its own terms",
+        journal.neighbours, journal.unit, journal.epsilon, journal.delta,
+        budget.neighbours, budget.unit, budget.epsilon, budget.delta
+    )]
+    OtherTerms {
+        /// What the journal says.
+        journal: Box<Terms>,
+        /// What was asked for.
+        budget: Box<Terms>,
+    },
     /// No accountant knows what it costs.
     #[error(transparent)]
     Account(#[from] AccountError),
     /// It could not be recorded, so it was not granted.
     #[error("the charge could not be recorded and is not granted")]
     Journal(#[source] Box<dyn std::error::Error + Send + Sync>),
-}
-
-/// The numbers of a refusal.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Refusal {
-    /// What the event costs alone.
-    pub costs: Bound,
-    /// What the budget exceeds the present total by.
-    pub left: f64,
-    /// What the total would have become.
-    pub total: f64,
-    /// The budget.
-    pub terms: Terms,
-}
-
-impl std::error::Error for Refusal {}
-
-impl fmt::Display for Refusal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (costs, left, total) = (Rounded(self.costs.upper), Rounded(self.left), Rounded(self.total));
-        let Terms { epsilon, delta, .. } = &self.terms;
-        if self.costs.upper == f64::INFINITY {
-            let reason =
-                if delta.get() == 0.0 { " at δ = 0; a budget with δ > 0 may have room for it" } else { "" };
-            return write!(f, "this release has no finite ε{reason}; nothing was charged");
-        }
-        if self.total == f64::INFINITY {
-            return write!(
-                f,
-                "this release costs ε = {costs} alone, but has neither a pure nor a Rényi bound that adds \
-                 up when events \
-                 depend on earlier results; charge it first, or to a budget that is planned; nothing was \
-                 charged"
-            );
-        }
-        write!(
-            f,
-            "this release costs ε = {costs}, but the budget has {left} left of {epsilon} (δ = {delta}; \
-             the total would be \
-             {total}); add noise, release less often, or ask the budget's owner for more"
-        )
-    }
 }
 
 #[cfg(test)]

@@ -18,7 +18,10 @@ mod spelling;
 
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
-pub use budget::{Budget, Charge, ChargeError, Choice, Journal, Memory, Refusal, Spent, Terms};
+pub use budget::{
+    Budget, Charge, ChargeError, Choice, Gate, Journal, Memory, Odometer, Reading, Refusal, Spent, Terms,
+    Work,
+};
 pub use claim::{Claim, ReadError};
 pub use event::{
     Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,

@@ -21,8 +21,10 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise`, `mechanisms` or `accounting`: the name of our program and of the peers' script.
+    /// `noise`, `mechanisms`, `accounting` or `ledger`: the name of our program and of the peers' script.
     name: &'static str,
+    /// Nobody else has a ledger.
+    has_peers: bool,
     rounds: usize,
     quick: bool,
 }
@@ -31,16 +33,18 @@ struct Plan {
 pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     let plan = Plan::parse(words)?;
     run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
-    let python = peers::environment()?;
+    let python = if plan.has_peers { Some(peers::environment()?) } else { None };
     let mut lines = Vec::new();
     for round in 0..plan.rounds {
         eprintln!("round {} of {}", round + 1, plan.rounds);
         let ours =
             run::target_dir().join("release").join(format!("{}{}", plan.name, std::env::consts::EXE_SUFFIX));
         lines.extend(measured(Command::new(ours), &plan, round)?);
-        let mut theirs = Command::new(&python);
-        theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
-        lines.extend(measured(theirs, &plan, round)?);
+        if let Some(python) = &python {
+            let mut theirs = Command::new(python);
+            theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
+            lines.extend(measured(theirs, &plan, round)?);
+        }
     }
     let summaries = line::summaries(&lines);
     print!("{}", table::of(&summaries));
@@ -50,12 +54,15 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
 impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let usage = || {
-            Failure::usage("expected `cargo xtask bench noise|mechanisms|accounting [--rounds N] [--quick]`")
+            Failure::usage(
+                "expected `cargo xtask bench noise|mechanisms|accounting|ledger [--rounds N] [--quick]`",
+            )
         };
         let mut plan = match words.first() {
-            Some(&"noise") => Self { name: "noise", rounds: 5, quick: false },
-            Some(&"mechanisms") => Self { name: "mechanisms", rounds: 5, quick: false },
-            Some(&"accounting") => Self { name: "accounting", rounds: 5, quick: false },
+            Some(&"noise") => Self { name: "noise", has_peers: true, rounds: 5, quick: false },
+            Some(&"mechanisms") => Self { name: "mechanisms", has_peers: true, rounds: 5, quick: false },
+            Some(&"accounting") => Self { name: "accounting", has_peers: true, rounds: 5, quick: false },
+            Some(&"ledger") => Self { name: "ledger", has_peers: false, rounds: 1, quick: false },
             _ => return Err(usage()),
         };
         let mut rest = words[1..].iter();

@@ -14,6 +14,8 @@ Examples:
     sordino ledger create budgets.ledger --data census.csv --epsilon 2 --delta 1e-7
   What is left?
     sordino ledger show budgets.ledger
+  Let ann spend half of it, and nobody else until they have a share too:
+    sordino ledger grant budgets.ledger census.csv --to ann --epsilon 1
   Who spent what, and was it as it says?
     sordino ledger history budgets.ledger
     sordino ledger verify budgets.ledger
@@ -33,6 +35,8 @@ pub(crate) enum Action {
     Create(CreateArgs),
     /// Declare that a changed file, or a new name, is a data set that the ledger knows
     Link(LinkArgs),
+    /// Give an analyst a share of a budget: their charges count against it and against the whole
+    Grant(GrantArgs),
     /// What is left of each budget
     Show(LedgerFile),
     /// Every charge: who, what, when, and what became of it
@@ -43,12 +47,14 @@ pub(crate) enum Action {
     Backup(BackupArgs),
     /// Write the ledger to standard output for other programs
     Export(ExportArgs),
+    /// Raise an older ledger to the newest format, after which older programs refuse it
+    Migrate(LedgerFile),
 }
 
 /// A ledger that exists, and how to answer.
 #[derive(Debug, Args)]
 pub(crate) struct LedgerFile {
-    /// The ledger
+    /// The ledger: a file, or `postgres://USER@HOST/DATABASE` if the program was built with it
     #[arg(value_name = "LEDGER")]
     pub(crate) ledger: PathBuf,
 
@@ -83,6 +89,32 @@ pub(crate) struct CreateArgs {
     /// Charges will not depend on earlier results: tighter totals, and yours to keep
     #[arg(long)]
     pub(crate) planned: bool,
+
+    /// The part of delta that is kept for charges with a delta of their own [default: 0]
+    #[arg(long, value_name = "DELTA", allow_hyphen_values = true, conflicts_with = "planned")]
+    pub(crate) set_aside: Option<Delta>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct GrantArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    /// The name of the data set
+    #[arg(value_name = "DATASET")]
+    pub(crate) name: Label,
+
+    /// Who gets it
+    #[arg(long, value_name = "ANALYST")]
+    pub(crate) to: Label,
+
+    /// The most that they may ever spend
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) epsilon: Epsilon,
+
+    /// Delta of their share [default: that of the budget]
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) delta: Option<Delta>,
 }
 
 #[derive(Debug, Args)]

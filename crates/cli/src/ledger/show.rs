@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino::privacy::Choice;
-use sordino_ledger::{DataSet, Digest, Label, Ledger, State};
+use sordino::privacy::{Choice, Reading};
+use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, State};
 
 use super::args::LedgerFile;
 use crate::args::Output;
@@ -31,9 +31,10 @@ pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Re
         let is_open = |state: &State| matches!(state, State::Reserved);
         let not_booked =
             charges.iter().filter(|charge| charge.data_set == set.number && is_open(&charge.state)).count();
-        let spent = ledger.total(set.number)?;
-        let left = (set.terms.epsilon.get() - spent).max(0.0);
-        lines.push(Line { set, spent, left, not_booked });
+        let share = Share::new(set.total()?, set.terms.epsilon);
+        let shares = set.grants.iter().map(|grant| Ok(Share::new(grant.total()?, grant.terms.epsilon)));
+        let shares = shares.collect::<Result<_, Error>>()?;
+        lines.push(Line { reading: set.reading()?, set, share, shares, not_booked });
     }
     if output.json {
         let data_sets = lines.iter().map(Line::object).collect();
@@ -48,55 +49,112 @@ pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Re
 /// One budget.
 struct Line {
     set: DataSet,
-    spent: f64,
-    left: f64,
+    share: Share,
+    /// Of the grants, in their order.
+    shares: Vec<Share>,
+    reading: Reading,
     not_booked: usize,
 }
 
 impl Line {
     fn table(&self) -> String {
-        let Self { set, spent, left, not_booked } = self;
+        let Self { set, share, .. } = self;
         let terms = &set.terms;
         let epsilon = decimal::exact(terms.epsilon.get());
-        let charges = match (set.spent.charges(), not_booked) {
+        let names: Vec<&str> = set.names.iter().map(Label::as_str).collect();
+        let mut table = Table::default();
+        table.row(["data set", &names.join(", also ")]);
+        table.row(["budget", &format!("epsilon {epsilon}, delta {}", decimal::exact(terms.delta.get()))]);
+        if terms.set_aside.get() > 0.0 {
+            table.row(["set aside", &format!("delta {}", decimal::exact(terms.set_aside.get()))]);
+        }
+        table.row(["spent", &format!("{} {}", share.bar(), decimal::up(share.spent))]);
+        table.row(["left", &format!("{} of {epsilon}", decimal::down(share.left))]);
+        table.row(["in words", &share.words()]);
+        if self.reading.epsilon.is_finite() && share.spent > 0.0 {
+            table.row(["so far", &so_far(self.reading)]);
+        }
+        for (grant, share) in set.grants.iter().zip(&self.shares) {
+            let (left, all) = (decimal::down(share.left), decimal::exact(share.budget));
+            table.row([&format!("for {}", grant.to), &format!("{} {left} left of {all}", share.bar())]);
+        }
+        table.row(["charges", &self.charges()]);
+        table.row(["neighbours", &terms.neighbours.to_string()]);
+        table.row(["unit", &terms.unit.to_string()]);
+        table.row(["chosen", chosen(terms.choice)]);
+        let contents: Vec<String> = set.contents.iter().map(|content| short(*content)).collect();
+        table.row(["content", &contents.join(", also ")]);
+        table.text()
+    }
+
+    fn charges(&self) -> String {
+        match (self.set.spent.charges(), self.not_booked) {
             (0, _) => "none".to_owned(),
             (all, 0) => all.to_string(),
             (all, open) => {
                 format!("{all}, of which {open} not booked (at work or crashed; spent all the same)")
             }
-        };
-        let contents: Vec<String> = set.contents.iter().map(|content| short(*content)).collect();
-        let names: Vec<&str> = set.names.iter().map(Label::as_str).collect();
-        let mut table = Table::default();
-        table.row(["data set", &names.join(", also ")]);
-        table.row(["budget", &format!("epsilon {epsilon}, delta {}", decimal::exact(terms.delta.get()))]);
-        table.row(["spent", &format!("{} {}", bar(*spent, terms.epsilon.get()), decimal::up(*spent))]);
-        table.row(["left", &format!("{} of {epsilon}", decimal::down(*left))]);
-        table.row(["charges", &charges]);
-        table.row(["neighbours", &terms.neighbours.to_string()]);
-        table.row(["unit", &terms.unit.to_string()]);
-        table.row(["chosen", chosen(terms.choice)]);
-        table.row(["content", &contents.join(", also ")]);
-        table.text()
+        }
     }
 
     fn object(&self) -> DataSetObject<'_> {
-        let Self { set, spent, left, not_booked } = self;
+        let Self { set, share, shares, reading, not_booked } = self;
         DataSetObject {
             data_set: set.number,
             names: &set.names,
             contents: &set.contents,
             epsilon: set.terms.epsilon,
             delta: set.terms.delta,
+            set_aside: set.terms.set_aside,
             neighbours: set.terms.neighbours,
             unit: &set.terms.unit,
             choice: set.terms.choice,
-            spent: *spent,
-            left: *left,
+            spent: share.spent,
+            left: share.left,
+            so_far: ReadingObject { epsilon: reading.epsilon, delta: reading.delta },
+            grants: set.grants.iter().zip(shares).map(GrantObject::new).collect(),
             charges: set.spent.charges(),
             not_booked: *not_booked,
         }
     }
+}
+
+/// How much of something is spent.
+#[derive(Clone, Copy)]
+struct Share {
+    spent: f64,
+    left: f64,
+    budget: f64,
+}
+
+impl Share {
+    fn new(spent: f64, budget: Epsilon) -> Self {
+        let budget = budget.get();
+        Self { spent, left: (budget - spent).max(0.0), budget }
+    }
+
+    fn bar(self) -> String {
+        bar(self.spent, self.budget)
+    }
+
+    /// What is left, rounded down.
+    fn words(self) -> String {
+        let percent = (100.0 * self.left / self.budget).floor();
+        if self.spent == 0.0 {
+            "all of it is left".to_owned()
+        } else if self.left <= 0.0 || percent.is_nan() {
+            "nothing is left: further charges are refused".to_owned()
+        } else if percent < 1.0 {
+            "less than 1 % is left".to_owned()
+        } else {
+            format!("{percent} % is left")
+        }
+    }
+}
+
+fn so_far(reading: Reading) -> String {
+    let (epsilon, delta) = (decimal::up(reading.epsilon), decimal::up(reading.delta));
+    format!("everything released is within epsilon {epsilon}, delta {delta}, at whatever moment one looks")
 }
 
 /// Full when everything is spent, and not a moment before; empty only if nothing is.
@@ -135,13 +193,39 @@ struct DataSetObject<'a> {
     contents: &'a [Digest],
     epsilon: Epsilon,
     delta: Delta,
+    set_aside: Delta,
     neighbours: Neighbours,
     unit: &'a Unit,
     choice: Choice,
     spent: f64,
     left: f64,
+    so_far: ReadingObject,
+    grants: Vec<GrantObject<'a>>,
     charges: u64,
     not_booked: usize,
+}
+
+/// What may be said at any moment; an unbounded ε is `null`.
+#[derive(Debug, Serialize)]
+struct ReadingObject {
+    epsilon: f64,
+    delta: f64,
+}
+
+#[derive(Debug, Serialize)]
+struct GrantObject<'a> {
+    to: &'a Label,
+    epsilon: Epsilon,
+    delta: Delta,
+    spent: f64,
+    left: f64,
+}
+
+impl<'a> GrantObject<'a> {
+    fn new((grant, share): (&'a Grant, &Share)) -> Self {
+        let (epsilon, delta) = (grant.terms.epsilon, grant.terms.delta);
+        Self { to: &grant.to, epsilon, delta, spent: share.spent, left: share.left }
+    }
 }
 
 #[cfg(test)]
@@ -157,5 +241,17 @@ mod tests {
             (WIDTH - 1, WIDTH, WIDTH)
         );
         assert_eq!(bar(0.3, 0.9).len(), WIDTH + 2);
+    }
+
+    #[test]
+    fn words_never_promise_more_than_is_left() {
+        let words = |spent, budget| Share::new(spent, Epsilon::new(budget).unwrap()).words();
+        assert_eq!(words(0.0, 2.0), "all of it is left");
+        assert_eq!(words(0.001, 2.0), "99 % is left");
+        assert_eq!(words(1.0, 2.0), "50 % is left");
+        assert_eq!(words(1.99, 2.0), "less than 1 % is left");
+        for spent in [2.0, 2.1] {
+            assert_eq!(words(spent, 2.0), "nothing is left: further charges are refused");
+        }
     }
 }

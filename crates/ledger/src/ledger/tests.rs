@@ -15,7 +15,7 @@ fn a_clock_that_goes_back_does_not_turn_entries_around() {
     let path = folder.join("a.ledger");
     let first = next_row(&Book::new(), Body::Ledger { format_version: FORMAT_VERSION }, Time::from_millis(0))
         .unwrap();
-    let mut ledger = Ledger::new(Box::new(Sqlite::create(&path, &first).unwrap()));
+    let mut ledger = Ledger::new(store::create(&path, &[first], FORMAT_VERSION).unwrap());
     ledger.clock = || Time::from_millis(CLOCK.load(Ordering::SeqCst));
     let terms = Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::AddRemove);
     for (name, clock) in [("a", 5000), ("b", 3000), ("c", 0), ("d", 6000)] {

@@ -19,7 +19,6 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use super::Store;
 use super::head::Witness;
-use crate::FORMAT_VERSION;
 use crate::digest::Digest;
 use crate::entry::{Head, Row};
 use crate::error::LedgerError;
@@ -48,8 +47,8 @@ pub(crate) struct Sqlite {
 }
 
 impl Sqlite {
-    /// A new file with its first row. If one is there already, it is left alone.
-    pub(crate) fn create(path: &Path, first: &Row) -> Result<Self, LedgerError> {
+    /// A new file with its first rows. If one is there already, it is left alone.
+    pub(crate) fn create(path: &Path, rows: &[Row], version: u32) -> Result<Self, LedgerError> {
         let witness = Witness::beside(path);
         if witness.path.exists() {
             return Err(LedgerError::Exists { path: witness.path });
@@ -60,12 +59,12 @@ impl Sqlite {
             connection.pragma_update(None, "journal_mode", "wal")?;
             let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
             transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
-            transaction.pragma_update(None, "user_version", FORMAT_VERSION)?;
+            transaction.pragma_update(None, "user_version", version)?;
             SCHEMA.iter().try_for_each(|statement| transaction.execute_batch(statement))?;
-            insert(&transaction, first)?;
+            rows.iter().try_for_each(|row| insert(&transaction, row))?;
             transaction.commit()
         })?;
-        store.witness.write(first.head())?;
+        rows.last().map_or(Ok(()), |last| store.witness.write(last.head()))?;
         Ok(store)
     }
 
@@ -117,17 +116,14 @@ impl Sqlite {
                 detail: ": it is another database",
             });
         }
-        self.check_version()
+        self.check_version().map(drop)
     }
 
     /// Asked again under the lock of every charge: a newer program may have changed the file since it was opened.
-    fn check_version(&self) -> Result<(), LedgerError> {
+    fn check_version(&self) -> Result<u32, LedgerError> {
         let found: i64 =
             self.doing("read", |c| c.pragma_query_value(None, "user_version", |row| row.get(0)))?;
-        if found != i64::from(FORMAT_VERSION) {
-            return Err(LedgerError::OtherVersion { path: self.path.clone(), found, known: FORMAT_VERSION });
-        }
-        Ok(())
+        super::known_version(&self.path, found)
     }
 
     /// Another trigger or view could change what a statement does.
@@ -200,18 +196,25 @@ impl Store for Sqlite {
         &self,
         from: u64,
         each: &mut dyn FnMut(Row) -> Result<(), LedgerError>,
-        next: &mut dyn FnMut() -> Result<Row, LedgerError>,
+        next: &mut dyn FnMut() -> Result<(Row, u32), LedgerError>,
     ) -> Result<(), LedgerError> {
         let failed = |source| self.failed("write", source);
         // Rolled back when dropped, whatever goes wrong before the commit.
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(failed)?;
-        self.check_version()?;
+        let found = self.check_version()?;
         self.read(from, each)?;
-        let row = next()?;
+        let (row, version) = next()?;
         insert(&transaction, &row).map_err(failed)?;
+        if version != found {
+            transaction.pragma_update(None, "user_version", version).map_err(failed)?;
+        }
         transaction.commit().map_err(failed)?;
         self.witness.write(row.head())
+    }
+
+    fn version(&self) -> Result<u32, LedgerError> {
+        self.check_version()
     }
 
     fn witness(&self) -> Result<Option<Head>, LedgerError> {
@@ -219,6 +222,9 @@ impl Store for Sqlite {
     }
 
     fn backup(&self, to: &Path) -> Result<(), LedgerError> {
+        if super::url(to).is_some() {
+            return super::copy_rows(self, to);
+        }
         reserve_name(to)?;
         copy(&self.connection, to).map_err(|source| {
             // Half a copy must not be taken for one. That the copy failed is what is reported.
@@ -233,8 +239,8 @@ impl Store for Sqlite {
         if said == "ok" { Ok(()) } else { Err(self.damaged(said.trim())) }
     }
 
-    fn witness_path(&self) -> &Path {
-        &self.witness.path
+    fn witness_path(&self) -> PathBuf {
+        self.witness.path.clone()
     }
 }
 

@@ -123,7 +123,7 @@ mod tests {
         ] {
             let steps = selected(trials, Step::Zcdp { rho: 1.0 / 32.0 });
             for (order, printed) in [(8.0, eight), (32.0, thirty_two)] {
-                let found = rdp::divergence(&steps, order).unwrap();
+                let found = rdp::Composition::new(&steps).unwrap().divergence(order);
                 assert!(found <= printed * (1.0 + 1e-9) && found > 0.7 * printed, "{found} {printed}");
             }
             let found = rdp::epsilon(&steps, 1e-5).unwrap().value;
@@ -172,8 +172,9 @@ mod tests {
         for order in [2.0f64, 8.0, 32.0] {
             let power = |p: f64, q: f64| q * (p / q).powf(order);
             let exact = (power(a, b) + power(1.0 - a, 1.0 - b)).ln() / (order - 1.0);
-            let found =
-                rdp::divergence(&selected(binomial(1.0, gamma), Step::Pure { epsilon }), order).unwrap();
+            let found = rdp::Composition::new(&selected(binomial(1.0, gamma), Step::Pure { epsilon }))
+                .unwrap()
+                .divergence(order);
             assert!(found >= exact, "order {order}: {found} below {exact}");
         }
     }

@@ -2,47 +2,38 @@
 //!
 //! Pure bounds, and Rényi divergences at one fixed order, may be summed even when later releases are
 //! chosen by the results of earlier ones (Feldman, Zrnic, "Individual Privacy Accounting via a Rényi
-//! Filter", 2021).
+//! Filter", 2021). Where a release is promised something only outside an event of some probability, these
+//! probabilities are summed beside them (Whitehouse, Ramdas, Rogers, Wu, "Fully-Adaptive Composition in
+//! Differential Privacy", 2023): an (ε, δ)-private release is, with probability 1 - δ, one that is ε-private
+//! (Kairouz, Oh, Viswanath, "The Composition Theorem for Differential Privacy", 2015).
 
 use super::error::AccountError;
 use super::flatten::flatten;
-use super::step::Steps;
 use super::{closed, rdp};
 use crate::claim::Claim;
 
 /// Sums over some releases; ∞ where a release has no such bound.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tally {
     /// Sum of pure bounds.
     pub(crate) pure: f64,
-    /// Sum of Rényi divergences at the order of the tally.
-    pub(crate) renyi: f64,
+    /// Sum of the probabilities with which nothing is promised about `renyi`.
+    pub(crate) lost: f64,
+    /// Sums of Rényi divergences at the orders of the tally.
+    pub(crate) renyi: Vec<f64>,
 }
 
-impl Tally {
-    /// No release.
-    pub(crate) const NOTHING: Self = Self { pure: 0.0, renyi: 0.0 };
-
-    /// These, and `count >= 1` times `other`.
-    pub(crate) fn and(self, other: Self, count: u64) -> Self {
-        let times = count as f64;
-        Self { pure: self.pure + times * other.pure, renyi: self.renyi + times * other.renyi }
-    }
-}
-
-/// What a claim adds to a tally at `order`.
-pub(crate) fn tally(claim: &Claim, order: f64) -> Result<Tally, AccountError> {
+/// What a claim adds to a tally at `orders`.
+pub(crate) fn tally(claim: &Claim, orders: &[f64]) -> Result<Tally, AccountError> {
     let steps = flatten(claim)?;
-    Ok(Tally { pure: closed::at_delta_zero(&steps).upper, renyi: divergence(&steps, order) })
-}
-
-/// The divergence, if it bounds the whole release and not only the part outside some event of small
-/// probability.
-fn divergence(steps: &Steps, order: f64) -> f64 {
-    match rdp::Composition::new(steps) {
-        Ok(whole) if whole.holds_always() => whole.divergence(order),
-        Ok(_) | Err(_) => f64::INFINITY,
-    }
+    let pure = closed::at_delta_zero(&steps).upper;
+    Ok(match rdp::Composition::new(&steps) {
+        Ok(whole) => {
+            let renyi = orders.iter().map(|order| whole.divergence(*order)).collect();
+            Tally { pure, lost: whole.lost(), renyi }
+        }
+        Err(_) => Tally { pure, lost: 0.0, renyi: vec![f64::INFINITY; orders.len()] },
+    })
 }
 
 #[cfg(test)]
@@ -57,7 +48,8 @@ mod tests {
     fn pitfall_04_replace_costs_four_times_the_renyi_divergence() {
         let event = Event::gaussian(NoiseMultiplier::new(3.0).unwrap());
         for order in [1.5, 2.0, 17.0] {
-            let renyi = |neighbours| tally(&Claim::new(neighbours, event.clone()), order).unwrap().renyi;
+            let renyi =
+                |neighbours| tally(&Claim::new(neighbours, event.clone()), &[order]).unwrap().renyi[0];
             let (added, replaced) = (renyi(Neighbours::AddRemove), renyi(Neighbours::Replace));
             // a mu^2 / 2 with mu = 1/3
             assert!((added - order / 18.0).abs() < 1e-9, "{added}");
@@ -67,19 +59,23 @@ mod tests {
 
     #[test]
     fn what_has_no_bound_is_infinite() {
-        let of = |event| tally(&Claim::new(Neighbours::AddRemove, event), 4.0).unwrap();
+        let of = |event| tally(&Claim::new(Neighbours::AddRemove, event), &[4.0]).unwrap();
         let noise = of(Event::gaussian(NoiseMultiplier::new(3.0).unwrap()));
-        assert!(noise.pure == f64::INFINITY && noise.renyi.is_finite());
+        assert!(noise.pure == f64::INFINITY && noise.renyi[0].is_finite());
         let pure = of(Event::Pure { epsilon: Epsilon::new(0.5).unwrap() });
-        assert!((pure.pure - 0.5).abs() < 1e-9 && pure.renyi <= 0.5);
-        // Outside an event of small probability is not always.
-        let lossy =
-            Event::Approximate { epsilon: Epsilon::new(0.5).unwrap(), delta: Delta::new(1e-9).unwrap() };
-        assert_eq!(of(lossy).renyi, f64::INFINITY);
-        assert_eq!(of(Event::NonPrivate), Tally { pure: f64::INFINITY, renyi: f64::INFINITY });
-        let both = Tally::NOTHING.and(pure, 3).and(noise, 2);
-        assert!(
-            both.pure == f64::INFINITY && (both.renyi - 3.0 * pure.renyi - 2.0 * noise.renyi).abs() < 1e-12
-        );
+        assert!((pure.pure - 0.5).abs() < 1e-9 && pure.renyi[0] <= 0.5);
+        let nothing = Tally { pure: f64::INFINITY, lost: 0.0, renyi: vec![f64::INFINITY] };
+        assert_eq!(of(Event::NonPrivate), nothing);
+    }
+
+    /// Outside its δ, a release costs what the pure one costs.
+    #[test]
+    fn a_delta_is_lost_and_the_rest_is_pure() {
+        let of = |event| tally(&Claim::new(Neighbours::AddRemove, event), &[1.5, 4.0]).unwrap();
+        let epsilon = Epsilon::new(0.5).unwrap();
+        let pair = of(Event::Approximate { epsilon, delta: Delta::new(1e-7).unwrap() });
+        assert_eq!(pair.pure, f64::INFINITY);
+        assert!(pair.lost >= 1e-7 && pair.lost < 1.000_001e-7, "{pair:?}");
+        assert_eq!(pair.renyi, of(Event::Pure { epsilon }).renyi);
     }
 }

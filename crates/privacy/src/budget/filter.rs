@@ -1,35 +1,50 @@
 //! The total that is compared with a budget.
 
+use super::ceiling::Ceiling;
 use super::price::certified;
+use super::tallies::{Tallies, Work};
 use super::{Choice, Spent, Terms};
-use crate::accounting::{self, AccountError, Tally};
+use crate::accounting::{AccountError, Tally};
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::params::Count;
 
+/// Relative slack of the comparison with the budget.
+const SLACK: f64 = 1e-9;
+
 /// Totals under one set of terms, with the sums that were already made.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
-    terms: Terms,
+    pub(super) terms: Terms,
     /// The order of the Rényi filter; it depends on the terms alone.
     order: f64,
-    /// Sums over all grants, so that a charge need not add up everything again.
-    made: Sums,
-    /// What they become if the charge under consideration is granted.
-    pending: Option<Sums>,
+    tallies: Tallies,
+    ceiling: Ceiling,
+    composed: u64,
 }
 
-/// Sums over a number of grants.
-#[derive(Clone, Copy, Debug)]
-struct Sums {
-    tally: Tally,
-    charges: u64,
+/// What became of an event under consideration.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Verdict {
+    Granted,
+    /// The total would be this.
+    TooMuch(f64),
 }
 
 impl Filter {
     pub(super) fn new(terms: &Terms) -> Self {
-        let order = best_order(terms.epsilon.get(), terms.delta.get());
-        Self { terms: terms.clone(), order, made: Sums { tally: Tally::NOTHING, charges: 0 }, pending: None }
+        let order = best_order(terms.epsilon.get(), rest_of_delta(terms));
+        let tallies = Tallies::new(terms.neighbours, vec![order]);
+        Self { terms: terms.clone(), order, tallies, ceiling: Ceiling::default(), composed: 0 }
+    }
+
+    /// May `next` follow `spent`?
+    pub(super) fn decide(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+        if self.terms.choice == Choice::Planned {
+            return self.decide_planned(spent, next);
+        }
+        let total = self.total(spent, Some(next))?;
+        Ok(if self.fits(total) { Verdict::Granted } else { Verdict::TooMuch(total) })
     }
 
     /// ε of everything in `spent`, and of `next` after it.
@@ -39,74 +54,104 @@ impl Filter {
             return Ok(0.0);
         }
         match self.terms.choice {
-            Choice::Planned => self.composed(spent, next),
+            Choice::Planned => self.composed(&listed(spent, next)),
             Choice::Adaptive => {
                 let filtered = self.filtered(spent, next)?;
                 // No result has influenced the first charge. The filter is exact at δ = 0.
                 if charges == 1 && self.terms.delta.get() > 0.0 {
-                    return Ok(filtered.min(self.composed(spent, next)?));
+                    return Ok(filtered.min(self.composed(&listed(spent, next))?));
                 }
                 Ok(filtered)
             }
         }
     }
 
-    /// The event last considered was granted.
-    pub(super) fn granted(&mut self) {
-        self.made = self.pending.take().unwrap_or(self.made);
+    pub(super) fn work(&self) -> Work {
+        let Tallies { tallied, added, .. } = self.tallies;
+        Work { priced: 0, tallied, added, composed: self.composed }
+    }
+
+    /// The cheapest proof first: a history that is part of one already found to fit; sums; only then everything
+    /// through the tightest accountant, and then ahead of need, so that it is rarely asked.
+    fn decide_planned(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+        if self.ceiling.covers(spent, next) {
+            return Ok(Verdict::Granted);
+        }
+        let sums = self.filtered(spent, Some(next))?;
+        if self.fits(sums) {
+            return Ok(Verdict::Granted);
+        }
+        let needed = listed(spent, Some(next));
+        while let Some(ahead) = self.ceiling.ahead(&needed) {
+            let total = self.composed(&ahead)?;
+            if self.fits(total) {
+                self.ceiling.raise(ahead, spent);
+                return Ok(Verdict::Granted);
+            }
+            self.ceiling.lower_aim();
+        }
+        let total = self.composed(&needed)?;
+        if self.fits(total) {
+            self.ceiling.raise(needed, spent);
+            return Ok(Verdict::Granted);
+        }
+        Ok(Verdict::TooMuch(total))
+    }
+
+    fn fits(&self, total: f64) -> bool {
+        total <= self.terms.epsilon.get() * (1.0 + SLACK)
     }
 
     /// The smaller of the two filters.
     fn filtered(&mut self, spent: &Spent, next: Option<&Event>) -> Result<f64, AccountError> {
-        self.catch_up(spent)?;
-        let mut tally = self.made.tally;
-        if let Some(event) = next {
-            tally = tally.and(self.tally(event)?, 1);
-            self.pending = Some(Sums { tally, charges: spent.charges() + 1 });
-        }
-        Ok(tally.pure.min(self.converted(tally.renyi)))
+        self.tallies.catch_up(spent)?;
+        let next = next.map(|event| self.tallies.of(spent, event)).transpose()?;
+        let total = self.tallies.total(next.as_ref());
+        Ok(total.pure.min(self.converted(&total)))
     }
 
-    /// Sums over all of `spent`. Journals only grow; if this one grew by others' charges, sums are made anew.
-    fn catch_up(&mut self, spent: &Spent) -> Result<(), AccountError> {
-        if self.made.charges == spent.charges() {
-            return Ok(());
-        }
-        let mut tally = Tally::NOTHING;
-        for (event, count) in spent.events() {
-            tally = tally.and(self.tally(event)?, *count);
-        }
-        self.made = Sums { tally, charges: spent.charges() };
-        Ok(())
-    }
-
-    fn tally(&self, event: &Event) -> Result<Tally, AccountError> {
-        accounting::tally(&Claim::new(self.terms.neighbours, event.clone()), self.order)
-    }
-
-    /// The total of Rényi divergences as an ε at δ.
-    fn converted(&self, divergence: f64) -> f64 {
-        if self.terms.delta.get() == 0.0 {
+    /// The total of Rényi divergences as an ε at the δ that is left for it.
+    fn converted(&self, total: &Tally) -> f64 {
+        let rest = rest_of_delta(&self.terms);
+        let is_kept = total.lost == 0.0 || total.lost <= self.terms.set_aside.get() * (1.0 + SLACK);
+        if rest <= 0.0 || !is_kept {
             return f64::INFINITY;
         }
         // A sum of up to millions of terms, rounded up.
-        (divergence * (1.0 + 1e-12) - capacity_at_zero(self.order, self.terms.delta.get())).max(0.0)
+        (total.renyi[0] * (1.0 + 1e-12) - capacity_at_zero(self.order, rest)).max(0.0)
     }
 
-    /// Everything, through the tightest accountant.
-    fn composed(&self, spent: &Spent, next: Option<&Event>) -> Result<f64, AccountError> {
-        let mut events = Vec::with_capacity(spent.events().len() + 1);
-        for (event, count) in spent.events() {
+    /// A list of events, through the tightest accountant.
+    fn composed(&mut self, list: &[(Event, u64)]) -> Result<f64, AccountError> {
+        self.composed += 1;
+        let mut events = Vec::with_capacity(list.len());
+        for (event, count) in list {
             let count = Count::new(*count).map_err(|_| AccountError::TooLarge {
                 what: "the number of charges".into(),
                 limit: Count::MAX,
             })?;
             events.push(event.clone().repeated(count));
         }
-        events.extend(next.cloned());
         let claim = Claim::new(self.terms.neighbours, Event::Composed { events });
         Ok(certified(&claim, self.terms.delta)?.0.upper)
     }
+}
+
+/// Everything in `spent`, and `next` after it, equal events together.
+fn listed(spent: &Spent, next: Option<&Event>) -> Vec<(Event, u64)> {
+    let mut list = spent.events().to_vec();
+    match next.map(|event| (event, spent.place(event))) {
+        Some((_, Some(place))) => list[place].1 += 1,
+        Some((event, None)) => list.push((event.clone(), 1)),
+        None => {}
+    }
+    list
+}
+
+/// δ without what is set aside.
+fn rest_of_delta(terms: &Terms) -> f64 {
+    // Rounded down, so that the parts do not exceed the whole.
+    ((terms.delta.get() - terms.set_aside.get()) * (1.0 - f64::EPSILON)).max(0.0)
 }
 
 /// `-(ln(1 - 1/a) - (ln δ + ln a) / (a - 1))`: divergence at order a minus this is ε at δ

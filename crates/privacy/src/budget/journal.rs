@@ -2,17 +2,21 @@
 
 use std::collections::HashMap;
 
-use super::ChargeError;
+use super::{ChargeError, Terms};
 use crate::event::Event;
 
-/// A record of grants. It stores; it does not decide and it makes no permits.
+/// A record of grants under one set of terms. It stores; it does not decide and it makes no permits.
 ///
 /// # Contract
+/// - Everybody who shares the journal has the same terms: events of one relation and one unit, under one budget.
 /// - `append` is one step for everyone who shares the journal: under a lock, all that was granted is shown to
 ///   `decide`; if it agrees, the event is recorded *durably*; only then does `append` return.
 /// - If `decide` or the recording fails, nothing is recorded and the error is returned.
 /// - Nothing is ever removed.
 pub trait Journal {
+    /// The terms of everything in it.
+    fn terms(&self) -> &Terms;
+
     /// Everything granted so far.
     fn spent(&self) -> Result<Spent, ChargeError>;
 
@@ -28,21 +32,22 @@ pub trait Journal {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Spent {
     events: Vec<(Event, u64)>,
-    places: HashMap<Event, usize>,
-    charges: u64,
+    places: HashMap<Event, u32>,
+    /// The place of each grant, in the order of granting: whoever has added up some need only add the rest.
+    log: Vec<u32>,
 }
 
 impl Spent {
     /// One more.
     pub fn record(&mut self, event: Event) {
-        self.charges += 1;
-        match self.places.get(&event) {
-            Some(place) => self.events[*place].1 += 1,
-            None => {
-                self.places.insert(event.clone(), self.events.len());
-                self.events.push((event, 1));
-            }
+        // Four thousand million distinct events do not fit in memory.
+        let next = u32::try_from(self.events.len()).unwrap_or(u32::MAX);
+        let place = *self.places.entry(event.clone()).or_insert(next);
+        if place == next {
+            self.events.push((event, 0));
         }
+        self.events[place as usize].1 += 1;
+        self.log.push(place);
     }
 
     /// Distinct events and how often each was granted.
@@ -52,17 +57,44 @@ impl Spent {
 
     /// How many grants there were.
     pub fn charges(&self) -> u64 {
-        self.charges
+        self.log.len() as u64
+    }
+
+    /// How often `event` was granted.
+    pub fn count(&self, event: &Event) -> u64 {
+        self.place(event).map_or(0, |place| self.events[place].1)
+    }
+
+    /// The place of `event` among the distinct ones.
+    pub(super) fn place(&self, event: &Event) -> Option<usize> {
+        self.places.get(event).map(|place| *place as usize)
+    }
+
+    /// Places of the grants after the first `charges`.
+    pub(super) fn since(&self, charges: usize) -> &[u32] {
+        self.log.get(charges..).unwrap_or_default()
     }
 }
 
 /// A journal that ends with the process.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Memory {
+    terms: Terms,
     spent: Spent,
 }
 
+impl Memory {
+    /// Nothing granted yet.
+    pub fn new(terms: Terms) -> Self {
+        Self { terms, spent: Spent::default() }
+    }
+}
+
 impl Journal for Memory {
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     fn spent(&self) -> Result<Spent, ChargeError> {
         Ok(self.spent.clone())
     }
@@ -74,6 +106,6 @@ impl Journal for Memory {
     ) -> Result<u64, ChargeError> {
         decide(&self.spent)?;
         self.spent.record(event.clone());
-        Ok(self.spent.charges)
+        Ok(self.spent.charges())
     }
 }

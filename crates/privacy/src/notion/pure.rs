@@ -60,7 +60,8 @@ impl Pure {
     pub fn renyi(self, order: Order) -> Renyi {
         let steps = Steps(vec![(Step::Pure { epsilon: self.epsilon.get() }, 1)]);
         // A pure release has a curve; were there none, its pure bound would still hold.
-        let divergence = rdp::divergence(&steps, order.get()).unwrap_or(self.epsilon.get());
+        let whole = rdp::Composition::new(&steps).map(|whole| whole.divergence(order.get()));
+        let divergence = whole.unwrap_or(self.epsilon.get());
         let divergence = Epsilon::new(divergence.min(self.epsilon.get()));
         // No more than an epsilon, which is in range; no divergence is negative.
         Renyi::new(order, divergence.unwrap_or(self.epsilon))

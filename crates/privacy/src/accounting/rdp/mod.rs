@@ -67,12 +67,6 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Result<Converted, Unsupporte
     Ok(Composition::new(steps)?.delta(epsilon))
 }
 
-/// The total Rényi divergence at `order > 1`, rounded up; +∞ where it is not known. For releases that come
-/// with their own delta it holds outside the event of that probability only.
-pub(crate) fn divergence(steps: &Steps, order: f64) -> Result<f64, Unsupported> {
-    Ok(Composition::new(steps)?.divergence(order))
-}
-
 /// Everything released, ready to be asked at many orders. Building it once saves the tables that some curves need.
 #[derive(Clone, Debug)]
 pub(crate) struct Composition {
@@ -106,10 +100,16 @@ impl Composition {
         self.pure
     }
 
-    /// See [`divergence`].
+    /// The total Rényi divergence at `order > 1`, rounded up; +∞ where it is not known. For releases that come
+    /// with their own delta it holds outside the event of that probability only.
     pub(crate) fn divergence(&self, order: f64) -> f64 {
         let total: f64 = self.parts.iter().map(|(profile, count)| count * profile.curve.at(order)).sum();
         if total.is_nan() { f64::INFINITY } else { total * (1.0 + ROUND_UP) }
+    }
+
+    /// At least the probability of all events in which nothing is promised.
+    pub(crate) fn lost(&self) -> f64 {
+        -self.ln_kept.exp_m1() * (1.0 + ROUND_UP)
     }
 
     /// See [`epsilon`].
@@ -232,6 +232,10 @@ mod tests {
     use super::super::step::Sided;
     use super::*;
     use crate::accounting::closed;
+
+    fn divergence(steps: &Steps, order: f64) -> Result<f64, Unsupported> {
+        Ok(Composition::new(steps)?.divergence(order))
+    }
 
     fn sampled(rate: f64, base: Step) -> Step {
         Step::Poisson { rate, sided: Sided::One, base: Box::new(base) }

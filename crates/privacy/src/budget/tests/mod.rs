@@ -1,5 +1,8 @@
 //! A budget refuses in time, forgets nothing, and is not changed by looking at it.
 
+mod adaptive;
+mod work;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -7,7 +10,8 @@ use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
 use super::*;
-use crate::params::{Mu, NoiseMultiplier, Rho};
+use crate::params::{Delta, Epsilon, Mu, NoiseMultiplier, Rho};
+use crate::relation::Unit;
 
 fn terms(epsilon: f64) -> Terms {
     Terms::new(Epsilon::new(epsilon).unwrap(), Neighbours::AddRemove)
@@ -178,20 +182,35 @@ fn releases_with_a_delta_of_their_own_are_not_mixed_into_the_renyi_filter() {
     grant(&mut budget, &gaussian(10.0));
     let leaky = Event::Approximate { epsilon: Epsilon::new(0.1).unwrap(), delta: Delta::new(1e-7).unwrap() };
     let error = budget.charge(leaky.clone()).unwrap_err().to_string();
-    assert!(error.contains("charge it first, or to a budget that is planned"), "{error}");
+    assert!(error.contains("or exceeds the δ that was set aside"), "{error}");
     let mut planned = Budget::new(approximate(5.0, 1e-5).planned());
     grant(&mut planned, &gaussian(10.0));
     grant(&mut planned, &leaky);
 }
 
 /// A journal that several budgets share, as a ledger would, and that can fail.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Shared {
+    terms: Terms,
     spent: Rc<RefCell<Spent>>,
     broken: bool,
 }
 
+impl Shared {
+    fn new(terms: Terms) -> Self {
+        Self { terms, spent: Rc::default(), broken: false }
+    }
+
+    fn budget(&self) -> Budget<Self> {
+        Budget::with_journal(&self.terms, self.clone()).unwrap()
+    }
+}
+
 impl Journal for Shared {
+    fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
     fn spent(&self) -> Result<Spent, ChargeError> {
         Ok(self.spent.borrow().clone())
     }
@@ -212,9 +231,8 @@ impl Journal for Shared {
 
 #[test]
 fn budgets_that_share_a_journal_see_each_others_charges() {
-    let journal = Shared::default();
-    let mut here = Budget::with_journal(terms(1.0), journal.clone());
-    let mut there = Budget::with_journal(terms(1.0), journal);
+    let journal = Shared::new(terms(1.0));
+    let (mut here, mut there) = (journal.budget(), journal.budget());
     assert_eq!(here.charge(pure(0.4)).unwrap().reservation(), Some(1));
     assert_eq!(there.charge(pure(0.4)).unwrap().reservation(), Some(2));
     assert!(here.charge(pure(0.4)).is_err());
@@ -224,10 +242,31 @@ fn budgets_that_share_a_journal_see_each_others_charges() {
 
 #[test]
 fn what_cannot_be_recorded_is_not_granted() {
-    let journal = Shared { broken: true, ..Shared::default() };
-    let mut budget = Budget::with_journal(terms(1.0), journal);
+    let mut budget = Shared { broken: true, ..Shared::new(terms(1.0)) }.budget();
     assert!(matches!(budget.charge(pure(0.4)), Err(ChargeError::Journal(_))));
     assert_eq!(budget.total().unwrap(), 0.0);
+}
+
+/// Budgets were once opened on journals kept for another relation: what was in them was priced for something else.
+#[test]
+fn a_journal_kept_under_other_terms_is_refused() {
+    let journal = Shared::new(approximate(1.0, 1e-6));
+    for other in [
+        approximate(2.0, 1e-6),
+        approximate(1.0, 1e-5),
+        approximate(1.0, 1e-6).planned(),
+        approximate(1.0, 1e-6).for_unit(Unit::Client),
+        Terms { neighbours: Neighbours::Replace, ..approximate(1.0, 1e-6) },
+    ] {
+        let error = Budget::with_journal(&other, journal.clone()).err().unwrap();
+        assert!(matches!(error, ChargeError::OtherTerms { .. }), "{error}");
+    }
+    let error = Budget::with_journal(&terms(1.0).for_unit(Unit::Client), journal).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "the journal was kept for add_remove of record, with ε = 1 and δ = 1e-6, and the budget is for add_remove of \
+         client, with ε = 1 and δ = 0; open it under its own terms"
+    );
 }
 
 #[test]
@@ -239,6 +278,10 @@ fn terms_survive_json() {
         r#"{"epsilon":1.0,"delta":1e-6,"neighbours":"add_remove","unit":"client","choice":"planned"}"#
     );
     assert_eq!(serde_json::from_str::<Terms>(&json).unwrap(), terms);
+    let aside = terms.setting_aside(Delta::new(1e-7).unwrap());
+    let json = serde_json::to_string(&aside).unwrap();
+    assert!(json.ends_with(r#""choice":"planned","set_aside":1e-7}"#), "{json}");
+    assert_eq!(serde_json::from_str::<Terms>(&json).unwrap(), aside);
 }
 
 /// A few cases, the same at every run.
@@ -303,12 +346,12 @@ proptest! {
 
     #[test]
     fn an_incremental_total_is_the_sum_from_scratch(events in prop::collection::vec(any_charge(), 2..8)) {
-        let journal = Shared::default();
-        let mut budget = Budget::with_journal(approximate(1000.0, 1e-6), journal.clone());
+        let journal = Shared::new(approximate(1000.0, 1e-6));
+        let mut budget = journal.budget();
         for event in &events {
             budget.charge(event.clone()).unwrap().seal(event, ()).unwrap();
         }
-        let fresh = Budget::with_journal(approximate(1000.0, 1e-6), journal).total().unwrap();
+        let fresh = journal.budget().total().unwrap();
         let total = budget.total().unwrap();
         prop_assert!((total - fresh).abs() <= 1e-9 * fresh, "{total} {fresh}");
     }

@@ -1,0 +1,80 @@
+//! What a budget allows, over which data, to whom.
+
+use serde::{Deserialize, Serialize};
+
+use crate::params::{Delta, Epsilon};
+use crate::relation::{Neighbours, Unit};
+
+/// What a budget allows, over which data.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Terms {
+    /// The most that may be spent.
+    pub epsilon: Epsilon,
+    /// δ of the whole.
+    pub delta: Delta,
+    /// The relation of all events.
+    pub neighbours: Neighbours,
+    /// Whose data moves between neighbours.
+    pub unit: Unit,
+    /// May events depend on earlier results?
+    pub choice: Choice,
+    /// The part of δ that is kept for events which bring a δ of their own.
+    #[serde(default = "no_delta", skip_serializing_if = "is_no_delta")]
+    pub set_aside: Delta,
+}
+
+/// How the events of a budget are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Choice {
+    /// As one goes: events may depend on earlier results.
+    Adaptive,
+    /// In advance: events do not depend on earlier results.
+    Planned,
+}
+
+impl Terms {
+    /// Pure privacy of single records, for events chosen as one goes.
+    pub fn new(epsilon: Epsilon, neighbours: Neighbours) -> Self {
+        let (delta, set_aside) = (no_delta(), no_delta());
+        Self { epsilon, delta, neighbours, unit: Unit::Record, choice: Choice::Adaptive, set_aside }
+    }
+
+    /// With this ε.
+    pub fn with_epsilon(self, epsilon: Epsilon) -> Self {
+        Self { epsilon, ..self }
+    }
+
+    /// With this δ.
+    pub fn with_delta(self, delta: Delta) -> Self {
+        Self { delta, ..self }
+    }
+
+    /// Protecting this unit.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
+    /// Keeping `set_aside` of δ for events that bring a δ of their own, whose sum may then reach it. The rest
+    /// of δ converts the others: where nothing is left of it, only pure bounds add up.
+    pub fn setting_aside(self, set_aside: Delta) -> Self {
+        Self { set_aside, ..self }
+    }
+
+    /// For events that do not depend on earlier results: tighter. See the module's documentation.
+    pub fn planned(self) -> Self {
+        Self { choice: Choice::Planned, ..self }
+    }
+}
+
+fn no_delta() -> Delta {
+    // 0 is in the range of δ.
+    Delta::new(0.0).expect("0 is a delta")
+}
+
+/// Terms that set nothing aside are written as they were before there was anything to set aside.
+fn is_no_delta(delta: &Delta) -> bool {
+    delta.get() == 0.0
+}
