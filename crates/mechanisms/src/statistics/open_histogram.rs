@@ -33,7 +33,7 @@ use super::rows::Rows;
 use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Mechanism, clamped, sealed};
 use crate::shift::Shift;
 
 /// Counts rows of whatever keys there are.
@@ -57,7 +57,7 @@ pub struct OpenHistogram {
     epsilon: Epsilon,
     delta: Delta,
     noise: DiscreteLaplace,
-    threshold: i64,
+    threshold: i128,
     who: Contributor,
 }
 
@@ -75,13 +75,13 @@ impl OpenHistogram {
             Contribution::Changed => delta.get() / (1.0 + (0.5 * epsilon.get()).exp()) * (1.0 - 1e-12),
         };
         let beyond = accuracy::discrete_laplace_beyond(noise.scale().get(), each / who.keys() as f64);
-        let threshold = i64::try_from(who.rows()).unwrap_or(i64::MAX).saturating_add(beyond);
+        let threshold = beyond.saturating_add(who.rows().into());
         Ok(Self { epsilon, delta, noise, threshold, who })
     }
 
-    /// The least noisy count that is released.
+    /// The least noisy count that is released. (One that no count of 64 bits reaches is stated as the largest of them.)
     pub fn threshold(&self) -> i64 {
-        self.threshold
+        clamped(self.threshold)
     }
 
     fn draw<'a, R: Bits + ?Sized>(
@@ -92,7 +92,7 @@ impl OpenHistogram {
         let exact = keys::counts(rows, self.who, bits)?;
         let noisy =
             exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
-        let counts = noisy.filter(|(_, count)| *count >= self.threshold).collect();
+        let counts = noisy.filter(|(_, count)| i128::from(*count) >= self.threshold).collect();
         // How many keys there were is private, so that this speaks of each released count by itself.
         Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE) })
     }
