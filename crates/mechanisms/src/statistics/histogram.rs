@@ -90,6 +90,7 @@ impl Mechanism for Histogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -86,6 +86,7 @@ impl Mechanism for Mode {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Winner>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -117,6 +117,7 @@ impl Mechanism for OpenHistogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -163,6 +163,7 @@ impl Mechanism for Quantile {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Ranked>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -199,6 +199,7 @@ impl Mechanism for SmoothMedian {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<f64>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -87,14 +87,17 @@ impl Mechanism for Sum {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Unit;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit};
+    use crate::testing::{count, epsilon, misses_at_most, permit_for};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -134,7 +137,7 @@ mod tests {
         let plan = Sum::new(epsilon(100.0), Bounds::new(0.0, 1.0).unwrap(), who).unwrap();
         let (rows, owners) = (vec![1.0; 100_000], vec![1; 100_000]);
         let release =
-            plan.release(Rows::owned(&rows, &owners).unwrap(), permit(&plan)).unwrap();
+            plan.release(Rows::owned(&rows, &owners).unwrap(), permit_for(&plan, Unit::Client)).unwrap();
         // 2 and noise of scale 1/50; e^-25 for the rest.
         assert!((release.value().value - 2.0).abs() < 0.6, "{:?}", release.value());
     }
