@@ -21,6 +21,9 @@
 //! Candidates of equal score between two rows are one entry of an exact choice with multiplicities ([`choose`]); the
 //! place within it is uniform.
 //!
+//! Where it can be observed how long a release takes, it tells a little: of a million rows and an ε so small that thousands of them are about as
+//! likely, a few choices in a hundred thousand need the exact weights of all.
+//!
 //! # Accuracy
 //! The score gap of the exponential mechanism for G + 1 candidates: with confidence 1 - β the rank is within
 //! `(2Δ/ε) ln(G (1 - β)/β)` rows. A grid no finer than is needed helps.
