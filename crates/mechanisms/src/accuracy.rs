@@ -73,12 +73,13 @@ fn gamma_tail(shape: usize, w: f64) -> f64 {
     if w <= 0.0 { 1.0 } else { sum * (last * w.ln() - w - libm::lgamma(last + 1.0)).exp() }
 }
 
-/// The least j >= 1, or a little more, with `P[X >= j] = r^j / (1 + r) <= miss`, X discrete Laplace of this scale.
-pub(crate) fn discrete_laplace_beyond(scale: f64, miss: f64) -> i64 {
+/// The least j >= 1, or a little more, with `P[X >= j] = r^j / (1 + r) <= miss`, X discrete Laplace of this scale. It has more
+/// than 64 bits: noisy integers are clamped to those, and must not meet a threshold that was clamped as they are.
+pub(crate) fn discrete_laplace_beyond(scale: f64, miss: f64) -> i128 {
     let r = (-1.0 / scale).exp();
     let steps = -(miss * (1.0 + r)).ln() * scale;
     // The last digits of the logarithm may be on the wrong side of a whole number: the safe side is up.
-    (steps * (1.0 + 1e-12)).ceil().max(1.0) as i64
+    (steps * (1.0 + 1e-12)).ceil().max(1.0) as i128
 }
 
 #[cfg(test)]
@@ -141,9 +142,11 @@ mod tests {
             let r: f64 = (-1.0f64 / scale).exp();
             for miss in [0.3, 1e-3, 1e-9] {
                 let found = discrete_laplace_beyond(scale, miss);
-                let tail = |j: i64| r.powf(j as f64) / (1.0 + r);
+                let tail = |j: i128| r.powf(j as f64) / (1.0 + r);
                 assert!(tail(found) <= miss && (found == 1 || tail(found - 1) > miss), "{scale} {miss}");
             }
         }
+        // Beyond 64 bits it does not become the largest integer of 64 bits, to which noisy counts are clamped.
+        assert!(discrete_laplace_beyond(2e16, 1e-300) > i64::MAX.into());
     }
 }

@@ -23,7 +23,7 @@
 //! # Pitfalls
 //! - Gumbel noise in floating point is this mechanism on paper only: low bits leak, ties and underflow change
 //!   the support.
-//! - One choice in about 2^30 over the number of candidates takes longer, when its random number lies next to a border: the time
+//! - One choice in about 2^35 over the number of candidates takes longer, when its random number lies next to a border: the time
 //!   a release takes is not protected. Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
 use sordino_noise::{Bits, choose};

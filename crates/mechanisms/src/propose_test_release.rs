@@ -53,7 +53,7 @@ pub struct ProposeTestRelease {
     delta: Delta,
     neighbours: Neighbours,
     test: DiscreteLaplace,
-    threshold: i64,
+    threshold: i128,
     answer: DiscreteLaplace,
 }
 
@@ -100,7 +100,7 @@ impl ProposeTestRelease {
     pub(crate) fn draw<R: Bits + ?Sized>(&self, proposal: Proposal, bits: &mut R) -> Option<i64> {
         // Clamping a distance that cannot occur moves no two of them apart.
         let distance = i64::try_from(proposal.distance).unwrap_or(i64::MAX);
-        let stable = self.test.draw(distance, bits) >= self.threshold;
+        let stable = i128::from(self.test.draw(distance, bits)) >= self.threshold;
         stable.then(|| self.answer.draw(proposal.answer, bits))
     }
 }
@@ -142,12 +142,12 @@ mod tests {
 
     /// The law (1), typed again: nothing first, then answers from -CELLS to CELLS with the tails in the end cells. The scales are those
     /// of the test and of the answer.
-    fn masses(scales: (f64, f64), threshold: i64, proposal: Proposal) -> Vec<f64> {
+    fn masses(scales: (f64, f64), threshold: i128, proposal: Proposal) -> Vec<f64> {
         let tail = |t: f64, z: i64| {
             let r = (-1.0 / t).exp();
             if z > 0 { r.powf(z as f64) / (1.0 + r) } else { 1.0 - r.powf((1 - z) as f64) / (1.0 + r) }
         };
-        let passes = tail(scales.0, threshold - proposal.distance as i64);
+        let passes = tail(scales.0, threshold as i64 - proposal.distance as i64);
         let cell = |k: i64| match k {
             k if k == -CELLS => 1.0 - tail(scales.1, k + 1 - proposal.answer),
             CELLS => tail(scales.1, k - proposal.answer),
@@ -186,7 +186,7 @@ mod tests {
         for (e, d) in [(1.0, 1e-3), (2.0, 0.05)] {
             let made = mechanism(e, d, 2);
             let scales = (made.test.scale().get(), made.answer.scale().get());
-            let found = |threshold: i64, one: Proposal, two: Proposal| {
+            let found = |threshold: i128, one: Proposal, two: Proposal| {
                 delta_of(e, &masses(scales, threshold, one), &masses(scales, threshold, two))
             };
             for distance in 0..30 {

@@ -16,7 +16,12 @@ pub(crate) fn count(value: u64) -> Count {
 
 /// A permit for `mechanism` that no budget knows of.
 pub(crate) fn permit<M: Mechanism>(mechanism: &M) -> Permit {
-    danger::unmetered(mechanism.claim(), Unit::Record, Delta::new(1e-6).unwrap()).unwrap()
+    permit_for(mechanism, Unit::Record)
+}
+
+/// The same for another unit.
+pub(crate) fn permit_for<M: Mechanism>(mechanism: &M, unit: Unit) -> Permit {
+    danger::unmetered(mechanism.claim(), unit, Delta::new(1e-6).unwrap()).unwrap()
 }
 
 /// How often each of `cells` results came in `draws` draws from a fixed seed.

@@ -205,3 +205,23 @@ impl Check for Json {
 fn a_claim_survives_its_json() {
     for_each(Json);
 }
+
+struct RefusesOtherUnits;
+
+impl Check for RefusesOtherUnits {
+    fn check<M: Mechanism>(&self, name: &str, mechanism: &M, answer: impl Fn() -> M::Answer<'static>)
+    where
+        M::Output: PartialEq + Debug,
+    {
+        let users = Unit::Column("user_id".into());
+        let permit = danger::unmetered(mechanism.claim(), users, Delta::new(1e-5).unwrap()).unwrap();
+        let refused = mechanism.release(answer(), permit);
+        assert!(matches!(refused, Err(MechanismError::OtherUnit { .. })), "{name}");
+    }
+}
+
+/// These plans protect single rows, and a guarantee for users would be none.
+#[test]
+fn a_statistic_of_rows_does_not_promise_to_protect_users() {
+    for_each_statistic(&RefusesOtherUnits);
+}

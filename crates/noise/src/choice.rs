@@ -19,8 +19,9 @@
 //! both.
 //!
 //! # Timing
-//! Every entry is looked at, whatever the weights. The exact path is taken once in about `2^30 / n` choices, when U lies
-//! next to a border; that it was taken tells that, and nothing of which entry was chosen but that it lies there.
+//! Every entry is looked at, whatever the weights. The exact path is taken when U lies next to a border: for n entries of about equal weight
+//! once in about `2^35 / n` choices, beyond n = 2^13 once in about `2^48 / n^2`. That it was taken tells that, and nothing of which entry was chosen
+//! but that it lies there. It encloses n exponentials, of about ten microseconds each.
 
 use std::num::NonZero;
 

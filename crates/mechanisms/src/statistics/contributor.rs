@@ -19,9 +19,15 @@
 //!
 //! # Public counts
 //! Where rows are the contributors and the relation is not `add_remove`, the number of rows is public and divides; under `zero_out` a
-//! null row contributes nothing to any sum. In all other cases the number of rows is private.
+//! null row counts as a row and contributes nothing to any (centred) sum, rank or key. In all other cases the number of rows
+//! is private.
+//!
+//! # Pitfalls
+//! Tables hold no null rows. NaN is not one: it is a number that was not there to be read, and counts as
+//! [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as any other value is, under `zero_out` at twice
+//! ε (by way of the null row).
 
-use sordino_privacy::{Contribution, Count, Neighbours};
+use sordino_privacy::{Contribution, Count, Neighbours, Permit, Unit};
 
 use crate::error::MechanismError;
 
@@ -70,6 +76,22 @@ impl Contributor {
         self.rows.map_or(1, |_| self.keys.get())
     }
 
+    /// Refuses a permit that promises to protect somebody else. To be asked before rows are looked at.
+    ///
+    /// Neither unit covers the other: one more row of an owner can change which of the owner's rows count.
+    pub(super) fn is_unit_of(self, permit: &Permit) -> Result<(), MechanismError> {
+        let advice = match (permit.unit(), self.has_owners()) {
+            (Unit::Record, false) | (Unit::Column(_) | Unit::Client, true) => return Ok(()),
+            (Unit::Record, true) => {
+                "the plan protects owners of rows: charge a budget whose unit they are (`Terms::for_unit`)"
+            }
+            (Unit::Column(_) | Unit::Client, false) => {
+                "the plan protects single rows: make it with `Contributor::owner`"
+            }
+        };
+        Err(MechanismError::OtherUnit { unit: permit.unit().clone(), advice })
+    }
+
     /// Whether the number of rows is public.
     pub(super) fn has_public_count(self) -> bool {
         let public = match self.neighbours {
@@ -112,8 +134,10 @@ impl Contributor {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{RowCount, Rows};
     use super::*;
-    use crate::testing::count;
+    use crate::Mechanism;
+    use crate::testing::{count, epsilon, permit_for};
 
     /// All multisets of at most `most` integers of `low..=high`, as sums.
     fn sums(low: i64, high: i64, least: usize, most: usize) -> Vec<i64> {
@@ -163,6 +187,27 @@ mod tests {
         // A row has one key, whatever else is said.
         let row = Contributor::record(Neighbours::Replace).in_keys(count(5));
         assert_eq!(row.moves_counts().unwrap(), count(2));
+    }
+
+    /// A guarantee must not name a unit that the plan does not protect.
+    #[test]
+    fn permits_for_another_unit_are_refused() {
+        let (row, owner) = (
+            Contributor::record(Neighbours::AddRemove),
+            Contributor::owner(Neighbours::AddRemove, Count::ONE),
+        );
+        let plan = |who| RowCount::new(epsilon(1.0), who).unwrap();
+        let column = || Unit::Column("user_id".into());
+        let rows = |who: Contributor| match who.has_owners() {
+            true => Rows::owned(&[true], &[7]).unwrap(),
+            false => Rows::new(&[true]),
+        };
+        let released = |who, unit| plan(who).release(rows(who), permit_for(&plan(who), unit));
+        assert!(released(row, Unit::Record).is_ok());
+        assert!(released(owner, column()).is_ok() && released(owner, Unit::Client).is_ok());
+        for (who, unit) in [(row, column()), (row, Unit::Client), (owner, Unit::Record)] {
+            assert!(matches!(released(who, unit), Err(MechanismError::OtherUnit { .. })));
+        }
     }
 
     #[test]

@@ -76,14 +76,17 @@ impl Mechanism for RowCount {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Unit;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit, sensitivity_of};
+    use crate::testing::{count, epsilon, misses_at_most, permit_for, sensitivity_of};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -104,7 +107,8 @@ mod tests {
         // One owner of a million rows counts for nine.
         let plan = owner(9).unwrap();
         let (rows, owners) = (vec![true; 1_000_000], vec![3; 1_000_000]);
-        let release = plan.release(Rows::owned(&rows, &owners).unwrap(), permit(&plan)).unwrap();
+        let release =
+            plan.release(Rows::owned(&rows, &owners).unwrap(), permit_for(&plan, Unit::Client)).unwrap();
         assert!(release.value().value.abs() < 1000.0);
     }
 }

@@ -26,7 +26,8 @@ pub struct Ranked {
 pub struct Cells {
     /// Keys with their noisy counts, which may be negative. Unclamped: sums of cells stay unbiased.
     pub counts: Vec<(String, i64)>,
-    /// With 95 % confidence no released count is farther off.
+    /// With 95 % confidence no count of declared keys is farther off. Of open keys it speaks of one key's noise before the threshold:
+    /// counts that are shown although the truth lies below the threshold are too large by more.
     pub error: f64,
 }
 

@@ -66,7 +66,7 @@ impl Histogram {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
-        let exact = keys::of_declared(&self.keys, &keys::counts(rows, self.who, bits)?);
+        let exact = keys::counts_of_declared(&self.keys, rows, self.who, bits)?;
         let noisy = self.noise.draw(&exact, bits)?;
         Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
     }
@@ -90,6 +90,7 @@ impl Mechanism for Histogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

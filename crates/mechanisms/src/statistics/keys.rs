@@ -2,7 +2,7 @@
 //!
 //! Of one owner at most k keys count, drawn uniformly from the owner's own keys, and of each of them at most m rows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sordino_noise::Bits;
 
@@ -10,21 +10,43 @@ use super::contributor::Contributor;
 use super::rows::{Rows, keep};
 use crate::error::MechanismError;
 
-/// Rows of each key that counts.
+/// Rows of each key that counts, whatever keys there are.
 pub(super) fn counts<'a, R: Bits + ?Sized>(
     rows: Rows<'a, &'a str>,
+    who: Contributor,
+    bits: &mut R,
+) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
+    counts_where(rows, |_| true, who, bits)
+}
+
+/// Counts of declared keys in their order. Rows of other keys are left out before the limit: they take no place of an owner's.
+pub(super) fn counts_of_declared<'a, R: Bits + ?Sized>(
+    keys: &[String],
+    rows: Rows<'a, &'a str>,
+    who: Contributor,
+    bits: &mut R,
+) -> Result<Vec<i64>, MechanismError> {
+    let declared: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
+    let counts = counts_where(rows, |key| declared.contains(key), who, bits)?;
+    Ok(keys.iter().map(|key| counts.get(key.as_str()).map_or(0, |count| *count as i64)).collect())
+}
+
+fn counts_where<'a, R: Bits + ?Sized>(
+    rows: Rows<'a, &'a str>,
+    is_counted: impl Fn(&str) -> bool,
     who: Contributor,
     bits: &mut R,
 ) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
     let mut counts = BTreeMap::new();
     match rows.by_owner(who)? {
         None => {
-            for key in rows.limited(who, bits)? {
+            for key in rows.limited(who, bits)?.into_iter().filter(|key| is_counted(key)) {
                 *counts.entry(key).or_insert(0) += 1;
             }
         }
         Some(owned) => {
-            for keys in owned.into_values() {
+            for mut keys in owned.into_values() {
+                keys.retain(|key| is_counted(key));
                 for (key, count) in limited(keys, who, bits) {
                     *counts.entry(key).or_insert(0) += count;
                 }
@@ -59,11 +81,6 @@ pub(super) fn declared(keys: &[impl AsRef<str>]) -> Result<Vec<String>, Mechanis
     Ok(keys.iter().map(|key| key.as_ref().to_owned()).collect())
 }
 
-/// Counts of declared keys in their order; rows of other keys do not count.
-pub(super) fn of_declared(keys: &[String], counts: &BTreeMap<&str, u64>) -> Vec<i64> {
-    keys.iter().map(|key| counts.get(key.as_str()).map_or(0, |count| *count as i64)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use sordino_privacy::Neighbours;
@@ -94,7 +111,20 @@ mod tests {
     #[test]
     fn declared_keys_are_a_set() {
         assert!(declared(&["a", "b", "a"]).is_err() && declared(&[] as &[&str]).is_err());
+    }
+
+    /// An owner of a hundred other keys and one declared one has room for the latter.
+    #[test]
+    fn other_keys_take_no_place() {
         let keys = declared(&["b", "a"]).unwrap();
-        assert_eq!(of_declared(&keys, &BTreeMap::from([("a", 3), ("z", 9)])), [0, 3]);
+        let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+        let rows: Vec<&str> = names.iter().map(String::as_str).chain(["a", "a", "a"]).collect();
+        let mut bits = sordino_noise::danger::seeded(65);
+        let one_row = Contributor::record(Neighbours::AddRemove);
+        assert_eq!(counts_of_declared(&keys, Rows::new(&rows), one_row, &mut bits).unwrap(), [0, 3]);
+        let owners = vec![7; rows.len()];
+        let (rows, owner) =
+            (Rows::owned(&rows, &owners).unwrap(), Contributor::owner(Neighbours::AddRemove, count(2)));
+        assert_eq!(counts_of_declared(&keys, rows, owner, &mut bits).unwrap(), [0, 2]);
     }
 }

@@ -65,6 +65,7 @@ impl Mechanism for Mean {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

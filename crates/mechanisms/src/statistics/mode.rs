@@ -62,7 +62,7 @@ impl Mode {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Winner, MechanismError> {
-        let counts = keys::of_declared(&self.keys, &keys::counts(rows, self.who, bits)?);
+        let counts = keys::counts_of_declared(&self.keys, rows, self.who, bits)?;
         let chosen = self.choice.draw(&counts, bits)?;
         Ok(Winner { key: self.keys[chosen].clone(), gap: self.score_gap(CONFIDENCE) })
     }
@@ -86,6 +86,7 @@ impl Mechanism for Mode {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Winner>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -19,6 +19,7 @@
 //!
 //! # Pitfalls
 //! - With δ = 0 it is impossible: a key that one contributor alone has must never be shown.
+//! - Counts next to the threshold are too large on average: those that are too small are not shown.
 //! - How many keys were left out is another question, with a price of its own.
 //! - Released keys are in the order of the keys, not of rows or counts.
 
@@ -33,7 +34,7 @@ use super::rows::Rows;
 use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Mechanism, clamped, sealed};
 use crate::shift::Shift;
 
 /// Counts rows of whatever keys there are.
@@ -57,7 +58,7 @@ pub struct OpenHistogram {
     epsilon: Epsilon,
     delta: Delta,
     noise: DiscreteLaplace,
-    threshold: i64,
+    threshold: i128,
     who: Contributor,
 }
 
@@ -75,13 +76,13 @@ impl OpenHistogram {
             Contribution::Changed => delta.get() / (1.0 + (0.5 * epsilon.get()).exp()) * (1.0 - 1e-12),
         };
         let beyond = accuracy::discrete_laplace_beyond(noise.scale().get(), each / who.keys() as f64);
-        let threshold = i64::try_from(who.rows()).unwrap_or(i64::MAX).saturating_add(beyond);
+        let threshold = beyond.saturating_add(who.rows().into());
         Ok(Self { epsilon, delta, noise, threshold, who })
     }
 
-    /// The least noisy count that is released.
+    /// The least noisy count that is released. (One that no count of 64 bits reaches is stated as the largest of them.)
     pub fn threshold(&self) -> i64 {
-        self.threshold
+        clamped(self.threshold)
     }
 
     fn draw<'a, R: Bits + ?Sized>(
@@ -92,15 +93,16 @@ impl OpenHistogram {
         let exact = keys::counts(rows, self.who, bits)?;
         let noisy =
             exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
-        let counts = noisy.filter(|(_, count)| *count >= self.threshold).collect();
-        // How many keys there were is private, so that this speaks of each released count by itself.
+        let counts = noisy.filter(|(_, count)| i128::from(*count) >= self.threshold).collect();
+        // How many keys there were is private, so that this speaks of each count by itself.
         Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE) })
     }
 }
 
 impl Mechanism for OpenHistogram {
     type Answer<'a> = Rows<'a, &'a str>;
-    /// Of each released count by itself: the noise exceeds the error with probability at most 5 %.
+    /// Of each key by itself: its noise exceeds the error with probability at most 5 %. Keys whose truth lies below the threshold are
+    /// shown only if their noise is large.
     type Output = Cells;
 
     fn neighbours(&self) -> Neighbours {
@@ -117,6 +119,7 @@ impl Mechanism for OpenHistogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -179,23 +182,59 @@ mod tests {
         assert!(exact <= 0.02);
     }
 
-    /// (ε, δ) by enumeration for one key that only one table has, both ways round and for both relations' thresholds;
-    /// and a twin whose threshold forgets that the key has a count of its own.
+    /// What a key of this count shows: nothing, then noisy counts from the threshold on, the last cell with the tail. A key of
+    /// no rows is never shown.
+    fn law(scale: f64, threshold: i64, count: i64) -> Vec<f64> {
+        const SHOWN: i64 = 30;
+        let r = (-1.0 / scale).exp();
+        let tail = |z: i64| match z {
+            1.. => r.powi(z as i32) / (1.0 + r),
+            _ => 1.0 - r.powi((1 - z) as i32) / (1.0 + r),
+        };
+        let from = |v: i64| if count == 0 { 0.0 } else { tail(threshold + v - count) };
+        let shown = (0..SHOWN).map(|v| from(v) - from(v + 1));
+        [1.0 - from(0)].into_iter().chain(shown).chain([from(SHOWN)]).collect()
+    }
+
+    /// The least δ for which two tables of two keys are (ε, δ)-close.
+    fn delta_of(e: f64, law: impl Fn(i64) -> Vec<f64>, one: (i64, i64), two: (i64, i64)) -> f64 {
+        let both = |(a, b): (i64, i64)| {
+            let (a, b) = (law(a), law(b));
+            a.into_iter().flat_map(|p| b.iter().map(move |q| p * q).collect::<Vec<_>>()).collect::<Vec<f64>>()
+        };
+        both(one).iter().zip(both(two)).map(|(p, q)| (p - e.exp() * q).max(0.0)).sum()
+    }
+
+    /// (ε, δ) by enumeration of all that two keys can show, for all that a contributor can have before and after, on tables of
+    /// keys that are absent, next to the threshold, and above it; and twins.
     #[test]
     fn no_set_of_outputs_reveals_more_than_epsilon_and_delta() {
-        let (e, d) = (1.0, 1e-3);
-        let plan = plan(e, d, Contributor::record(Neighbours::AddRemove));
-        let r = (-1.0f64 / plan.noise.scale().get()).exp();
-        // Against a table in which the key does not occur, only "shown" counts: its probability must be at most δ.
-        let shown = |threshold: i64| r.powi((threshold - 1) as i32) / (1.0 + r);
-        assert!(shown(plan.threshold()) <= d);
-        assert!(shown(plan.threshold() - 1) > d, "the twin is caught");
-        // Becoming another needs a stricter threshold and twice the noise.
-        let replace = super::tests::plan(e, d, Contributor::record(Neighbours::Replace));
-        assert_eq!(replace.noise.scale().get(), 2.0);
-        let r = (-0.5f64).exp();
-        let hop = r.powi((replace.threshold() - 1) as i32) / (1.0 + r);
-        assert!((1.0 + (0.5f64).exp()) * hop <= d);
+        for (e, d, m, k) in [(1.0, 0.01, 1, 1), (0.5, 0.02, 1, 2), (2.0, 0.05, 2, 2), (1.0, 0.05, 2, 1)] {
+            for neighbours in [Neighbours::AddRemove, Neighbours::Replace] {
+                let plan = plan(e, d, owner(neighbours, m, k));
+                let own: Vec<(i64, i64)> = (0..=m as i64)
+                    .flat_map(|a| (0..=m as i64).map(move |b| (a, b)))
+                    .filter(|&(a, b)| u64::from(a > 0) + u64::from(b > 0) <= k)
+                    .collect();
+                let others = if neighbours == Neighbours::Replace { &own[..] } else { &[(0, 0)] };
+                let worst = |threshold: i64, scale: f64| {
+                    let found = |base: (i64, i64), one: &(i64, i64), two: &(i64, i64)| {
+                        let with = |own: &(i64, i64)| (base.0 + own.0, base.1 + own.1);
+                        let law = |count| law(scale, threshold, count);
+                        delta_of(e, law, with(one), with(two)).max(delta_of(e, law, with(two), with(one)))
+                    };
+                    let counts = [0, threshold - 1, threshold + 3];
+                    let bases = counts.iter().flat_map(|&a| counts.iter().map(move |&b| (a, b)));
+                    bases
+                        .flat_map(|base| own.iter().map(move |one| (base, one)))
+                        .flat_map(|(base, one)| others.iter().map(move |two| found(base, one, two)))
+                        .fold(0.0, f64::max)
+                };
+                let (threshold, scale) = (plan.threshold(), plan.noise.scale().get());
+                assert!(worst(threshold, scale) <= d, "{e} {d} {m} {k} {neighbours}");
+                assert!(worst(threshold - m as i64 - (2.0 * scale) as i64, scale) > d, "a low threshold");
+            }
+        }
     }
 
     #[test]

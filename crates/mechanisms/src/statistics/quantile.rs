@@ -21,6 +21,9 @@
 //! Candidates of equal score between two rows are one entry of an exact choice with multiplicities ([`choose`]); the
 //! place within it is uniform.
 //!
+//! Where it can be observed how long a release takes, it tells a little: of a million rows and an ε so small that thousands of them are about as
+//! likely, a few choices in a hundred thousand need the exact weights of all.
+//!
 //! # Accuracy
 //! The score gap of the exponential mechanism for G + 1 candidates: with confidence 1 - β the rank is within
 //! `(2Δ/ε) ln(G (1 - β)/β)` rows. A grid no finer than is needed helps.
@@ -163,6 +166,7 @@ impl Mechanism for Quantile {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Ranked>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -274,6 +278,48 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    /// The same for owners of up to two rows, with the plan's own runs and rate: all that an owner can have before and after, beside
+    /// all tables of up to three rows of others.
+    #[test]
+    fn no_output_reveals_more_than_epsilon_about_an_owner() {
+        let up_to = |most: usize| {
+            (0..most).fold(vec![vec![]], |all: Vec<Vec<u64>>, _| {
+                let longer =
+                    |t: &Vec<u64>| (0..=3).map(|x| [t.as_slice(), &[x]].concat()).collect::<Vec<_>>();
+                all.iter().flat_map(longer).chain([vec![]]).collect()
+            })
+        };
+        let masses = |plan: &Quantile, others: &[u64], own: &[u64]| {
+            let mut places = [others, own].concat();
+            places.sort_unstable();
+            let weight = |run: &Run| (-plan.coin.rate() * run.gap as f64).exp();
+            let each = |run: &Run| vec![weight(run); run.length.get() as usize];
+            let weights: Vec<f64> = plan.runs(&places).iter().flat_map(each).collect();
+            let total: f64 = weights.iter().sum();
+            weights.into_iter().map(|weight| weight / total).collect::<Vec<_>>()
+        };
+        for (q, neighbours) in
+            [(0.5, Neighbours::AddRemove), (0.9, Neighbours::AddRemove), (0.25, Neighbours::Replace)]
+        {
+            let bounds = Bounds::new(0.0, 3.0).unwrap();
+            let plan = Quantile::new(epsilon(1.0), q, bounds, Contributor::owner(neighbours, count(2)))
+                .unwrap()
+                .on_cells(count(3));
+            let befores = if neighbours == Neighbours::Replace { up_to(2) } else { vec![vec![]] };
+            let mut worst: f64 = 0.0;
+            for others in up_to(3) {
+                for before in &befores {
+                    let one = masses(&plan, &others, before);
+                    for after in up_to(2) {
+                        worst = worst.max(loss(&one, &masses(&plan, &others, &after)));
+                    }
+                }
+            }
+            assert!(worst <= 1.0 + 1e-9, "q {q}, {neighbours}: {worst}");
+            assert!(worst > 0.4, "two fifths of the noise would be caught: {worst}");
         }
     }
 

@@ -70,13 +70,14 @@ pub struct SmoothMedian {
 #[derive(Clone, Copy, Debug)]
 struct Rung {
     scale: u64,
+    noise: RoundedCauchy,
     /// At most `(ε/2) scale`.
     reach: u64,
 }
 
 impl SmoothMedian {
     /// `floor` is the sensitivity below which noise does not fall, in data units; a public number. Fails for relations other than
-    /// replace, for owners of rows, and where the ladder would have too many levels.
+    /// replace, for owners of rows, and where the ladder would have too many levels or noise beyond 2^53 cells.
     pub fn new(
         epsilon: Epsilon,
         bounds: Bounds,
@@ -105,7 +106,7 @@ impl SmoothMedian {
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<f64, MechanismError> {
         let places = rows.limited(self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
         let ordered = Ordered::new(places, CELLS);
-        let noise = RoundedCauchy::new(self.ladder[self.level(&ordered)].scale)?.sample(bits);
+        let noise = self.ladder[self.level(&ordered)].noise.sample(bits);
         let place = (ordered.median() as i64).saturating_add(noise).clamp(0, CELLS as i64);
         Ok(self.bounds.value(place as u64, CELLS))
     }
@@ -133,17 +134,21 @@ fn ladder(half: f64, least: u64) -> Result<Vec<Rung>, MechanismError> {
     // Rounded so that neither a step nor a reach is ever too large: products of doubles are off by 2^-53, the exponential by
     // little more.
     let (step, share) = (half.exp() * (1.0 - 1e-14), half * (1.0 - 1e-15));
-    let rung = |scale: u64| Rung { scale, reach: (scale as f64 * share).floor() as u64 };
+    // A scale that is too large for noise is refused here: refused in a release, it would tell which tables need it.
+    let rung = |scale: u64| {
+        let (noise, reach) = (RoundedCauchy::new(scale)?, (scale as f64 * share).floor() as u64);
+        Ok::<_, MechanismError>(Rung { scale, noise, reach })
+    };
     let scale_for = |sensitivity: u64| ((sensitivity as f64 / share) * (1.0 + 1e-14)).ceil() as u64 + 1;
     let highest = scale_for(CELLS);
-    let mut rungs = vec![rung(scale_for(least))];
+    let mut rungs = vec![rung(scale_for(least))?];
     loop {
         // Proof: there is always a first one.
         let last = rungs[rungs.len() - 1];
         if last.reach >= CELLS {
             return Ok(rungs);
         }
-        let next = rung(((last.scale as f64 * step).floor() as u64).min(highest));
+        let next = rung(((last.scale as f64 * step).floor() as u64).min(highest))?;
         if next.scale <= last.scale || rungs.len() as u64 >= MOST_LEVELS {
             let levels = ((CELLS as f64 / least as f64).ln() / half).ceil() as u64;
             return Err(MechanismError::TooManyLevels { levels, most: MOST_LEVELS });
@@ -194,6 +199,7 @@ impl Mechanism for SmoothMedian {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<f64>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -117,6 +117,7 @@ impl Mechanism for StableMedian {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Option<Estimate>>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -80,6 +80,7 @@ impl Mechanism for Variance {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
+        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -169,6 +169,8 @@ fn edges() {
     }
     assert!(matches!(make(0.0, 0.1, row), Err(MechanismError::NoBudget)));
     assert!(matches!(make(1e-3, 1e-6, row), Err(MechanismError::TooManyLevels { .. })));
+    // Rungs from 2^52 to beyond 2^53, where Cauchy noise cannot be drawn: refused now, not by those tables that need the last ones.
+    assert!(matches!(make(2.3e-4, 0.5, row), Err(MechanismError::Noise(_))));
     for who in [
         Contributor::record(Neighbours::AddRemove),
         Contributor::owner(Neighbours::Replace, sordino_privacy::Count::ONE),
