@@ -20,7 +20,7 @@ const ENOUGH: f64 = 6e-4;
 /// need not reach it, and above which it is not refined at all.
 const CHEAP: f64 = 6e4;
 const LARGE: f64 = 1e6;
-const DEAR: f64 = 1e7;
+const DEAR: f64 = 5e6;
 /// Cells of a transform that pay, at the goal.
 const GOOD_RING: f64 = 196_608.0;
 /// Most cells of one step's lattice.
