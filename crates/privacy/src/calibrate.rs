@@ -2,8 +2,8 @@
 //!
 //! # Guarantee
 //! What is returned was itself evaluated, and its certified upper epsilon is at most the target: the answer
-//! is on the safe side. It is within one part in a thousand of the best value there is, which the
-//! certified interval of the accountant allows.
+//! is on the safe side. It is above 0.999 times the target, unless no value of the parameter costs that much (the
+//! least noise that is tried may cost less, and a whole number of steps may have no other within reach).
 //! # Pitfalls
 //! - The upper end is computed on a lattice and is not monotone to the last digit, so the search never
 //!   trusts a slope: it keeps a value that passed and one that failed, and returns the one that passed.
@@ -37,8 +37,12 @@ const NOISE: (f64, f64) = (1e-2, 1e9);
 const LEAST_RATE: f64 = 1e-12;
 /// Most steps that are tried.
 const MOST_STEPS: f64 = 1e10;
-/// How close, relatively, the value that passed and the one that failed end up.
-const CLOSE: f64 = 1e-4;
+/// A cost is close to its target if at most this part is left over, and this is what the search aims at.
+const CLOSE: f64 = 5e-4;
+const AIM: f64 = 2e-4;
+/// Relative distance of a value that passed from one that failed below which there is nothing left to find: where the
+/// cost jumps, or where its computed upper end is not smooth.
+const NEAR: f64 = 1e-7;
 
 /// The least noise multiplier with which `steps` Gaussian releases on Poisson samples cost at most `epsilon`.
 ///
@@ -212,27 +216,35 @@ impl Target {
         direction: Direction,
         evaluate: impl Fn(f64) -> Result<Calibrated<T>, AccountError>,
     ) -> Result<Option<Calibrated<T>>, AccountError> {
-        let (mut good, mut bad): (Option<(f64, Calibrated<T>)>, Option<f64>) = (None, None);
+        let mut good: Option<(f64, f64, Calibrated<T>)> = None; // value, excess, what was found
+        let mut bad: Option<(f64, f64)> = None;
         let mut next = start;
-        let mut last: Option<(f64, f64)> = None; // ln(value) and excess of the previous attempt
-        for _ in 0..80 {
+        let mut last: Option<(f64, f64)> = None;
+        for attempt in 0..80 {
             let found = evaluate(next)?;
-            let excess = self.excess(&found);
-            let here = (next.ln(), excess);
-            if excess <= 0.0 {
-                good = Some((next, found));
+            let here = (next, self.excess(&found));
+            if here.1 <= 0.0 {
+                good = Some((here.0, here.1, found));
+                if here.1 > -CLOSE {
+                    break;
+                }
             } else {
-                bad = Some(next);
+                bad = Some(here);
             }
             next = match (&good, bad) {
-                (Some((good, _)), Some(bad)) => {
-                    let (small, large) = (good.min(bad), good.max(bad));
-                    if large <= small * (1.0 + CLOSE)
+                (Some((value, excess, _)), Some(bad)) => {
+                    let (small, large) = (value.min(bad.0), value.max(bad.0));
+                    if large <= small * (1.0 + NEAR)
                         || (direction == Direction::MostWhole && large.floor() <= small.floor() + 1.0)
                     {
                         break;
                     }
-                    between(small, large, last, here)
+                    // Mostly through the last two attempts, now and then through the two ends or in the middle.
+                    match attempt % 4 {
+                        3 => (small * large).sqrt(),
+                        2 => between((small, large), (*value, *excess), bad),
+                        _ => between((small, large), last.unwrap_or(bad), here),
+                    }
                 }
                 // Outward from what passes, or inward from what does not, until both are known.
                 (passes, _) => {
@@ -246,7 +258,7 @@ impl Target {
             };
             last = Some(here);
         }
-        Ok(good.map(|g| g.1))
+        Ok(good.map(|g| g.2))
     }
 
     /// ln(cost / target), at most 0 if it passes.
@@ -259,15 +271,10 @@ impl Target {
     }
 }
 
-/// A value strictly between two others: a secant step through the last two attempts, pulled a little to the
-/// safe side, or the middle where the secant says nothing.
-fn between(small: f64, large: f64, last: Option<(f64, f64)>, here: (f64, f64)) -> f64 {
-    let middle = (0.5 * (small.ln() + large.ln())).exp();
-    let Some((x, y)) = last else { return middle };
-    let slope = (here.1 - y) / (here.0 - x);
-    let aim = if here.1 > 0.0 { -0.3 } else { 0.3 } * CLOSE * slope.abs();
-    let secant = (here.0 + (aim - here.1) / slope).exp();
-    // The attempt must make progress from both ends.
-    let margin = 0.02 * (large / small).ln();
-    if secant > small * margin.exp() && secant < large * (-margin).exp() { secant } else { middle }
+/// A value strictly between two others: a secant step through two attempts `(value, excess)`, aimed a little to the safe
+/// side, or the middle where the secant says nothing.
+fn between((small, large): (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
+    let slope = (b.1 - a.1) / (b.0 / a.0).ln();
+    let secant = b.0 * ((-AIM - b.1) / slope).exp();
+    if secant > small && secant < large { secant } else { (small * large).sqrt() }
 }

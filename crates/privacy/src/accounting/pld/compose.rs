@@ -43,34 +43,69 @@ fn compose_with(
     work: &mut f64,
     planner: &mut RealFftPlanner<f64>,
 ) -> Tilted {
+    while let Some(finer) = finest(&parts) {
+        // The bulk of a step on two scales, until it is on the lattice of the rest.
+        let (fine, coarse): (Vec<_>, Vec<_>) = parts.into_iter().partition(|p| p.0.step < 1.5 * finer.step);
+        parts = coarse;
+        parts.extend(in_blocks(fine, finer.factor, end, planner, work));
+    }
     loop {
         let deviation = deviation(&parts);
-        let most = parts.iter().map(|p| p.1).max().unwrap_or(1);
         let releases: u64 = parts.iter().map(|p| p.1).sum();
         // About 18 deviations are needed when the composition is close to normal.
         if 18.0 * deviation <= good_ring || releases == 1 {
             break;
         }
-        // Blocks of 2 f^2 releases on a lattice f times coarser: coarsening then adds half the variance
-        // that the finer lattice added to those releases.
         let factor = (4.0 * 18.0 * deviation / good_ring).clamp(2.0, 32.0).floor();
-        let block = 2 * (factor * factor) as u64;
-        let tail = TAIL / most.div_ceil(block) as f64;
-        parts = parts
-            .into_iter()
-            .flat_map(|(part, count)| {
-                let mut done = Vec::with_capacity(2);
-                for (size, count) in [(block, count / block), (count % block, 1)] {
-                    if size > 0 && count > 0 {
-                        done.push((power(&[(&part, size)], tail, planner, work).coarser(factor, end), count));
-                    }
-                }
-                done
-            })
-            .collect();
+        parts = in_blocks(parts, factor, end, planner, work);
     }
     let parts: Vec<(&Tilted, u64)> = parts.iter().map(|(part, count)| (part, *count)).collect();
     power(&parts, TAIL, planner, work)
+}
+
+/// Blocks of releases on a lattice `factor` times coarser.
+fn in_blocks(
+    parts: Vec<(Tilted, u64)>,
+    factor: f64,
+    end: End,
+    planner: &mut RealFftPlanner<f64>,
+    work: &mut f64,
+) -> Vec<(Tilted, u64)> {
+    let mut done = Vec::with_capacity(2 * parts.len());
+    for (part, count) in parts {
+        let block = block(&part, factor);
+        let tail = TAIL / count.div_ceil(block) as f64;
+        for (size, count) in [(block, count / block), (count % block, 1)] {
+            if size > 0 && count > 0 {
+                done.push((power(&[(&part, size)], tail, planner, work).coarser(factor, end), count));
+            }
+        }
+    }
+    done
+}
+
+/// Blocks of 2 f^2 releases: making the lattice `factor` = f times coarser then adds half the variance that the finer
+/// lattice added to those releases. Only those count that are not in the one cell which the finer lattice was laid
+/// through, as far as the block's transform stays short.
+fn block(part: &Tilted, factor: f64) -> u64 {
+    let heaviest = part.mass.iter().copied().fold(0.0, f64::max);
+    let least = 2.0 * factor * factor;
+    let short = (0.25 * LARGEST_RING / 18.0).powi(2) / part.moments().1.max(1e-9);
+    (least / (1.0 - heaviest).max(1e-9)).min(short).max(least) as u64
+}
+
+/// The finest of several lattice steps, and by which factor it may be made coarser at once.
+struct Finer {
+    step: f64,
+    factor: f64,
+}
+
+fn finest(parts: &[(Tilted, u64)]) -> Option<Finer> {
+    let steps = || parts.iter().map(|p| p.0.step);
+    let (step, coarsest) = (steps().fold(f64::INFINITY, f64::min), steps().fold(0.0, f64::max));
+    // Factors are powers of two, so steps that are meant to be equal are.
+    let factor = (coarsest / step).round();
+    (factor > 1.0).then_some(Finer { step, factor: factor.min(32.0) })
 }
 
 thread_local! {
@@ -129,13 +164,15 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     let ring = ring_size(cells);
     *work += (parts.len() + 1) as f64 * ring as f64;
 
-    let (spectrum, ripple) = spectrum(parts, &centres, ring, planner);
+    let spectrum = spectrum(parts, &centres, ring, planner);
+    let (ripple, noise) = (spectrum.ripple, spectrum.noise * (cells as f64).sqrt());
     let mut mass = back(spectrum, ring, start, planner);
     mass.truncate(cells);
     mass.iter_mut().for_each(|m| *m = m.max(0.0));
 
     let whole = |f: &dyn Fn(&Tilted) -> f64| -> f64 { parts.iter().map(|(p, c)| *c as f64 * f(p)).sum() };
     let inherited = whole(&|p| p.error().ln_1p()).exp_m1();
+    let loose = (1.0 + inherited) * whole(&|p| p.loose);
     let centre: i64 = parts.iter().zip(&centres).map(|((_, c), k)| *c as i64 * k).sum();
     Tilted {
         tilt: parts[0].0.tilt,
@@ -145,7 +182,9 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
         mass,
         ln_scale: whole(&|p| p.ln_scale),
         slack: inherited + (1.0 + inherited) * outside,
+        loose,
         ripple: (1.0 + inherited) * ripple,
+        noise: (1.0 + inherited) * noise,
     }
 }
 
@@ -155,75 +194,138 @@ fn ring_size(cells: usize) -> usize {
     if two / 4 * 3 >= cells { two / 4 * 3 } else { two }
 }
 
-/// Product of the powers of the parts' transforms, and a bound on the error of each entry of its transform back.
+/// A product of powers of transforms.
+struct Spectrum {
+    values: Vec<Complex<f64>>,
+    /// The values are those of the distribution less a mass 1 in cell 0.
+    less_one: bool,
+    /// Bounds on what is wrong with each mass, and on the root of the sum of squares over all masses.
+    ripple: f64,
+    noise: f64,
+}
+
+/// One entry: logarithm of the product, bound on the logarithm's error, and sum of the sizes that were rounded.
+#[derive(Clone, Copy, Default)]
+struct Entry {
+    ln: f64,
+    phase: f64,
+    error: f64,
+    rounded: f64,
+}
+
+/// Product of the powers of the parts' transforms. A mass of 1 in the middle cell is left out of each transform and
+/// added to its result, so that errors are relative to the mass elsewhere.
 fn spectrum(
     parts: &[(&Tilted, u64)],
     centres: &[i64],
     ring: usize,
     planner: &mut RealFftPlanner<f64>,
-) -> (Vec<Complex<f64>>, f64) {
+) -> Spectrum {
     let transform = planner.plan_fft_forward(ring);
-    let levels = (ring as f64).log2() + 2.0;
-    let unit = FFT_ERROR * levels * f64::EPSILON / 2.0;
+    let unit = unit(ring);
     let mut input = transform.make_input_vec();
     let mut output = transform.make_output_vec();
     let mut scratch = transform.make_scratch_vec();
-    let mut product = vec![(Complex::new(1.0, 0.0), 1.0_f64); output.len()]; // and a bound on its size
+    let mut entries = vec![Entry::default(); output.len()];
     for ((part, count), centre) in parts.iter().zip(centres) {
         input.fill(0.0);
+        let mut elsewhere = 0.0;
         for (i, m) in part.mass.iter().enumerate().filter(|(_, m)| **m > 0.0) {
             let cell = part.first + i as i64 - centre;
-            input[cell.rem_euclid(ring as i64) as usize] += m;
-        }
-        // Lengths are those that the plan itself handed out.
-        transform.process_with_scratch(&mut input, &mut output, &mut scratch).expect("lengths match");
-        let count = *count as f64;
-        for ((value, bound), f) in product.iter_mut().zip(&output).filter(|(p, _)| p.1 > 0.0) {
-            // `bound` allows twice `unit`: once for the transform, once for the rounding of `count * phase`.
-            let square = f.norm_sqr().max(1e-300);
-            let allowed = square.sqrt() + 2.0 * unit;
-            if count == 1.0 {
-                *value *= f;
-                *bound *= allowed;
-            } else if count * allowed.ln() < -700.0 {
-                // Most of the spectrum of a long composition is nothing at all.
-                (*value, *bound) = (Complex::ZERO, 0.0);
-            } else {
-                *value *= Complex::from_polar((0.5 * count * square.ln()).exp(), count * f.im.atan2(f.re));
-                *bound *= (count * allowed.ln()).exp();
+            if cell != 0 {
+                input[cell.rem_euclid(ring as i64) as usize] += m;
+                elsewhere += m;
             }
         }
+        input[0] -= elsewhere; // masses add up to 1 (those in `normalised` do, and a composition is taken so)
+        // Lengths are those that the plan itself handed out.
+        transform.process_with_scratch(&mut input, &mut output, &mut scratch).expect("lengths match");
+        // Twice `unit`: once for the transform, once for 1 + g where g is large.
+        let error = 4.0 * unit * elsewhere;
+        entries.iter_mut().zip(&output).for_each(|(entry, g)| entry.multiply(*g, *count as f64, error));
     }
-    // Both halves of the spectrum count.
-    let (mut error, mut total) = (0.0, 0.0);
-    for (value, bound) in product.iter().filter(|p| p.1 > 0.0) {
-        let size = value.norm();
-        error += 2.0 * (bound - size).max(0.0);
-        total += 2.0 * size;
-    }
-    (product.into_iter().map(|p| p.0).collect(), (error + total * unit) / ring as f64)
+    Spectrum::new(&entries, ring, unit)
 }
 
+/// Error of a transform, relative to the sum of the sizes of what is transformed.
+fn unit(ring: usize) -> f64 {
+    FFT_ERROR * ((ring as f64).log2() + 2.0) * ROUNDING
+}
+
+impl Entry {
+    /// With `(1 + g)^count`, where `g` is wrong by at most `error`.
+    fn multiply(&mut self, g: Complex<f64>, count: f64, error: f64) {
+        if self.ln + self.error < NOTHING {
+            return; // most of the spectrum of a long composition is nothing at all
+        }
+        let square = (1.0 + g.re).powi(2) + g.im * g.im;
+        let more = g.re * (2.0 + g.re) + g.im * g.im;
+        let ln = 0.5 * if more.abs() < 0.5 { more.ln_1p() } else { square.max(1e-300).ln() };
+        let phase = g.im.atan2(1.0 + g.re);
+        self.error += count * (error * (-ln).exp()).ln_1p();
+        self.ln += count * ln;
+        self.phase += count * phase;
+        self.rounded += count * (ln.abs() + phase.abs());
+    }
+}
+
+impl Spectrum {
+    fn new(entries: &[Entry], ring: usize, unit: f64) -> Self {
+        let value = |e: &Entry| e.ln.exp();
+        let distance = |e: &Entry| less_one(e.ln, e.phase);
+        let plain: f64 = entries.iter().map(value).sum();
+        let apart: f64 = entries.iter().map(|e| distance(e).norm()).sum();
+        let less_one = apart < plain;
+        let (mut ripple, mut squares) = (0.0, 0.0);
+        let values = entries
+            .iter()
+            .map(|e| {
+                let size = value(e);
+                let v = if less_one { distance(e) } else { Complex::from_polar(size, e.phase) };
+                // The exponent is wrong by `error` and by roundings; then there are a few more of the result.
+                let error = e.error + 4.0 * ROUNDING * e.rounded;
+                let wrong = if error < 1.0 { size * error.exp_m1() } else { (e.ln + error).exp() };
+                let wrong = wrong + 8.0 * ROUNDING * v.norm();
+                ripple += 2.0 * (wrong + unit * v.norm());
+                squares += 2.0 * (wrong + unit * v.norm()).powi(2);
+                v
+            })
+            .collect();
+        let n = ring as f64; // both halves of the spectrum count
+        Self { values, less_one, ripple: ripple / n, noise: (squares / n).sqrt() }
+    }
+}
+
+/// `exp(ln + i phase) - 1`.
+fn less_one(ln: f64, phase: f64) -> Complex<f64> {
+    let (half, whole) = ((0.5 * phase).sin(), ln.exp());
+    Complex::new(ln.exp_m1() - 2.0 * whole * half * half, whole * phase.sin())
+}
+
+/// Logarithm of what is nothing.
+const NOTHING: f64 = -700.0;
+/// Unit roundoff.
+const ROUNDING: f64 = f64::EPSILON / 2.0;
+
 /// Transforms back, with cell `start` first.
-fn back(
-    mut spectrum: Vec<Complex<f64>>,
-    ring: usize,
-    start: i64,
-    planner: &mut RealFftPlanner<f64>,
-) -> Vec<f64> {
+fn back(spectrum: Spectrum, ring: usize, start: i64, planner: &mut RealFftPlanner<f64>) -> Vec<f64> {
+    let Spectrum { mut values, less_one, .. } = spectrum;
     let transform = planner.plan_fft_inverse(ring);
     let mut output = transform.make_output_vec();
-    spectrum[0].im = 0.0;
+    values[0].im = 0.0;
     if ring.is_multiple_of(2)
-        && let Some(last) = spectrum.last_mut()
+        && let Some(last) = values.last_mut()
     {
         last.im = 0.0;
     }
     // Lengths are those that the plan itself handed out, and the ends are real as it asks.
-    transform.process(&mut spectrum, &mut output).expect("lengths match");
+    transform.process(&mut values, &mut output).expect("lengths match");
     let scale = 1.0 / ring as f64;
+    output.iter_mut().for_each(|m| *m *= scale);
+    if less_one {
+        output[0] += 1.0;
+    }
     let turn = start.rem_euclid(ring as i64) as usize;
     output.rotate_left(turn);
-    output.iter_mut().for_each(|m| *m *= scale);
     output
 }

@@ -72,6 +72,13 @@ pub(super) struct Merger {
     atoms: Vec<(f64, f64)>, // (loss, mass), rising
 }
 
+/// What merging made.
+pub(super) struct Merged {
+    pub(super) lattice: Lattice,
+    /// No outcome was moved up by more.
+    pub(super) lift: f64,
+}
+
 /// Steps beyond which merging gains nothing.
 const WIDE: f64 = 1.0;
 
@@ -97,9 +104,13 @@ impl Merger {
     /// they meet is merged with a neighbour or rounded down by up to a step, so they meet where there is
     /// least mass.
     pub(super) fn finish(self) -> Lattice {
+        self.merged().lattice
+    }
+
+    pub(super) fn merged(self) -> Merged {
         let (offset, step) = (self.offset, self.step);
         let (Some(lowest), Some(highest)) = (self.atoms.first(), self.atoms.last()) else {
-            return Lattice { offset, step, first: 0, mass: vec![0.0] };
+            return Merged { lattice: Lattice { offset, step, first: 0, mass: vec![0.0] }, lift: 0.0 };
         };
         let first = ((lowest.0.min(highest.0) - offset) / step).floor() as i64 - 2;
         let last = ((lowest.0.max(highest.0) - offset) / step).ceil() as i64 + 2;
@@ -109,7 +120,7 @@ impl Merger {
         if step > WIDE {
             // `Q` of a merged bin is that of its lowest loss: rounding each loss down loses no more.
             self.atoms.iter().for_each(|(loss, m)| place(&mut mass, ((loss - offset) / step).floor(), *m));
-            return Lattice { offset, step, first, mass }.trimmed();
+            return Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift: 0.0 };
         }
         let meeting = self.meeting_point();
         let (mut left, mut right) = (self.atoms, Vec::new());
@@ -117,21 +128,24 @@ impl Merger {
             right = left.split_off(at);
         }
         left.reverse(); // both lists are taken from their ends
-        let mut rest = Vec::new();
+        let (mut rest, mut lift) = (Vec::new(), 0.0);
         while let Some(&(loss, _)) = right.last() {
             let bin = ((loss - offset) / step).floor();
-            fill(&mut right, offset + step * bin, 1.0, &mut rest)
+            fill(&mut right, offset + step * bin, 1.0, &mut rest, &mut lift)
                 .into_iter()
                 .for_each(|m| place(&mut mass, bin, m));
         }
         while let Some(&(loss, _)) = left.last() {
             let bin = ((loss - offset) / step).ceil();
-            fill(&mut left, offset + step * bin, -1.0, &mut rest)
+            fill(&mut left, offset + step * bin, -1.0, &mut rest, &mut lift)
                 .into_iter()
                 .for_each(|m| place(&mut mass, bin, m));
         }
         if let Some((loss, m)) = merged(&rest) {
             let bin = ((loss - offset) / step).floor();
+            // From the lowest that was left over; a bin below that spares some moves it up by a step.
+            let lowest = rest.iter().map(|a| a.0).fold(f64::INFINITY, f64::min);
+            lift = lift.max(offset + step * bin - lowest).max(lift + step);
             let i = (bin as i64 - first) as usize;
             // Where the bin below can spare enough to bring the remainder down to the lattice exactly, it does.
             let needed = m * -(offset + step * bin - loss).exp_m1() / step.exp_m1();
@@ -143,7 +157,7 @@ impl Merger {
             }
         }
         mass.iter_mut().for_each(|m| *m *= 1.0 - 8.0 * f64::EPSILON);
-        Lattice { offset, step, first, mass }.trimmed()
+        Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift }
     }
 
     /// Left end of the step with the least mass, inside the range of losses.
@@ -170,11 +184,18 @@ impl Merger {
 
 /// Takes atoms from the end of the list until `P - exp(target) Q` of what was taken is 0, and returns
 /// their mass. `side` is 1 if the list ends above the target, -1 if below. If the list ends before, what
-/// was taken goes to `rest`.
-fn fill(atoms: &mut Vec<(f64, f64)>, target: f64, side: f64, rest: &mut Vec<(f64, f64)>) -> Option<f64> {
+/// was taken goes to `rest`. `lift` keeps the farthest that anything was moved up.
+fn fill(
+    atoms: &mut Vec<(f64, f64)>,
+    target: f64,
+    side: f64,
+    rest: &mut Vec<(f64, f64)>,
+    lift: &mut f64,
+) -> Option<f64> {
     let (mut taken, mut surplus) = (0.0, 0.0);
     let begun = rest.len();
     while let Some((loss, mass)) = atoms.pop() {
+        *lift = lift.max(target - loss);
         let worth = -side * (target - loss).exp_m1(); // (P - exp(target) Q) / P, on this side positive
         if worth < 0.0 && taken > 0.0 && surplus + mass * worth <= 0.0 {
             let part = (surplus / -worth).min(mass);

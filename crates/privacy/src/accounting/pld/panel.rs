@@ -32,6 +32,11 @@ impl Panel {
         if excess < room { excess / room } else { 1.0 }
     }
 
+    /// With all losses changed by `by`.
+    pub(super) fn moved(&self, by: f64) -> Self {
+        Self { low: self.low + by, high: self.high + by, ..*self }
+    }
+
     /// `ln(P / Q)` of the panel, with its excess scaled by `factor`.
     pub(super) fn loss(&self, factor: f64) -> f64 {
         let share = (factor * self.excess / self.mass).clamp(0.0, 1.0);

@@ -7,24 +7,44 @@
 //! ```
 //! An error of total size `slack` in the `p_k` moves the sum by at most `slack` times the largest value
 //! of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`; an error of `ripple` in each of them by at
-//! most `ripple` times that plus the integral `1 / (t (t + 1))` over the lattice step.
+//! most `ripple` times that plus the integral `1 / (t (t + 1))` over the lattice step. To this comes
+//! `loose` (see `tilted`).
 
+use super::jumps::Jumped;
 use super::pair::End;
 use super::tilted::Tilted;
 
 /// One certified end of a privacy profile.
 pub(super) struct Profile {
     composed: Tilted,
-    /// Mass of infinite loss, and for the upper end of what was cut off at the right.
-    infinite: f64,
+    rest: Rest,
     end: End,
     /// For each cell `c`: sums over the cells at or above it, relative to it: of `p e^(-(t+1)(l - l_c))`
     /// and of `p (1 - e^-(l - l_c)) e^(-t (l - l_c))`.
     sums: Vec<(f64, f64)>,
 }
 
+/// What a composition costs beside its lattice.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Rest {
+    /// At most this, at every epsilon.
+    AtMost(f64),
+    /// At least what jumps cost, and at least this mass of infinite loss, less what was forgotten.
+    AtLeast { jumped: Jumped, infinite: f64, forgotten: f64 },
+}
+
+impl Rest {
+    fn delta(self, epsilon: f64) -> f64 {
+        match self {
+            Self::AtMost(infinite) => infinite,
+            Self::AtLeast { jumped, infinite, forgotten } => jumped.delta(epsilon).max(infinite) - forgotten,
+        }
+    }
+}
+
 impl Profile {
-    pub(super) fn new(composed: Tilted, infinite: f64, end: End) -> Self {
+    pub(super) fn new(composed: Tilted, rest: Rest) -> Self {
+        let end = if matches!(rest, Rest::AtMost(_)) { End::Upper } else { End::Lower };
         let (h, t) = (composed.step, composed.tilt);
         let (fade, both, gap) = ((-t * h).exp(), (-(t + 1.0) * h).exp(), -(-h).exp_m1());
         let mut sums = vec![(0.0, 0.0); composed.mass.len()];
@@ -34,7 +54,7 @@ impl Profile {
             plain = m + both * plain;
             sums[c] = (plain, excess);
         }
-        Self { composed, infinite, end, sums }
+        Self { composed, rest, end, sums }
     }
 
     fn loss(&self, cell: usize) -> f64 {
@@ -43,7 +63,8 @@ impl Profile {
 
     /// `delta` at `epsilon`, on this end's side.
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
-        let at = ((epsilon - self.composed.offset) / self.composed.step).ceil() as i64 - self.composed.first;
+        let at = ((epsilon - self.composed.offset) / self.composed.step).ceil() as i64;
+        let at = at.saturating_sub(self.composed.first);
         let Tilted { tilt: t, .. } = self.composed;
         let sum = if at >= self.sums.len() as i64 {
             0.0
@@ -58,18 +79,23 @@ impl Profile {
             End::Upper => sum * (1.0 + 1e-12) + self.slack(),
             End::Lower => (sum * (1.0 - 1e-12) - self.slack()).max(0.0),
         };
-        if sum == 0.0 {
-            return self.infinite;
+        let rest = self.rest.delta(epsilon);
+        let delta =
+            if sum == 0.0 { rest } else { rest + (self.composed.ln_scale - t * epsilon + sum.ln()).exp() };
+        // What is not a number must not look safe from either side.
+        match self.end {
+            End::Upper if delta.is_nan() => 1.0,
+            End::Lower if delta.is_nan() => 0.0,
+            End::Upper | End::Lower => delta.clamp(0.0, 1.0),
         }
-        (self.infinite + (self.composed.ln_scale - t * epsilon + sum.ln()).exp()).min(1.0)
     }
 
     /// Error of the sum in (1).
     fn slack(&self) -> f64 {
-        let Tilted { tilt: t, step, slack, ripple, .. } = self.composed;
+        let Tilted { tilt: t, step, slack, loose, ripple, .. } = self.composed;
         let most = (t * (t / (t + 1.0)).ln()).exp() / (t + 1.0);
         let all = (self.sums.len() as f64 * most).min(most + 1.0 / (step * t * (t + 1.0)));
-        slack * most + ripple * all
+        slack * most + loose + (ripple * all).min(self.composed.noise * most)
     }
 
     /// The losses that the window covers.

@@ -1,10 +1,62 @@
 //! One release needs no lattice: its profile is a sum over its outcomes.
+//!
+//! Spreading a panel to its ends, or merging it, changes `delta(e)` only where `e` lies inside the panel: panels
+//! need to be narrow near the answer only. So they are made narrower there until the two ends meet.
 
-use super::Interval;
+use super::pair::Pair;
 use super::panel::Panel;
+use super::plan::shift;
+use super::{Interval, Question};
+
+/// Rounds of narrowing, and the relative gap at which they stop.
+const ROUNDS: usize = 6;
+const CLOSE: f64 = 1e-9;
+
+/// Certified answer for one release of `pair`; `None` if it has too many outcomes.
+pub(super) fn answer(pair: &Pair, question: Question) -> Option<Interval> {
+    let mut best = Interval { lower: 0.0, upper: f64::INFINITY };
+    let right = match question {
+        Question::Epsilon { delta } => 1e-14 * delta,
+        Question::Delta { .. } => 1e-280,
+    };
+    for _ in 0..ROUNDS {
+        // Where the answer's epsilon is.
+        let (low, high) = match question {
+            Question::Epsilon { .. } => (best.lower, best.upper),
+            Question::Delta { epsilon } => (epsilon, epsilon),
+        };
+        let width = |_: f64, loss: f64| {
+            let finest = (high - low).max(1e-10 * high) / 32.0;
+            if loss <= high { (0.5 * (low - loss)).max(finest) } else { f64::INFINITY }
+        };
+        let mut panels = Vec::new();
+        let mut keep = |panel| {
+            panels.push(panel);
+            panels.len() < MOST_PANELS
+        };
+        let ends = pair.walk(&width, 1e-14, right, &mut keep);
+        if panels.len() >= MOST_PANELS {
+            return None;
+        }
+        let found = match question {
+            Question::Epsilon { delta } => epsilon(&panels, ends.right, shift(&panels), delta),
+            Question::Delta { epsilon } => delta(&panels, ends.right, shift(&panels), epsilon),
+        };
+        let before = best;
+        best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
+        let gap = best.upper - best.lower;
+        if gap <= CLOSE * best.upper || gap > 0.9 * (before.upper - before.lower) {
+            break;
+        }
+    }
+    Some(best)
+}
+
+/// Most panels: discrete noise of the largest scale has as many outcomes.
+const MOST_PANELS: usize = 4_000_000;
 
 /// Certified `delta(epsilon)` of the release made of these panels; `right` bounds the mass of larger losses.
-pub(super) fn delta(panels: &[Panel], right: f64, shift: f64, epsilon: f64) -> Interval {
+fn delta(panels: &[Panel], right: f64, shift: f64, epsilon: f64) -> Interval {
     let gain = |loss: f64| -(epsilon - loss).min(0.0).exp_m1();
     let (mut lower, mut upper) = (0.0, 0.0);
     for p in panels.iter().filter(|p| p.high + shift > epsilon) {
@@ -18,7 +70,7 @@ pub(super) fn delta(panels: &[Panel], right: f64, shift: f64, epsilon: f64) -> I
 }
 
 /// Certified `epsilon(delta)` of the same release.
-pub(super) fn epsilon(panels: &[Panel], right: f64, shift: f64, target: f64) -> Interval {
+fn epsilon(panels: &[Panel], right: f64, shift: f64, target: f64) -> Interval {
     let most = panels.last().map_or(0.0, |p| p.high) + shift;
     let solve = |end: &dyn Fn(Interval) -> f64, keep_high: bool| {
         let at = |e: f64| end(delta(panels, right, shift, e));

@@ -6,10 +6,10 @@
 
 use super::compose::compose;
 use super::pair::{End, View};
-use super::plan::{Plan, shift};
-use super::profile::Profile;
+use super::plan::Plan;
+use super::profile::{Profile, Rest};
 use super::task::Task;
-use super::{Question, reduced, single, views};
+use super::{Question, reduced, views};
 use crate::accounting::step::Steps;
 
 /// Distributions are tilted for so many points of the list.
@@ -44,20 +44,15 @@ pub(super) fn one_view(steps: &Steps, view: View, epsilons: &[f64]) -> Result<Ve
 impl Task {
     /// Upper ends of delta at each epsilon by one composition.
     fn upper_ends(&self, plan: &Plan, epsilons: &[f64]) -> Option<Vec<f64>> {
-        if let [(pair, 1)] = &self.steps[..] {
-            let (panels, ends) = plan.panels(pair, plan.ln_moment[0])?;
-            let at = |epsilon: &f64| single::delta(&panels, ends.right, shift(&panels), *epsilon).upper;
-            return Some(epsilons.iter().map(at).collect());
-        }
         let (mut above, mut ln_finite) = (Vec::new(), 0.0);
         for ((pair, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
-            let (panels, ends) = plan.panels(pair, *ln_moment)?;
-            let anchor = plan.anchor(pair, &panels);
-            ln_finite += *count as f64 * (-ends.right).ln_1p();
-            above.push((plan.above(&panels, ends, anchor, *ln_moment, *count), *count));
+            let walk = plan.walk(pair, *ln_moment)?;
+            let anchor = plan.anchor(pair, &walk.panels);
+            ln_finite += *count as f64 * (-walk.jumps.infinite.min(1.0)).ln_1p();
+            above.extend(plan.above(&walk, anchor, *ln_moment, *count));
         }
         let composed = compose(above, End::Upper, plan.ring, &mut 0.0);
-        let profile = Profile::new(composed, -ln_finite.exp_m1(), End::Upper);
+        let profile = Profile::new(composed, Rest::AtMost(-ln_finite.exp_m1()));
         Some(epsilons.iter().map(|epsilon| profile.delta(*epsilon)).collect())
     }
 }

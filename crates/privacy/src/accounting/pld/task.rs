@@ -1,26 +1,33 @@
 //! One question about one direction of a composition, refined until the two certified ends are close.
 
 use super::compose::compose;
+use super::jumps::Jumped;
 use super::pair::{End, Pair, View};
-use super::plan::{Plan, shift};
-use super::profile::Profile;
-use super::sketch::{Saddle, Sketch, lattice_step, saddle_for_delta, saddle_for_epsilon};
+use super::parts::Scales;
+use super::plan::Plan;
+use super::profile::{Profile, Rest};
+use super::sketch::{Saddle, Sketch, capped, depth, guess, lattice_step, saddle};
 use super::{Interval, Question, single};
 use crate::accounting::step::{Step, Steps};
 
 /// Relative gap that is aimed at.
 const GOAL: f64 = 6e-5;
+/// Relative gap of a first look.
+const ROUGH: f64 = 2e-3;
 /// Relative gap that is good enough where the work is large.
 const ENOUGH: f64 = 6e-4;
 /// Work (panels and cells of transforms) below which an answer is refined beyond the goal, above which it
 /// need not reach it, and above which it is not refined at all.
 const CHEAP: f64 = 6e4;
 const LARGE: f64 = 1e6;
-const DEAR: f64 = 1e7;
+const DEAR: f64 = 5e6;
 /// Cells of a transform that pay, at the goal.
 const GOOD_RING: f64 = 196_608.0;
 /// Most cells of one step's lattice.
 const MOST_CELLS: f64 = 2_097_152.0;
+
+/// Cells of the bulk's lattice where there are two.
+const BULK_CELLS: f64 = 49_152.0;
 
 /// Most panels of all rough pictures together: discrete noise of the largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
@@ -50,12 +57,18 @@ impl Task {
 
     /// Refines the lattice until the ends are close, or until the answer cannot exceed `floor` any more.
     pub(super) fn refined(&self, floor: f64) -> Interval {
+        if let [(pair, 1)] = &self.steps[..] {
+            return single::answer(pair, self.question).unwrap_or(NOTHING);
+        }
         let mut best = NOTHING;
         let mut goal = if floor > 0.0 { 64.0 * GOAL } else { GOAL };
         let mut work = 0.0;
         let mut last_gap = f64::INFINITY;
         for _ in 0..5 {
             let Some(plan) = self.plan(goal, best.upper) else { break };
+            if plan.doubtful && best == NOTHING && self.costs_nothing(&mut work) {
+                return Interval { lower: 0.0, upper: 0.0 };
+            }
             let found = self.run(&plan, &mut work).unwrap_or(NOTHING);
             if found == NOTHING {
                 break;
@@ -80,29 +93,32 @@ impl Task {
         best
     }
 
+    /// Is delta at epsilon = 0 surely small enough?
+    fn costs_nothing(&self, work: &mut f64) -> bool {
+        let Question::Epsilon { delta } = self.question else { return false };
+        let zero = Self { question: Question::Delta { epsilon: 0.0 }, steps: self.steps.clone(), ..*self };
+        let found = zero.plan(ROUGH, f64::INFINITY).and_then(|plan| zero.run(&plan, work));
+        found.is_some_and(|found| found.upper <= delta)
+    }
+
     /// Chooses tilt, lattice and tails, given an upper end that is known already. Nothing here can make an
     /// answer wrong.
     pub(super) fn plan(&self, goal: f64, known: f64) -> Option<Plan> {
-        let (left, little) = (1e-12 / self.releases, if self.releases == 1.0 { 1e-14 } else { 1e-8 });
-        let (saddle, right, sketches) = match self.question {
+        let (left, little) = (1e-12 / self.releases, 1e-8 / self.releases);
+        let (epsilon, delta, sketches) = match self.question {
             Question::Epsilon { delta } => {
-                let right = little * delta / self.releases;
-                let sketches = self.sketches(left, right)?;
-                let first = saddle_for_delta(&sketches, delta.ln());
-                // Rare large losses make the first guess far too large; what is known by now is better.
-                let saddle = if known < 0.7 * first.epsilon && known > 0.0 {
-                    Saddle { epsilon: known, ..saddle_for_epsilon(&sketches, known) }
-                } else {
-                    first
-                };
-                (saddle, right, sketches)
+                let sketches = self.sketches(left, little * delta)?;
+                (guess(&sketches, delta).min(known), delta, sketches)
             }
             Question::Delta { epsilon } => {
                 let sketches = self.sketches(left, 1e-280)?;
-                let saddle = saddle_for_epsilon(&sketches, epsilon);
-                (saddle, (little * saddle.ln_delta.exp() / self.releases).max(1e-280), sketches)
+                let (capped, infinite) = capped(&sketches, epsilon + depth(&sketches));
+                (epsilon, saddle(&capped, epsilon).ln_delta.exp() + infinite, sketches)
             }
         };
+        let cut = epsilon + depth(&sketches);
+        let (sketches, _) = capped(&sketches, cut);
+        let saddle = saddle(&sketches, epsilon);
         let scale = match self.question {
             Question::Epsilon { .. } => saddle.epsilon.max(1e-3 * saddle.deviation),
             // A relative error `goal` of delta is one of `goal / tilt` in epsilon.
@@ -113,13 +129,34 @@ impl Task {
         let saddle = Saddle { tilt: saddle.tilt.min(30.0 / tolerance), ..saddle };
         let wanted = self.aligned(lattice_step(&sketches, &saddle, tolerance));
         let rare = if self.releases < 1e6 { 1e-13 } else { 1e-9 };
-        let range: f64 = sketches.iter().map(|s| s.range(saddle.tilt, rare)).sum();
-        let step = wanted.max(range / MOST_CELLS);
+        let range = sketches.iter().map(|s| s.range(saddle.tilt, rare)).fold(0.0, f64::max);
+        let scales = scales(&sketches, &saddle, wanted, range, tolerance);
+        let step = if scales.is_some() { wanted } else { wanted.max(range / MOST_CELLS) };
         let tilt = saddle.tilt.min(0.5 / step);
         let ln_moment = sketches.iter().map(|s| s.cumulant(tilt).0).collect();
         let ring = (GOOD_RING * (GOAL / goal).sqrt()).min(524_288.0);
         let widest = if self.releases > 1.0 { (0.5 * step).max(0.25 / tilt) } else { f64::INFINITY };
-        Some(Plan { tilt, step, widest, left, right, ln_moment, ring, rare, limited: step > wanted })
+        let (right, negligible) = ((little * delta).max(1e-280), (1e-10 * delta).max(1e-280));
+        let (limited, doubtful) = (step > wanted, epsilon < 0.3 * saddle.deviation);
+        // A release's panels, some tens wide in outcomes of deviation 1, add a few per cent of the tolerance.
+        let grain = (0.03 * tolerance / ((saddle.tilt + 1.0) * self.releases)).sqrt();
+        let plan = Plan {
+            tilt,
+            step,
+            cut,
+            scales,
+            negligible,
+            grain,
+            widest,
+            left,
+            right,
+            ln_moment,
+            ring,
+            rare,
+            doubtful,
+            limited,
+        };
+        Some(plan)
     }
 
     fn sketches(&self, left: f64, right: f64) -> Option<Vec<Sketch>> {
@@ -152,24 +189,26 @@ impl Task {
     }
 
     pub(super) fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
-        if let [(pair, 1)] = &self.steps[..] {
-            return self.run_single(pair, plan, work);
-        }
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let (mut ln_finite, mut ln_regular, mut largest) = (0.0, 0.0, 0.0);
+        let (mut jumped, mut forgotten) = (Jumped::default(), 0.0);
         for ((pair, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
-            let (panels, ends) = plan.panels(pair, *ln_moment)?;
-            *work += panels.len() as f64;
-            let anchor = plan.anchor(pair, &panels);
-            ln_finite += *count as f64 * (-ends.right).ln_1p();
+            let walk = plan.walk(pair, *ln_moment)?;
+            *work += walk.panels.len() as f64;
+            let anchor = plan.anchor(pair, &walk.panels);
+            ln_finite += *count as f64 * (-walk.jumps.infinite.min(1.0)).ln_1p();
             ln_regular += *count as f64 * (-pair.singular()).ln_1p();
-            largest += *count as f64 * (panels.last().map_or(0.0, |p| p.high) + shift(&panels));
-            above.push((plan.above(&panels, ends, anchor, *ln_moment, *count), *count));
-            below.push((plan.below(&panels, anchor, *ln_moment, *count), *count));
+            largest += *count as f64 * walk.largest();
+            jumped = jumped.and(walk.jumps, pair.singular(), *count);
+            above.extend(plan.above(&walk, anchor, *ln_moment, *count));
+            let (parts, off) = plan.below(&walk, anchor, *ln_moment, *count);
+            below.extend(parts);
+            forgotten += off;
         }
         let infinite = -ln_finite.exp_m1();
-        let high = Profile::new(compose(above, End::Upper, plan.ring, work), infinite, End::Upper);
-        let low = Profile::new(compose(below, End::Lower, plan.ring, work), -ln_regular.exp_m1(), End::Lower);
+        let high = Profile::new(compose(above, End::Upper, plan.ring, work), Rest::AtMost(infinite));
+        let rest = Rest::AtLeast { jumped, infinite: -ln_regular.exp_m1(), forgotten };
+        let low = Profile::new(compose(below, End::Lower, plan.ring, work), rest);
         Some(match self.question {
             Question::Delta { epsilon } => Interval { lower: low.delta(epsilon), upper: high.delta(epsilon) },
             Question::Epsilon { delta } => {
@@ -182,13 +221,16 @@ impl Task {
             }
         })
     }
+}
 
-    fn run_single(&self, pair: &Pair, plan: &Plan, work: &mut f64) -> Option<Interval> {
-        let (panels, ends) = plan.panels(pair, plan.ln_moment[0])?;
-        *work += 40.0 * panels.len() as f64;
-        Some(match self.question {
-            Question::Epsilon { delta } => single::epsilon(&panels, ends.right, shift(&panels), delta),
-            Question::Delta { epsilon } => single::delta(&panels, ends.right, shift(&panels), epsilon),
-        })
+/// Two lattices, where one would be too long; each adds about as much to the gap.
+fn scales(sketches: &[Sketch], saddle: &Saddle, step: f64, range: f64, tolerance: f64) -> Option<Scales> {
+    let bulk = BULK_CELLS * step;
+    if range < 4.0 * bulk {
+        return None;
     }
+    let jumps: f64 = sketches.iter().map(|s| s.jumps(saddle.tilt, bulk)).sum();
+    let coarse = (tolerance / ((saddle.tilt + 1.0) * jumps.max(1.0))).sqrt().min(0.25 / saddle.tilt);
+    let factor = (coarse / step).log2().floor();
+    (factor >= 1.0).then(|| Scales { bulk, factor: factor.exp2() })
 }

@@ -217,7 +217,9 @@ fn transforms_convolve() {
         mass: masses.to_vec(),
         ln_scale: 0.0,
         slack: 0.0,
+        loose: 0.0,
         ripple: 0.0,
+        noise: 0.0,
     };
     let mut exact = vec![1.0];
     for _ in 0..9 {

@@ -9,8 +9,28 @@
 //! losses that decide `delta` are the common ones, so rounding errors are relative to `delta` and not to
 //! 1, however small `delta` is.
 //!
+//! # Errors
 //! `slack` bounds the total absolute error of the `p_k`: everything that was cut off or aliased. `ripple`
-//! bounds what the last transform may have done to each single one.
+//! bounds what the last transform may have done to each single one, and `noise` to all of them together. All
+//! these are errors of a mass *at its own loss*: a mass that is too large by `x` brings `x` to `P` and
+//! `x exp(-l)` to `Q`.
+//!
+//! `coarser` carries them along. *Above*, spreading is linear: an error is spread like the mass, keeping its `P` and `Q`,
+//! and no tilted mass grows by more than `exp(t step)`.
+//!
+//! *Below*, merging is not linear: which outcomes are merged depends on the erroneous masses. But the same outcomes, in
+//! the same shares, may be merged in the true distribution, which is a post-processing of it. Take all composed
+//! outcomes whose *lattice* losses add up to more than `e` as the test: the true delta is at least `P[test] - e^e Q[test]`.
+//! Write true masses as computed ones less errors and multiply out. The product of computed masses gives the computed
+//! delta, since a computed bin has `Q = e^-x P` exactly. Every other product has some errors in it and a loss `l` of its
+//! own, which lies below its lattice loss by at most the sum `d` of the `lift`s of the bins that its errors are in;
+//! it contributes at most its tilted size times
+//! ```text
+//! e^(-t e) max |1 - e^-y| e^(-t y) over y = l - e >= -d,   at most   e^(-t e) (m + d e^((t+1) d))              (2)
+//! ```
+//! with `m` the maximum over `y >= 0` (see `profile`). So two sums are kept over all such products: `slack` of `size *
+//! e^((t+1) d)` and `loose` of `size * d e^((t+1) d)`. Coarsening adds `lift` to every `d`; under composition the first
+//! multiplies like `1 + slack`, and the second, a derivative of it, adds up.
 
 use super::lattice::{Lattice, Merger, Spreader};
 use super::pair::End;
@@ -25,7 +45,9 @@ pub(super) struct Tilted {
     pub(super) mass: Vec<f64>,
     pub(super) ln_scale: f64,
     pub(super) slack: f64,
+    pub(super) loose: f64,
     pub(super) ripple: f64,
+    pub(super) noise: f64,
 }
 
 impl Tilted {
@@ -35,24 +57,34 @@ impl Tilted {
         let top = exponents.iter().copied().fold(f64::MIN, f64::max);
         let mass = exponents.iter().map(|e| (e - top).exp()).collect();
         let Lattice { offset, step, first, .. } = *lattice;
-        Self { tilt, offset, step, first, mass, ln_scale: top, slack: 0.0, ripple: 0.0 }.normalised()
+        Self {
+            tilt,
+            offset,
+            step,
+            first,
+            mass,
+            ln_scale: top,
+            slack: 0.0,
+            loose: 0.0,
+            ripple: 0.0,
+            noise: 0.0,
+        }
+        .normalised()
     }
 
     /// Masses that add up to 1; the factor goes to `ln_scale`.
-    pub(super) fn normalised(mut self) -> Self {
+    fn normalised(mut self) -> Self {
         let sum: f64 = self.mass.iter().sum();
         if sum > 0.0 {
             self.mass.iter_mut().for_each(|m| *m /= sum);
             self.ln_scale += sum.ln();
-            self.slack /= sum;
-            self.ripple /= sum;
         }
         self
     }
 
-    /// Total absolute error of the masses.
+    /// Total absolute error of the masses at their own losses.
     pub(super) fn error(&self) -> f64 {
-        self.slack + self.ripple * self.mass.len() as f64
+        self.slack + self.noise.min(self.ripple * self.mass.len() as f64)
     }
 
     /// Mean and variance of the cell number.
@@ -75,25 +107,33 @@ impl Tilted {
         let usable = |i: usize| (self.tilt * (loss(i) - offset)).abs() < 600.0;
         let lost: f64 = (0..self.mass.len()).filter(|i| !usable(*i)).map(|i| self.mass[i]).sum();
         let cells = (0..self.mass.len()).filter(|i| usable(*i) && self.mass[*i] > 0.0);
-        let lattice = match end {
+        let error = self.error() + lost + UNTILTED;
+        let (lattice, slack, loose) = match end {
             End::Upper => {
                 let mut out = Spreader::new(offset, step, loss(0), loss(self.mass.len() - 1));
                 cells.for_each(|i| out.atom(loss(i), plain(i)));
-                out.finish()
+                (out.finish(), error * (self.tilt * step).exp(), self.loose)
             }
             End::Lower => {
                 let mut out = Merger::new(offset, step);
                 cells.for_each(|i| out.atom(loss(i), plain(i)));
-                out.finish()
+                let merged = out.merged();
+                let growth = ((self.tilt + 1.0) * merged.lift).exp();
+                (merged.lattice, error * growth, (self.loose + merged.lift * error) * growth)
             }
         };
         let mut coarse = Self::new(&lattice, self.tilt);
-        coarse.ln_scale += self.ln_scale - self.tilt * offset;
-        // The error of a cell is moved by less than two coarse steps, so its tilted size grows by at most this.
-        coarse.slack = (self.error() + lost) * (2.0 * self.tilt * step).exp();
+        let ln_scale = coarse.ln_scale - self.tilt * offset;
+        // Errors were relative to the old scale.
+        let change = (-ln_scale).exp();
+        (coarse.slack, coarse.loose) = (slack * change, loose * change);
+        coarse.ln_scale = self.ln_scale + ln_scale;
         coarse
     }
 }
+
+/// Relative rounding of `exp(x)`, `|x| < 600`, twice, and of the sums in a bin.
+const UNTILTED: f64 = 4e-13;
 
 /// Cumulant generating function of a cell number, bounded from above with a few hundred atoms: enough
 /// for a certified Chernoff bound. Each run of cells is spread to its two ends, keeping its mean;
