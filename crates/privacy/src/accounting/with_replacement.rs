@@ -27,11 +27,16 @@ const POINTS: u32 = 1_500;
 /// A delta beyond which the profile is not followed.
 const SMALLEST: f64 = 1e-30;
 
+/// An epsilon beyond which the profile is not followed.
+const LARGEST: f64 = 1e4;
+
 /// The pair of the profile (1), from above.
 pub(crate) fn table(sample: u64, population: u64, base: &Step) -> Table {
     let draws = Draws::new(sample, population);
+    // A release with a delta of its own keeps it at every epsilon.
+    let floor = draws.delta(base, LARGEST).max(SMALLEST);
     let mut top = 1.0;
-    while draws.delta(base, top) > SMALLEST && top < 1e4 {
+    while draws.delta(base, top) > floor && top < LARGEST {
         top *= 1.5;
     }
     let point = |i: u32| draws.point(base, top * f64::from(i) / f64::from(POINTS));
