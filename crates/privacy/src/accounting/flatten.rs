@@ -32,8 +32,8 @@
 //! Modules `group` and `wrapped`.
 //!
 //! # Rounding
-//! Quotients are correctly rounded doubles, off by at most one part in 2^53; accountants' outward slack
-//! covers that. A quotient beyond the largest double is no guarantee at all, and one below the smallest is
+//! Quotients and products are rounded up to the next double, since a single pure bound is handed on as it is. A
+//! quotient beyond the largest double is no guarantee at all, and one below the smallest is
 //! not free.
 
 mod equal;

@@ -149,10 +149,8 @@ enum Question {
 
 fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Account, AccountError> {
     let steps = flatten::flatten(claim)?;
-    if promises_nothing(&steps) {
-        return Ok(account(question.nothing_promised(), "non_private"));
-    }
     let found = match accountant {
+        _ if promises_nothing(&steps) => Ok(account(question.nothing_promised(), "non_private")),
         Accountant::Auto => question.tightest(&steps),
         Accountant::Basic => question.composed(&steps, "basic", composition::basic),
         Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),

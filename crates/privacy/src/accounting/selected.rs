@@ -37,7 +37,9 @@ impl Selection {
                 let (eta, ln_inverse) = (shape.get(), -gamma.get().ln());
                 let cost = |b: f64| (1.0 - 1.0 / b) * run.divergence(b) + ln_inverse / b;
                 let extra = (1.0 + eta) * least(cost).min(ln_inverse).min(run.pure());
-                Self::NegativeBinomial { extra, ln_mean: mean_trials(eta, gamma.get()).ln() }
+                // Divided by as little as 1e-4 later on: the error of the mean counts, not that of its logarithm.
+                let ln_mean = mean_trials(eta, gamma.get()).ln() + 16.0 * f64::EPSILON;
+                Self::NegativeBinomial { extra, ln_mean }
             }
         }
     }
@@ -77,7 +79,8 @@ pub(crate) fn pure(trials: Trials, epsilon: f64) -> f64 {
 fn mean_trials(eta: f64, gamma: f64) -> f64 {
     let ln_gamma = gamma.ln();
     let (odds, part) = ((1.0 - gamma) / gamma, -(eta * ln_gamma).exp_m1());
-    if part == 0.0 { odds / -ln_gamma } else { odds * eta / part }
+    // Next to 0 the limit is met to the last digit, and products would have lost theirs.
+    if eta.abs() < 1e-100 { odds / -ln_gamma } else { odds * eta / part }
 }
 
 /// The least over orders above 1: a scan, then a search round the best.
@@ -144,6 +147,16 @@ mod tests {
             .fold(f64::INFINITY, f64::min);
         let formula = 0.25 + 2.0 * least + 10f64.ln() / 7.0;
         assert!((formula / 1.592087000819 - 1.0).abs() < 1e-11, "{formula}");
+    }
+
+    #[test]
+    fn the_mean_has_no_seam() {
+        for gamma in [1e-9, 0.3, 0.6, 1.0 - 1e-12] {
+            let limit = mean_trials(0.0, gamma);
+            for shape in [5e-324, -5e-324, 3e-320, 1e-100, 1e-17] {
+                assert!((mean_trials(shape, gamma) / limit - 1.0).abs() < 1e-14, "{shape} {gamma}");
+            }
+        }
     }
 
     #[test]

@@ -27,12 +27,17 @@ const POINTS: u32 = 1_500;
 /// A delta beyond which the profile is not followed.
 const SMALLEST: f64 = 1e-30;
 
+/// An epsilon beyond which the profile is not followed.
+const LARGEST: f64 = 1e4;
+
 /// The pair of the profile (1), from above.
 pub(crate) fn table(sample: u64, population: u64, base: &Step) -> Table {
     let draws = Draws::new(sample, population);
-    let mut top = 1.0;
-    while draws.delta(base, top) > SMALLEST && top < 1e4 {
-        top *= 1.5;
+    // A release with a delta of its own keeps it at every epsilon.
+    let floor = draws.delta(base, LARGEST).max(SMALLEST);
+    let mut top = 1e-12;
+    while draws.delta(base, top) > floor && top < LARGEST {
+        top *= 1.1;
     }
     let point = |i: u32| draws.point(base, top * f64::from(i) / f64::from(POINTS));
     Table::from_profile(&(0..=POINTS).map(point).collect::<Vec<_>>())
@@ -173,6 +178,17 @@ mod tests {
                 .sum();
             assert!(table.delta(e) >= exact * (1.0 - 1e-6), "{e}: {} below {exact}", table.delta(e));
         }
+    }
+
+    /// The grid follows the scale of the base: a thousandth of the distance costs a thousandth.
+    #[test]
+    fn small_distances() {
+        let at = |mu: f64| {
+            let base = Box::new(Step::Gaussian { mu });
+            let steps = Steps(vec![(Step::WithReplacement { sample: 50, population: 100, base }, 1)]);
+            pld::epsilon(&steps, 1e-3 * mu).unwrap().upper / mu
+        };
+        close(at(1e-6), at(1e-3), 0.02);
     }
 
     /// One draw from one record is no sample; steps compose.

@@ -76,14 +76,14 @@ pub fn group_guarantee(epsilon: Epsilon, delta: Delta, hops: Count) -> Result<(E
     if hops == Count::ONE {
         return Ok((epsilon, delta));
     }
-    // 1 + e^ε + ... + e^{(k-1)ε}; at ε = 0 there are k equal terms.
-    let terms = if e == 0.0 { k } else { (k * e).exp_m1() / e.exp_m1() };
-    // A few roundings of half a unit in the last place each: 8 units cover them, upward.
-    let up = 1.0 + 8.0 * f64::EPSILON;
-    let grown = if delta.get() == 0.0 { 0.0 } else { delta.get() * terms * up };
     let product = k * e;
     // The fused product shows what rounding took away.
     let farther = if k.mul_add(e, -product) > 0.0 { product.next_up() } else { product };
+    // 1 + e^ε + ... + e^{(k-1)ε}; at ε = 0 there are k equal terms.
+    let terms = if e == 0.0 { k } else { farther.exp_m1() / e.exp_m1() };
+    // A few roundings of half a unit in the last place each: 8 units cover them, upward.
+    let up = 1.0 + 8.0 * f64::EPSILON;
+    let grown = if delta.get() == 0.0 { 0.0 } else { delta.get() * terms * up };
     Ok((Epsilon::new(farther)?, Delta::new(grown)?))
 }
 

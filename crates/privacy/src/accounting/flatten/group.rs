@@ -39,17 +39,18 @@ pub(super) fn grouped(step: Step, size: u64) -> Result<Step, AccountError> {
     let finite = |cost: f64, make: fn(f64) -> Step| {
         if cost.is_finite() { make(cost) } else { Step::NonPrivate }
     };
-    // Products are rounded by half a unit in the last place; accountants' slack covers that.
     Ok(match step {
-        Step::Gaussian { mu } => finite(k * mu, |mu| Step::Gaussian { mu }),
-        Step::Laplace { epsilon } => finite(k * epsilon, |epsilon| Step::Laplace { epsilon }),
+        Step::Gaussian { mu } => finite(product(k, mu), |mu| Step::Gaussian { mu }),
+        Step::Laplace { epsilon } => finite(product(k, epsilon), |epsilon| Step::Laplace { epsilon }),
         Step::DiscreteGaussian { sigma, shift } => {
             Step::DiscreteGaussian { sigma, shift: times(shift, size)? }
         }
         Step::DiscreteLaplace { scale, shift } => Step::DiscreteLaplace { scale, shift: times(shift, size)? },
-        Step::BoundedRange { epsilon } => finite(k * epsilon, |epsilon| Step::BoundedRange { epsilon }),
-        Step::Pure { epsilon } => finite(k * epsilon, |epsilon| Step::Pure { epsilon }),
-        Step::Zcdp { rho } => finite(k * k * rho, |rho| Step::Zcdp { rho }),
+        Step::BoundedRange { epsilon } => {
+            finite(product(k, epsilon), |epsilon| Step::BoundedRange { epsilon })
+        }
+        Step::Pure { epsilon } => finite(product(k, epsilon), |epsilon| Step::Pure { epsilon }),
+        Step::Zcdp { rho } => finite(product(k, product(k, rho)), |rho| Step::Zcdp { rho }),
         Step::Approximate { epsilon, delta } => approximate(epsilon, delta, size),
         Step::Poisson { rate, sided: Sided::One, base } if is_mixture(&base, size) => {
             Step::PoissonGroup { size, rate, base }
@@ -104,6 +105,12 @@ fn refused(event: &str, how: &str) -> AccountError {
         event,
         format!("for a group{how} there is no bound here; state the group's own guarantee instead"),
     )
+}
+
+/// Rounded up: the fused product shows what rounding took away.
+fn product(x: f64, y: f64) -> f64 {
+    let rounded = x * y;
+    if x.mul_add(y, -rounded) > 0.0 { rounded.next_up() } else { rounded }
 }
 
 fn times(shift: u64, size: u64) -> Result<u64, AccountError> {

@@ -134,9 +134,12 @@ fn laplace_ratio(event: &Event, noise: LaplaceNoise, lens: Lens) -> Result<f64, 
     }
 }
 
-/// Sensitivity over noise; never 0, since two positive numbers have a positive quotient.
+/// Sensitivity over noise, rounded up; never 0, since two positive numbers have a positive quotient.
 fn ratio(sensitivity: f64, noise: f64) -> f64 {
-    (sensitivity / noise).max(f64::MIN_POSITIVE)
+    let rounded = sensitivity / noise;
+    // The fused product shows what rounding took away.
+    let missing = rounded.mul_add(noise, -sensitivity) < 0.0;
+    (if missing { rounded.next_up() } else { rounded }).max(f64::MIN_POSITIVE)
 }
 
 fn replaced(event: &Event, lens: Lens) -> Result<(), AccountError> {

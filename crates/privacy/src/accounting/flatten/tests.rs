@@ -262,6 +262,28 @@ fn groups_by_release() {
 }
 
 /// Groups of groups multiply, compositions distribute, and an epoch's batches share the group.
+/// A third lies between two doubles; the lower one would be too little.
+#[test]
+fn quotients_are_rounded_up() {
+    for noise in [3.0f64, 7.0, 0.3, 1.1, 49.0, 2.0] {
+        let json = format!(r#"{{"type":"laplace","noise_multiplier":{noise}}}"#);
+        let Step::Laplace { epsilon } = one(AddRemove, &json) else { panic!("{json}") };
+        assert!(epsilon.mul_add(noise, -1.0) >= 0.0 && epsilon <= (1.0 / noise).next_up(), "{epsilon}");
+    }
+}
+
+/// Three times 0.7 lies between two doubles; the lower one would be too little.
+#[test]
+fn groups_are_rounded_up() {
+    for (epsilon, size) in [(0.7f64, 3u32), (0.009, 3), (0.1, 10), (0.1, 7)] {
+        let json =
+            format!(r#"{{"type":"group","size":{size},"event":{{"type":"pure","epsilon":{epsilon}}}}}"#);
+        let Step::Pure { epsilon: found } = one(AddRemove, &json) else { panic!("{json}") };
+        let k = f64::from(size);
+        assert!(k.mul_add(epsilon, -found) <= 0.0 && found <= k * epsilon * (1.0 + 3e-16), "{found}");
+    }
+}
+
 #[test]
 fn groups_distribute_over_compositions() {
     let json = format!(

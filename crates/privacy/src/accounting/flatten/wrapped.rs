@@ -29,33 +29,50 @@ use crate::notion::{Gdp, HiddenDescent};
 use crate::params::{Count, Mu, NoiseMultiplier};
 
 /// Is some mechanism known that this event allows and that costs what its steps do? Not where the steps are only
-/// an upper bound: secret bins may hide more than they are given credit for, and leaves of one unit may lie apart.
+/// an upper bound: secret bins may hide more than they are given credit for, leaves of one unit may lie apart, a
+/// descent may contract by turning back and forth, and what is known of groups may be no more than a chain of
+/// single units.
 pub(crate) fn is_attained(event: &Event) -> bool {
+    is_attained_by(event, false)
+}
+
+/// The same, for one unit or for groups of several. Two outcomes with losses of k eps would need intermediate inputs
+/// that tell more than eps apart.
+fn is_attained_by(event: &Event, groups: bool) -> bool {
     match event {
-        Event::BallsInBins { bins, event, .. } => *bins == Count::ONE && is_attained(event),
+        Event::BallsInBins { bins, event, .. } => *bins == Count::ONE && is_attained_by(event, groups),
         Event::TreeAggregation { participations, .. } => *participations == Count::ONE,
-        Event::Composed { events } => events.iter().all(is_attained),
-        Event::PoissonSampled { event, .. }
-        | Event::SampledWithoutReplacement { event, .. }
+        Event::Composed { events } => events.iter().all(|event| is_attained_by(event, groups)),
+        Event::Group { size, event } => is_attained_by(event, groups || *size > Count::ONE),
+        Event::LastIterate { steps, step_size, strong_convexity, smoothness, event } => {
+            let curved = [strong_convexity.get(), smoothness.get()].map(|curve| step_size.get() * curve);
+            // A quadratic of the least curvature meets the bound if none of a larger one contracts less.
+            let by_quadratic = curved[0] == 0.0 || curved[0] + curved[1] <= 2.0;
+            let gaussian = matches!(unwrap_single(event), Event::Gaussian(_)) && by_quadratic;
+            gaussian || (*steps == Count::ONE && is_attained_by(event, groups))
+        }
+        Event::PoissonSampled { event, .. } => {
+            let shifted = matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. });
+            is_attained_by(event, groups) && (shifted || !groups)
+        }
+        Event::SampledWithoutReplacement { event, .. }
         | Event::SampledWithReplacement { event, .. }
-        | Event::Repeated { event, .. }
+        | Event::ShuffledReports { event, .. } => !groups && is_attained_by(event, groups),
+        Event::Repeated { event, .. }
         | Event::ShuffledEpochs { event, .. }
-        | Event::ShuffledReports { event, .. }
-        | Event::LastIterate { event, .. }
-        | Event::Group { event, .. }
-        | Event::Selected { event, .. } => is_attained(event),
+        | Event::Selected { event, .. } => is_attained_by(event, groups),
+        Event::Pure { .. }
+        | Event::Approximate { .. }
+        | Event::RandomizedResponse(_)
+        | Event::AboveThreshold { .. } => !groups,
         Event::Gaussian(_)
         | Event::Laplace(_)
         | Event::DiscreteGaussian { .. }
         | Event::DiscreteLaplace { .. }
-        | Event::RandomizedResponse(_)
         | Event::Exponential { .. }
-        | Event::Pure { .. }
-        | Event::Approximate { .. }
         | Event::Zcdp { .. }
         | Event::Gdp { .. }
         | Event::Renyi(_)
-        | Event::AboveThreshold { .. }
         | Event::Toeplitz { .. }
         | Event::NonPrivate => true,
     }
@@ -201,5 +218,75 @@ impl Walk {
             "only Gaussian, Laplace, pure and approximate releases have known group profiles; state the \
              release as one of these",
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::accounting::{Accountant, delta};
+    use crate::bound::Bound;
+    use crate::claim::Claim;
+    use crate::params::Epsilon;
+
+    fn ends(neighbours: &str, event: &str, epsilon: f64) -> Bound {
+        let json = format!(r#"{{"neighbours":"{neighbours}","event":{event}}}"#);
+        let claim = Claim::from_json(&json).unwrap();
+        delta(&claim, Epsilon::new(epsilon).unwrap(), Accountant::Auto).unwrap().bound
+    }
+
+    /// Of two units that each change a probability by a factor e at most, the best that is possible is a coin that
+    /// passes through 1/2: total variation `1 - e^-1`, and not the `tanh(1)` of a release that is 2-DP for one unit.
+    #[test]
+    fn no_lower_end_for_groups_beyond_what_a_chain_of_units_can_do() {
+        for event in [
+            r#"{"type":"pure","epsilon":1}"#,
+            r#"{"type":"approximate","epsilon":1,"delta":0}"#,
+            r#"{"type":"randomized_response","categories":2,"truth_probability":0.7310585786300049}"#,
+        ] {
+            let found = ends("replace", &format!(r#"{{"type":"group","size":2,"event":{event}}}"#), 0.0);
+            assert!(
+                found.lower <= -(-1f64).exp_m1() && found.upper >= 1f64.tanh() * (1.0 - 1e-9),
+                "{found:?}"
+            );
+            assert!(ends("replace", event, 0.0).lower > 0.46, "one unit has its lower end");
+        }
+        let found = ends(
+            "replace",
+            r#"{"type":"group","size":99,"event":{"type":"approximate","epsilon":1,"delta":1e-6}}"#,
+            0.0,
+        );
+        assert_eq!((found.lower, found.upper), (0.0, 1.0));
+        let shifted = ends(
+            "add_remove",
+            r#"{"type":"group","size":2,"event":{"type":"laplace","noise_multiplier":1}}"#,
+            0.0,
+        );
+        assert!(shifted.contains(-(-1f64).exp_m1()) && shifted.relative_gap() < 1e-6, "{shifted:?}");
+    }
+
+    /// Curvature 1.9 with steps of 1: iterates jump over the minimum, and of 10 shifts of 1 little is left. The
+    /// exact law on that quadratic, and on the one of curvature 0.5, against what the lower end says.
+    #[test]
+    fn no_lower_end_for_descents_that_no_quadratic_follows() {
+        let event = |smoothness: f64, step: &str| {
+            format!(
+                r#"{{"type":"last_iterate","steps":10,"step_size":1,"strong_convexity":0.5,
+                    "smoothness":{smoothness},"event":{{"type":"{step}","noise_multiplier":1}}}}"#
+            )
+        };
+        let quadratic = |factor: f64| {
+            let (mut distance, mut variance) = (0.0f64, 0.0f64);
+            for _ in 0..10 {
+                (distance, variance) = (factor * distance + 1.0, factor * factor * variance + 1.0);
+            }
+            crate::numerics::gaussian_profile::delta(1.0, distance / variance.sqrt())
+        };
+        let best = f64::max(quadratic(-0.9), quadratic(0.5));
+        for smoothness in [1.9, 3.0] {
+            let found = ends("add_remove", &event(smoothness, "gaussian"), 1.0);
+            assert!(found.lower <= best && found.upper >= best, "{smoothness}: {found:?} against {best}");
+        }
+        assert!(ends("add_remove", &event(1.5, "gaussian"), 1.0).contains(quadratic(0.5)));
+        assert_eq!(ends("add_remove", &event(1.5, "laplace"), 1.0).lower, 0.0);
     }
 }

@@ -129,9 +129,11 @@ impl Profile {
         }
     }
 
-    /// A pair that stands above the release; what is singular is lost.
+    /// A pair that stands above the release; what is singular is lost, and the rest becomes a law of its own.
     fn tabulated(table: Table, pure: f64) -> Self {
-        let outcomes = table.outcomes.into_iter().map(|(ln_q, loss)| outcomes::one_sided(ln_q, loss));
+        let ln_rest = (-table.singular).ln_1p();
+        let outcomes =
+            table.outcomes.into_iter().map(|(ln_q, loss)| outcomes::one_sided(ln_q - ln_rest, loss));
         Self { curve: unsampled(outcomes.collect()), lost: table.singular, pure }
     }
 
@@ -449,6 +451,22 @@ mod tests {
         close(at(&step, 3.0), 0.5 * (0.1 + 0.6) / 2.0, 1e-15);
         // A straight line listed at its own orders is met, and exceeded between them.
         assert!(at(&step, 6.0) >= 0.3);
+    }
+
+    /// One draw from one record is the release itself: what is left besides its delta must be no less than its
+    /// pure part, at any size of delta.
+    #[test]
+    fn what_is_singular_takes_nothing_off_the_rest() {
+        for delta in [1e-6, 0.1, 0.3, 0.9] {
+            let base = Step::Approximate { epsilon: 1.0, delta };
+            let drawn = Step::WithReplacement { sample: 1, population: 1, base: Box::new(base.clone()) };
+            let (drawn, plain) = (Profile::new(&drawn).unwrap(), Profile::new(&base).unwrap());
+            close(drawn.lost, plain.lost, 1e-11);
+            for order in [1.5, 2.0, 4.0, 32.0] {
+                let (above, exact) = (drawn.curve.at(order), plain.curve.at(order));
+                assert!(above >= exact && above < 1.01 * exact, "{delta}, {order}: {above} against {exact}");
+            }
+        }
     }
 
     #[test]

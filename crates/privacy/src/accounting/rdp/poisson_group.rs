@@ -77,14 +77,17 @@ impl PoissonGroup {
 
 /// `ln sum_j e^(ln_chance_j + y_j)` with `y_0 = 0`, to the last digits of a small result too.
 pub(crate) fn ln_mixture_of(ln_chances: &[f64], y: impl Fn(f64) -> f64) -> f64 {
-    let mut terms = ln_chances.iter().enumerate().skip(1).map(|(j, ln_chance)| (*ln_chance, y(j as f64)));
+    let terms = ln_chances.iter().enumerate().skip(1).map(|(j, ln_chance)| (*ln_chance, y(j as f64)));
     if terms.clone().all(|(_, y)| y < 40.0) {
-        // Chances add up to 1.
-        return terms.map(|(ln_chance, y)| ln_chance.exp() * y.exp_m1()).sum::<f64>().ln_1p();
+        // Chances add up to 1. What is left of 1 has no digits where nobody drawn is as unlikely as 1e-16.
+        let excess: f64 = terms.clone().map(|(ln_chance, y)| ln_chance.exp() * y.exp_m1()).sum();
+        if excess > -0.5 {
+            return excess.ln_1p();
+        }
     }
     let mut sum = LogSum::new();
     sum.add(ln_chances[0]);
-    terms.by_ref().for_each(|(ln_chance, y)| sum.add(ln_chance + y));
+    terms.for_each(|(ln_chance, y)| sum.add(ln_chance + y));
     sum.ln()
 }
 
@@ -100,6 +103,16 @@ mod tests {
             let group = PoissonGroup::new(mu, rate, 1).at(order);
             let exact = SampledGaussian { mu, rate, sided: Sided::One, lattice: None }.at(order);
             assert!((group / exact - 1.0).abs() < 1e-9, "{group} against {exact}");
+        }
+    }
+
+    /// Far to the left only nobody drawn is left of the mixture, however unlikely.
+    #[test]
+    fn a_group_that_is_nearly_sure_to_be_drawn() {
+        for (rate, size) in [(0.5, 4u64), (0.9, 12), (0.9, 20), (0.9, 200), (0.25, 256)] {
+            let group = PoissonGroup::new(5.0, rate, size);
+            let (found, exact) = (group.ln_ratio(-40.0), size as f64 * (1.0 - rate).ln());
+            assert!((found / exact - 1.0).abs() < 1e-13, "{rate} {size}: {found} against {exact}");
         }
     }
 
