@@ -4,10 +4,13 @@
 //! Each part is transformed on a ring of `n` cells, raised to its count, multiplied with the others and
 //! transformed back. The result differs from the true tilted distribution by at most `slack` in total:
 //! - what lies outside the ring's window wraps around: bounded by Chernoff (`tilted::reach`);
-//! - a transform of `p >= 0`, `sum p = 1` is wrong by at most `FFT_ERROR log2(n) u` in each entry, since
-//!   each output is one sum over paths of `log2 n` twiddle factors and additions (Higham, *Accuracy and
-//!   Stability of Numerical Algorithms*, 2002, section 24.1); raised to the power `T` an entry `F` is wrong
-//!   by at most `(|F| + e)^T - |F|^T`; the mean of these over all entries bounds the error of each mass;
+//! - a transform of `x` is wrong by at most `FFT_ERROR log2(n) u sum |x|` in each entry, since each output is one
+//!   sum over paths of `log2 n` twiddle factors and additions (Higham, *Accuracy and Stability of Numerical
+//!   Algorithms*, 2002, section 24.1). What is transformed is `p` less a mass 1 in the middle cell, of size `sum |x| = 2 (1 -
+//!   p_0)`: almost nothing for rare jumps. Raised to the power `T` an entry `F` is wrong by at most `(|F| + e)^T - |F|^T`;
+//!   the mean of these over all `n` entries bounds the error of each mass (`ripple`), and by Parseval's identity the root of
+//!   their mean square bounds the root of the sum of squares over all masses, so that by Cauchy and Schwarz the errors of `c`
+//!   cells add up to at most `sqrt(c)` times that (`noise`);
 //! - moving to a coarser lattice keeps the end's direction.
 //!
 //! # Pitfalls
@@ -204,14 +207,20 @@ struct Spectrum {
     noise: f64,
 }
 
-/// One entry: logarithm of the product, bound on the logarithm's error, and sum of the sizes that were rounded.
-#[derive(Clone, Copy, Default)]
+/// One entry of a product: powers by their logarithms, with bounds on what is wrong with these and the sum of what was
+/// rounded; parts taken once by their values, with a bound on the size of these.
+#[derive(Clone, Copy)]
 struct Entry {
     ln: f64,
     phase: f64,
     error: f64,
     rounded: f64,
+    once: Complex<f64>,
+    bound: f64,
 }
+
+const ONE: Entry =
+    Entry { ln: 0.0, phase: 0.0, error: 0.0, rounded: 0.0, once: Complex::new(1.0, 0.0), bound: 1.0 };
 
 /// Product of the powers of the parts' transforms. A mass of 1 in the middle cell is left out of each transform and
 /// added to its result, so that errors are relative to the mass elsewhere.
@@ -226,7 +235,7 @@ fn spectrum(
     let mut input = transform.make_input_vec();
     let mut output = transform.make_output_vec();
     let mut scratch = transform.make_scratch_vec();
-    let mut entries = vec![Entry::default(); output.len()];
+    let mut entries = vec![ONE; output.len()];
     for ((part, count), centre) in parts.iter().zip(centres) {
         input.fill(0.0);
         let mut elsewhere = 0.0;
@@ -255,40 +264,66 @@ fn unit(ring: usize) -> f64 {
 impl Entry {
     /// With `(1 + g)^count`, where `g` is wrong by at most `error`.
     fn multiply(&mut self, g: Complex<f64>, count: f64, error: f64) {
-        if self.ln + self.error < NOTHING {
+        if self.is_nothing() {
             return; // most of the spectrum of a long composition is nothing at all
         }
-        let square = (1.0 + g.re).powi(2) + g.im * g.im;
+        let f = Complex::new(1.0 + g.re, g.im);
+        let square = f.norm_sqr().max(1e-300);
+        if count == 1.0 {
+            self.once *= f;
+            self.bound *= square.sqrt() + error + 8.0 * ROUNDING;
+            return;
+        }
         let more = g.re * (2.0 + g.re) + g.im * g.im;
-        let ln = 0.5 * if more.abs() < 0.5 { more.ln_1p() } else { square.max(1e-300).ln() };
-        let phase = g.im.atan2(1.0 + g.re);
-        self.error += count * (error * (-ln).exp()).ln_1p();
+        let ln = 0.5 * if more.abs() < 0.5 { more.ln_1p() } else { square.ln() };
+        // ln(1 + x) <= x
+        self.error +=
+            count * (error / square.sqrt()).min((error + square.sqrt()).ln() - ln + 64.0 * ROUNDING);
         self.ln += count * ln;
-        self.phase += count * phase;
-        self.rounded += count * (ln.abs() + phase.abs());
+        if !self.is_nothing() {
+            let phase = f.im.atan2(f.re);
+            self.phase += count * phase;
+            self.rounded += count * (ln.abs() + phase.abs());
+        }
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.ln + self.error < NOTHING
+    }
+
+    /// The product less `less`, and a bound on what is wrong with it.
+    fn value(&self, less: f64) -> (Complex<f64>, f64) {
+        if self.is_nothing() {
+            return (Complex::new(-less, 0.0), 0.0);
+        }
+        let (size, once) = (self.ln.exp(), self.once.norm());
+        let power =
+            if less > 0.0 { less_one(self.ln, self.phase) } else { Complex::from_polar(size, self.phase) };
+        // (1 + a) b - 1 = a b + (b - 1)
+        let value = power * self.once + less * (self.once - 1.0);
+        // The exponent is wrong by `error` and by roundings; then there are a few more of the result.
+        let error = self.error + 4.0 * ROUNDING * self.rounded;
+        let grown = if error < 1.0 { size * error.exp_m1() } else { (self.ln + error).exp() };
+        let wrong = grown * self.bound + size * (self.bound - once).max(0.0);
+        (value, wrong + 8.0 * ROUNDING * (value.norm() + less * (self.once - 1.0).norm()))
     }
 }
 
 impl Spectrum {
     fn new(entries: &[Entry], ring: usize, unit: f64) -> Self {
-        let value = |e: &Entry| e.ln.exp();
-        let distance = |e: &Entry| less_one(e.ln, e.phase);
-        let plain: f64 = entries.iter().map(value).sum();
-        let apart: f64 = entries.iter().map(|e| distance(e).norm()).sum();
-        let less_one = apart < plain;
+        // Either way is right; less is rounded if most entries are near 1.
+        let near = entries.iter().filter(|e| e.ln > -0.5 && e.bound > 0.6).count();
+        let less_one = 2 * near > entries.len();
+        let less = if less_one { 1.0 } else { 0.0 };
         let (mut ripple, mut squares) = (0.0, 0.0);
         let values = entries
             .iter()
             .map(|e| {
-                let size = value(e);
-                let v = if less_one { distance(e) } else { Complex::from_polar(size, e.phase) };
-                // The exponent is wrong by `error` and by roundings; then there are a few more of the result.
-                let error = e.error + 4.0 * ROUNDING * e.rounded;
-                let wrong = if error < 1.0 { size * error.exp_m1() } else { (e.ln + error).exp() };
-                let wrong = wrong + 8.0 * ROUNDING * v.norm();
-                ripple += 2.0 * (wrong + unit * v.norm());
-                squares += 2.0 * (wrong + unit * v.norm()).powi(2);
-                v
+                let (value, wrong) = e.value(less);
+                let wrong = wrong + unit * value.norm();
+                ripple += 2.0 * wrong;
+                squares += 2.0 * wrong * wrong;
+                value
             })
             .collect();
         let n = ring as f64; // both halves of the spectrum count

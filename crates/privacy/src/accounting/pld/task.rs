@@ -27,7 +27,7 @@ const GOOD_RING: f64 = 196_608.0;
 const MOST_CELLS: f64 = 2_097_152.0;
 
 /// Cells of the bulk's lattice where there are two.
-const BULK_CELLS: f64 = 49_152.0;
+const BULK_CELLS: f64 = 16_384.0;
 
 /// Most panels of all rough pictures together: discrete noise of the largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
@@ -139,7 +139,7 @@ impl Task {
         let (right, negligible) = ((little * delta).max(1e-280), (1e-10 * delta).max(1e-280));
         let (limited, doubtful) = (step > wanted, epsilon < 0.3 * saddle.deviation);
         // A release's panels, some tens wide in outcomes of deviation 1, add a few per cent of the tolerance.
-        let grain = (0.03 * tolerance / ((saddle.tilt + 1.0) * self.releases)).sqrt();
+        let grain = (0.08 * tolerance / ((saddle.tilt + 1.0) * self.releases)).sqrt();
         let plan = Plan {
             tilt,
             step,
