@@ -18,8 +18,9 @@ const DEPTH: usize = 3;
 const LEAVES: usize = 1 << DEPTH;
 /// The share of a Newton step that is taken.
 const RATE: f64 = 0.4;
-/// A tree must improve the log-likelihood by this much: six units for each question are beyond chance.
-const LEAST_GAIN: f64 = 6.0 * DEPTH as f64;
+/// For each question a tree must improve the log-likelihood by this much more than the logarithm of the number of
+/// questions that could have been asked, which is what the best of them gains by chance.
+const LEAST_GAIN: f64 = 3.0;
 
 /// Where each number of a row is cut: at most 255 thresholds, rising.
 #[derive(Debug)]
@@ -128,6 +129,8 @@ struct Fit<'a> {
     cuts: &'a Cuts,
     rows: &'a Binned<'a>,
     threads: usize,
+    /// Where the slopes of each column begin; at last, their number.
+    offsets: Vec<usize>,
     /// For each row its log-odds, and its leaf in the tree that grows.
     odds: Vec<f32>,
     leaves: Vec<u8>,
@@ -135,12 +138,26 @@ struct Fit<'a> {
 
 /// Slopes by column, leaf and bin.
 type Sums = Vec<Slope>;
-const BINS: usize = 256;
 
 impl<'a> Fit<'a> {
     fn new(cuts: &'a Cuts, rows: &'a Binned<'a>, threads: usize) -> Self {
         let count = if cuts.width() == 0 { 0 } else { rows.bins.len() / cuts.width() };
-        Self { cuts, rows, threads, odds: vec![0.0; count], leaves: vec![0; count] }
+        let mut offsets = vec![0];
+        for cuts in &cuts.0 {
+            offsets.push(offsets[offsets.len() - 1] + LEAVES * (cuts.len() + 1));
+        }
+        Self { cuts, rows, threads, offsets, odds: vec![0.0; count], leaves: vec![0; count] }
+    }
+
+    /// Where the slopes of a column and a leaf begin.
+    fn at(&self, column: usize, leaf: usize) -> usize {
+        self.offsets[column] + leaf * (self.cuts.0[column].len() + 1)
+    }
+
+    /// What a tree must gain.
+    fn least_gain(&self) -> f64 {
+        let questions: usize = self.cuts.0.iter().map(Vec::len).sum();
+        DEPTH as f64 * (LEAST_GAIN + (questions as f64).ln())
     }
 
     fn next_tree(&mut self) -> Option<Tree> {
@@ -157,7 +174,7 @@ impl<'a> Fit<'a> {
                 *leaf |= u8::from(usize::from(row[column]) > bin) << level;
             }
         }
-        if 0.5 * gained < LEAST_GAIN {
+        if 0.5 * gained < self.least_gain() {
             return None;
         }
         let values = self.values();
@@ -169,7 +186,7 @@ impl<'a> Fit<'a> {
 
     /// The slopes of all rows, each thread summing a part of them.
     fn sums(&self) -> Sums {
-        let size = self.cuts.width() * LEAVES * BINS;
+        let size = self.offsets[self.offsets.len() - 1];
         let part = self.odds.len().div_ceil(self.threads).max(1);
         std::thread::scope(|scope| {
             let parts = (0..self.odds.len()).step_by(part).map(|first| {
@@ -196,7 +213,7 @@ impl<'a> Fit<'a> {
             let leaf = usize::from(self.leaves[row]);
             let slope = self.slope(row);
             for (column, bin) in self.rows.bins[row * width..][..width].iter().enumerate() {
-                sums[(column * LEAVES + leaf) * BINS + usize::from(*bin)].add(slope);
+                sums[self.at(column, leaf) + usize::from(*bin)].add(slope);
             }
         }
     }
@@ -215,7 +232,7 @@ impl<'a> Fit<'a> {
         for (column, cuts) in self.cuts.0.iter().enumerate() {
             let mut gains = vec![0.0; cuts.len()];
             for leaf in 0..leaves {
-                let bins = &sums[(column * LEAVES + leaf) * BINS..][..cuts.len() + 1];
+                let bins = &sums[self.at(column, leaf)..][..cuts.len() + 1];
                 let mut right = Slope::default();
                 bins.iter().for_each(|slope| right.add(*slope));
                 let mut left = Slope::default();

@@ -6,7 +6,8 @@
 //! - **an abort is a flag of its own**, not a number like -1000 among the numbers;
 //! - **a float comes with its granularity**, the exponent of its lowest bit: noise in floating point leaves
 //!   traces there (Mironov, "On significance of the least significant bits for differential privacy", 2012);
-//! - **a list comes with the differences of neighbours**, since running totals hide one record in all later entries;
+//! - **a list comes with the differences of neighbours**, since running totals hide one record in all later entries,
+//!   and with how many entries are present, their sum, the least and the largest;
 //! - **a name or a choice is a category**, of which only equality matters.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -158,10 +159,41 @@ impl<T: Observe> Observe for [T] {
         if T::WIDTH == 0 {
             return;
         }
-        for at in (first..row.0.len()).step_by(T::WIDTH).skip(1).take(self.len().saturating_sub(1)) {
-            let (before, here) = (row.0[at - T::WIDTH], row.0[at]);
-            let both = before.is_finite() && here.is_finite();
-            row.0.push(if both { here - before } else { ABSENT });
+        let mut summary = Summary::default();
+        for index in 0..self.len() {
+            let here = row.0[first + index * T::WIDTH];
+            summary.add(here);
+            if index > 0 {
+                let before = row.0[first + (index - 1) * T::WIDTH];
+                let both = before.is_finite() && here.is_finite();
+                row.0.push(if both { here - before } else { ABSENT });
+            }
+        }
+        row.0.extend([summary.present, summary.sum, summary.least, summary.largest]);
+    }
+}
+
+/// Of the entries that are there.
+struct Summary {
+    present: f64,
+    sum: f64,
+    least: f64,
+    largest: f64,
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self { present: 0.0, sum: 0.0, least: f64::INFINITY, largest: ABSENT }
+    }
+}
+
+impl Summary {
+    fn add(&mut self, value: f64) {
+        if value.is_finite() {
+            self.present += 1.0;
+            self.sum += value;
+            self.least = self.least.min(value);
+            self.largest = self.largest.max(value);
         }
     }
 }
@@ -228,10 +260,12 @@ mod tests {
     }
 
     #[test]
-    fn lists_have_differences() {
-        assert_eq!(row(vec![1_i64, 4, 9]), [1.0, 4.0, 9.0, 3.0, 5.0]);
-        assert_eq!(row([Some(1_i64), None, Some(2)]), [1.0, 1.0, ABSENT, 0.0, 2.0, 1.0, ABSENT, ABSENT]);
-        assert!(row(Vec::<f64>::new()).is_empty());
+    fn lists_have_differences_and_a_summary() {
+        assert_eq!(row(vec![1_i64, 4, 9]), [1.0, 4.0, 9.0, 3.0, 5.0, 3.0, 14.0, 1.0, 9.0]);
+        assert_eq!(row(Vec::<f64>::new()), [0.0, 0.0, f64::INFINITY, ABSENT]);
+        let flags = [1.0, 1.0, ABSENT, 0.0, 2.0, 1.0];
+        assert_eq!(row([Some(1_i64), None, Some(2)])[..6], flags);
+        assert_eq!(row([Some(1_i64), None, Some(2)])[6..], [ABSENT, ABSENT, 2.0, 3.0, 1.0, 2.0]);
     }
 
     #[test]
