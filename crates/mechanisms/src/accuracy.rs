@@ -45,6 +45,42 @@ pub(crate) fn discrete_laplace(scale: f64, miss: f64) -> f64 {
     ((steps * (1.0 + 1e-12)).ceil() - 1.0).max(0.0)
 }
 
+/// The w with `P[G > w] = exp(-w) sum of w^i/i! over i < shape = β`, G Gamma distributed of whole shape and scale 1.
+pub(crate) fn gamma(shape: usize, miss: f64) -> f64 {
+    if miss <= 0.0 {
+        return f64::INFINITY;
+    }
+    // A sum of exponentials: twice the mean and the tail of one are more than enough.
+    let (mut low, mut high) = (0.0, 2.0 * shape as f64 - 4.0 * miss.ln() + 10.0);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if gamma_tail(shape, middle) > miss { low = middle } else { high = middle }
+    }
+    high
+}
+
+/// Terms from the last one down, relative to it: nothing overflows, and the exponential is taken once.
+fn gamma_tail(shape: usize, w: f64) -> f64 {
+    let last = shape as f64 - 1.0;
+    let (mut term, mut sum) = (1.0, 0.0);
+    for i in (0..shape).rev() {
+        sum += term;
+        term *= i as f64 / w;
+        if term < 1e-18 * sum {
+            break;
+        }
+    }
+    if w <= 0.0 { 1.0 } else { sum * (last * w.ln() - w - libm::lgamma(last + 1.0)).exp() }
+}
+
+/// The least j >= 1, or a little more, with `P[X >= j] = r^j / (1 + r) <= miss`, X discrete Laplace of this scale.
+pub(crate) fn discrete_laplace_beyond(scale: f64, miss: f64) -> i64 {
+    let r = (-1.0 / scale).exp();
+    let steps = -(miss * (1.0 + r)).ln() * scale;
+    // The last digits of the logarithm may be on the wrong side of a whole number: the safe side is up.
+    (steps * (1.0 + 1e-12)).ceil().max(1.0) as i64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,6 +116,33 @@ mod tests {
                     inside += 2.0 * (1.0 - r) / (1.0 + r) * r.powi(w);
                 }
                 assert_eq!(discrete_laplace(scale, miss), f64::from(w), "scale {scale}, miss {miss}");
+            }
+        }
+    }
+
+    /// Tables of chi-square with 2d degrees, halved; and the tail by adding up all terms from the first.
+    #[test]
+    fn quantiles_of_gamma() {
+        for (shape, miss, w) in
+            [(1, 0.05, 2.995_732_273_553_991), (5, 0.05, 9.153_519_026_636), (10, 0.05, 15.705_216_422_11)]
+        {
+            assert!((gamma(shape, miss) - w).abs() < 1e-8, "{shape}: {}", gamma(shape, miss));
+        }
+        let terms = |w: f64| (1..50).scan(1.0, move |t, i| Some(std::mem::replace(t, *t * w / f64::from(i))));
+        let direct = (-40.0f64).exp() * terms(40.0).sum::<f64>();
+        assert!((gamma_tail(49, 40.0) - direct).abs() < 1e-12);
+        assert!((gamma(1000, 0.5) - 999.67).abs() < 0.01);
+        assert_eq!(gamma(3, 0.0), f64::INFINITY);
+    }
+
+    #[test]
+    fn beyond_is_the_least_integer_of_small_tail() {
+        for scale in [0.3, 1.0, 7.5, 200.0] {
+            let r: f64 = (-1.0f64 / scale).exp();
+            for miss in [0.3, 1e-3, 1e-9] {
+                let found = discrete_laplace_beyond(scale, miss);
+                let tail = |j: i64| r.powf(j as f64) / (1.0 + r);
+                assert!(tail(found) <= miss && (found == 1 || tail(found - 1) > miss), "{scale} {miss}");
             }
         }
     }

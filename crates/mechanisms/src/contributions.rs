@@ -6,12 +6,17 @@
 //! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
 //! on data.
 //!
+//! # Pitfalls
+//! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that
+//! cannot be exceeded (every row of the largest table there can be), not one that is expected. It costs a bit of depth for each
+//! doubling, and no noise.
+//!
 //! # Depth
 //! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps, all records
 //! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
 //! far as 64-bit integers have room.
 
-use sordino_noise::grid::{Grid, GridPlan, Norm};
+use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier};
 
 use crate::error::MechanismError;
@@ -55,14 +60,34 @@ impl Contributions {
 
     /// The grid of noise of scale `noise_multiplier` clip norms.
     pub(crate) fn grid(&self, noise_multiplier: NoiseMultiplier, norm: Norm) -> Result<Grid, MechanismError> {
+        self.grid_up_to(noise_multiplier, norm, MOST_DEPTH)
+    }
+
+    /// The same, for noise that is not drawn on deeper grids than this.
+    pub(crate) fn grid_up_to(
+        &self,
+        noise_multiplier: NoiseMultiplier,
+        norm: Norm,
+        most_depth: u32,
+    ) -> Result<Grid, MechanismError> {
         let (clip, dimension, most) = (self.clip_norm.get(), self.dimension.get() as usize, self.most.get());
         let plan = GridPlan::new(clip, noise_multiplier.get(), dimension, most).norm(norm);
         let least = plan.least_depth()?;
-        let wanted = (u64::BITS - most.leading_zeros() + SPARE_BITS).min(MOST_DEPTH);
+        let wanted = (u64::BITS - most.leading_zeros() + SPARE_BITS).min(most_depth);
         // As deep as there is room for, down to what truncation of one record needs.
         let deeper = (least.depth() + 1..=wanted).rev().find_map(|depth| plan.at_depth(depth).ok());
-        Ok(deeper.unwrap_or(least))
+        let grid = deeper.unwrap_or(least);
+        // A least depth beyond it is refused as one that is beyond every grid.
+        if grid.depth() > most_depth {
+            return Err(GridError::TooDeep { depth: grid.depth(), limit: most_depth }.into());
+        }
+        Ok(grid)
     }
+}
+
+/// The sum, if it was begun on this grid.
+pub(crate) fn on_grid(sum: Sum, grid: &Grid) -> Result<Sum, MechanismError> {
+    if sum.grid() == grid { Ok(sum) } else { Err(MechanismError::OtherGrid) }
 }
 
 #[cfg(test)]

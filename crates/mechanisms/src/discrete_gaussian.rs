@@ -31,7 +31,7 @@ use sordino_privacy::{
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Mechanism, clamped, sealed};
 use crate::shift::Shift;
 
 /// How close, relatively, a calibrated sigma is to one that is not enough.
@@ -118,8 +118,7 @@ impl DiscreteGaussian {
     }
 
     fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
-        // Clamping is post-processing.
-        answer.saturating_add(self.noise.sample(bits))
+        clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }
 

@@ -23,7 +23,7 @@ use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Scale};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Mechanism, clamped, sealed};
 use crate::shift::{Shift, scale_for};
 
 /// Adds two-sided geometric noise to one integer.
@@ -65,9 +65,8 @@ impl DiscreteLaplace {
         accuracy::discrete_laplace(self.scale.get(), accuracy::miss(confidence))
     }
 
-    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
-        // Clamping is post-processing; wrapping would throw a large answer to the far side.
-        answer.saturating_add(self.noise.sample(bits))
+    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+        clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }
 

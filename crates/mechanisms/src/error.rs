@@ -29,6 +29,40 @@ pub enum MechanismError {
         /// What came.
         upper: i64,
     },
+    /// Bounds of real numbers that bound nothing.
+    #[error(
+        "bounds must be finite numbers, the lower below the upper by a finite width, got {lower} and {upper}"
+    )]
+    RealBounds {
+        /// What came.
+        lower: f64,
+        /// What came.
+        upper: f64,
+    },
+    /// Rows and plan disagree on whether rows have owners.
+    #[error("rows and owners do not fit: {advice}")]
+    Owners {
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Keys that cannot be the domain of a histogram.
+    #[error("{what}; declare every key once, from public knowledge")]
+    Keys {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// What cannot be done with δ = 0.
+    #[error("delta must be above 0: {why}")]
+    NeedsDelta {
+        /// The reason.
+        why: &'static str,
+    },
+    /// A rank outside of the data.
+    #[error("a quantile must be a number above 0 and below 1, got {got}")]
+    QuantileRank {
+        /// What came.
+        got: f64,
+    },
     /// The relation says nothing about this question.
     #[error("{what} has no sensitivity under {neighbours}; {advice}")]
     Relation {
@@ -54,6 +88,41 @@ pub enum MechanismError {
         expected: u64,
         /// Number of scores.
         got: usize,
+    },
+    /// As many integers as the mechanism was made for.
+    #[error("this mechanism is for {expected} integers, got {got}; make it for the length of the list")]
+    Length {
+        /// What it was made for.
+        expected: u64,
+        /// What came.
+        got: usize,
+    },
+    /// More choices than candidates.
+    #[error("cannot choose {chosen} of {candidates} candidates; choose fewer")]
+    TooManyChoices {
+        /// Number of choices.
+        chosen: u64,
+        /// Number of candidates.
+        candidates: u64,
+    },
+    /// Smooth sensitivity on more levels than is reasonable.
+    #[error(
+        "noise from the floor up to the bounds would need {levels} levels at this epsilon, and at most {most} are \
+         reasonable; use a larger floor or a larger epsilon"
+    )]
+    TooManyLevels {
+        /// What it would take.
+        levels: u64,
+        /// What is accepted.
+        most: u64,
+    },
+    /// A public floor or bound of noise that is no such thing.
+    #[error("{what} must be a number above 0 and at most the width of the bounds, got {got}")]
+    Floor {
+        /// The parameter.
+        what: &'static str,
+        /// What came.
+        got: f64,
     },
     /// A sum that was made on another grid.
     #[error("the sum lies on another grid than this mechanism's; begin it with the mechanism's `sum()`")]

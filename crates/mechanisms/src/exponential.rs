@@ -13,8 +13,8 @@
 //! says so.
 //!
 //! # Sampling
-//! A candidate is drawn uniformly and kept with probability `exp(-(ε/R) (max u - u))`, by an exact coin,
-//! until one is kept. ε/R is rounded down to a rational.
+//! By inversion, with weights enclosed in integers wherever floating point cannot decide ([`choose`]): exactly (1) for ε/R
+//! rounded down to a rational. Every score is looked at, whatever the scores.
 //!
 //! # Accuracy
 //! With m of k candidates at least t below the best, one of them is chosen with probability at most `w/(1 +
@@ -23,18 +23,16 @@
 //! # Pitfalls
 //! - Gumbel noise in floating point is this mechanism on paper only: low bits leak, ties and underflow change
 //!   the support.
-//! - How many draws are rejected depends on the scores: the time a release takes is not protected. Where it
-//!   can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
+//! - One choice in about 2^30 over the number of candidates takes longer, when its random number lies next to a border: the time
+//!   a release takes is not protected. Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
-use std::num::NonZero;
-
-use sordino_noise::{Bits, uniform_below};
+use sordino_noise::{Bits, choose};
 use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
 
 use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::scores::{Coin, ScoreShift, best_of};
+use crate::scores::{Choice, ScoreShift};
 
 /// Chooses one of several candidates by score.
 ///
@@ -50,37 +48,25 @@ use crate::scores::{Coin, ScoreShift, best_of};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Exponential {
-    epsilon: Epsilon,
-    coin: Coin,
-    shift: ScoreShift,
-    candidates: Count,
-}
+pub struct Exponential(Choice);
 
 impl Exponential {
     /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
     /// ε/R is below 2^-47.
     pub fn new(epsilon: Epsilon, shift: ScoreShift, candidates: Count) -> Result<Self, MechanismError> {
-        Ok(Self { epsilon, coin: Coin::new(epsilon, shift.range())?, shift, candidates })
+        Choice::new(epsilon, shift, candidates).map(Self)
     }
 
     /// With probability at least `confidence` the chosen score is less than this below the best (or is the
     /// best).
     pub fn score_gap(&self, confidence: f64) -> f64 {
-        let (miss, others) = (accuracy::miss(confidence), (self.candidates.get() - 1) as f64);
-        ((others * (1.0 - miss) / miss).ln() / self.coin.rate()).max(0.0)
+        self.0.exponential_gap(accuracy::miss(confidence))
     }
 
     fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
-        let best = best_of(scores, self.candidates)?;
-        // Proof: a count is at least 1.
-        let candidates = NonZero::new(self.candidates.get()).expect("a count is not 0");
-        loop {
-            let candidate = uniform_below(candidates, bits) as usize;
-            if self.coin.flip(best.abs_diff(scores[candidate]), bits) {
-                return Ok(candidate);
-            }
-        }
+        let weights = self.0.weights(scores)?;
+        // Proof: there is a score at least, and every multiplicity is 1.
+        Ok(choose(&weights, self.0.coin.denominator(), bits).expect("there is a candidate"))
     }
 }
 
@@ -89,11 +75,11 @@ impl Mechanism for Exponential {
     type Output = usize;
 
     fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
+        self.0.shift.neighbours()
     }
 
     fn event(&self) -> Event {
-        Event::Exponential { epsilon: self.epsilon }
+        Event::Exponential { epsilon: self.0.epsilon }
     }
 
     fn release_with<R: Bits + ?Sized>(
@@ -133,7 +119,7 @@ mod tests {
     /// Scores (0, 1, 2), ε = 1, Δ = 1.
     #[test]
     fn textbook_values() {
-        let masses = masses(mechanism(1.0, 3).coin.rate(), &[0, 1, 2]);
+        let masses = masses(mechanism(1.0, 3).0.coin.rate(), &[0, 1, 2]);
         for (p, expected) in
             masses.iter().zip([0.186_323_723_225_85, 0.307_195_885_718_50, 0.506_480_391_055_65])
         {
@@ -152,7 +138,7 @@ mod tests {
     #[test]
     fn no_output_reveals_more_than_epsilon_and_the_range_is_bounded() {
         for e in [0.1, 1.0, 3.0] {
-            let rate = mechanism(e, 3).coin.rate();
+            let rate = mechanism(e, 3).0.coin.rate();
             for scores in [[0, 1, 2], [0, 0, 0], [5, 0, 0]] {
                 for moved in neighbouring_scores(&scores, 1) {
                     let (one, two) = (masses(rate, &scores), masses(rate, &moved));
@@ -175,12 +161,13 @@ mod tests {
                 .iter()
                 .try_for_each(|moved| reveals_at_most(1.0, &masses(rate, &[20, 20, 0]), &masses(rate, moved)))
         };
-        worst(mechanism(1.0, 3).coin.rate(), 1).unwrap();
-        worst(half.coin.rate(), 1).unwrap_err();
-        worst(mechanism(1.0, 3).coin.rate(), 2).unwrap_err();
+        worst(mechanism(1.0, 3).0.coin.rate(), 1).unwrap();
+        worst(half.0.coin.rate(), 1).unwrap_err();
+        worst(mechanism(1.0, 3).0.coin.rate(), 2).unwrap_err();
     }
 
-    /// By bounded range, many choices cost about 40 % less than by pure privacy (Dong, Durfee, Rogers 2020).
+    /// By bounded range, many choices cost about 40 % less than by pure privacy (Dong, Durfee, Rogers 2020): 100 choices of ε = 0.1 at δ = 1e-6, against
+    /// the *optimal* composition of 100 mechanisms that are 0.1-private, which is the loss distribution of randomized response.
     #[test]
     fn bounded_range_saves_over_plain_composition() {
         let total = |event: Event, times: u64| {
@@ -195,7 +182,7 @@ mod tests {
         let saving = 1.0 - ours.upper / plain.lower;
         assert!((0.35..0.55).contains(&saving), "saving {saving}");
         // One public accountant forgot the number of compositions for this event.
-        assert!(total(exponential.clone(), 20).lower > 4.0 * total(exponential, 1).upper);
+        assert!(total(exponential.clone(), 10).lower > 2.0 * total(exponential, 1).upper);
     }
 
     #[test]

@@ -30,7 +30,7 @@ use sordino_privacy::{
 };
 
 use crate::accuracy;
-use crate::contributions::Contributions;
+use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 
@@ -94,10 +94,7 @@ impl Gaussian {
     }
 
     fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        if *answer.grid() != self.grid {
-            return Err(MechanismError::OtherGrid);
-        }
-        Ok(answer.add_gaussian(bits)?)
+        Ok(on_grid(answer, &self.grid)?.add_gaussian(bits)?)
     }
 }
 

@@ -7,14 +7,20 @@
 //! | question | mechanism | guarantee |
 //! |---|---|---|
 //! | one integer (a count, a sum of clamped integers) | [`DiscreteLaplace`] | pure |
+//! | many integers at once (the cells of a histogram) | [`Counts`] | pure |
 //! | one integer, many releases | [`DiscreteGaussian`] | zero-concentrated |
 //! | a sum of real vectors, each clipped in L1 | [`Laplace`] | pure |
 //! | a sum of real vectors, each clipped in L2 | [`Gaussian`] | Gaussian |
+//! | the same, without δ | [`KNorm`] | pure |
+//! | an integer that is stable on most tables | [`ProposeTestRelease`] | approximate |
 //! | which candidate has the best score | [`Exponential`] | pure, of bounded range |
+//! | which k candidates have the best scores | [`TopK`] | k choices of bounded range |
 //! | the same, for a single choice | [`PermuteAndFlip`] | pure |
 //! | the same, in time that tells nothing | [`ReportNoisyMax`] | pure |
+//! | the same, with Gaussian noise (votes of many) | [`GaussianNoisyMax`] | zero-concentrated |
 //! | one person's own category, before it leaves them | [`RandomizedResponse`] | pure, under replace |
 //! | the first of a stream of counts above a threshold | [`AboveThreshold`] | pure, however long the stream |
+//! | count, sum, mean, variance, quantile, histogram, mode of a table | [`statistics`] | pure (open histogram: approximate) |
 //!
 //! ```
 //! use sordino_mechanisms::{DiscreteLaplace, Mechanism, Shift};
@@ -32,32 +38,43 @@
 mod above_threshold;
 mod accuracy;
 mod contributions;
+mod counts;
 mod discrete_gaussian;
 mod discrete_laplace;
 mod error;
 mod exponential;
 mod gaussian;
+mod gaussian_noisy_max;
+mod k_norm;
 mod laplace;
 mod mechanism;
 mod permute_and_flip;
+mod propose_test_release;
 mod randomized_response;
 mod report_noisy_max;
 mod scores;
 mod shift;
+pub mod statistics;
 #[cfg(test)]
 mod testing;
+mod top_k;
 
 pub use above_threshold::{AboveThreshold, Side, Watch};
 pub use contributions::Contributions;
+pub use counts::Counts;
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use error::MechanismError;
 pub use exponential::Exponential;
 pub use gaussian::Gaussian;
+pub use gaussian_noisy_max::GaussianNoisyMax;
+pub use k_norm::KNorm;
 pub use laplace::Laplace;
 pub use mechanism::Mechanism;
 pub use permute_and_flip::PermuteAndFlip;
+pub use propose_test_release::{Proposal, ProposeTestRelease};
 pub use randomized_response::RandomizedResponse;
 pub use report_noisy_max::{MaxNoise, ReportNoisyMax};
 pub use scores::ScoreShift;
 pub use shift::Shift;
+pub use top_k::TopK;

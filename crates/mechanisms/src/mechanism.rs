@@ -62,3 +62,10 @@ pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
     let value = draw(bits)?;
     Ok(permit.seal(&claim.event, value)?)
 }
+
+/// A noisy answer as an integer of 64 bits. Clamping the sum is post-processing; clamping the noise before it is added would
+/// make another distribution of it, and wrapping would throw a large answer to the far side.
+pub(crate) fn clamped(noisy: i128) -> i64 {
+    // Proof: within the range of the type after clamping.
+    noisy.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}

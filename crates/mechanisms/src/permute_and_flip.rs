@@ -33,7 +33,7 @@ use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
 use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::scores::{Coin, ScoreShift, best_of};
+use crate::scores::{Choice, ScoreShift, best_of};
 
 /// Chooses one of several candidates by score.
 ///
@@ -48,33 +48,28 @@ use crate::scores::{Coin, ScoreShift, best_of};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct PermuteAndFlip {
-    epsilon: Epsilon,
-    coin: Coin,
-    shift: ScoreShift,
-    candidates: Count,
-}
+pub struct PermuteAndFlip(Choice);
 
 impl PermuteAndFlip {
     /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
     /// ε/R is below 2^-47.
     pub fn new(epsilon: Epsilon, shift: ScoreShift, candidates: Count) -> Result<Self, MechanismError> {
-        Ok(Self { epsilon, coin: Coin::new(epsilon, shift.range())?, shift, candidates })
+        Choice::new(epsilon, shift, candidates).map(Self)
     }
 
     /// With probability at least `confidence` the chosen score is less than this below the best (or is the
     /// best).
     pub fn score_gap(&self, confidence: f64) -> f64 {
-        let others = (self.candidates.get() - 1) as f64;
-        ((others / accuracy::miss(confidence)).ln() / self.coin.rate()).max(0.0)
+        let others = (self.0.candidates.get() - 1) as f64;
+        ((others / accuracy::miss(confidence)).ln() / self.0.coin.rate()).max(0.0)
     }
 
     fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
-        let best = best_of(scores, self.candidates)?;
+        let best = best_of(scores, self.0.candidates)?;
         let mut left: Vec<usize> = (0..scores.len()).collect();
         while let Some(remaining) = NonZero::new(left.len() as u64) {
             let candidate = left.swap_remove(uniform_below(remaining, bits) as usize);
-            if self.coin.flip(best.abs_diff(scores[candidate]), bits) {
+            if self.0.coin.flip(best.abs_diff(scores[candidate]), bits) {
                 return Ok(candidate);
             }
         }
@@ -87,11 +82,11 @@ impl Mechanism for PermuteAndFlip {
     type Output = usize;
 
     fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
+        self.0.shift.neighbours()
     }
 
     fn event(&self) -> Event {
-        Event::Pure { epsilon: self.epsilon }
+        Event::Pure { epsilon: self.0.epsilon }
     }
 
     fn release_with<R: Bits + ?Sized>(
@@ -147,7 +142,7 @@ mod tests {
     /// Scores (0, 1, 2), ε = 1, Δ = 1.
     #[test]
     fn textbook_values() {
-        let masses = masses(mechanism(1.0, 3).coin.rate(), &[0, 1, 2]);
+        let masses = masses(mechanism(1.0, 3).0.coin.rate(), &[0, 1, 2]);
         for (p, expected) in
             masses.iter().zip([0.146_751_360_560_98, 0.266_076_969_831_58, 0.587_171_669_607_44])
         {
@@ -164,7 +159,7 @@ mod tests {
     #[test]
     fn no_output_reveals_more_than_epsilon() {
         for e in [0.1, 1.0, 3.0] {
-            let rate = mechanism(e, 3).coin.rate();
+            let rate = mechanism(e, 3).0.coin.rate();
             for scores in [[0, 1, 2], [0, 0, 0], [9, 0, 0], [9, 8, 0]] {
                 for moved in neighbouring_scores(&scores, 1) {
                     reveals_at_most(e, &masses(rate, &scores), &masses(rate, &moved)).unwrap();
@@ -182,9 +177,9 @@ mod tests {
                 .iter()
                 .try_for_each(|moved| reveals_at_most(1.0, &masses(rate, &[9, 0, 0]), &masses(rate, moved)))
         };
-        worst(mechanism(1.0, 3).coin.rate(), 1).unwrap();
-        worst(half.coin.rate(), 1).unwrap_err();
-        worst(mechanism(1.0, 3).coin.rate(), 2).unwrap_err();
+        worst(mechanism(1.0, 3).0.coin.rate(), 1).unwrap();
+        worst(half.0.coin.rate(), 1).unwrap_err();
+        worst(mechanism(1.0, 3).0.coin.rate(), 2).unwrap_err();
     }
 
     /// Pitfall 5: charged elsewhere with the exponential mechanism's bounded range. There is a pair of
@@ -192,7 +187,7 @@ mod tests {
     /// that one.
     #[test]
     fn pitfall_05_permute_and_flip_is_not_of_bounded_range() {
-        let rate = mechanism(1.0, 3).coin.rate();
+        let rate = mechanism(1.0, 3).0.coin.rate();
         let range = |one: &[f64], two: &[f64]| {
             let losses = one.iter().zip(two).map(|(p, q)| (p / q).ln());
             losses.clone().fold(f64::MIN, f64::max) - losses.fold(f64::MAX, f64::min)

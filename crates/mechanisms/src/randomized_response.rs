@@ -18,7 +18,9 @@
 //! # Accuracy
 //! If a share c of n reports names a category, `(c - q)/(p - q)` is an unbiased estimate of its true share.
 //! Reports are independent, so that by Hoeffding's inequality it is off by more than
-//! `sqrt(ln(2/β)/(2n)) / (p - q)` with probability at most β.
+//! `sqrt(ln(2/β)/(2n)) / (p - q)` with probability at most β. Its standard error, given the true categories, is
+//! `sqrt(s p (1 - p) + (1 - s) q (1 - q)) / (sqrt(n) (p - q))` for a true share s: of ns reports each names the category with
+//! probability p, of the others with probability q.
 //!
 //! # Pitfalls
 //! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes them biased.
@@ -118,6 +120,15 @@ impl RandomizedResponse {
     pub fn error_at(&self, confidence: f64, reports: u64) -> f64 {
         let deviation = (-(0.5 * accuracy::miss(confidence)).ln() / (2.0 * reports as f64)).sqrt();
         deviation / (self.truth_probability().get() - self.lie()).max(0.0)
+    }
+
+    /// The standard error of an estimate from `reports` reports of which this share names the category; the unknown true share in
+    /// the formula is the estimate, moved into [0, 1]. Infinite if there are no reports, or if truth is as likely as any lie.
+    pub fn standard_error(&self, share: f64, reports: u64) -> f64 {
+        let (p, q) = (self.truth_probability().get(), self.lie());
+        let truth = self.estimate(share).clamp(0.0, 1.0);
+        let variance = truth * p * (1.0 - p) + (1.0 - truth) * q * (1.0 - q);
+        if p > q { (variance / reports as f64).sqrt() / (p - q) } else { f64::INFINITY }
     }
 
     /// q of (1).
@@ -266,5 +277,28 @@ mod tests {
         assert!(matches!(small, Err(MechanismError::EpsilonTooSmall { .. })));
         let mut bits = sordino_noise::danger::seeded(30);
         assert!((0..1000).all(|_| mechanism(1.0, 3).draw(u64::MAX, &mut bits) < 3));
+    }
+
+    /// 300 of 1000 people say yes; estimates of many surveys spread as the formula says.
+    #[test]
+    fn estimates_are_unbiased_and_spread_as_stated() {
+        let (mechanism, surveys) = (RandomizedResponse::two_coins(), 2000);
+        let mut bits = sordino_noise::danger::seeded(37);
+        let estimates: Vec<f64> = (0..surveys)
+            .map(|_| {
+                let yes = (0..1000).filter(|i| mechanism.draw(u64::from(*i < 300), &mut bits) == 1).count();
+                mechanism.estimate(yes as f64 / 1000.0)
+            })
+            .collect();
+        let mean = estimates.iter().sum::<f64>() / f64::from(surveys);
+        let variance = estimates.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(surveys);
+        // p = 3/4, q = 1/4: sqrt(3/16 / 1000) / (1/2).
+        let stated = mechanism.standard_error(0.4, 1000);
+        assert!((stated - (0.1875f64 / 1000.0).sqrt() / 0.5).abs() < 1e-15);
+        // Six standard deviations of the mean, and of a variance of nearly normal numbers (false alarm 2e-9 each).
+        assert!((mean - 0.3).abs() < 6.0 * stated / f64::from(surveys).sqrt(), "{mean}");
+        let spread = stated * stated * (2.0 / f64::from(surveys)).sqrt();
+        assert!((variance - stated * stated).abs() < 6.0 * spread, "{variance}");
+        assert_eq!(mechanism.standard_error(0.4, 0), f64::INFINITY);
     }
 }

@@ -23,21 +23,19 @@
 //! |---|---|
 //! | Gumbel | the [`Exponential`](crate::Exponential) mechanism, with its better event |
 //! | Exponential | [`PermuteAndFlip`](crate::PermuteAndFlip), up to the fineness of the grid |
-//! | Gaussian | no such proof: release all scores with [`Gaussian`](crate::Gaussian), then take the largest |
+//! | Gaussian | [`GaussianNoisyMax`](crate::GaussianNoisyMax), at the price of all scores |
 //!
 //! # Pitfalls
 //! - The index only. The noisy maximum itself, or a second index, costs more.
 //! - Its loss is not of bounded range: the event is plain pure privacy.
 
-use std::num::NonZero;
-
-use sordino_noise::{Bits, DiscreteLaplace, Geometric, uniform_below};
+use sordino_noise::{Bits, DiscreteLaplace, Geometric};
 use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
 
 use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::scores::{ScoreShift, best_of};
+use crate::scores::{ScoreShift, best_of, largest};
 use crate::shift::scale_for;
 
 /// The noise has about 2^30 steps to its scale, so that ties by rounding are as good as never.
@@ -159,30 +157,26 @@ impl ReportNoisyMax {
         }
     }
 
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
+    pub(crate) fn draw<R: Bits + ?Sized>(
+        &self,
+        scores: &[i64],
+        bits: &mut R,
+    ) -> Result<usize, MechanismError> {
         best_of(scores, self.candidates)?; // for the number of scores
-        let (mut winner, mut largest, mut ties) = (0, i128::MIN, NonZero::<u64>::MIN);
-        for (candidate, &score) in scores.iter().enumerate() {
-            let noisy = (i128::from(score) << self.refinement) + self.noise.sample(bits);
-            if noisy > largest {
-                (winner, largest, ties) = (candidate, noisy, NonZero::<u64>::MIN);
-            } else if noisy == largest {
-                // The n-th of n equals takes over with probability 1/n: each is as likely in the end.
-                ties = ties.saturating_add(1);
-                if uniform_below(ties, bits) == 0 {
-                    winner = candidate;
-                }
-            }
-        }
-        Ok(winner)
+        let noisy: Vec<i128> = scores
+            .iter()
+            .map(|&score| (i128::from(score) << self.refinement) + self.noise.sample(bits))
+            .collect();
+        Ok(largest(&noisy, bits))
     }
 }
 
 impl Sampler {
     fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         match self {
-            Self::Laplace(noise) => noise.sample(bits).into(),
-            Self::Exponential(noise) => noise.sample(bits).into(),
+            Self::Laplace(noise) => noise.sample(bits),
+            // Far below 2^127: that is 2^80 scales.
+            Self::Exponential(noise) => noise.sample(bits) as i128,
         }
     }
 }

@@ -15,7 +15,9 @@
 //! - Real scores are put on a public grid record by record before they are added, and Δ is that of the
 //!   integers.
 
-use sordino_noise::{BernoulliExp, Bits};
+use std::num::NonZero;
+
+use sordino_noise::{BernoulliExp, Bits, Weight, uniform_below};
 use sordino_privacy::{Contribution, Count, Epsilon, Neighbours};
 
 use crate::error::MechanismError;
@@ -105,6 +107,50 @@ impl Coin {
     }
 }
 
+impl Coin {
+    /// `multiplicity · exp(-rate · gap)`, over [`Coin::denominator`].
+    pub(crate) fn weight(self, multiplicity: u64, gap: u64) -> Weight {
+        Weight { multiplicity, exponent: u128::from(gap) * u128::from(self.numerator) }
+    }
+
+    /// What exponents of [`Coin::weight`] are divided by.
+    pub(crate) fn denominator(self) -> NonZero<u64> {
+        // Proof: `bits` is at most 63, so that the power is not 0.
+        NonZero::new(1u64 << self.bits).expect("a power of two")
+    }
+}
+
+/// What choices by exact weights have in common: a rate, a relation, and a public number of candidates.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Choice {
+    pub(crate) epsilon: Epsilon,
+    pub(crate) coin: Coin,
+    pub(crate) shift: ScoreShift,
+    pub(crate) candidates: Count,
+}
+
+impl Choice {
+    pub(crate) fn new(
+        epsilon: Epsilon,
+        shift: ScoreShift,
+        candidates: Count,
+    ) -> Result<Self, MechanismError> {
+        Ok(Self { epsilon, coin: Coin::new(epsilon, shift.range())?, shift, candidates })
+    }
+
+    /// `exp(-rate (max u - u))` for every candidate.
+    pub(crate) fn weights(&self, scores: &[i64]) -> Result<Vec<Weight>, MechanismError> {
+        let best = best_of(scores, self.candidates)?;
+        Ok(scores.iter().map(|score| self.coin.weight(1, best.abs_diff(*score))).collect())
+    }
+
+    /// The gap t at which all others together, each of weight `exp(-rate t)`, are as likely as `miss` against the best one's 1.
+    pub(crate) fn exponential_gap(&self, miss: f64) -> f64 {
+        let others = (self.candidates.get() - 1) as f64;
+        ((others * (1.0 - miss) / miss).ln() / self.coin.rate()).max(0.0)
+    }
+}
+
 /// As many scores as candidates; returns the best one.
 pub(crate) fn best_of(scores: &[i64], candidates: Count) -> Result<i64, MechanismError> {
     let wrong = MechanismError::Candidates { expected: candidates.get(), got: scores.len() };
@@ -114,12 +160,29 @@ pub(crate) fn best_of(scores: &[i64], candidates: Count) -> Result<i64, Mechanis
     scores.iter().copied().max().ok_or(wrong)
 }
 
+/// The place of the largest; of several, each is as likely.
+pub(crate) fn largest<R: Bits + ?Sized>(noisy: &[i128], bits: &mut R) -> usize {
+    let (mut winner, mut ties) = (0, NonZero::<u64>::MIN);
+    for (candidate, value) in noisy.iter().enumerate().skip(1) {
+        if *value > noisy[winner] {
+            (winner, ties) = (candidate, NonZero::<u64>::MIN);
+        } else if *value == noisy[winner] {
+            // The n-th of n equals takes over with probability 1/n: each is as likely in the end.
+            ties = ties.saturating_add(1);
+            if uniform_below(ties, bits) == 0 {
+                winner = candidate;
+            }
+        }
+    }
+    winner
+}
+
 #[cfg(test)]
 mod tests {
     use sordino_noise::danger::seeded;
 
     use super::*;
-    use crate::testing::{chi_square, count, epsilon};
+    use crate::testing::{chi_square, count, epsilon, histogram};
 
     #[test]
     fn rates_are_rounded_down_and_hardly() {
@@ -160,6 +223,13 @@ mod tests {
         assert_eq!(ScoreShift::monotone(count(3), Neighbours::AddRemove).unwrap().range().get(), 3);
         let error = ScoreShift::monotone(count(3), Neighbours::Replace).unwrap_err().to_string();
         assert!(error.ends_with("scores may move both ways: use `ScoreShift::new`"), "{error}");
+    }
+
+    #[test]
+    fn ties_are_fair() {
+        let counts = histogram(4, 30_000, 58, |bits| largest(&[5, 7, 7, 7], bits));
+        chi_square(&counts[1..], &[1.0 / 3.0; 3]).unwrap();
+        assert_eq!(counts[0], 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! probabilities.
 
 use sordino_noise::danger::{Seeded, seeded};
-use sordino_privacy::{Count, Delta, Epsilon, Permit, Unit, danger};
+use sordino_privacy::{Count, Delta, Epsilon, Event, Permit, Unit, danger};
 
 use crate::Mechanism;
 
@@ -86,4 +86,25 @@ pub(crate) fn neighbouring_scores(scores: &[i64], by: i64) -> Vec<Vec<i64>> {
         let longer = |head: &Vec<i64>| [-by, 0, by].map(|step| [head.as_slice(), &[score + step]].concat());
         heads.iter().flat_map(longer).collect()
     })
+}
+
+/// A miss that should happen with probability at most `rate` happens no more often than that in `draws` runs, by six
+/// standard deviations of a binomial count (false alarm below 1e-8 for the counts used here).
+pub(crate) fn misses_at_most(rate: f64, draws: u32, seed: u64, mut missed: impl FnMut(&mut Seeded) -> bool) {
+    let mut bits = seeded(seed);
+    let misses = f64::from((0..draws).filter(|_| missed(&mut bits)).count() as u32);
+    let (mean, spread) = (rate * f64::from(draws), (f64::from(draws) * rate * (1.0 - rate)).sqrt());
+    assert!(misses <= mean + 6.0 * spread, "{misses} misses of {draws} where {mean} were allowed");
+}
+
+/// How far the one integer of a discrete Laplace event moves.
+pub(crate) fn sensitivity_of(event: &Event) -> u64 {
+    let Event::DiscreteLaplace { sensitivity, .. } = event else { panic!("{event:?}") };
+    sensitivity.get()
+}
+
+/// How many events a composition is of.
+pub(crate) fn parts_of(event: &Event) -> usize {
+    let Event::Composed { events } = event else { panic!("{event:?}") };
+    events.len()
 }

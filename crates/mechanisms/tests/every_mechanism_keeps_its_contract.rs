@@ -2,10 +2,14 @@
 
 use std::fmt::Debug;
 
+use sordino_mechanisms::statistics::{
+    Bounds, Contributor, Histogram, Mean, Mode, OpenHistogram, Quantile, RowCount, Rows, SmoothMedian,
+    StableMedian, Sum, Variance,
+};
 use sordino_mechanisms::{
-    AboveThreshold, Contributions, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, Laplace,
-    MaxNoise, Mechanism, MechanismError, PermuteAndFlip, RandomizedResponse, ReportNoisyMax, ScoreShift,
-    Shift,
+    AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian,
+    GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal,
+    ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
 };
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
@@ -14,6 +18,8 @@ use sordino_privacy::{
 };
 
 const SCORES: &[i64] = &[3, 1, 4];
+const NUMBERS: &[f64] = &[0.5, 2.0, f64::NAN, 1.0];
+const KEYS: &[&str] = &["a", "b", "a"];
 
 /// What a test of the suite does with each mechanism and a way to make one answer for it.
 trait Check {
@@ -36,7 +42,14 @@ fn for_each(check: impl Check) {
     check.check("laplace", &laplace, || laplace.sum());
     let gaussian = Gaussian::new(epsilon, delta, sums).unwrap();
     check.check("gaussian", &gaussian, || gaussian.sum());
+    let k_norm = KNorm::new(epsilon, sums).unwrap();
+    check.check("k-norm", &k_norm, || k_norm.sum());
+    let stable = ProposeTestRelease::new(epsilon, delta, shift).unwrap();
+    check.check("propose, test, release", &stable, || Proposal { answer: 41, distance: 100 });
+    let half = Epsilon::new(0.25).unwrap();
+    check.check("top two", &TopK::new(half, scores, three, count(2)).unwrap(), || SCORES);
     check.check("discrete laplace", &DiscreteLaplace::new(epsilon, shift).unwrap(), || 41);
+    check.check("counts", &Counts::new(epsilon, shift, three).unwrap(), || SCORES);
     let rho = Rho::new(0.1).unwrap();
     check.check("discrete gaussian", &DiscreteGaussian::new(rho, shift).unwrap(), || 41);
     check.check("exponential", &Exponential::new(epsilon, scores, three).unwrap(), || SCORES);
@@ -44,9 +57,41 @@ fn for_each(check: impl Check) {
     for noise in [MaxNoise::Laplace, MaxNoise::Exponential] {
         check.check("noisy max", &ReportNoisyMax::new(epsilon, scores, three, noise).unwrap(), || SCORES);
     }
+    let squared = count(2);
+    let votes = GaussianNoisyMax::new(rho, squared, replace, three).unwrap();
+    check.check("gaussian noisy max", &votes, || SCORES);
     let response = RandomizedResponse::new(epsilon, three, replace).unwrap();
     check.check("randomized response", &response, || 2);
     check.check("above threshold", &AboveThreshold::new(epsilon, shift, 3).unwrap(), || SCORES);
+    for_each_statistic(&check);
+}
+
+fn for_each_statistic(check: &impl Check) {
+    let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
+    let (row, bounds) = (Contributor::record(Neighbours::Replace), Bounds::new(0.0, 3.0).unwrap());
+    check.check("count", &RowCount::new(epsilon, row).unwrap(), || Rows::new(&[true, false]));
+    check.check("sum", &Sum::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("mean", &Mean::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("variance", &Variance::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("quantile", &Quantile::new(epsilon, 0.5, bounds, row).unwrap(), || Rows::new(NUMBERS));
+    check.check("histogram", &Histogram::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    check.check("mode", &Mode::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
+    check.check("smooth median", &SmoothMedian::new(epsilon, bounds, 0.1, row).unwrap(), || {
+        Rows::new(NUMBERS)
+    });
+    let stable = StableMedian::new(epsilon, delta, bounds, 3.0, row).unwrap();
+    check.check("stable median", &stable, || Rows::new(NUMBERS));
+    let open = OpenHistogram::new(epsilon, delta, row).unwrap();
+    check.check("open histogram", &open, || Rows::new(&["a"; 100]));
+}
+
+/// What one release may cost: 0.5 was asked for; ρ = 0.1 of Gaussians is about ε = 2 at this δ.
+fn limit(name: &str) -> f64 {
+    match name {
+        "discrete gaussian" => 2.1,
+        "gaussian noisy max" => 2.3,
+        _ => 0.5,
+    }
 }
 
 fn unmetered(claim: Claim) -> Permit {
@@ -65,11 +110,7 @@ impl Check for Releases {
         assert!(guarantee.holds() && !guarantee.seeded, "{name}");
         assert_eq!(guarantee.event, mechanism.event(), "{name}");
         assert_eq!(guarantee.neighbours, Neighbours::Replace, "{name}");
-        // 0.5 was asked for; ρ = 0.1 of the discrete Gaussian is about ε = 2 at this δ.
-        assert!(
-            guarantee.epsilon.upper <= if name == "discrete gaussian" { 2.1 } else { 0.5 + 1e-9 },
-            "{name}"
-        );
+        assert!(guarantee.epsilon.upper <= limit(name) + 1e-9, "{name}");
     }
 }
 
@@ -134,8 +175,7 @@ impl Check for Budgets {
     where
         M::Output: PartialEq + Debug,
     {
-        let limit = if name == "discrete gaussian" { 2.1 } else { 0.5 };
-        let terms = Terms::new(Epsilon::new(limit).unwrap(), Neighbours::Replace);
+        let terms = Terms::new(Epsilon::new(limit(name)).unwrap(), Neighbours::Replace);
         let mut budget = Budget::new(terms.with_delta(Delta::new(1e-5).unwrap()));
         let permit = budget.charge_claim(mechanism.claim()).unwrap();
         mechanism.release(answer(), permit).unwrap();

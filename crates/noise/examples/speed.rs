@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
     let gaussian = RoundedGaussian::new(21)?;
     measure("rounded Gaussian, depth 21, one by one", || {
-        noise.iter_mut().for_each(|value| *value = gaussian.sample(&mut bits));
+        noise.iter_mut().for_each(|value| *value = gaussian.sample(&mut bits) as i64);
     });
     let laplace = RoundedLaplace::new(21)?;
     measure("rounded Laplace, depth 21", || laplace.fill(&mut bits, &mut noise));

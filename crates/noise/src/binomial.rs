@@ -107,7 +107,7 @@ fn by_digits<R: Bits + ?Sized>(trials: u64, p: &Probability, bits: &mut R) -> u6
 }
 
 fn by_gaps<R: Bits + ?Sized>(trials: u64, gap: &Geometric, bits: &mut R) -> u64 {
-    let (mut left, mut successes) = (trials, 0);
+    let (mut left, mut successes) = (u128::from(trials), 0);
     loop {
         match left.checked_sub(gap.sample(bits)) {
             None | Some(0) => return successes,

@@ -8,8 +8,7 @@
 //! # Guarantee
 //! An integer vector of L2 sensitivity D plus independent draws satisfies `D^2 / (2 sigma^2)`-zero-concentrated privacy,
 //! exactly like the continuous Gaussian (Canonne, Kamath, Steinke, "The discrete Gaussian for differential
-//! privacy", 2020, arXiv:2004.00010, Theorem 4). The draw is exact up to a total-variation distance below 2^-240
-//! ([`TOTAL_VARIATION`](crate::TOTAL_VARIATION), which says what that adds to δ).
+//! privacy", 2020, arXiv:2004.00010, Theorem 4). The draw is exact.
 //!
 //! # Pitfalls
 //! - Its privacy profile is *not* below that of the continuous Gaussian: account it by zero-concentrated privacy or by
@@ -78,13 +77,14 @@ impl DiscreteGaussian {
         Ok(Self { stack, rounding: Rounding::down(bits), sigma_squared })
     }
 
-    /// One draw.
+    /// One draw. Its sum with an answer may be clamped; the draw alone may not.
     #[inline]
-    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         self.stack.sample(self.rounding, bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
+    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.stack.fill(self.rounding, bits, out);
     }

@@ -7,9 +7,7 @@
 //! ```
 //! # Guarantee
 //! An integer answer that one unit moves by at most D, plus X of scale t, is D/t-differentially private (Ghosh,
-//! Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009). The draw is exact up to a
-//! total-variation distance below 2^-240, so that strictly the guarantee has a δ:
-//! [`TOTAL_VARIATION`](crate::TOTAL_VARIATION) says which.
+//! Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009). The draw is exact.
 //!
 //! # Pitfalls
 //! - A scale far below 1 gives 0 almost always: that is what (1) says, and hardly any privacy.
@@ -69,13 +67,14 @@ impl DiscreteLaplace {
         Ok(Self { stack, rounding: Rounding::down(bits), scale })
     }
 
-    /// One draw.
+    /// One draw. Its sum with an answer may be clamped; the draw alone may not.
     #[inline]
-    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         self.stack.sample(self.rounding, bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
+    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.stack.fill(self.rounding, bits, out);
     }

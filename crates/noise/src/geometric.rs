@@ -31,13 +31,12 @@ use crate::parameter::positive_ratio;
 use crate::probability::Probability;
 use crate::uniform::uniform_below;
 
-/// Failures before the first success, drawn exactly. (A draw beyond `u64::MAX`, at least 2^14 times the mean, would be
-/// returned as that; its probability is below `exp(-2^14)`.)
+/// Failures before the first success, drawn exactly.
 ///
 /// ```
 /// use sordino_noise::{Geometric, Probability, entropy};
 /// let waiting = Geometric::new(&Probability::new(1, 1000)?)?;
-/// let failures: u64 = waiting.sample(&mut entropy()?);
+/// let failures: u128 = waiting.sample(&mut entropy()?);
 /// # let _ = failures;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -53,7 +52,7 @@ enum Kind {
 }
 
 impl Geometric {
-    /// Fails for a success that never comes (p = 0), or so rarely (p < 2^-50) that counts could leave 64 bits.
+    /// Fails for a success that never comes (p = 0), or comes too rarely (p < 2^-50) for blocks of 64 bits.
     pub fn new(success: &Probability) -> Result<Self, NoiseError> {
         let rare = RBig::from_parts(1.into(), (1u64 << 50).into());
         if success.value() < &rare {
@@ -66,8 +65,7 @@ impl Geometric {
         Ok(Self(Kind::Ratio { failure: RBig::ONE - success.value(), block_bits }))
     }
 
-    /// Ratio `q = exp(-numerator / denominator)`, both above 0. Fails for an exponent below 2^-50, where counts could
-    /// leave 64 bits.
+    /// Ratio `q = exp(-numerator / denominator)`, both above 0. Fails for an exponent below 2^-50.
     pub fn with_ratio_exp(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         positive_ratio("exponent of the ratio", numerator, denominator)?;
         if u128::from(denominator) > u128::from(numerator) << 50 {
@@ -83,7 +81,7 @@ impl Geometric {
     }
 
     /// One draw.
-    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> u64 {
+    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> u128 {
         match &self.0 {
             Kind::Ratio { failure, block_bits } => sample_ratio(failure, *block_bits, bits),
             &Kind::Exponential { s, t } => sample_exponential(s, t, bits),
@@ -91,7 +89,7 @@ impl Geometric {
     }
 }
 
-fn sample_ratio<R: Bits + ?Sized>(failure: &RBig, block_bits: u32, bits: &mut R) -> u64 {
+fn sample_ratio<R: Bits + ?Sized>(failure: &RBig, block_bits: u32, bits: &mut R) -> u128 {
     if failure.is_zero() {
         return 0;
     }
@@ -102,14 +100,15 @@ fn sample_ratio<R: Bits + ?Sized>(failure: &RBig, block_bits: u32, bits: &mut R)
             break candidate;
         }
     };
-    let mut total = within;
+    // No overflow before 2^64 coins have been tossed.
+    let mut total = u128::from(within);
     while flip_power(failure, block, bits) {
-        total = total.saturating_add(block);
+        total += u128::from(block);
     }
     total
 }
 
-fn sample_exponential<R: Bits + ?Sized>(s: NonZero<u64>, t: NonZero<u64>, bits: &mut R) -> u64 {
+fn sample_exponential<R: Bits + ?Sized>(s: NonZero<u64>, t: NonZero<u64>, bits: &mut R) -> u128 {
     // Proof: the denominators t and 1 are not 0.
     let coin = |numerator, denominator: u64| {
         BernoulliExp::new(numerator, denominator).expect("a denominator above 0")
@@ -124,8 +123,7 @@ fn sample_exponential<R: Bits + ?Sized>(s: NonZero<u64>, t: NonZero<u64>, bits: 
     while e.flip(bits) {
         rounds += 1;
     }
-    let total = u128::from(within) + u128::from(t.get()) * rounds;
-    u64::try_from(total / u128::from(s.get())).unwrap_or(u64::MAX)
+    (u128::from(within) + u128::from(t.get()) * rounds) / u128::from(s.get())
 }
 
 /// True with probability `ratio^exponent`, 0 < ratio < 1.
@@ -187,7 +185,7 @@ mod tests {
         let cells = 40;
         let mut counts = vec![0; cells + 1];
         for _ in 0..draws {
-            counts[geometric.sample(&mut bits).min(cells as u64) as usize] += 1;
+            counts[geometric.sample(&mut bits).min(cells as u128) as usize] += 1;
         }
         chi_square(&counts, &masses(q, cells)).unwrap();
     }

@@ -16,9 +16,8 @@
 //! `S + K` is a function of the continuous mechanism `S + 2^k X` alone: with `R` = round to nearest, `R(s +
 //! y) = s + R(y)` for every integer `s`, so rounding the noise *is* rounding the noisy sum, and rounding is
 //! post-processing. One contribution moves `S` by at most `N (1 + F) + A <= 2^k / z` in the grid's [`Norm`],
-//! so the release has noise multiplier at least `z`, in any dimension and under any composition. Rounding
-//! adds nothing to δ; the sampler's own distance from the stated noise, [`TOTAL_VARIATION`](crate::TOTAL_VARIATION) a coordinate,
-//! adds the little that is written there. The step `g` is public: it depends on parameters only. [`Grid::inflation`] is the price, `F +
+//! so the release has noise multiplier at least `z`, in any dimension and under any composition. Neither rounding nor
+//! the sampler, which is exact, adds to δ. The step `g` is public: it depends on parameters only. [`Grid::inflation`] is the price, `F +
 //! A / N`.
 //!
 //! Sources: Mironov, *On Significance of the Least Significant Bits for Differential Privacy*, 2012.
@@ -123,6 +122,13 @@ impl Grid {
     /// The clip norm in steps, `N`.
     pub fn clip_units(&self) -> i64 {
         self.clip_units
+    }
+
+    /// What no coordinate of a sum exceeds before the noise, in steps: all contributions at their longest.
+    pub fn largest_sum(&self) -> i64 {
+        let reach = self.clip_units * self.plan.allowance.reach();
+        // Proof of no overflow, here and above: a grid is made only if this and 64 scales of noise fit `i64`.
+        reach * self.plan.contributions as i64
     }
 
     /// The step `g`, in data units.

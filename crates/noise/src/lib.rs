@@ -5,15 +5,15 @@
 //!   Repeatable bits come only from [`danger::seeded`], as another type.
 //! - **Noise for vectors of reals on a grid**: [`RoundedGaussian`] and [`RoundedLaplace`], the continuous noise rounded,
 //!   for which every theorem about the continuous mechanism holds as it stands.
+//! - **Noise of other shapes on a grid**: [`RoundedCauchy`] (heavy tails), [`RoundedSpherical`] (vectors, by length).
 //! - **Noise for integer answers**: [`DiscreteLaplace`] and [`DiscreteGaussian`].
-//! - **Coins and counts**: [`Probability`], [`BernoulliExp`], [`Geometric`], [`Binomial`], [`uniform_below`].
+//! - **Coins, counts and choices**: [`Probability`], [`BernoulliExp`], [`Geometric`], [`Binomial`], [`uniform_below`], [`choose`].
 //! - **The grid** itself: [`grid`] turns clipped contributions into integers and noisy sums back into numbers.
 //!
 //! # What "exact" means
-//! No sampler rounds a probability, cuts a tail or trusts a library's `exp`. Given fair bits, the coins, counts and
-//! uniform numbers have exactly the stated distribution; the four noise samplers have it up to a total-variation
-//! distance of less than 2^-240 a draw, [`TOTAL_VARIATION`] (a clamp at 128 standard deviations or 170 scales keeps
-//! results within 64 bits). That is a number to be added to δ, `(1 + e^ε) draws 2^-240`, and it says there how small it is.
+//! No sampler rounds a probability, cuts a tail or trusts a library's `exp`. Given fair bits, every draw has exactly
+//! the stated distribution: its total-variation distance is 0, and nothing is to be added to δ. (Noise has no bounds; where
+//! it is stored in 64 bits, `fill` says how sums are to be clamped so that this stays true.)
 //! Where floating point takes part in a comparison, it decides only outside of a proved margin; inside of it integers
 //! of any length decide.
 //!
@@ -21,9 +21,10 @@
 //! use sordino_noise::{RoundedGaussian, entropy};
 //! let mut sums = vec![1_000_i64, -250, 0];          // exact sums on a grid of 2^21 steps to a standard deviation
 //! let mut noise = vec![0; sums.len()];
+//! const MOST: i64 = i64::MAX - 1_000;               // no sum is larger than 1000
 //! RoundedGaussian::new(21)?.fill(&mut entropy()?, &mut noise);
 //! for (sum, noise) in sums.iter_mut().zip(noise) {
-//!     *sum = sum.saturating_add(noise);             // clamping after the noise is post-processing
+//!     *sum = sum.saturating_add(noise).clamp(-MOST, MOST); // clamping after the noise is post-processing
 //! }
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -35,6 +36,8 @@
 mod bernoulli_exp;
 mod binomial;
 mod bits;
+mod cauchy;
+mod choice;
 mod curve;
 pub mod danger;
 mod discrete_gaussian;
@@ -47,6 +50,7 @@ pub mod grid;
 mod parameter;
 mod probability;
 mod rounded;
+mod spherical;
 mod stack;
 mod stream;
 #[cfg(test)]
@@ -58,6 +62,8 @@ mod uniform;
 pub use bernoulli_exp::BernoulliExp;
 pub use binomial::Binomial;
 pub use bits::Bits;
+pub use cauchy::RoundedCauchy;
+pub use choice::{Weight, choose};
 pub use discrete_gaussian::DiscreteGaussian;
 pub use discrete_laplace::DiscreteLaplace;
 pub use entropy::{Entropy, EntropyError, RESEED_AFTER, RESEED_BYTES, entropy};
@@ -65,5 +71,5 @@ pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
-pub use stack::TOTAL_VARIATION;
+pub use spherical::RoundedSpherical;
 pub use uniform::{uniform_below, uniform_below_u128};

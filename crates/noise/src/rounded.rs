@@ -12,9 +12,7 @@
 //! # Guarantee
 //! Rounding to a grid that contains the exact answer is post-processing: `x + round(Z) = round(x + Z)` for x on the
 //! grid. Every statement about the continuous mechanism (Rényi, zero-concentrated, privacy-loss distributions,
-//! subsampling, any dimension) holds as it stands: rounding adds nothing to δ. The draws are exact up to a total-variation
-//! distance below 2^-240 each, for which `(1 + e^ε) draws 2^-240` is to be added to δ; it is below 2^-100 for ε up to 60
-//! and 2^50 draws ([`TOTAL_VARIATION`](crate::TOTAL_VARIATION)).
+//! subsampling, any dimension) holds as it stands: neither rounding nor the sampler adds anything to δ.
 //!
 //! # Pitfalls
 //! - The answer must be on the grid, and its sensitivity is that of the answer on the grid, after quantisation.
@@ -65,13 +63,14 @@ impl RoundedGaussian {
         self.0.depth
     }
 
-    /// One draw.
+    /// One draw. Its sum with an answer may be clamped; the draw alone may not.
     #[inline]
-    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         self.0.sample(bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
+    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.0.fill(bits, out);
     }
@@ -108,13 +107,14 @@ impl RoundedLaplace {
         self.0.depth
     }
 
-    /// One draw.
+    /// One draw. Its sum with an answer may be clamped; the draw alone may not.
     #[inline]
-    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         self.0.sample(bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
+    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.0.fill(bits, out);
     }
@@ -151,7 +151,7 @@ impl Rounded {
     }
 
     #[inline]
-    fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    fn sample<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         self.stack.sample(self.rounding, bits)
     }
 

@@ -29,9 +29,9 @@
 //! - A retry inside the block after a rejection would make all blocks as probable as their covers, not as the
 //!   area under the curve.
 //! - Slot, place and height use disjoint bits; shared bits would correlate.
-//! - A place beyond 2^12 blocks (128 standard deviations, 170 scales of a Laplace: probability below 2^-240) is moved
-//!   to 2^12 blocks, so that results fit 64 bits. The clamp sees the noise alone, and is therefore not post-processing
-//!   of the noisy answer: it is a total-variation distance, and stated as one ([`TOTAL_VARIATION`]).
+//! - A draw has no bounds, and 64 bits have. Noise that is clamped to them *alone* is another distribution; a sum of
+//!   answer and noise may be clamped, for that is post-processing. So a single draw has 128 bits, which no
+//!   tail reaches, and [`Stack::fill`] says what must be done with its 64.
 
 mod build;
 mod draw;
@@ -46,15 +46,6 @@ use crate::curve::{Curve, POSITION_BITS};
 pub(crate) const SLOT_BITS: u32 = 64 - POSITION_BITS;
 /// Number of slots. One byte each: the table fills half of a usual first-level cache.
 pub(crate) const SLOTS: usize = 1 << SLOT_BITS;
-
-/// Bound on the total-variation distance of one draw of rounded or discrete, Gaussian or Laplace noise from the
-/// stated distribution: 2^-240. It is the probability that the draw lies so far out that it is moved in.
-///
-/// A mechanism that satisfies (ε, δ) with the stated noise satisfies `(ε, δ + (1 + e^ε) n 2^-240)` with n of these
-/// draws: an event's probability changes by at most `n 2^-240` on each side of `P <= e^ε Q + δ`. The term is below
-/// 2^-100 for ε up to 60 and n up to 2^50, and there it is less than a relative 1e-12 of every δ from 1e-18 up: a
-/// bound that was rounded up by as much covers it. Of a guarantee with δ = 0 it is all of the δ.
-pub const TOTAL_VARIATION: f64 = f64::from_bits((1023 - 240) << 52);
 
 /// Where the distribution lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +120,13 @@ pub(crate) struct Rounding {
     shift: u32,
 }
 
+/// The integer of 64 bits that is nearest to `value`.
+#[inline]
+pub(crate) fn clamped(value: i128) -> i64 {
+    // Proof: within the range of the type after clamping.
+    value.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
 impl Rounding {
     /// The integer at or below a place, for blocks of `2^bits` integers.
     pub(crate) fn down(bits: u32) -> Self {
@@ -142,8 +140,15 @@ impl Rounding {
         Self { half: 1 << (shift - 1), shift }
     }
 
+    /// For places within the blocks, which are below 2^57.
     #[inline]
     pub(crate) fn apply(self, place: i64) -> i64 {
         (place + self.half) >> self.shift
+    }
+
+    /// For all places.
+    #[inline]
+    pub(crate) fn apply_wide(self, place: i128) -> i128 {
+        (place + i128::from(self.half)) >> self.shift
     }
 }

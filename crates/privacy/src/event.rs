@@ -154,7 +154,8 @@ pub enum Event {
         /// The local randomizer.
         event: Box<Event>,
     },
-    /// Noisy gradient descent on a convex loss of which only the last iterate is released.
+    /// Noisy gradient descent on a convex loss of which only the last iterate is released. What that assumes is
+    /// said at [`HiddenDescent`](crate::notion::HiddenDescent).
     LastIterate {
         /// Steps taken.
         steps: Count,
@@ -167,7 +168,7 @@ pub enum Event {
         /// One step.
         event: Box<Event>,
     },
-    /// `event`, for groups of units that change together.
+    /// `event`, for groups of units that change together. On a sample: that are there or are not.
     Group {
         /// Units in a group.
         size: Count,

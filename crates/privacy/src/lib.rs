@@ -9,6 +9,7 @@ mod claim;
 pub mod danger;
 mod event;
 mod guarantee;
+pub mod notion;
 mod numerics;
 mod params;
 mod permit;

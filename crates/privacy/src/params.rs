@@ -206,6 +206,16 @@ number!(
     Inflation, "arithmetic inflation", "a finite number of at least 0", |x| x.is_finite() && x >= 0.0
 );
 
+impl Epsilon {
+    /// No loss at all.
+    pub const ZERO: Self = Self(0.0);
+}
+
+impl Delta {
+    /// No mass at all.
+    pub const ZERO: Self = Self(0.0);
+}
+
 impl Norm {
     /// Sum of absolute values.
     pub const L1: Self = Self(1.0);

@@ -1,4 +1,4 @@
-//! `cargo xtask bench noise|accounting`: Sordino and its peers on the same work, in one run.
+//! `cargo xtask bench noise|mechanisms|accounting`: Sordino and its peers on the same work, in one run.
 //!
 //! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
 //! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds.
@@ -21,7 +21,7 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise` or `accounting`: the name of our program and of the peers' script.
+    /// `noise`, `mechanisms` or `accounting`: the name of our program and of the peers' script.
     name: &'static str,
     rounds: usize,
     quick: bool,
@@ -49,9 +49,12 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
 
 impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
-        let usage = || Failure::usage("expected `cargo xtask bench noise|accounting [--rounds N] [--quick]`");
+        let usage = || {
+            Failure::usage("expected `cargo xtask bench noise|mechanisms|accounting [--rounds N] [--quick]`")
+        };
         let mut plan = match words.first() {
             Some(&"noise") => Self { name: "noise", rounds: 5, quick: false },
+            Some(&"mechanisms") => Self { name: "mechanisms", rounds: 5, quick: false },
             Some(&"accounting") => Self { name: "accounting", rounds: 5, quick: false },
             _ => return Err(usage()),
         };

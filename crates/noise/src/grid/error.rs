@@ -135,6 +135,17 @@ pub enum SumError {
         /// The allowance's group size.
         limit: u32,
     },
+    /// A grid that spherical noise cannot be drawn on.
+    #[error(
+        "spherical noise needs a grid of depth at most 40 and at most 2^20 coordinates, got depth {depth} and \
+         {dimension} coordinates; make a coarser grid"
+    )]
+    Spherical {
+        /// The grid's depth.
+        depth: u32,
+        /// The grid's dimension.
+        dimension: usize,
+    },
     /// Noise that does not protect what the grid bounds.
     #[error(
         "{noise} noise needs contributions bounded in {needed:?}, this grid bounds them in {norm:?}; {advice}"

@@ -5,13 +5,14 @@
 //! |---|---|---|
 //! | [`Sum::add_gaussian`] | `L2`, or `L1` (never shorter) | the Gaussian mechanism of multiplier `z` |
 //! | [`Sum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
+//! | [`Sum::add_spherical`] | `L2`, or `L1` (never shorter) | ε-private with ε = 1/z for one contribution |
 //!
 //! In one dimension the three norms are the same and both noises may be added. What comes after the noise
 //! (clamping, the conversion to floats) is post-processing. A release remembers whether its bits came from a seed:
 //! [`NoisySum::is_seeded`].
 
 use super::{Grid, Norm, Sum, SumError};
-use crate::{Bits, RoundedGaussian, RoundedLaplace};
+use crate::{Bits, RoundedGaussian, RoundedLaplace, RoundedSpherical};
 
 /// A sum with its noise: integers that may be published, and their values in data units.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +74,26 @@ impl Sum {
         // `MAX_DEPTH` of a grid is the sampler's own limit.
         let noise = RoundedLaplace::new(self.grid().depth()).expect("no grid is deeper than the sampler");
         Ok(self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units)))
+    }
+
+    /// The sum plus noise of density proportional to `exp(-|z|_2 / s)`, s = [`Grid::noise_scale`], rounded to the grid. Refuses a
+    /// grid that does not bound the Euclidean norm, and one deeper or of more dimensions than this noise can be
+    /// drawn for.
+    pub fn add_spherical<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
+        let advice = "make the grid with `Norm::L2`";
+        match self.grid().norm() {
+            Norm::L1 | Norm::L2 => {}
+            Norm::Max => self.single_coordinate("spherical", Norm::L2, advice)?,
+        }
+        let (depth, dimension) = (self.grid().depth(), self.grid().dimension());
+        let noise = RoundedSpherical::new(depth)
+            .ok()
+            .filter(|_| dimension <= RoundedSpherical::MOST_DIMENSION)
+            .ok_or(SumError::Spherical { depth, dimension })?;
+        Ok(self.add_noise(bits.is_seeded(), |units| {
+            // Proof: `units` has the grid's dimension, which was just checked.
+            noise.fill(bits, units).expect("a dimension that was checked");
+        }))
     }
 
     /// Accepts any norm in one dimension, where all of them are the absolute value.

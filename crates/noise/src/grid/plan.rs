@@ -9,8 +9,8 @@
 //! the noise is a little smaller than what is accounted.
 //!
 //! # Guarantee
-//! [`GridPlan::at_depth`] returns a grid only if (1) holds exactly, `N >= 1`, and a sum of `B` contributions
-//! plus 64 noise scales stays inside `i64`. (A Gaussian passes 12 scales with probability 4e-33, a Laplace
+//! [`GridPlan::at_depth`] returns a grid only if (1) holds exactly, `N >= 1`, and twice a sum of `B`
+//! contributions plus 64 noise scales stays inside `i64`. (A Gaussian passes 12 scales with probability 4e-33, a Laplace
 //! passes 64 with 2e-28; what lies beyond is clamped, which is post-processing. The sum before the noise
 //! cannot overflow at all.)
 //!
@@ -150,6 +150,8 @@ impl GridPlan {
 
     fn check_headroom(&self, clip_units: i64, depth: u32) -> Result<(), GridError> {
         let reach = u128::from(clip_units.unsigned_abs()) * u128::from(self.allowance.reach().unsigned_abs());
+        // Twice: the ends to which a noisy sum is clamped leave out as much as sums can reach.
+        let reach = reach.saturating_mul(2);
         let largest = reach.saturating_mul(self.contributions.into()).saturating_add(NOISE_SCALES << depth);
         if largest > i64::MAX.unsigned_abs().into() {
             return Err(self.no_headroom(depth));
@@ -299,10 +301,10 @@ mod tests {
 
     #[test]
     fn headroom_is_exact_and_counts_the_largest_batch() {
-        // B N + 64 · 2^k <= 2^63 - 1 with N = 2^k = 2^30: B <= 2^33 - 65.
+        // 2 B N + 64 · 2^k <= 2^63 - 1 with N = 2^k = 2^30: B <= 2^32 - 33.
         let batch = |contributions| GridPlan::new(1.0, 1.0, 1, contributions).at_depth(30);
-        assert!(batch((1 << 33) - 65).is_ok());
-        assert!(matches!(batch((1 << 33) - 64), Err(GridError::Headroom { .. })));
+        assert!(batch((1 << 32) - 33).is_ok());
+        assert!(matches!(batch((1 << 32) - 32), Err(GridError::Headroom { .. })));
         assert!(matches!(batch(u64::MAX), Err(GridError::Headroom { .. })));
         // Ample at depth 32 with 2^24 records, down to a multiplier of 0.05.
         assert!(GridPlan::new(1.0, 0.05, 1, 1 << 24).at_depth(32).is_ok());

@@ -111,13 +111,16 @@ impl Sum {
 
     /// The sum plus noise that `fill` writes over all it is given: independent integers, each a continuous
     /// noise of scale `2^k` (with `k` = [`Grid::depth`]) rounded to nearest, from bits that are `seeded` or
-    /// not. What passes the range of `i64` is clamped, which is post-processing.
+    /// not, clamped to `i64`. What passes the room that the grid keeps is clamped, which is post-processing: the ends
+    /// leave out as much of `i64` as sums can reach, so that noise which was clamped before is beyond them
+    /// with any sum.
     pub(super) fn add_noise(mut self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
         // No remains of the last record where noise should be, should `fill` leave a part as it is.
         self.scratch.fill(0);
         fill(&mut self.scratch);
+        let end = i64::MAX - self.grid.largest_sum();
         for (unit, noise) in self.units.iter_mut().zip(self.scratch.iter()) {
-            *unit = unit.saturating_add(*noise);
+            *unit = unit.saturating_add(*noise).clamp(-end, end);
         }
         NoisySum::new(self.grid, self.units, seeded)
     }
@@ -206,16 +209,22 @@ mod tests {
     #[test]
     fn the_fullest_sum_fits() {
         let plan = GridPlan::new(1.0, 1.0, 1, 0).truncation_limit(1.0);
-        // The most contributions that depth 53 has room for: B 2^53 + 64 · 2^53 < 2^63.
-        let grid = GridPlan { contributions: 1023 - 64, ..plan }.at_depth(53).unwrap();
-        assert!(GridPlan { contributions: 1024 - 64, ..plan }.at_depth(53).is_err());
+        // The most contributions that depth 53 has room for: 2 B 2^53 + 64 · 2^53 < 2^63.
+        let grid = GridPlan { contributions: 479, ..plan }.at_depth(53).unwrap();
+        assert!(GridPlan { contributions: 480, ..plan }.at_depth(53).is_err());
         for sign in [1.0, -1.0] {
-            let mut sum = Sum::new(grid);
-            while sum.add(&[sign]).is_ok() {}
-            assert_eq!(sum.unprotected()[0].unsigned_abs(), (1023 - 64) << 53);
+            let full = || {
+                let mut sum = Sum::new(grid);
+                while sum.add(&[sign]).is_ok() {}
+                sum
+            };
+            assert_eq!(full().unprotected()[0].unsigned_abs(), 479 << 53);
             // Noise beyond the room is clamped, never wrapped.
-            let extreme = if sign > 0.0 { i64::MAX } else { i64::MIN };
-            assert_eq!(sum.add_noise(true, |noise| noise.fill(extreme)).units(), [extreme]);
+            let (extreme, end) = if sign > 0.0 { (i64::MAX, 1) } else { (i64::MIN, -1) };
+            let end = end * (i64::MAX - (479 << 53));
+            assert_eq!(full().add_noise(true, |noise| noise.fill(extreme)).units(), [end]);
+            // Whether it points the same way as the sum or not: to the last step, as if it had been exact.
+            assert_eq!(full().add_noise(true, |noise| noise.fill(!extreme)).units(), [-end]);
         }
     }
 

@@ -8,9 +8,6 @@ use crate::bits::Bits;
 use crate::curve::POSITION_BITS;
 use crate::exact::Enclosure;
 
-/// Places are kept within 2^12 blocks of 0 so that sums with the rounding constant fit 64 bits.
-pub(super) const FARTHEST: i128 = 1 << (POSITION_BITS + 12);
-
 const WITHIN_BLOCK: u64 = (1 << POSITION_BITS) - 1;
 
 /// What a slot that is not sure proposes.
@@ -24,17 +21,17 @@ pub(super) enum Slot {
 impl Stack {
     /// One draw.
     #[inline]
-    pub(crate) fn sample<R: Bits + ?Sized>(&self, rounding: Rounding, bits: &mut R) -> i64 {
-        rounding.apply(self.draw(bits))
+    pub(crate) fn sample<R: Bits + ?Sized>(&self, rounding: Rounding, bits: &mut R) -> i128 {
+        rounding.apply_wide(self.draw(bits))
     }
 
     /// The place of one draw. Rejections start again from the choice of a slot.
     #[inline]
-    pub(super) fn draw<R: Bits + ?Sized>(&self, bits: &mut R) -> i64 {
+    pub(super) fn draw<R: Bits + ?Sized>(&self, bits: &mut R) -> i128 {
         loop {
             let word = bits.next_u64();
             if let Some(place) = self.sure_place(word) {
-                return place;
+                return place.into();
             }
             let leading = bits.next_u64();
             if let Some(place) = self.unsure_place(word, leading, bits) {
@@ -57,7 +54,7 @@ impl Stack {
         word: u64,
         leading: u64,
         bits: &mut R,
-    ) -> Option<i64> {
+    ) -> Option<i128> {
         let (place, height) = match self.unsure_slot(slot(word)) {
             Slot::Test(Test { block, height }) => {
                 (place(block.into(), word).into(), Height::over_block(height.into()))
@@ -75,8 +72,7 @@ impl Stack {
             Some(decided) => decided,
             None => self.is_under_exact(place, height, leading, bits),
         };
-        // The clamped value fits: FARTHEST is 2^62.
-        under.then(|| place.clamp(-FARTHEST, FARTHEST - 1) as i64)
+        under.then_some(place)
     }
 
     /// What the slot `slot >= self.sure` is.
@@ -166,19 +162,20 @@ impl Tail {
         let coins = 64 - self.width_bits;
         let mut heads = (word >> self.width_bits).trailing_ones();
         if heads == coins {
-            // Proof of no overflow: 2^32 heads in a row do not occur.
-            heads = heads.saturating_add(heads_in_a_row(bits));
+            heads += heads_in_a_row(bits);
         }
+        // At most 2^63 blocks: a place of 113 bits.
         let blocks = i128::from(self.start) + (i128::from(heads) << self.width_bits) + i128::from(within);
         (blocks, Height { base: 0, factor: self.slots, shift: self.width_bits + 1 + heads })
     }
 }
 
+/// Fits its type: an overflow would need half a gigabyte of ones and nothing else from the generator.
 fn heads_in_a_row<R: Bits + ?Sized>(bits: &mut R) -> u32 {
     let mut heads = 0u32;
     loop {
         let run = bits.next_u64().trailing_ones();
-        heads = heads.saturating_add(run);
+        heads += run;
         if run < 64 {
             return heads;
         }

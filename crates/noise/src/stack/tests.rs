@@ -5,25 +5,30 @@ mod enumeration;
 mod replay;
 mod twins;
 
-use dashu::integer::UBig;
 use dashu::rational::RBig;
 
-use super::{Stack, Support, TOTAL_VARIATION, draw};
-use crate::curve::{Curve, POSITION_BITS, Shape};
+use super::{Stack, Support, clamped};
+use crate::curve::{Curve, Shape};
 
-/// Beyond where places are clamped lies less than the stated distance, for every curve that is drawn from: a scale has
-/// at most 24 blocks (discrete Laplace) or a standard deviation at most 32 (both Gaussians). Twice the curve bounds both
-/// tails: `P[|X| >= m] <= 2 exp(-m/t)` and `<= 2 exp(-m^2 / (2 sigma^2))`, on the integers too.
+/// What [`Stack::fill`] says about its clamp: with the ends that it names, a sum is the same whether the noise was clamped
+/// before or not. With the ends of the type itself it would not be.
 #[test]
-fn the_clamp_moves_less_than_the_stated_probability() {
-    let blocks = UBig::try_from(draw::FARTHEST >> POSITION_BITS).unwrap();
-    for (shape, rate) in [(Shape::Laplace, ratio(1, 24)), (Shape::Gaussian, ratio(1, 2048))] {
-        let f = Curve::new(shape, rate).enclose(blocks.clone(), 0, 400);
-        assert!(f.upper * 2u8 <= UBig::ONE << (400 - 240), "{shape:?}");
+fn a_clamped_sum_does_not_see_that_its_noise_was_clamped() {
+    let (answers, beyond) = ([-1000_i64, -999, 0, 7, 1000], i128::from(i64::MAX));
+    let noises =
+        [-3 * beyond, -beyond - 1, -beyond, -beyond + 1500, -5, 0, 900, beyond - 1001, beyond, 2 * beyond];
+    let wrong = |answer: i64, noise: i128| {
+        let exact = (i128::from(answer) + noise).clamp(i64::MIN.into(), i64::MAX.into());
+        i128::from(answer.saturating_add(clamped(noise))) != exact
+    };
+    let end = i64::MAX - 1000;
+    for answer in answers {
+        for noise in noises {
+            let exact = (i128::from(answer) + noise).clamp((-end).into(), end.into());
+            assert_eq!(i128::from(answer.saturating_add(clamped(noise)).clamp(-end, end)), exact);
+        }
     }
-    assert_eq!(TOTAL_VARIATION, 2f64.powi(-240));
-    let added = (1.0 + 60f64.exp()) * 2f64.powi(50) * TOTAL_VARIATION;
-    assert!(added < 2f64.powi(-100) && added < 1e-12 * 1e-18);
+    assert!(wrong(-1000, 2 * beyond));
 }
 
 /// The half-normal of the rounded Gaussian.

@@ -6,7 +6,7 @@
 //! same way as a single draw, with the word and the height that they already have.
 
 use super::draw::{place, slot};
-use super::{Rounding, Stack, Test};
+use super::{Rounding, Stack, Test, clamped};
 use crate::bits::Bits;
 
 /// Draws whose words are fetched together: 4 KB of words beside the table in the first-level cache.
@@ -47,7 +47,10 @@ struct Notes {
 }
 
 impl Stack {
-    /// Independent draws in every element of `out`.
+    /// Independent draws in every element of `out`, each clamped to 64 bits. With an answer of at most A in size,
+    /// `clamp(answer + clamped noise, ±(2^63 - 1 - A))` is `clamp(answer + noise, the same)`: noise beyond 64 bits
+    /// takes the sum beyond these ends, before as after its own clamp. So clamped, the sum is post-processing of the
+    /// exact one.
     pub(crate) fn fill<R: Bits + ?Sized>(&self, rounding: Rounding, bits: &mut R, out: &mut [i64]) {
         let (mut words, mut heights) = ([0; CHUNK], [0; CHUNK]);
         let mut notes =
@@ -60,12 +63,13 @@ impl Stack {
             bits.fill(heights);
             self.test_all(rounding, words, heights, chunk, &mut notes);
             for index in notes.rejected.iter() {
-                chunk[index] = self.sample(rounding, bits);
+                chunk[index] = clamped(self.sample(rounding, bits));
             }
             for position in notes.open.iter() {
                 let index = usize::from(notes.unsure.entries[position]);
                 let place = self.unsure_place(words[index], heights[position], bits);
-                chunk[index] = rounding.apply(place.unwrap_or_else(|| self.draw(bits)));
+                let place = place.unwrap_or_else(|| self.draw(bits));
+                chunk[index] = clamped(rounding.apply_wide(place));
             }
         }
     }

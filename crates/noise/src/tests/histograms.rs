@@ -50,7 +50,8 @@ fn one_by_one_from_the_cryptographic_stream() {
     // The only test without a seed: a false alarm has a probability below 1e-8.
     let mut bits = entropy().unwrap();
     let gaussian = RoundedGaussian::new(4).unwrap();
-    let sample = |out: &mut [i64]| out.iter_mut().for_each(|value| *value = gaussian.sample(&mut bits));
+    let sample =
+        |out: &mut [i64]| out.iter_mut().for_each(|value| *value = gaussian.sample(&mut bits) as i64);
     chi_square(&count(1_000_000, 80, sample, |k| k), &rounded_gaussian_masses(4, 80)).unwrap();
 }
 
@@ -199,6 +200,6 @@ fn vectors_and_single_draws_share_their_words() {
     let mut vector = [0; 4];
     gaussian.fill(&mut seeded(17), &mut vector);
     let mut bits = seeded(17);
-    assert_eq!(vector, std::array::from_fn(|_| gaussian.sample(&mut bits)));
+    assert_eq!(vector.map(i128::from), std::array::from_fn(|_| gaussian.sample(&mut bits)));
     assert!(bits.is_seeded());
 }

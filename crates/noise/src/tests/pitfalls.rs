@@ -27,7 +27,7 @@ fn pitfall_11_supports_of_neighbouring_answers_coincide() {
     assert!(shared * 10 < zero.len(), "{shared} of {} outputs are shared by the foil", zero.len());
 
     let laplace = DiscreteLaplace::new(3, 1).unwrap();
-    let mut exact = |answer: i64| -> HashSet<i64> {
+    let mut exact = |answer: i128| -> HashSet<i128> {
         (0..200_000).map(|_| answer + laplace.sample(&mut bits)).filter(|value| value.abs() < 15).collect()
     };
     assert_eq!(exact(0), exact(1));

@@ -1,10 +1,13 @@
 //! Seeded values, pinned: the same on every platform. A change here is a change of what `danger::seeded` gives to users,
 //! and is listed in the changelog.
 
+use std::num::NonZero;
+
 use crate::bits::Bits;
 use crate::danger::seeded;
 use crate::{
-    Binomial, DiscreteGaussian, DiscreteLaplace, Geometric, Probability, RoundedGaussian, RoundedLaplace,
+    Binomial, DiscreteGaussian, DiscreteLaplace, Geometric, Probability, RoundedCauchy, RoundedGaussian,
+    RoundedLaplace, RoundedSpherical, Weight, choose,
 };
 
 #[test]
@@ -48,4 +51,18 @@ fn seeded_counts() {
     let geometric = Geometric::new(&p).unwrap();
     assert_eq!(geometric.sample(&mut bits), 13016);
     assert_eq!(Binomial::new(1 << 20, &p).unwrap().sample(&mut bits), 108);
+}
+
+#[test]
+fn seeded_draws_of_other_shapes() {
+    let mut bits = seeded(4);
+    let cauchy = RoundedCauchy::new(100).unwrap();
+    let single = [(); 6].map(|()| cauchy.sample(&mut bits));
+    let mut vector = [0; 6];
+    RoundedSpherical::new(10).unwrap().fill(&mut bits, &mut vector).unwrap();
+    let weights: Vec<Weight> = (0..100).map(|i| Weight { multiplicity: 1 + i as u64, exponent: i }).collect();
+    let chosen = [(); 6].map(|()| choose(&weights, NonZero::new(9).unwrap(), &mut bits).unwrap());
+    assert_eq!(single, [47, -175, 471, -55, 1032, -86]);
+    assert_eq!(vector, [2870, 1188, 2194, 2692, 3125, 1340]);
+    assert_eq!(chosen, [15, 10, 19, 7, 55, 18]);
 }

@@ -88,7 +88,7 @@ fn pitfall_12_discrete_laplace_agrees_with_the_textbook() {
     let (mut ours, mut theirs) = (seeded(1), seeded(2));
     for (t, s, width) in [(1, 1, 1), (8, 3, 1), (1 << 10, 7, 50), (1, 4, 1), (1 << 20, 1, 1 << 18)] {
         let sampler = DiscreteLaplace::new(t as u64, s as u64).unwrap();
-        let fast = histogram(DRAWS, width, || sampler.sample(&mut ours));
+        let fast = histogram(DRAWS, width, || sampler.sample(&mut ours) as i64);
         let slow = histogram(DRAWS, width, || laplace(t, s, &mut theirs));
         same_distribution(&fast, &slow).unwrap_or_else(|error| panic!("scale {t}/{s}: {error}"));
     }
@@ -99,7 +99,7 @@ fn pitfall_12_discrete_gaussian_agrees_with_the_textbook() {
     let (mut ours, mut theirs) = (seeded(3), seeded(4));
     for (sigma_squared, t, width) in [(1, 2, 1), (5, 4, 1), (900, 32, 8), (1 << 24, 1 << 12, 1000)] {
         let sampler = DiscreteGaussian::new(sigma_squared as u64, 1).unwrap();
-        let fast = histogram(DRAWS, width, || sampler.sample(&mut ours));
+        let fast = histogram(DRAWS, width, || sampler.sample(&mut ours) as i64);
         let slow = histogram(DRAWS, width, || gaussian(sigma_squared, t, &mut theirs));
         same_distribution(&fast, &slow).unwrap_or_else(|error| panic!("sigma^2 {sigma_squared}: {error}"));
     }
@@ -110,7 +110,7 @@ fn pitfall_12_discrete_gaussian_agrees_with_the_textbook() {
 fn a_slightly_wrong_scale_disagrees_with_the_textbook() {
     let (mut ours, mut theirs) = (seeded(5), seeded(6));
     let sampler = DiscreteLaplace::new(105 * 8, 300).unwrap();
-    let fast = histogram(2 * DRAWS, 1, || sampler.sample(&mut ours));
+    let fast = histogram(2 * DRAWS, 1, || sampler.sample(&mut ours) as i64);
     let slow = histogram(2 * DRAWS, 1, || laplace(8, 3, &mut theirs));
     same_distribution(&fast, &slow).unwrap_err();
 }

@@ -12,6 +12,7 @@
 //! inputs differ from the absent record and the bound is `ln((1-q+q e^eps) / (1-q+q e^-eps))`.
 
 use super::step::{Sided, Step, Steps};
+use super::{selected, with_replacement};
 use crate::bound::Bound;
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
@@ -46,7 +47,16 @@ pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
     {
         return Bound::exactly(*epsilon);
     }
-    total.map_or(Bound::UNBOUNDED, |total| rounded(total, steps.0.len()))
+    let bound = total.map_or(Bound::UNBOUNDED, |total| rounded(total, steps.0.len()));
+    if steps.0.iter().all(|(step, _)| is_attained(step)) { bound } else { Bound { lower: 0.0, ..bound } }
+}
+
+/// Some mechanism that the event allows has exactly this pure bound, or none at all where there is none.
+fn is_attained(step: &Step) -> bool {
+    if let Step::Poisson { base, .. } | Step::WithoutReplacement { base, .. } = step {
+        return is_attained(base);
+    }
+    step.is_elementary() || matches!(step, Step::PoissonGroup { .. } | Step::Shuffled { .. })
 }
 
 /// Certified ends of `sqrt(sum count mu²)`, if every step is Gaussian.
@@ -72,6 +82,14 @@ pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
         Step::Poisson { rate, sided, base } => sampled(*rate, *sided, base)?,
         Step::WithoutReplacement { sample, population, base } => {
             ln_mixture((*sample as f64 / *population as f64).min(1.0), pure_epsilon(base)?)
+        }
+        // (1 - q + q e^eps)^k: every unit of the group was drawn.
+        Step::PoissonGroup { size, rate, base } => *size as f64 * ln_mixture(*rate, pure_epsilon(base)?),
+        Step::Shuffled { epsilon, .. } => *epsilon,
+        Step::Group { size, base } => *size as f64 * pure_epsilon(base)?,
+        Step::Selected { trials, run } => selected::pure(*trials, at_delta_zero(run).upper),
+        Step::WithReplacement { sample, population, base } => {
+            with_replacement::pure(*sample, *population, pure_epsilon(base)?)
         }
         Step::Gaussian { .. }
         | Step::DiscreteGaussian { .. }

@@ -9,7 +9,8 @@
 //! ```
 //! with `S = sum e_i²`: (2) Dwork, Rothblum, Vadhan, *Boosting and Differential Privacy*, 2010; (3) Kairouz,
 //! Oh, Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.5, never above (2). The
-//! best possible answer of the latter paper is what the privacy-loss distributions of these releases give.
+//! best possible answer of the latter paper is in `optimal`, and is what the privacy-loss distributions of these
+//! releases give.
 //!
 //! # How delta is shared
 //! Releases with a pure bound spend none. Those that come with their own delta spend that. What is left
@@ -21,7 +22,7 @@
 
 use super::rdp::{self, Unsupported};
 use super::step::{Sided, Step, Steps};
-use super::{closed, step};
+use super::{closed, shuffled};
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
 
@@ -40,18 +41,27 @@ pub(crate) fn advanced(steps: &Steps, delta: f64) -> Result<f64, Unsupported> {
     Ok(basic.min(sharper(&terms, shares.slack) * ROUND_UP))
 }
 
+/// Equation (2) for `(epsilon, count)` terms; +∞ without slack.
+pub(crate) fn original(terms: &[(f64, f64)], slack: f64) -> f64 {
+    with_drift(terms, slack, f64::exp_m1)
+}
+
 /// Equation (3) for `(epsilon, count)` terms; +∞ without slack.
-fn sharper(terms: &[(f64, f64)], slack: f64) -> f64 {
+pub(crate) fn sharper(terms: &[(f64, f64)], slack: f64) -> f64 {
+    with_drift(terms, slack, |epsilon| (0.5 * epsilon).tanh())
+}
+
+fn with_drift(terms: &[(f64, f64)], slack: f64, drift: fn(f64) -> f64) -> f64 {
     if slack <= 0.0 {
         return f64::INFINITY;
     }
     let squares: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * epsilon).sum();
-    let drifts: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * (0.5 * epsilon).tanh()).sum();
+    let drifts: f64 = terms.iter().map(|(epsilon, count)| count * epsilon * drift(*epsilon)).sum();
     (-2.0 * slack.min(1.0).ln() * squares).sqrt() + drifts
 }
 
 /// Sums of many rounded terms are moved up by this.
-const ROUND_UP: f64 = 1.0 + 1e-12;
+pub(crate) const ROUND_UP: f64 = 1.0 + 1e-12;
 
 /// What each release may spend of delta.
 struct Shares {
@@ -82,63 +92,51 @@ impl Shares {
         if self.left < 0.0 {
             return Ok(f64::INFINITY);
         }
-        if let Some(epsilon) = closed::pure_epsilon(step) {
+        if !needs_delta(step)
+            && let Some(epsilon) = closed::pure_epsilon(step)
+        {
             return Ok(epsilon);
         }
         one_step(step, if own_delta(step) > 0.0 { own_delta(step) } else { self.each })
     }
 }
 
+/// Shuffled reports have a pure bound, but one that shuffling does nothing for.
 fn needs_delta(step: &Step) -> bool {
-    closed::pure_epsilon(step).is_none() && own_delta(step) == 0.0
+    let pure = closed::pure_epsilon(step).is_some() && !matches!(step, Step::Shuffled { .. });
+    !pure && own_delta(step) == 0.0
 }
 
 /// The delta that a release comes with.
 fn own_delta(step: &Step) -> f64 {
-    match step {
-        Step::Approximate { delta, .. } => *delta,
-        Step::Poisson { rate, sided: Sided::One, base } => rate * own_delta(base),
-        Step::WithoutReplacement { sample, population, base } => {
-            fraction(*sample, *population) * own_delta(base)
-        }
-        Step::Poisson { sided: Sided::Two, .. }
-        | Step::Gaussian { .. }
-        | Step::Laplace { .. }
-        | Step::DiscreteGaussian { .. }
-        | Step::DiscreteLaplace { .. }
-        | Step::RandomizedResponse { .. }
-        | Step::BoundedRange { .. }
-        | Step::Pure { .. }
-        | Step::Zcdp { .. }
-        | Step::Renyi { .. }
-        | Step::NonPrivate => 0.0,
+    if let Step::Approximate { delta, .. } = step {
+        *delta
+    } else if let Step::Poisson { rate, sided: Sided::One, base } = step {
+        rate * own_delta(base)
+    } else if let Step::WithoutReplacement { sample, population, base } = step {
+        fraction(*sample, *population) * own_delta(base)
+    } else {
+        0.0
     }
 }
 
 /// Epsilon of one release at `delta`: exact for Gaussian noise, by amplification for its samples (Balle,
 /// Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018), by Rényi divergences for the rest.
 fn one_step(step: &Step, delta: f64) -> Result<f64, Unsupported> {
-    match step {
-        Step::Gaussian { mu } => Ok(gaussian_profile::epsilon(delta, *mu).upper),
-        Step::Approximate { epsilon, delta: own } if *own <= delta => Ok(*epsilon),
-        Step::Poisson { rate, sided: Sided::One, base } => amplified(*rate, base, delta),
-        Step::WithoutReplacement { sample, population, base } => {
-            amplified(fraction(*sample, *population), base, delta)
-        }
-        Step::Approximate { .. }
-        | Step::Poisson { sided: Sided::Two, .. }
-        | Step::Laplace { .. }
-        | Step::DiscreteGaussian { .. }
-        | Step::DiscreteLaplace { .. }
-        | Step::RandomizedResponse { .. }
-        | Step::BoundedRange { .. }
-        | Step::Pure { .. }
-        | Step::Zcdp { .. }
-        | Step::Renyi { .. }
-        | Step::NonPrivate => {
-            let single = step::Steps(vec![(step.clone(), 1)]);
-            Ok(rdp::epsilon(&single, delta)?.value)
-        }
+    if let Step::Gaussian { mu } = step {
+        Ok(gaussian_profile::epsilon(delta, *mu).upper)
+    } else if let Step::Approximate { epsilon, delta: own } = step
+        && *own <= delta
+    {
+        Ok(*epsilon)
+    } else if let Step::Shuffled { reports, epsilon } = step {
+        Ok(shuffled::closed_form(*reports, *epsilon, delta))
+    } else if let Step::Poisson { rate, sided: Sided::One, base } = step {
+        amplified(*rate, base, delta)
+    } else if let Step::WithoutReplacement { sample, population, base } = step {
+        amplified(fraction(*sample, *population), base, delta)
+    } else {
+        Ok(rdp::epsilon(&Steps(vec![(step.clone(), 1)]), delta)?.value)
     }
 }
 
@@ -176,11 +174,7 @@ mod tests {
             let steps = Steps(vec![(Step::Pure { epsilon }, count)]);
             let k = count as f64;
             close(basic(&steps, delta).unwrap(), sum, 1e-11);
-            close(
-                epsilon * (2.0 * k * -f64::ln(delta)).sqrt() + k * epsilon * epsilon.exp_m1(),
-                original,
-                1e-12,
-            );
+            close(super::original(&[(epsilon, k)], delta), original, 1e-12);
             close(sharper(&[(epsilon, k)], delta), drift, 1e-12);
             close(advanced(&steps, delta).unwrap(), drift.min(sum), 1e-11);
             close(reference::optimal_epsilon(epsilon, 0.0, count, delta), optimal, 1e-11);

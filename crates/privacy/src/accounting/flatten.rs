@@ -28,16 +28,23 @@
 //! unit must pick its batch without looking at the others. Nothing is gained from the secrecy of the
 //! order, which no theorem here covers.
 //!
+//! # Groups, selections, hidden states, trees, shuffled reports
+//! Modules `group` and `wrapped`.
+//!
 //! # Rounding
 //! Quotients are correctly rounded doubles, off by at most one part in 2^53; accountants' outward slack
 //! covers that. A quotient beyond the largest double is no guarantee at all, and one below the smallest is
 //! not free.
 
-mod group;
+mod equal;
+pub(crate) mod group;
 mod lower;
+mod wrapped;
 
-use self::group::Grouped;
+use self::equal::Grouped;
+use self::group::grouped;
 use self::lower::{Lens, lower};
+pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;
@@ -50,8 +57,7 @@ const MAX_DEPTH: usize = 128;
 
 /// The elementary releases of a claim, equal ones grouped, free ones left out.
 pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
-    let mut walk =
-        Walk { neighbours: claim.neighbours, lens: Lens::of(claim.neighbours), out: Grouped::default() };
+    let mut walk = Walk::new(claim.neighbours, Lens::of(claim.neighbours));
     walk.visit(&claim.event, 1, 0)?;
     Ok(walk.out.into_steps())
 }
@@ -60,10 +66,20 @@ pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
 struct Walk {
     neighbours: Neighbours,
     lens: Lens,
+    /// Units that change together.
+    group: u64,
+    /// Inside the batches of an epoch.
+    in_epoch: bool,
+    /// Inside the one release of a sample.
+    in_sample: bool,
     out: Grouped,
 }
 
 impl Walk {
+    fn new(neighbours: Neighbours, lens: Lens) -> Self {
+        Self { neighbours, lens, group: 1, in_epoch: false, in_sample: false, out: Grouped::default() }
+    }
+
     fn visit(&mut self, event: &Event, count: u64, depth: usize) -> Result<(), AccountError> {
         self.check_depth(depth)?;
         match event {
@@ -73,19 +89,41 @@ impl Walk {
             }
             Event::ShuffledEpochs { epochs, event: inner } => {
                 self.units(event, "its vectors are not units in batches")?;
-                self.visit(inner, multiply(count, *epochs)?, depth + 1)
+                self.epochs(*epochs, inner, count, depth)
+            }
+            // Given who is in which bin, the batches of an epoch are disjoint and everybody is in one. The bins are
+            // drawn alike for all neighbours, and a mixture is no easier to tell apart than its parts.
+            Event::BallsInBins { epochs, event: inner, bins: _ } => {
+                self.units(event, "its vectors are not units in bins")?;
+                self.epochs(*epochs, inner, count, depth)
+            }
+            Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
+            Event::Selected { trials, event } => {
+                let run = self.apart(self.lens, self.group, event, depth)?;
+                let step = Step::Selected { trials: *trials, run };
+                self.spread_over_batches(&step)?;
+                self.out.add(step, count)
+            }
+            Event::LastIterate { .. } => self.last_iterate(event, count, depth),
+            Event::TreeAggregation { steps, participations, noise_multiplier } => {
+                let step = self.tree(event, *steps, *participations, *noise_multiplier)?;
+                self.add(step, count)
+            }
+            Event::ShuffledReports { reports, event: inner } => {
+                let step = self.shuffled(event, *reports, inner, depth)?;
+                self.add(step, count)
             }
             Event::PoissonSampled { sampling_rate, event } => {
                 let step = self.poisson(sampling_rate.get(), event, depth)?;
-                self.out.add(step, count)
+                self.add(step, count)
             }
             Event::SampledWithoutReplacement { sample, event: inner } => {
                 let step = self.without_replacement(event, *sample, inner, depth)?;
-                self.out.add(step, count)
+                self.add(step, count)
             }
-            Event::SampledWithReplacement { .. } => {
-                self.replaced(event)?;
-                Err(not_built(event))
+            Event::SampledWithReplacement { sample, event: inner } => {
+                let step = self.with_replacement(event, *sample, inner, depth)?;
+                self.add(step, count)
             }
             Event::Gaussian(_)
             | Event::Laplace(_)
@@ -101,16 +139,28 @@ impl Walk {
             | Event::AboveThreshold { .. }
             | Event::NonPrivate => {
                 let step = lower(event, self.lens)?;
-                self.out.add(step, count)
+                self.add(step, count)
             }
-            Event::BallsInBins { .. }
-            | Event::ShuffledReports { .. }
-            | Event::LastIterate { .. }
-            | Event::Group { .. }
-            | Event::Selected { .. }
-            | Event::TreeAggregation { .. }
-            | Event::Toeplitz { .. } => Err(not_built(event)),
+            Event::Toeplitz { .. } => Err(not_built(event)),
         }
+    }
+
+    /// `count` times `step`, which is stated for one unit.
+    fn add(&mut self, step: Step, count: u64) -> Result<(), AccountError> {
+        self.spread_over_batches(&step)?;
+        self.out.add(grouped(step, self.group)?, count)
+    }
+
+    /// Refuses groups whose units may be in different batches, where no theorem adds up what they cost there.
+    fn spread_over_batches(&self, step: &Step) -> Result<(), AccountError> {
+        if self.in_epoch && self.group > 1 && !step.is_elementary() {
+            return Err(AccountError::unsupported(
+                "group",
+                "of units in different batches of an epoch, each batch sampled or selected again: no theorem \
+                 covers it; state the group's own guarantee",
+            ));
+        }
+        Ok(())
     }
 
     /// `event` on a Poisson sample.
@@ -210,36 +260,23 @@ impl Walk {
         lens: Lens,
         depth: usize,
     ) -> Result<Step, AccountError> {
-        let mut several = Walk { neighbours: self.neighbours, lens, out: Grouped::default() };
+        let mut several = Walk { in_sample: true, ..Walk::new(self.neighbours, lens) };
         several.visit(event, 1, depth + 1)?;
         let mut squares = 0.0;
         for (step, count) in several.out.into_steps().0 {
-            match step {
-                Step::Gaussian { mu } => squares += count as f64 * mu * mu,
-                Step::Laplace { .. }
-                | Step::DiscreteGaussian { .. }
-                | Step::DiscreteLaplace { .. }
-                | Step::RandomizedResponse { .. }
-                | Step::BoundedRange { .. }
-                | Step::Pure { .. }
-                | Step::Approximate { .. }
-                | Step::Zcdp { .. }
-                | Step::Renyi { .. }
-                | Step::Poisson { .. }
-                | Step::WithoutReplacement { .. }
-                | Step::NonPrivate => {
-                    return Err(AccountError::unsupported(
-                        event.name(),
-                        format!(
-                            "inside {sampling}: one sample serves several releases, whose joint law is no \
-                             product; \
-                             only Gaussian releases can be combined. For a fresh sample each time, put \
-                             {sampling} inside {}",
-                            event.name()
-                        ),
-                    ));
-                }
-            }
+            let Step::Gaussian { mu } = step else {
+                return Err(AccountError::unsupported(
+                    event.name(),
+                    format!(
+                        "inside {sampling}: one sample serves several releases, whose joint law is no \
+                         product; \
+                         only Gaussian releases can be combined. For a fresh sample each time, put \
+                         {sampling} inside {}",
+                        event.name()
+                    ),
+                ));
+            };
+            squares += count as f64 * mu * mu;
         }
         // Each of a handful of roundings is half a unit in the last place; go up by more.
         let mu = squares.sqrt() * (1.0 + 4.0 * f64::EPSILON);

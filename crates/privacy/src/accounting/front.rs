@@ -113,6 +113,33 @@ pub fn delta(claim: &Claim, epsilon: Epsilon, accountant: Accountant) -> Result<
     answer(claim, Question::Delta { epsilon: epsilon.get() }, accountant)
 }
 
+/// Upper ends of delta at many epsilons, each to about a part in a thousand: far cheaper than to ask one by one.
+pub(crate) fn upper_profile(claim: &Claim, epsilons: &[f64]) -> Result<Vec<f64>, AccountError> {
+    let steps = flatten::flatten(claim)?;
+    if promises_nothing(&steps) {
+        return Ok(vec![1.0; epsilons.len()]);
+    }
+    if closed::gaussian_distance(&steps).is_some() {
+        let at = |epsilon: &f64| closed::delta(&steps, *epsilon).map_or(1.0, |delta| delta.upper);
+        return Ok(epsilons.iter().map(at).collect());
+    }
+    let pure = closed::at_delta_zero(&steps).upper;
+    let found = pld::profile(&steps, epsilons).or_else(|_| renyi_profile(&steps, epsilons))?;
+    let at = |(epsilon, delta): (&f64, f64)| if pure <= *epsilon { 0.0 } else { delta };
+    Ok(epsilons.iter().zip(found).map(at).collect())
+}
+
+fn renyi_profile(steps: &Steps, epsilons: &[f64]) -> Result<Vec<f64>, AccountError> {
+    let whole =
+        rdp::Composition::new(steps).map_err(|error| AccountError::not_by("rdp", error.to_string()))?;
+    Ok(epsilons.iter().map(|epsilon| whole.delta(*epsilon).value).collect())
+}
+
+/// The distance of the Gaussian pair that all of `claim` is, rounded up; none if it is anything else.
+pub(crate) fn gaussian_distance(claim: &Claim) -> Result<Option<f64>, AccountError> {
+    Ok(closed::gaussian_distance(&flatten::flatten(claim)?).map(|mu| mu.upper))
+}
+
 /// One of the two.
 #[derive(Clone, Copy, Debug)]
 enum Question {
@@ -122,16 +149,29 @@ enum Question {
 
 fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Account, AccountError> {
     let steps = flatten::flatten(claim)?;
-    if steps.0.iter().any(|(step, count)| *step == Step::NonPrivate && *count > 0) {
+    if promises_nothing(&steps) {
         return Ok(account(question.nothing_promised(), "non_private"));
     }
-    match accountant {
+    let found = match accountant {
         Accountant::Auto => question.tightest(&steps),
         Accountant::Basic => question.composed(&steps, "basic", composition::basic),
         Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),
         Accountant::Rdp => question.renyi(&steps),
         Accountant::Pld => question.distributions(&steps).map_err(|why| AccountError::not_by("pld", why)),
+    }?;
+    Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
+}
+
+impl Account {
+    /// The upper end alone: what was priced costs no more, and nobody knows how much less.
+    fn upper_end_only(self) -> Self {
+        let note = "an event is bounded from above only: how much less it may cost is not known".to_owned();
+        Self { bound: Bound::enclosing(0.0, self.bound.upper), note: Some(note), ..self }
     }
+}
+
+fn promises_nothing(steps: &Steps) -> bool {
+    steps.0.iter().any(|(step, count)| *step == Step::NonPrivate && *count > 0)
 }
 
 fn account(bound: Bound, accountant: &'static str) -> Account {
@@ -152,14 +192,17 @@ impl Question {
         }
         match self.distributions(steps) {
             Ok(found) if found.bound.relative_gap() <= WIDE => Ok(found),
-            Ok(found) => Ok(match self.renyi(steps) {
-                Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
-                    bound: Bound::enclosing(found.bound.lower, renyi.bound.upper),
-                    note: found.note,
-                    ..renyi
-                },
-                Ok(_) | Err(_) => found,
-            }),
+            Ok(found) => {
+                let lower = if found.bound.lower > 0.0 { found.bound.lower } else { self.lower(steps) };
+                Ok(match self.renyi(steps) {
+                    Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
+                        bound: Bound::enclosing(lower, renyi.bound.upper),
+                        note: found.note,
+                        ..renyi
+                    },
+                    Ok(_) | Err(_) => Account { bound: Bound::enclosing(lower, found.bound.upper), ..found },
+                })
+            }
             Err(why) => {
                 let renyi = self.renyi(steps)?;
                 let lower = self.lower(steps);
@@ -241,8 +284,12 @@ fn names_a_class(step: &Step) -> bool {
         Step::BoundedRange { .. }
         | Step::Zcdp { .. }
         | Step::Renyi { .. }
+        | Step::WithReplacement { .. }
+        | Step::Shuffled { .. }
+        | Step::Group { .. }
+        | Step::Selected { .. }
         | Step::WithoutReplacement { .. } => true,
-        Step::Poisson { base, .. } => names_a_class(base),
+        Step::Poisson { base, .. } | Step::PoissonGroup { base, .. } => names_a_class(base),
         Step::Gaussian { .. }
         | Step::Laplace { .. }
         | Step::DiscreteGaussian { .. }

@@ -1,17 +1,32 @@
 //! One mechanism of each class that an event may name: what a certified lower end belongs to.
 
 use super::step::{Sided, Step, Steps};
+use crate::event::Trials;
 
 /// The same releases, each by a mechanism that its event allows and that has a privacy-loss distribution;
 /// those for which none is known here are left out, which can only lower the cost.
 pub(crate) fn members(steps: &Steps) -> Steps {
-    Steps(steps.0.iter().filter_map(|(step, count)| Some((member(step)?, *count))).collect())
+    Steps(steps.0.iter().flat_map(|(step, count)| releases(step, *count)).collect())
+}
+
+/// A selection that always runs at least once, with equal scores, releases one run.
+fn releases(step: &Step, count: u64) -> Vec<(Step, u64)> {
+    if let Step::Selected { trials: Trials::TruncatedNegativeBinomial { .. }, run } = step {
+        let often = |(step, times): (Step, u64)| (step, times.saturating_mul(count));
+        return members(run).0.into_iter().map(often).collect();
+    }
+    member(step).map(|step| (step, count)).into_iter().collect()
 }
 
 fn member(step: &Step) -> Option<Step> {
     match step {
         Step::Zcdp { rho } => Some(Step::Gaussian { mu: (2.0 * rho).sqrt() * (1.0 - 1e-15) }),
-        Step::Renyi { .. } | Step::NonPrivate => None,
+        Step::Renyi { .. }
+        | Step::WithReplacement { .. }
+        | Step::Shuffled { .. }
+        | Step::Group { .. }
+        | Step::Selected { .. }
+        | Step::NonPrivate => None,
         // All other records contribute what the neighbour's record does: the sum then shows only whether
         // this record was drawn.
         Step::WithoutReplacement { sample, population, base } => Some(Step::Poisson {
@@ -29,6 +44,7 @@ fn member(step: &Step) -> Option<Step> {
         | Step::RandomizedResponse { .. }
         | Step::BoundedRange { .. }
         | Step::Pure { .. }
+        | Step::PoissonGroup { .. }
         | Step::Approximate { .. } => Some(step.clone()),
     }
 }

@@ -1,18 +1,24 @@
 //! From events to certified numbers.
 
 mod closed;
-mod composition;
+pub(crate) mod composition;
 mod error;
 mod flatten;
 mod front;
 mod member;
+pub(crate) mod optimal;
 mod pld;
-mod rdp;
+pub(crate) mod rdp;
 #[cfg(test)]
 mod reference;
-mod step;
+mod selected;
+mod shuffled;
+pub(crate) mod step;
+mod table;
 mod tally;
+mod with_replacement;
 
 pub use error::AccountError;
 pub use front::{Account, Accountant, delta, epsilon};
+pub(crate) use front::{gaussian_distance, upper_profile};
 pub(crate) use tally::{Tally, tally};

@@ -3,8 +3,8 @@
 //! Each function is `delta(epsilon)` of one ordered pair, from a closed form or a finite sum, and shares
 //! no more than special functions with the accountants.
 
-use crate::numerics::logspace::ln_binomial;
-use crate::numerics::{gaussian_profile, search};
+pub(crate) use super::optimal::{optimal_delta, optimal_epsilon};
+use crate::numerics::gaussian_profile;
 
 /// `count` Gaussian releases of distance `mu`.
 pub(crate) fn gaussian(epsilon: f64, mu: f64, count: u64) -> f64 {
@@ -34,29 +34,6 @@ pub(crate) fn randomized_responses(epsilon: f64, categories: u64, truth: f64, co
         }
     }
     delta
-}
-
-/// The best possible delta of `count` releases that are `(step_epsilon, step_delta)`-DP each (Kairouz, Oh,
-/// Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.3): the losses are those
-/// of randomized responses, `(count - 2l) step_epsilon` with binomial weights.
-pub(crate) fn optimal_delta(step_epsilon: f64, step_delta: f64, count: u64, epsilon: f64) -> f64 {
-    let (n, lie, truth) =
-        (count as f64, 1.0 / (1.0 + step_epsilon.exp()), 1.0 / (1.0 + (-step_epsilon).exp()));
-    let losses = (0..=count).map(|l| (l as f64, (n - 2.0 * l as f64) * step_epsilon));
-    let term = |(l, loss): (f64, f64)| ln_binomial(l, n, lie, truth).exp() * -(epsilon - loss).exp_m1();
-    let sure: f64 = losses.take_while(|(_, loss)| *loss > epsilon).map(term).sum();
-    -(n * (-step_delta).ln_1p() + (-sure.min(1.0)).ln_1p()).exp_m1()
-}
-
-/// The least epsilon with [`optimal_delta`] at most `delta`; +∞ if there is none.
-pub(crate) fn optimal_epsilon(step_epsilon: f64, step_delta: f64, count: u64, delta: f64) -> f64 {
-    let top = count as f64 * step_epsilon;
-    let fits = |epsilon: f64| optimal_delta(step_epsilon, step_delta, count, epsilon) <= delta;
-    match (fits(0.0), fits(top)) {
-        (true, _) => 0.0,
-        (false, false) => f64::INFINITY,
-        (false, true) => search::bisect(0.0, top, fits).1,
-    }
 }
 
 /// Integer noise of weights `exp(ln_weight(k))`, moved by `shift`, summed over `-reach..=reach`.
@@ -141,24 +118,6 @@ mod tests {
             close(discrete_gaussian(epsilon, variance.sqrt(), 1), discrete, 1e-11);
             close(gaussian(epsilon, 1.0 / variance.sqrt(), 1), continuous, 1e-11);
         }
-    }
-
-    /// Kairouz, Oh and Viswanath's own points, where eps is (k - 2i) e.
-    #[test]
-    fn optimal_composition() {
-        for (step, own, count, epsilon, exact) in [
-            (0.1, 0.0, 100, 3.0, 0.00136139869483),
-            (1.0, 0.0, 5, 3.0, 0.180554628603),
-            (1.0, 0.0, 5, 1.0, 0.537101719761),
-            (0.1, 1e-8, 100, 3.0, 0.00136239733294),
-            (0.5, 1e-6, 10, 2.0, 0.145474991738),
-        ] {
-            close(optimal_delta(step, own, count, epsilon), exact, 1e-11);
-        }
-        // No overflow at k e = 100 000.
-        assert!((0.0..=1.0).contains(&optimal_delta(1.0, 0.0, 100_000, 50_000.0)));
-        assert_eq!(optimal_epsilon(0.1, 1e-3, 100, 1e-5), f64::INFINITY);
-        assert_eq!(optimal_epsilon(1e-6, 0.0, 1, 0.5), 0.0);
     }
 
     #[test]

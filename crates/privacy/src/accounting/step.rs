@@ -4,6 +4,8 @@
 //! accountant can apply the sensitivity of another relation. Numbers were checked when the event was
 //! made; here they are plain `f64`.
 
+use crate::event::Trials;
+
 /// One elementary release under one fixed neighbouring relation.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Step {
@@ -31,8 +33,45 @@ pub(crate) enum Step {
     Poisson { rate: f64, sided: Sided, base: Box<Step> },
     /// `base` (under replace) on `sample` of `population` records drawn without replacement.
     WithoutReplacement { sample: u64, population: u64, base: Box<Step> },
+    /// `base` on a Poisson sample, for a group of `size` units that is there or is not: a binomial number of
+    /// contributions against none. `base` is Gaussian or Laplace.
+    PoissonGroup { size: u64, rate: f64, base: Box<Step> },
+    /// `base` (under replace) on `sample` independent draws from `population` records.
+    WithReplacement { sample: u64, population: u64, base: Box<Step> },
+    /// `reports` local reports, each by some `epsilon`-DP randomizer, in random order (under replace).
+    Shuffled { reports: u64, epsilon: f64 },
+    /// Any release, for groups of `size` units, of which no more is known than Rényi divergences for one.
+    Group { size: u64, base: Box<Step> },
+    /// The best of a secret random number of runs of `run`.
+    Selected { trials: Trials, run: Steps },
     /// No guarantee at all.
     NonPrivate,
+}
+
+impl Step {
+    /// One release by itself: no sample, no group, no selection.
+    pub(crate) fn is_elementary(&self) -> bool {
+        match self {
+            Self::Gaussian { .. }
+            | Self::Laplace { .. }
+            | Self::DiscreteGaussian { .. }
+            | Self::DiscreteLaplace { .. }
+            | Self::RandomizedResponse { .. }
+            | Self::BoundedRange { .. }
+            | Self::Pure { .. }
+            | Self::Approximate { .. }
+            | Self::Zcdp { .. }
+            | Self::Renyi { .. }
+            | Self::NonPrivate => true,
+            Self::Poisson { .. }
+            | Self::WithoutReplacement { .. }
+            | Self::PoissonGroup { .. }
+            | Self::WithReplacement { .. }
+            | Self::Shuffled { .. }
+            | Self::Group { .. }
+            | Self::Selected { .. } => false,
+        }
+    }
 }
 
 /// What a neighbour does to a sampled record.

@@ -100,9 +100,9 @@ fn a_release_without_a_pure_bound_needs_a_delta() {
 
 #[test]
 fn an_event_that_nobody_can_price_is_refused_by_name() {
-    let group = Event::Group { size: crate::params::Count::ONE, event: Box::new(pure(0.1)) };
-    let error = Budget::new(terms(100.0)).charge(group).unwrap_err();
-    assert!(matches!(&error, ChargeError::Account(_)) && error.to_string().contains("`group`"), "{error}");
+    let json = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#;
+    let error = Budget::new(terms(100.0)).charge(serde_json::from_str(json).unwrap()).unwrap_err();
+    assert!(matches!(&error, ChargeError::Account(_)) && error.to_string().contains("`toeplitz`"), "{error}");
 }
 
 #[test]

@@ -11,8 +11,7 @@
 //! positive and nothing cancels; below, `erfc` gives (1) and (2) loses at most three bits.
 //! # Accuracy
 //! Relative error below 1e-14 for R and J_1, for `ln_cdf` at every z (there 1e-14 of the larger of 1 and
-//! the value), and for `cdf` down to z = -37, below which doubles end; `quantile` inverts to the
-//! conditioning of p.
+//! the value), and for `cdf` down to z = -37, below which doubles end; [`threshold`] is rounded down.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -36,6 +35,20 @@ pub(crate) fn mills(t: f64) -> f64 {
     } else {
         1.0 / (t + ratio(t))
     }
+}
+
+/// The largest z, rounded down, with `P[N > z] >= tail`: a threshold that a test of that size may use. -∞ for
+/// a tail of 1 or more, +∞ for 0.
+pub(crate) fn threshold(tail: f64) -> f64 {
+    if tail >= 1.0 {
+        return f64::NEG_INFINITY;
+    }
+    if tail <= 0.0 {
+        return f64::INFINITY;
+    }
+    // cdf has a relative error of 1e-14; asking for a little more than `tail` leaves z on the low side.
+    let wanted = tail * (1.0 + 2e-14);
+    crate::numerics::search::bisect(-40.0, 40.0, |z| cdf(-z) < wanted).0
 }
 
 /// Minus the derivative of the Mills ratio, (2).

@@ -99,7 +99,8 @@ fn acceptance(stack: &Stack, word: u64, coins: Option<u64>) -> Option<(i64, f64)
         let middle = (low + high) / 2;
         if accepted(middle as u64).is_some() { low = middle } else { high = middle }
     }
-    Some((place, high as f64 / (1u128 << 64) as f64))
+    // Coins are few here: the place is near.
+    Some((place.try_into().unwrap(), high as f64 / (1u128 << 64) as f64))
 }
 
 /// Compares normalised weights with probabilities to 12 digits.

@@ -23,7 +23,7 @@ fn find(stack: &Stack, wanted: impl Fn(Slot) -> bool) -> usize {
 
 /// Draws one place from the given words, all of which must be used: by itself and as a vector of one, which must be
 /// the same.
-fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i64 {
+fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i128 {
     let (mut single, mut vector) = (Replay::new(words.clone()), Replay::new(words));
     let rounding = Rounding { half: 0, shift: 0 };
     let mut places = [0];
@@ -31,7 +31,7 @@ fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i64 {
     let place = stack.sample(rounding, &mut single);
     single.assert_used_up();
     vector.assert_used_up();
-    assert_eq!(places, [place], "vectors and single draws go the same way");
+    assert_eq!(places, [clamped(place)], "vectors and single draws go the same way");
     place
 }
 
@@ -39,7 +39,7 @@ fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i64 {
 fn a_sure_slot_needs_one_word() {
     let stack = rounded_gaussian();
     let block = i64::from(stack.blocks[0]);
-    assert_eq!(draw(&stack, [word(0, 12345)]), (block << POSITION_BITS) + 12345);
+    assert_eq!(draw(&stack, [word(0, 12345)]), i128::from((block << POSITION_BITS) + 12345));
 }
 
 #[test]
@@ -77,32 +77,37 @@ fn the_tails_reach_as_far_as_coins_fall() {
         // `heads` ones, then a zero, above the block within the superblock (here block 3).
         let coins = (((1u64 << heads) - 1) << stack.right.width_bits) | 3;
         let block = i64::from(stack.right.start) + i64::from(heads) * width + 3;
-        assert_eq!(draw(&stack, [word(right, 5), 0, coins]), (block << POSITION_BITS) + 5, "{heads} heads");
+        assert_eq!(
+            draw(&stack, [word(right, 5), 0, coins]),
+            i128::from((block << POSITION_BITS) + 5),
+            "{heads} heads"
+        );
         assert_eq!(
             draw(&stack, [word(left, 5), 0, coins]),
-            ((-1 - block) << POSITION_BITS) + 5,
+            i128::from(((-1 - block) << POSITION_BITS) + 5),
             "{heads} heads"
         );
     }
 }
 
-/// All coins of the first word are heads: the next word goes on. Such a place is clamped to 2^12 blocks only
-/// beyond them, and its comparison is still decided, not assumed.
+/// All coins of the first word are heads: the next word goes on, as far as it may lead. The comparison is still
+/// decided, not assumed.
 #[test]
-fn very_long_runs_of_heads_are_followed_and_clamped() {
+fn very_long_runs_of_heads_are_followed_to_the_end() {
     let stack = rounded_laplace();
     let right = find(&stack, |slot| slot == Slot::RightTail);
     let first = 64 - stack.right.width_bits;
-    let block = i64::from(stack.right.start) + (i64::from(first + 2) << stack.right.width_bits);
+    let block = |heads: u32| i128::from(stack.right.start) + (i128::from(heads) << stack.right.width_bits);
     let coins = u64::MAX << stack.right.width_bits;
-    assert_eq!(draw(&stack, [word(right, 0), 0, coins, 0b011]), block << POSITION_BITS);
-    // 64 * 10 more heads lie beyond 2^12 blocks; floating point passes the height on to the integers, which ask for
+    assert_eq!(draw(&stack, [word(right, 0), 0, coins, 0b011]), block(first + 2) << POSITION_BITS);
+    // 64 * 10 more heads lie beyond 64 bits; floating point passes the height on to the integers, which ask for
     // further digits of height and place before they accept.
     let mut words = vec![word(right, 0), 0, coins];
     words.extend([u64::MAX; 10]);
     let mut bits = Replay::then_zeros(words);
     let place = stack.sample(Rounding { half: 0, shift: 0 }, &mut bits);
-    assert_eq!(place, (1 << (POSITION_BITS + 12)) - 1);
+    assert_eq!(place, block(first + 640) << POSITION_BITS);
+    assert_eq!(clamped(place), i64::MAX);
 }
 
 /// The first 64 bits of a height that agrees with the curve at the crossing: floating point cannot tell.
@@ -125,7 +130,7 @@ fn pitfall_12_an_undecided_comparison_is_refined_and_never_guessed() {
         let crossing = Crossing::find(&stack, blocks, |block| block);
         let (slot, leading) = (crossing.slot, agreeing_height(&stack, &crossing));
         let place = i64::from(crossing.block) << POSITION_BITS;
-        assert_eq!(draw(&stack, [word(slot, 0), leading, 0]), place, "below: accepted");
+        assert_eq!(draw(&stack, [word(slot, 0), leading, 0]), i128::from(place), "below: accepted");
         assert_eq!(draw(&stack, [word(slot, 0), leading, u64::MAX, word(0, 0)]), fresh, "above: rejected");
     }
 }
@@ -153,7 +158,7 @@ fn refine_the_place(stack: &Stack, crossing: &Crossing, within: u64) {
     // 64 further digits of the height, then 128 of the place. Over the 2^-50 that the place leaves open the curve falls
     // by some 10^4 units of the height's last digit: a height slightly below the near end is above the far end.
     let slope_decides = agreeing_height(stack, crossing) - 4;
-    assert_eq!(draw(stack, [chosen, slope_decides, 0, 0, 0]), place, "near end: under the curve");
+    assert_eq!(draw(stack, [chosen, slope_decides, 0, 0, 0]), i128::from(place), "near end: under the curve");
     assert_eq!(
         draw(stack, [chosen, slope_decides, 0, u64::MAX, u64::MAX, word(0, 0)]),
         fresh,

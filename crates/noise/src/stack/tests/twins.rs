@@ -48,7 +48,7 @@ fn draw(stack: &Stack, mistake: Mistake, bits: &mut impl Bits) -> i64 {
             }
             (Mistake::RejectEveryTest, Slot::Test(_)) => None,
             (Mistake::CutTheTail, Slot::RightTail | Slot::LeftTail) => None,
-            _ => stack.unsure_place(word, leading, bits),
+            _ => stack.unsure_place(word, leading, bits).map(clamped),
         };
         if let Some(place) = accepted {
             return place;

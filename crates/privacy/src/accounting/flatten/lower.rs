@@ -28,7 +28,7 @@ impl Lens {
     }
 
     /// Clip norms between two neighbours.
-    fn norms(self, event: &Event) -> Result<f64, AccountError> {
+    pub(super) fn norms(self, event: &Event) -> Result<f64, AccountError> {
         match self {
             Self::OneNorm | Self::AgainstAbsent => Ok(1.0),
             Self::TwoNorms => Ok(2.0),

@@ -187,20 +187,7 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
 
 #[test]
 fn what_no_accountant_bounds_is_refused_by_name() {
-    let inner = r#"{"type":"pure","epsilon":1}"#;
-    for (name, rest) in [
-        ("balls_in_bins", r#""bins":100,"epochs":1,"event""#),
-        ("shuffled_reports", r#""reports":10000,"event""#),
-        ("last_iterate", r#""steps":5,"step_size":0.1,"strong_convexity":0.01,"smoothness":0.25,"event""#),
-        ("group", r#""size":4,"event""#),
-        ("selected", r#""trials":{"distribution":"poisson","mean":10},"event""#),
-        ("sampled_with_replacement", r#""sample_size":2,"population":9,"event""#),
-    ] {
-        let error = refusal(Replace, &format!(r#"{{"type":"{name}",{rest}:{inner}}}"#));
-        assert!(error.starts_with(&format!("no accountant can bound `{name}`")), "{error}");
-    }
     for json in [
-        r#"{"type":"tree_aggregation","steps":4096,"participations":1,"noise_multiplier":5}"#,
         r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#,
         r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"zcdp","rho":0.1}}"#,
         r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"renyi","orders":[2],"epsilons":[0.1]}}"#,
@@ -209,6 +196,169 @@ fn what_no_accountant_bounds_is_refused_by_name() {
     ] {
         assert!(matches!(steps(AddRemove, json), Err(AccountError::Unsupported { .. })), "{json}");
     }
+    let toeplitz = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#;
+    assert!(refusal(AddRemove, toeplitz).starts_with("no accountant can bound `toeplitz`"));
+    for (json, part) in [
+        (
+            r#"{"type":"shuffled_reports","reports":100,"event":{"type":"zcdp","rho":0.1}}"#,
+            "with a pure bound",
+        ),
+        (
+            r#"{"type":"sampled_with_replacement","sample_size":2,"population":9,"event":{"type":"discrete_laplace","scale":2,"sensitivity":1}}"#,
+            "known group profiles",
+        ),
+        (
+            r#"{"type":"group","size":2,"event":{"type":"sampled_with_replacement","sample_size":2,"population":9,"event":{"type":"pure","epsilon":1}}}"#,
+            "for a group there is no bound",
+        ),
+        (
+            r#"{"type":"group","size":2,"event":{"type":"shuffled_epochs","epochs":2,"event":{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"gaussian","noise_multiplier":1}}}}"#,
+            "different batches",
+        ),
+    ] {
+        let error = refusal(Replace, json);
+        assert!(error.starts_with("no accountant can bound `") && error.contains(part), "{json}: {error}");
+    }
+}
+
+#[test]
+fn groups_by_release() {
+    let group = |size: u32, inner: &str| format!(r#"{{"type":"group","size":{size},"event":{inner}}}"#);
+    for (json, step) in [
+        (GAUSSIAN, Step::Gaussian { mu: 0.75 }),
+        (SIGMA, Step::Gaussian { mu: 2.25 }),
+        (LAPLACE, Step::Laplace { epsilon: 0.75 }),
+        (r#"{"type":"pure","epsilon":0.5}"#, Step::Pure { epsilon: 1.5 }),
+        (r#"{"type":"exponential","epsilon":0.5}"#, Step::BoundedRange { epsilon: 1.5 }),
+        (r#"{"type":"zcdp","rho":0.5}"#, Step::Zcdp { rho: 4.5 }),
+        (r#"{"type":"gdp","mu":0.5}"#, Step::Gaussian { mu: 1.5 }),
+        (
+            r#"{"type":"discrete_gaussian","sigma":4,"sensitivity":2}"#,
+            Step::DiscreteGaussian { sigma: 4.0, shift: 6 },
+        ),
+        (
+            r#"{"type":"discrete_laplace","scale":4,"sensitivity":2}"#,
+            Step::DiscreteLaplace { scale: 4.0, shift: 6 },
+        ),
+        (
+            r#"{"type":"renyi","orders":[8],"epsilons":[0.1]}"#,
+            Step::Group { size: 3, base: Box::new(Step::Renyi { orders: vec![8.0], epsilons: vec![0.1] }) },
+        ),
+    ] {
+        assert_eq!(one(AddRemove, &group(3, json)), step);
+    }
+    let Step::Approximate { epsilon, delta } =
+        one(AddRemove, &group(3, r#"{"type":"approximate","epsilon":0.5,"delta":1e-6}"#))
+    else {
+        panic!("not approximate")
+    };
+    assert!(epsilon == 1.5 && (delta / 5.367003099159e-6 - 1.0).abs() < 1e-11);
+    let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.01,"event":{GAUSSIAN}}}"#);
+    let base = || Box::new(Step::Gaussian { mu: 0.25 });
+    assert_eq!(one(AddRemove, &group(3, &sampled)), Step::PoissonGroup { size: 3, rate: 0.01, base: base() });
+    // Too large to write out, and two-sided: from the curve of one unit.
+    assert!(matches!(one(AddRemove, &group(1000, &sampled)), Step::Group { size: 1000, .. }));
+    assert!(matches!(one(Replace, &group(3, &sampled)), Step::Group { size: 3, .. }));
+}
+
+/// Groups of groups multiply, compositions distribute, and an epoch's batches share the group.
+#[test]
+fn groups_distribute_over_compositions() {
+    let json = format!(
+        r#"{{"type":"group","size":2,"event":{{"type":"composed","events":[
+            {{"type":"repeated","count":5,"event":{GAUSSIAN}}},
+            {{"type":"group","size":3,"event":{LAPLACE}}},
+            {{"type":"shuffled_epochs","epochs":4,"event":{GAUSSIAN}}}]}}}}"#
+    );
+    assert_eq!(
+        steps(ZeroOut, &json).unwrap(),
+        vec![(Step::Gaussian { mu: 0.5 }, 9), (Step::Laplace { epsilon: 1.5 }, 1)]
+    );
+    assert!(refusal(ball(), &json).contains("not units in groups"));
+    let inside = format!(
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed","events":[{GAUSSIAN},{{"type":"group","size":2,"event":{GAUSSIAN}}}]}}}}"#
+    );
+    assert!(refusal(AddRemove, &inside).contains("group of sampled events"));
+}
+
+#[test]
+fn bins_cost_what_epochs_cost() {
+    let json = format!(r#"{{"type":"balls_in_bins","bins":100,"epochs":3,"event":{GAUSSIAN}}}"#);
+    assert_eq!(steps(AddRemove, &json).unwrap(), vec![(Step::Gaussian { mu: 0.25 }, 3)]);
+    assert!(refusal(ball(), &json).contains("not units in bins"));
+    // Secret bins may cost less: nothing is claimed from below.
+    let at = |bins: &str| {
+        let claim = Claim::new(AddRemove, serde_json::from_str(&json.replace("100", bins)).unwrap());
+        let delta = crate::params::Delta::new(1e-5).unwrap();
+        super::super::epsilon(&claim, delta, super::super::Accountant::Auto).unwrap().bound
+    };
+    assert!(at("100").lower == 0.0 && at("1").lower > 0.0 && at("100").upper == at("1").upper);
+}
+
+/// One step has mu = 1/4; a contraction by 0.9 lets 1000 of them cost sqrt(1.9/0.1) of it.
+#[test]
+fn only_the_last_iterate() {
+    let json = |convexity: f64, inner: &str| {
+        format!(
+            r#"{{"type":"last_iterate","steps":1000,"step_size":0.1,"strong_convexity":{convexity},"smoothness":1,"event":{inner}}}"#
+        )
+    };
+    let Step::Gaussian { mu } = one(AddRemove, &json(1.0, GAUSSIAN)) else { panic!("not Gaussian") };
+    assert!((mu - 0.25 * 19f64.sqrt()).abs() < 1e-11, "{mu}");
+    // Merely convex, or not Gaussian: every iterate is paid for.
+    let Step::Gaussian { mu } = one(AddRemove, &json(0.0, GAUSSIAN)) else { panic!("not Gaussian") };
+    assert!((mu - 0.25 * 1000f64.sqrt()).abs() < 1e-11, "{mu}");
+    // So is a step that is only promised to be as private as a Gaussian.
+    let promised = json(1.0, r#"{"type":"gdp","mu":0.25}"#);
+    assert_eq!(steps(AddRemove, &promised).unwrap(), vec![(Step::Gaussian { mu: 0.25 }, 1000)]);
+    assert_eq!(steps(AddRemove, &json(1.0, LAPLACE)).unwrap(), vec![(Step::Laplace { epsilon: 0.25 }, 1000)]);
+    assert!(refusal(AddRemove, &json(2.0, GAUSSIAN)).contains("at most the smoothness"));
+}
+
+/// 4096 leaves: thirteen levels; 1000 leaves: ten. rho is levels / (2 z²).
+#[test]
+fn leaves_of_a_tree() {
+    for (steps, levels, participations) in [(1000, 10.0f64, 1), (4096, 13.0, 1), (1, 1.0, 1), (1000, 10.0, 3)]
+    {
+        let json = format!(
+            r#"{{"type":"tree_aggregation","steps":{steps},"participations":{participations},"noise_multiplier":10}}"#
+        );
+        for (neighbours, norms) in [(AddRemove, 1.0), (Replace, 2.0)] {
+            let Step::Gaussian { mu } = one(neighbours, &json) else { panic!("not Gaussian") };
+            let rho = 0.5 * mu * mu;
+            let exact = levels / 200.0 * (norms * f64::from(participations)).powi(2);
+            assert!((rho / exact - 1.0).abs() < 1e-12, "{rho} against {exact}");
+        }
+    }
+}
+
+/// In a tree over T leaves, no leaf lies in more complete nodes than T has digits: counted node by node.
+#[test]
+fn nodes_above_a_leaf() {
+    for leaves in 1u64..=70 {
+        for leaf in 0..leaves {
+            let complete = |level: u32| ((leaf >> level) + 1) << level <= leaves;
+            let nodes = (0..7).filter(|level| complete(*level)).count() as u32;
+            assert!(nodes <= u64::BITS - leaves.leading_zeros(), "leaf {leaf} of {leaves}");
+        }
+    }
+}
+
+#[test]
+fn selections_and_shuffles() {
+    let selected = format!(
+        r#"{{"type":"selected","trials":{{"distribution":"poisson","mean":10}},"event":{{"type":"repeated","count":5,"event":{GAUSSIAN}}}}}"#
+    );
+    let Step::Selected { run, .. } = one(AddRemove, &selected) else { panic!("not selected") };
+    assert_eq!(run.0, vec![(Step::Gaussian { mu: 0.25 }, 5)]);
+    let grouped = format!(r#"{{"type":"group","size":2,"event":{selected}}}"#);
+    let Step::Selected { run, .. } = one(AddRemove, &grouped) else { panic!("not selected") };
+    assert_eq!(run.0, vec![(Step::Gaussian { mu: 0.5 }, 5)]);
+    let reports = r#"{"type":"shuffled_reports","reports":100,"event":{"type":"pure","epsilon":1}}"#;
+    assert_eq!(one(Replace, reports), Step::Shuffled { reports: 100, epsilon: 1.0 });
+    assert!(refusal(AddRemove, reports).contains("claim it under replace"));
+    let draws = r#"{"type":"sampled_with_replacement","sample_size":9,"population":5,"event":{"type":"pure","epsilon":1}}"#;
+    assert!(matches!(one(Replace, draws), Step::WithReplacement { sample: 9, population: 5, .. }));
 }
 
 #[test]

@@ -16,12 +16,13 @@
 //! 4. `tilted`, `compose`: convolution by Fourier transform with counted errors.
 //! 5. `profile`: the answer, from the upper and the lower object (`single` for one release).
 //!
-//! `task` runs these steps, finer and finer, until the two ends meet.
+//! `task` runs these steps, finer and finer, until the two ends meet; `sweep` runs them once for many points.
 //!
 //! # Guarantee
 //! The upper end is never below the truth and the lower never above it, whatever the accuracy of step 2.
 
 mod compose;
+mod crowd;
 mod lattice;
 mod pair;
 mod panel;
@@ -29,12 +30,14 @@ mod plan;
 mod profile;
 mod single;
 mod sketch;
+mod sweep;
 mod task;
 #[cfg(test)]
 mod tests;
 mod tilted;
 
 use pair::{End, View};
+pub(crate) use sweep::profile;
 use task::Task;
 
 use super::step::{Sided, Step, Steps};
@@ -76,12 +79,12 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
     for view in views(steps) {
         let upper = Task::new(steps, view, End::Upper, question)?;
         let found = upper.refined(worst.lower);
-        // The lower end of an event that names a class of mechanisms belongs to a member of the class.
-        let member = Task::new(steps, view, End::Lower, question)?;
-        let lower = if member.is_about_the_pairs_of(&upper) {
-            found.lower
-        } else {
-            member.refined(worst.lower).lower
+        // The lower end of an event that names a class of mechanisms belongs to a member of the class; where
+        // none is known, nothing is said.
+        let lower = match Task::new(steps, view, End::Lower, question) {
+            Ok(member) if member.is_about_the_pairs_of(&upper) => found.lower,
+            Ok(member) => member.refined(worst.lower).lower,
+            Err(_) => 0.0,
         };
         worst.lower = worst.lower.max(lower);
         worst.upper = worst.upper.max(found.upper);
@@ -111,14 +114,24 @@ fn reduced(steps: &Steps) -> Steps {
 
 /// A bound on delta at epsilon = 0 that costs nothing: unless a record is drawn, nothing depends on it.
 fn total_variation(steps: &Steps) -> f64 {
-    let chance = |step: &Step| if let Step::Poisson { rate, .. } = step { *rate } else { 1.0 };
+    let chance = |step: &Step| {
+        if let Step::Poisson { rate, .. } = step {
+            *rate
+        } else if let Step::PoissonGroup { size, rate, .. } = step {
+            -(*size as f64 * (-rate).ln_1p()).exp_m1()
+        } else {
+            1.0
+        }
+    };
     steps.0.iter().map(|(step, count)| *count as f64 * chance(step)).sum::<f64>() * (1.0 + 1e-12)
 }
 
 /// Both directions where any step is not symmetric.
 fn views(steps: &Steps) -> Vec<View> {
-    let one_sided =
-        |step: &Step| matches!(step, Step::Poisson { rate, sided: Sided::One, .. } if *rate < 1.0);
+    let one_sided = |step: &Step| {
+        matches!(step, Step::Poisson { rate, sided: Sided::One, .. } if *rate < 1.0)
+            || matches!(step, Step::PoissonGroup { .. })
+    };
     if steps.0.iter().any(|(step, _)| one_sided(step)) {
         vec![View::Remove, View::Add]
     } else {

@@ -26,6 +26,9 @@
 //! - The discrete Gaussian is not dominated by the continuous one: it has its own pair.
 
 use super::super::step::{Sided, Step};
+use super::super::table::Table;
+use super::super::{shuffled, with_replacement};
+use super::crowd::Crowd;
 
 /// Which of the two neighbouring inputs the output was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +65,8 @@ pub(super) enum Base {
     DiscreteGaussian { sigma: f64, shift: f64, ln_norm: f64 },
     /// Integers with `P(k) ~ exp(-|k| / scale)`, moved by `shift`.
     DiscreteLaplace { scale: f64, shift: f64 },
+    /// A group on a sample; nothing is left to be mixed in.
+    Crowd(Crowd),
     /// Finitely many outcomes `(ln Q, y)` in rising order of `y`, and mass of `P'` where `Q` has none.
     Atoms { outcomes: Vec<(f64, f64)>, singular: f64 },
 }
@@ -84,6 +89,10 @@ impl Pair {
             }
             return Ok(Self { base, rate: *rate, view });
         }
+        if let Step::PoissonGroup { size, rate, base } = step {
+            let view = if view == View::Replace { View::Remove } else { view };
+            return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base)?), rate: 1.0, view });
+        }
         Ok(Self { base: Base::new(step, end)?, rate: 1.0, view: View::Remove })
     }
 
@@ -91,7 +100,7 @@ impl Pair {
     pub(super) fn spacing(&self) -> Option<f64> {
         let (q, sampled) = (self.rate, self.rate < 1.0);
         match &self.base {
-            Base::Gaussian { .. } => None,
+            Base::Gaussian { .. } | Base::Crowd(_) => None,
             Base::DiscreteGaussian { .. } | Base::DiscreteLaplace { .. } if sampled => None,
             Base::DiscreteGaussian { sigma, shift, .. } => Some(shift / sigma / sigma),
             Base::DiscreteLaplace { scale, .. } => Some(2.0 / scale),
@@ -112,6 +121,7 @@ impl Pair {
         match &self.base {
             Base::Laplace { .. } | Base::Atoms { .. } => true,
             Base::DiscreteGaussian { .. } | Base::DiscreteLaplace { .. } => self.rate == 1.0,
+            Base::Crowd(crowd) => crowd.has_atoms(),
             Base::Gaussian { .. } => false,
         }
     }
@@ -167,11 +177,33 @@ impl Base {
                 End::Lower => Ok(Self::Gaussian { mu: (2.0 * rho).sqrt() }),
             },
             Step::Renyi { .. } => Err("Rényi bounds fix no privacy-loss distribution".into()),
-            Step::Poisson { .. } => Err("a sample of a sample has no pair here".into()),
+            Step::WithReplacement { sample, population, base } => {
+                Self::above(end, || with_replacement::table(*sample, *population, base))
+            }
+            Step::Shuffled { reports, epsilon } => Self::above(end, || shuffled::table(*reports, *epsilon)),
+            Step::Group { .. } => Err("of this group only Rényi divergences are known".into()),
+            Step::Selected { .. } => Err("a selection is accounted by Rényi divergence".into()),
+            Step::Poisson { .. } | Step::PoissonGroup { .. } => {
+                Err("a sample of a sample has no pair here".into())
+            }
             Step::WithoutReplacement { .. } => {
                 Err("sampling without replacement is accounted by Rényi divergence".into())
             }
             Step::NonPrivate => Err("it has no guarantee".into()),
+        }
+    }
+
+    /// A pair that stands above the true one, and says nothing from below.
+    fn above(end: End, table: impl FnOnce() -> Table) -> Result<Self, String> {
+        match end {
+            End::Lower => Err("no member of this class is known".into()),
+            End::Upper => {
+                let Table { mut outcomes, singular } = table();
+                if singular > 0.0 {
+                    outcomes.insert(0, (singular.ln(), f64::NEG_INFINITY)); // what only `Q` can produce
+                }
+                Ok(Self::Atoms { outcomes, singular })
+            }
         }
     }
 
@@ -185,6 +217,7 @@ impl Base {
                 // (1 - r) / (1 + r) = tanh(1 / (2 scale)), r = exp(-1 / scale)
                 (0.5 / scale).tanh().ln() - x.abs() / scale
             }
+            Self::Crowd(crowd) => crowd.ln_reference(x),
             Self::Atoms { outcomes, .. } => outcomes[position(outcomes, x)].0,
         }
     }
@@ -198,6 +231,7 @@ impl Base {
             Self::DiscreteLaplace { scale, shift } => {
                 ((2.0 * x - shift) / scale).clamp(-shift / scale, shift / scale)
             }
+            Self::Crowd(crowd) => crowd.ratio(x),
             Self::Atoms { outcomes, .. } => outcomes[position(outcomes, x)].1,
         }
     }

@@ -89,6 +89,7 @@ impl Pair {
                 self.march(low, high, width, &stride, visit);
                 Ends { left, right }
             }
+            Base::Crowd(crowd) => self.walk_crowd(crowd, width, left, right, visit),
             Base::Laplace { epsilon } => {
                 self.walk_laplace(*epsilon, width, visit);
                 Ends::default()
@@ -148,14 +149,14 @@ impl Pair {
     }
 
     /// One outcome, or several of the same loss whose masses add up to `exp(ln_factor)` times this one's.
-    fn atom(&self, x: f64, ln_factor: f64, visit: Visit) -> bool {
+    pub(super) fn atom(&self, x: f64, ln_factor: f64, visit: Visit) -> bool {
         let (ln_p, loss) = self.at(x);
         let mass = (ln_p + ln_factor).exp();
         mass == 0.0 || visit(Panel { low: loss, high: loss, mass, excess: 0.0, error: rounding(ln_p, loss) })
     }
 
     /// Panels from `low` to `high`, each at most `stride(x)` wide in `x` and `width` in loss.
-    fn march(&self, low: f64, high: f64, width: Width, stride: &dyn Fn(f64) -> f64, visit: Visit) {
+    pub(super) fn march(&self, low: f64, high: f64, width: Width, stride: &dyn Fn(f64) -> f64, visit: Visit) {
         let mut x = low;
         let mut here = self.at(x);
         let mut step = stride(x);

@@ -30,7 +30,7 @@ const NOTHING: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 /// One question about one direction of a composition.
 pub(super) struct Task {
     question: Question,
-    steps: Vec<(Pair, u64)>,
+    pub(super) steps: Vec<(Pair, u64)>,
     releases: f64,
 }
 

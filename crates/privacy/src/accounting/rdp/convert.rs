@@ -34,7 +34,7 @@ use crate::numerics::search;
 const SLACK: f64 = 1e-13;
 
 /// The least eps known from (2) and (3), rounded up.
-pub(super) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
+pub(crate) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
     if delta >= 1.0 {
         return 0.0;
     }
@@ -45,7 +45,7 @@ pub(super) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
 }
 
 /// The least delta known from (2), (3) and (4), rounded up; at most 1.
-pub(super) fn delta(order: f64, divergence: f64, epsilon: f64) -> f64 {
+pub(crate) fn delta(order: f64, divergence: f64, epsilon: f64) -> f64 {
     if divergence == f64::INFINITY {
         return 1.0;
     }
@@ -61,11 +61,16 @@ pub(super) fn delta(order: f64, divergence: f64, epsilon: f64) -> f64 {
 /// Stands in for what is too small for a double.
 const UNDERFLOW: f64 = 1e-300;
 
-/// Equation (2).
-fn epsilon_improved(order: f64, divergence: f64, delta: f64) -> f64 {
+/// Equation (2), not clamped.
+pub(crate) fn epsilon_improved(order: f64, divergence: f64, delta: f64) -> f64 {
     let tail = (delta.ln() + order.ln()) / (order - 1.0);
     let drop = (-1.0 / order).ln_1p();
     divergence + drop - tail + SLACK * (divergence - drop + tail.abs())
+}
+
+/// Equation (1), rounded up.
+pub(crate) fn epsilon_basic(order: f64, divergence: f64, delta: f64) -> f64 {
+    (divergence - delta.ln() / (order - 1.0)) * (1.0 + SLACK)
 }
 
 /// Equation (2), solved for ln delta.
@@ -163,10 +168,6 @@ mod tests {
 
     use super::*;
     use crate::numerics::gaussian_profile;
-
-    fn epsilon_basic(order: f64, divergence: f64, delta: f64) -> f64 {
-        divergence - delta.ln() / (order - 1.0)
-    }
 
     fn close(found: f64, exact: f64, tolerance: f64) {
         assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");

@@ -11,20 +11,27 @@
 //! | k-ary randomized response, discrete Laplace | the sum over outcomes |
 //! | bounded range, eps | largest over pairs of losses t, t - eps (Dong, Durfee, Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, 2020) |
 //! | listed orders | chord of `(a-1) D_a`, which is convex; below the list its first value, above it ∞ |
-//! | samples | modules `sampled_gaussian`, `outcomes`, `sampled_any`, `without_replacement` |
+//! | a group, of whose members only a curve is known | `3^c` times the curve at order `2^c a`, a >= 2 (Mironov 2017, proposition 2) |
+//! | a selection | module `selected` |
+//! | shuffled reports, samples with replacement | the sum over outcomes of a pair that stands above |
+//! | samples | modules `sampled_gaussian`, `poisson_group`, `outcomes`, `sampled_any`, `without_replacement` |
 //!
 //! # Pitfalls
 //! - `D_a` itself must not be interpolated: it need not be convex.
 //! - What has no curve here is an error or ∞, never 0.
 
-use super::super::closed;
-use super::super::step::{Sided, Step};
-use super::Unsupported;
+use super::super::selected::{self, Selection};
+use super::super::step::{Sided, Step, Steps};
+use super::super::table::Table;
+use super::super::{closed, shuffled, with_replacement};
 use super::moment::{self, ln_psi};
 use super::outcomes::{self, Outcome};
+use super::poisson_group::PoissonGroup;
 use super::sampled_any::SampledAny;
 use super::sampled_gaussian::SampledGaussian;
 use super::without_replacement::WithoutReplacement;
+use super::{Composition, Unsupported};
+use crate::event::Trials;
 use crate::numerics::logspace::ln_mixture;
 use crate::numerics::search;
 
@@ -70,6 +77,16 @@ pub(super) enum Curve {
     SampledGaussian(SampledGaussian),
     SampledAny(SampledAny),
     WithoutReplacement(Box<WithoutReplacement>),
+    PoissonGroup(PoissonGroup),
+    /// A group of 2^doublings, from the curve of one unit.
+    Group {
+        doublings: u32,
+        base: Box<Curve>,
+    },
+    Selected {
+        selection: Selection,
+        run: Box<Composition>,
+    },
     Infinite,
 }
 
@@ -86,6 +103,19 @@ impl Profile {
             Step::WithoutReplacement { sample, population, base } => {
                 Self::without_replacement(step, *sample, *population, base)
             }
+            Step::PoissonGroup { size, rate, base } => sure(match (&**base, pure.is_finite()) {
+                (Step::Gaussian { mu }, _) => Curve::PoissonGroup(PoissonGroup::new(*mu, *rate, *size)),
+                (_, true) => any_pure(pure),
+                (_, false) => Curve::Infinite,
+            }),
+            Step::WithReplacement { sample, population, base } => {
+                Ok(Self::tabulated(with_replacement::table(*sample, *population, base), pure))
+            }
+            Step::Shuffled { reports, epsilon } => {
+                Ok(Self::tabulated(shuffled::table(*reports, *epsilon), pure))
+            }
+            Step::Group { size, base } => Self::group(step, *size, base),
+            Step::Selected { trials, run } => Self::selected(step, *trials, run),
             Step::Gaussian { .. }
             | Step::Laplace { .. }
             | Step::DiscreteGaussian { .. }
@@ -97,6 +127,33 @@ impl Profile {
             | Step::Renyi { .. }
             | Step::NonPrivate => sure(Curve::plain(step)),
         }
+    }
+
+    /// A pair that stands above the release; what is singular is lost.
+    fn tabulated(table: Table, pure: f64) -> Self {
+        let outcomes = table.outcomes.into_iter().map(|(ln_q, loss)| outcomes::one_sided(ln_q, loss));
+        Self { curve: unsampled(outcomes.collect()), lost: table.singular, pure }
+    }
+
+    /// Mironov, *Rényi Differential Privacy*, 2017, proposition 2.
+    fn group(step: &Step, size: u64, base: &Step) -> Result<Self, Unsupported> {
+        let one = Self::new(base)?;
+        if one.lost > 0.0 {
+            return Err(Unsupported::new(step, "for one unit it promises nothing in some rare event"));
+        }
+        let doublings = size.next_power_of_two().trailing_zeros();
+        let curve = Curve::Group { doublings, base: Box::new(one.curve) };
+        Ok(Self { curve, lost: 0.0, pure: size as f64 * one.pure })
+    }
+
+    fn selected(step: &Step, trials: Trials, run: &Steps) -> Result<Self, Unsupported> {
+        let run = Composition::new(run)?;
+        if !run.holds_always() {
+            return Err(Unsupported::new(step, "a run promises nothing in some rare event"));
+        }
+        let pure = selected::pure(trials, run.pure());
+        let selection = Selection::new(trials, &run);
+        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run) }, lost: 0.0, pure })
     }
 
     fn poisson(step: &Step, rate: f64, sided: Sided, base: &Step) -> Result<Self, Unsupported> {
@@ -120,7 +177,16 @@ impl Profile {
                 Self::poisson(step, rate * inner, sided, base)
             }
             (Step::NonPrivate, _) => sure(Curve::Infinite),
-            (Step::Poisson { .. } | Step::WithoutReplacement { .. }, _) => Err(Unsupported::new(
+            (
+                Step::Poisson { .. }
+                | Step::WithoutReplacement { .. }
+                | Step::PoissonGroup { .. }
+                | Step::WithReplacement { .. }
+                | Step::Shuffled { .. }
+                | Step::Group { .. }
+                | Step::Selected { .. },
+                _,
+            ) => Err(Unsupported::new(
                 step,
                 "samples of samples are only accounted for Poisson samples of one kind",
             )),
@@ -158,24 +224,12 @@ impl Profile {
         base: &Step,
     ) -> Result<Self, Unsupported> {
         let pure = closed::pure_epsilon(step).unwrap_or(f64::INFINITY);
-        match base {
-            Step::Poisson { .. } | Step::WithoutReplacement { .. } => {
-                return Err(Unsupported::new(step, "a sample of a sample has no known bound"));
-            }
-            Step::Approximate { epsilon, delta } => {
-                let rate = (sample as f64 / population as f64).min(1.0);
-                return Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure });
-            }
-            Step::Gaussian { .. }
-            | Step::Laplace { .. }
-            | Step::DiscreteGaussian { .. }
-            | Step::DiscreteLaplace { .. }
-            | Step::RandomizedResponse { .. }
-            | Step::BoundedRange { .. }
-            | Step::Pure { .. }
-            | Step::Zcdp { .. }
-            | Step::Renyi { .. }
-            | Step::NonPrivate => {}
+        if !base.is_elementary() {
+            return Err(Unsupported::new(step, "a sample of a sample has no known bound"));
+        }
+        if let Step::Approximate { epsilon, delta } = base {
+            let rate = (sample as f64 / population as f64).min(1.0);
+            return Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure });
         }
         // At whole orders the discrete Gaussian has exactly the continuous curve, hence the same B(l).
         let gaussian = if let Step::Gaussian { mu } = base {
@@ -213,6 +267,11 @@ impl Curve {
             Step::Approximate { .. }
             | Step::Poisson { .. }
             | Step::WithoutReplacement { .. }
+            | Step::PoissonGroup { .. }
+            | Step::WithReplacement { .. }
+            | Step::Shuffled { .. }
+            | Step::Group { .. }
+            | Step::Selected { .. }
             | Step::NonPrivate => Self::Infinite,
         }
     }
@@ -231,14 +290,29 @@ impl Curve {
             Self::SampledGaussian(curve) => curve.at(order),
             Self::SampledAny(curve) => curve.at(order),
             Self::WithoutReplacement(curve) => curve.at(order),
+            Self::PoissonGroup(curve) => curve.at(order),
+            // Divergences rise with the order, so that below 2 the value at 2 will do.
+            Self::Group { doublings, base } => {
+                3f64.powi(*doublings as i32) * base.at(order.max(2.0) * 2f64.powi(*doublings as i32))
+            }
+            Self::Selected { selection, run } => selection.at(run, order),
             Self::Infinite => f64::INFINITY,
         };
         if divergence.is_nan() { f64::INFINITY } else { divergence.max(0.0) }
     }
 
     /// Orders at which the curve is known best.
-    pub(super) fn special_orders(&self) -> &[f64] {
-        if let Self::Listed { orders, .. } = self { orders } else { &[] }
+    pub(super) fn special_orders(&self) -> Vec<f64> {
+        if let Self::Listed { orders, .. } = self {
+            orders.clone()
+        } else if let Self::Group { doublings, base } = self {
+            let halved = |order: f64| order / 2f64.powi(*doublings as i32);
+            base.special_orders().into_iter().map(halved).filter(|order| *order >= 2.0).collect()
+        } else if let Self::Selected { run, .. } = self {
+            run.special_orders().collect()
+        } else {
+            Vec::new()
+        }
     }
 }
 

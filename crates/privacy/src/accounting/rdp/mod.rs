@@ -16,16 +16,18 @@
 //! - The divergence of a sampled release jumps at some order: a grid without small fractional orders misses
 //!   the best one by far.
 
-mod convert;
+pub(crate) mod convert;
 mod curve;
 mod moment;
 mod outcomes;
+mod poisson_group;
 mod sampled_any;
 mod sampled_gaussian;
 mod trapezoid;
 mod without_replacement;
 
 use curve::Profile;
+pub(crate) use poisson_group::ln_mixture_of;
 
 use super::step::{Step, Steps};
 use crate::numerics::search;
@@ -94,6 +96,16 @@ impl Composition {
         Ok(whole)
     }
 
+    /// No probability is set aside in which nothing is promised.
+    pub(crate) fn holds_always(&self) -> bool {
+        self.ln_kept == 0.0
+    }
+
+    /// Sum of the pure bounds; +∞ if there is none.
+    pub(crate) fn pure(&self) -> f64 {
+        self.pure
+    }
+
     /// See [`divergence`].
     pub(crate) fn divergence(&self, order: f64) -> f64 {
         let total: f64 = self.parts.iter().map(|(profile, count)| count * profile.curve.at(order)).sum();
@@ -109,10 +121,7 @@ impl Composition {
         if rest <= 0.0 {
             return if self.pure.is_finite() { pure } else { NO_BOUND };
         }
-        let found = self.search(
-            |order, divergence| convert::epsilon(order, divergence, rest),
-            |divergence| divergence + (-rest).ln_1p(),
-        );
+        let found = least_epsilon(|order| self.divergence(order), self.special_orders(), rest);
         if pure.value < found.value { pure } else { found }
     }
 
@@ -121,63 +130,86 @@ impl Composition {
         if self.pure * (1.0 + ROUND_UP) <= epsilon {
             return Converted { value: 0.0, order: f64::INFINITY };
         }
-        let found = self.search(
-            |order, divergence| convert::delta(order, divergence, epsilon),
-            |divergence| -(epsilon - divergence).exp_m1(),
-        );
-        if found.order.is_nan() {
-            return Converted { value: 1.0, ..found };
-        }
+        let found = least_delta(|order| self.divergence(order), self.special_orders(), epsilon);
         let lost = -self.ln_kept.exp_m1();
         Converted { value: (found.value + lost * (1.0 + ROUND_UP)).min(1.0), ..found }
     }
 
-    /// The least `convert(order, divergence)` that the search finds. No order whose divergence is above d
-    /// converts to less than `floor(d)`; divergences rise with the order.
-    fn search(&self, convert: impl Fn(f64, f64) -> f64, floor: impl Fn(f64) -> f64) -> Converted {
-        let mut best = NO_BOUND;
-        let mut consider = |order: f64| {
-            let divergence = self.divergence(order);
-            let value = convert(order, divergence);
+    pub(super) fn special_orders(&self) -> impl Iterator<Item = f64> {
+        self.parts.iter().flat_map(|(profile, _)| profile.curve.special_orders())
+    }
+}
+
+/// The least epsilon at `delta` that any order gives, for divergences that are `curve` of the order.
+/// `special` orders are looked at besides those of the grid.
+pub(crate) fn least_epsilon(
+    curve: impl Fn(f64) -> f64,
+    special: impl IntoIterator<Item = f64>,
+    delta: f64,
+) -> Converted {
+    let convert = |order, divergence| convert::epsilon(order, divergence, delta);
+    search(curve, special, convert, |divergence| divergence + (-delta).ln_1p())
+}
+
+/// The least delta at `epsilon`; 1 if no order gives any.
+pub(crate) fn least_delta(
+    curve: impl Fn(f64) -> f64,
+    special: impl IntoIterator<Item = f64>,
+    epsilon: f64,
+) -> Converted {
+    let convert = |order, divergence| convert::delta(order, divergence, epsilon);
+    let found = search(curve, special, convert, |divergence| -(epsilon - divergence).exp_m1());
+    if found.order.is_nan() { Converted { value: 1.0, ..found } } else { found }
+}
+
+/// The least `convert(order, divergence)` that the search finds. No order whose divergence is above d
+/// converts to less than `floor(d)`; divergences rise with the order.
+fn search(
+    curve: impl Fn(f64) -> f64,
+    special: impl IntoIterator<Item = f64>,
+    convert: impl Fn(f64, f64) -> f64,
+    floor: impl Fn(f64) -> f64,
+) -> Converted {
+    let mut best = NO_BOUND;
+    let mut consider = |order: f64| {
+        let divergence = curve(order);
+        let value = convert(order, divergence);
+        if value < best.value {
+            best = Converted { value, order };
+        }
+        floor(divergence) > best.value
+    };
+    for excess in grid() {
+        if consider(1.0 + excess) {
+            break;
+        }
+    }
+    for order in special {
+        consider(order);
+    }
+    if best.value.is_finite() && best.value > 0.0 {
+        refine(best, |order| convert(order, curve(order)))
+    } else {
+        best
+    }
+}
+
+/// Looks between the neighbours of the best order on the grid, and at the whole orders next to what it
+/// finds (curves known at whole orders have corners there).
+fn refine(mut best: Converted, at: impl Fn(f64) -> f64) -> Converted {
+    let centre = (best.order - 1.0).ln();
+    let reach = RATIO.ln();
+    let (place, _) = search::least(centre - reach, centre + reach, 1e-5, |x| at(1.0 + x.exp()));
+    let found = 1.0 + place.exp();
+    for order in [found, found.floor(), found.ceil()] {
+        if order > 1.0 {
+            let value = at(order);
             if value < best.value {
                 best = Converted { value, order };
             }
-            (value, floor(divergence) > best.value)
-        };
-        for excess in grid() {
-            if consider(1.0 + excess).1 {
-                break;
-            }
-        }
-        for (profile, _) in &self.parts {
-            for &order in profile.curve.special_orders() {
-                consider(order);
-            }
-        }
-        let coarse = best;
-        if coarse.value.is_finite() && coarse.value > 0.0 {
-            self.refine(coarse.order, &mut best, &convert);
-        }
-        best
-    }
-
-    /// Looks between the neighbours of the best order on the grid, and at the whole orders next to what it
-    /// finds (curves known at whole orders have corners there).
-    fn refine(&self, order: f64, best: &mut Converted, convert: impl Fn(f64, f64) -> f64) {
-        let at = |order: f64| convert(order, self.divergence(order));
-        let centre = (order - 1.0).ln();
-        let reach = RATIO.ln();
-        let (place, _) = search::least(centre - reach, centre + reach, 1e-5, |x| at(1.0 + x.exp()));
-        let found = 1.0 + place.exp();
-        for order in [found, found.floor(), found.ceil()] {
-            if order > 1.0 {
-                let value = at(order);
-                if value < best.value {
-                    *best = Converted { value, order };
-                }
-            }
         }
     }
+    best
 }
 
 const NO_BOUND: Converted = Converted { value: f64::INFINITY, order: f64::NAN };
@@ -300,6 +332,15 @@ mod tests {
                 base: Box::new(Step::Laplace { epsilon: 0.3 }),
             },
             Step::WithoutReplacement { sample: 5, population: 100, base: Box::new(Step::Zcdp { rho: 0.01 }) },
+            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Gaussian { mu: 0.5 }) },
+            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Laplace { epsilon: 0.3 }) },
+            Step::WithReplacement {
+                sample: 5,
+                population: 100,
+                base: Box::new(Step::Laplace { epsilon: 0.3 }),
+            },
+            Step::Shuffled { reports: 50, epsilon: 0.8 },
+            Step::Group { size: 3, base: Box::new(sampled(0.05, Step::Gaussian { mu: 0.1 })) },
         ]
     }
 
@@ -334,6 +375,21 @@ mod tests {
                 }
                 let whole = divergence(&Steps(vec![((**base).clone(), 1)]), 4.0).unwrap();
                 assert!(at(4.0) <= whole * (1.0 + 1e-11), "{step:?} costs more than its base");
+            }
+        }
+    }
+
+    /// From the curve of one unit alone, a group costs at least what its own pair says.
+    #[test]
+    fn group_rule_is_above_the_mixture() {
+        for size in [2, 3, 4, 8] {
+            let one = sampled(0.05, Step::Gaussian { mu: 0.3 });
+            let rule = Steps(vec![(Step::Group { size, base: Box::new(one) }, 1)]);
+            let base = Box::new(Step::Gaussian { mu: 0.3 });
+            let pair = Steps(vec![(Step::PoissonGroup { size, rate: 0.05, base }, 1)]);
+            for order in [1.5, 2.0, 3.0, 8.0] {
+                let (loose, tight) = (divergence(&rule, order).unwrap(), divergence(&pair, order).unwrap());
+                assert!(loose >= tight, "size {size}, order {order}: {loose} below {tight}");
             }
         }
     }

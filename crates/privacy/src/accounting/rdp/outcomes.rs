@@ -103,7 +103,7 @@ pub(super) fn bounded_range(epsilon: f64, top: f64) -> [Outcome; 2] {
     [one_sided(high, top), one_sided(low, top - epsilon)]
 }
 
-fn one_sided(ln_reference: f64, plus: f64) -> Outcome {
+pub(super) fn one_sided(ln_reference: f64, plus: f64) -> Outcome {
     Outcome { ln_reference, plus, minus: f64::NAN }
 }
 

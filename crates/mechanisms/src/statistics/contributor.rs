@@ -1,0 +1,175 @@
+//! Whom a statistic protects, and how much one of them may contribute.
+//!
+//! # Definition
+//! A contributor is a row by itself, or an owner of rows. Of an owner at most `rows` rows count, chosen uniformly from
+//! the owner's own rows; in statistics of keys at most `rows` rows in each of at most `keys` keys. One neighbour makes
+//! a contributor appear, disappear or become another, as the relation says.
+//!
+//! # Sensitivity
+//! With m rows, k keys, integers in low..=high for each row:
+//!
+//! | | appears or disappears | a row becomes another | an owner becomes another |
+//! |---|---|---|---|
+//! | count of rows | m | 1 | m |
+//! | sum of integers | m max(\|low\|, \|high\|) | high - low | m (max(high, 0) - min(low, 0)) |
+//! | counts of keys, added up in absolute value | k m | 2 | 2 k m |
+//! | difference of two counts of keys | m | 2 | 2 m |
+//!
+//! The middle column is smaller because a row that becomes another is still one row.
+//!
+//! # Public counts
+//! Where rows are the contributors and the relation is not `add_remove`, the number of rows is public and divides; under `zero_out` a
+//! null row contributes nothing to any sum. In all other cases the number of rows is private.
+
+use sordino_privacy::{Contribution, Count, Neighbours};
+
+use crate::error::MechanismError;
+
+/// What one neighbour changes: one row, or what counts of one owner's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Contributor {
+    neighbours: Neighbours,
+    /// None: every row by itself.
+    rows: Option<Count>,
+    keys: Count,
+}
+
+impl Contributor {
+    /// Every row by itself.
+    pub fn record(neighbours: Neighbours) -> Self {
+        Self { neighbours, rows: None, keys: Count::ONE }
+    }
+
+    /// Owners, of each of whom at most `rows` rows count (of each key, in statistics of keys).
+    pub fn owner(neighbours: Neighbours, rows: Count) -> Self {
+        Self { neighbours, rows: Some(rows), keys: Count::ONE }
+    }
+
+    /// In statistics of keys, at most `keys` keys of one owner count. A row has one key.
+    pub fn in_keys(self, keys: Count) -> Self {
+        Self { keys, ..self }
+    }
+
+    /// The relation.
+    pub fn neighbours(self) -> Neighbours {
+        self.neighbours
+    }
+
+    /// Whether rows have owners.
+    pub(super) fn has_owners(self) -> bool {
+        self.rows.is_some()
+    }
+
+    /// m.
+    pub(super) fn rows(self) -> u64 {
+        self.rows.map_or(1, Count::get)
+    }
+
+    /// k.
+    pub(super) fn keys(self) -> u64 {
+        self.rows.map_or(1, |_| self.keys.get())
+    }
+
+    /// Whether the number of rows is public.
+    pub(super) fn has_public_count(self) -> bool {
+        let public = match self.neighbours {
+            Neighbours::ZeroOut
+            | Neighbours::ZeroOutUnordered
+            | Neighbours::Replace
+            | Neighbours::ReplaceOrdered => true,
+            Neighbours::AddRemove | Neighbours::AddRemoveOrdered | Neighbours::MetricBall(_) => false,
+        };
+        public && !self.has_owners()
+    }
+
+    /// What a neighbour does to a contributor; fails for vectors.
+    pub(super) fn change(self, what: &'static str) -> Result<Contribution, MechanismError> {
+        let advice = "its inputs are vectors, not rows of a table";
+        let neighbours = self.neighbours;
+        neighbours.contribution().ok_or(MechanismError::Relation { what, neighbours, advice })
+    }
+
+    /// How far a sum of integers in `low..=high` moves.
+    pub(super) fn moves_sum(self, low: i64, high: i64) -> Result<u128, MechanismError> {
+        let row = match (self.change("a sum of rows")?, self.has_owners()) {
+            (Contribution::Absent, _) => low.unsigned_abs().max(high.unsigned_abs()),
+            (Contribution::Changed, false) => high.abs_diff(low),
+            (Contribution::Changed, true) => high.max(0).abs_diff(low.min(0)),
+        };
+        Ok(u128::from(row) * u128::from(self.rows()))
+    }
+
+    /// How far counts of keys move, added up in absolute value.
+    pub(super) fn moves_counts(self) -> Result<Count, MechanismError> {
+        let both: u64 = match self.change("a histogram")? {
+            Contribution::Absent => 1,
+            Contribution::Changed => 2,
+        };
+        let moves = u128::from(both) * u128::from(self.rows()) * u128::from(self.keys());
+        Ok(Count::new(u64::try_from(moves).unwrap_or(u64::MAX))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::count;
+
+    /// All multisets of at most `most` integers of `low..=high`, as sums.
+    fn sums(low: i64, high: i64, least: usize, most: usize) -> Vec<i64> {
+        let mut all = vec![vec![]];
+        for _ in 0..most {
+            let longer =
+                |head: &Vec<i64>| (low..=high).map(|x| [head.as_slice(), &[x]].concat()).collect::<Vec<_>>();
+            all = all.iter().flat_map(longer).chain(all.clone()).collect();
+        }
+        all.iter().filter(|rows| rows.len() >= least).map(|rows| rows.iter().sum()).collect()
+    }
+
+    fn farthest(one: &[i64], two: &[i64]) -> u128 {
+        one.iter().flat_map(|a| two.iter().map(move |b| a.abs_diff(*b))).max().unwrap().into()
+    }
+
+    /// By brute force over all that one contributor can have before and after.
+    #[test]
+    fn no_neighbour_moves_a_sum_farther() {
+        for (low, high) in [(-2, 3), (1, 3), (-3, -1), (0, 2)] {
+            for m in 1..=2 {
+                let owner = |neighbours| Contributor::owner(neighbours, count(m as u64));
+                let owned = sums(low, high, 0, m);
+                assert_eq!(
+                    owner(Neighbours::AddRemove).moves_sum(low, high).unwrap(),
+                    farthest(&owned, &[0])
+                );
+                assert_eq!(
+                    owner(Neighbours::Replace).moves_sum(low, high).unwrap(),
+                    farthest(&owned, &owned)
+                );
+            }
+            let rows: Vec<i64> = (low..=high).collect();
+            let row = |neighbours| Contributor::record(neighbours).moves_sum(low, high).unwrap();
+            assert_eq!(row(Neighbours::AddRemove), farthest(&rows, &[0]));
+            assert_eq!(row(Neighbours::ZeroOut), farthest(&rows, &[0]));
+            assert_eq!(row(Neighbours::ReplaceOrdered), farthest(&rows, &rows));
+        }
+    }
+
+    #[test]
+    fn counts_of_keys_move_by_rows_times_keys() {
+        let owner = Contributor::owner(Neighbours::AddRemove, count(3)).in_keys(count(2));
+        assert_eq!(owner.moves_counts().unwrap(), count(6));
+        let replaced = Contributor::owner(Neighbours::Replace, count(3)).in_keys(count(2));
+        assert_eq!(replaced.moves_counts().unwrap(), count(12));
+        // A row has one key, whatever else is said.
+        let row = Contributor::record(Neighbours::Replace).in_keys(count(5));
+        assert_eq!(row.moves_counts().unwrap(), count(2));
+    }
+
+    #[test]
+    fn counts_are_public_only_where_the_relation_says_so() {
+        assert!(Contributor::record(Neighbours::Replace).has_public_count());
+        assert!(Contributor::record(Neighbours::ZeroOut).has_public_count());
+        assert!(!Contributor::record(Neighbours::AddRemove).has_public_count());
+        assert!(!Contributor::owner(Neighbours::Replace, count(1)).has_public_count());
+    }
+}

@@ -1,0 +1,100 @@
+//! Counts of keys after the limit on what a contributor may have.
+//!
+//! Of one owner at most k keys count, drawn uniformly from the owner's own keys, and of each of them at most m rows.
+
+use std::collections::BTreeMap;
+
+use sordino_noise::Bits;
+
+use super::contributor::Contributor;
+use super::rows::{Rows, keep};
+use crate::error::MechanismError;
+
+/// Rows of each key that counts.
+pub(super) fn counts<'a, R: Bits + ?Sized>(
+    rows: Rows<'a, &'a str>,
+    who: Contributor,
+    bits: &mut R,
+) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
+    let mut counts = BTreeMap::new();
+    match rows.by_owner(who)? {
+        None => {
+            for key in rows.limited(who, bits)? {
+                *counts.entry(key).or_insert(0) += 1;
+            }
+        }
+        Some(owned) => {
+            for keys in owned.into_values() {
+                for (key, count) in limited(keys, who, bits) {
+                    *counts.entry(key).or_insert(0) += count;
+                }
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// What counts of one owner's keys.
+fn limited<'a, R: Bits + ?Sized>(keys: Vec<&'a str>, who: Contributor, bits: &mut R) -> Vec<(&'a str, u64)> {
+    let mut own: BTreeMap<&str, u64> = BTreeMap::new();
+    for key in keys {
+        *own.entry(key).or_insert(0) += 1;
+    }
+    let mut own: Vec<(&str, u64)> =
+        own.into_iter().map(|(key, count)| (key, count.min(who.rows()))).collect();
+    keep(&mut own, who.keys(), bits);
+    own
+}
+
+/// The declared keys, each once.
+pub(super) fn declared(keys: &[impl AsRef<str>]) -> Result<Vec<String>, MechanismError> {
+    if keys.is_empty() {
+        return Err(MechanismError::Keys { what: "no key was declared" });
+    }
+    let mut sorted: Vec<&str> = keys.iter().map(AsRef::as_ref).collect();
+    sorted.sort_unstable();
+    if sorted.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(MechanismError::Keys { what: "a key was declared twice" });
+    }
+    Ok(keys.iter().map(|key| key.as_ref().to_owned()).collect())
+}
+
+/// Counts of declared keys in their order; rows of other keys do not count.
+pub(super) fn of_declared(keys: &[String], counts: &BTreeMap<&str, u64>) -> Vec<i64> {
+    keys.iter().map(|key| counts.get(key.as_str()).map_or(0, |count| *count as i64)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_privacy::Neighbours;
+
+    use super::*;
+    use crate::testing::count;
+
+    /// One owner of a million rows in a hundred keys, with and without: counts differ by no more than is declared.
+    #[test]
+    fn one_owner_moves_counts_by_no_more_than_declared() {
+        let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+        let mut keys: Vec<&str> = (0..1_000_000).map(|i| names[i % 100].as_str()).collect();
+        let mut owners = vec![7u64; keys.len()];
+        let who = Contributor::owner(Neighbours::AddRemove, count(3)).in_keys(count(4));
+        let mut bits = sordino_noise::danger::seeded(64);
+        let alone = counts(Rows::owned(&keys, &owners).unwrap(), who, &mut bits).unwrap();
+        assert_eq!(alone.values().sum::<u64>(), 12);
+        assert!(alone.values().all(|count| *count <= 3));
+        keys.extend(["5", "5", "6"]);
+        owners.extend([8, 8, 9]);
+        let with = counts(Rows::owned(&keys, &owners).unwrap(), who, &mut bits).unwrap();
+        assert_eq!(with.values().sum::<u64>(), 15);
+        // The twin without a limit moves by a million.
+        let twin = counts(Rows::new(&keys), Contributor::record(Neighbours::AddRemove), &mut bits).unwrap();
+        assert!(twin.values().sum::<u64>() > who.moves_counts().unwrap().get());
+    }
+
+    #[test]
+    fn declared_keys_are_a_set() {
+        assert!(declared(&["a", "b", "a"]).is_err() && declared(&[] as &[&str]).is_err());
+        let keys = declared(&["b", "a"]).unwrap();
+        assert_eq!(of_declared(&keys, &BTreeMap::from([("a", 3), ("z", 9)])), [0, 3]);
+    }
+}

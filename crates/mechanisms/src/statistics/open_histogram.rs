@@ -1,0 +1,215 @@
+//! Counts of keys that nobody declared: only keys that many contributors have are shown.
+//!
+//! # Definition
+//! Each key that occurs gets discrete Laplace noise of scale `t = Δ/ε`, and is released, with that noisy count, if the count is at
+//! least a threshold:
+//! ```text
+//! τ = m + j,   j the least integer with k P[Z >= j] <= δ',   P[Z >= j] = r^j / (1 + r),  r = exp(-1/t)        (1)
+//! ```
+//! for contributors of at most m rows in each of at most k keys.
+//!
+//! # Guarantee
+//! (ε, δ)-private. *Appearing or disappearing* (Δ = k m, δ' = δ): let D have a contributor more than D', and N be the
+//! keys that only D has; there are j <= k of them, of counts at most m, so that one of them is shown with probability at most δ. Keys
+//! that both have move by at most k m together, and given that no key of N is shown the outputs are of the same form: with S any
+//! set of outputs, S' its part without keys of N and a <= δ the chance of showing one,
+//! `P_D[S] <= a + P_D[S'] <= δ + e^ε P_D'[S]`, and `P_D'[S] = P_D'[S'] <= (1 - a) P_D'[S'] + a <= e^ε P_D[S'] + δ` as noise of different
+//! keys is independent (Korolova, Kenthapadi, Mishra, Ntoulas, "Releasing search queries and clicks privately", 2009).
+//! *Becoming another* is disappearing and then appearing: each with ε/2 and δ' such that `(1 + e^(ε/2)) δ' <= δ`.
+//!
+//! # Pitfalls
+//! - With δ = 0 it is impossible: a key that one contributor alone has must never be shown.
+//! - How many keys were left out is another question, with a price of its own.
+//! - Released keys are in the order of the keys, not of rows or counts.
+
+use sordino_noise::Bits;
+use sordino_privacy::{Contribution, Delta, Epsilon, Event, Neighbours, Permit, Release};
+
+use super::CONFIDENCE;
+use super::contributor::Contributor;
+use super::estimate::Cells;
+use super::keys;
+use super::rows::Rows;
+use crate::accuracy;
+use crate::discrete_laplace::DiscreteLaplace;
+use crate::error::MechanismError;
+use crate::mechanism::{Mechanism, sealed};
+use crate::shift::Shift;
+
+/// Counts rows of whatever keys there are.
+///
+/// ```
+/// use sordino_mechanisms::Mechanism;
+/// use sordino_mechanisms::statistics::{Contributor, OpenHistogram, Rows};
+/// use sordino_privacy::{Budget, Charge, Delta, Epsilon, Neighbours, Terms};
+/// let one_row = Contributor::record(Neighbours::AddRemove);
+/// let plan = OpenHistogram::new(Epsilon::new(1.0)?, Delta::new(1e-6)?, one_row)?;
+/// assert_eq!(plan.threshold(), 15);
+/// let terms = Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove).with_delta(Delta::new(1e-6)?);
+/// let mut words = vec!["common"; 500];
+/// words.push("secret");
+/// let release = plan.release(Rows::new(&words), Budget::new(terms).charge_claim(plan.claim())?)?;
+/// assert_eq!(release.value().counts[0].0, "common");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct OpenHistogram {
+    epsilon: Epsilon,
+    delta: Delta,
+    noise: DiscreteLaplace,
+    threshold: i64,
+    who: Contributor,
+}
+
+impl OpenHistogram {
+    /// Fails for ε = 0, δ = 0, and for a relation without rows.
+    pub fn new(epsilon: Epsilon, delta: Delta, who: Contributor) -> Result<Self, MechanismError> {
+        if delta.get() == 0.0 {
+            let why = "keys that were not declared cannot be released with pure privacy";
+            return Err(MechanismError::NeedsDelta { why });
+        }
+        let noise = DiscreteLaplace::new(epsilon, Shift::new(who.moves_counts()?, who.neighbours()))?;
+        let each = match who.change("a histogram")? {
+            Contribution::Absent => delta.get(),
+            // Rounded down by more than the roundings of this expression.
+            Contribution::Changed => delta.get() / (1.0 + (0.5 * epsilon.get()).exp()) * (1.0 - 1e-12),
+        };
+        let beyond = accuracy::discrete_laplace_beyond(noise.scale().get(), each / who.keys() as f64);
+        let threshold = i64::try_from(who.rows()).unwrap_or(i64::MAX).saturating_add(beyond);
+        Ok(Self { epsilon, delta, noise, threshold, who })
+    }
+
+    /// The least noisy count that is released.
+    pub fn threshold(&self) -> i64 {
+        self.threshold
+    }
+
+    fn draw<'a, R: Bits + ?Sized>(
+        &self,
+        rows: Rows<'a, &'a str>,
+        bits: &mut R,
+    ) -> Result<Cells, MechanismError> {
+        let exact = keys::counts(rows, self.who, bits)?;
+        let noisy =
+            exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
+        let counts = noisy.filter(|(_, count)| *count >= self.threshold).collect();
+        // How many keys there were is private, so that this speaks of each released count by itself.
+        Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE) })
+    }
+}
+
+impl Mechanism for OpenHistogram {
+    type Answer<'a> = Rows<'a, &'a str>;
+    /// Of each released count by itself: the noise exceeds the error with probability at most 5 %.
+    type Output = Cells;
+
+    fn neighbours(&self) -> Neighbours {
+        self.who.neighbours()
+    }
+
+    fn event(&self) -> Event {
+        Event::Approximate { epsilon: self.epsilon, delta: self.delta }
+    }
+
+    fn release_with<R: Bits + ?Sized>(
+        &self,
+        rows: Rows<'_, &'_ str>,
+        permit: Permit,
+        bits: &mut R,
+    ) -> Result<Release<Cells>, MechanismError> {
+        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{count, epsilon};
+
+    fn plan(e: f64, d: f64, who: Contributor) -> OpenHistogram {
+        OpenHistogram::new(epsilon(e), Delta::new(d).unwrap(), who).unwrap()
+    }
+
+    fn owner(neighbours: Neighbours, rows: u64, keys: u64) -> Contributor {
+        Contributor::owner(neighbours, count(rows)).in_keys(count(keys))
+    }
+
+    /// Continuous noise of scale b has `1 + b ln(k/(2δ))`; the discrete threshold is at most a step or two away.
+    #[test]
+    fn thresholds_agree_with_the_literature() {
+        for (e, d, k, continuous) in
+            [(1.0, 1e-6, 1, 14.122363), (1.0, 1e-6, 3, 43.662927), (0.5, 1e-8, 1, 36.455067)]
+        {
+            let b = k as f64 / e;
+            assert!((1.0 + b * (k as f64 / (2.0 * d)).ln() - continuous).abs() < 1e-6);
+            let found = plan(e, d, owner(Neighbours::AddRemove, 1, k)).threshold();
+            assert!((found as f64 - continuous).abs() < 2.0, "{found} against {continuous}");
+        }
+        assert_eq!(plan(1.0, 1e-6, Contributor::record(Neighbours::AddRemove)).threshold(), 15);
+    }
+
+    /// The chance that a key of one contributor is shown, by adding up the tail of the noise.
+    #[test]
+    fn a_key_of_one_contributor_is_shown_with_probability_at_most_delta() {
+        for (e, d, m, k) in [(1.0f64, 1e-6, 1, 1), (0.5, 1e-4, 3, 2), (2.0, 0.01, 1, 5)] {
+            let plan = plan(e, d, owner(Neighbours::AddRemove, m, k));
+            let r = (-1.0 / plan.noise.scale().get()).exp();
+            let shown = |threshold: i64| {
+                let from = threshold - m as i64;
+                let tail: f64 = (from..from + 4000).map(|z| (1.0 - r) / (1.0 + r) * r.powf(z as f64)).sum();
+                k as f64 * tail
+            };
+            assert!(shown(plan.threshold()) <= d && shown(plan.threshold() - 1) > d);
+        }
+    }
+
+    /// The same by simulation, with a δ that can be seen.
+    #[test]
+    fn rare_keys_are_shown_as_rarely_as_stated() {
+        let plan = plan(1.0, 0.02, Contributor::record(Neighbours::AddRemove));
+        let r = (-1.0f64).exp();
+        let exact = r.powi(plan.threshold() as i32 - 1) / (1.0 + r);
+        let mut bits = sordino_noise::danger::seeded(83);
+        let draws = 50_000;
+        let shown = (0..draws)
+            .filter(|_| !plan.draw(Rows::new(&["mine"]), &mut bits).unwrap().counts.is_empty())
+            .count() as f64;
+        let spread = (f64::from(draws) * exact).sqrt();
+        assert!((shown - f64::from(draws) * exact).abs() < 6.0 * spread, "{shown}");
+        assert!(exact <= 0.02);
+    }
+
+    /// (ε, δ) by enumeration for one key that only one table has, both ways round and for both relations' thresholds;
+    /// and a twin whose threshold forgets that the key has a count of its own.
+    #[test]
+    fn no_set_of_outputs_reveals_more_than_epsilon_and_delta() {
+        let (e, d) = (1.0, 1e-3);
+        let plan = plan(e, d, Contributor::record(Neighbours::AddRemove));
+        let r = (-1.0f64 / plan.noise.scale().get()).exp();
+        // Against a table in which the key does not occur, only "shown" counts: its probability must be at most δ.
+        let shown = |threshold: i64| r.powi((threshold - 1) as i32) / (1.0 + r);
+        assert!(shown(plan.threshold()) <= d);
+        assert!(shown(plan.threshold() - 1) > d, "the twin is caught");
+        // Becoming another needs a stricter threshold and twice the noise.
+        let replace = super::tests::plan(e, d, Contributor::record(Neighbours::Replace));
+        assert_eq!(replace.noise.scale().get(), 2.0);
+        let r = (-0.5f64).exp();
+        let hop = r.powi((replace.threshold() - 1) as i32) / (1.0 + r);
+        assert!((1.0 + (0.5f64).exp()) * hop <= d);
+    }
+
+    #[test]
+    fn edges() {
+        let none = OpenHistogram::new(
+            epsilon(1.0),
+            Delta::new(0.0).unwrap(),
+            Contributor::record(Neighbours::AddRemove),
+        );
+        assert!(
+            none.unwrap_err().to_string().starts_with("delta must be above 0: keys that were not declared")
+        );
+        let plan = plan(1.0, 1e-6, Contributor::record(Neighbours::ZeroOut));
+        let mut bits = sordino_noise::danger::seeded(84);
+        assert!(plan.draw(Rows::new(&[]), &mut bits).unwrap().counts.is_empty());
+    }
+}

@@ -1,0 +1,213 @@
+//! Amplification by shuffling.
+//!
+//! # Definition
+//! n units each report through a local eps0-DP randomizer; only the multiset of reports is seen. One unit changes.
+//! # Guarantee
+//! Each other report is, with probability `e^-eps0`, a clone of what either version of the unit would report (Feldman,
+//! McMillan, Talwar, *Hiding Among the Clones*, 2021). With
+//! ```text
+//! C ~ Bin(n - 1, e^-eps0),  A ~ Bin(C, 1/2),  D ~ Bern(e^eps0 / (e^eps0 + 1))
+//! (A + D, C - A + 1 - D)  against  (A + 1 - D, C - A + D)                                       (1)
+//! ```
+//! the shuffled reports are a function of (1) that sees nothing else, so that (1) dominates them, alone and in a
+//! composition. Given c, the outcome with a in the first place has
+//! ```text
+//! P = (e^eps0 B(a-1) + B(a)) / (1 + e^eps0),  loss = ln((e^eps0 a + c + 1 - a) / (a + e^eps0 (c + 1 - a)))   (2)
+//! ```
+//! with B the binomial law of A. No loss exceeds eps0. In closed form, for `eps0 <= ln(n / (16 ln(4/delta)))`,
+//! ```text
+//! eps <= ln(1 + b (1 - e^-eps0) / (1 + e^-eps0 / (1 + b))),  b = 8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n   (3)
+//! ```
+//! which is several times larger.
+//! # How it is computed
+//! Fewer clones hide less: the pair for C = c turns into that for a larger c by adding fair coins. So C is
+//! rounded down to blocks, its lower tail to 0, and n beyond 2^32 to 2^32. What is cut off at both ends of A, 1e-39
+//! of the mass, counts with the largest loss.
+//! # Pitfalls
+//! Nothing is gained if the reports can be told apart by anything else, by time of arrival for one.
+
+use super::table::Table;
+use crate::numerics::logspace::ln_binomial;
+
+/// More reports than this hide no less.
+const MOST_REPORTS: u64 = 1 << 32;
+
+/// Blocks of C are this wide, relative to C.
+const BLOCK: f64 = 4e-4;
+
+/// Nats by which a tail is out of sight: e^-90 = 8e-40.
+const FAR: f64 = 90.0;
+
+/// The pair (1), from above.
+pub(crate) fn table(reports: u64, epsilon: f64) -> Table {
+    let others = (reports.min(MOST_REPORTS) - 1) as f64;
+    let (clone, own) = ((-epsilon).exp(), -(-epsilon).exp_m1());
+    let blocks = blocks(others, clone, own);
+    let typical = (others * clone).max(1.0);
+    let grid = grid(epsilon, 2.0 * (0.5 * epsilon).tanh() / typical.sqrt());
+    let mut losses = Vec::new();
+    let mut cut = 0.0;
+    for (clones, mass) in blocks {
+        cut += mass * outcomes(clones, epsilon, mass, &mut losses);
+    }
+    losses.push((epsilon, cut));
+    Table::spread(&grid, losses)
+}
+
+/// Equation (3), or eps0 where it does not apply or is larger; rounded up.
+pub(crate) fn closed_form(reports: u64, epsilon: f64, delta: f64) -> f64 {
+    let (n, log) = (reports as f64, (4.0 / delta).ln());
+    if delta <= 0.0 || epsilon > (n / (16.0 * log)).ln() {
+        return epsilon;
+    }
+    let b = 8.0 * (epsilon.exp() * log / n).sqrt() + 8.0 * epsilon.exp() / n;
+    let factor = -(-epsilon).exp_m1() / (1.0 + (-epsilon).exp() / (1.0 + b));
+    ((factor * b).ln_1p() * (1.0 + 1e-12)).min(epsilon)
+}
+
+/// Values that C is rounded down to, with their probabilities.
+fn blocks(others: f64, clone: f64, own: f64) -> Vec<(f64, f64)> {
+    let mean = others * clone;
+    // Bernstein: P[|C - mean| >= t] <= 2 exp(-t²/2 / (variance + t/3)).
+    let far = FAR / 3.0 + (FAR * FAR / 9.0 + 2.0 * FAR * mean * own).sqrt();
+    let (first, last) = ((mean - far).ceil().max(0.0), (mean + far).floor().min(others));
+    let mut blocks = vec![(0.0, 2.0 * (-FAR).exp())];
+    let mut low = first;
+    while low <= last {
+        let high = (low + (BLOCK * low).floor()).min(last);
+        let mut mass = 0.0;
+        let mut clones = low;
+        while clones <= high {
+            mass += ln_binomial(clones, others, clone, own).exp();
+            clones += 1.0;
+        }
+        blocks.push((low, mass));
+        low = high + 1.0;
+    }
+    blocks
+}
+
+/// Adds the losses (2) for so many clones, weighted by `mass`; the share that was cut off.
+fn outcomes(clones: f64, epsilon: f64, mass: f64, losses: &mut Vec<(f64, f64)>) -> f64 {
+    // Hoeffding: P[|A - c/2| >= t] <= 2 exp(-2 t²/c).
+    let far = (0.5 * FAR * clones).sqrt();
+    let first = (0.5 * clones - far).floor().max(0.0);
+    let last = (0.5 * clones + far).ceil().min(clones) + 1.0;
+    let (truth, lie) = (1.0 / (1.0 + (-epsilon).exp()), 1.0 / (1.0 + epsilon.exp()));
+    let weight = |a: f64| {
+        if (0.0..=clones).contains(&a) { ln_binomial(a, clones, 0.5, 0.5).exp() } else { 0.0 }
+    };
+    let mut before = weight(first - 1.0);
+    let mut a = first;
+    while a <= last {
+        let here = weight(a);
+        let b = clones + 1.0 - a;
+        // Divided by e^eps0 above and below; the quotient of two positive sums.
+        let loss = ((a + b * (-epsilon).exp()) / (a * (-epsilon).exp() + b)).ln();
+        losses.push((loss.clamp(-epsilon, epsilon), mass * (truth * before + lie * here)));
+        before = here;
+        a += 1.0;
+    }
+    if first > 0.0 { 2.0 * (-FAR).exp() } else { 0.0 }
+}
+
+/// From -eps0 to eps0: fine within forty deviations of the loss, then wider and wider.
+fn grid(epsilon: f64, deviation: f64) -> Vec<f64> {
+    let fine = deviation / 16.0;
+    let mut half = vec![0.0];
+    let mut at = fine;
+    while at < epsilon {
+        half.push(at);
+        at = if at < 40.0 * deviation { at + fine } else { at * 1.02 };
+    }
+    half.push(epsilon);
+    half.iter().rev().map(|e| -e).chain(half[1..].iter().copied()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::accounting::pld;
+    use crate::accounting::step::{Step, Steps};
+    use crate::numerics::search;
+
+    fn numeric(reports: u64, epsilon: f64, delta: f64) -> f64 {
+        let table = table(reports, epsilon);
+        search::bisect(0.0, epsilon, |e| table.delta(e) <= delta).1
+    }
+
+    #[test]
+    fn published_bounds() {
+        for (epsilon, reports, delta, closed, clones) in [
+            (1.0, 10_000, 1e-6, 0.233265596124, 0.0530053),
+            (2.0, 100_000, 1e-6, 0.190579706666, 0.0450256),
+            (0.5, 1_000, 1e-4, 0.282026350353, 0.0437091),
+        ] {
+            let found = closed_form(reports, epsilon, delta);
+            assert!((found / closed - 1.0).abs() < 1e-10, "{found} against {closed}");
+            let found = numeric(reports, epsilon, delta);
+            assert!((found / clones - 1.0).abs() < 2e-3, "{found} against {clones}");
+        }
+        // Outside the precondition nothing is gained.
+        assert_eq!(closed_form(100, 3.0, 1e-6), 3.0);
+        assert_eq!(closed_form(100, 3.0, 0.0), 3.0);
+    }
+
+    /// All outcomes of (1) for a few reports, by brute force over C, A and D.
+    #[test]
+    fn never_below_the_enumerated_pair() {
+        let (n, epsilon) = (9u32, 1.2f64);
+        let clone = (-epsilon).exp();
+        let truth = 1.0 / (1.0 + clone);
+        let choose = |n: u32, k: u32| (1..=k).fold(1.0, |c, i| c * f64::from(n - k + i) / f64::from(i));
+        let mut laws = std::collections::BTreeMap::<(u32, u32), (f64, f64)>::new();
+        for c in 0..n {
+            let ways = choose(n - 1, c) * clone.powi(c as i32) * (1.0 - clone).powi((n - 1 - c) as i32);
+            for a in 0..=c {
+                let p = ways * choose(c, a) * 0.5f64.powi(c as i32);
+                for (d, chance) in [(1, truth), (0, 1.0 - truth)] {
+                    laws.entry((a + d, c - a + 1 - d)).or_default().0 += p * chance;
+                    laws.entry((a + 1 - d, c - a + d)).or_default().1 += p * chance;
+                }
+            }
+        }
+        let table = table(u64::from(n), epsilon);
+        for e in [0.0f64, 0.1, 0.35, 0.8, 1.1] {
+            let exact: f64 = laws.values().map(|(p, q)| (p - e.exp() * q).max(0.0)).sum();
+            let found = table.delta(e);
+            assert!(found >= exact * (1.0 - 1e-12), "{e}: {found} below {exact}");
+            assert!(found <= exact * 1.01, "{e}: {found} above {exact}");
+        }
+        assert!(table.delta(epsilon) < 1e-30);
+    }
+
+    /// The real thing: n binary randomized responses of which only the number of ones is seen.
+    #[test]
+    fn never_below_a_shuffled_survey() {
+        let (n, epsilon) = (500.0f64, 1.0f64);
+        let (truth, lie) = (1.0 / (1.0 + (-epsilon).exp()), 1.0 / (1.0 + epsilon.exp()));
+        let rest =
+            |x: f64| if (0.0..n).contains(&x) { ln_binomial(x, n - 1.0, lie, truth).exp() } else { 0.0 };
+        let table = table(500, epsilon);
+        for e in [0.0f64, 0.05, 0.1, 0.2, 0.4] {
+            let law = |x: f64, one: f64| one * rest(x - 1.0) + (1.0 - one) * rest(x);
+            let exact: f64 =
+                (0..=500).map(f64::from).map(|x| (law(x, truth) - e.exp() * law(x, lie)).max(0.0)).sum();
+            assert!(table.delta(e) >= exact, "{e}: {} below {exact}", table.delta(e));
+        }
+    }
+
+    /// Several surveys among the same people compose; more reports never hurt.
+    #[test]
+    fn composed_and_monotone() {
+        let at = |reports, count| {
+            let steps = Steps(vec![(Step::Shuffled { reports, epsilon: 1.0 }, count)]);
+            pld::epsilon(&steps, 1e-6).unwrap().upper
+        };
+        let (one, four) = (at(10_000, 1), at(10_000, 4));
+        assert!((one / 0.0530053 - 1.0).abs() < 3e-3, "{one}");
+        assert!(four > 1.8 * one && four < 2.4 * one, "{four}"); // about the square root of four
+        assert!(at(40_000, 1) < 0.6 * one && at(40, 1) <= 1.0);
+        assert!(at(1, 1) <= 1.0 + 1e-9);
+    }
+}

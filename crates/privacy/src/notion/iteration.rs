@@ -1,0 +1,232 @@
+//! Hidden states: what is gained when only the last iterate of noisy gradient descent is seen.
+//!
+//! # Definition
+//! `w <- Proj(w - eta grad F(w) + noise)` with Gaussian noise, F lambda-strongly convex and beta-smooth *for every
+//! data set*, from a start that does not depend on the data. One step alone is a Gaussian release of some mu.
+//! # Guarantee
+//! With `c = max(|1 - eta lambda|, |1 - eta beta|)` the step is a contraction by c, and after t steps the last
+//! iterate alone is GDP with
+//! ```text
+//! c < 1                    mu² (1 - c^t)/(1 + c^t) (1 + c)/(1 - c)                          (1)
+//! c <= 1, diameter D       min over tau of (d²/tau + 2 d mu + tau mu²),  d = D / noise      (2)
+//! ```
+//! (Bok, Su, Altschuler, *Shifted Interpolation for Differential Privacy*, 2024), and never
+//! more than t steps compose to, `t mu²`. (1) is met with equality by quadratic losses. Older results, for
+//! comparison:
+//! ```text
+//! one pass, record at place t of n    rho = mu²/2 / (n + 1 - t),   eta <= 2/beta            (3)
+//! Langevin, K steps                   rho = 2 mu²/(eta lambda) (1 - e^(-lambda eta K/2)),  eta < 1/beta   (4)
+//! ```
+//! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018. (4) Chourasia,
+//! Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient Descent*, 2021.
+//! # Pitfalls
+//! - One checkpoint, one logged loss, and nothing here holds: account for the steps instead.
+//! - A clipped gradient is not the gradient of a smooth convex loss, except for generalised linear models.
+//!   lambda and beta must be proven from model and data bounds, never estimated. Neural networks do not
+//!   qualify.
+//! - In (3) the last record gains nothing.
+
+use super::{Gdp, UP, Zcdp, checked};
+use crate::params::{Count, Mu, ParamError, Radius, Rho, Scale, Smoothness, StepSize, StrongConvexity};
+
+/// A descent whose iterates stay hidden.
+///
+/// ```
+/// use sordino_privacy::{Count, Mu, Smoothness, StepSize, StrongConvexity, notion::{Gdp, HiddenDescent}};
+/// let descent =
+///     HiddenDescent::new(StepSize::new(0.1)?, StrongConvexity::new(0.1)?, Smoothness::new(1.0)?)?;
+/// let step = Gdp::new(Mu::new(0.1)?);
+/// let last = descent.last_iterate(step, Count::new(1000)?)?;
+/// assert!((last.mu().get() - 1.410612698742).abs() < 1e-11); // by composition: 3.16
+/// # Ok::<(), sordino_privacy::ParamError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HiddenDescent {
+    step_size: f64,
+    strong_convexity: f64,
+    smoothness: f64,
+}
+
+impl HiddenDescent {
+    /// Fails where the strong convexity exceeds the smoothness, which no function has.
+    pub fn new(
+        step_size: StepSize,
+        strong_convexity: StrongConvexity,
+        smoothness: Smoothness,
+    ) -> Result<Self, ParamError> {
+        let (convexity, smooth) = (strong_convexity.get(), smoothness.get());
+        checked("strong convexity", "at most the smoothness", convexity, convexity <= smooth)?;
+        Ok(Self { step_size: step_size.get(), strong_convexity: convexity, smoothness: smooth })
+    }
+
+    /// c: two iterates come closer by this factor in one step; above 1 they may part.
+    pub fn contraction(&self) -> f64 {
+        let shrink = |curvature: f64| (1.0 - self.step_size * curvature).abs();
+        shrink(self.strong_convexity).max(shrink(self.smoothness)) * (1.0 + f64::EPSILON)
+    }
+
+    /// Equation (1), or the composition of all steps if that is less.
+    pub fn last_iterate(&self, step: Gdp, steps: Count) -> Result<Gdp, ParamError> {
+        let (c, t) = (self.contraction(), steps.get() as f64);
+        let composed = step.repeated(steps)?;
+        if c >= 1.0 || steps == Count::ONE {
+            return Ok(composed);
+        }
+        // (1 - c^t) / (1 + c^t) is the tanh of -t ln(c) / 2: no cancellation near c = 1.
+        let half = if c > 0.0 { -0.5 * c.ln() } else { f64::INFINITY };
+        let gain = (t * half).tanh() / half.tanh() * (1.0 + 1e-12);
+        let mu = step.mu().get() * gain.sqrt() * UP;
+        if mu < composed.mu().get() { Mu::new(mu).map(Gdp::new) } else { Ok(composed) }
+    }
+
+    /// Equation (2) on a set of this diameter, with this deviation of the noise in w of one step; or
+    /// [`last_iterate`](Self::last_iterate) if that is less.
+    pub fn last_iterate_within(
+        &self,
+        step: Gdp,
+        steps: Count,
+        diameter: Radius,
+        noise: Scale,
+    ) -> Result<Gdp, ParamError> {
+        let elsewhere = self.last_iterate(step, steps)?;
+        let (mu, d) = (step.mu().get(), diameter.get() / noise.get());
+        if self.contraction() > 1.0 + 2.0 * f64::EPSILON || mu == 0.0 {
+            return Ok(elsewhere);
+        }
+        let cost = |tau: f64| d * d / tau + 2.0 * d * mu + tau * mu * mu;
+        let best = (d / mu).floor().clamp(1.0, steps.get() as f64);
+        let least = cost(best).min(cost((best + 1.0).min(steps.get() as f64))).sqrt() * UP;
+        if least < elsewhere.mu().get() { Mu::new(least).map(Gdp::new) } else { Ok(elsewhere) }
+    }
+
+    /// Equation (3): what one pass over `records` costs the one at `position`, counted from 1. Fails for a
+    /// position beyond the records, and for steps longer than 2 / smoothness.
+    pub fn at_position(&self, step: Gdp, position: Count, records: Count) -> Result<Zcdp, ParamError> {
+        let (t, n) = (position.get() as f64, records.get() as f64);
+        checked("position", "at most the number of records", t, position <= records)?;
+        let reach = self.step_size * self.smoothness;
+        checked("step size times smoothness", "at most 2", reach, reach <= 2.0)?;
+        Rho::new(Zcdp::try_from(step)?.rho().get() / (n + 1.0 - t) * UP).map(Zcdp::new)
+    }
+
+    /// Equation (4), or the composition of all steps if that is less. Needs a Gaussian start besides; fails for
+    /// steps of 1 / smoothness or longer, and without strong convexity.
+    pub fn langevin(&self, step: Gdp, steps: Count) -> Result<Zcdp, ParamError> {
+        let reach = self.step_size * self.smoothness;
+        checked("step size times smoothness", "below 1", reach, reach < 1.0)?;
+        let rate = self.step_size * self.strong_convexity;
+        checked("strong convexity", "above 0", self.strong_convexity, rate > 0.0)?;
+        let (one, k) = (2.0 * Zcdp::try_from(step)?.rho().get(), steps.get() as f64);
+        let dynamics = 2.0 * one / rate * -(-0.5 * rate * k).exp_m1();
+        Rho::new(dynamics.min(0.5 * one * k) * UP).map(Zcdp::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn descent(eta: f64, lambda: f64, beta: f64) -> HiddenDescent {
+        HiddenDescent::new(
+            StepSize::new(eta).unwrap(),
+            StrongConvexity::new(lambda).unwrap(),
+            Smoothness::new(beta).unwrap(),
+        )
+        .unwrap()
+    }
+
+    fn gdp(mu: f64) -> Gdp {
+        Gdp::new(Mu::new(mu).unwrap())
+    }
+
+    fn count(n: u64) -> Count {
+        Count::new(n).unwrap()
+    }
+
+    fn close(found: f64, exact: f64, tolerance: f64) {
+        assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");
+    }
+
+    /// L = 1, n = 1000, sigma = 0.01: one step has mu = 0.1.
+    #[test]
+    fn strongly_convex() {
+        let descent = descent(0.1, 0.1, 1.0);
+        close(descent.contraction(), 0.99, 1e-14);
+        for (steps, exact) in [
+            (1, 0.1),
+            (10, 0.316096111327),
+            (100, 0.961013744646),
+            (1_000, 1.410612698742),
+            (100_000, 1.410673597967),
+        ] {
+            close(descent.last_iterate(gdp(0.1), count(steps)).unwrap().mu().get(), exact, 1e-11);
+        }
+    }
+
+    /// d = 1000, mu = 0.1: 20 instead of 100 by composition after a million steps.
+    #[test]
+    fn convex_on_a_bounded_set() {
+        let descent = descent(0.1, 0.0, 1.0);
+        let (diameter, noise) = (Radius::new(1.0).unwrap(), Scale::new(1e-3).unwrap());
+        let at =
+            |steps| descent.last_iterate_within(gdp(0.1), count(steps), diameter, noise).unwrap().mu().get();
+        close(at(1_000_000), 20.0, 1e-12);
+        close(descent.last_iterate(gdp(0.1), count(1_000_000)).unwrap().mu().get(), 100.0, 1e-12);
+        close(at(100), 1.0, 1e-12);
+    }
+
+    /// a = 2, S = 2, lambda = 0.1, sigma = 0.5, n = 100, eta = 0.5: mu² = eta S² / (2 sigma² n²) = 4e-4.
+    #[test]
+    fn older_bounds_and_the_exact_quadratic() {
+        let descent = descent(0.5, 0.1, 1.0);
+        let step = gdp(2e-2);
+        for (steps, dynamics, quadratic, composed) in [
+            (1u64, 7.900828150934e-4, 4.0e-4, 4.0e-4),
+            (10, 0.007078374941715, 0.003915405714503, 0.004),
+            (100, 0.029373280044035, 0.015416366694676, 0.04),
+            (10_000, 0.032, 0.0156, 4.0),
+        ] {
+            let langevin = 2.0 * descent.langevin(step, count(steps)).unwrap().rho().get();
+            close(langevin, f64::min(dynamics, composed), 1e-11);
+            let last = descent.last_iterate(step, count(steps)).unwrap().mu().get();
+            close(last * last, quadratic, 1e-11);
+        }
+        // L = 1, sigma = 4, replace: mu = 2 L / sigma.
+        for (position, exact) in [(1, 0.0025), (50, 0.00490196078431), (100, 0.25)] {
+            let found = descent.at_position(gdp(0.5), count(position), count(100)).unwrap();
+            close(2.0 * found.rho().get(), exact, 1e-11);
+        }
+    }
+
+    /// The law of the last iterate on F(w) = lambda w²/2 against the same moved: Gaussians with known means and
+    /// equal variances, so that mu is their distance over the deviation.
+    #[test]
+    fn a_quadratic_meets_the_bound() {
+        let (eta, lambda, shift, steps) = (0.2, 0.5, 0.3, 17);
+        let (mut distance, mut variance) = (0.0f64, 0.0f64);
+        let c = 1.0 - eta * lambda;
+        for _ in 0..steps {
+            distance = c * distance + shift;
+            variance = c * c * variance + 1.0;
+        }
+        let found = descent(eta, lambda, lambda).last_iterate(gdp(shift), count(steps)).unwrap();
+        close(found.mu().get(), distance / variance.sqrt(), 1e-11);
+    }
+
+    #[test]
+    fn preconditions() {
+        let unknown = HiddenDescent::new(
+            StepSize::new(0.1).unwrap(),
+            StrongConvexity::new(2.0).unwrap(),
+            Smoothness::new(1.0).unwrap(),
+        );
+        assert!(unknown.unwrap_err().to_string().contains("at most the smoothness"));
+        // Steps too long to contract: composition.
+        let long = descent(3.0, 0.1, 1.0);
+        close(long.last_iterate(gdp(0.1), count(100)).unwrap().mu().get(), 1.0, 1e-12);
+        assert!(long.langevin(gdp(0.1), count(10)).is_err());
+        assert!(long.at_position(gdp(0.1), count(1), count(10)).is_err());
+        assert!(descent(0.1, 0.0, 1.0).langevin(gdp(0.1), count(10)).is_err());
+        assert!(descent(0.1, 0.0, 1.0).at_position(gdp(0.1), count(11), count(10)).is_err());
+    }
+}
