@@ -47,7 +47,7 @@ const FIRST_LOOK: u64 = 1 << 14;
 ///
 /// // A count, with noise of scale 1: ε = 1. Claimed: 0.5.
 /// let noise = DiscreteLaplace::new(1, 1)?;
-/// let mechanism = |count: &i64, bits: &mut dyn Bits| count + noise.sample(bits);
+/// let mechanism = |count: &i128, bits: &mut dyn Bits| count + noise.sample(bits);
 /// let audit = MechanismTester::new(Epsilon::new(0.5)?).test(mechanism, &10, &11)?;
 /// assert_eq!(audit.verdict, Verdict::Violation);
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,6 +1,7 @@
-//! Pitfall 13: an audit whose threshold is chosen on the scores that it then counts. On scores that know nothing
-//! such an audit "proved" ε of 3.5 to 5.9 (google-deepmind/jax_privacy, issue 270). Ours gives 0, except for as
-//! many runs as the stated error allows.
+//! Pitfall 13: audits that prove too much. From scores that were pure chance an audit returned lower bounds on ε of 3.5
+//! to 5.9, by a shortcut for the second direction (google-deepmind/jax_privacy, issue 270). Every shortcut that
+//! looks at the counted scores before it has chosen what to count does the like. Ours gives 0, except for as many runs
+//! as the stated error allows.
 
 mod suite;
 
@@ -36,7 +37,7 @@ fn a_threshold_fixed_beforehand_gives_zero_on_null_scores() {
     assert!(wrong as f64 <= most(2000.0, 0.1), "{wrong} of 2000");
 }
 
-/// The story: the largest ratio over all thresholds, on the same scores.
+/// Such a shortcut: the largest ratio over all thresholds, on the same scores.
 #[test]
 fn ratios_at_a_threshold_chosen_on_the_counted_scores_prove_what_is_not_there() {
     let mut bits = seeded(2);

@@ -88,6 +88,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "noisy histogram 2",
         logistic: Some(4.60),
         perceptron: Some(4.60),
+        weight: 0.1,
         audit: |tester| {
             let mechanism = NoisyHistogram::with_scale(0.1);
             on(tester, |input, bits| mechanism.release::<5>(input, bits), &single_patterns())
@@ -136,6 +137,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "report-noisy-max 4",
         logistic: Some(0.346),
         perceptron: Some(0.353),
+        weight: 0.25,
         audit: |tester| {
             let mechanism = NoisyMax::new(0.1, MaxNoise::Exponential);
             on(tester, |input, bits| mechanism.value::<5>(input, bits), &patterns())
@@ -171,8 +173,8 @@ pub(crate) const ALL: &[Row] = &[
         title: "SVT 3",
         logistic: Some(0.172),
         perceptron: Some(0.182),
-        weight: 5.0,
         search: 4_000_000,
+        weight: 1.0,
         audit: |tester| {
             let mechanism = SparseVector3::new(0.1, 1, 1.0);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
@@ -196,6 +198,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "SVT 5",
         logistic: Some(1.76),
         perceptron: Some(1.76),
+        weight: 0.1,
         audit: |tester| {
             let mechanism = SparseVector::five(0.1, 1.0);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
@@ -260,8 +263,8 @@ pub(crate) const ALL: &[Row] = &[
         claimed: 0.2,
         logistic: Some(0.261),
         perceptron: Some(0.262),
-        weight: 3.0,
         search: 4_000_000,
+        weight: 1.0,
         audit: |tester| {
             let (three, four) = (SparseVector3::new(0.1, 2, 1.0), SparseVector::four(0.1, 2, 1.0));
             let both = |input: &[i64; 10], bits: &mut dyn Bits| {
@@ -276,6 +279,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "prefix sum",
         logistic: Some(0.504),
         perceptron: Some(0.577),
+        weight: 0.25,
         audit: |tester| {
             let mechanism = PrefixSum::new(0.1);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
@@ -298,6 +302,7 @@ pub(crate) const ALL: &[Row] = &[
         name: "naive-laplace",
         title: "Laplace in naive floating point",
         perceptron: Some(0.252),
+        weight: 0.1,
         audit: |tester| tester.test(|answer, bits| naive_laplace(*answer, 10.0, bits), &0.0, &1.0),
         ..PLAIN
     },
@@ -307,7 +312,7 @@ pub(crate) const ALL: &[Row] = &[
         perceptron: Some(0.098),
         // What was claimed: were it found to lose more, it would not be fixed.
         truth: Some(0.1),
-        weight: 0.25,
+        weight: 0.5,
         audit: sordino_laplace,
         ..PLAIN
     },

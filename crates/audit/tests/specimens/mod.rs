@@ -15,6 +15,8 @@ mod rappor;
 mod sparse_vector;
 mod sums;
 
+use sordino_noise::{Bits, DiscreteLaplace};
+
 pub(crate) use noisy_max::{MaxNoise, NoisyMax};
 pub(crate) use rappor::Rappor;
 pub(crate) use sparse_vector::{NumericalSparseVector, SparseVector, SparseVector3};
@@ -23,9 +25,19 @@ pub(crate) use sums::{NoisyHistogram, PrefixSum, TruncatedGeometric, naive_lapla
 /// Steps in 1.
 pub(crate) const UNIT: i64 = 1 << 10;
 
-/// Discrete Laplace noise whose scale is `scale` in units of answers.
-pub(crate) fn laplace(scale: f64) -> sordino_noise::DiscreteLaplace {
-    sordino_noise::DiscreteLaplace::with_scale(scale * UNIT as f64).unwrap()
+/// Discrete Laplace noise.
+pub(crate) struct Noise(DiscreteLaplace);
+
+/// Noise whose scale is `scale` in units of answers.
+pub(crate) fn laplace(scale: f64) -> Noise {
+    Noise(DiscreteLaplace::with_scale(scale * UNIT as f64).unwrap())
+}
+
+impl Noise {
+    /// Scales are below 2^20, and noise beyond 2^40 of them never comes.
+    pub(crate) fn sample(&self, bits: &mut dyn Bits) -> i64 {
+        self.0.sample(bits) as i64
+    }
 }
 
 /// Pairs of neighbouring lists of `N` answers, each of which moves by at most 1 (Ding, Wang, Wang, Zhang, Kifer,

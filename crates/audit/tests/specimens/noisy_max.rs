@@ -1,8 +1,8 @@
 //! The largest of several noisy answers (Ding and others 2018, algorithms 5 to 8).
 
-use sordino_noise::{Bits, DiscreteLaplace, Geometric};
+use sordino_noise::{Bits, Geometric};
 
-use super::{UNIT, laplace};
+use super::{Noise, UNIT, laplace};
 
 #[derive(Clone, Copy)]
 pub(crate) enum MaxNoise {
@@ -13,7 +13,7 @@ pub(crate) enum MaxNoise {
 /// With noise of scale 2/ε the *index* of the largest is ε-private: variants 1 (Laplace) and 2 (exponential). Its
 /// *value* is not: variants 3 and 4.
 pub(crate) enum NoisyMax {
-    Laplace(Box<DiscreteLaplace>),
+    Laplace(Box<Noise>),
     Exponential(Geometric),
 }
 

@@ -1,15 +1,15 @@
 //! Sparse-vector algorithms, numbered as by Lyu, Su, Li ("Understanding the sparse vector technique for
 //! differential privacy", 2017): 1 and 2 are private, 3 to 6 are not.
 
-use sordino_noise::{Bits, DiscreteLaplace};
+use sordino_noise::Bits;
 
-use super::{UNIT, laplace};
+use super::{Noise, UNIT, laplace};
 
 /// Algorithms 1, 2, 4, 5 and 6: which answers are above the threshold, `None` after the last.
 pub(crate) struct SparseVector {
     threshold: i64,
-    threshold_noise: DiscreteLaplace,
-    answer_noise: Option<DiscreteLaplace>,
+    threshold_noise: Noise,
+    answer_noise: Option<Noise>,
     /// Answers above after which it halts.
     most: Option<u32>,
     refreshed: bool,
@@ -85,8 +85,8 @@ impl SparseVector {
 /// of the threshold.
 pub(crate) struct SparseVector3 {
     threshold: i64,
-    threshold_noise: DiscreteLaplace,
-    answer_noise: DiscreteLaplace,
+    threshold_noise: Noise,
+    answer_noise: Noise,
     most: u32,
 }
 
@@ -122,9 +122,9 @@ impl SparseVector3 {
 /// each noise.
 pub(crate) struct NumericalSparseVector {
     threshold: i64,
-    threshold_noise: DiscreteLaplace,
-    answer_noise: DiscreteLaplace,
-    value_noise: DiscreteLaplace,
+    threshold_noise: Noise,
+    answer_noise: Noise,
+    value_noise: Noise,
     most: u32,
 }
 

@@ -1,8 +1,8 @@
 //! Noisy sums.
 
-use sordino_noise::{Bits, DiscreteLaplace, uniform_below};
+use sordino_noise::{Bits, uniform_below};
 
-use super::{UNIT, laplace};
+use super::{Noise, UNIT, laplace};
 
 /// The textbook's sampler in floating point: the inverse distribution function of a 53-bit uniform number, added to
 /// the answer. Which doubles can come depends on the answer (Mironov 2012).
@@ -15,7 +15,7 @@ pub(crate) fn naive_laplace(answer: f64, scale: f64, bits: &mut dyn Bits) -> f64
 
 /// Independent Laplace noise on every answer. For disjoint counts, of which a record moves one by 1, a scale of
 /// 1/ε is right (Ding and others 2018, algorithm 9) and ε is wrong (algorithm 10).
-pub(crate) struct NoisyHistogram(DiscreteLaplace);
+pub(crate) struct NoisyHistogram(Noise);
 
 impl NoisyHistogram {
     pub(crate) fn with_scale(scale: f64) -> Self {
@@ -29,7 +29,7 @@ impl NoisyHistogram {
 
 /// Running totals of noisy answers (Wang, Ding, Wang, Kifer, Zhang, "Proving differential privacy with shadow
 /// execution", 2019): ε if one answer moves by 1, N ε if all of them do.
-pub(crate) struct PrefixSum(DiscreteLaplace);
+pub(crate) struct PrefixSum(Noise);
 
 impl PrefixSum {
     pub(crate) fn new(epsilon: f64) -> Self {

@@ -1,8 +1,8 @@
 //! How every audit of the test-suite is made.
 //!
 //! Each has an error of 1e-6. With less than a thousand audits the whole suite raises a false alarm with a
-//! probability below 1e-3 for a new seed; the seeds here are fixed. The number of outputs to certify on is 20 000, or
-//! `SORDINO_AUDIT_SAMPLES`: `cargo xtask experiments audit` sets it to 10^6.
+//! probability below 1e-3 for a new seed; the seeds here are fixed. The number of outputs to certify on is 20 000 (more where
+//! a test says so), or `SORDINO_AUDIT_SAMPLES`: `cargo xtask experiments audit` sets it to 10^6.
 #![allow(dead_code, missing_docs, reason = "shared by several programs, none of which needs all of it")]
 
 use sordino_audit::{Audit, MechanismTester, Observe, Verdict};
@@ -24,9 +24,12 @@ pub(crate) fn count(value: u64) -> Count {
     Count::new(value).unwrap()
 }
 
-pub(crate) fn samples() -> u64 {
+/// Outputs to certify on where nothing else is asked for.
+const SAMPLES: u64 = 20_000;
+
+fn asked() -> u64 {
     let asked = std::env::var("SORDINO_AUDIT_SAMPLES").ok();
-    asked.map_or(20_000, |asked| asked.parse::<f64>().expect("SORDINO_AUDIT_SAMPLES is a number") as u64)
+    asked.map_or(0, |asked| asked.parse::<f64>().expect("SORDINO_AUDIT_SAMPLES is a number") as u64)
 }
 
 /// A tester of the suite; `seed` keeps audits independent of each other.
@@ -34,11 +37,11 @@ pub(crate) fn tester(claimed: f64, seed: u64) -> MechanismTester<'static> {
     sharper_tester(claimed, seed, 1)
 }
 
-/// One with `times` as many outputs, for violations that rare outputs show.
+/// One with at least `times` as many outputs, for violations that rare outputs show.
 pub(crate) fn sharper_tester(claimed: f64, seed: u64, times: u64) -> MechanismTester<'static> {
-    let samples = times * samples();
+    let samples = asked().max(times * SAMPLES);
     MechanismTester::new(epsilon(claimed))
-        .with_samples(samples.clamp(20_000, 1_000_000), samples)
+        .with_samples(samples.min(400_000), samples)
         .at_confidence(1.0 - ERROR)
         .seeded(seed)
 }
