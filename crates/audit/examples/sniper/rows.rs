@@ -150,6 +150,7 @@ pub(crate) const ALL: &[Row] = &[
         logistic: Some(0.086),
         perceptron: Some(0.086),
         weight: 5.0,
+        search: 40_000_000,
         audit: |tester| {
             let mechanism = SparseVector::one(0.1, 1, 0.5);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
@@ -162,6 +163,7 @@ pub(crate) const ALL: &[Row] = &[
         logistic: Some(0.086),
         perceptron: Some(0.085),
         weight: 5.0,
+        search: 40_000_000,
         audit: |tester| {
             let mechanism = SparseVector::two(0.1, 1, 1.0);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
