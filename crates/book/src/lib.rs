@@ -16,4 +16,5 @@ macro_rules! pages {
 pages! {
     readme: "README.md",
     first_ten_minutes: "docs/guide/first-ten-minutes.md",
+    audit: "docs/guide/audit.md",
 }

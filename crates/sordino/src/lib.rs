@@ -8,6 +8,7 @@
 //! | [`privacy`] | whom does it protect, what does it cost, how much noise is enough, may it be released? |
 //! | [`mechanisms`] | how is one number, one vector or one choice released? |
 //! | [`noise`] | exact random integers from a cryptographic stream |
+//! | [`audit`] | does the code that is there lose more than was claimed? |
 //!
 //! # What does a training run cost?
 //! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is an
@@ -39,6 +40,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub use sordino_audit as audit;
 pub use sordino_mechanisms as mechanisms;
 pub use sordino_noise as noise;
 pub use sordino_privacy as privacy;

@@ -16,7 +16,8 @@ const STEPS: [u64; 6] = [1, 10, 100, 1_000, 10_000, 100_000];
 const TRAINING: [&str; 6] = ["--noise-multiplier", "1.1", "--sampling-rate", "0.0042667", "--delta", "1e-5"];
 const ACCOUNTANTS: [&str; 4] = ["basic", "advanced", "rdp", "pld"];
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run(options: &[&str]) -> Result<(), Failure> {
+    super::no_options(options)?;
     run::shown(run::cargo().args(["build", "--quiet", "--release", "--package", "sordino-cli"]))?;
     let mut csv = String::from("steps,accountant,lower,upper\n");
     println!("| steps | basic | advanced | Rényi | loss distribution |\n|---|---|---|---|---|");

@@ -1,18 +1,27 @@
-//! `cargo xtask experiments [NAME]`: small studies whose tables the book shows. Each is one file here and one line
-//! in [`ALL`].
+//! `cargo xtask experiments [NAME] [OPTION...]`: small studies whose tables the book shows. Each is one file here and
+//! one line in [`ALL`].
 
+mod audit;
 mod composition;
 
 use crate::failure::Failure;
 
-/// Name, what it shows, how it is run.
-type Experiment = (&'static str, &'static str, fn() -> Result<(), Failure>);
+/// Name, what it shows, how it is run with the options given.
+type Experiment = (&'static str, &'static str, fn(&[&str]) -> Result<(), Failure>);
 
-const ALL: &[Experiment] = &[(
-    "composition",
-    "ε against the number of steps, by every accountant (docs/theory/composition.md)",
-    composition::run,
-)];
+const ALL: &[Experiment] = &[
+    (
+        "composition",
+        "ε against the number of steps, by every accountant (docs/theory/composition.md)",
+        composition::run,
+    ),
+    ("audit", "the audits of the test-suite with 10^6 outputs each (docs/guide/audit.md)", audit::suite),
+    (
+        "sniper",
+        "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] [ROW...]",
+        audit::sniper,
+    ),
+];
 
 /// Lists the experiments.
 pub(crate) fn list() {
@@ -21,14 +30,20 @@ pub(crate) fn list() {
     }
 }
 
-/// Runs the experiments named.
-pub(crate) fn run(names: &[&str]) -> Result<(), Failure> {
-    for name in names {
-        let known = || ALL.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
-        let found = ALL.iter().find(|(known, ..)| known == name);
-        let (.., run) =
-            found.ok_or_else(|| Failure::usage(format!("no experiment `{name}`; there are: {}", known())))?;
-        run()?;
+/// Runs the experiment named, with its options.
+pub(crate) fn run(words: &[&str]) -> Result<(), Failure> {
+    let Some((name, options)) = words.split_first() else { return Ok(()) };
+    let known = || ALL.iter().map(|(name, ..)| *name).collect::<Vec<_>>().join(", ");
+    let found = ALL.iter().find(|(known, ..)| known == name);
+    let (.., run) =
+        found.ok_or_else(|| Failure::usage(format!("no experiment `{name}`; there are: {}", known())))?;
+    run(options)
+}
+
+/// For an experiment without options.
+fn no_options(options: &[&str]) -> Result<(), Failure> {
+    match options {
+        [] => Ok(()),
+        [first, ..] => Err(Failure::usage(format!("this experiment has no options, got `{first}`"))),
     }
-    Ok(())
 }

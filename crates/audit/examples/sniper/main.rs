@@ -1,0 +1,136 @@
+//! DP-Sniper's table of lower bounds, and ours beside it: `cargo xtask experiments sniper`.
+//!
+//! Every row is a mechanism of Bichsel, Steffen, Bogunovic, Vechev ("DP-Sniper", 2021), with the lower bounds at 90 %
+//! that they published (logistic regression, multi-layer perceptron; 200 million final samples). The tester gets the
+//! mechanism as a black box and the pairs of inputs that they tried, and the same confidence.
+//!
+//! ```text
+//! sniper [--samples N] [--seed N] [ROW...]      N final samples for a row of weight 1, by default 20 million
+//! ```
+#![expect(clippy::print_stdout, reason = "a program that prints a table")]
+#![forbid(unsafe_code)]
+
+mod rows;
+#[path = "../../tests/specimens/mod.rs"]
+mod specimens;
+
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use rows::Row;
+use sordino_audit::{MechanismTester, Progress};
+use sordino_privacy::Epsilon;
+
+/// What the command line asks for.
+struct Wishes {
+    samples: f64,
+    seed: u64,
+    names: Vec<String>,
+}
+
+fn main() -> ExitCode {
+    match wishes().and_then(|wishes| table(&wishes)) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(message) => {
+            eprintln!("sniper: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn wishes() -> Result<Wishes, String> {
+    let mut wishes = Wishes { samples: 2e7, seed: 2021, names: Vec::new() };
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        let mut number = || {
+            let value = words.next().and_then(|value| value.parse::<f64>().ok());
+            value.filter(|value| *value >= 0.0).ok_or(format!("{word} needs a number, as in {word} 1e7"))
+        };
+        match word.as_str() {
+            "--samples" => wishes.samples = number()?,
+            "--seed" => wishes.seed = number()? as u64,
+            name if rows::ALL.iter().any(|row| row.name == name) => wishes.names.push(word),
+            _ => {
+                let names: Vec<_> = rows::ALL.iter().map(|row| row.name).collect();
+                return Err(format!("no row `{word}`; there are: {}", names.join(", ")));
+            }
+        }
+    }
+    Ok(wishes)
+}
+
+/// Prints the table; whether no row is below the published bounds or above what is true.
+fn table(wishes: &Wishes) -> Result<bool, String> {
+    println!("| mechanism | claimed ε | DP-Sniper, logistic | perceptron | Sordino | samples | s |");
+    println!("|---|---|---|---|---|---|---|");
+    let mut passed = true;
+    for row in rows::ALL {
+        if wishes.names.is_empty() || wishes.names.iter().any(|name| name == row.name) {
+            passed &= line(row, wishes)?;
+        }
+    }
+    Ok(passed)
+}
+
+fn line(row: &Row, wishes: &Wishes) -> Result<bool, String> {
+    let begun = Instant::now();
+    let samples = (wishes.samples * row.weight) as u64;
+    let told = Ticker::new(row.name);
+    let on_progress = |progress| told.tell(progress);
+    // A bound is wanted, not a verdict: what nobody claims is not tested twice.
+    let nothing_claimed = Epsilon::new(1e3).map_err(|error| error.to_string())?;
+    let tester = MechanismTester::new(nothing_claimed)
+        .with_samples((samples / 4).clamp(1000, row.search), samples)
+        .at_confidence(0.9)
+        .seeded(wishes.seed)
+        .on_progress(&on_progress);
+    let audit = (row.audit)(tester).map_err(|error| error.to_string())?;
+    told.clear();
+    let published = |bound: Option<f64>| bound.map_or("-".to_owned(), |bound| format!("{bound:.3}"));
+    let ours = (audit.epsilon * 1e4).floor() / 1e4;
+    println!(
+        "| {} | {} | {} | {} | {ours:.4}{} | {:.0e} | {:.0} |",
+        row.title,
+        row.claimed,
+        published(row.logistic),
+        published(row.perceptron),
+        if row.reached(audit.epsilon) { "" } else { " (below)" },
+        samples as f64,
+        begun.elapsed().as_secs_f64()
+    );
+    Ok(row.reached(audit.epsilon))
+}
+
+/// One line on standard error that says how far a row is.
+struct Ticker {
+    name: &'static str,
+    shown: AtomicU64,
+}
+
+impl Ticker {
+    fn new(name: &'static str) -> Self {
+        Self { name, shown: AtomicU64::new(u64::MAX) }
+    }
+
+    fn tell(&self, progress: Progress) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        let percent = 100 * progress.done / progress.total;
+        // A stage is shown twenty times, whichever thread comes first.
+        if self.shown.swap(percent / 5, Ordering::Relaxed) != percent / 5 {
+            eprint!("\r{:<40}\r{}: {} {percent} %", "", self.name, progress.stage);
+            let _ = std::io::stderr().flush();
+        }
+    }
+
+    fn clear(&self) {
+        if !std::io::stderr().is_terminal() {
+            return;
+        }
+        eprint!("\r{:<60}\r", "");
+    }
+}
