@@ -176,7 +176,7 @@ pub(crate) const ALL: &[Row] = &[
         logistic: Some(0.172),
         perceptron: Some(0.182),
         search: 4_000_000,
-        weight: 1.0,
+        weight: 2.5,
         audit: |tester| {
             let mechanism = SparseVector3::new(0.1, 1, 1.0);
             on(tester, |input, bits| mechanism.release::<10>(input, bits), &patterns())
@@ -266,7 +266,6 @@ pub(crate) const ALL: &[Row] = &[
         logistic: Some(0.261),
         perceptron: Some(0.262),
         search: 4_000_000,
-        weight: 1.0,
         audit: |tester| {
             let (three, four) = (SparseVector3::new(0.1, 2, 1.0), SparseVector::four(0.1, 2, 1.0));
             let both = |input: &[i64; 10], bits: &mut dyn Bits| {
