@@ -53,7 +53,10 @@ fn every_statistic_is_answered_near_the_truth() {
 fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
     let data = table("guarantee.csv");
     let run = query(&data, "mean age --bounds 0,120 --epsilon 0.5");
-    assert_eq!((run.line("epsilon"), run.line("neighbours")), ("0.5 exactly", "add_remove"));
+    assert!(
+        run.line("epsilon").starts_with("at most 0.5,") && run.line("neighbours") == "add_remove",
+        "{run:?}"
+    );
     assert!(run.stderr.contains("no --ledger given"), "{run:?}");
     let object = query(&data, "count --epsilon 0.5 --danger-seed 7 --json").object();
     assert_eq!(object["guarantee"]["metered"], false);
@@ -89,6 +92,7 @@ fn a_unit_is_protected_as_a_whole() {
 fn a_ledger_pays_and_then_refuses() {
     let (data, ledger) = (table("paid.csv"), place("paid.ledger"));
     let _ = fs::remove_file(&ledger);
+    let _ = fs::remove_file(place("paid.ledger-head"));
     let created = sordino(&format!(
         "ledger create {} --data {} --epsilon 1 --delta 0",
         ledger.display(),
@@ -100,7 +104,7 @@ fn a_ledger_pays_and_then_refuses() {
         query(&data, &words)
     };
     assert!(ask().line("left").starts_with("epsilon 0.6"));
-    assert!(ask().line("left").starts_with("epsilon 0.2") || ask().code == 1);
+    assert!(ask().line("left").starts_with("epsilon 0.2"));
     let refused = ask();
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("this release costs"), "{refused:?}");

@@ -34,7 +34,7 @@ pub(crate) struct QueryArgs {
     pub(crate) statistic: Statistic,
 
     /// Of which column; only `count` needs none
-    #[arg(value_name = "COLUMN", required_unless_present = "equals", required_if_eq_any([
+    #[arg(value_name = "COLUMN", required_if_eq_any([
         ("statistic", "sum"), ("statistic", "mean"), ("statistic", "variance"),
         ("statistic", "quantile"), ("statistic", "histogram"), ("statistic", "mode")]))]
     pub(crate) column: Option<String>,
@@ -48,8 +48,8 @@ pub(crate) struct QueryArgs {
     pub(crate) schema: Option<PathBuf>,
 
     /// Instead of a schema: the bounds of the column, such as 0,120
-    #[arg(long, value_name = "LOW,HIGH", value_delimiter = ',', num_args = 2, allow_hyphen_values = true)]
-    pub(crate) bounds: Option<Vec<f64>>,
+    #[arg(long, value_name = "LOW,HIGH", value_parser = bounds, allow_hyphen_values = true)]
+    pub(crate) bounds: Option<(f64, f64)>,
 
     /// Instead of a schema: the values of the column, such as no,yes
     #[arg(long, value_name = "VALUES", value_delimiter = ',', conflicts_with = "bounds")]
@@ -107,6 +107,14 @@ pub(crate) enum Statistic {
     Histogram,
     /// The most frequent of the declared values
     Mode,
+}
+
+/// Two numbers with a comma between them; that they are bounds is checked where they are made into some.
+fn bounds(text: &str) -> Result<(f64, f64), String> {
+    let numbers = text
+        .split_once(',')
+        .and_then(|(low, high)| Some((low.trim().parse().ok()?, high.trim().parse().ok()?)));
+    numbers.ok_or_else(|| format!("bounds are two numbers such as 0,120; got `{text}`"))
 }
 
 impl Statistic {

@@ -195,8 +195,8 @@ fn read_schema(path: &Path) -> Result<Schema, Error> {
 /// A schema of one column, from flags; all others are ignored.
 fn inline_schema(args: &QueryArgs, source: &Source) -> Result<Schema, Error> {
     let declared = match (&args.bounds, &args.values, &args.column) {
-        (Some(bounds), _, Some(_)) => {
-            Column::Number(NumberColumn::new(sordino_data::Bounds::new(bounds[0], bounds[1])?))
+        (Some((low, high)), _, Some(_)) => {
+            Column::Number(NumberColumn::new(sordino_data::Bounds::new(*low, *high)?))
         }
         (None, Some(values), Some(_)) => Column::Category(CategoryColumn::new(values.clone())?),
         // Records can be counted without a word about what is in them.
