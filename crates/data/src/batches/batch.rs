@@ -1,0 +1,148 @@
+//! A batch knows the slots that its records came from.
+//!
+//! # Groups
+//! Sums in floating point are rounded in groups, and a group must not change when *another* record is absent
+//! (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of slots: block j has the slots
+//! `j L .. (j + 1) L`, and a group is what was sampled in it, never a run of positions in the batch. Where more than m
+//! slots of a block were sampled, the first m in order of slots are the group and each further one stands alone.
+
+use std::fmt;
+use std::ops::Range;
+
+/// The slots of one batch, in ascending order; a slot that was drawn twice is there twice.
+///
+/// Its size is private under Poisson sampling: `Debug` does not tell it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Batch(Slots);
+
+#[derive(Clone, PartialEq, Eq)]
+enum Slots {
+    All(u32),
+    Listed(Vec<u32>),
+}
+
+impl Batch {
+    pub(super) fn all(slots: u32) -> Self {
+        Self(Slots::All(slots))
+    }
+
+    pub(super) fn of(ascending: Vec<u32>) -> Self {
+        debug_assert!(ascending.is_sorted());
+        Self(Slots::Listed(ascending))
+    }
+
+    /// The slots, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        let group = match &self.0 {
+            Slots::All(slots) => Group::Range(0..*slots),
+            Slots::Listed(slots) => Group::Listed(slots),
+        };
+        group.into_slots()
+    }
+
+    /// How many there are. Private under Poisson sampling: nothing that leaves may depend on it.
+    pub fn len(&self) -> usize {
+        match &self.0 {
+            Slots::All(slots) => *slots as usize,
+            Slots::Listed(slots) => slots.len(),
+        }
+    }
+
+    /// Whether nobody is in it; an ordinary thing.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The groups of this batch: at most `group_size` slots of one block of `block` slots, the surplus one by one.
+    ///
+    /// # Panics
+    /// If one of the two is 0.
+    pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = Group<'_>> {
+        assert!(block > 0 && group_size > 0, "a block and a group have at least one slot");
+        let mut rest = match &self.0 {
+            Slots::All(slots) => Group::Range(0..*slots),
+            Slots::Listed(slots) => Group::Listed(slots),
+        };
+        // The block whose group was already given, if its surplus follows.
+        let mut surplus_of = None;
+        std::iter::from_fn(move || {
+            let first = rest.first()?;
+            let of_block = first / block;
+            let most = if surplus_of == Some(of_block) { 1 } else { group_size };
+            let end = u64::from(block) * (u64::from(of_block) + 1);
+            surplus_of = Some(of_block);
+            Some(rest.take(most, end))
+        })
+    }
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch").finish_non_exhaustive()
+    }
+}
+
+/// Slots of one block that are summed together.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Group<'a> {
+    /// Consecutive slots.
+    Range(Range<u32>),
+    /// Some slots, ascending.
+    Listed(&'a [u32]),
+}
+
+impl<'a> Group<'a> {
+    /// How many slots it has.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Range(range) => range.len(),
+            Self::Listed(slots) => slots.len(),
+        }
+    }
+
+    /// A group of a batch has at least one slot.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The slots, ascending.
+    pub fn into_slots(self) -> impl Iterator<Item = usize> + 'a {
+        let (range, list) = match self {
+            Self::Range(range) => (range, &[][..]),
+            Self::Listed(slots) => (0..0, slots),
+        };
+        range.chain(list.iter().copied()).map(|slot| slot as usize)
+    }
+
+    fn first(&self) -> Option<u32> {
+        match self {
+            Self::Range(range) => range.clone().next(),
+            Self::Listed(slots) => slots.first().copied(),
+        }
+    }
+
+    /// Splits off at most `most` slots below `end`.
+    fn take(&mut self, most: u32, end: u64) -> Self {
+        match self {
+            Self::Range(range) => {
+                let stop = u64::from(range.start) + u64::from(most);
+                let stop = stop.min(end).min(u64::from(range.end)) as u32;
+                let taken = range.start..stop;
+                range.start = stop;
+                Self::Range(taken)
+            }
+            Self::Listed(slots) => {
+                let window = &slots[..slots.len().min(most as usize)];
+                let (taken, rest) = slots.split_at(window.partition_point(|slot| u64::from(*slot) < end));
+                *slots = rest;
+                Self::Listed(taken)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Group<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Group").finish_non_exhaustive()
+    }
+}

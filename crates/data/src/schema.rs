@@ -1,0 +1,163 @@
+//! What a table may hold, declared by its owner: bounds, categories, missing values, whom to protect.
+//!
+//! # Why it is declared
+//! A minimum, a maximum or a list of the categories that occur is a statistic of the data: one record can set
+//! it. Sensitivity is proved from bounds, so bounds that are read off the data void the proof (Casacuberta,
+//! Shoemate, Vadhan, Wagaman, *Widespread Underestimation of Sensitivity in Differentially Private Libraries*,
+//! 2022). A schema is public; nothing in it may be taken from the records without paying.
+//!
+//! # Format
+//! TOML, `format_version` 1; keys that are not known are refused.
+//! ```toml
+//! unit = "record"                      # or: { column = "patient_id", max_records = 5 }
+//! [columns.age]
+//! kind = "number"                      # "integer": whole numbers only
+//! bounds = [0, 120]
+//! missing = 40                         # or "drop"
+//! [columns.smoker]
+//! kind = "category"
+//! values = ["no", "yes", "unknown"]
+//! missing = "unknown"                  # one of the values, or "drop"
+//! other = "unknown"                    # where values that are not listed go, or "drop"
+//! [columns."pixel_*"]                  # every column whose name starts with `pixel_`
+//! kind = "number"
+//! bounds = [0, 255]
+//! [columns.notes]
+//! kind = "ignore"
+//! ```
+//! # What happens to a value
+//! | value | with a rule | without one, strict door | without one, permissive door |
+//! |---|---|---|---|
+//! | outside of the bounds, infinite | clamped | clamped | clamped |
+//! | missing, NaN, not a number | `missing` | error: row and column | the record is dropped |
+//! | a category that is not listed | `other` | error: row and column | the record is dropped |
+//!
+//! A dropped record leaves its slot empty: it contributes nothing and moves no other record. Every row of this
+//! table looks at one record alone.
+
+mod columns;
+mod csv;
+mod error;
+mod read;
+mod template;
+mod unit;
+mod write;
+
+use std::fmt;
+
+pub use columns::{Bounds, CategoryColumn, Column, NumberColumn, Rule};
+pub use csv::CsvOptions;
+pub use error::SchemaError;
+pub use template::{HeaderColumn, TypeHint, template};
+pub use unit::UnitRule;
+
+use crate::words::hint;
+
+/// The one version of the format that is written, and the newest that is read.
+pub const SCHEMA_FORMAT_VERSION: u32 = 1;
+/// The longest schema that is read, in bytes.
+pub const SCHEMA_MAX_BYTES: usize = 16 << 20;
+
+/// A checked schema.
+///
+/// ```
+/// use sordino_data::{Column, Schema};
+/// let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }")?;
+/// assert!(matches!(schema.column("age"), Some(Column::Number(_))));
+/// assert_eq!(schema.column("wage"), None);
+/// # Ok::<(), sordino_data::SchemaError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    unit: UnitRule,
+    csv: CsvOptions,
+    /// Names, and patterns that end in `*`.
+    columns: Vec<(String, Column)>,
+}
+
+impl Schema {
+    /// A schema built by a program. Refuses a name that is declared twice, and no columns at all.
+    pub fn new(unit: UnitRule, columns: Vec<(String, Column)>) -> Result<Self, SchemaError> {
+        Self::checked(unit, CsvOptions::default(), columns)
+    }
+
+    fn checked(unit: UnitRule, csv: CsvOptions, columns: Vec<(String, Column)>) -> Result<Self, SchemaError> {
+        if columns.is_empty() {
+            return Err(SchemaError::NoColumns);
+        }
+        let mut names: Vec<&str> = columns.iter().map(|(name, _)| name.as_str()).collect();
+        names.sort_unstable();
+        if let Some(twice) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(SchemaError::Twice { name: twice[0].to_owned() });
+        }
+        Ok(Self { unit, csv, columns })
+    }
+
+    /// Reads and checks the TOML form.
+    pub fn from_toml(text: &str) -> Result<Self, SchemaError> {
+        read::schema(text)
+    }
+
+    /// The TOML form; reads back as the same schema.
+    pub fn to_toml(&self) -> String {
+        write::schema(self)
+    }
+
+    /// Whose records are protected together.
+    pub fn unit(&self) -> &UnitRule {
+        &self.unit
+    }
+
+    /// How CSV files of this table are written.
+    pub fn csv(&self) -> &CsvOptions {
+        &self.csv
+    }
+
+    /// The names and patterns, with what is declared for each.
+    pub fn columns(&self) -> impl Iterator<Item = (&str, &Column)> {
+        self.columns.iter().map(|(name, column)| (name.as_str(), column))
+    }
+
+    /// What is declared for a column of this name: by its name, or by the longest pattern that fits.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        if let Some((_, column)) = self.columns.iter().find(|(declared, _)| declared == name) {
+            return Some(column);
+        }
+        let fitting = self.columns.iter().filter(|(pattern, _)| fits(pattern, name));
+        fitting.max_by_key(|(pattern, _)| pattern.len()).map(|(_, column)| column)
+    }
+
+    /// The same schema with another declaration for one column.
+    pub fn with_column(mut self, name: &str, column: Column) -> Self {
+        match self.columns.iter_mut().find(|(declared, _)| declared == name) {
+            Some(place) => place.1 = column,
+            None => self.columns.push((name.to_owned(), column)),
+        }
+        self
+    }
+
+    /// `; did you mean ...` for a name that is not declared.
+    pub(crate) fn nearest(&self, name: &str) -> String {
+        hint(name, self.columns.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Declared names that none of `present` fits.
+    pub(crate) fn absent_from<'a>(&'a self, present: &'a [String]) -> impl Iterator<Item = &'a str> {
+        let is_there = |declared: &str| present.iter().any(|name| name == declared || fits(declared, name));
+        self.columns.iter().map(|(name, _)| name.as_str()).filter(move |declared| !is_there(declared))
+    }
+}
+
+impl fmt::Display for Schema {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.to_toml())
+    }
+}
+
+/// Whether `name` starts with the pattern's text before its final `*`.
+fn fits(pattern: &str, name: &str) -> bool {
+    pattern.strip_suffix('*').is_some_and(|start| name.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use proptest::prelude::*;
+
+use super::*;
+
+const HOSPITAL: &str = r#"
+format_version = 1
+unit = { column = "patient_id", max_records = 5 }
+[csv]
+delimiter = ";"
+missing = ["", "NA"]
+[columns.age]
+kind = "integer"
+bounds = [0, 120]
+missing = 40
+[columns.weight]
+kind = "number"
+bounds = [0.5, 300]
+missing = "drop"
+[columns.smoker]
+kind = "category"
+values = ["no", "yes", "unknown"]
+missing = "unknown"
+other = "unknown"
+[columns.ward]
+kind = "category"
+values = [1, 2, 3]
+[columns.insured]
+kind = "boolean"
+[columns."pixel_*"]
+kind = "number"
+bounds = [0, 255]
+[columns.notes]
+kind = "ignore"
+"#;
+
+#[track_caller]
+fn refused(text: &str, parts: &[&str]) {
+    let message = Schema::from_toml(text).expect_err("a refusal").to_string();
+    for part in parts {
+        assert!(message.contains(part), "{part:?} is not in {message:?}");
+    }
+}
+
+#[test]
+fn a_schema_is_read_and_written() {
+    let schema = Schema::from_toml(HOSPITAL).unwrap();
+    assert_eq!(Schema::from_toml(&schema.to_toml()).unwrap(), schema, "{}", schema.to_toml());
+    assert_eq!(schema.unit().max_records().get(), 5);
+    assert_eq!(schema.csv().delimiter, b';');
+    let Some(Column::Number(age)) = schema.column("age") else { panic!() };
+    assert!(age.is_whole() && age.missing_rule() == Rule::Become(40.0));
+    let Some(Column::Category(smoker)) = schema.column("smoker") else { panic!() };
+    assert_eq!((smoker.code("yes"), smoker.other_rule()), (Some(1), Rule::Become(2)));
+    let Some(Column::Category(ward)) = schema.column("ward") else { panic!() };
+    assert_eq!(ward.values(), ["1", "2", "3"]);
+    let Some(Column::Category(insured)) = schema.column("insured") else { panic!() };
+    assert_eq!((insured.code("Yes"), insured.code("0"), insured.code("maybe")), (Some(1), Some(0), None));
+}
+
+#[test]
+fn the_longest_pattern_decides_and_a_name_wins() {
+    let text = "columns.'a*' = { kind = 'ignore' }\ncolumns.'ab*' = { kind = 'boolean' }\n\
+                columns.abc = { kind = 'number', bounds = [0, 1] }";
+    let schema = Schema::from_toml(text).unwrap();
+    assert_eq!(schema.column("ax"), Some(&Column::Ignore));
+    assert!(matches!(schema.column("abx"), Some(Column::Category(_))));
+    assert!(matches!(schema.column("abc"), Some(Column::Number(_))));
+    assert_eq!(schema.column("b"), None);
+}
+
+#[test]
+fn what_is_misspelled_is_answered_with_the_nearest() {
+    refused("colums = {}", &["`colums` is not known here", "did you mean `columns`?"]);
+    refused("columns.age = { kind = 'nubmer' }", &["column `age`: kind must be", "did you mean `number`?"]);
+    refused(
+        "columns.age = { kind = 'number', bound = [0, 1] }",
+        &["column `age`: `bound` is not known", "did you mean `bounds`?"],
+    );
+    refused(
+        "columns.s = { kind = 'category', values = ['no', 'yes'], missing = 'yse' }",
+        &["column `s`: missing must be \"drop\" or one of values, got `yse`; did you mean `yes`?"],
+    );
+}
+
+#[test]
+fn what_is_missing_or_senseless_is_named() {
+    refused("", &["no columns", "sordino schema"]);
+    refused("[columns", &["not TOML", "line 1"]);
+    refused("format_version = 2\n[columns]", &["format_version 2", "update"]);
+    refused("columns.age = { kind = 'number' }", &["column `age`: bounds is missing", "not from the data"]);
+    refused("columns.age = { bounds = [0, 1] }", &["column `age`: kind is missing"]);
+    for bounds in ["[1, 0]", "[1, 1]", "[nan, 1]", "[0, inf]", "[-1.7e308, 1.7e308]"] {
+        let text = format!("columns.age = {{ kind = 'number', bounds = {bounds} }}");
+        refused(&text, &["column `age`: bounds must be two finite numbers"]);
+    }
+    for bounds in ["[1]", "[0, 1, 2]", "['0', 1]", "3"] {
+        let text = format!("columns.age = {{ kind = 'number', bounds = {bounds} }}");
+        refused(&text, &["column `age`: bounds must be two numbers"]);
+    }
+    refused(
+        "columns.a = { kind = 'number', bounds = [0, 1], missing = 2 }",
+        &["column `a`: missing must lie"],
+    );
+    refused("columns.a = { kind = 'integer', bounds = [0, 9], missing = 1.5 }", &["a whole number or"]);
+    refused("columns.a = { kind = 'category', values = [] }", &["at least one value"]);
+    refused("columns.a = { kind = 'category', values = ['x', 'x'] }", &["lists `x` twice"]);
+    refused("unit = 'person'\ncolumns.a = { kind = 'ignore' }", &["unit must be \"record\" or"]);
+    refused("unit = { column = 'u' }\ncolumns.a = { kind = 'ignore' }", &["max_records is missing"]);
+    refused("unit = { column = 'u', max_records = 0 }\ncolumns.a = { kind = 'ignore' }", &["from 1"]);
+    refused("csv.delimiter = 'ab'\ncolumns.a = { kind = 'ignore' }", &["delimiter must be one ASCII"]);
+    refused("columns.age = 3", &["column `age`: it must be a table with a kind, got 3"]);
+}
+
+#[test]
+fn a_template_is_a_schema_made_of_names() {
+    let column = |name: &str, hint| HeaderColumn { name: name.to_owned(), hint };
+    let text = template(&[
+        column("age", TypeHint::Unknown),
+        column("free text \"x\"\n", TypeHint::Text),
+        column("", TypeHint::Number),
+        column("pixel_0", TypeHint::Byte),
+        column("pixel_1", TypeHint::Byte),
+        column("label", TypeHint::Byte),
+        column("insured", TypeHint::Boolean),
+        column("visits", TypeHint::Nested),
+    ]);
+    let schema = Schema::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    for ignored in ["age", "free text \"x\"\n", "", "visits"] {
+        assert_eq!(schema.column(ignored), Some(&Column::Ignore), "{ignored:?}\n{text}");
+    }
+    assert!(matches!(schema.column("pixel_7"), Some(Column::Number(_))), "{text}");
+    assert!(matches!(schema.column("insured"), Some(Column::Category(_))), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Whatever a text editor leaves behind, there is an answer.
+    #[test]
+    fn a_damaged_schema_never_panics(cut in 0..HOSPITAL.len(), byte in any::<u8>(), extra in "\\PC{0,20}") {
+        let mut bytes = HOSPITAL.as_bytes().to_vec();
+        bytes[cut] = byte;
+        bytes.splice(cut..cut, extra.bytes());
+        if let Ok(schema) = Schema::from_toml(&String::from_utf8_lossy(&bytes)) {
+            prop_assert_eq!(Schema::from_toml(&schema.to_toml()).unwrap(), schema);
+        }
+    }
+}

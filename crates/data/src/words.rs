@@ -1,0 +1,48 @@
+//! Words from outside: the nearest known one, and quoting that keeps a message a message.
+
+/// `; did you mean `age`?`, or nothing.
+pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(word, known).map(|near| format!("; did you mean {}?", quoted(near))).unwrap_or_default()
+}
+
+/// The word in backticks, without control characters, shortened.
+pub(crate) fn quoted(word: &str) -> String {
+    const LONGEST: usize = 60;
+    let start: String = word.chars().take(LONGEST).collect();
+    let rest = if start.len() < word.len() { "…" } else { "" };
+    format!("`{}{rest}`", start.escape_debug())
+}
+
+fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    // Longer words are no slip of the finger, and hostile input must not buy quadratic time.
+    const LONGEST: usize = 60;
+    let distance = |known: &str| {
+        let case_only = known.to_lowercase() == word.to_lowercase();
+        if case_only { 0 } else { strsim::osa_distance(word, known) }
+    };
+    let candidates = known.into_iter().filter(|known| known.len() <= LONGEST && word.len() <= LONGEST);
+    let near = candidates.map(|known| (distance(known), known));
+    near.filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .min_by_key(|near| near.0)
+        .map(|near| near.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_and_other_letter_cases_are_recognised_and_strangers_are_not() {
+        let known = ["age", "patient_id", "Income"];
+        assert_eq!(nearest("patientid", known), Some("patient_id"));
+        assert_eq!(nearest("INCOME", known), Some("Income"));
+        assert_eq!(nearest("banana", known), None);
+        assert_eq!(nearest(&"a".repeat(10_000), known), None);
+    }
+
+    #[test]
+    fn quoted_words_are_short_and_printable() {
+        assert_eq!(quoted("a\nb"), "`a\\nb`");
+        assert!(quoted(&"é".repeat(10_000)).len() < 200);
+    }
+}
