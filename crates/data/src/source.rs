@@ -37,7 +37,6 @@ pub(crate) use self::csv::CsvLayout;
 use crate::error::DataError;
 use crate::raw::{RawChunk, Wanted};
 use crate::schema::{CsvOptions, HeaderColumn};
-use columnar::{Fenced, fenced};
 use dense::DenseLayout;
 
 /// The longest record of a CSV file.
@@ -141,16 +140,18 @@ impl Source {
 
     /// A reader of these columns, from the first record.
     pub(crate) fn rows(&self, picks: Vec<Pick>, door: Door) -> Result<Box<dyn ReadRows>, DataError> {
-        let (path, format) = (self.path.clone(), self.format());
-        let rows = match &self.layout {
-            Layout::Csv(layout) => return layout.rows(&self.path, picks, door),
-            Layout::Dense(layout) => return layout.rows(&self.path, picks),
+        match &self.layout {
+            Layout::Csv(layout) => layout.rows(&self.path, picks, door),
+            Layout::Dense(layout) => layout.rows(&self.path, picks),
             #[cfg(feature = "parquet")]
-            Layout::Parquet(layout) => fenced(&self.path, format, || layout.rows(&self.path, picks, door)),
+            Layout::Parquet(layout) => {
+                columnar::fenced_rows(&self.path, parquet::FORMAT, || layout.rows(&self.path, picks, door))
+            }
             #[cfg(feature = "arrow")]
-            Layout::Arrow(layout) => fenced(&self.path, format, || layout.rows(&self.path, picks, door)),
-        }?;
-        Ok(Box::new(Fenced { path, format, rows }))
+            Layout::Arrow(layout) => {
+                columnar::fenced_rows(&self.path, arrow::FORMAT, || layout.rows(&self.path, picks, door))
+            }
+        }
     }
 }
 
