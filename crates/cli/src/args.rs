@@ -8,6 +8,7 @@ use sordino::prelude::*;
 use sordino::privacy::{ParamError, ParseNumberError};
 
 use crate::ledger::args::LedgerArgs;
+use crate::schema::SchemaArgs;
 
 /// The δ of questions that name none.
 ///
@@ -44,6 +45,8 @@ pub(crate) enum Verb {
     Calibrate(CalibrateArgs),
     /// Budgets that outlive a process: create, show, history, verify, backup, export.
     Ledger(LedgerArgs),
+    /// What may a table hold? A schema to fill in, from the header of a file alone.
+    Schema(SchemaArgs),
 }
 
 const ACCOUNT_EXAMPLES: &str = r#"Examples:

@@ -221,7 +221,7 @@ mod tests {
     fn plan(line: &str) -> Plan {
         match Arguments::try_parse_from(line.split_whitespace()).expect("flags").verb {
             Verb::Calibrate(args) => Plan::new(&args).expect("a plan"),
-            Verb::Account(_) | Verb::Ledger(_) => panic!("another verb"),
+            Verb::Account(_) | Verb::Ledger(_) | Verb::Schema(_) => panic!("another verb"),
         }
     }
 

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use sordino::prelude::Neighbours;
 use sordino::privacy::{AccountError, ReadError};
+use sordino_data::DataError;
 use sordino_ledger::{Label, LedgerError};
 use thiserror::Error as ThisError;
 
@@ -95,6 +96,9 @@ pub(crate) enum Error {
 
     #[error("{0}")]
     Ledger(#[from] LedgerError),
+
+    #[error("{0}")]
+    Data(#[from] DataError),
 
     #[error("{0}")]
     Account(#[from] AccountError),

@@ -14,6 +14,7 @@ mod input;
 mod json;
 mod ledger;
 mod output;
+mod schema;
 mod split;
 mod table;
 
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Verb::Account(args) => account::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Ledger(args) => ledger::run(args),
+        Verb::Schema(args) => schema::run(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

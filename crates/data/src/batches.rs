@@ -236,9 +236,10 @@ impl BatchPlan {
 
     /// The batches, from the first.
     pub fn batches(&self) -> Batches {
-        let poisson = match self.sampling {
-            Sampling::Poisson { rate } => Some(PoissonSlots::new(rate, self.slots.get())),
-            _ => None,
+        let poisson = if let Sampling::Poisson { rate } = self.sampling {
+            Some(PoissonSlots::new(rate, self.slots.get()))
+        } else {
+            None
         };
         Batches { plan: *self, taken: 0, poisson, epoch: None }
     }

@@ -1,12 +1,53 @@
-//! How data comes in.
+//! How data comes in: declared bounds, readers, contribution limits, encodings, batches.
+//!
+//! ```text
+//! file --Source--> raw records --Loader, by a Schema, through a Door--> Table (bounded) --Encoding--> Encoded (rows)
+//!                                                                                                        |
+//!                                              BatchPlan: Event, and Batches of the slots  <-------------+
+//! ```
+//! # Guarantee
+//! - Sensitivity is proved from what is declared: every value of a [`Table`] and every row of [`Encoded`] lies where its
+//!   [`Schema`] and its [`Encoding`] say, whatever the file holds. Raw values cannot be looked at.
+//! - What becomes of a record is decided by that record alone (and, for units, by the records of its unit and fresh
+//!   randomness). A record that has no place leaves an empty slot; the others stay where they are.
+//! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the data's owner, names
+//!   row and column, and never the value.
+//! - [`BatchPlan`] derives batches and their event from the same numbers.
+//!
+//! # Features
+//! `parquet` and `arrow` (both on by default) read those formats; `arrow` also has the cache for data that is larger
+//! than memory.
 #![deny(unsafe_code)]
 
 mod batches;
+mod binding;
+#[cfg(feature = "arrow")]
+mod cache;
+mod encoded;
+mod encoding;
+mod error;
+mod limits;
+mod loader;
+#[cfg(feature = "arrow")]
+mod map;
+mod raw;
 mod schema;
+mod source;
+mod split;
+mod table;
 mod words;
 
 pub use batches::{Batch, BatchError, BatchPlan, Batches, Group, Sampling};
+pub use encoded::{BlockView, Encoded, ROWS_PER_BLOCK};
+pub use encoding::{ENCODING_FORMAT_VERSION, Encoding, EncodingOptions, Scaling};
+pub use error::DataError;
+pub use limits::ContributionLimit;
+pub use loader::Loader;
+pub use raw::RawTable;
 pub use schema::{
     Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_FORMAT_VERSION,
     SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
 };
+pub use source::{Door, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
+pub use split::Split;
+pub use table::{BoundedColumn, Table};

@@ -112,7 +112,8 @@ impl NumberColumn {
 
     /// Whether this number is a value of the column, before clamping.
     pub(crate) fn accepts(&self, value: f64) -> bool {
-        !value.is_nan() && !(self.is_whole && value.is_finite() && value.fract() != 0.0)
+        let has_fraction = value.is_finite() && value.fract() != 0.0;
+        !(value.is_nan() || self.is_whole && has_fraction)
     }
 }
 

@@ -52,11 +52,10 @@ fn version(fields: &Fields<'_>) -> Result<(), SchemaError> {
 
 fn unit(fields: &Fields<'_>, value: &Value) -> Result<UnitRule, SchemaError> {
     const EXPECTED: &str = "\"record\" or { column = \"...\", max_records = ... }";
-    let table = match value {
-        Value::String(word) if word == "record" => return Ok(UnitRule::Record),
-        Value::Table(table) => table,
-        _ => return Err(fields.wrong("unit", EXPECTED, value)),
-    };
+    if value.as_str() == Some("record") {
+        return Ok(UnitRule::Record);
+    }
+    let table = value.as_table().ok_or_else(|| fields.wrong("unit", EXPECTED, value))?;
     let fields = Fields { place: "unit".to_owned(), table };
     fields.known(&["column", "max_records"])?;
     let advice = "name the column that says whose record it is";
@@ -72,16 +71,13 @@ fn csv(outer: &Fields<'_>, value: &Value) -> Result<CsvOptions, SchemaError> {
     let table = value.as_table().ok_or_else(|| outer.wrong("csv", "a table", value))?;
     let fields = Fields { place: "csv".to_owned(), table };
     fields.known(&["names", "delimiter", "comment", "missing"])?;
-    let mut options = CsvOptions::default();
-    options.names = fields.texts("names")?;
-    if let Some(delimiter) = fields.ascii("delimiter")? {
-        options.delimiter = delimiter;
-    }
-    options.comment = fields.ascii("comment")?;
-    if let Some(missing) = fields.texts("missing")? {
-        options.missing = missing;
-    }
-    Ok(options)
+    let usual = CsvOptions::default();
+    Ok(CsvOptions {
+        names: fields.texts("names")?,
+        delimiter: fields.ascii("delimiter")?.unwrap_or(usual.delimiter),
+        comment: fields.ascii("comment")?,
+        missing: fields.texts("missing")?.unwrap_or(usual.missing),
+    })
 }
 
 fn column(name: &str, value: &Value) -> Result<Column, SchemaError> {
@@ -111,10 +107,11 @@ fn column(name: &str, value: &Value) -> Result<Column, SchemaError> {
 
 /// Errors of values do not know the column; those of keys do.
 fn named(error: SchemaError, column: &str) -> SchemaError {
-    match error {
-        SchemaError::UnknownKey { .. } | SchemaError::Type { .. } | SchemaError::MissingKey { .. } => error,
-        other => other.of_column(column),
-    }
+    let is_named = matches!(
+        error,
+        SchemaError::UnknownKey { .. } | SchemaError::Type { .. } | SchemaError::MissingKey { .. }
+    );
+    if is_named { error } else { error.of_column(column) }
 }
 
 fn number(fields: &Fields<'_>, whole: bool) -> Result<Column, SchemaError> {

@@ -1,0 +1,134 @@
+//! One row: values to coordinates, and the norm bound that holds exactly.
+
+use super::{Encoding, Scaling};
+use crate::error::DataError;
+use crate::schema::Bounds;
+use crate::table::{BoundedColumn, Table};
+
+impl Encoding {
+    /// The columns of `table` that are features, in order.
+    pub(crate) fn columns<'t>(&self, table: &'t Table) -> Result<Vec<&'t BoundedColumn>, DataError> {
+        self.features().map(|name| table.column(name)).collect()
+    }
+
+    /// Appends the row of one slot.
+    pub(crate) fn push_row(&self, columns: &[&BoundedColumn], slot: usize, out: &mut Vec<f32>) {
+        let start = out.len();
+        for column in columns {
+            match column {
+                BoundedColumn::Numbers { bounds, values } => {
+                    out.push(scaled(values[slot], *bounds, self.scaling) as f32);
+                }
+                BoundedColumn::Categories { values, codes } => {
+                    let first = out.len();
+                    out.resize(first + values.len(), 0.0);
+                    out[first + codes[slot] as usize] = 1.0;
+                }
+            }
+        }
+        if self.intercept {
+            out.push(1.0);
+        }
+        if let Some(norm) = self.row_norm {
+            shrink(&mut out[start..], norm);
+        }
+    }
+
+    /// The encoded target of one slot: a class as its number, or a scaled number.
+    pub(crate) fn target_of(&self, column: &BoundedColumn, slot: usize) -> f32 {
+        match column {
+            BoundedColumn::Numbers { bounds, values } => scaled(values[slot], *bounds, self.scaling) as f32,
+            // Classes are at most 2^20: exact.
+            BoundedColumn::Categories { codes, .. } => codes[slot] as f32,
+        }
+    }
+}
+
+fn scaled(value: f64, bounds: Bounds, scaling: Scaling) -> f64 {
+    let part = || ((value - bounds.lower()) / (bounds.upper() - bounds.lower())).clamp(0.0, 1.0);
+    match scaling {
+        Scaling::Symmetric => 2.0 * part() - 1.0,
+        Scaling::Unit => part(),
+        Scaling::None => value,
+    }
+}
+
+pub(super) fn unscaled(encoded: f64, bounds: Bounds, scaling: Scaling) -> f64 {
+    let width = bounds.upper() - bounds.lower();
+    match scaling {
+        Scaling::Symmetric => bounds.lower() + (encoded + 1.0) / 2.0 * width,
+        Scaling::Unit => bounds.lower() + encoded * width,
+        Scaling::None => encoded,
+    }
+}
+
+/// Scales the row down until its norm is certainly at most `norm`; a row within it stays as it is.
+fn shrink(row: &mut [f32], norm: f64) {
+    while !is_within(row, norm) {
+        let factor = norm / squared_above(row).sqrt() * (1.0 - 2f64.powi(-22));
+        row.iter_mut().for_each(|x| *x = (f64::from(*x) * factor) as f32);
+    }
+}
+
+fn is_within(row: &[f32], norm: f64) -> bool {
+    // The square of the bound, rounded down.
+    squared_above(row) <= (norm * norm).next_down()
+}
+
+/// At least the exact sum of squares: a product of two `f32` is exact in `f64`, and each of the d additions errs by at
+/// most 2^-53 of a sum that only grows.
+fn squared_above(row: &[f32]) -> f64 {
+    let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    sum * (1.0 + (row.len() as f64 + 2.0) * 2f64.powi(-52))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The exact norm of `f32`s whose squares fit: in multiples of 2^-60, as integers.
+    fn exact_square(row: &[f32]) -> u128 {
+        row.iter().map(|x| (f64::from(*x) * 2f64.powi(30)).abs() as u128).map(|n| n * n).sum()
+    }
+
+    proptest! {
+        /// Adversarial rows: the bound holds in exact arithmetic, and a row within it is untouched.
+        #[test]
+        fn no_row_is_longer_than_the_bound(
+            mut row in prop::collection::vec(-8.0f32..8.0, 1..50),
+            norm in 0.01f64..20.0,
+        ) {
+            // On a grid where integers tell the truth.
+            row.iter_mut().for_each(|x| *x = (*x * 4096.0).round() / 4096.0);
+            let before = row.clone();
+            shrink(&mut row, norm);
+            let bound = (norm * 2f64.powi(30)).powi(2);
+            // Truncation to multiples of 2^-30 can only shorten: allow what it takes away.
+            prop_assert!(exact_square(&row) as f64 <= bound * (1.0 + 1e-15));
+            if (exact_square(&before) as f64) < bound * (1.0 - 1e-9) {
+                prop_assert_eq!(before, row);
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_whose_norm_rounds_down_is_still_shrunk() {
+        // 3 (1/3)^2 + ... : just above 1 in exact arithmetic.
+        let mut row = vec![0.577_350_3f32; 3];
+        assert!(exact_square(&row) > 1 << 60);
+        shrink(&mut row, 1.0);
+        assert!(exact_square(&row) <= 1 << 60);
+    }
+
+    #[test]
+    fn tiny_and_zero_rows_end() {
+        let mut row = vec![0.0f32; 4];
+        shrink(&mut row, 1e-29);
+        assert_eq!(row, [0.0; 4]);
+        let mut row = vec![1e30f32; 4];
+        shrink(&mut row, 1e-29);
+        assert!(is_within(&row, 1e-29));
+    }
+}

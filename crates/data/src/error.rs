@@ -1,0 +1,194 @@
+//! Why data cannot be read.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::schema::SchemaError;
+
+/// What is wrong with a file, or with a schema for it.
+///
+/// No message shows a value of a record. Those that name a row ([`DataError::Cell`], [`DataError::Fields`],
+/// [`DataError::LongRecord`]) come through the strict door only: that there is such an error says something about a
+/// record, so they are for the data's owner.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The file cannot be opened or read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A folder.
+    #[error("cannot read `{}`: it is a directory; name one file that holds the data", path.display())]
+    Directory {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Nothing in it.
+    #[error("`{}` is empty; expected a header line and records", path.display())]
+    Empty {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A header and nothing else.
+    #[error("`{}` has no records; there is nothing to compute from", path.display())]
+    NoRecords {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Neither its name nor its first bytes tell.
+    #[error(
+        "`{}` is in no format that is known; expected {}", path.display(), crate::source::KNOWN_FORMATS
+    )]
+    UnknownFormat {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Its first bytes are not those of its format.
+    #[error("`{}` is not a sound {format} file: {reason}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// The format.
+        format: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A sound file with something that is not read.
+    #[error("`{}` has {what}, which is not read; {instead}", path.display())]
+    Unsupported {
+        /// The file.
+        path: PathBuf,
+        /// What.
+        what: String,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// The header is not text.
+    #[error("the header of `{}` is not UTF-8; save the file as UTF-8", path.display())]
+    HeaderNotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Two columns of one name.
+    #[error("`{}` has two columns named `{column}`; rename one, or name all columns by csv.names", path.display())]
+    TwiceInHeader {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+    },
+    /// A column that the schema has and the file has not.
+    #[error("the schema declares column `{column}`, which `{}` does not have{hint}", path.display())]
+    MissingColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// The nearest name in the file.
+        hint: String,
+    },
+    /// A column that the file has and the schema has not.
+    #[error(
+        "`{}` has column `{column}`, which the schema does not declare{hint}; declare it, or set kind = \"ignore\"",
+        path.display()
+    )]
+    UndeclaredColumn {
+        /// The file.
+        path: PathBuf,
+        /// The name.
+        column: String,
+        /// The nearest name in the schema.
+        hint: String,
+    },
+    /// A column that is asked for and not declared.
+    #[error("there is no column `{column}` to use{hint}")]
+    NoSuchColumn {
+        /// The name.
+        column: String,
+        /// The nearest name.
+        hint: String,
+    },
+    /// A column of a kind that does not serve.
+    #[error("column `{column}` must be {expected}, and the schema says {got}")]
+    WrongKind {
+        /// The name.
+        column: String,
+        /// What it must be.
+        expected: &'static str,
+        /// What it is.
+        got: &'static str,
+    },
+    /// A value that is not what the schema says. Strict door only.
+    #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice}", path.display())]
+    Cell {
+        /// The file.
+        path: PathBuf,
+        /// The record, from 1; a header is not counted.
+        row: u64,
+        /// The column.
+        column: String,
+        /// What was expected.
+        expected: String,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// A record with too few or too many fields. Strict door only.
+    #[error("`{}`, row {row}: expected {expected} fields, got {got}", path.display())]
+    Fields {
+        /// The file.
+        path: PathBuf,
+        /// The record, from 1.
+        row: u64,
+        /// Columns of the header.
+        expected: usize,
+        /// Fields of the record.
+        got: usize,
+    },
+    /// A record beyond all measure. Strict door only.
+    #[error(
+        "`{}`, row {row}: the record is longer than {limit} bytes; is a closing quote missing?", path.display()
+    )]
+    LongRecord {
+        /// The file.
+        path: PathBuf,
+        /// The record, from 1.
+        row: u64,
+        /// The longest that is read.
+        limit: usize,
+    },
+    /// Columns of different lengths, handed over by a program.
+    #[error("columns must have equally many values; `{column}` has {got}, others {expected}")]
+    Lengths {
+        /// The column.
+        column: String,
+        /// What the first one has.
+        expected: usize,
+        /// What it has.
+        got: usize,
+    },
+    /// More records than are numbered.
+    #[error("a table has at most 2^32 - 1 records; train on a part of it")]
+    TooManyRecords,
+    /// Nothing to learn from.
+    #[error("no column is left to learn from: all others are ignored; give them a kind in the schema")]
+    NoFeatures,
+    /// An encoding of another version or with impossible numbers.
+    #[error("not a sound encoding: {reason}")]
+    Encoding {
+        /// What is wrong.
+        reason: String,
+    },
+    /// The schema itself.
+    #[error(transparent)]
+    Schema(#[from] SchemaError),
+}
+
+impl DataError {
+    pub(crate) fn io(path: &std::path::Path, source: io::Error) -> Self {
+        Self::Io { path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,244 @@
+//! Files of records: which format, which columns, and readers that go through them chunk by chunk.
+//!
+//! | format | recognised by | columns |
+//! |---|---|---|
+//! | CSV | `.csv`, `.tsv`, `.txt`, `.data`, `.test`, or text in a file of another name | the header, or `csv.names` |
+//! | NPY | its first bytes | `x0`, `x1`, ... of an array of one or two dimensions |
+//! | IDX (MNIST) | its first bytes | `pixel_0`, ...; `label` from the file of labels beside it |
+//! | CIFAR binary | `.bin` and records of 3073 (or 3074) bytes | `label` (`coarse_label`), `pixel_0`, ... |
+//! | Parquet | its first bytes | flat columns; nested ones can only be ignored |
+//! | Arrow IPC file | its first bytes | the same, memory-mapped |
+//!
+//! gzip and zstd are undone by their first bytes, for all formats that are read in order (not for Parquet and Arrow,
+//! which have compression of their own).
+//!
+//! # Limits
+//! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`] columns; memory does not
+//! depend on the length of the file.
+
+#[cfg(feature = "arrow")]
+pub(crate) mod arrow;
+mod cifar;
+pub(crate) mod columnar;
+mod csv;
+mod dense;
+mod idx;
+mod npy;
+mod packed;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::fmt;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+pub(crate) use self::csv::CsvLayout;
+use crate::error::DataError;
+use crate::raw::{RawChunk, Wanted};
+use crate::schema::{CsvOptions, HeaderColumn};
+use dense::DenseLayout;
+
+/// The longest record of a CSV file.
+pub const MAX_RECORD_BYTES: usize = 4 << 20;
+/// The most columns of a file.
+pub const MAX_COLUMNS: usize = 1 << 18;
+/// For messages.
+pub(crate) const KNOWN_FORMATS: &str =
+    "CSV (also .gz and .zst), Parquet, Arrow IPC, NPY, IDX (MNIST) or CIFAR binary";
+
+/// Which values stop the reading of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Door {
+    /// The owner's door: a value that the schema has no place for is an error that names its row and column.
+    Strict,
+    /// Every other door: each record is mapped into the schema, or dropped, by a rule that looks at it alone; no error
+    /// depends on a record's value.
+    Permissive,
+}
+
+/// A file of records, recognised and its header read.
+///
+/// ```no_run
+/// use sordino_data::{Schema, Source};
+/// let schema = Schema::from_toml(&std::fs::read_to_string("patients.toml")?)?;
+/// let source = Source::open("patients.csv.gz".as_ref(), schema.csv())?;
+/// for column in source.header() {
+///     println!("{}", column.name);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Source {
+    path: PathBuf,
+    header: Vec<HeaderColumn>,
+    layout: Layout,
+}
+
+enum Layout {
+    Csv(CsvLayout),
+    Dense(DenseLayout),
+    #[cfg(feature = "parquet")]
+    Parquet(parquet::ParquetLayout),
+    #[cfg(feature = "arrow")]
+    Arrow(arrow::ArrowLayout),
+}
+
+/// Reads records one chunk after the other.
+pub(crate) trait ReadRows {
+    /// Adds up to `rows` more records to the chunk; adds none at the end of the file.
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError>;
+}
+
+/// One column to be read: its place in the file, and as what.
+pub(crate) struct Pick {
+    pub(crate) index: usize,
+    pub(crate) name: String,
+    pub(crate) wanted: Wanted,
+}
+
+impl Source {
+    /// Recognises the file and reads its header; no record is looked at.
+    pub fn open(path: &Path, csv: &CsvOptions) -> Result<Self, DataError> {
+        if path.is_dir() {
+            return Err(DataError::Directory { path: path.to_owned() });
+        }
+        let magic = packed::magic(path)?;
+        if magic.is_empty() {
+            return Err(DataError::Empty { path: path.to_owned() });
+        }
+        let layout = Layout::recognise(path, &magic, csv)?;
+        let header = layout.header();
+        check_names(path, &header)?;
+        Ok(Self { path: path.to_owned(), header, layout })
+    }
+
+    /// The columns, in the order of the file.
+    pub fn header(&self) -> &[HeaderColumn] {
+        &self.header
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The format's name.
+    pub fn format(&self) -> &'static str {
+        match &self.layout {
+            Layout::Csv(_) => "CSV",
+            Layout::Dense(dense) => dense.format,
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(_) => parquet::FORMAT,
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(_) => arrow::FORMAT,
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        self.header.iter().map(|column| column.name.clone()).collect()
+    }
+
+    /// A reader of these columns, from the first record.
+    pub(crate) fn rows(&self, picks: Vec<Pick>, door: Door) -> Result<Box<dyn ReadRows>, DataError> {
+        match &self.layout {
+            Layout::Csv(layout) => layout.rows(&self.path, picks, door),
+            Layout::Dense(layout) => layout.rows(&self.path, picks),
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(layout) => {
+                columnar::fenced_rows(&self.path, parquet::FORMAT, || layout.rows(&self.path, picks, door))
+            }
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(layout) => {
+                columnar::fenced_rows(&self.path, arrow::FORMAT, || layout.rows(&self.path, picks, door))
+            }
+        }
+    }
+}
+
+impl Layout {
+    fn recognise(path: &Path, magic: &[u8], csv: &CsvOptions) -> Result<Self, DataError> {
+        let name = file_name(path);
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
+        if magic.starts_with(npy::MAGIC) {
+            npy::layout(path).map(Self::Dense)
+        } else if idx::is_magic(magic) {
+            idx::layout(path).map(Self::Dense)
+        } else if magic.starts_with(b"PAR1") {
+            columnar::parquet(path)
+        } else if magic.starts_with(b"ARROW1") {
+            columnar::arrow(path)
+        } else if ends(&[".bin"]) {
+            cifar::layout(path).map(Self::Dense)
+        } else if let Some((format, expected)) = promised(&name) {
+            let reason = format!("it does not start with {expected}");
+            Err(DataError::Damaged { path: path.to_owned(), format, reason })
+        } else if ends(&[".csv", ".tsv", ".txt", ".data", ".test"]) || !magic.contains(&0) {
+            let mut options = csv.clone();
+            if ends(&[".tsv"]) && options.delimiter == b',' {
+                options.delimiter = b'\t';
+            }
+            CsvLayout::new(path, options).map(Self::Csv)
+        } else {
+            Err(DataError::UnknownFormat { path: path.to_owned() })
+        }
+    }
+
+    fn header(&self) -> Vec<HeaderColumn> {
+        match self {
+            Self::Csv(layout) => layout.header(),
+            Self::Dense(layout) => layout.header(),
+            #[cfg(feature = "parquet")]
+            Self::Parquet(layout) => layout.header(),
+            #[cfg(feature = "arrow")]
+            Self::Arrow(layout) => layout.header(),
+        }
+    }
+}
+
+impl fmt::Debug for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Source")
+            .field("path", &self.path)
+            .field("format", &self.format())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The format that a name promises, and how its files start.
+fn promised(name: &str) -> Option<(&'static str, &'static str)> {
+    let formats =
+        [(".npy", "NPY", "\\x93NUMPY"), (".parquet", "Parquet", "PAR1"), (".arrow", "Arrow IPC", "ARROW1")];
+    formats.iter().find(|(end, ..)| name.ends_with(end)).map(|(_, format, expected)| (*format, *expected))
+}
+
+/// The name in lower case, without the endings of compression.
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()
+}
+
+fn check_names(path: &Path, header: &[HeaderColumn]) -> Result<(), DataError> {
+    if header.len() > MAX_COLUMNS {
+        let what = format!("more than {MAX_COLUMNS} columns");
+        return Err(DataError::Unsupported {
+            path: path.to_owned(),
+            what,
+            instead: "keep those that are needed",
+        });
+    }
+    let mut names: Vec<&str> = header.iter().map(|column| column.name.as_str()).collect();
+    names.sort_unstable();
+    match names.windows(2).find(|pair| pair[0] == pair[1]) {
+        None => Ok(()),
+        Some(pair) => Err(DataError::TwiceInHeader {
+            path: path.to_owned(),
+            column: pair[0].chars().take(60).collect(),
+        }),
+    }
+}
+
+/// The file, uncompressed.
+fn open(path: &Path) -> Result<Box<dyn Read>, DataError> {
+    let file = File::open(path).map_err(|source| DataError::io(path, source))?;
+    packed::unpacked(file).map_err(|source| DataError::io(path, source))
+}

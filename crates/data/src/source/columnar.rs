@@ -1,0 +1,82 @@
+//! Formats whose libraries this build may or may not have, and a fence around those libraries.
+
+use std::path::Path;
+
+use super::Layout;
+use crate::error::DataError;
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+pub(crate) use fence::{fenced, fenced_rows};
+
+#[cfg(feature = "parquet")]
+pub(super) fn parquet(path: &Path) -> Result<Layout, DataError> {
+    use super::parquet::{FORMAT, ParquetLayout};
+    fenced(path, FORMAT, || ParquetLayout::new(path)).map(Layout::Parquet)
+}
+
+#[cfg(feature = "arrow")]
+pub(super) fn arrow(path: &Path) -> Result<Layout, DataError> {
+    use super::arrow::{ArrowLayout, FORMAT};
+    fenced(path, FORMAT, || ArrowLayout::new(path)).map(Layout::Arrow)
+}
+
+#[cfg(not(feature = "parquet"))]
+pub(super) fn parquet(path: &Path) -> Result<Layout, DataError> {
+    Err(left_out(path, "the Parquet format"))
+}
+
+#[cfg(not(feature = "arrow"))]
+pub(super) fn arrow(path: &Path) -> Result<Layout, DataError> {
+    Err(left_out(path, "the Arrow IPC format"))
+}
+
+#[cfg(not(all(feature = "parquet", feature = "arrow")))]
+fn left_out(path: &Path, what: &str) -> DataError {
+    let instead = "this program was built without it; build it with its default features";
+    DataError::Unsupported { path: path.to_owned(), what: what.to_owned(), instead }
+}
+
+/// The libraries of these formats panic on some damaged files; here that is an error like every other. What they were
+/// working on is not used again: an error ends the reading.
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+mod fence {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::path::{Path, PathBuf};
+
+    use super::super::ReadRows;
+    use crate::error::DataError;
+    use crate::raw::RawChunk;
+
+    struct Fenced {
+        path: PathBuf,
+        format: &'static str,
+        rows: Box<dyn ReadRows>,
+    }
+
+    impl ReadRows for Fenced {
+        fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+            fenced(&self.path, self.format, || self.rows.read(chunk, rows))
+        }
+    }
+
+    /// A reader behind the fence.
+    pub(crate) fn fenced_rows(
+        path: &Path,
+        format: &'static str,
+        open: impl FnOnce() -> Result<Box<dyn ReadRows>, DataError>,
+    ) -> Result<Box<dyn ReadRows>, DataError> {
+        let rows = fenced(path, format, open)?;
+        Ok(Box::new(Fenced { path: path.to_owned(), format, rows }))
+    }
+
+    /// Work behind the fence.
+    pub(crate) fn fenced<T>(
+        path: &Path,
+        format: &'static str,
+        work: impl FnOnce() -> Result<T, DataError>,
+    ) -> Result<T, DataError> {
+        catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+            let reason = "its parts contradict each other; was it copied whole?".to_owned();
+            Err(DataError::Damaged { path: path.to_owned(), format, reason })
+        })
+    }
+}

@@ -1,0 +1,193 @@
+//! Arrays of numbers: records of equally many elements of one type, one after the other.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::{Pick, ReadRows};
+use crate::error::DataError;
+use crate::raw::{RawChunk, RawColumn};
+use crate::schema::{HeaderColumn, TypeHint};
+
+/// Where the records of an array are, and what they are made of.
+pub(super) struct DenseLayout {
+    pub(super) format: &'static str,
+    /// Bytes before the first record.
+    pub(super) skip: u64,
+    pub(super) rows: u64,
+    pub(super) element: Element,
+    /// Names of the elements of a record.
+    pub(super) names: Vec<String>,
+    /// A file with one more column of bytes: where it is, its column, and the bytes before its first record.
+    pub(super) labels: Option<(PathBuf, String, u64)>,
+}
+
+/// The type of an element.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Element {
+    pub(super) kind: ElementKind,
+    pub(super) bytes: usize,
+    pub(super) is_big_endian: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ElementKind {
+    Unsigned,
+    Signed,
+    Float,
+    Boolean,
+}
+
+impl Element {
+    pub(super) const BYTE: Self = Self { kind: ElementKind::Unsigned, bytes: 1, is_big_endian: false };
+
+    fn hint(self) -> TypeHint {
+        match (self.kind, self.bytes) {
+            (ElementKind::Unsigned, 1) => TypeHint::Byte,
+            (ElementKind::Boolean, _) => TypeHint::Boolean,
+            _ => TypeHint::Number,
+        }
+    }
+
+    /// Adds the number that these bytes are to a column.
+    fn push(self, bytes: &[u8], column: &mut RawColumn) {
+        let mut word = [0u8; 8];
+        for (at, byte) in bytes.iter().enumerate() {
+            word[if self.is_big_endian { bytes.len() - 1 - at } else { at }] = *byte;
+        }
+        let word = u64::from_le_bytes(word);
+        let unused = 64 - 8 * bytes.len() as u32;
+        match self.kind {
+            ElementKind::Unsigned => column.push_integer(word.into()),
+            ElementKind::Boolean => column.push_integer((word != 0).into()),
+            ElementKind::Signed => column.push_integer(((word << unused) as i64 >> unused).into()),
+            ElementKind::Float if bytes.len() == 4 => column.push_number(f32::from_bits(word as u32).into()),
+            ElementKind::Float => column.push_number(f64::from_bits(word)),
+        }
+    }
+}
+
+impl DenseLayout {
+    pub(super) fn header(&self) -> Vec<HeaderColumn> {
+        let hint = self.element.hint();
+        let mut header: Vec<_> =
+            self.names.iter().map(|name| HeaderColumn { name: name.clone(), hint }).collect();
+        if let Some((_, name, _)) = &self.labels {
+            header.push(HeaderColumn { name: name.clone(), hint: TypeHint::Number });
+        }
+        header
+    }
+
+    pub(super) fn rows(&self, path: &Path, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        let labels = match &self.labels {
+            Some((file, _, skip)) => Some(Elements::open(file, *skip, self.format)?),
+            None => None,
+        };
+        Ok(Box::new(DenseRows {
+            elements: Elements::open(path, self.skip, self.format)?,
+            labels,
+            picks,
+            element: self.element,
+            left: self.rows,
+            record: vec![0; self.names.len() * self.element.bytes],
+        }))
+    }
+}
+
+struct DenseRows {
+    elements: Elements,
+    labels: Option<Elements>,
+    picks: Vec<Pick>,
+    element: Element,
+    left: u64,
+    record: Vec<u8>,
+}
+
+impl ReadRows for DenseRows {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+        for _ in 0..self.left.min(rows as u64) {
+            self.elements.fill(&mut self.record)?;
+            let mut label = [0];
+            if let Some(labels) = &mut self.labels {
+                labels.fill(&mut label)?;
+            }
+            for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
+                let size = self.element.bytes;
+                match self.record.get(pick.index * size..(pick.index + 1) * size) {
+                    Some(bytes) => self.element.push(bytes, column),
+                    None => column.push_integer(label[0].into()),
+                }
+            }
+            chunk.present.push(true);
+            self.left -= 1;
+        }
+        Ok(())
+    }
+}
+
+/// A file, behind its header.
+pub(super) struct Elements {
+    path: PathBuf,
+    format: &'static str,
+    input: Box<dyn Read>,
+}
+
+impl Elements {
+    pub(super) fn open(path: &Path, skip: u64, format: &'static str) -> Result<Self, DataError> {
+        let mut input = super::open(path)?;
+        let skipped = std::io::copy(&mut input.by_ref().take(skip), &mut std::io::sink());
+        skipped.map_err(|source| DataError::io(path, source))?;
+        Ok(Self { path: path.to_owned(), format, input: Box::new(std::io::BufReader::new(input)) })
+    }
+
+    pub(super) fn fill(&mut self, bytes: &mut [u8]) -> Result<(), DataError> {
+        self.input.read_exact(bytes).map_err(|source| {
+            if source.kind() != std::io::ErrorKind::UnexpectedEof {
+                return DataError::io(&self.path, source);
+            }
+            let reason = "it ends before its last record; was it copied whole?".to_owned();
+            DataError::Damaged { path: self.path.clone(), format: self.format, reason }
+        })
+    }
+}
+
+/// `prefix0`, `prefix1`, ...
+pub(super) fn numbered(prefix: &str, count: usize) -> Vec<String> {
+    (0..count).map(|index| format!("{prefix}{index}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(element: Element, bytes: &[u8]) -> f64 {
+        let mut column = RawColumn::Numbers(Vec::new());
+        element.push(bytes, &mut column);
+        match column {
+            RawColumn::Numbers(values) => values[0],
+            RawColumn::Texts(_) => unreachable!("it was made of numbers"),
+        }
+    }
+
+    #[test]
+    fn elements_are_read_in_either_order() {
+        let element = |kind, bytes, is_big_endian| Element { kind, bytes, is_big_endian };
+        assert_eq!(value(element(ElementKind::Signed, 2, false), &(-2i16).to_le_bytes()), -2.0);
+        assert_eq!(value(element(ElementKind::Signed, 4, true), &(-70_000i32).to_be_bytes()), -70_000.0);
+        assert_eq!(value(element(ElementKind::Unsigned, 8, true), &7u64.to_be_bytes()), 7.0);
+        assert_eq!(value(element(ElementKind::Float, 4, true), &1.5f32.to_be_bytes()), 1.5);
+        assert_eq!(value(element(ElementKind::Float, 8, false), &(-0.1f64).to_le_bytes()), -0.1);
+        assert_eq!(value(element(ElementKind::Boolean, 1, false), &[1]), 1.0);
+        assert_eq!(value(Element::BYTE, &[255]), 255.0);
+    }
+
+    /// Two units whose numbers are one double apart from each other are two units.
+    #[test]
+    fn large_integers_are_exact_as_text() {
+        let element = Element { kind: ElementKind::Unsigned, bytes: 8, is_big_endian: false };
+        let mut column = RawColumn::Texts(Default::default());
+        let large = (1u64 << 53) + 1;
+        element.push(&large.to_le_bytes(), &mut column);
+        let RawColumn::Texts(texts) = column else { unreachable!("it was made of texts") };
+        assert_eq!(texts.iter().next(), Some(Some(large.to_string().as_bytes())));
+    }
+}

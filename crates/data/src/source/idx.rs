@@ -1,0 +1,81 @@
+//! IDX, the format of MNIST (LeCun, Cortes, Burges): a type, the sizes of up to 255 dimensions, then the elements.
+
+use std::path::{Path, PathBuf};
+
+use super::MAX_COLUMNS;
+use super::dense::{DenseLayout, Element, ElementKind, Elements, numbered};
+use crate::error::DataError;
+
+const FORMAT: &str = "IDX";
+
+/// Two zeros, a type, a number of dimensions from 1 to 4.
+pub(super) fn is_magic(magic: &[u8]) -> bool {
+    matches!(magic, [0, 0, kind, 1..=4, ..] if element(*kind).is_some())
+}
+
+pub(super) fn layout(path: &Path) -> Result<DenseLayout, DataError> {
+    let (element, sizes) = header(path)?;
+    let skip = 4 + 4 * sizes.len() as u64;
+    let width = sizes[1..].iter().try_fold(1usize, |product, size| product.checked_mul(*size as usize));
+    let Some(width) = width.filter(|width| (1..=MAX_COLUMNS).contains(width)) else {
+        return Err(damaged(path, format!("a record of it would have {:?} elements", &sizes[1..])));
+    };
+    let names = if sizes.len() == 1 { vec!["label".to_owned()] } else { numbered("pixel_", width) };
+    let labels = if sizes.len() == 1 { None } else { labels_of(path, sizes[0])? };
+    Ok(DenseLayout { format: FORMAT, skip, rows: sizes[0].into(), element, names, labels })
+}
+
+fn header(path: &Path) -> Result<(Element, Vec<u32>), DataError> {
+    let mut input = Elements::open(path, 0, FORMAT)?;
+    let mut magic = [0; 4];
+    input.fill(&mut magic)?;
+    let [0, 0, kind, dimensions @ 1..=4] = magic else {
+        return Err(damaged(
+            path,
+            "it does not start with two zeros, a type and 1 to 4 dimensions".to_owned(),
+        ));
+    };
+    let Some(element) = element(kind) else {
+        return Err(damaged(path, format!("it has no known type of elements ({kind:#04x})")));
+    };
+    let mut sizes = vec![0; dimensions as usize];
+    for size in &mut sizes {
+        let mut bytes = [0; 4];
+        input.fill(&mut bytes)?;
+        *size = u32::from_be_bytes(bytes);
+    }
+    Ok((element, sizes))
+}
+
+fn element(kind: u8) -> Option<Element> {
+    let (kind, bytes) = match kind {
+        0x08 => (ElementKind::Unsigned, 1),
+        0x09 => (ElementKind::Signed, 1),
+        0x0b => (ElementKind::Signed, 2),
+        0x0c => (ElementKind::Signed, 4),
+        0x0d => (ElementKind::Float, 4),
+        0x0e => (ElementKind::Float, 8),
+        _ => return None,
+    };
+    Some(Element { kind, bytes, is_big_endian: true })
+}
+
+/// The labels beside a file of images: `t10k-images-idx3-ubyte.gz` has `t10k-labels-idx1-ubyte.gz`, packed or not.
+fn labels_of(path: &Path, rows: u32) -> Result<Option<(PathBuf, String, u64)>, DataError> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");
+    let labels = stem.replace("images", "labels").replace("idx3", "idx1");
+    if labels == stem {
+        return Ok(None);
+    }
+    let candidates = ["", ".gz", ".zst"].map(|end| path.with_file_name(format!("{labels}{end}")));
+    let Some(found) = candidates.into_iter().find(|file| file.is_file()) else { return Ok(None) };
+    match header(&found)? {
+        (element, sizes) if element.bytes == 1 && sizes == [rows] => Ok(Some((found, "label".to_owned(), 8))),
+        _ => Err(damaged(&found, format!("expected one byte for each of the {rows} images beside it"))),
+    }
+}
+
+fn damaged(path: &Path, reason: String) -> DataError {
+    DataError::Damaged { path: path.to_owned(), format: FORMAT, reason }
+}

@@ -1,0 +1,316 @@
+//! Bounded data: every value lies where the schema says, whatever came in.
+//!
+//! # Guarantee
+//! A [`Table`] is made from raw records by a function that looks at each record alone, so neighbouring inputs give
+//! neighbouring tables, slot by slot. Numbers lie within their bounds and are never NaN, codes are places in the list of
+//! values, and a record that has no place in the schema leaves an empty slot. Where the schema names a unit, at most
+//! `max_records` records of each are present.
+//!
+//! # Pitfalls
+//! The number of records that are *present* is a statistic of the data; the number of slots is public under `zero_out` and
+//! `replace`. A mean divides by the second, or by a noisy count, never by the first.
+
+use std::path::Path;
+
+use sordino_noise::Bits;
+
+use crate::binding::{Binding, Field};
+use crate::error::DataError;
+use crate::limits::{ContributionLimit, Reservoirs};
+use crate::raw::{RawChunk, RawColumn, RawTable, Texts};
+use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
+use crate::source::Door;
+
+/// Bounded columns in memory.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    names: Vec<String>,
+    columns: Vec<BoundedColumn>,
+    present: Vec<bool>,
+    limit: ContributionLimit,
+}
+
+/// A column whose values lie where the schema says. Values of empty slots are placeholders: ask
+/// [`Table::is_present`], or read through [`Table::numbers`] and [`Table::codes`].
+#[derive(Clone, PartialEq)]
+pub enum BoundedColumn {
+    /// Numbers within bounds.
+    Numbers {
+        /// The bounds.
+        bounds: Bounds,
+        /// One for each slot.
+        values: Vec<f64>,
+    },
+    /// Categories by their place in the list of values.
+    Categories {
+        /// The list.
+        values: Vec<String>,
+        /// One for each slot.
+        codes: Vec<u32>,
+    },
+}
+
+impl Table {
+    /// Bounds raw columns by a schema. Every column must be declared, and every declared column must be there.
+    pub fn new<R: Bits + ?Sized>(
+        raw: RawTable,
+        schema: &Schema,
+        door: Door,
+        bits: &mut R,
+    ) -> Result<Self, DataError> {
+        let place = Path::new("the table");
+        let binding = Binding::all(place, &raw.names, schema, &[])?;
+        let RawChunk { mut present, columns, .. } = raw.chunk;
+        if let Some(unit) = binding.unit() {
+            let mut units = Reservoirs::new(schema.unit().max_records());
+            for (slot, unit) in unit_names(&columns[unit]).into_iter().enumerate() {
+                units.see(unit.as_deref(), slot, bits);
+            }
+            units.keep(&mut present);
+        }
+        let mut columns: Vec<Option<RawColumn>> = columns.into_iter().map(Some).collect();
+        let picked = binding.fields().iter().filter_map(|field| columns[field.index].take()).collect();
+        let chunk = RawChunk { first_row: 0, present, columns: picked };
+        let mut table = Self::empty(&binding, schema);
+        table.extend(&binding, chunk, door, place)?;
+        Ok(table)
+    }
+
+    /// A table without slots.
+    pub(crate) fn empty(binding: &Binding, schema: &Schema) -> Self {
+        let empty = |field: &Field| match &field.column {
+            Column::Category(column) => {
+                BoundedColumn::Categories { values: column.values().to_vec(), codes: Vec::new() }
+            }
+            Column::Number(column) => BoundedColumn::Numbers { bounds: column.bounds(), values: Vec::new() },
+            // A binding has no ignored columns.
+            Column::Ignore => BoundedColumn::Categories { values: Vec::new(), codes: Vec::new() },
+        };
+        Self {
+            names: binding.fields().iter().map(|field| field.name.clone()).collect(),
+            columns: binding.fields().iter().map(empty).collect(),
+            present: Vec::new(),
+            limit: ContributionLimit::of(schema.unit()),
+        }
+    }
+
+    /// Bounds one more chunk.
+    pub(crate) fn extend(
+        &mut self,
+        binding: &Binding,
+        chunk: RawChunk,
+        door: Door,
+        place: &Path,
+    ) -> Result<(), DataError> {
+        let RawChunk { first_row, mut present, columns } = chunk;
+        for ((field, raw), column) in binding.fields().iter().zip(&columns).zip(&mut self.columns) {
+            let mut cells = Cells { field, door, place, first_row, present: &mut present };
+            match (&field.column, raw, column) {
+                (Column::Number(rules), RawColumn::Numbers(raw), BoundedColumn::Numbers { values, .. }) => {
+                    cells.numbers(rules, raw, values)?;
+                }
+                (Column::Number(rules), RawColumn::Texts(raw), BoundedColumn::Numbers { values, .. }) => {
+                    cells.numbers(rules, &parsed(raw), values)?;
+                }
+                (Column::Category(rules), RawColumn::Texts(raw), BoundedColumn::Categories { codes, .. }) => {
+                    cells.categories(rules, raw, codes)?;
+                }
+                (
+                    Column::Category(rules),
+                    RawColumn::Numbers(raw),
+                    BoundedColumn::Categories { codes, .. },
+                ) => {
+                    cells.categories(rules, &spelled(raw), codes)?;
+                }
+                // `empty` made a column of the field's kind.
+                (Column::Number(_) | Column::Category(_) | Column::Ignore, ..) => {}
+            }
+        }
+        self.present.extend(present);
+        if self.present.len() > u32::MAX as usize {
+            return Err(DataError::TooManyRecords);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.present.clear();
+        for column in &mut self.columns {
+            match column {
+                BoundedColumn::Numbers { values, .. } => values.clear(),
+                BoundedColumn::Categories { codes, .. } => codes.clear(),
+            }
+        }
+    }
+
+    /// How many slots there are: records that were read, dropped ones included.
+    pub fn slots(&self) -> usize {
+        self.present.len()
+    }
+
+    /// Whether a slot holds a record.
+    pub fn is_present(&self, slot: usize) -> bool {
+        self.present[slot]
+    }
+
+    /// The names of the columns.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// How many records one unit has at most, and what follows from it.
+    pub fn limit(&self) -> &ContributionLimit {
+        &self.limit
+    }
+
+    /// The column of this name.
+    pub fn column(&self, name: &str) -> Result<&BoundedColumn, DataError> {
+        let place = self.names.iter().position(|known| known == name);
+        place.map(|place| &self.columns[place]).ok_or_else(|| DataError::NoSuchColumn {
+            column: name.to_owned(),
+            hint: crate::words::hint(name, self.names.iter().map(String::as_str)),
+        })
+    }
+
+    /// The bounds of a column of numbers, and the numbers of the records that are present.
+    pub fn numbers(&self, name: &str) -> Result<(Bounds, impl Iterator<Item = f64>), DataError> {
+        match self.column(name)? {
+            BoundedColumn::Numbers { bounds, values } => Ok((*bounds, self.present_of(values))),
+            BoundedColumn::Categories { .. } => {
+                let (expected, got) = ("a number", "that it is a category");
+                Err(DataError::WrongKind { column: name.to_owned(), expected, got })
+            }
+        }
+    }
+
+    /// The values of a column of categories, and the codes of the records that are present.
+    pub fn codes(&self, name: &str) -> Result<(&[String], impl Iterator<Item = u32>), DataError> {
+        match self.column(name)? {
+            BoundedColumn::Categories { values, codes } => Ok((values, self.present_of(codes))),
+            BoundedColumn::Numbers { .. } => {
+                let (expected, got) = ("a category", "that it is a number");
+                Err(DataError::WrongKind { column: name.to_owned(), expected, got })
+            }
+        }
+    }
+
+    /// How many records are present: a statistic of the data, to be released with noise only.
+    pub fn records(&self) -> usize {
+        self.present.iter().filter(|is_present| **is_present).count()
+    }
+
+    fn present_of<'a, T: Copy>(&'a self, values: &'a [T]) -> impl Iterator<Item = T> + 'a {
+        values.iter().zip(&self.present).filter_map(|(value, is_present)| is_present.then_some(*value))
+    }
+}
+
+impl std::fmt::Debug for BoundedColumn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Numbers { bounds, .. } => {
+                f.debug_struct("Numbers").field("bounds", bounds).finish_non_exhaustive()
+            }
+            Self::Categories { values, .. } => {
+                f.debug_struct("Categories").field("values", values).finish_non_exhaustive()
+            }
+        }
+    }
+}
+
+/// The cells of one column in one chunk.
+struct Cells<'a> {
+    field: &'a Field,
+    door: Door,
+    place: &'a Path,
+    first_row: u64,
+    present: &'a mut [bool],
+}
+
+impl Cells<'_> {
+    fn numbers(&mut self, rules: &NumberColumn, raw: &[f64], out: &mut Vec<f64>) -> Result<(), DataError> {
+        let bounds = rules.bounds();
+        for (row, &value) in raw.iter().enumerate() {
+            if rules.accepts(value) {
+                out.push(bounds.clamp(value));
+                continue;
+            }
+            // A fraction is not a missing value; the owner is told.
+            let is_told = !value.is_nan() && self.door == Door::Strict;
+            let rule = if is_told { Rule::Undeclared } else { rules.missing_rule() };
+            let expected = if rules.is_whole() { "a whole number" } else { "a number" };
+            out.push(self.apply(row, rule, expected)?.unwrap_or(bounds.lower()));
+        }
+        Ok(())
+    }
+
+    fn categories(
+        &mut self,
+        rules: &CategoryColumn,
+        raw: &Texts,
+        out: &mut Vec<u32>,
+    ) -> Result<(), DataError> {
+        for (row, text) in raw.iter().enumerate() {
+            let known =
+                text.and_then(|text| std::str::from_utf8(text).ok()).and_then(|text| rules.code(text));
+            if let Some(code) = known {
+                out.push(code);
+                continue;
+            }
+            let rule = if text.is_some() { rules.other_rule() } else { rules.missing_rule() };
+            let expected = if text.is_some() { "one of the declared values" } else { "a value" };
+            out.push(self.apply(row, rule, expected)?.unwrap_or(0));
+        }
+        Ok(())
+    }
+
+    /// What a value without a place becomes; nothing if its record is dropped.
+    fn apply<T>(&mut self, row: usize, rule: Rule<T>, expected: &str) -> Result<Option<T>, DataError> {
+        let is_present = self.present[row];
+        match rule {
+            Rule::Become(value) => Ok(Some(value)),
+            Rule::Undeclared if is_present && self.door == Door::Strict => Err(DataError::Cell {
+                path: self.place.to_owned(),
+                row: self.first_row + row as u64 + 1,
+                column: self.field.name.clone(),
+                expected: expected.to_owned(),
+                advice: match expected {
+                    "one of the declared values" => {
+                        "add it to values, or say in the schema where others go: other = ..."
+                    }
+                    "a whole number" => "set kind = \"number\", or correct the value",
+                    _ => "say in the schema what a missing value becomes: missing = ..., or \"drop\"",
+                },
+            }),
+            Rule::Drop | Rule::Undeclared => {
+                self.present[row] = false;
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// The unit of each record; nothing where it is missing.
+pub(crate) fn unit_names(column: &RawColumn) -> Vec<Option<Vec<u8>>> {
+    let owned = |texts: &Texts| texts.iter().map(|text| text.map(<[u8]>::to_vec)).collect();
+    match column {
+        RawColumn::Texts(texts) => owned(texts),
+        RawColumn::Numbers(values) => owned(&spelled(values)),
+    }
+}
+
+fn parsed(texts: &Texts) -> Vec<f64> {
+    let parse = |text: &[u8]| std::str::from_utf8(text).ok()?.trim().parse().ok();
+    texts.iter().map(|text| text.and_then(parse).unwrap_or(f64::NAN)).collect()
+}
+
+fn spelled(values: &[f64]) -> Texts {
+    let mut texts = RawColumn::Texts(Texts::default());
+    values.iter().for_each(|value| texts.push_number(*value));
+    match texts {
+        RawColumn::Texts(texts) => texts,
+        RawColumn::Numbers(_) => Texts::default(), // it was made as texts
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,46 @@
+//! The data sets and schemas in `examples/` belong together.
+
+mod files;
+
+use std::path::{Path, PathBuf};
+
+use files::{codes, numbers, read, schema};
+use sordino_data::Door;
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+}
+
+fn example_schema(name: &str) -> sordino_data::Schema {
+    schema(&std::fs::read_to_string(examples().join(name)).unwrap())
+}
+
+#[test]
+fn breast_cancer() {
+    let path = examples().join("data/breast-cancer.csv.gz");
+    let table = read(&path, &example_schema("breast-cancer.toml"), Door::Strict).unwrap();
+    assert_eq!((table.slots(), table.records(), table.names().len()), (569, 569, 31));
+    let malignant = codes(&table, "diagnosis").iter().filter(|code| **code == 0).count();
+    assert_eq!(malignant, 212);
+    assert_eq!(numbers(&table, "mean_radius")[0], 17.99);
+}
+
+#[test]
+fn digits() {
+    let path = examples().join("data/digits.csv.gz");
+    let table = read(&path, &example_schema("digits.toml"), Door::Strict).unwrap();
+    assert_eq!((table.slots(), table.names().len()), (1797, 65));
+    let mut counts = [0; 10];
+    codes(&table, "digit").iter().for_each(|digit| counts[*digit as usize] += 1);
+    assert_eq!(counts, [178, 182, 177, 183, 181, 182, 181, 179, 174, 180]);
+}
+
+#[test]
+fn they_are_small_and_the_other_schemas_are_sound() {
+    for file in std::fs::read_dir(examples().join("data")).unwrap() {
+        assert!(file.unwrap().metadata().unwrap().len() <= 200 << 10);
+    }
+    for name in ["adult.toml", "mnist.toml"] {
+        assert!(example_schema(name).columns().count() > 1);
+    }
+}
