@@ -20,9 +20,9 @@
 //! subsets and permutations are uniform by rejection, never by remainder. No draw looks at data.
 //!
 //! # Cost
-//! `Poisson`: the least of n/8 words of random bits and `q n + 1` geometric gaps of ten microseconds; at most some
-//! seven microseconds for an expected record, a tenth of one where q is above 1/256. The other samplers: a few
-//! words a sampled slot (epochs: n words an epoch, and 4n bytes).
+//! `Poisson`: about n/8 words of random bits where q is at least 2^-14, and `q n + 1` geometric gaps (some ten microseconds
+//! each) below. Either way the cost of an expected record is bounded, whatever n. The other samplers: a few words a
+//! sampled slot (epochs: n words an epoch, and 4n bytes).
 //!
 //! # Pitfalls
 //! - Amplification is proved for Poisson samples. A shuffled epoch costs what no sampling costs: with noise

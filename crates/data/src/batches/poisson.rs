@@ -121,7 +121,8 @@ fn coins(digits: &[bool], mut word: impl FnMut() -> u64) -> u64 {
     landed
 }
 
-fn by_gaps(slots: u64, mut gap: impl FnMut() -> u64) -> Vec<u32> {
+fn by_gaps(slots: u64, mut gap: impl FnMut() -> u128) -> Vec<u32> {
+    let slots = u128::from(slots);
     let mut sample = Vec::new();
     let mut next = gap();
     while next < slots {
