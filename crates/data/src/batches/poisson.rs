@@ -172,7 +172,7 @@ mod tests {
         let mut gaps = [2, 0, 3, 100].into_iter();
         assert_eq!(by_gaps(10, || gaps.next().unwrap()), [2, 3, 7]);
         assert_eq!(by_gaps(0, || 0), [0u32; 0]);
-        assert_eq!(by_gaps(5, || u64::MAX), [0u32; 0]);
+        assert_eq!(by_gaps(5, || u128::MAX), [0u32; 0]);
     }
 
     #[test]
