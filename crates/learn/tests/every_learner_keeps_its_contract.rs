@@ -135,10 +135,9 @@ fn a_permit_for_something_else_is_refused_before_data_is_read() {
         let refused = plan.fit(&wrong_data, unmetered(claim));
         assert!(matches!(refused, Err(LearnError::Release(_))), "{name}: {refused:?}");
         let mut claim = plan.claim();
-        claim.neighbours = match claim.neighbours {
-            Neighbours::ZeroOut => Neighbours::ZeroOutUnordered,
-            _ => Neighbours::ReplaceOrdered,
-        };
+        let is_zero_out = claim.neighbours == Neighbours::ZeroOut;
+        claim.neighbours =
+            if is_zero_out { Neighbours::ZeroOutUnordered } else { Neighbours::ReplaceOrdered };
         let refused = plan.fit(&data, unmetered(claim));
         assert!(matches!(refused, Err(LearnError::Release(_))), "{name}: {refused:?}");
         let refused = plan.fit(&wrong_data, unmetered(plan.claim()));

@@ -2,17 +2,31 @@
 //! in [`ALL`].
 
 mod composition;
+mod learning;
 
 use crate::failure::Failure;
 
 /// Name, what it shows, how it is run.
 type Experiment = (&'static str, &'static str, fn() -> Result<(), Failure>);
 
-const ALL: &[Experiment] = &[(
-    "composition",
-    "ε against the number of steps, by every accountant (docs/theory/composition.md)",
-    composition::run,
-)];
+const ALL: &[Experiment] = &[
+    (
+        "composition",
+        "ε against the number of steps, by every accountant (docs/theory/composition.md)",
+        composition::run,
+    ),
+    ("adult", "accuracy of private logistic regression on Adult (docs/theory/learning.md)", learning::adult),
+    (
+        "mnist-softmax",
+        "accuracy of a private softmax on MNIST's pixels (docs/theory/learning.md)",
+        learning::mnist_softmax,
+    ),
+    (
+        "coordinate",
+        "coordinate descent against gradient descent at equal ε (docs/theory/learning.md)",
+        learning::coordinate,
+    ),
+];
 
 /// Lists the experiments.
 pub(crate) fn list() {
