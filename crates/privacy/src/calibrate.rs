@@ -76,6 +76,31 @@ pub fn noise_multiplier(
     found.ok_or_else(|| target.out_of_reach("even a noise multiplier of 1e9"))
 }
 
+/// The least noise multiplier z with which `claim(z)` costs at most `epsilon`: for any computation whose noise is
+/// one number, such as training on samples of fixed size.
+///
+/// ```
+/// use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, calibrate};
+/// let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-5)?);
+/// let claim = |noise| Claim::new(Neighbours::Replace, Event::gaussian(noise).repeated(Count::ONE));
+/// let found = calibrate::noise_of(epsilon, delta, claim)?;
+/// assert!(found.epsilon.upper <= 1.0 && (found.value.get() - 2.0 * 3.7306).abs() < 1e-2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn noise_of(
+    epsilon: Epsilon,
+    delta: Delta,
+    claim: impl Fn(NoiseMultiplier) -> Claim,
+) -> Result<Calibrated<NoiseMultiplier>, AccountError> {
+    let target = Target::new(epsilon, delta)?;
+    let one = |noise: f64| {
+        let noise = in_range(NoiseMultiplier::new(noise))?;
+        target.try_claim(noise, &claim(noise))
+    };
+    let found = target.search(NOISE, 1.0, Direction::Least, one)?;
+    found.ok_or_else(|| target.out_of_reach("even a noise multiplier of 1e9"))
+}
+
 /// The most steps that cost at most `epsilon`.
 pub fn steps(
     epsilon: Epsilon,

@@ -28,6 +28,7 @@
 
 use std::borrow::Borrow;
 
+use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::guarantee::Guarantee;
@@ -61,6 +62,28 @@ impl Permit {
     /// Whose data the relation speaks of.
     pub fn unit(&self) -> &Unit {
         &self.guarantee.unit
+    }
+
+    /// What is promised about the release that it pays for.
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// This permit for a computation that goes on where an earlier one stopped: the release is that of both together,
+    /// and its guarantee composes what `earlier` paid for with what this permit paid for. It can only promise less
+    /// than either.
+    pub fn together_with(self, earlier: &Guarantee) -> Result<Self, ChargeError> {
+        let Self { guarantee: own, reservation } = self;
+        if own.neighbours != earlier.neighbours {
+            return Err(ChargeError::OtherRelation { budget: own.neighbours, claim: earlier.neighbours });
+        }
+        let event = Event::composed([earlier.event.clone(), own.event]);
+        let metered = own.metered && earlier.metered;
+        let claim = Claim::new(own.neighbours, event);
+        let mut guarantee = price(claim, own.unit, own.delta, metered)?;
+        guarantee.seeded = own.seeded || earlier.seeded;
+        guarantee.arithmetic = own.arithmetic.max(earlier.arithmetic);
+        Ok(Self { guarantee, reservation })
     }
 
     /// The number of the charge in its journal; none if nothing was charged.
@@ -201,6 +224,18 @@ mod tests {
             "the permit is for replace, but the sensitivity was derived for add_remove; use one relation \
              for both"
         );
+    }
+
+    #[test]
+    fn going_on_promises_the_sum_of_both() {
+        let (_, earlier) = permit().seeded().seal(pure(0.5), ()).unwrap().into_parts();
+        let both = permit().together_with(&earlier).unwrap();
+        let event = Event::composed([pure(0.5), pure(0.5)]);
+        let release = both.seal(&event, ()).unwrap();
+        assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().seeded);
+        let mut other = earlier;
+        other.neighbours = Neighbours::ZeroOut;
+        assert!(matches!(permit().together_with(&other), Err(ChargeError::OtherRelation { .. })));
     }
 
     #[test]

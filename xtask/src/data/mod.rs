@@ -48,7 +48,8 @@ pub(crate) fn list() {
     }
 }
 
-fn folder() -> PathBuf {
+/// Where data sets are: `SORDINO_DATA`, or `data/` in the checkout.
+pub(crate) fn folder() -> PathBuf {
     let folder = std::env::var_os("SORDINO_DATA").map_or_else(|| run::root().join("data"), PathBuf::from);
     // The clients run in other folders; a path that cannot be made absolute fails where it is first used.
     std::path::absolute(&folder).unwrap_or(folder)

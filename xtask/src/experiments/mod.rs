@@ -3,6 +3,7 @@
 
 mod audit;
 mod composition;
+mod learning;
 
 use crate::failure::Failure;
 
@@ -20,6 +21,17 @@ const ALL: &[Experiment] = &[
         "sniper",
         "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] [ROW...]",
         audit::sniper,
+    ),
+    ("adult", "accuracy of private logistic regression on Adult (docs/theory/learning.md)", learning::adult),
+    (
+        "mnist-softmax",
+        "accuracy of a private softmax on MNIST's pixels (docs/theory/learning.md)",
+        learning::mnist_softmax,
+    ),
+    (
+        "coordinate",
+        "coordinate descent against gradient descent at equal ε (docs/theory/learning.md)",
+        learning::coordinate,
     ),
 ];
 

@@ -1,0 +1,502 @@
+//! Noisy coordinate descent: one coordinate of the gradient a step, each with its own clip norm, noise and step size.
+//!
+//! # Definition
+//! Mangold, Bellet, Salmon, Tommasi, *Differentially Private Coordinate Descent for Composite Empirical Risk Minimization*, 2022. With
+//! coordinate smoothness M_j, T rounds of K steps: choose j uniformly,
+//! ```text
+//! g_j = (1/n) (Σ_i clamp(∂_j l_i(w), -C_j, C_j) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)      (1)
+//! ```
+//! and after each round go on from the mean of its iterates. The result is that mean after the last.
+//!
+//! # Guarantee
+//! Each step is one Gaussian release of a number of multiplier z, on all records: there is no sampling and no amplification. TK
+//! of them compose to `event`; the choice of j looks at nothing. Relation: `zero_out` or `replace` with n public. Where M_j
+//! is estimated, one more release of a vector is composed with them.
+//!
+//! # Smoothness
+//! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the bound `x_ij² <= X_j²` from the encoding,
+//! for free. [`Smoothness::Estimated`] releases `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
+//! `sqrt(p)/2`. An estimate below `floor` of its bound is raised to it. A wrong M_j harms convergence, never privacy.
+//!
+//! # Clipping
+//! `C_j = C sqrt(M_j / Σ M)` is what the theory asks for; `Uniform` is `C/sqrt(p)` for every j; `Lipschitz` is
+//! `C_j = L_j`, with which nothing is clipped.
+//!
+//! # Arithmetic
+//! A block's contributions, each clamped, are summed in `f64` and rounded to the grid of its coordinate. Scores are kept up to
+//! date step by step and computed anew each round: drift changes utility, not privacy, for what is released is clamped.
+
+use std::num::NonZero;
+
+use sordino_data::{ContributionLimit, Encoded, Encoding, ROWS_PER_BLOCK};
+use sordino_noise::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping, Sum};
+use sordino_noise::{Bits, entropy, uniform_below};
+use sordino_privacy::{
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
+};
+
+use crate::error::LearnError;
+use crate::gradient::Noise;
+use crate::loss::Loss;
+use crate::model::LinearModel;
+use crate::plan::{LearningPlan, check_data, check_relation};
+
+/// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
+const DEPTH: u32 = 30;
+
+/// Where coordinate smoothness comes from.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Smoothness {
+    /// From the bounds that the encoding declares.
+    Declared,
+    /// From the data, for a part of the budget.
+    Estimated {
+        /// Which part of the squared noise budget, above 0 and below 1; a tenth is usual.
+        share: f64,
+        /// The least estimate, as a part of the declared bound.
+        floor: f64,
+    },
+    /// Given: public numbers, one for each coordinate, without the penalty.
+    Public(Vec<f64>),
+}
+
+/// How the bounds of coordinates are chosen.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CoordinateClipping {
+    /// `C sqrt(M_j / Σ M)`.
+    BySmoothness {
+        /// C.
+        norm: f64,
+    },
+    /// `C / sqrt(p)`.
+    Uniform {
+        /// C.
+        norm: f64,
+    },
+    /// L_j: nothing is clipped. Not for the squared loss.
+    Lipschitz,
+}
+
+/// Builds plans for noisy coordinate descent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoordinateDescent {
+    loss: Loss,
+    rounds: u64,
+    steps: u64,
+    step_size: f64,
+    l2: f64,
+    neighbours: Neighbours,
+    smoothness: Smoothness,
+    clipping: CoordinateClipping,
+}
+
+impl CoordinateDescent {
+    /// One round of five steps a coordinate (K is set by the plan), smoothness estimated for a tenth of the budget.
+    pub fn new(loss: Loss) -> Self {
+        Self {
+            loss,
+            rounds: 1,
+            steps: 0,
+            step_size: 1.0,
+            l2: 0.0,
+            neighbours: Neighbours::ZeroOut,
+            smoothness: Smoothness::Estimated { share: 0.1, floor: 1e-4 },
+            clipping: CoordinateClipping::BySmoothness { norm: 1.0 },
+        }
+    }
+
+    /// T.
+    pub fn rounds(self, rounds: u64) -> Self {
+        Self { rounds, ..self }
+    }
+
+    /// K, the steps of a round; five a coordinate if 0.
+    pub fn steps(self, steps: u64) -> Self {
+        Self { steps, ..self }
+    }
+
+    /// γ.
+    pub fn step_size(self, step_size: f64) -> Self {
+        Self { step_size, ..self }
+    }
+
+    /// λ.
+    pub fn l2(self, l2: f64) -> Self {
+        Self { l2, ..self }
+    }
+
+    /// Under another relation.
+    pub fn neighbours(self, neighbours: Neighbours) -> Self {
+        Self { neighbours, ..self }
+    }
+
+    /// Where coordinate smoothness comes from.
+    pub fn smoothness(self, smoothness: Smoothness) -> Self {
+        Self { smoothness, ..self }
+    }
+
+    /// How coordinates are clipped.
+    pub fn clipping(self, clipping: CoordinateClipping) -> Self {
+        Self { clipping, ..self }
+    }
+
+    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    pub fn plan(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<CoordinatePlan, LearnError> {
+        self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
+    }
+
+    /// The plan with noise as said: the multiplier is that of (1), and an estimate of smoothness has its share beside it.
+    pub fn plan_with(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        noise: Noise,
+    ) -> Result<CoordinatePlan, LearnError> {
+        self.check(encoding)?;
+        let width = encoding.width() as u64;
+        let steps = if self.steps == 0 { 5 * width } else { self.steps };
+        let all = Count::new(self.rounds.saturating_mul(steps))?;
+        let learner = Self { steps, ..self.clone() };
+        let event = |noise| learner.event(encoding, all, noise);
+        let noise = match noise {
+            Noise::Multiplier(noise) => noise,
+            Noise::Budget { epsilon, delta } => {
+                let claim = |noise| {
+                    // A multiplier whose share is out of range is no candidate: no guarantee at all.
+                    let event = event(noise).unwrap_or(Event::NonPrivate);
+                    Claim::new(self.neighbours, event)
+                };
+                calibrate::noise_of(epsilon, delta, claim)?.value
+            }
+        };
+        let claim = Claim::new(self.neighbours, event(noise)?);
+        Ok(CoordinatePlan { learner, encoding: encoding.clone(), n, noise, claim })
+    }
+
+    fn check(&self, encoding: &Encoding) -> Result<(), LearnError> {
+        self.loss.check(encoding)?;
+        check_relation(self.neighbours)?;
+        let (learner, loss) = ("coordinate descent", self.loss.name());
+        if self.loss.outputs() > 1 {
+            return Err(LearnError::Loss {
+                learner,
+                loss,
+                instead: "use gradient descent for several classes",
+            });
+        }
+        if self.clipping == CoordinateClipping::Lipschitz && self.loss.slope().is_none() {
+            let instead = "it has no Lipschitz constant: clip by smoothness";
+            return Err(LearnError::Loss { learner: "clipping to Lipschitz constants", loss, instead });
+        }
+        let above = |name, got: f64| {
+            let expected = "a finite number above 0";
+            let error = LearnError::Parameter { name, expected, got };
+            if got > 0.0 && got.is_finite() { Ok(()) } else { Err(error) }
+        };
+        above("step size", self.step_size)?;
+        match self.clipping {
+            CoordinateClipping::BySmoothness { norm } | CoordinateClipping::Uniform { norm } => {
+                above("clip norm", norm)?;
+            }
+            CoordinateClipping::Lipschitz => {}
+        }
+        if !(self.l2 >= 0.0 && self.l2.is_finite()) {
+            let expected = "a finite number of at least 0";
+            return Err(LearnError::Parameter { name: "l2 penalty", expected, got: self.l2 });
+        }
+        match &self.smoothness {
+            Smoothness::Declared => Ok(()),
+            Smoothness::Estimated { share, floor } => {
+                above("floor of smoothness", *floor)?;
+                let error = LearnError::Parameter {
+                    name: "share of the budget for smoothness",
+                    expected: "above 0 and below 1",
+                    got: *share,
+                };
+                if *share > 0.0 && *share < 1.0 { Ok(()) } else { Err(error) }
+            }
+            Smoothness::Public(all) if all.len() != encoding.width() => Err(LearnError::Parameter {
+                name: "number of given smoothness constants",
+                expected: "that of the coordinates",
+                got: all.len() as f64,
+            }),
+            Smoothness::Public(all) => all.iter().try_for_each(|m| above("coordinate smoothness", *m)),
+        }
+    }
+
+    /// `all` steps of multiplier `noise`, and the estimate with its share.
+    fn event(&self, encoding: &Encoding, all: Count, noise: NoiseMultiplier) -> Result<Event, LearnError> {
+        let steps = Event::gaussian(noise).repeated(all);
+        let event = match self.estimate_noise(all.get(), noise)? {
+            None => steps,
+            Some(estimate) => Event::composed([Event::gaussian(estimate), steps]),
+        };
+        Ok(ContributionLimit::of(encoding.schema().unit()).event(event))
+    }
+
+    /// Squares of inverse multipliers add up: the estimate has its share of them.
+    fn estimate_noise(
+        &self,
+        all: u64,
+        noise: NoiseMultiplier,
+    ) -> Result<Option<NoiseMultiplier>, LearnError> {
+        match self.smoothness {
+            Smoothness::Declared | Smoothness::Public(_) => Ok(None),
+            Smoothness::Estimated { share, .. } => {
+                let ratio = ((1.0 - share) / (share * all as f64)).sqrt();
+                Ok(Some(NoiseMultiplier::new(noise.get() * ratio)?))
+            }
+        }
+    }
+}
+
+/// Noisy coordinate descent with all its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoordinatePlan {
+    learner: CoordinateDescent,
+    encoding: Encoding,
+    n: Count,
+    noise: NoiseMultiplier,
+    claim: Claim,
+}
+
+impl CoordinatePlan {
+    /// z of a step.
+    pub fn noise_multiplier(&self) -> NoiseMultiplier {
+        self.noise
+    }
+
+    /// The permit first, then shapes, then records.
+    fn run(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        permit.covers(&self.claim)?;
+        check_data(&self.encoding, self.n.get(), data)?;
+        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+        let columns = Columns::new(data);
+        let smoothness = self.smoothness(&columns, bits)?;
+        let grids = self.grids(&smoothness)?;
+        let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
+        let permit = permit.with_arithmetic(Inflation::new(inflation)?);
+        let weights = self.descend(&columns, &smoothness, &grids, bits)?;
+        let model = LinearModel::new(self.learner.loss, self.encoding.clone(), weights);
+        Ok(permit.seal(&self.claim.event, model)?)
+    }
+
+    /// M_j, penalty included.
+    fn smoothness(&self, columns: &Columns, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
+        let Self { learner, encoding, .. } = self;
+        let bounds = encoding.coordinate_bounds();
+        let declared = bounds.iter().map(|bound| bound * bound);
+        let mean_squares: Vec<f64> = match &learner.smoothness {
+            Smoothness::Declared => declared.collect(),
+            Smoothness::Public(all) => return Ok(all.iter().map(|m| m + learner.l2).collect()),
+            Smoothness::Estimated { floor, .. } => {
+                let parts = self.estimate(columns, &bounds, bits)?;
+                declared.zip(parts).map(|(most, part)| most * part.clamp(*floor, 1.0)).collect()
+            }
+        };
+        let of = |mean_square: f64| learner.loss.coordinate_smoothness(mean_square) + learner.l2;
+        // A coordinate that is always 0 never moves, whatever its step size.
+        Ok(mean_squares.into_iter().map(|square| of(square).max(1e-30)).collect())
+    }
+
+    /// `(1/n) Σ x_ij²/X_j²` for all j, with noise.
+    fn estimate(
+        &self,
+        columns: &Columns,
+        bounds: &[f64],
+        bits: &mut dyn Bits,
+    ) -> Result<Vec<f64>, LearnError> {
+        let all = self.learner.rounds * self.learner.steps;
+        // `plan_with` has made the event from the same number.
+        let Some(noise) = self.learner.estimate_noise(all, self.noise)? else { return Ok(Vec::new()) };
+        let (p, n) = (bounds.len(), self.n.get());
+        let grid = GridPlan::new(0.5 * (p as f64).sqrt(), noise.get(), p, n);
+        let least = grid.least_depth()?;
+        let grid = (least.depth()..=DEPTH).rev().find_map(|depth| grid.at_depth(depth).ok()).unwrap_or(least);
+        let mut sum = Sum::new(grid);
+        let mut record = vec![0.0; p];
+        for slot in (0..columns.slots).filter(|slot| columns.present[*slot]) {
+            for (j, (part, bound)) in record.iter_mut().zip(bounds).enumerate() {
+                let x = f64::from(columns.column(j)[slot]) / bound.max(f64::MIN_POSITIVE);
+                *part = (x * x).clamp(0.0, 1.0) - 0.5;
+            }
+            sum.add(&record)?;
+        }
+        Ok(sum.add_gaussian(bits)?.to_f64().iter().map(|sum| sum / n as f64 + 0.5).collect())
+    }
+
+    /// One grid of one dimension for each coordinate.
+    fn grids(&self, smoothness: &[f64]) -> Result<Vec<Grid>, LearnError> {
+        let total: f64 = smoothness.iter().sum();
+        let p = smoothness.len() as f64;
+        let clip_norm = |j: usize| match self.learner.clipping {
+            CoordinateClipping::BySmoothness { norm } => norm * (smoothness[j] / total).sqrt(),
+            CoordinateClipping::Uniform { norm } => norm / p.sqrt(),
+            CoordinateClipping::Lipschitz => {
+                let bound = self.encoding.coordinate_bounds()[j];
+                // `check` has refused losses without a slope.
+                self.learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30)
+            }
+        };
+        let allowance = match self.learner.neighbours {
+            Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
+                group_size: ROWS_PER_BLOCK as u32,
+                chain: ROWS_PER_BLOCK as u64 + 2,
+                unit_roundoff: FloatGroups::F64,
+                beta: 1.0,
+                positions: 1,
+                grouping: Grouping::FixedSlots,
+            }),
+            // Groups show the order of records, which may differ here.
+            Neighbours::AddRemove
+            | Neighbours::AddRemoveOrdered
+            | Neighbours::ZeroOutUnordered
+            | Neighbours::Replace
+            | Neighbours::MetricBall(_) => Allowance::Exact,
+        };
+        let grid = |j| {
+            let plan = GridPlan::new(clip_norm(j), self.noise.get(), 1, self.n.get()).allowance(allowance);
+            let least = plan.least_depth()?;
+            let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
+            Ok(deeper.unwrap_or(least))
+        };
+        (0..smoothness.len()).map(grid).collect()
+    }
+
+    fn descend(
+        &self,
+        columns: &Columns,
+        smoothness: &[f64],
+        grids: &[Grid],
+        bits: &mut dyn Bits,
+    ) -> Result<Vec<f64>, LearnError> {
+        let CoordinateDescent { loss, rounds, steps, step_size, l2, .. } = self.learner;
+        let p = smoothness.len();
+        // An encoding has at least one coordinate.
+        let choices = NonZero::new(p as u64).unwrap_or(NonZero::<u64>::MIN);
+        let mut weights = vec![0.0; p];
+        for _ in 0..rounds {
+            let mut scores = columns.scores(&weights);
+            let mut mean = vec![0.0; p];
+            // When each coordinate last changed: its share of the mean is added then, and not at every step.
+            let mut since = vec![0u64; p];
+            for step in 0..steps {
+                let j = uniform_below(choices, bits) as usize;
+                let noisy = columns.clamped_sum(loss, &scores, j, grids[j])?.add_gaussian(bits)?.to_f64()[0];
+                let gradient = noisy / self.n.get() as f64 + l2 * weights[j];
+                mean[j] += weights[j] * (step - since[j]) as f64;
+                since[j] = step;
+                let change = -step_size / smoothness[j] * gradient;
+                weights[j] += change;
+                columns.move_scores(&mut scores, j, change);
+            }
+            for (j, weight) in weights.iter_mut().enumerate() {
+                // Iterates 1 to K; the value since its last change counts from that step on.
+                *weight = (mean[j] + *weight * (steps - since[j]) as f64) / steps as f64;
+            }
+        }
+        Ok(weights)
+    }
+}
+
+impl LearningPlan for CoordinatePlan {
+    type Model = LinearModel;
+
+    fn claim(&self) -> Claim {
+        self.claim.clone()
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+        self.run(data, permit, &mut entropy()?)
+    }
+
+    fn fit_with(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        self.run(data, permit, bits)
+    }
+}
+
+/// The data by columns: a copy, so that a step reads only what it needs.
+struct Columns {
+    slots: usize,
+    values: Vec<f32>,
+    targets: Vec<f64>,
+    present: Vec<bool>,
+}
+
+impl Columns {
+    fn new(data: &Encoded) -> Self {
+        let (slots, width) = (data.slots(), data.width());
+        let mut values = vec![0.0; slots * width];
+        let (mut targets, mut present) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
+        for block in data.blocks() {
+            for (row, x) in block.rows.chunks_exact(width).enumerate() {
+                let slot = block.first_slot + row;
+                x.iter().enumerate().for_each(|(j, x)| values[j * slots + slot] = *x);
+            }
+            targets.extend(block.targets.iter().map(|target| f64::from(*target)));
+            present.extend_from_slice(block.present);
+        }
+        Self { slots, values, targets, present }
+    }
+
+    fn column(&self, j: usize) -> &[f32] {
+        &self.values[j * self.slots..(j + 1) * self.slots]
+    }
+
+    fn scores(&self, weights: &[f64]) -> Vec<f64> {
+        let mut scores = vec![0.0; self.slots];
+        for (j, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
+            self.move_scores(&mut scores, j, *weight);
+        }
+        scores
+    }
+
+    fn move_scores(&self, scores: &mut [f64], j: usize, change: f64) {
+        scores.iter_mut().zip(self.column(j)).for_each(|(score, x)| *score += change * f64::from(*x));
+    }
+
+    /// Derivatives by weight j, each clamped, summed by blocks.
+    fn clamped_sum(&self, loss: Loss, scores: &[f64], j: usize, grid: Grid) -> Result<Sum, LearnError> {
+        let is_exact = grid.allowance() == Allowance::Exact;
+        // A little less than the clip norm in steps, for the rounding of the product.
+        let limit = grid.clip_units() as f64 * (1.0 - 4.0 * f64::EPSILON);
+        let factor = limit / grid.clip_norm();
+        let mut sum = Sum::new(grid);
+        let column = self.column(j);
+        for start in (0..self.slots).step_by(ROWS_PER_BLOCK) {
+            let end = (start + ROWS_PER_BLOCK).min(self.slots);
+            let mut steps = 0.0;
+            for slot in (start..end).filter(|slot| self.present[*slot]) {
+                let mut score = [scores[slot]];
+                loss.differentiate(&mut score, self.targets[slot]);
+                let part = score[0] * f64::from(column[slot]);
+                // What is not a number contributes nothing.
+                if is_exact {
+                    sum.add(&[part])?;
+                } else if !part.is_nan() {
+                    steps += (part * factor).clamp(-limit, limit);
+                }
+            }
+            if !is_exact {
+                sum.add_group(&[steps], (end - start) as u32)?;
+            }
+        }
+        Ok(sum)
+    }
+}

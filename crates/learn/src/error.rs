@@ -1,0 +1,86 @@
+//! Why nothing was learned. Everything here depends on schema, shapes and parameters, never on a record's value.
+
+use sordino_noise::grid::{GridError, SumError};
+use sordino_optim::OptimError;
+use sordino_privacy::{AccountError, Neighbours, ParamError, ReleaseError};
+
+/// A plan that cannot be made, or a fit that did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LearnError {
+    /// A loss for another kind of target.
+    #[error(
+        "the {loss} loss needs {expected}, and the encoding has {got}; choose another loss or another target"
+    )]
+    Target {
+        /// The loss.
+        loss: &'static str,
+        /// What it needs.
+        expected: String,
+        /// What there is.
+        got: String,
+    },
+    /// Data without a target.
+    #[error("the data has no target column; encode it with the column that is to be predicted")]
+    NoTarget,
+    /// Data that the plan was not made for.
+    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
+    OtherEncoding,
+    /// More or fewer records than the plan was made for.
+    #[error(
+        "the plan is for {planned} records and the data has {slots}; plan with this data's n, which is public"
+    )]
+    OtherSize {
+        /// n of the plan.
+        planned: u64,
+        /// n of the data.
+        slots: usize,
+    },
+    /// A learner that divides by n.
+    #[error("linear learners need a public n, which {neighbours} does not give; state zero_out or replace")]
+    PrivateSize {
+        /// The relation.
+        neighbours: Neighbours,
+    },
+    /// A loss that a learner cannot do.
+    #[error("{learner} does not do the {loss} loss; {instead}")]
+    Loss {
+        /// The learner.
+        learner: &'static str,
+        /// The loss.
+        loss: &'static str,
+        /// What to do.
+        instead: &'static str,
+    },
+    /// A number outside its range.
+    #[error("{name} must be {expected}, got {got}")]
+    Parameter {
+        /// The parameter, in words.
+        name: &'static str,
+        /// Its range, in words.
+        expected: &'static str,
+        /// What came.
+        got: f64,
+    },
+    /// The training loop.
+    #[error(transparent)]
+    Optim(#[from] OptimError),
+    /// A permit for something else.
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    /// No accountant knows the event.
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    /// A privacy parameter outside its range.
+    #[error(transparent)]
+    Param(#[from] ParamError),
+    /// A grid that cannot be made.
+    #[error(transparent)]
+    Grid(#[from] GridError),
+    /// A sum that its grid does not allow.
+    #[error(transparent)]
+    Sum(#[from] SumError),
+    /// No random bits.
+    #[error(transparent)]
+    Entropy(#[from] sordino_noise::EntropyError),
+}

@@ -1,0 +1,56 @@
+//! The face that every learner has: the price first, then the model against a permit.
+
+use sordino_data::{Encoded, Encoding};
+use sordino_noise::Bits;
+use sordino_privacy::{Claim, Neighbours, Permit, Release};
+
+use crate::error::LearnError;
+
+/// A learner with all its numbers, ready to be charged.
+///
+/// # Contract
+/// - [`claim`](Self::claim) depends on public numbers only, and so does whether a fit fails.
+/// - A permit for another event, other parameters or another relation is refused before a record is read.
+/// - What was drawn from a seed is marked as such in the guarantee.
+pub trait LearningPlan {
+    /// What is learned.
+    type Model;
+
+    /// What a fit costs, under which relation.
+    fn claim(&self) -> Claim;
+
+    /// Learns from `data`, with noise from the operating system's entropy.
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<Self::Model>, LearnError>;
+
+    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that it is void.
+    fn fit_with(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<Self::Model>, LearnError>;
+}
+
+/// That `data` is what a plan was made for: encoding, size, and a target to learn. Looks at shapes alone.
+pub(crate) fn check_data(encoding: &Encoding, n: u64, data: &Encoded) -> Result<(), LearnError> {
+    if data.encoding() != encoding {
+        return Err(LearnError::OtherEncoding);
+    }
+    if data.slots() as u64 != n {
+        return Err(LearnError::OtherSize { planned: n, slots: data.slots() });
+    }
+    if data.has_target() { Ok(()) } else { Err(LearnError::NoTarget) }
+}
+
+/// That n is public under the relation.
+pub(crate) fn check_relation(neighbours: Neighbours) -> Result<(), LearnError> {
+    match neighbours {
+        Neighbours::ZeroOut
+        | Neighbours::ZeroOutUnordered
+        | Neighbours::Replace
+        | Neighbours::ReplaceOrdered => Ok(()),
+        Neighbours::AddRemove | Neighbours::AddRemoveOrdered | Neighbours::MetricBall(_) => {
+            Err(LearnError::PrivateSize { neighbours })
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Which iterate, or which average of them, is the result. Free: all iterates are accounted for.
+//!
+//! With w_1 .. w_T the iterates after each step: the last; `(1/T) Σ w_t`; the same over the last part of them; or
+//! `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{OptimError, within};
+
+/// What a run returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Averaging {
+    /// The last iterate.
+    #[default]
+    Last,
+    /// The mean of all.
+    All,
+    /// The mean of the last part of them.
+    Tail {
+        /// Which part, above 0 and at most 1.
+        fraction: f64,
+    },
+    /// Weights that fall off exponentially.
+    Exponential {
+        /// β, at least 0 and below 1.
+        decay: f64,
+    },
+}
+
+impl Averaging {
+    pub(crate) fn check(self) -> Result<(), OptimError> {
+        match self {
+            Self::Last | Self::All => Ok(()),
+            Self::Tail { fraction } => {
+                within("averaged part", "above 0 and at most 1", fraction, |x| x > 0.0 && x <= 1.0).map(drop)
+            }
+            Self::Exponential { decay } => {
+                within("decay of the average", "at least 0 and below 1", decay, |x| (0.0..1.0).contains(&x))
+                    .map(drop)
+            }
+        }
+    }
+}
+
+/// The average so far.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Average {
+    averaging: Averaging,
+    sum: Vec<f64>,
+    /// Sum of the weights.
+    weight: f64,
+}
+
+impl Average {
+    pub(crate) fn new(averaging: Averaging, dimension: usize) -> Self {
+        Self { averaging, sum: vec![0.0; dimension], weight: 0.0 }
+    }
+
+    /// Takes in the iterate after step `t` (from 0) of `steps`.
+    pub(crate) fn take(&mut self, iterate: &[f64], t: u64, steps: u64) {
+        let (keep, add) = match self.averaging {
+            Averaging::Last => (0.0, 1.0),
+            Averaging::All => (1.0, 1.0),
+            Averaging::Tail { fraction } => {
+                let is_tail = (steps - t) as f64 <= (fraction * steps as f64).max(1.0);
+                (1.0, if is_tail { 1.0 } else { 0.0 })
+            }
+            Averaging::Exponential { decay } => (decay, 1.0 - decay),
+        };
+        self.weight = keep * self.weight + add;
+        self.sum.iter_mut().zip(iterate).for_each(|(sum, w)| *sum = keep * *sum + add * w);
+    }
+
+    /// The result. Of no iterates: zeros.
+    pub(crate) fn result(&self) -> Vec<f64> {
+        let weight = if self.weight > 0.0 { self.weight } else { 1.0 };
+        self.sum.iter().map(|sum| sum / weight).collect()
+    }
+
+    pub(crate) fn has_dimension(&self, dimension: usize) -> bool {
+        self.sum.len() == dimension
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of_one_to_four(averaging: Averaging) -> f64 {
+        let mut average = Average::new(averaging, 1);
+        (0..4).for_each(|t| average.take(&[(t + 1) as f64], t, 4));
+        average.result()[0]
+    }
+
+    #[test]
+    fn averages_are_those_of_the_definition() {
+        assert_eq!(of_one_to_four(Averaging::Last), 4.0);
+        assert_eq!(of_one_to_four(Averaging::All), 2.5);
+        assert_eq!(of_one_to_four(Averaging::Tail { fraction: 0.5 }), 3.5);
+        assert_eq!(of_one_to_four(Averaging::Tail { fraction: 1e-9 }), 4.0);
+        let exact = (1.0 / 8.0 + 2.0 / 4.0 + 3.0 / 2.0 + 4.0) / (1.0 + 1.0 / 2.0 + 1.0 / 4.0 + 1.0 / 8.0);
+        assert!((of_one_to_four(Averaging::Exponential { decay: 0.5 }) - exact).abs() < 1e-15);
+        assert!(Averaging::Exponential { decay: 1.0 }.check().is_err());
+        assert!(Averaging::Tail { fraction: 0.0 }.check().is_err());
+    }
+}

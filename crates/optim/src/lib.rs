@@ -1,0 +1,38 @@
+//! The loop that every private gradient method shares.
+//!
+//! ```text
+//!            Plan: batches, clipping, divisor, noise  ──►  Claim  ──►  (budget)  ──►  Permit
+//!              │                                                                       │
+//!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release<Vec<f64>>
+//! ```
+//! # Guarantee
+//! A [`Plan`] is made from public numbers. What is sampled, what is clipped to, what divides, how much noise is drawn and
+//! what is charged are all read from that one value, so they cannot disagree. All iterates are accounted for as if they
+//! were released; update rules, schedules, averaging, projections and penalties are post-processing.
+//!
+//! # Words
+//! An [`Objective`] knows the data and returns the *sum* of clipped gradients as integers on the plan's grid, never a
+//! mean. The sum of an empty batch is zero, and its release is noise.
+#![forbid(unsafe_code)]
+
+mod average;
+mod checkpoint;
+mod clip;
+mod error;
+mod objective;
+mod plan;
+mod progress;
+mod rule;
+mod schedule;
+mod training;
+
+pub use average::Averaging;
+pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints};
+pub use clip::{Clip, ClipRule, Clipping};
+pub use error::OptimError;
+pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+pub use plan::{Plan, PlanOptions};
+pub use progress::Progress;
+pub use rule::UpdateRule;
+pub use schedule::Schedule;
+pub use training::{Training, TrainingOptions};

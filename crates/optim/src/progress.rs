@@ -1,0 +1,32 @@
+//! How far a run is. Never a batch's size, a loss or a norm: those are private.
+
+use sordino_privacy::{Accountant, Bound, Delta, accounting};
+
+use crate::error::OptimError;
+use crate::plan::Plan;
+
+/// What a run tells while it lasts; all of it is public.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    pub(crate) step: u64,
+    pub(crate) of: u64,
+    pub(crate) plan: &'a Plan,
+}
+
+impl Progress<'_> {
+    /// Steps done.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Steps in all.
+    pub fn of(&self) -> u64 {
+        self.of
+    }
+
+    /// ε at `delta` of the steps done so far. For display: the whole run was charged before it began. Takes a moment
+    /// where batches are sampled; do not ask at every step.
+    pub fn epsilon(&self, delta: Delta) -> Result<Bound, OptimError> {
+        Ok(accounting::epsilon(&self.plan.claim_of(self.step)?, delta, Accountant::Auto)?.bound)
+    }
+}

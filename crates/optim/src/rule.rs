@@ -1,0 +1,179 @@
+//! What a noisy gradient does to the parameters. Post-processing, all of it.
+//!
+//! # Definition
+//! With g the noisy mean gradient (penalty included) and η the rate:
+//!
+//! | rule | state | update |
+//! |---|---|---|
+//! | `Sgd` | | `w -= η g` |
+//! | `Momentum` | `m = β m + g` | `w -= η m` |
+//! | `Nesterov` | `m = β m + g` | `w -= η (g + β m)` |
+//! | `Adam` | `m = β1 m + (1-β1) g`, `v = β2 v + (1-β2) g²`, both divided by `1 - β^t` | `w -= η m/(sqrt(v) + ε)` |
+//! | `Adam`, corrected | | `w -= η m/sqrt(max(v - s², ε²))` |
+//! | `AdaGrad` | `v += g²` | `w -= η g/(sqrt(v) + ε)` |
+//! | `Diagonal` | | `w_j -= η a_j g_j` |
+//!
+//! s² is the variance of the noise in the mean gradient, which is public: v estimates `E g² + s²`, and where the noise is
+//! the larger part plain Adam is gradient descent with a strange rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{OptimError, positive, within};
+
+/// How parameters move.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UpdateRule {
+    /// Plain steps.
+    #[default]
+    Sgd,
+    /// Heavy ball.
+    Momentum {
+        /// β.
+        momentum: f64,
+    },
+    /// Heavy ball that looks ahead.
+    Nesterov {
+        /// β.
+        momentum: f64,
+    },
+    /// Kingma, Ba, *Adam*, 2015.
+    Adam {
+        /// β1.
+        first: f64,
+        /// β2.
+        second: f64,
+        /// ε.
+        floor: f64,
+        /// Whether the variance of the noise is subtracted.
+        corrected: bool,
+    },
+    /// Duchi, Hazan, Singer, *Adaptive Subgradient Methods*, 2011.
+    AdaGrad {
+        /// ε.
+        floor: f64,
+    },
+    /// Public factors, one for each coordinate.
+    Diagonal {
+        /// a.
+        factors: Vec<f64>,
+    },
+}
+
+impl UpdateRule {
+    pub(crate) fn check(&self, dimension: usize) -> Result<(), OptimError> {
+        let decay = |name, got| within(name, "at least 0 and below 1", got, |x| (0.0..1.0).contains(&x));
+        match self {
+            Self::Sgd => Ok(()),
+            Self::Momentum { momentum } | Self::Nesterov { momentum } => {
+                decay("momentum", *momentum).map(drop)
+            }
+            Self::Adam { first, second, floor, .. } => {
+                decay("first decay of Adam", *first)?;
+                decay("second decay of Adam", *second)?;
+                positive("floor of Adam", *floor).map(drop)
+            }
+            Self::AdaGrad { floor } => positive("floor of AdaGrad", *floor).map(drop),
+            Self::Diagonal { factors } if factors.len() != dimension => {
+                Err(OptimError::Length { what: "diagonal factors", expected: dimension, got: factors.len() })
+            }
+            Self::Diagonal { factors } => {
+                factors.iter().try_for_each(|factor| positive("diagonal factor", *factor).map(drop))
+            }
+        }
+    }
+}
+
+/// The memory of a rule.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct RuleState {
+    first: Vec<f64>,
+    second: Vec<f64>,
+}
+
+impl RuleState {
+    pub(crate) fn new(dimension: usize) -> Self {
+        Self { first: vec![0.0; dimension], second: vec![0.0; dimension] }
+    }
+
+    pub(crate) fn has_dimension(&self, dimension: usize) -> bool {
+        self.first.len() == dimension && self.second.len() == dimension
+    }
+
+    /// One update. `t` counts from 0, `deviation(j)` is the noise's standard deviation in coordinate j of `gradient`.
+    pub(crate) fn update(
+        &mut self,
+        rule: &UpdateRule,
+        t: u64,
+        rate: f64,
+        gradient: &[f64],
+        deviation: impl Fn(usize) -> f64,
+        parameters: &mut [f64],
+    ) {
+        for (j, (w, &g)) in parameters.iter_mut().zip(gradient).enumerate() {
+            let (m, v) = (&mut self.first[j], &mut self.second[j]);
+            *w -= rate
+                * match rule {
+                    UpdateRule::Sgd => g,
+                    UpdateRule::Momentum { momentum } => {
+                        *m = momentum * *m + g;
+                        *m
+                    }
+                    UpdateRule::Nesterov { momentum } => {
+                        *m = momentum * *m + g;
+                        g + momentum * *m
+                    }
+                    UpdateRule::Adam { first, second, floor, corrected } => {
+                        *m = first * *m + (1.0 - first) * g;
+                        *v = second * *v + (1.0 - second) * g * g;
+                        let mean = *m / (1.0 - first.powf((t + 1) as f64));
+                        let square = *v / (1.0 - second.powf((t + 1) as f64));
+                        if *corrected {
+                            mean / (square - deviation(j).powi(2)).max(floor * floor).sqrt()
+                        } else {
+                            mean / (square.sqrt() + floor)
+                        }
+                    }
+                    UpdateRule::AdaGrad { floor } => {
+                        *v += g * g;
+                        g / (v.sqrt() + floor)
+                    }
+                    UpdateRule::Diagonal { factors } => factors[j] * g,
+                };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two steps of gradient 1, then 2, from 0 with rate 1.
+    fn after_two(rule: UpdateRule) -> f64 {
+        let mut state = RuleState::new(1);
+        let mut w = [0.0];
+        for (t, g) in [(0, 1.0), (1, 2.0)] {
+            state.update(&rule, t, 1.0, &[g], |_| 0.5, &mut w);
+        }
+        -w[0]
+    }
+
+    #[test]
+    fn updates_are_those_of_the_table() {
+        let close = |rule, expected: f64| {
+            let got = after_two(rule);
+            assert!((got - expected).abs() < 1e-12, "{got} against {expected}");
+        };
+        close(UpdateRule::Sgd, 3.0);
+        close(UpdateRule::Momentum { momentum: 0.5 }, 1.0 + 2.5);
+        close(UpdateRule::Nesterov { momentum: 0.5 }, 1.5 + (2.0 + 0.5 * 2.5));
+        close(UpdateRule::AdaGrad { floor: 1e-300 }, 1.0 + 2.0 / 5f64.sqrt());
+        close(UpdateRule::Diagonal { factors: vec![4.0] }, 12.0);
+        let (m, v) = ((0.25 + 1.0) / 0.75, (0.25 + 2.0) / 0.75);
+        let adam = |corrected| UpdateRule::Adam { first: 0.5, second: 0.5, floor: 1e-9, corrected };
+        close(adam(false), 1.0 / (1.0 + 1e-9) + m / (f64::sqrt(v) + 1e-9));
+        close(adam(true), 1.0 / f64::sqrt(1.0 - 0.25) + m / f64::sqrt(v - 0.25));
+        assert!(UpdateRule::Momentum { momentum: 1.0 }.check(1).is_err());
+        assert!(UpdateRule::Diagonal { factors: vec![1.0] }.check(2).is_err());
+    }
+}

@@ -1,0 +1,306 @@
+//! The loop: batch, clipped sum, exact noise, update.
+//!
+//! # Definition
+//! For t = 0, 1, ..., T - 1, with the plan's divisor D, scales s and clip norm C, penalty λ and radius r:
+//! ```text
+//! S   = Σ_{i in batch t} clip_C(g_i(w)/s)          on the grid
+//! g~  = s (S + N(0, (z C)² I)) / D + λ w
+//! w  <- Proj_r(update(w, g~))
+//! ```
+//! # Guarantee
+//! The permit is checked before anything of the data is touched, and the run does the steps that the plan's event names: no more,
+//! and an empty batch is a step. Bits come from the operating system, anew for each step; given bits that repeat a seed mark
+//! the guarantee as void. Errors, progress and results depend on noisy sums and public numbers alone.
+//!
+//! # Pitfalls
+//! Stopping when a loss on the data looks good is another mechanism; T is fixed before the first step. Time is not
+//! protected: a Poisson batch's size shows in how long its step takes.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sordino_noise::{Bits, entropy};
+use sordino_privacy::{Claim, Event, Inflation, Permit, Release};
+
+use crate::average::{Average, Averaging};
+use crate::checkpoint::{Checkpoint, Checkpoints, State, Writer};
+use crate::clip::Clipping;
+use crate::error::{OptimError, positive, within};
+use crate::objective::Objective;
+use crate::plan::Plan;
+use crate::progress::Progress;
+use crate::rule::{RuleState, UpdateRule};
+use crate::schedule::Schedule;
+
+/// Everything about a run that is post-processing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TrainingOptions {
+    /// How parameters move.
+    pub rule: UpdateRule,
+    /// η.
+    pub learning_rate: f64,
+    /// How η changes.
+    pub schedule: Schedule,
+    /// Which iterates are the result.
+    pub averaging: Averaging,
+    /// λ of `(λ/2)‖w‖²`, outside of what is clipped.
+    pub l2: f64,
+    /// The ball that parameters are projected to.
+    pub radius: Option<f64>,
+    /// Where to begin; at zero if not given. Must not come from the data.
+    pub start: Option<Vec<f64>>,
+}
+
+impl Default for TrainingOptions {
+    fn default() -> Self {
+        Self {
+            rule: UpdateRule::Sgd,
+            learning_rate: 1.0,
+            schedule: Schedule::Constant,
+            averaging: Averaging::Last,
+            l2: 0.0,
+            radius: None,
+            start: None,
+        }
+    }
+}
+
+/// One run of a plan on an objective.
+///
+/// See `crates/optim/tests` for a whole example; learners wrap it.
+#[derive(Debug)]
+pub struct Training<'a, O: ?Sized> {
+    plan: &'a Plan,
+    objective: &'a O,
+    options: TrainingOptions,
+    threads: NonZero<usize>,
+    cancel: Option<&'a AtomicBool>,
+    checkpoints: Option<Checkpoints>,
+}
+
+/// Whom bits come from.
+enum Source<'a> {
+    /// The operating system, asked anew at each step.
+    System,
+    Given(&'a mut dyn Bits),
+}
+
+impl<'a, O: Objective + ?Sized> Training<'a, O> {
+    /// Checks that all parts fit; reads no record.
+    pub fn new(plan: &'a Plan, objective: &'a O, options: TrainingOptions) -> Result<Self, OptimError> {
+        let dimension = objective.dimension();
+        plan.check_dimension(dimension)?;
+        let (planned, slots) = (plan.batches().slots().get(), objective.slots());
+        if planned != slots as u64 {
+            return Err(OptimError::OtherData { planned, slots });
+        }
+        options.rule.check(dimension)?;
+        options.averaging.check()?;
+        positive("learning rate", options.learning_rate)?;
+        within("l2 penalty", "a finite number of at least 0", options.l2, |x| x >= 0.0 && x.is_finite())?;
+        options.radius.map(|radius| positive("radius", radius)).transpose()?;
+        if let Some(start) = options.start.as_ref().filter(|start| start.len() != dimension) {
+            return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
+        }
+        let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None })
+    }
+
+    /// On this many threads. The result is the same.
+    pub fn threads(self, threads: NonZero<usize>) -> Self {
+        Self { threads, ..self }
+    }
+
+    /// Stops before the next step once `flag` is set.
+    pub fn cancelled_by(self, flag: &'a AtomicBool) -> Self {
+        Self { cancel: Some(flag), ..self }
+    }
+
+    /// Writes checkpoints. Runs by epochs can only go on at the beginning of one.
+    pub fn with_checkpoints(self, checkpoints: Checkpoints) -> Result<Self, OptimError> {
+        let epoch = self.plan.steps_a_round();
+        if checkpoints.every == 0 || !checkpoints.every.is_multiple_of(epoch) {
+            let expected = "a multiple of the steps of an epoch, above 0";
+            let got = checkpoints.every as f64;
+            return Err(OptimError::Parameter { name: "steps between checkpoints", expected, got });
+        }
+        Ok(Self { checkpoints: Some(checkpoints), ..self })
+    }
+
+    /// Runs all steps, against a permit for the plan's claim.
+    pub fn run(
+        &self,
+        permit: Permit,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        self.begin(permit, Source::System, progress)
+    }
+
+    /// The same with given bits; seeded ones void the guarantee, which says so.
+    pub fn run_with(
+        &self,
+        permit: Permit,
+        bits: &mut dyn Bits,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        self.begin(permit, Source::Given(bits), progress)
+    }
+
+    /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
+    pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
+        self.plan.claim_of(checkpoint.replays(self.plan.batches().steps()))
+    }
+
+    /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
+    /// both charges together.
+    pub fn resume(
+        &self,
+        checkpoint: Checkpoint,
+        permit: Permit,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        self.go_on(checkpoint, permit, Source::System, progress)
+    }
+
+    /// The same with given bits.
+    pub fn resume_with(
+        &self,
+        checkpoint: Checkpoint,
+        permit: Permit,
+        bits: &mut dyn Bits,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        self.go_on(checkpoint, permit, Source::Given(bits), progress)
+    }
+
+    fn begin(
+        &self,
+        permit: Permit,
+        source: Source<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        permit.covers(&self.plan.claim())?;
+        let dimension = self.objective.dimension();
+        let parameters = self.options.start.clone().unwrap_or_else(|| vec![0.0; dimension]);
+        let state = State {
+            step: 0,
+            clip_norm: self.plan.initial_clip_norm(dimension),
+            parameters,
+            rule: RuleState::new(dimension),
+            average: Average::new(self.options.averaging, dimension),
+        };
+        self.steps(state, permit, self.plan.event(), true, source, progress)
+    }
+
+    fn go_on(
+        &self,
+        checkpoint: Checkpoint,
+        permit: Permit,
+        source: Source<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        let claim = self.replay_claim(&checkpoint)?;
+        permit.covers(&claim)?;
+        let (state, dimension) = (&checkpoint.state, self.objective.dimension());
+        let fits = state.parameters.len() == dimension
+            && state.rule.has_dimension(dimension)
+            && state.average.has_dimension(dimension)
+            && state.clip_norm > 0.0;
+        if !fits || !checkpoint.is_of(&self.spelled_out()) {
+            let path =
+                self.checkpoints.as_ref().map(|checkpoints| checkpoints.path.clone()).unwrap_or_default();
+            let reason =
+                "it belongs to another plan or other options; resume with those of the first run".to_owned();
+            return Err(OptimError::CheckpointContent { path, reason });
+        }
+        let event = Event::composed([checkpoint.guarantee().event.clone(), claim.event]);
+        let permit = permit.together_with(checkpoint.guarantee())?;
+        self.steps(checkpoint.state, permit, event, false, source, progress)
+    }
+
+    /// All steps from `state` on, for a permit that has been found to cover `event`.
+    fn steps(
+        &self,
+        mut state: State,
+        permit: Permit,
+        event: Event,
+        is_new: bool,
+        mut source: Source<'_>,
+        progress: &mut dyn FnMut(Progress<'_>),
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        let is_seeded = matches!(&source, Source::Given(bits) if bits.is_seeded());
+        let permit = if is_seeded { permit.seeded() } else { permit };
+        let clip =
+            self.plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
+        let permit = permit.with_arithmetic(Inflation::new(clip.grid().inflation())?);
+        let writer = self.checkpoints.as_ref().map(|checkpoints| {
+            Writer::new(checkpoints, self.spelled_out(), permit.guarantee().clone(), is_new)
+        });
+        let writer = writer.transpose()?;
+        // Before the first step: whoever goes on from here has to see what was charged.
+        writer.iter().try_for_each(|writer| writer.write(&state, false))?;
+        let of = self.plan.batches().steps();
+        let mut batches = self.plan.batches().batches_from(state.step)?;
+        while state.step < of {
+            if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+                writer.iter().try_for_each(|writer| writer.write(&state, true))?;
+                return Err(OptimError::Cancelled { steps: state.step });
+            }
+            match &mut source {
+                Source::System => self.step(&mut state, &mut batches, &mut entropy()?)?,
+                Source::Given(bits) => self.step(&mut state, &mut batches, *bits)?,
+            }
+            if let Some(writer) = writer.as_ref().filter(|writer| writer.is_due(state.step)) {
+                writer.write(&state, false)?;
+            }
+            progress(Progress { step: state.step, of, plan: self.plan });
+        }
+        let release = permit.seal(event, state.average.result())?;
+        writer.map(Writer::remove).transpose()?;
+        Ok(release)
+    }
+
+    fn step<R: Bits + ?Sized>(
+        &self,
+        state: &mut State,
+        batches: &mut sordino_data::Batches,
+        bits: &mut R,
+    ) -> Result<(), OptimError> {
+        let (plan, options) = (self.plan, &self.options);
+        // A run has no more steps than its plan has batches.
+        let Some(batch) = batches.next(bits) else { return Ok(()) };
+        let clip = plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
+        let sum = self.objective.clipped_sum(&state.parameters, &batch, &clip, self.threads)?;
+        let noisy = sum.gradient.add_gaussian(bits)?;
+        let divisor = plan.divisor();
+        let mut gradient = noisy.to_f64();
+        for (j, (g, w)) in gradient.iter_mut().zip(&state.parameters).enumerate() {
+            *g = *g * plan.scale(j) / divisor + options.l2 * w;
+        }
+        let rate = options.learning_rate * options.schedule.factor(state.step, plan.batches().steps());
+        let deviation = |j| clip.grid().noise_scale() * plan.scale(j) / divisor;
+        state.rule.update(&options.rule, state.step, rate, &gradient, deviation, &mut state.parameters);
+        options.radius.iter().for_each(|radius| project(&mut state.parameters, *radius));
+        if let (Some(count), Clipping::Quantile { quantile, rate, .. }) = (sum.count, plan.clipping()) {
+            let part = count.add_gaussian(bits)?.to_f64()[0] / divisor + 0.5;
+            // Within a factor of e a step, and of what grids can hold.
+            let exponent = (-rate * (part - quantile)).clamp(-1.0, 1.0);
+            state.clip_norm = (state.clip_norm * exponent.exp()).clamp(1e-30, 1e30);
+        }
+        state.average.take(&state.parameters, state.step, plan.batches().steps());
+        state.step += 1;
+        Ok(())
+    }
+
+    /// Everything public that the run is made of: what a checkpoint must agree with.
+    fn spelled_out(&self) -> String {
+        format!("{:?} {:?}", self.plan, self.options)
+    }
+}
+
+fn project(parameters: &mut [f64], radius: f64) {
+    let norm = parameters.iter().map(|w| w * w).sum::<f64>().sqrt();
+    if norm > radius {
+        parameters.iter_mut().for_each(|w| *w *= radius / norm);
+    }
+}

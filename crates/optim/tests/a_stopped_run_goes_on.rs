@@ -1,0 +1,164 @@
+//! Crashes, cancellation, checkpoints: no step is released twice for the price of one.
+
+mod support;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use sordino_data::Sampling;
+use sordino_noise::danger::seeded;
+use sordino_optim::{Checkpoint, Checkpoints, OptimError, Plan, Training, TrainingOptions};
+use sordino_privacy::{Count, Event, SamplingRate};
+
+use support::{Points, options, permit, plan};
+
+fn poisson_plan() -> Plan {
+    let rate = SamplingRate::new(0.5).unwrap();
+    plan(options(20, 10, Sampling::Poisson { rate }, 1.0), 2.0)
+}
+
+fn place(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("sordino-optim-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join("run.json")
+}
+
+fn points() -> Points {
+    Points(vec![vec![1.0, -1.0]; 20])
+}
+
+fn training<'a>(plan: &'a Plan, points: &'a Points, path: &Path) -> Training<'a, Points> {
+    let checkpoints = Checkpoints { path: path.to_path_buf(), every: 4 };
+    let training = Training::new(plan, points, TrainingOptions::default()).unwrap();
+    training.with_checkpoints(checkpoints).unwrap()
+}
+
+/// A crash, as far as a test can have one: the run ends by a panic in the middle of step 7.
+fn crash(plan: &Plan, points: &Points, path: &Path) {
+    let died = std::panic::catch_unwind(|| {
+        let training = training(plan, points, path);
+        let _ = training.run(permit(plan.claim()), &mut |progress| assert!(progress.step() < 6, "a crash"));
+    });
+    assert!(died.is_err());
+}
+
+#[test]
+fn a_crash_is_resumed_and_replays_are_charged_again() {
+    let (plan, points, path) = (poisson_plan(), points(), place("crash"));
+    crash(&plan, &points, &path);
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    assert_eq!(checkpoint.steps(), 4);
+    let training = training(&plan, &points, &path);
+    let replays = training.replay_claim(&checkpoint).unwrap();
+    assert_eq!(replays, plan.claim_of(4).unwrap());
+    // Not for free, and not for the price of something else.
+    let refused = training.resume(checkpoint.clone(), permit(plan.claim_of(3).unwrap()), &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::Release(_))));
+    let mut steps = Vec::new();
+    let paid = permit(replays.clone());
+    let release = training.resume(checkpoint, paid, &mut |progress| steps.push(progress.step())).unwrap();
+    assert_eq!(steps, [5, 6, 7, 8, 9, 10]);
+    let both = Event::composed([plan.event(), replays.event]);
+    assert_eq!(release.guarantee().event, both);
+    let alone = permit(plan.claim()).guarantee().epsilon.upper;
+    assert!(release.guarantee().epsilon.upper > alone);
+    assert!(!path.exists(), "a run that has ended leaves nothing to go on with");
+}
+
+#[test]
+fn a_second_crash_is_charged_a_second_time() {
+    let (plan, points, path) = (poisson_plan(), points(), place("twice"));
+    crash(&plan, &points, &path);
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    let again = std::panic::catch_unwind(|| {
+        let training = training(&plan, &points, &path);
+        let paid = permit(training.replay_claim(&checkpoint).unwrap());
+        let _ = training.resume(checkpoint, paid, &mut |_| panic!("a crash"));
+    });
+    assert!(again.is_err());
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    let once = plan.claim_of(4).unwrap().event;
+    assert_eq!(checkpoint.guarantee().event, Event::composed([plan.event(), once.clone()]));
+    let training = training(&plan, &points, &path);
+    assert_eq!(training.replay_claim(&checkpoint).unwrap().event, once);
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn a_copy_pays_for_all_that_it_will_do() {
+    let (plan, points, path) = (poisson_plan(), points(), place("copy"));
+    crash(&plan, &points, &path);
+    let copy = path.with_file_name("copy.json");
+    std::fs::copy(&path, &copy).unwrap();
+    let checkpoint = Checkpoint::read(&copy).unwrap();
+    let training = training(&plan, &points, &copy);
+    assert_eq!(training.replay_claim(&checkpoint).unwrap(), plan.claim_of(6).unwrap());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happened() {
+    let (plan, points, path) =
+        (plan(options(20, 10, Sampling::FullBatch, 1.0), 1e-9), points(), place("stop"));
+    let flag = AtomicBool::new(false);
+    let training = training(&plan, &points, &path).cancelled_by(&flag);
+    let mut bits = seeded(3);
+    let stopped = training.run_with(permit(plan.claim()), &mut bits, &mut |progress| {
+        flag.store(progress.step() == 6, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 6 })), "{stopped:?}");
+    flag.store(false, Ordering::Relaxed);
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    let free = training.replay_claim(&checkpoint).unwrap();
+    assert_eq!(free.event, Event::composed([]));
+    let resumed = training.resume(checkpoint, permit(free), &mut |_| {}).unwrap();
+    let straight = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
+    let straight = straight.run(permit(plan.claim()), &mut |_| {}).unwrap();
+    for (one, other) in resumed.value().iter().zip(straight.value()) {
+        assert!((one - other).abs() < 1e-6, "{one} {other}");
+    }
+    assert!(resumed.guarantee().seeded, "the first half came from a seed");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn checkpoints_of_other_runs_and_other_versions_are_refused() {
+    let (plan, points, path) = (poisson_plan(), points(), place("other"));
+    crash(&plan, &points, &path);
+    // A new run does not write over what an old one may go on from.
+    let refused = training(&plan, &points, &path).run(permit(plan.claim()), &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })));
+    let other = Plan::with_noise(
+        options(20, 10, Sampling::Poisson { rate: SamplingRate::new(0.5).unwrap() }, 1.5),
+        plan.noise_multiplier(),
+    );
+    let other = other.unwrap();
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    let paid = permit(plan.claim_of(4).unwrap());
+    let refused = training(&other, &points, &path).resume(checkpoint, paid, &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, text.replace("\"format_version\":1,\"place\"", "\"format_version\":2,\"place\""))
+        .unwrap();
+    let error = Checkpoint::read(&path).unwrap_err().to_string();
+    assert!(error.contains("format version 2"), "{error}");
+    std::fs::write(&path, &text[..text.len() / 2]).unwrap();
+    assert!(Checkpoint::read(&path).is_err());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+#[test]
+fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
+    let (plan, points, path) = (poisson_plan(), points(), place("lock"));
+    let inner = || training(&plan, &points, &path).run(permit(plan.claim()), &mut |_| {});
+    let mut refused = None;
+    training(&plan, &points, &path)
+        .run(permit(plan.claim()), &mut |_| refused = Some(inner().is_err()))
+        .unwrap();
+    assert_eq!(refused, Some(true));
+    let bins = Sampling::BallsInBins { bins: Count::new(5).unwrap() };
+    let epochs = support::plan(options(20, 3, bins, 1.0), 1.0);
+    let training = Training::new(&epochs, &points, TrainingOptions::default()).unwrap();
+    assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4 }).is_err());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
