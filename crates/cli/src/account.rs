@@ -67,7 +67,7 @@ impl Plan {
         Ok(Self { claim, question, by_default, accountant, compare: args.compare, output: args.output })
     }
 
-    /// All accountants that a lecture would put side by side. One that does not apply says so and hides none.
+    /// All accountants side by side. One that does not apply says so and hides none.
     fn compared(&self) -> Vec<Compared> {
         [Accountant::Basic, Accountant::Advanced, Accountant::Rdp, Accountant::Pld]
             .map(|accountant| (accountant, self.question.ask(&self.claim, accountant)))
