@@ -36,6 +36,7 @@
 mod bernoulli_exp;
 mod binomial;
 mod bits;
+mod branch;
 mod cauchy;
 mod choice;
 mod curve;

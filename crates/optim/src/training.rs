@@ -271,7 +271,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let Some(batch) = batches.next(bits) else { return Ok(()) };
         let clip = plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
         let sum = self.objective.clipped_sum(&state.parameters, &batch, &clip, self.threads)?;
-        let noisy = sum.gradient.add_gaussian(bits)?;
+        let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
         let divisor = plan.divisor();
         let mut gradient = noisy.to_f64();
         for (j, (g, w)) in gradient.iter_mut().zip(&state.parameters).enumerate() {

@@ -11,7 +11,12 @@
 //! (clamping, the conversion to floats) is post-processing. A release remembers whether its bits came from a seed:
 //! [`NoisySum::is_seeded`].
 
+use std::num::NonZero;
+
+use zeroize::Zeroizing;
+
 use super::{Grid, Norm, Sum, SumError};
+use crate::branch::Branch;
 use crate::{Bits, RoundedGaussian, RoundedLaplace, RoundedSpherical};
 
 /// A sum with its noise: integers that may be published, and their values in data units.
@@ -49,10 +54,23 @@ impl NoisySum {
     }
 }
 
+/// Coordinates whose noise comes from one stream: enough that a key is soon paid for, and few enough that their noise is
+/// still in the cache when it is added. Seeded values depend on it, so it never changes.
+const PART: usize = 1 << 14;
+
 impl Sum {
     /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the grid. Refuses
     /// a grid that does not bound the Euclidean norm.
     pub fn add_gaussian<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
+        self.add_gaussian_on(NonZero::<usize>::MIN, bits)
+    }
+
+    /// The same by several threads. How many does not change the result, not even of seeded bits.
+    pub fn add_gaussian_on<R: Bits + ?Sized>(
+        self,
+        threads: NonZero<usize>,
+        bits: &mut R,
+    ) -> Result<NoisySum, SumError> {
         let advice = "make the grid with `Norm::L2`";
         match self.grid().norm() {
             Norm::L1 | Norm::L2 => {}
@@ -60,7 +78,7 @@ impl Sum {
         }
         // `MAX_DEPTH` of a grid is the sampler's own limit.
         let noise = RoundedGaussian::new(self.grid().depth()).expect("no grid is deeper than the sampler");
-        Ok(self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units)))
+        Ok(self.add_in_parts(threads, bits, &Coordinatewise::Gaussian(noise)))
     }
 
     /// The sum plus Laplace noise of scale [`Grid::noise_scale`], rounded to the grid. Refuses a grid that
@@ -73,7 +91,7 @@ impl Sum {
         }
         // `MAX_DEPTH` of a grid is the sampler's own limit.
         let noise = RoundedLaplace::new(self.grid().depth()).expect("no grid is deeper than the sampler");
-        Ok(self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units)))
+        Ok(self.add_in_parts(NonZero::<usize>::MIN, bits, &Coordinatewise::Laplace(noise)))
     }
 
     /// The sum plus noise of density proportional to `exp(-|z|_2 / s)`, s = [`Grid::noise_scale`], rounded to the grid. Refuses a
@@ -96,6 +114,47 @@ impl Sum {
         }))
     }
 
+    /// The sum plus noise that `fill` writes over zeros: integers in units of the grid, each clamped to `i64`.
+    pub(super) fn add_noise(self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
+        let (grid, mut units, end) = self.into_units();
+        let mut noise = Zeroizing::new(vec![0; units.len()]);
+        fill(&mut noise);
+        add_clamped(&mut units, &noise, end);
+        NoisySum::new(grid, units, seeded)
+    }
+
+    /// The sum plus independent noise. A vector of one part has its noise from `bits`; of more, from one [`Branch`] of them each.
+    fn add_in_parts<R: Bits + ?Sized>(
+        self,
+        threads: NonZero<usize>,
+        bits: &mut R,
+        noise: &Coordinatewise,
+    ) -> NoisySum {
+        if self.grid().dimension() <= PART {
+            return self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units));
+        }
+        let (grid, mut units, end) = self.into_units();
+        let mut shares: Vec<Vec<(Branch, &mut [i64])>> = (0..threads.get()).map(|_| Vec::new()).collect();
+        for (number, part) in units.chunks_mut(PART).enumerate() {
+            shares[number % threads].push((Branch::of(bits), part));
+        }
+        let work = |share: Vec<(Branch, &mut [i64])>| {
+            let mut drawn = Zeroizing::new(vec![0; PART]);
+            for (mut branch, part) in share {
+                let drawn = &mut drawn[..part.len()];
+                noise.fill(&mut branch, drawn);
+                add_clamped(part, drawn, end);
+            }
+        };
+        std::thread::scope(|scope| {
+            let mut shares = shares.into_iter();
+            let own = shares.next();
+            shares.filter(|share| !share.is_empty()).for_each(|share| drop(scope.spawn(|| work(share))));
+            own.map(work);
+        });
+        NoisySum::new(grid, units, bits.is_seeded())
+    }
+
     /// Accepts any norm in one dimension, where all of them are the absolute value.
     fn single_coordinate(
         &self,
@@ -107,6 +166,27 @@ impl Sum {
             return Ok(());
         }
         Err(SumError::Noise { noise, needed, norm: self.grid().norm(), advice })
+    }
+}
+
+/// Noise of which each coordinate is drawn by itself.
+enum Coordinatewise {
+    Gaussian(RoundedGaussian),
+    Laplace(RoundedLaplace),
+}
+
+impl Coordinatewise {
+    fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
+        match self {
+            Self::Gaussian(noise) => noise.fill(bits, out),
+            Self::Laplace(noise) => noise.fill(bits, out),
+        }
+    }
+}
+
+fn add_clamped(units: &mut [i64], noise: &[i64], end: i64) {
+    for (unit, noise) in units.iter_mut().zip(noise) {
+        *unit = unit.saturating_add(*noise).clamp(-end, end);
     }
 }
 
@@ -155,6 +235,20 @@ mod tests {
             assert_ne!(Sum::new(grid).add_gaussian(&mut danger::seeded(2)).unwrap().units(), [0]);
             assert_ne!(Sum::new(grid).add_laplace(&mut danger::seeded(2)).unwrap().units(), [0]);
         }
+    }
+
+    #[test]
+    fn threads_do_not_change_the_release_and_parts_do_not_repeat() {
+        let dimension = 3 * PART + 5;
+        let noisy = |threads| {
+            let threads = NonZero::new(threads).unwrap();
+            sum(Norm::L2, dimension).add_gaussian_on(threads, &mut danger::seeded(5)).unwrap()
+        };
+        let one = noisy(1);
+        assert!([2, 3, 8].into_iter().all(|threads| noisy(threads) == one));
+        assert_eq!(sum(Norm::L2, dimension).add_gaussian(&mut danger::seeded(5)).unwrap(), one);
+        let parts: Vec<&[i64]> = one.units().chunks(PART).collect();
+        assert!(parts[0] != parts[1] && parts[1] != parts[2] && one.is_seeded());
     }
 
     /// Mean of squares of n Gaussians: relative deviation sqrt(2/n); of Laplace, sqrt(5/n). Six of them: a

@@ -18,13 +18,13 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::{Allowance, Contribution, Grid, NoisySum, SumError};
+use super::{Allowance, Contribution, Grid, SumError};
 
 /// Accumulates contributions on one grid. Not `Clone`: a copy could be released a second time.
 pub struct Sum {
     grid: Grid,
     units: Vec<i64>,
-    /// The contribution at hand, then the noise; erased afterwards, for noise and release together are the sum.
+    /// The contribution at hand; empty until there is one.
     scratch: Zeroizing<Vec<i64>>,
     /// Records added so far, at most `grid.contributions()`.
     records: u64,
@@ -35,8 +35,8 @@ pub struct Sum {
 impl Sum {
     /// The empty sum. (Its release is noise alone, as it must be for an empty batch.)
     pub fn new(grid: Grid) -> Self {
-        let zeros = vec![0; grid.dimension()];
-        Self { grid, units: zeros.clone(), scratch: Zeroizing::new(zeros), records: 0, groups: 0 }
+        let units = vec![0; grid.dimension()];
+        Self { grid, units, scratch: Zeroizing::default(), records: 0, groups: 0 }
     }
 
     /// The grid it lives on.
@@ -49,6 +49,7 @@ impl Sum {
         self.takes_records()?;
         self.grid.check_dimension(record.len())?;
         self.count(1, 0)?;
+        self.scratch.resize(record.len(), 0);
         self.grid.quantise_into(record, &mut self.scratch);
         accumulate(&mut self.units, &self.scratch);
         Ok(())
@@ -109,20 +110,12 @@ impl Sum {
         &self.units
     }
 
-    /// The sum plus noise that `fill` writes over all it is given: independent integers, each a continuous
-    /// noise of scale `2^k` (with `k` = [`Grid::depth`]) rounded to nearest, from bits that are `seeded` or
-    /// not, clamped to `i64`. What passes the room that the grid keeps is clamped, which is post-processing: the ends
-    /// leave out as much of `i64` as sums can reach, so that noise which was clamped before is beyond them
-    /// with any sum.
-    pub(super) fn add_noise(mut self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
-        // No remains of the last record where noise should be, should `fill` leave a part as it is.
-        self.scratch.fill(0);
-        fill(&mut self.scratch);
+    /// The sum, and the ends to which its release must be clamped. What passes the room that the grid keeps is clamped, which
+    /// is post-processing: the ends leave out as much of `i64` as sums can reach, so that noise which was clamped to
+    /// `i64` before is beyond them with any sum.
+    pub(super) fn into_units(self) -> (Grid, Vec<i64>, i64) {
         let end = i64::MAX - self.grid.largest_sum();
-        for (unit, noise) in self.units.iter_mut().zip(self.scratch.iter()) {
-            *unit = unit.saturating_add(*noise).clamp(-end, end);
-        }
-        NoisySum::new(self.grid, self.units, seeded)
+        (self.grid, self.units, end)
     }
 
     /// Refuses records by themselves where the allowance is for groups: truncated by itself a record is not the
