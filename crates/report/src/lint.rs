@@ -4,7 +4,8 @@
 //! grade: some say that nothing is promised, some only what the promise rests on. Codes are stable, so that
 //! programs can ask for one; sentences may change.
 
-use sordino_privacy::{Bound, Event, Neighbours, Unit};
+use sordino_privacy::notion::Approximate;
+use sordino_privacy::{Bound, Count, Epsilon, Event, Neighbours, Unit};
 
 use crate::escape::visible;
 use crate::number::{count, given, up};
@@ -295,12 +296,7 @@ fn public_data(run: &Run, found: &mut Vec<Finding>) {
 
 fn relation(run: &Run, found: &mut Vec<Finding>) {
     match run.guarantee.neighbours {
-        Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(
-            found,
-            Code::ZeroOut,
-            "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
-             apart, and are promised what a group of 2 is promised. How many records there are is not hidden.",
-        ),
+        Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(found, Code::ZeroOut, zero_out(run)),
         Neighbours::AddRemove
         | Neighbours::AddRemoveOrdered
         | Neighbours::Replace
@@ -315,6 +311,22 @@ fn relation(run: &Run, found: &mut Vec<Finding>) {
         ),
         Unit::Column(_) | Unit::Client => {}
     }
+}
+
+/// Two values of a record are joined by two steps, through the empty one: the rule for groups of 2.
+fn zero_out(run: &Run) -> String {
+    let guarantee = &run.guarantee;
+    let pair =
+        Epsilon::new(guarantee.epsilon.upper).ok().map(|epsilon| Approximate::new(epsilon, guarantee.delta));
+    let twice = pair.zip(Count::new(2).ok()).and_then(|(pair, two)| pair.group(two).ok());
+    let promised = match twice {
+        Some(pair) => format!("epsilon = {} at delta = {}", up(pair.epsilon().get()), up(pair.delta().get())),
+        None => "nothing".to_owned(),
+    };
+    format!(
+        "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
+         apart, and to tell them apart {promised} is promised. How many records there are is not hidden."
+    )
 }
 
 fn add(found: &mut Vec<Finding>, code: Code, text: impl Into<String>) {
@@ -348,7 +360,7 @@ mod tests {
     use super::*;
     use crate::report::recomputed;
     use crate::sample;
-    use sordino_privacy::{Count, Delta, Epsilon};
+    use sordino_privacy::Delta;
 
     fn codes(run: &Run) -> Vec<&'static str> {
         findings(run, recomputed(run)).iter().map(|finding| finding.code.name()).collect()
@@ -391,6 +403,15 @@ mod tests {
     #[test]
     fn an_unbounded_run_promises_nothing() {
         assert_eq!(codes(&sample::unbounded())[..2], ["unbounded", "unmetered"]);
+    }
+
+    /// (2 ε, δ (1 + e^ε)), typed again.
+    #[test]
+    fn zero_out_says_what_a_changed_record_is_promised() {
+        let mut run = sample::logistic();
+        run.guarantee.epsilon = Bound::exactly(1.0);
+        let text = zero_out(&run);
+        assert!(text.contains("epsilon = 2 at delta = 3.719e-5 is promised"), "{text}");
     }
 
     #[test]

@@ -111,9 +111,11 @@ fn promise(run: &Run, claim: &Claim) -> Promise {
 
 /// ε at δ from 10^-12 to 1/10, and at the run's own.
 fn profile(claim: &Claim, own: Delta) -> Vec<(f64, Bound)> {
-    let decades = DECADES.flat_map(|power| [1.0, 3.0].map(|digit| digit * 10f64.powi(power)));
-    let mut deltas: Vec<f64> =
-        decades.filter(|delta| *delta <= 0.1).chain([own.get()]).filter(|d| *d > 0.0).collect();
+    // Read rather than multiplied, so that 3e-9 is 3e-9.
+    let decades =
+        DECADES.flat_map(|power| [1, 3].map(|digit| format!("{digit}e{power}").parse().unwrap_or(0.0)));
+    let decades = decades.filter(|delta| (0.0..=0.1).contains(delta));
+    let mut deltas: Vec<f64> = decades.chain([own.get()]).filter(|delta| *delta > 0.0).collect();
     deltas.sort_by(f64::total_cmp);
     deltas.dedup();
     let at = |delta: f64| {

@@ -8,8 +8,8 @@ use crate::plot::{Axis, Curve, Line, Plot, Shape};
 use crate::report::Report;
 
 pub(super) fn attacker(report: &Report<'_>) -> Section {
-    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. \
-                 The closer the curve is to the diagonal, which is guessing, the better for those in the data.";
+    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. The \
+                 trade-off curve shows how often that can succeed. The closer it is to the diagonal, which is guessing, the better for those in the data.";
     let figure = Figure { id: "plot-attacker".to_owned(), plot: attacker_plot(report.promise()) };
     let blocks =
         vec![paragraph(intro), Block::Figure(figure), detections(report), odds(report), groups(report)];
@@ -88,9 +88,10 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     let decade = |delta: f64| delta.log10();
     // Not empty: the caller has looked.
     let (first, last) = (upper[0].0, upper[upper.len() - 1].0);
+    let gap = profile.iter().map(|(_, bound)| bound.relative_gap()).fold(0.0, f64::max);
     let mut curves = vec![
-        Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
         Curve { label: "ε, lower end".to_owned(), line: Line::Second, points: end(|bound| bound.lower) },
+        Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
     ];
     let own = (guarantee.delta.get(), guarantee.epsilon.upper);
     if own.0 > 0.0 && own.1.is_finite() {
@@ -103,14 +104,15 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     Plot {
         title: "ε at every δ".to_owned(),
         description: format!(
-            "At δ = {} epsilon is at most {}; at δ = {} it is at most {}.",
+            "At δ = {} epsilon is at most {}; at δ = {} it is at most {}. The ends differ by at most {}.",
             given(first),
             up(profile[0].1.upper),
             given(last),
-            up(profile[profile.len() - 1].1.upper)
+            up(profile[profile.len() - 1].1.upper),
+            percent_up(gap)
         ),
         x: Axis::decades("δ", decade(first).floor() as i32, decade(last).ceil() as i32),
-        y: Axis::linear("ε", 0.0, highest),
+        y: Axis::linear("ε", 0.0, if highest > 0.0 { highest } else { 1.0 }),
         shape: Shape::Wide,
         curves,
     }
