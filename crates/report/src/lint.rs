@@ -4,6 +4,7 @@
 //! grade: some say that nothing is promised, some only what the promise rests on. Codes are stable, so that
 //! programs can ask for one; sentences may change.
 
+use serde::{Serialize, Serializer};
 use sordino_privacy::notion::Approximate;
 use sordino_privacy::{Bound, Count, Epsilon, Event, Neighbours, Unit};
 
@@ -18,7 +19,7 @@ const LARGE_EPSILON: f64 = 8.0;
 const ROUNDING: f64 = 1e-9;
 
 /// One thing that weakens a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// Which one.
@@ -74,6 +75,30 @@ pub enum Code {
 }
 
 impl Code {
+    /// All of them.
+    pub const ALL: [Self; 20] = [
+        Self::Seeded,
+        Self::Unbounded,
+        Self::CostsMore,
+        Self::NotConfirmed,
+        Self::AboveRequest,
+        Self::OverBudget,
+        Self::SizeStated,
+        Self::Unmetered,
+        Self::BudgetNotShown,
+        Self::LargeEpsilon,
+        Self::LargeDelta,
+        Self::DeltaNotCompared,
+        Self::TuningNotBooked,
+        Self::TuningNotStated,
+        Self::PublicScores,
+        Self::PublicAssumption,
+        Self::HiddenSteps,
+        Self::ZeroOut,
+        Self::RecordUnit,
+        Self::EarlierReleases,
+    ];
+
     /// Its stable name.
     pub fn name(self) -> &'static str {
         match self {
@@ -98,6 +123,12 @@ impl Code {
             Self::RecordUnit => "record_unit",
             Self::EarlierReleases => "earlier_releases",
         }
+    }
+}
+
+impl Serialize for Code {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -325,7 +356,7 @@ fn zero_out(run: &Run) -> String {
     };
     format!(
         "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
-         apart, and to tell them apart {promised} is promised. How many records there are is not hidden."
+         apart: between them {promised} is promised. How many records there are is not hidden."
     )
 }
 
@@ -453,12 +484,13 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
-        // `EarlierReleases` is the last of them.
-        let text = include_str!("lint.rs");
-        let names: Vec<&str> =
-            text.lines().filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\",")).collect();
-        let unique: std::collections::BTreeSet<_> = names.iter().collect();
-        assert_eq!((names.len(), unique.len()), (20, 20), "{names:?}");
+    fn the_book_lists_every_code_in_this_order() {
+        let page = include_str!("../../../docs/guide/report.md");
+        let (_, findings) = page.split_once("## Findings").unwrap();
+        let (findings, _) = findings.split_once("\n## ").unwrap();
+        let listed = findings.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+        let listed: Vec<&str> = listed.map(|(name, _)| name).collect();
+        assert_eq!(listed, Code::ALL.map(Code::name));
+        assert!(Code::ALL.is_sorted());
     }
 }

@@ -3,6 +3,7 @@
 //! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run could have made it, and
 //! if something that stands in the run rules it out.
 
+use serde::Serialize;
 use sordino_privacy::{Bound, Neighbours};
 
 use crate::lint::kinds;
@@ -10,7 +11,7 @@ use crate::number::{given, up};
 use crate::run::{Bounds, Run, Tuning, Value};
 
 /// A mistake that was not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Avoided {
     /// Its number in the book.

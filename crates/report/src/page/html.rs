@@ -6,14 +6,14 @@ use super::content::Title;
 use super::{Bar, Block, Figure, Inline, Section, Table, Text};
 use crate::escape::{html as escaped, script};
 use crate::plot::{Curve, Line};
-use crate::run::Run;
+use crate::report::Report;
 
 const STYLE: &str = include_str!("html/style.css");
 
 /// Nothing may be fetched and nothing may run, whatever stands in the names; the style is our own.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-pub(crate) fn page(title: &Title, sections: &[Section], run: &Run) -> String {
+pub(crate) fn page(title: &Title, sections: &[Section], report: &Report<'_>) -> String {
     // Writing to a string cannot fail, here and below.
     let mut out = String::new();
     let _ = write!(
@@ -34,9 +34,9 @@ pub(crate) fn page(title: &Title, sections: &[Section], run: &Run) -> String {
         out.push_str("</section>\n");
     }
     out.push_str("</main>\n");
-    let _ = writeln!(out, "<footer><p>Written by Sordino {}.</p></footer>", escaped(&run.sordino));
+    let _ = writeln!(out, "<footer><p>Written by Sordino {}.</p></footer>", escaped(&report.run().sordino));
     // Only numbers, strings, lists and maps with string keys.
-    let json = serde_json::to_string(run).unwrap_or_default();
+    let json = serde_json::to_string(report).unwrap_or_default();
     let _ = writeln!(out, "<script type=\"application/json\" id=\"sordino-run\">{}</script>", script(&json));
     out.push_str("</body>\n</html>\n");
     out

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use serde::Deserialize;
-use sordino_report::{Report, Run};
+use sordino_report::Report;
 
 use super::pages::{HOSTILE, logistic, named};
 
@@ -54,12 +54,13 @@ struct Seen {
 #[test]
 fn every_section_and_plot_is_there_and_nothing_overflows() {
     let Some(browser) = browser() else { return };
-    let runs = [("complete", logistic()), ("long", named(HOSTILE[7])), ("markup", named(HOSTILE[0]))];
-    let seen = look(&browser, "light", &runs);
-    assert_eq!(seen.len(), runs.len() * WIDTHS.len());
+    let runs = [logistic(), named(HOSTILE[7]), named(HOSTILE[0])];
+    let reports = runs.each_ref().map(Report::of);
+    let seen = look(&browser, "light", &reports);
+    assert_eq!(seen.len(), reports.len() * WIDTHS.len());
     for (index, seen) in seen.iter().enumerate() {
-        let ((name, run), width) = (&runs[index / WIDTHS.len()], WIDTHS[index % WIDTHS.len()]);
-        let context = format!("{name} at {width}");
+        let (report, width) = (&reports[index / WIDTHS.len()], WIDTHS[index % WIDTHS.len()]);
+        let context = format!("{} at {width}", report.run().source.data);
         assert_eq!(seen.inner, f64::from(width), "{context}");
         assert!(seen.scroll <= seen.inner, "{context}: {} wide", seen.scroll);
         assert_eq!(seen.sections, SECTIONS, "{context}");
@@ -71,7 +72,7 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
         assert!(seen.collisions.is_empty(), "{context}: {:?}", seen.collisions);
         assert!(seen.twice.is_empty(), "{context}: {:?}", seen.twice);
         let copy: serde_json::Value = serde_json::from_str(&seen.copy).unwrap();
-        assert_eq!(copy, serde_json::to_value(run).unwrap(), "{context}");
+        assert_eq!(copy, serde_json::to_value(report).unwrap(), "{context}");
         assert!(!seen.ran, "{context}: a name became code");
     }
 }
@@ -80,9 +81,10 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
 #[test]
 fn light_and_dark_are_both_legible() {
     let Some(browser) = browser() else { return };
-    let runs = [("complete", logistic())];
+    let run = logistic();
+    let reports = [Report::of(&run)];
     let [light, dark] = ["light", "dark"].map(|scheme| {
-        let (paper, ink) = look(&browser, scheme, &runs)[0].colours.clone();
+        let (paper, ink) = look(&browser, scheme, &reports)[0].colours.clone();
         (luminance(&paper), luminance(&ink))
     });
     for (paper, ink) in [light, dark] {
@@ -104,11 +106,11 @@ fn browser() -> Option<PathBuf> {
     found
 }
 
-fn look(browser: &PathBuf, scheme: &str, runs: &[(&str, Run)]) -> Vec<Seen> {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("pages-{scheme}-{}", runs.len()));
+fn look(browser: &PathBuf, scheme: &str, reports: &[Report<'_>]) -> Vec<Seen> {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("pages-{scheme}-{}", reports.len()));
     std::fs::create_dir_all(&folder).unwrap();
     let page = folder.join("pages.html");
-    std::fs::write(&page, frames(runs)).unwrap();
+    std::fs::write(&page, frames(reports)).unwrap();
     let mut command = Command::new(browser);
     command.args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"]);
     command.args([
@@ -133,14 +135,14 @@ fn look(browser: &PathBuf, scheme: &str, runs: &[(&str, Run)]) -> Vec<Seen> {
     serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
-fn frames(runs: &[(&str, Run)]) -> String {
+fn frames(reports: &[Report<'_>]) -> String {
     let mut out = String::from("<!doctype html><meta charset=\"utf-8\"><body>\n");
-    for (name, run) in runs {
-        let page = Report::of(run).html().replace('&', "&amp;").replace('"', "&quot;");
+    for report in reports {
+        let page = report.html().replace('&', "&amp;").replace('"', "&quot;");
         for width in WIDTHS {
             let _ = writeln!(
                 out,
-                "<iframe title=\"{name}\" style=\"width:{width}px;height:900px;border:0\" srcdoc=\"{page}\"></iframe>"
+                "<iframe style=\"width:{width}px;height:900px;border:0\" srcdoc=\"{page}\"></iframe>"
             );
         }
     }

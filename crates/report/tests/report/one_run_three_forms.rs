@@ -8,9 +8,10 @@ use sordino_report::{Report, Run, Value};
 #[test]
 fn the_copy_in_the_page_is_the_json() {
     for run in [logistic(), named(HOSTILE[0]), named(HOSTILE[6])] {
-        let html = Report::of(&run).html();
+        let report = Report::of(&run);
+        let html = report.html();
         let copy: serde_json::Value = serde_json::from_str(embedded(&html)).unwrap();
-        assert_eq!(copy, serde_json::to_value(&run).unwrap());
+        assert_eq!(copy, serde_json::to_value(&report).unwrap());
         assert_eq!(serde_json::from_str::<Run>(embedded(&html)).unwrap(), run);
     }
 }
@@ -23,6 +24,33 @@ fn markdown_has_the_tables_of_the_page() {
         assert!(html.len() > 60, "{} rows", html.len());
         assert_eq!(html, markdown);
     }
+}
+
+/// What was derived stands in all three too: findings word for word, and the numbers of the attacker.
+#[test]
+fn conclusions_are_the_same_in_all_forms() {
+    let run = logistic();
+    let report = Report::of(&run);
+    let json = serde_json::to_value(&report).unwrap();
+    let (html, markdown) = (report.html(), report.markdown().replace('\\', ""));
+    let findings = json["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), report.findings().len());
+    for finding in findings {
+        let code = format!("`{}`", finding["code"].as_str().unwrap());
+        let start: String = finding["text"].as_str().unwrap().chars().take(24).collect();
+        assert!(html.contains(&start) && markdown.contains(&start) && markdown.contains(&code), "{finding}");
+    }
+    let attacks =
+        json["explanation"]["attacks"].as_array().unwrap().iter().map(|attack| &attack["true_positive_rate"]);
+    let odds = json["explanation"]["odds"].as_array().unwrap().iter().map(|odds| &odds["after"]);
+    let profile = json["profile"].as_array().unwrap().iter().map(|entry| &entry["epsilon"]["upper"]);
+    let mut count = 0;
+    for number in attacks.chain(odds).chain(profile) {
+        let number = number.as_f64().unwrap();
+        assert!(html.contains(&format!("<data value=\"{number:?}\">")), "{number}");
+        count += 1;
+    }
+    assert!(count > 25);
 }
 
 /// Every number of the run stands in the page with all its digits, in the element that shows it.

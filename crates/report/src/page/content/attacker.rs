@@ -5,7 +5,7 @@ use crate::number::{down, given, of_100, percent_up, up};
 use crate::page::{Block, Figure, Section, Table, Text};
 use crate::picture::attacker as attacker_plot;
 use crate::plot::{Axis, Curve, Line, Plot, Shape};
-use crate::report::Report;
+use crate::report::{ProfileEntry, Report};
 
 pub(super) fn attacker(report: &Report<'_>) -> Section {
     let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. The \
@@ -81,14 +81,14 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     let profile = report.profile();
     let guarantee = &report.run().guarantee;
     let end = |end: fn(&sordino_privacy::Bound) -> f64| {
-        profile.iter().map(|(delta, bound)| (*delta, end(bound))).collect::<Vec<_>>()
+        profile.iter().map(|entry| (entry.delta, end(&entry.epsilon))).collect::<Vec<_>>()
     };
     let upper = end(|bound| bound.upper);
     let highest = upper.iter().map(|(_, epsilon)| *epsilon).fold(0.0, f64::max);
     let decade = |delta: f64| delta.log10();
     // Not empty: the caller has looked.
     let (first, last) = (upper[0].0, upper[upper.len() - 1].0);
-    let gap = profile.iter().map(|(_, bound)| bound.relative_gap()).fold(0.0, f64::max);
+    let gap = profile.iter().map(|entry| entry.epsilon.relative_gap()).fold(0.0, f64::max);
     let mut curves = vec![
         Curve { label: "ε, lower end".to_owned(), line: Line::Second, points: end(|bound| bound.lower) },
         Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
@@ -106,9 +106,9 @@ fn profile_plot(report: &Report<'_>) -> Plot {
         description: format!(
             "At δ = {} epsilon is at most {}; at δ = {} it is at most {}. The ends differ by at most {}.",
             given(first),
-            up(profile[0].1.upper),
+            up(profile[0].epsilon.upper),
             given(last),
-            up(profile[profile.len() - 1].1.upper),
+            up(profile[profile.len() - 1].epsilon.upper),
             percent_up(gap)
         ),
         x: Axis::decades("δ", decade(first).floor() as i32, decade(last).ceil() as i32),
@@ -119,7 +119,7 @@ fn profile_plot(report: &Report<'_>) -> Plot {
 }
 
 fn profile_table(report: &Report<'_>) -> Block {
-    let row = |(delta, bound): &(f64, sordino_privacy::Bound)| {
+    let row = |ProfileEntry { delta, epsilon: bound }: &ProfileEntry| {
         vec![
             Text::number(given(*delta), *delta),
             Text::number(down(bound.lower), bound.lower),
