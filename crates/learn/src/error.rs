@@ -80,6 +80,9 @@ pub enum LearnError {
     /// A sum that its grid does not allow.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// Noise that cannot be drawn.
+    #[error(transparent)]
+    Noise(#[from] sordino_noise::NoiseError),
     /// No random bits.
     #[error(transparent)]
     Entropy(#[from] sordino_noise::EntropyError),
