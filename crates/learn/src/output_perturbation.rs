@@ -24,7 +24,7 @@
 //!
 //! # Pitfalls
 //! - Without a penalty there is no bound: strict convexity alone has none. λ is public and chosen before data is seen.
-//! - The squared loss has no Lipschitz constant: use `Huber`, or sufficient statistics.
+//! - The squared loss has no Lipschitz constant: use `Huber`, or [`SufficientStatistics`](crate::SufficientStatistics).
 //! - It is the Lipschitz constant that counts, not the smoothness.
 //!
 //! # Defaults

@@ -20,7 +20,7 @@
 mod cholesky;
 mod problem;
 
-pub(crate) use self::cholesky::Cholesky;
+pub(crate) use self::cholesky::{Cholesky, slack};
 use self::problem::Gradient;
 pub(crate) use self::problem::{Problem, error_of_gradients};
 

@@ -44,7 +44,6 @@ impl Cholesky {
 }
 
 /// Within what of its least eigenvalue the success of a factorisation tells whether a matrix of this trace is positive.
-#[cfg_attr(not(test), expect(dead_code))]
 pub(crate) fn slack(dimension: usize, trace: f64) -> f64 {
     // 2 γ_(d+1)/(1 - γ_(d+1)) < 3 (d + 1) u as long as (d + 1) u < 1/10.
     3.0 * (dimension as f64 + 1.0) * (f64::EPSILON / 2.0) * trace

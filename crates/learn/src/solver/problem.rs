@@ -4,13 +4,14 @@
 //! Rows are exact numbers of norm at most X, and so are targets, w, Λ and b: J is a function of reals, and what is computed
 //! differs from its gradient by at most
 //! ```text
-//! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 4u (Λ‖w‖ + ‖b‖ + ‖g‖)                        (1)
+//! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 8u (Λ‖w‖ + ‖b‖ + ‖g‖)                        (1)
 //! ```
 //! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy and Stability of Numerical
 //! Algorithms*, 2002, section 3.1), which moves derivatives d by κ times as much, κ the curvature of the loss; e is the error of
 //! evaluating the derivative itself, with 2^-46 for `exp` and what follows it (libraries have 2^-52 or a little more); and sums
 //! of products err by γ_K, K the longest chain of additions. Rows are summed by 64, these sums by blocks of 4096, and blocks in order,
-//! so that K is about 128 + n/4096. The bound (1) is rounded up by a millionth, which covers its own evaluation.
+//! so that K is about 128 + n/4096. Four roundings of the last three terms would be enough; eight
+//! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
 
 use std::num::NonZero;
 
@@ -81,7 +82,7 @@ impl Problem<'_> {
             n * x * (self.loss.curvature() * score + evaluation_error(self.loss)) + x * slopes * EVALUATION;
         let chain = 2.0 * CHUNK as f64 + self.data.blocks().len() as f64 + 8.0;
         let of_sums = chain * U * 1.001 * x * slopes;
-        of_records + of_sums + 4.0 * U * (self.ridge * size + length(&self.tilt) + norm)
+        of_records + of_sums + 8.0 * U * (self.ridge * size + length(&self.tilt) + norm)
     }
 
     /// The sum of a block's gradients, and of the norms of their derivatives by the scores.
