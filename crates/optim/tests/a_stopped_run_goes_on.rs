@@ -162,3 +162,49 @@ fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
     assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4 }).is_err());
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
+
+/// A file that says that nothing was paid would give a guarantee of nothing.
+#[test]
+fn a_checkpoint_that_was_not_paid_for_is_refused() {
+    let (plan, points, path) = (poisson_plan(), points(), place("unpaid"));
+    crash(&plan, &points, &path);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let event = serde_json::to_string(&plan.event()).unwrap();
+    assert!(text.contains(&event));
+    for forged in [r#"{"type":"composed","events":[]}"#, r#"{"type":"pure","epsilon":1e-9}"#] {
+        std::fs::write(&path, text.replace(&event, forged)).unwrap();
+        let checkpoint = Checkpoint::read(&path).unwrap();
+        let paid = permit(plan.replay_claim(&checkpoint).unwrap());
+        let refused = training(&plan, &points, &path).resume(checkpoint, paid, &mut |_| {});
+        assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+    }
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// The order of an epoch is forgotten with the process: the run goes on at its beginning, and pays for it.
+#[test]
+fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
+    let (points, path) = (points(), place("epoch"));
+    let shuffled = Sampling::ShuffledEpochs { batches: Count::new(5).unwrap() };
+    let plan = plan(options(20, 3, shuffled, 1.0), 2.0);
+    let flag = AtomicBool::new(false);
+    let checkpoints = Checkpoints { path: path.clone(), every: 5 };
+    let training = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
+    let training = training.with_checkpoints(checkpoints).unwrap().cancelled_by(&flag);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| {
+        flag.store(progress.step() == 7, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 7 })), "{stopped:?}");
+    flag.store(false, Ordering::Relaxed);
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    assert_eq!(checkpoint.steps(), 5);
+    let replays = training.replay_claim(&checkpoint).unwrap();
+    assert_eq!(replays, plan.claim_of(5).unwrap());
+    let mut spent = 0.0;
+    let release = training.resume(checkpoint, permit(replays), &mut |progress| {
+        spent = progress.epsilon(sordino_privacy::Delta::new(1e-6).unwrap()).unwrap().upper;
+    });
+    let guarantee = release.unwrap().guarantee().clone();
+    assert!((spent - guarantee.epsilon.upper).abs() < 1e-9, "progress counts replays too");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
