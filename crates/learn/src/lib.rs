@@ -36,7 +36,7 @@ mod vector_noise;
 
 pub use coordinate::{CoordinateClipping, CoordinateDescent, CoordinatePlan, Smoothness};
 pub use error::LearnError;
-pub use gradient::{GradientDescent, GradientPlan, Noise};
+pub use gradient::{FitOptions, GradientDescent, GradientPlan, Noise};
 pub use linear_objective::LinearObjective;
 pub use loss::Loss;
 pub use model::LinearModel;

@@ -41,7 +41,7 @@ use crate::error::LearnError;
 use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_relation};
+use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
 use crate::solver::{Problem, error_of_gradients};
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -197,7 +197,7 @@ impl OutputPlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        permit.covers(&self.claim)?;
+        check_permit(&permit, &self.claim, &self.encoding)?;
         check_data(&self.encoding, self.n.get(), data)?;
         let permit = if bits.is_seeded() { permit.seeded() } else { permit };
         let dimension = self.loss.outputs() * self.encoding.width();
