@@ -170,8 +170,8 @@ impl Share {
         };
         // A little less than the whole, for accountants that round outward.
         let each = epsilon.get() / k as f64 * (1.0 - 1e-12);
-        // A geometric sum; k can be large.
-        let sum = (each * k as f64).exp_m1() / each.exp_m1();
+        // A geometric sum; k can be large. Where it is infinite there is no δ left, which the calibration refuses.
+        let sum = if k == 1 { 1.0 } else { (each * k as f64).exp_m1() / each.exp_m1() };
         Ok(Self { epsilon: each, delta: delta / sum * (1.0 - 1e-9) })
     }
 

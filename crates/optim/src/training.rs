@@ -17,6 +17,7 @@
 //! protected: a Poisson batch's size shows in how long its step takes.
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
@@ -102,7 +103,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if let Some(start) = options.start.as_ref().filter(|start| start.len() != dimension) {
             return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
         }
-        let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let threads = available_threads();
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None })
     }
 
@@ -303,6 +304,12 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn spelled_out(&self) -> String {
         format!("{:?} {:?}", self.plan, self.options)
     }
+}
+
+/// As many as the system grants. Asked once: it reads files, which takes longer than a small step.
+fn available_threads() -> NonZero<usize> {
+    static THREADS: OnceLock<NonZero<usize>> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
 }
 
 /// Whether `event` is `first`, or a composition that begins with it, however deep.

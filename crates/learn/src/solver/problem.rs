@@ -176,11 +176,11 @@ impl Problem<'_> {
     /// One result for each run of blocks.
     fn by_threads<T: Send>(&self, work: impl Fn(&[BlockView<'_>]) -> T + Sync) -> Vec<T> {
         let blocks: Vec<BlockView<'_>> = self.data.blocks().collect();
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let runs = blocks.chunks(blocks.len().div_ceil(threads).max(1));
-        if runs.len() <= 1 {
-            return runs.map(work).collect();
+        if blocks.len() <= 1 {
+            return vec![work(&blocks)];
         }
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let runs = blocks.chunks(blocks.len().div_ceil(threads));
         std::thread::scope(|scope| {
             let workers: Vec<_> = runs.map(|run| scope.spawn(|| work(run))).collect();
             // A thread that panicked has found a bug: the panic goes on here.

@@ -80,14 +80,17 @@ impl Bounds {
     /// Sums over all records, on several threads; the integers do not depend on how many.
     pub(super) fn sum(self, data: &Encoded, grid: Grid) -> Result<Moments, SumError> {
         let blocks: Vec<BlockView<'_>> = data.blocks().collect();
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
         let share = |blocks: &[BlockView<'_>]| {
             let mut moments = Moments { sum: Sum::new(grid), gram: vec![0.0; self.triangle()] };
             blocks.iter().try_for_each(|block| self.add_block(block, &mut moments))?;
             Ok::<_, SumError>(moments)
         };
+        if blocks.len() <= 1 {
+            return share(&blocks);
+        }
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let runs = blocks.chunks(blocks.len().div_ceil(threads));
         std::thread::scope(|scope| {
-            let runs = blocks.chunks(blocks.len().div_ceil(threads).max(1));
             let workers: Vec<_> = runs.map(|run| scope.spawn(|| share(run))).collect();
             let mut total = share(&[])?;
             for worker in workers {
