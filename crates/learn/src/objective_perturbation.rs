@@ -29,6 +29,7 @@
 //! - Smoothness grows with the square of the row norm, and a Huber hinge of width h has 1/(2h), not 1: constants come from the loss.
 //! - A point without certificate is not released; the model is then noise around zero. The solver's convergence theorem says that no
 //!   data set has this fate. To try again with a looser tolerance would be a decision that depends on the data.
+//! - How many steps the solver takes depends on the data: the time that a fit takes is not protected.
 
 mod theorem;
 
@@ -109,7 +110,8 @@ impl ObjectivePerturbation {
         let ridge = (positive_penalty(l2)? * n.get() as f64).max(least);
         let for_noise = (rest - theorem::determinant(self.loss, row_norm, ridge)) * (1.0 - 1e-12);
         let scale = self.multiplier(shape, for_noise, share.delta)?.get() * lipschitz * (1.0 + 1e-12);
-        let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge);
+        let tilt = scale * longest(shape, dimension);
+        let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge, tilt);
         // Equation (2), twice.
         let step = scale / (1u64 << DEPTH) as f64;
         let off = (tolerance + 0.5 * (dimension as f64).sqrt() * step) / ridge * (1.0 + 1e-12);
@@ -203,6 +205,16 @@ fn spread(shape: Shape, dimension: usize) -> f64 {
     match shape {
         Shape::Gaussian => d.sqrt(),
         Shape::Spherical => (d * (d + 1.0)).sqrt(),
+    }
+}
+
+/// What the noise's length over its scale exceeds with a probability of at most e^-32: by concentration of the norm of a Gaussian vector, and by
+/// Chernoff's bound for a Gamma variable of shape d.
+fn longest(shape: Shape, dimension: usize) -> f64 {
+    let d = dimension as f64;
+    match shape {
+        Shape::Gaussian => d.sqrt() + 8.0,
+        Shape::Spherical => d + (64.0 * d).sqrt() + 32.0,
     }
 }
 

@@ -26,6 +26,7 @@
 //! - Without a penalty there is no bound: strict convexity alone has none. λ is public and chosen before data is seen.
 //! - The squared loss has no Lipschitz constant: use `Huber`, or [`SufficientStatistics`](crate::SufficientStatistics).
 //! - It is the Lipschitz constant that counts, not the smoothness.
+//! - How many steps the solver takes depends on the data: the time that a fit takes is not protected.
 //!
 //! # Defaults
 //! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
@@ -96,7 +97,7 @@ impl OutputPerturbation {
         let dimension = self.loss.outputs() * encoding.width();
         let l2 = self.l2.unwrap_or_else(|| self.balanced(encoding, n, shape, noise, lipschitz));
         let ridge = positive_penalty(l2)? * n.get() as f64;
-        let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge);
+        let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge, 0.0);
         // Equation (2), and more than the roundings of its evaluation.
         let clip_norm = (lipschitz + 2.0 * tolerance) / ridge * (1.0 + 1e-12);
         let noise = VectorNoise::new(shape, clip_norm, noise, dimension)?;
@@ -253,15 +254,23 @@ pub(crate) fn positive_penalty(l2: f64) -> Result<f64, LearnError> {
 }
 
 /// τ: a millionth of G, or four times the error that a gradient can have anywhere near a minimum, which lies within
-/// `sqrt(2 n l(0)/Λ)` of zero.
-pub(crate) fn tolerance(loss: Loss, lipschitz: f64, encoding: &Encoding, n: Count, ridge: f64) -> f64 {
+/// `sqrt(2 n l(0)/Λ) + 2‖b‖/Λ` of zero. `tilt` is a norm that b does not exceed but for a probability of e^-32; should it, the
+/// certificate counts the true one.
+pub(crate) fn tolerance(
+    loss: Loss,
+    lipschitz: f64,
+    encoding: &Encoding,
+    n: Count,
+    ridge: f64,
+    tilt: f64,
+) -> f64 {
     let row_norm = encoding.row_norm();
     // A loss is at zero at most its slope times how far it is from its least value; margins are within 2, targets as declared.
     let slope = lipschitz / row_norm;
     let at_zero = slope * encoding.largest_target().max(2.0);
-    let size = (2.0 * n.get() as f64 * at_zero / ridge).sqrt();
+    let size = (2.0 * n.get() as f64 * at_zero / ridge).sqrt() + 2.0 * tilt / ridge;
     let error = error_of_gradients(loss, slope, (n.get(), encoding.width()), row_norm, size);
-    (1e-6 * lipschitz).max(4.0 * error)
+    (1e-6 * lipschitz).max(4.0 * (error + 16.0 * f64::EPSILON * tilt))
 }
 
 #[cfg(test)]

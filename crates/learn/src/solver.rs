@@ -139,6 +139,7 @@ fn add(sum: &mut [f64], factor: f64, vector: &[f64]) {
 #[cfg(test)]
 mod tests {
     use dashu::float::FBig;
+    use proptest::prelude::*;
     use sordino_data::Encoded;
 
     use super::problem::length;
@@ -234,6 +235,33 @@ mod tests {
             let iterated = problem.conjugate_gradients(&zero, gradient.iter().map(|g| -g).collect());
             let apart: Vec<f64> = iterated.iter().zip(&direction).map(|(a, b)| a - b).collect();
             assert!(length(&apart) < 0.05 * length(&direction), "{loss:?}");
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(60))]
+        /// Kinks, duplicates, separable and degenerate data: a certificate every time.
+        #[test]
+        fn no_data_set_is_out_of_reach(
+            cells in prop::collection::vec((prop::array::uniform2(prop_oneof![
+                Just(0.0), Just(1.0), Just(-1.0), -1.0..1.0f64, Just(1e-30), Just(f64::INFINITY)
+            ]), any::<bool>()), 1..30),
+            exponent in -3.0..3.0f64,
+        ) {
+            let rows: Vec<Vec<f64>> = cells.iter().map(|(row, _)| row.to_vec()).collect();
+            let labels: Vec<usize> = cells.iter().map(|(_, label)| usize::from(*label)).collect();
+            let targets: Vec<f64> = cells.iter().map(|(row, _)| row[0].clamp(-1.0, 1.0)).collect();
+            let (labelled, numbered) = (classes(&rows, &labels, 2), numbers(&rows, &targets));
+            let hinge = Loss::SmoothHinge { width: 0.01 };
+            for (loss, data) in [
+                (Loss::Logistic, &labelled),
+                (hinge, &labelled),
+                (Loss::Softmax { classes: 2 }, &labelled),
+                (Loss::Huber { width: 0.01 }, &numbered),
+            ] {
+                let found = problem(loss, data, 10f64.powf(exponent)).minimise(1e-6);
+                prop_assert!(found.is_some(), "{loss:?}");
+            }
         }
     }
 

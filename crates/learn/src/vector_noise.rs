@@ -53,6 +53,10 @@ impl VectorNoise {
         noise: NoiseMultiplier,
         dimension: usize,
     ) -> Result<Self, LearnError> {
+        if shape == Shape::Spherical && dimension > RoundedSpherical::MOST_DIMENSION {
+            let expected = "at most 2^20 for K-norm noise; state a delta above 0 for Gaussian noise";
+            return Err(LearnError::Parameter { name: "number of weights", expected, got: dimension as f64 });
+        }
         let roundings = 2.0 * (dimension as f64).sqrt() * noise.get() * (1.0 + 1e-12);
         // So that rounding is at most its part of 2^depth; noise is no better for more.
         let depth = (roundings / ROUNDING).log2().ceil().max(10.0);
@@ -148,6 +152,8 @@ mod tests {
             VectorNoise::new(Shape::Gaussian, 1.0, NoiseMultiplier::new(1e12).unwrap(), 4).is_err(),
             "a grid that deep there is not"
         );
+        let wide = VectorNoise::new(Shape::Spherical, 1.0, NoiseMultiplier::new(1.0).unwrap(), (1 << 20) + 1);
+        assert!(wide.is_err(), "refused by the plan and not when it has been paid");
         assert!(VectorNoise::new(Shape::Gaussian, 0.0, NoiseMultiplier::new(1.0).unwrap(), 4).is_err());
     }
 }

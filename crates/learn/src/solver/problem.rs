@@ -92,7 +92,7 @@ impl Problem<'_> {
         let mut scores = vec![0.0; self.loss.outputs()];
         let mut slopes = 0.0;
         for (number, (row, target)) in records(block, width).enumerate() {
-            scores.iter_mut().zip(w.chunks_exact(width)).for_each(|(score, w)| *score = dot(row, w));
+            score(row, w, &mut scores);
             self.loss.differentiate(&mut scores, target);
             slopes += length(&scores);
             for (sum, d) in chunk.chunks_exact_mut(width).zip(&scores) {
@@ -120,9 +120,9 @@ impl Problem<'_> {
     fn hessian_of(&self, blocks: &[BlockView<'_>], w: &[f64]) -> Vec<f64> {
         let (d, width, outputs) = (w.len(), self.data.width(), self.loss.outputs());
         let mut total = vec![0.0; d * d];
-        let mut curvature = vec![0.0; outputs * outputs];
+        let (mut scores, mut curvature) = (vec![0.0; outputs], vec![0.0; outputs * outputs]);
         for (row, target) in blocks.iter().flat_map(|block| records(block, width)) {
-            let scores: Vec<f64> = w.chunks_exact(width).map(|w| dot(row, w)).collect();
+            score(row, w, &mut scores);
             self.loss.bend(&scores, target, &mut curvature);
             for (k, l) in (0..outputs).flat_map(|k| (0..=k).map(move |l| (k, l))) {
                 let bend = curvature[k * outputs + l];
@@ -154,10 +154,11 @@ impl Problem<'_> {
     fn block_times(&self, block: &BlockView<'_>, w: &[f64], v: &[f64]) -> Vec<f64> {
         let (width, outputs) = (self.data.width(), self.loss.outputs());
         let mut total = vec![0.0; w.len()];
+        let (mut scores, mut moved) = (vec![0.0; outputs], vec![0.0; outputs]);
         let mut curvature = vec![0.0; outputs * outputs];
         for (row, target) in records(block, width) {
-            let scores: Vec<f64> = w.chunks_exact(width).map(|w| dot(row, w)).collect();
-            let moved: Vec<f64> = v.chunks_exact(width).map(|v| dot(row, v)).collect();
+            score(row, w, &mut scores);
+            score(row, v, &mut moved);
             self.loss.bend(&scores, target, &mut curvature);
             for (sum, bend) in total.chunks_exact_mut(width).zip(curvature.chunks_exact(outputs)) {
                 let part: f64 = bend.iter().zip(&moved).map(|(bend, moved)| bend * moved).sum();
@@ -226,6 +227,11 @@ fn evaluation_error(loss: Loss) -> f64 {
 fn records<'a>(block: &BlockView<'a>, width: usize) -> impl Iterator<Item = (&'a [f32], f64)> + use<'a> {
     let rows = block.rows.chunks_exact(width).zip(block.targets).zip(block.present);
     rows.filter(|(_, present)| **present).map(|((row, target), _)| (row, f64::from(*target)))
+}
+
+/// One score for each row of weights.
+fn score(row: &[f32], weights: &[f64], out: &mut [f64]) {
+    out.iter_mut().zip(weights.chunks_exact(row.len())).for_each(|(score, w)| *score = dot(row, w));
 }
 
 fn flush(chunk: &mut [f64], total: &mut [f64]) {
