@@ -358,6 +358,38 @@ mod tests {
         assert!(plan.scale <= b.get() * plan.encoding.row_norm() * 1.01);
     }
 
+    fn variance(draws: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {
+        let n = draws.len() as f64;
+        let mean = draws.clone().sum::<f64>() / n;
+        draws.map(|x| (x - mean).powi(2)).sum::<f64>() / n
+    }
+
+    /// Both noises, each by itself: 2000 draws, six deviations of a variance (that of a Laplace variable's is sqrt(5/n)); false alarm below 1e-8.
+    #[test]
+    fn the_objective_and_the_output_have_the_noise_of_the_plan() {
+        let (data, draws) = (data(30), 2000usize);
+        for (delta, of_one, spread) in [(1e-6, 1.0, 2f64.sqrt()), (0.0, 4.0, 5f64.sqrt())] {
+            let learner = ObjectivePerturbation::new(Loss::Logistic).l2(1.0);
+            let mut plan = plan(learner, 30, 1.0, delta).unwrap();
+            // In three dimensions a coordinate of spherical noise has variance E r²/3 = 12/3 = 4.
+            let close = |got: f64, scale: f64| {
+                let ratio = got / (of_one * scale * scale);
+                assert!((ratio - 1.0).abs() < 6.0 * spread / (draws as f64).sqrt(), "{ratio}");
+            };
+            let tilts: Vec<f64> =
+                (0..draws).map(|seed| plan.tilt(&mut seeded(seed as u64)).unwrap()[1]).collect();
+            close(variance(tilts.iter().copied()), plan.scale);
+            plan.scale = 1e-300; // b is zero: what is left is the output's
+            let weights: Vec<f64> = (0..draws)
+                .map(|seed| {
+                    let release = plan.fit_with(&data, permit(&plan), &mut seeded(seed as u64)).unwrap();
+                    release.value().weights().next().unwrap()[1]
+                })
+                .collect();
+            close(variance(weights.iter().copied()), plan.output.scale());
+        }
+    }
+
     /// With certificates missed on purpose.
     #[test]
     fn a_point_without_certificate_is_not_released() {

@@ -323,6 +323,26 @@ mod tests {
         assert!((sigma / (2.0 * 2f64.sqrt()) - 1.0).abs() < 1e-6);
     }
 
+    /// The ridge of data whose least eigenvalue is well above its own noise and well below that of the matrix: as noisy as the plan says.
+    #[test]
+    fn the_eigenvalue_is_released_with_its_noise() {
+        let data = data(60);
+        let learner = SufficientStatistics::adaptive();
+        let mut plan =
+            learner.plan_with(data.encoding(), Count::new(60).unwrap(), budget(1.0, 1e-6)).unwrap();
+        let noise = VectorNoise::new(Shape::Gaussian, 1.0, NoiseMultiplier::new(0.1).unwrap(), 1).unwrap();
+        plan.eigenvalue = Some(noise);
+        let moments = plan.bounds.sum(&data, plan.grid).unwrap();
+        let draws = 2000usize;
+        let ridges: Vec<f64> =
+            (0..draws).map(|seed| plan.ridge(&moments, &mut seeded(seed as u64)).unwrap()).collect();
+        assert!(ridges.iter().all(|ridge| *ridge > 0.0));
+        let mean = ridges.iter().sum::<f64>() / draws as f64;
+        let variance = ridges.iter().map(|ridge| (ridge - mean).powi(2)).sum::<f64>() / draws as f64;
+        let ratio = variance / (noise.scale() * plan.bounds.row_norm.powi(2)).powi(2);
+        assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
+    }
+
     #[test]
     fn with_little_noise_it_is_ridge_regression() {
         let data = data(400);
