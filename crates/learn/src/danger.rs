@@ -5,7 +5,7 @@ use sordino_data::Encoded;
 use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::output_perturbation::positive_penalty;
+use crate::perturbation::positive_penalty;
 use crate::solver::Problem;
 
 /// The minimum of the mean loss plus `(l2/2)‖w‖²`, as near as `f64` can tell. **Not private.** The mean is over all slots, as that of private

@@ -9,6 +9,10 @@
 //! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*,
 //! 2014; Abadi et al., *Deep Learning with Differential Privacy*, 2016), z the least for (ε, δ) by the tightest accountant.
 //!
+//! # On the way
+//! [`GradientPlan::fit_under`] tells how far it is, can be stopped, and keeps checkpoints; [`GradientPlan::resume`] goes on from one, once the steps
+//! that may be done a second time have been charged again ([`GradientPlan::replay_claim`]).
+//!
 //! # Defaults
 //! Full batches: without sampling there is nothing that noise is spent on but the gradient itself, and for linear models
 //! a pass is cheap. 100 steps of Nesterov's method, the mean of the last half of the iterates. The clip norm is the

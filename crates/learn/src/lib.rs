@@ -27,6 +27,7 @@ mod loss;
 mod model;
 mod objective_perturbation;
 mod output_perturbation;
+mod perturbation;
 mod plan;
 mod solver;
 mod sufficient_statistics;

@@ -43,7 +43,7 @@ use sordino_privacy::{
 use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::output_perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
+use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
 use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
