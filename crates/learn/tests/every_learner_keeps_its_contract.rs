@@ -3,16 +3,16 @@
 
 mod contract;
 
-use contract::data::{easy, encoded, strange};
+use contract::data::{easy, encoded, of_users, strange};
 use contract::learners::{AnyPlan, L2, LOGISTIC, Learner, Level, SOFTMAX, learners};
 use contract::twins::{Hasty, Impostor};
 use contract::{audit, distance, fit, norms, one_record_moves_at_most, survives, the_permit_comes_first};
 use proptest::prelude::*;
 use sordino_data::Encoded;
 use sordino_learn::danger::non_private_optimum;
-use sordino_learn::{GradientDescent, Loss, Noise};
+use sordino_learn::{GradientDescent, LearnError, Loss, Noise};
 use sordino_optim::{Clipping, TrainingOptions};
-use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Neighbours, Terms};
+use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, Terms, Unit, danger};
 
 /// Every learner with each of its losses.
 fn each(mut check: impl FnMut(&Learner, Loss, &str)) {
@@ -110,6 +110,27 @@ fn a_loss_for_another_target_is_refused_by_the_schema_alone() {
         }
         let broken = Loss::SmoothHinge { width: 0.0 };
         assert!((learner.plan)(broken, easy(LOGISTIC).encoding(), 400, SOME).is_err(), "{name}");
+    }
+}
+
+/// Users with two records each: the event is that of groups, only a permit for users pays for it, and data that was not limited is refused.
+#[test]
+fn a_unit_of_several_records_is_charged_as_a_group() {
+    let user = Unit::Column("user".to_owned());
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    for learner in learners() {
+        let (name, data) = (learner.name, of_users(learner.audited, true));
+        let plan = plan(&learner, learner.audited, &data, Level::Tiny { epsilon: 1.0, delta: 1e-6 });
+        assert!(matches!(plan.claim().event, Event::Group { .. }), "{name}: {:?}", plan.claim());
+        let terms = Terms::new(epsilon, plan.claim().neighbours).with_delta(delta).for_unit(user.clone());
+        let permit = Budget::new(terms).charge_claim(plan.claim()).unwrap();
+        let release = plan.fit(&data, permit).unwrap();
+        assert!(release.guarantee().unit == user && release.guarantee().epsilon.upper <= 1.0, "{name}");
+        let of_records = plan.fit(&data, contract::unmetered(plan.claim()));
+        assert!(matches!(of_records, Err(LearnError::OtherUnit { .. })), "{name}: {of_records:?}");
+        let permit = danger::unmetered(plan.claim(), user.clone(), Delta::ZERO).unwrap();
+        let unlimited = plan.fit(&of_users(learner.audited, false), permit);
+        assert!(matches!(unlimited, Err(LearnError::OtherLimit)), "{name}: {unlimited:?}");
     }
 }
 

@@ -73,3 +73,36 @@ pub(crate) fn strange(loss: Loss) -> Vec<(&'static str, Encoded)> {
     }
     cases
 }
+
+/// Ten records of five users, with at most two records a user promised; whether the table was limited to that, or to nothing.
+pub(crate) fn of_users(loss: Loss, is_limited: bool) -> Encoded {
+    let target = match classes(loss) {
+        None => "columns.y = { kind = 'number', bounds = [-1, 1], missing = 'drop' }\n".to_owned(),
+        Some(k) => {
+            let values: Vec<String> = (0..k).map(|k| format!("'c{k}'")).collect();
+            format!("columns.y = {{ kind = 'category', values = [{}] }}\n", values.join(","))
+        }
+    };
+    let columns =
+        "columns.x = { kind = 'number', bounds = [-1, 1], missing = 'drop' }\n".to_owned() + &target;
+    let users =
+        Schema::from_toml(&format!("unit = {{ column = 'user', max_records = 2 }}\n{columns}")).unwrap();
+    let records = Schema::from_toml(&format!("{columns}columns.user = {{ kind = 'ignore' }}")).unwrap();
+    let raw = RawTable::new().texts("user", (0..10).map(|i| Some(["a", "b", "c", "d", "e"][i / 2]))).unwrap();
+    let raw = raw.numbers("x", (0..10).map(|i| f64::from(i) / 10.0 - 0.4).collect()).unwrap();
+    let raw = match classes(loss) {
+        None => raw.numbers("y", vec![0.5; 10]).unwrap(),
+        Some(_) => raw.texts("y", (0..10).map(|i| Some(["c0", "c1"][i % 2]))).unwrap(),
+    };
+    let options = EncodingOptions {
+        target: Some("y".to_owned()),
+        intercept: true,
+        row_norm: Some(1.0),
+        ..EncodingOptions::default()
+    };
+    let names = ["user", "x", "y"].map(str::to_owned);
+    let encoding = Encoding::new(&users, &names, options).unwrap();
+    let bounded_by = if is_limited { &users } else { &records };
+    let table = Table::new(raw, bounded_by, Door::Permissive, &mut seeded(1)).unwrap();
+    Encoded::new(&encoding, &table).unwrap()
+}
