@@ -117,3 +117,20 @@ fn blocks_are_filled_in_order() {
     assert_eq!(encoded.slots(), rows);
     assert!(encoded.row(ROWS_PER_BLOCK).is_some() && encoded.row(rows - 1).is_none());
 }
+
+/// A table that was bounded by another schema has other bounds than those that the row norm is made of, or more categories than
+/// there are coordinates.
+#[test]
+fn pitfall_06_a_table_of_another_schema_is_refused() {
+    for (was, is, target) in [
+        ("bounds = [0, 100]", "bounds = [0, 1000]", "ill"),
+        ("values = ['a', 'b', 'c']", "values = ['a', 'b', 'c', 'd']", "ill"),
+        ("bounds = [-50, 150]", "bounds = [-50, 15000]", "cost"),
+    ] {
+        let schema = Schema::from_toml(&SCHEMA.replace(was, is)).unwrap();
+        let options = EncodingOptions { target: Some(target.to_owned()), ..Default::default() };
+        let encoding = Encoding::new(&schema, &names(), options).unwrap();
+        let error = Encoded::new(&encoding, &table(2)).unwrap_err().to_string();
+        assert!(error.contains("by another schema"), "{is}: {error}");
+    }
+}
