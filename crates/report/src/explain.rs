@@ -61,6 +61,11 @@ impl Promise {
         Ok(Self { epsilon, delta, neighbours: claim.neighbours, claim: Some(claim), curve })
     }
 
+    /// Nothing is promised.
+    pub(crate) fn none(delta: Delta, neighbours: Neighbours) -> Self {
+        Self { epsilon: f64::INFINITY, delta, neighbours, claim: None, curve: TradeOff::from_profile(&[]) }
+    }
+
     /// ε at δ, the certified upper end.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
@@ -110,12 +115,7 @@ impl Promise {
         match whole.and_then(|pair| pair.group(size).ok()) {
             Some(group) => Promise::pair(group.epsilon(), group.delta(), self.neighbours),
             // No ε at all, or none that a double can hold: no promise to the group.
-            None => Promise {
-                epsilon: f64::INFINITY,
-                curve: TradeOff::from_profile(&[]),
-                claim: None,
-                ..self.clone()
-            },
+            None => Promise::none(self.delta, self.neighbours),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Numbers as they stand in sentences, rounded against us.
 
+use crate::run::{Better, Scale};
+
 /// In how many of 100 cases at most, a whole number.
 pub(crate) fn of_100(probability: f64) -> u32 {
     // Between 0 and 100 after the clamp.
@@ -22,14 +24,57 @@ pub(crate) fn given(value: f64) -> String {
 
 /// Four digits, rounded up.
 pub(crate) fn up(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return if value == 0.0 { "0".to_owned() } else { "unbounded".to_owned() };
+    rounded_to_four(value, |scaled| (scaled - SLACK).ceil())
+}
+
+/// Four digits, rounded down.
+pub(crate) fn down(value: f64) -> String {
+    rounded_to_four(value, |scaled| (scaled + SLACK).floor())
+}
+
+/// A number of a model, rounded away from what is better: accuracy down, loss up.
+pub(crate) fn rounded(value: f64, scale: Scale, better: Better) -> String {
+    let against = |scaled: f64| match better {
+        Better::Higher => (scaled + SLACK).floor(),
+        Better::Lower => (scaled - SLACK).ceil(),
+    };
+    match scale {
+        Scale::Share => format!("{:.1} %", against(1000.0 * value) / 10.0),
+        Scale::Number => rounded_to_four(value, against),
     }
-    let unit = 10f64.powi(3 - value.log10().floor() as i32);
-    let rounded = (value * unit - SLACK).ceil() / unit;
+}
+
+/// A whole number in groups of three digits.
+pub(crate) fn count(number: u64) -> String {
+    let digits = number.to_string();
+    if digits.len() < 5 {
+        return digits;
+    }
+    let groups: Vec<&str> =
+        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
+    groups.join(GROUP)
+}
+
+/// Between groups of digits: thin, and no place for a line to end.
+pub(crate) const GROUP: &str = "\u{202f}";
+
+fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !value.is_finite() {
+        return "unbounded".to_owned();
+    }
+    let digits = 3 - value.abs().log10().floor() as i32;
+    // The power itself must be a number, also for the least of them.
+    if digits.abs() > 300 {
+        return format!("{value:e}");
+    }
+    let unit = 10f64.powi(digits);
+    let rounded = round(value * unit) / unit;
     // The quotient may have a last digit too many; four digits are enough to write it.
-    if (1e-3..1e7).contains(&value) {
-        trimmed(format!("{:.*}", (3 - value.log10().floor() as i32).max(0) as usize, rounded))
+    if (1e-3..1e7).contains(&value.abs()) {
+        trimmed(format!("{rounded:.*}", digits.max(0) as usize))
     } else {
         format!("{rounded:.3e}")
     }
@@ -68,6 +113,33 @@ mod tests {
         assert_eq!(
             (given(1e-6), given(0.5), given(0.0)),
             ("1e-6".to_owned(), "0.5".to_owned(), "0".to_owned())
+        );
+    }
+
+    #[test]
+    fn scores_are_rounded_away_from_what_is_better() {
+        assert_eq!(rounded(0.94999, Scale::Share, Better::Higher), "94.9 %");
+        assert_eq!(rounded(0.05001, Scale::Share, Better::Lower), "5.1 %");
+        assert_eq!(rounded(0.29, Scale::Share, Better::Higher), "29.0 %");
+        assert_eq!(rounded(0.123_41, Scale::Number, Better::Lower), "0.1235");
+        assert_eq!(rounded(-3.999_99, Scale::Number, Better::Higher), "-4");
+        assert_eq!((down(1.99999), down(0.0)), ("1.999".to_owned(), "0".to_owned()));
+    }
+
+    #[test]
+    fn any_number_can_be_written() {
+        for value in [5e-324, 1e-310, 1e308, f64::MAX, -1e300, f64::NAN] {
+            assert!(!up(value).is_empty() && !down(value).is_empty());
+        }
+        assert_eq!((up(1e-310), up(f64::INFINITY)), ("1e-310".to_owned(), "unbounded".to_owned()));
+    }
+
+    #[test]
+    fn counts_are_grouped() {
+        let shown = |number: u64| count(number).replace(GROUP, " ");
+        assert_eq!(
+            (shown(9999), shown(14_063), shown(1_234_567)),
+            ("9999".into(), "14 063".into(), "1 234 567".into())
         );
     }
 }

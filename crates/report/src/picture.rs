@@ -2,7 +2,7 @@
 
 use crate::explain::Promise;
 use crate::number::{given, percent_up, up};
-use crate::plot::{Curve, Line, Plot};
+use crate::plot::{Axis, Curve, Line, Plot, Shape};
 use sordino_privacy::notion::TradeOff;
 
 /// Enough for a smooth line on a large screen.
@@ -10,6 +10,11 @@ const POINTS: usize = 201;
 
 /// A self-contained SVG. The closer the curve is to the diagonal, which is guessing, the better for those in the data.
 pub fn picture(promise: &Promise) -> String {
+    attacker(promise).file()
+}
+
+/// The plot, to be written as a file or into a page.
+pub(crate) fn attacker(promise: &Promise) -> Plot {
     let curve = promise.curve();
     let (epsilon, delta) = (up(promise.epsilon()), given(promise.delta().get()));
     let description = format!(
@@ -17,22 +22,22 @@ pub fn picture(promise: &Promise) -> String {
         percent_up(curve.true_positive_rate(0.01))
     );
     let label = format!("the most that epsilon = {epsilon}, delta = {delta} allows");
-    let mut curves = vec![Curve { label: &label, line: Line::Main, points: detections(curve) }];
-    let pair = promise.pair_curve();
-    let label = format!("the most that the pair epsilon = {epsilon}, delta = {delta} alone would allow");
-    if let Some(pair) = &pair {
-        curves[0].label = "the most that the release allows";
-        curves.push(Curve { label: &label, line: Line::Second, points: detections(pair) });
+    let mut curves = vec![Curve { label, line: Line::Main, points: detections(curve) }];
+    if let Some(pair) = promise.pair_curve() {
+        curves[0].label = "the most that the release allows".to_owned();
+        let label = format!("the most that the pair epsilon = {epsilon}, delta = {delta} alone would allow");
+        curves.push(Curve { label, line: Line::Second, points: detections(&pair) });
     }
-    curves.push(Curve { label: "guessing", line: Line::Reference, points: vec![(0.0, 0.0), (1.0, 1.0)] });
+    let guessing = vec![(0.0, 0.0), (1.0, 1.0)];
+    curves.push(Curve { label: "guessing".to_owned(), line: Line::Reference, points: guessing });
     Plot {
-        title: "What the best attacker can find out",
-        description: &description,
-        x: "accused, but did not take part",
-        y: "found, of those who took part",
+        title: "What the best attacker can find out".to_owned(),
+        description,
+        x: Axis::shares("accused, but did not take part"),
+        y: Axis::shares("found, of those who took part"),
+        shape: Shape::Square,
         curves,
     }
-    .svg()
 }
 
 /// From (0, 0) through the points of the curve, each rounded up.

@@ -1,22 +1,32 @@
-//! Line plots as SVG text: axes from 0 to 1, a few curves, light and dark.
+//! Line plots as SVG text: two axes, a few curves, light and dark.
 //!
-//! Written by hand because it is a page of code, needs no fonts, and lets the reader's own colours decide.
+//! Written by hand because it is a page of code, needs no fonts, and lets the reader's own colours decide. A plot is
+//! written either as a file of its own, with its title, legend and colours, or for a page that brings
+//! its own style and writes the words around it, where they can wrap on a narrow screen.
+
+mod axis;
 
 use std::fmt::Write;
 
-/// A square plot of shares against shares.
-pub(crate) struct Plot<'a> {
-    pub(crate) title: &'a str,
+pub(crate) use self::axis::Axis;
+use crate::escape::html as escaped;
+
+/// Curves against two axes.
+#[derive(Clone, Debug)]
+pub(crate) struct Plot {
+    pub(crate) title: String,
     /// What a person who cannot see the picture is told.
-    pub(crate) description: &'a str,
-    pub(crate) x: &'a str,
-    pub(crate) y: &'a str,
-    pub(crate) curves: Vec<Curve<'a>>,
+    pub(crate) description: String,
+    pub(crate) x: Axis,
+    pub(crate) y: Axis,
+    pub(crate) shape: Shape,
+    pub(crate) curves: Vec<Curve>,
 }
 
-/// Points from left to right, both coordinates between 0 and 1.
-pub(crate) struct Curve<'a> {
-    pub(crate) label: &'a str,
+/// Points from left to right.
+#[derive(Clone, Debug)]
+pub(crate) struct Curve {
+    pub(crate) label: String,
     pub(crate) line: Line,
     pub(crate) points: Vec<(f64, f64)>,
 }
@@ -27,70 +37,120 @@ pub(crate) enum Line {
     Main,
     Second,
     Reference,
+    /// Points that are not joined.
+    Mark,
 }
 
+/// Height against width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Shape {
+    Square,
+    Wide,
+}
+
+/// Width of the area between the axes.
 const SIZE: f64 = 360.0;
 const LEFT: f64 = 64.0;
-const TOP: f64 = 40.0;
-const WIDTH: f64 = 460.0;
+const RIGHT: f64 = 36.0;
+const WIDTH: f64 = LEFT + SIZE + RIGHT;
 const LEGEND_LINE: f64 = 20.0;
+/// Room for the title of a file, and for half a line of numbers on a page.
+const TITLE: f64 = 40.0;
+const MARGIN: f64 = 12.0;
+/// Numbers and label of the horizontal axis.
+const BELOW: f64 = 46.0;
 
 const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1a1a1a}.title{font-size:15px;font-weight:600}\
 .frame{fill:none;stroke:#1a1a1a}.grid{stroke:#1a1a1a;stroke-opacity:.15}\
 .line{fill:none;stroke-width:2.2}.main{stroke:#0b5cad}.second{stroke:#b3541e;stroke-dasharray:7 4}\
-.reference{stroke:#6b6b6b;stroke-dasharray:2 4}.paper{fill:#fff}\
+.reference{stroke:#6b6b6b;stroke-dasharray:2 4}.mark{fill:#1a1a1a}.paper{fill:#fff}\
 @media(prefers-color-scheme:dark){text{fill:#eee}.frame{stroke:#eee}.grid{stroke:#eee}.paper{fill:#16181c}\
-.main{stroke:#6db3f2}.second{stroke:#f0a06a}.reference{stroke:#a0a0a0}}";
+.main{stroke:#6db3f2}.second{stroke:#f0a06a}.reference{stroke:#a0a0a0}.mark{fill:#eee}}";
 
-impl Plot<'_> {
-    pub(crate) fn svg(&self) -> String {
-        let height = TOP + SIZE + 56.0 + LEGEND_LINE * self.curves.len() as f64;
-        let mut svg = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
-             aria-labelledby=\"title description\">\n<title id=\"title\">{}</title>\n<desc id=\"description\">{}</desc>\n\
-             <style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n\
+impl Plot {
+    /// A file of its own.
+    pub(crate) fn file(&self) -> String {
+        let area = self.area(TITLE);
+        let height = area.bottom() + 56.0 + LEGEND_LINE * self.curves.len() as f64;
+        let mut svg = self.begin("plot", height, "");
+        let _ = write!(
+            svg,
+            "<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n\
              <text class=\"title\" x=\"{LEFT}\" y=\"24\">{}</text>\n",
-            escaped(self.title),
-            escaped(self.description),
-            escaped(self.title)
+            escaped(&self.title)
         );
-        self.axes(&mut svg);
-        for curve in &self.curves {
-            curve.draw(&mut svg);
-        }
-        self.legend(&mut svg);
+        self.draw(area, &mut svg);
+        self.legend(area, &mut svg);
         svg.push_str("</svg>\n");
         svg
     }
 
-    fn axes(&self, svg: &mut String) {
-        for tick in 0..=5 {
-            let share = f64::from(tick) / 5.0;
-            let (x, y) = place((share, share));
-            line(svg, (x, TOP), (x, TOP + SIZE));
-            line(svg, (LEFT, y), (LEFT + SIZE, y));
-            let percent = tick * 20;
-            text(svg, (x, TOP + SIZE + 18.0), "middle", &format!("{percent} %"));
-            text(svg, (LEFT - 8.0, y + 4.0), "end", &format!("{percent} %"));
+    /// A part of a page, whose style gives the colours; `id` is its own there.
+    pub(crate) fn inline(&self, id: &str) -> String {
+        let area = self.area(MARGIN);
+        let mut svg = self.begin(id, area.bottom() + BELOW, " class=\"plot\"");
+        self.draw(area, &mut svg);
+        svg.push_str("</svg>\n");
+        svg
+    }
+
+    fn area(&self, top: f64) -> Area {
+        let height = match self.shape {
+            Shape::Square => SIZE,
+            Shape::Wide => 0.6 * SIZE,
+        };
+        Area { top, height }
+    }
+
+    // Writing to a string cannot fail, here and below.
+    fn begin(&self, id: &str, height: f64, attributes: &str) -> String {
+        let id = escaped(id);
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"{attributes} viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+             aria-labelledby=\"{id}-title {id}-description\">\n<title id=\"{id}-title\">{}</title>\n\
+             <desc id=\"{id}-description\">{}</desc>\n",
+            escaped(&self.title),
+            escaped(&self.description)
+        )
+    }
+
+    fn draw(&self, area: Area, svg: &mut String) {
+        self.axes(area, svg);
+        for curve in &self.curves {
+            curve.draw(|(x, y)| area.place(self.x.place(x), self.y.place(y)), svg);
         }
-        // Writing to a string cannot fail.
+    }
+
+    fn axes(&self, area: Area, svg: &mut String) {
+        let bottom = area.bottom();
+        for (value, words) in self.x.ticks() {
+            let (x, _) = area.place(self.x.place(*value), 0.0);
+            line(svg, (x, area.top), (x, bottom));
+            text(svg, (x, bottom + 18.0), "middle", words);
+        }
+        for (value, words) in self.y.ticks() {
+            let (_, y) = area.place(0.0, self.y.place(*value));
+            line(svg, (LEFT, y), (LEFT + SIZE, y));
+            text(svg, (LEFT - 8.0, y + 4.0), "end", words);
+        }
+        let (top, height) = (area.top, area.height);
         let _ = writeln!(
             svg,
-            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{TOP}\" width=\"{SIZE}\" height=\"{SIZE}\"/>"
+            "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{SIZE}\" height=\"{height}\"/>"
         );
-        text(svg, (LEFT + SIZE / 2.0, TOP + SIZE + 38.0), "middle", self.x);
-        let (x, y) = (16.0, TOP + SIZE / 2.0);
+        text(svg, (LEFT + 0.5 * SIZE, bottom + 38.0), "middle", self.x.label());
+        let (x, y) = (16.0, top + 0.5 * height);
         let _ = writeln!(
             svg,
             "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y})\">{}</text>",
-            escaped(self.y)
+            escaped(self.y.label())
         );
     }
 
-    fn legend(&self, svg: &mut String) {
+    fn legend(&self, area: Area, svg: &mut String) {
         for (index, curve) in self.curves.iter().enumerate() {
-            let y = TOP + SIZE + 58.0 + LEGEND_LINE * index as f64;
+            let y = area.bottom() + 58.0 + LEGEND_LINE * index as f64;
             let _ = writeln!(
                 svg,
                 "<path class=\"line {}\" d=\"M{LEFT} {} H{}\"/>",
@@ -98,14 +158,22 @@ impl Plot<'_> {
                 y - 4.0,
                 LEFT + 34.0
             );
-            text(svg, (LEFT + 42.0, y), "start", curve.label);
+            text(svg, (LEFT + 42.0, y), "start", &curve.label);
         }
     }
 }
 
-impl Curve<'_> {
-    fn draw(&self, svg: &mut String) {
-        let _ = write!(svg, "<polyline class=\"line {}\" points=\"", self.line.class());
+impl Curve {
+    fn draw(&self, place: impl Fn((f64, f64)) -> (f64, f64), svg: &mut String) {
+        let class = self.line.class();
+        if self.line == Line::Mark {
+            for &point in &self.points {
+                let (x, y) = place(point);
+                let _ = writeln!(svg, "<circle class=\"{class}\" cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"4.5\"/>");
+            }
+            return;
+        }
+        let _ = write!(svg, "<polyline class=\"line {class}\" points=\"");
         for &point in &self.points {
             let (x, y) = place(point);
             let _ = write!(svg, "{x:.2},{y:.2} ");
@@ -115,42 +183,71 @@ impl Curve<'_> {
 }
 
 impl Line {
-    fn class(self) -> &'static str {
+    pub(crate) fn class(self) -> &'static str {
         match self {
             Self::Main => "main",
             Self::Second => "second",
             Self::Reference => "reference",
+            Self::Mark => "mark",
         }
     }
 }
 
-fn place((x, y): (f64, f64)) -> (f64, f64) {
-    (LEFT + SIZE * x.clamp(0.0, 1.0), TOP + SIZE * (1.0 - y.clamp(0.0, 1.0)))
+/// The area between the axes.
+#[derive(Clone, Copy)]
+struct Area {
+    top: f64,
+    height: f64,
+}
+
+impl Area {
+    fn bottom(self) -> f64 {
+        self.top + self.height
+    }
+
+    /// Shares of both axes.
+    fn place(self, x: f64, y: f64) -> (f64, f64) {
+        (LEFT + SIZE * x, self.top + self.height * (1.0 - y))
+    }
 }
 
 fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
-    let _ = writeln!(svg, "<path class=\"grid\" d=\"M{x1} {y1} L{x2} {y2}\"/>");
+    let _ = writeln!(svg, "<path class=\"grid\" d=\"M{x1:.2} {y1:.2} L{x2:.2} {y2:.2}\"/>");
 }
 
 fn text(svg: &mut String, (x, y): (f64, f64), anchor: &str, words: &str) {
-    let _ = writeln!(svg, "<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{}</text>", escaped(words));
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    let _ =
+        writeln!(svg, "<text x=\"{x:.2}\" y=\"{y:.2}\" text-anchor=\"{anchor}\">{}</text>", escaped(words));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn plot(points: Vec<(f64, f64)>) -> Plot {
+        Plot {
+            title: "t & u".into(),
+            description: "d".into(),
+            x: Axis::shares("x"),
+            y: Axis::shares("y"),
+            shape: Shape::Square,
+            curves: vec![Curve { label: "a < b".into(), line: Line::Main, points }],
+        }
+    }
+
     #[test]
     fn points_land_where_the_axes_say_and_words_are_escaped() {
-        let points = vec![(0.0, 0.0), (1.0, 1.0), (0.5, 2.0)];
-        let curves = vec![Curve { label: "a < b", line: Line::Main, points }];
-        let svg = Plot { title: "t & u", description: "d", x: "x", y: "y", curves }.svg();
+        let svg = plot(vec![(0.0, 0.0), (1.0, 1.0), (0.5, 2.0)]).file();
         assert!(svg.contains("points=\"64.00,400.00 424.00,40.00 244.00,40.00 \""), "{svg}");
         assert!(svg.contains("t &amp; u") && svg.contains("a &lt; b") && !svg.contains("t & u"));
         assert_eq!(svg.matches("<text").count(), 1 + 12 + 2 + 1);
+    }
+
+    #[test]
+    fn a_plot_of_a_page_leaves_colours_and_legend_to_it() {
+        let svg = plot(vec![(0.0, 0.0), (1.0, 1.0)]).inline("a\"b");
+        assert!(
+            !svg.contains("<style") && !svg.contains("a &lt; b") && svg.contains("id=\"a&quot;b-title\"")
+        );
     }
 }

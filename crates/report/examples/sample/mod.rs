@@ -1,0 +1,103 @@
+//! A run for the example and for tests.
+
+use sordino_privacy::{
+    Budget, Charge, Count, Delta, Epsilon, Event, Guarantee, Inflation, Neighbours, NoiseMultiplier,
+    SamplingRate, Terms,
+};
+use sordino_report::{
+    Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
+    Scale, Score, Source, Task, Time, Tuning,
+};
+
+/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are invented; those of privacy are not.
+pub(crate) fn logistic() -> Run {
+    let released = Released {
+        model: "logistic regression".into(),
+        task: Task::Classification,
+        target: Some("diagnosis".into()),
+        weights: 31,
+    };
+    let rows = PublicRows::new(Count::new(455).unwrap(), Neighbours::ZeroOut).unwrap();
+    let source = Source {
+        data: "breast-cancer.csv.gz".into(),
+        identity: Some("sha256 4f1c…e02a".into()),
+        rows: Some(rows),
+        features: Some(31),
+        max_records: None,
+        bounds: Bounds::Declared,
+    };
+    let method = Method {
+        name: "DP-SGD".into(),
+        settings: vec![
+            ("loss", "logistic").into(),
+            ("steps", 200_u64).into(),
+            ("sampling_rate", 0.25).into(),
+            ("clip_norm", 1.0).into(),
+            ("noise_multiplier", NOISE).into(),
+            ("divisor", 113.75).into(),
+            ("learning_rate", 2.0).into(),
+            ("averaging", true).into(),
+        ],
+    };
+    let (guarantee, budget) = charged();
+    let mut run = Run::new(released, source, method, guarantee);
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap());
+    run.requested = Some(Requested { epsilon, delta });
+    run.budget = Some(budget);
+    run.evaluation = Some(evaluation());
+    run.tuning = Tuning::WithoutData;
+    run.finished = Some("2026-11-16T03:40:00Z".into());
+    run.times = vec![
+        Time { what: "reading and encoding".into(), seconds: 0.031 },
+        Time { what: "training".into(), seconds: 0.412 },
+    ];
+    run.configuration = Some(
+        "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget = \"diagnosis\"\n\
+         epsilon = 1.0\ndelta = 1e-5\nledger = \"patients.ledger\"\n"
+            .into(),
+    );
+    run.notes = vec!["Weights are averages over the last half of the steps.".into()];
+    run
+}
+
+/// The least noise with ε <= 1 at δ = 1e-5 for 200 Poisson batches at rate 1/4, rounded up.
+const NOISE: f64 = 13.2956;
+
+/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the budget looks like before and after.
+fn charged() -> (Guarantee, BudgetUse) {
+    let (epsilon, delta) = (Epsilon::new(3.0).unwrap(), Delta::new(1e-5).unwrap());
+    let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
+    drop(budget.charge(Event::Pure { epsilon: Epsilon::new(0.5).unwrap() }).unwrap());
+    let spent = |budget: &Budget| Epsilon::new(budget.total().unwrap()).unwrap();
+    let spent_before = spent(&budget);
+    let step = Event::gaussian(NoiseMultiplier::new(NOISE).unwrap());
+    let steps = step.poisson_sampled(SamplingRate::new(0.25).unwrap()).repeated(Count::new(200).unwrap());
+    let permit = budget.charge(steps).unwrap().with_arithmetic(Inflation::new(0.0009).unwrap());
+    let spent_after = spent(&budget);
+    let (ledger, data_set) = ("patients.ledger".into(), "breast-cancer.csv.gz".into());
+    (permit.guarantee().clone(), BudgetUse { ledger, data_set, epsilon, delta, spent_before, spent_after })
+}
+
+/// Curves that rise and fall as such curves do.
+fn evaluation() -> Evaluation {
+    let mut loss = Curve::new("loss", Scale::Number, Better::Lower);
+    let mut accuracy = Curve::new("accuracy", Scale::Share, Better::Higher);
+    for step in (0..=200_u32).step_by(10) {
+        let t = f64::from(step);
+        let wobble = 0.012 * (t / 7.0).sin() * (1.0 - (-t / 20.0).exp());
+        loss.push(u64::from(step), 0.21 + 0.483 * (-t / 38.0).exp() + wobble);
+        let right = 0.947 - 0.32 * (-t / 25.0).exp() - wobble;
+        // A share of 114 records.
+        accuracy.push(u64::from(step), (114.0 * right).round() / 114.0);
+    }
+    let last = |curve: &Curve| curve.points.last().and_then(|point| point.value).unwrap();
+    Evaluation {
+        data: PublicData::declared("breast-cancer-test.csv.gz", Some(114)),
+        scores: vec![
+            Score::share("accuracy", last(&accuracy)),
+            Score::share("accuracy of the commonest class", 71.0 / 114.0),
+            Score::new("loss", last(&loss), Better::Lower),
+        ],
+        curves: vec![accuracy, loss],
+    }
+}

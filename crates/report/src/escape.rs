@@ -1,0 +1,99 @@
+//! Words that others chose (names of columns, of files, of models) inside our text, in each language that we write.
+//!
+//! A name may hold markup, quotes, control characters, or characters that turn the direction of writing. It is
+//! shown as it is where that is harmless, and spelled out where it is not, so that a name can neither run nor
+//! reorder the sentence around it ("Trojan Source", Boucher and Anderson, 2021).
+
+use std::borrow::Cow;
+
+/// Text between tags, or in an attribute between double quotes.
+pub(crate) fn html(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// Text in a line of Markdown (CommonMark, and tables as GitHub has them).
+pub(crate) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in visible(text).chars() {
+        match character {
+            // Entities, since not every reader of Markdown lets a backslash stand before these.
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '\\' | '`' | '*' | '_' | '{' | '}' | '[' | ']' | '(' | ')' | '#' | '!' | '|' | '~' | '$' => {
+                out.push('\\');
+                out.push(character);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// JSON inside a `<script>` element: the same JSON value, in which no `<` can end the element, and no character is a
+/// line end to JavaScript but not to JSON.
+pub(crate) fn script(json: &str) -> String {
+    // In JSON these stand inside strings only, where the escape means the same.
+    json.replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+        .replace('\u{2028}', "\\u2028")
+        .replace('\u{2029}', "\\u2029")
+}
+
+/// `text` with everything spelled out that has no shape of its own: controls, and marks of direction.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_shapeless) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |character: char| {
+        if is_shapeless(character) {
+            format!("U+{:04X}", u32::from(character))
+        } else {
+            character.to_string()
+        }
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
+}
+
+fn is_shapeless(character: char) -> bool {
+    character.is_control()
+        || matches!(character,
+            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn markup_is_text() {
+        assert_eq!(html(r#"<b a="1" c='2'>&"#), "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;");
+        assert_eq!(markdown("a|b_*c*<script>"), "a\\|b\\_\\*c\\*&lt;script&gt;");
+    }
+
+    #[test]
+    fn what_cannot_be_seen_is_spelled_out() {
+        assert_eq!(visible("a\u{202e}b\0c\nd"), "aU+202EbU+0000cU+000Ad");
+        assert_eq!(visible("שלום, naïve 数"), "שלום, naïve 数");
+    }
+
+    #[test]
+    fn json_in_a_script_means_the_same_and_cannot_end_it() {
+        let value = "</script><!-- & \u{2028}\u{2029}";
+        let json = script(&serde_json::to_string(value).unwrap());
+        assert!(!json.contains(['<', '>', '&', '\u{2028}', '\u{2029}']), "{json}");
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+}

@@ -1,0 +1,101 @@
+//! What a report says, section by section.
+
+mod attacker;
+mod promise;
+mod quality;
+mod record;
+
+use sordino_privacy::{Neighbours, Unit};
+
+use super::{Block, Section, Text};
+use crate::number::{given, up};
+use crate::report::Report;
+
+/// What heads the page.
+pub(crate) struct Title {
+    pub(crate) title: Text,
+    /// The claim in a line.
+    pub(crate) claim: Text,
+    /// That there is no claim, if there is none.
+    pub(crate) void: Option<&'static str>,
+}
+
+/// The head of the page.
+pub(crate) fn title(report: &Report<'_>) -> Title {
+    let run = report.run();
+    let title = Text::name(&run.released.model);
+    let title = match &run.released.target {
+        Some(target) => title.and(" for ").and_name(target),
+        None => title,
+    };
+    let guarantee = &run.guarantee;
+    let (epsilon, delta) = (guarantee.epsilon.upper, guarantee.delta.get());
+    let claim = if epsilon.is_finite() {
+        Text::words("ε ≤ ").and_number(up(epsilon), epsilon)
+    } else {
+        Text::words("ε is unbounded")
+    };
+    let claim = claim.and(" at δ = ").and_number(given(delta), delta).and(", for ");
+    let claim = unit(claim, &guarantee.unit).and(", under ").and_code(guarantee.neighbours.to_string());
+    let void = if guarantee.seeded {
+        Some(
+            "This was a test run. The noise came from a fixed seed: nothing is promised, whatever stands below.",
+        )
+    } else if !guarantee.holds() {
+        Some("Nothing is promised: no finite ε bounds what this release says about one unit.")
+    } else {
+        None
+    };
+    Title { title, claim, void }
+}
+
+/// All sections, in the order in which they are read.
+pub(crate) fn sections(report: &Report<'_>) -> Vec<Section> {
+    vec![
+        record::released(report),
+        record::source(report),
+        promise::guarantee(report),
+        promise::weakens(report),
+        attacker::attacker(report),
+        attacker::profile(report),
+        quality::quality(report),
+        record::budget(report),
+        record::method(report),
+        record::recompute(report),
+        promise::pitfalls(report),
+        record::machine(),
+    ]
+}
+
+fn section(id: &'static str, title: &'static str, blocks: Vec<Block>) -> Section {
+    Section { id, title, blocks }
+}
+
+fn paragraph(text: impl Into<Text>) -> Block {
+    Block::Paragraph(text.into())
+}
+
+/// Whose data moves between neighbours.
+fn unit(text: Text, unit: &Unit) -> Text {
+    match unit {
+        Unit::Record => text.and("one record"),
+        Unit::Column(name) => text.and("all records with the same ").and_name(name),
+        Unit::Client => text.and("one client, with everything it holds"),
+    }
+}
+
+fn relation(neighbours: Neighbours) -> Text {
+    let meaning = match neighbours {
+        Neighbours::AddRemove | Neighbours::AddRemoveOrdered => {
+            "one unit more or fewer; how many there are is hidden too"
+        }
+        Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => {
+            "one unit left empty; how many there are is public"
+        }
+        Neighbours::Replace | Neighbours::ReplaceOrdered => {
+            "one unit exchanged for another; how many there are is public"
+        }
+        Neighbours::MetricBall(_) => "two vectors within the stated distance",
+    };
+    Text::code(neighbours.to_string()).and(format!(": {meaning}"))
+}

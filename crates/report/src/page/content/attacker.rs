@@ -1,0 +1,132 @@
+//! What the best attacker could find out, and ε at other δ.
+
+use super::{paragraph, section};
+use crate::number::{down, given, of_100, percent_up, up};
+use crate::page::{Block, Figure, Section, Table, Text};
+use crate::picture::attacker as attacker_plot;
+use crate::plot::{Axis, Curve, Line, Plot, Shape};
+use crate::report::Report;
+
+pub(super) fn attacker(report: &Report<'_>) -> Section {
+    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. \
+                 The closer the curve is to the diagonal, which is guessing, the better for those in the data.";
+    let figure = Figure { id: "plot-attacker".to_owned(), plot: attacker_plot(report.promise()) };
+    let blocks =
+        vec![paragraph(intro), Block::Figure(figure), detections(report), odds(report), groups(report)];
+    section("attacker", "What the best attacker could learn", blocks)
+}
+
+fn detections(report: &Report<'_>) -> Block {
+    let row = |attack: &crate::Attack| {
+        let (alarms, found) = (attack.false_positive_rate, attack.true_positive_rate);
+        vec![Text::number(percent_up(alarms), alarms), Text::number(percent_up(found), found)]
+    };
+    Block::Table(Table {
+        caption: "An attacker who rarely accuses wrongly finds at most this many of those who took part."
+            .into(),
+        head: vec!["wrongly accused", "found, at most"],
+        rows: report.explanation().attacks.iter().map(row).collect(),
+    })
+}
+
+fn odds(report: &Report<'_>) -> Block {
+    let facts = report.explanation();
+    let which = if facts.delta == 0.0 { "" } else { ", one that is drawn in at least 1 of 100 outcomes" };
+    let row = |odds: &crate::Odds| {
+        let in_100 = |share: f64| Text::number(format!("{} of 100", of_100(share)), share);
+        vec![in_100(odds.before), in_100(odds.after)]
+    };
+    Block::Table(Table {
+        caption: format!(
+            "What somebody believes about a person{which}, without and with that person's data."
+        )
+        .into(),
+        head: vec!["without", "with, at most"],
+        rows: facts.odds.iter().map(row).collect(),
+    })
+}
+
+fn groups(report: &Report<'_>) -> Block {
+    let row = |group: &crate::Group| {
+        let right = 0.5 * (1.0 + group.advantage);
+        vec![
+            Text::number(group.size.to_string(), group.size as f64),
+            Text::number(up(group.epsilon), group.epsilon),
+            Text::number(up(group.delta), group.delta),
+            Text::number(format!("{} of 100", of_100(right)), right),
+        ]
+    };
+    Block::Table(Table {
+        caption: "Units that change together, such as a family, are promised less.".into(),
+        head: vec!["units", "ε, at most", "at δ", "right guesses, at most"],
+        rows: report.explanation().groups.iter().map(row).collect(),
+    })
+}
+
+pub(super) fn profile(report: &Report<'_>) -> Section {
+    let profile = report.profile();
+    let blocks = if profile.is_empty() {
+        vec![paragraph("There is no finite ε at any δ up to 1/10.")]
+    } else {
+        let intro = "One release has many pairs (ε, δ), all of them true at once. The guarantee names one of them; the curve shows \
+                     the others. Both ends are certified: the truth lies between the lines.";
+        let figure = Figure { id: "plot-profile".to_owned(), plot: profile_plot(report) };
+        let table = Block::Folded { title: "The same as a table", blocks: vec![profile_table(report)] };
+        vec![paragraph(intro), Block::Figure(figure), table]
+    };
+    section("profile", "ε at every δ", blocks)
+}
+
+fn profile_plot(report: &Report<'_>) -> Plot {
+    let profile = report.profile();
+    let guarantee = &report.run().guarantee;
+    let end = |end: fn(&sordino_privacy::Bound) -> f64| {
+        profile.iter().map(|(delta, bound)| (*delta, end(bound))).collect::<Vec<_>>()
+    };
+    let upper = end(|bound| bound.upper);
+    let highest = upper.iter().map(|(_, epsilon)| *epsilon).fold(0.0, f64::max);
+    let decade = |delta: f64| delta.log10();
+    // Not empty: the caller has looked.
+    let (first, last) = (upper[0].0, upper[upper.len() - 1].0);
+    let mut curves = vec![
+        Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
+        Curve { label: "ε, lower end".to_owned(), line: Line::Second, points: end(|bound| bound.lower) },
+    ];
+    let own = (guarantee.delta.get(), guarantee.epsilon.upper);
+    if own.0 > 0.0 && own.1.is_finite() {
+        curves.push(Curve {
+            label: "the pair of the guarantee".to_owned(),
+            line: Line::Mark,
+            points: vec![own],
+        });
+    }
+    Plot {
+        title: "ε at every δ".to_owned(),
+        description: format!(
+            "At δ = {} epsilon is at most {}; at δ = {} it is at most {}.",
+            given(first),
+            up(profile[0].1.upper),
+            given(last),
+            up(profile[profile.len() - 1].1.upper)
+        ),
+        x: Axis::decades("δ", decade(first).floor() as i32, decade(last).ceil() as i32),
+        y: Axis::linear("ε", 0.0, highest),
+        shape: Shape::Wide,
+        curves,
+    }
+}
+
+fn profile_table(report: &Report<'_>) -> Block {
+    let row = |(delta, bound): &(f64, sordino_privacy::Bound)| {
+        vec![
+            Text::number(given(*delta), *delta),
+            Text::number(down(bound.lower), bound.lower),
+            Text::number(up(bound.upper), bound.upper),
+        ]
+    };
+    Block::Table(Table {
+        caption: "Certified ends of ε.".into(),
+        head: vec!["δ", "ε, at least", "ε, at most"],
+        rows: report.profile().iter().map(row).collect(),
+    })
+}

@@ -1,0 +1,71 @@
+//! The promise in numbers and words, what weakens it, and what did not go wrong.
+
+use super::{paragraph, relation, section, unit};
+use crate::explain::words;
+use crate::number::{down, given, percent_up, up};
+use crate::page::{Block, Section, Text};
+use crate::report::Report;
+
+pub(super) fn guarantee(report: &Report<'_>) -> Section {
+    let guarantee = &report.run().guarantee;
+    let bound = guarantee.epsilon;
+    let delta = guarantee.delta.get();
+    let mut facts: Vec<(Text, Text)> = Vec::new();
+    let epsilon = if bound.upper.is_finite() {
+        Text::words("at most ")
+            .and_number(up(bound.upper), bound.upper)
+            .and(", at least ")
+            .and_number(down(bound.lower), bound.lower)
+    } else {
+        Text::words("unbounded")
+    };
+    facts.push(("ε (epsilon)".into(), epsilon));
+    facts.push(("δ (delta)".into(), Text::number(given(delta), delta)));
+    if let Some(asked) = report.run().requested {
+        let (epsilon, delta) = (asked.epsilon.get(), asked.delta.get());
+        let text = Text::words("ε = ").and_number(given(epsilon), epsilon).and(" at δ = ");
+        facts.push(("asked for".into(), text.and_number(given(delta), delta)));
+    }
+    facts.push(("for".into(), unit(Text::default(), &guarantee.unit)));
+    facts.push(("neighbours".into(), relation(guarantee.neighbours)));
+    facts.push(("accountant".into(), Text::code(guarantee.accountant.clone())));
+    let arithmetic = guarantee.arithmetic.get();
+    let paid = if arithmetic == 0.0 {
+        Text::words("none needed: sums are exact")
+    } else {
+        Text::number(percent_up(arithmetic), arithmetic).and(" of sensitivity, within the ε above")
+    };
+    facts.push(("paid for rounding".into(), paid));
+    let randomness =
+        if guarantee.seeded { "from a fixed seed: a test" } else { "secret, from the operating system" };
+    facts.push(("randomness".into(), randomness.into()));
+    let charged = if guarantee.metered { "before data were read" } else { "not charged: unmetered" };
+    facts.push(("budget".into(), charged.into()));
+    let sentences = words(report.explanation()).into_iter().map(paragraph);
+    let blocks = std::iter::once(Block::Facts(facts)).chain(sentences).collect();
+    section("guarantee", "What is promised", blocks)
+}
+
+pub(super) fn weakens(report: &Report<'_>) -> Section {
+    let findings = report.findings();
+    let block = if findings.is_empty() {
+        paragraph("Nothing that can be seen from the run.")
+    } else {
+        Block::List(
+            findings
+                .iter()
+                .map(|finding| Text::words(&finding.text).and(" ").and_code(finding.code.name()))
+                .collect(),
+        )
+    };
+    section("weakens", "What weakens the claim", vec![block])
+}
+
+pub(super) fn pitfalls(report: &Report<'_>) -> Section {
+    let intro = "Each of these mistakes was made in software that people trusted. The run could have made them; what it says \
+                 about itself rules them out. The numbers are those of the book's chapter on pitfalls.";
+    let items = report.avoided().iter();
+    let items = items
+        .map(|avoided| Text::words(format!("{} ({}). {}", avoided.pitfall, avoided.number, avoided.why)));
+    section("pitfalls", "Mistakes that were not made", vec![paragraph(intro), Block::List(items.collect())])
+}

@@ -1,0 +1,200 @@
+//! Mistakes that others made and this run did not, each with the fact of the run that shows it.
+//!
+//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run could have made it, and
+//! if something that stands in the run rules it out.
+
+use sordino_privacy::{Bound, Neighbours};
+
+use crate::lint::kinds;
+use crate::number::{given, up};
+use crate::run::{Bounds, Run, Tuning, Value};
+
+/// A mistake that was not made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Avoided {
+    /// Its number in the book.
+    pub number: u8,
+    /// What it is.
+    pub pitfall: &'static str,
+    /// Why it did not happen here.
+    pub why: String,
+}
+
+/// By number.
+pub(crate) fn avoided(run: &Run, recomputed: Option<Bound>) -> Vec<Avoided> {
+    let mut all: Vec<Avoided> = Vec::new();
+    let mut add = |number: u8, pitfall: &'static str, why: Option<String>| {
+        all.extend(why.map(|why| Avoided { number, pitfall, why }));
+    };
+    add(1, "Batches drawn in one way and accounted in another", sampler(run));
+    add(2, "A divisor that comes from the data", divisor(run));
+    add(3, "Sum and mean mixed up", sum(run));
+    add(4, "A relation off by two", relation(run));
+    add(6, "Bounds read off the data", Some(bounds(run.source.bounds).to_owned()));
+    add(7, "One slice of budget spent twice", permit(run));
+    add(9, "Noise that was not booked", confirmed(run, recomputed));
+    add(10, "Calibration above its target", calibrated(run));
+    add(11, "Noise in floating point", Some(arithmetic(run)));
+    add(12, "Predictable noise", entropy(run));
+    add(15, "Empty batches that are skipped", empty(run));
+    add(16, "A search for free", search(run));
+    all
+}
+
+fn sampler(run: &Run) -> Option<String> {
+    let kinds = kinds(&run.guarantee.event);
+    let has = |kind: &str| kinds.iter().any(|found| found == kind);
+    let law = if has("poisson_sampled") {
+        "Every record joined every batch by a coin of its own, which is what the event says"
+    } else if has("sampled_without_replacement") || has("sampled_with_replacement") {
+        "Batches have a fixed size, and are accounted as such"
+    } else if has("shuffled_epochs") {
+        "The data were shuffled into batches, and no gain from sampling is claimed"
+    } else if has("balls_in_bins") {
+        "Every record joined one batch an epoch, chosen by itself, which is what the event says"
+    } else {
+        return None;
+    };
+    Some(format!("{law}; batches and event come from one plan."))
+}
+
+fn divisor(run: &Run) -> Option<String> {
+    let divisor = match run.setting("divisor")? {
+        Value::Whole(whole) => whole.to_string(),
+        Value::Number(number) => given(*number),
+        Value::Flag(_) | Value::Text(_) => return None,
+    };
+    Some(format!(
+        "Noisy sums were divided by {divisor}, a public constant, and not by the size of the batch at hand."
+    ))
+}
+
+fn sum(run: &Run) -> Option<String> {
+    run.setting("clip_norm")?;
+    run.setting("divisor")?;
+    Some(
+        "Noise was added to the sum of clipped contributions, and the sum was divided afterwards.".to_owned(),
+    )
+}
+
+fn relation(run: &Run) -> Option<String> {
+    let moves = match run.guarantee.neighbours {
+        Neighbours::AddRemove
+        | Neighbours::AddRemoveOrdered
+        | Neighbours::ZeroOut
+        | Neighbours::ZeroOutUnordered => "a record appears or disappears, and moves a sum by one clip norm",
+        Neighbours::Replace | Neighbours::ReplaceOrdered => {
+            "a record becomes another, and moves a sum by two clip norms"
+        }
+        Neighbours::MetricBall(_) => return None,
+    };
+    Some(format!("The relation is part of the guarantee: {moves}, which is what was accounted."))
+}
+
+fn bounds(bounds: Bounds) -> &'static str {
+    match bounds {
+        Bounds::Declared => {
+            "Bounds and categories were declared in a schema, and values outside were clamped before use."
+        }
+        Bounds::Estimated => "Bounds and categories were estimated privately, and the event pays for it.",
+    }
+}
+
+fn permit(run: &Run) -> Option<String> {
+    let metered = run.guarantee.metered;
+    metered.then(|| {
+        "The whole run was charged before a record was read, and a charge pays for one release.".to_owned()
+    })
+}
+
+fn confirmed(run: &Run, recomputed: Option<Bound>) -> Option<String> {
+    let bound = recomputed.filter(|bound| bound.upper.is_finite())?;
+    let stated = run.guarantee.epsilon.upper;
+    let agrees = bound.upper <= stated * (1.0 + 1e-9);
+    agrees.then(|| {
+        format!(
+            "The event was accounted once more for this report, from nothing but what is printed here: epsilon is at most {}.",
+            up(bound.upper)
+        )
+    })
+}
+
+fn calibrated(run: &Run) -> Option<String> {
+    let asked = run.requested?.epsilon.get();
+    let upper = run.guarantee.epsilon.upper;
+    (upper <= asked)
+        .then(|| format!("Epsilon {} was asked for; the certified upper end is {}.", given(asked), up(upper)))
+}
+
+fn arithmetic(run: &Run) -> String {
+    let inflation = run.guarantee.arithmetic.get();
+    let paid = if inflation > 0.0 {
+        format!("rounding of sums was paid for by {} of sensitivity", crate::number::percent_up(inflation))
+    } else {
+        "sums of whole numbers need no allowance for rounding".to_owned()
+    };
+    format!("Noise was drawn as whole numbers on a grid, from exact samplers; {paid}.")
+}
+
+fn entropy(run: &Run) -> Option<String> {
+    let secret = !run.guarantee.seeded;
+    secret.then(|| {
+        "Randomness came from the operating system through a cryptographic generator; there is no seed."
+            .to_owned()
+    })
+}
+
+fn empty(run: &Run) -> Option<String> {
+    let may_be_empty =
+        kinds(&run.guarantee.event).iter().any(|kind| kind == "poisson_sampled" || kind == "balls_in_bins");
+    may_be_empty
+        .then(|| "A batch without records is a batch: it got its noise and counted as a step.".to_owned())
+}
+
+fn search(run: &Run) -> Option<String> {
+    match run.tuning {
+        Tuning::WithoutData => Some("Settings were chosen without looking at the private data.".to_owned()),
+        Tuning::Booked => Some("The search for settings was charged like any other release.".to_owned()),
+        Tuning::NotStated | Tuning::NotBooked => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::recomputed;
+    use crate::sample;
+
+    fn numbers(run: &Run) -> Vec<u8> {
+        avoided(run, recomputed(run)).iter().map(|avoided| avoided.number).collect()
+    }
+
+    #[test]
+    fn a_complete_run_avoids_what_it_could_have_done() {
+        assert_eq!(numbers(&sample::logistic()), [1, 2, 3, 4, 6, 7, 9, 10, 11, 12, 15, 16]);
+    }
+
+    /// Taking away the fact takes away the sentence.
+    #[test]
+    fn nothing_is_claimed_that_the_run_does_not_show() {
+        type Change = fn(&mut Run);
+        let changes: [(&[u8], Change); 6] = [
+            (&[2, 3], |run| run.method.settings.retain(|setting| setting.name != "divisor")),
+            (&[7], |run| run.guarantee.metered = false),
+            (&[9], |run| run.guarantee.epsilon = Bound::exactly(0.9 * run.guarantee.epsilon.upper)),
+            (&[10], |run| run.requested = None),
+            (&[12], |run| run.guarantee.seeded = true),
+            (&[16], |run| run.tuning = Tuning::NotStated),
+        ];
+        let all = numbers(&sample::logistic());
+        for (gone, change) in changes {
+            let mut run = sample::logistic();
+            change(&mut run);
+            let expected: Vec<u8> = all.iter().copied().filter(|number| !gone.contains(number)).collect();
+            assert_eq!(numbers(&run), expected);
+        }
+        // No sampling, no batches, no request.
+        assert_eq!(numbers(&sample::bare()), [4, 6, 9, 11, 12]);
+    }
+}

@@ -1,0 +1,256 @@
+//! Everything that a report says about one release: a single value, in JSON and back.
+//!
+//! # What may stand in it
+//! Public things only. Names and settings are the operator's own words; ε, δ and the event depend on public numbers;
+//! scores and curves can only be written beside a [`PublicData`], which somebody declared to be public; the number of
+//! records is a [`PublicRows`], which exists only under a relation that does not hide it. There is no place for
+//! a record, a gradient, a norm, or a loss on private data.
+//!
+//! # Pitfalls
+//! A test set that was cut from the private table is private: its accuracy is one more release, and to declare the set
+//! public does not make it so. [`lint`](crate::Report::findings) repeats that in every report with scores.
+
+mod evaluation;
+mod setting;
+mod source;
+mod version;
+
+use serde::{Deserialize, Serialize};
+use sordino_privacy::{Delta, Epsilon, Guarantee};
+
+pub use self::evaluation::{Better, Curve, Evaluation, Point, PublicData, Scale, Score};
+pub use self::setting::{Setting, Value};
+pub(crate) use self::source::hides_size;
+pub use self::source::{Bounds, PrivateSize, PublicRows, Source};
+use self::version::Version;
+
+/// One release, with all that is said about it.
+///
+/// [`Run::new`] takes what every release has; the other fields are filled where there is something to say.
+///
+/// ```
+/// use sordino_report::{Bounds, Method, Released, Report, Run, Source, Task};
+/// let guarantee = serde_json::from_str(r#"{"neighbours":"zero_out","unit":"record",
+///     "epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,"accountant":"pure","event":{"type":"pure","epsilon":1.0},
+///     "arithmetic":0.0,"seeded":false,"metered":false}"#)?;
+/// let run = Run::new(
+///     Released { model: "logistic regression".into(), task: Task::Classification, target: Some("smoker".into()), weights: 31 },
+///     Source { data: "patients.csv".into(), identity: None, rows: None, features: Some(30), max_records: None, bounds: Bounds::Declared },
+///     Method { name: "output perturbation".into(), settings: vec![("regularisation", 0.01).into()] },
+///     guarantee,
+/// );
+/// let report = Report::of(&run);
+/// assert!(report.html().starts_with("<!doctype html>") && report.markdown().starts_with("# "));
+/// assert_eq!(report.findings()[0].code.name(), "unmetered");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Run {
+    /// Version of the program that wrote it.
+    pub sordino: String,
+    format_version: Version,
+    /// What left the house.
+    pub released: Released,
+    /// What it was made from.
+    pub source: Source,
+    /// How it was made.
+    pub method: Method,
+    /// What is promised: relation, unit, ε, δ, event, and whether the run was seeded and metered.
+    pub guarantee: Guarantee,
+    /// What was asked for, if noise was calibrated to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested: Option<Requested>,
+    /// What the ledger said, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<BudgetUse>,
+    /// Scores and curves on public data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluation: Option<Evaluation>,
+    /// How the settings were chosen.
+    #[serde(default)]
+    pub tuning: Tuning,
+    /// What is assumed to be public although it came from people: initial weights, a feature map, a vocabulary.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub public_assumptions: Vec<String>,
+    /// When it ended, in whatever form the writer prefers (RFC 3339 is a good one).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub finished: Option<String>,
+    /// What took how long.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<Time>,
+    /// The effective configuration, defaults included, as text that can be run again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub configuration: Option<String>,
+    /// Anything else that a reader should know, a sentence each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// What left the house.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Released {
+    /// The kind of model, such as `logistic regression`.
+    pub model: String,
+    /// What it is for.
+    pub task: Task,
+    /// The column that it predicts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// How many numbers were learned.
+    pub weights: u64,
+}
+
+/// What a model is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Task {
+    /// To name a class.
+    Classification,
+    /// To name a number.
+    Regression,
+}
+
+impl Task {
+    /// Its name in JSON and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Classification => "classification",
+            Self::Regression => "regression",
+        }
+    }
+}
+
+/// How it was made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Method {
+    /// Its name, such as `DP-SGD`.
+    pub name: String,
+    /// Its public settings, in the order in which they are shown. Names are those of the configuration: `clip_norm`,
+    /// `noise_multiplier`, `sampling_rate`, `divisor`.
+    pub settings: Vec<Setting>,
+}
+
+/// What was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Requested {
+    /// ε.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: Delta,
+}
+
+/// One budget before and after the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BudgetUse {
+    /// The ledger.
+    pub ledger: String,
+    /// The data set's name in it.
+    pub data_set: String,
+    /// All that may be spent.
+    pub epsilon: Epsilon,
+    /// At this δ.
+    pub delta: Delta,
+    /// What counted against it before.
+    pub spent_before: Epsilon,
+    /// What counts against it with this run.
+    pub spent_after: Epsilon,
+}
+
+impl BudgetUse {
+    /// What is left after the run.
+    pub fn left(&self) -> f64 {
+        (self.epsilon.get() - self.spent_after.get()).max(0.0)
+    }
+}
+
+/// How the settings of a run were chosen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tuning {
+    /// Nobody said.
+    #[default]
+    NotStated,
+    /// Without looking at the private data: defaults, a rule, or public data.
+    WithoutData,
+    /// By runs on the private data whose cost is in the event, or was charged to the same budget.
+    Booked,
+    /// By runs on the private data that nobody paid for.
+    NotBooked,
+}
+
+/// What took how long.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Time {
+    /// What it was, such as `training`.
+    pub what: String,
+    /// Seconds of wall-clock time.
+    pub seconds: f64,
+}
+
+impl Run {
+    /// The version of the JSON form that this program writes, and the newest that it reads.
+    pub const FORMAT_VERSION: u64 = Version::CURRENT;
+
+    /// What every release has; the rest is empty.
+    pub fn new(released: Released, source: Source, method: Method, guarantee: Guarantee) -> Self {
+        Self {
+            sordino: env!("CARGO_PKG_VERSION").to_owned(),
+            format_version: Version,
+            released,
+            source,
+            method,
+            guarantee,
+            requested: None,
+            budget: None,
+            evaluation: None,
+            tuning: Tuning::default(),
+            public_assumptions: Vec::new(),
+            finished: None,
+            times: Vec::new(),
+            configuration: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// The value of a setting of the method.
+    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+        self.method.settings.iter().find(|setting| setting.name == name).map(|setting| &setting.value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_run_survives_json() {
+        for run in [sample::logistic(), sample::bare(), sample::unbounded()] {
+            let json = serde_json::to_string(&run).unwrap();
+            assert_eq!(serde_json::from_str::<Run>(&json).unwrap(), run, "{json}");
+        }
+    }
+
+    #[test]
+    fn a_newer_run_is_refused() {
+        let mut json = serde_json::to_value(sample::bare()).unwrap();
+        assert_eq!(json["format_version"], 1);
+        json["format_version"] = 2.into();
+        let error = serde_json::from_value::<Run>(json).unwrap_err().to_string();
+        assert!(
+            error.contains("format_version must be 1, got 2; it was written by a newer program"),
+            "{error}"
+        );
+    }
+
+    /// A diverged run has no loss to print; its report must still be readable by programs.
+    #[test]
+    fn what_is_no_number_is_null() {
+        let score = Score::new("loss", f64::NAN, Better::Lower);
+        let json = serde_json::to_string(&score).unwrap();
+        assert!(json.contains(r#""value":null"#), "{json}");
+        assert_eq!(serde_json::from_str::<Score>(&json).unwrap(), score);
+    }
+}
