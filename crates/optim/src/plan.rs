@@ -15,6 +15,7 @@ use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate, calibrate,
 };
 
+use crate::checkpoint::Checkpoint;
 use crate::clip::{Clip, ClipRule, Clipping};
 use crate::error::{OptimError, positive};
 use crate::objective::FloatSums;
@@ -125,6 +126,11 @@ impl Plan {
             self.event_of(&BatchPlan::new(sampling, slots, Count::new(rounds)?, neighbours)?)
         };
         Ok(Claim::new(self.neighbours(), event))
+    }
+
+    /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
+    pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
+        self.claim_of(checkpoint.replays(self.batches.steps()))
     }
 
     fn event_of(&self, batches: &BatchPlan) -> Event {

@@ -11,9 +11,10 @@ pub struct Progress<'a> {
     pub(crate) step: u64,
     pub(crate) of: u64,
     pub(crate) plan: &'a Plan,
+    pub(crate) parameters: &'a [f64],
 }
 
-impl Progress<'_> {
+impl<'a> Progress<'a> {
     /// Steps done.
     pub fn step(&self) -> u64 {
         self.step
@@ -22,6 +23,11 @@ impl Progress<'_> {
     /// Steps in all.
     pub fn of(&self) -> u64 {
         self.of
+    }
+
+    /// The parameters after this step. Every iterate is accounted for as if it were released.
+    pub fn parameters(&self) -> &'a [f64] {
+        self.parameters
     }
 
     /// ε at `delta` of the steps done so far. For display: the whole run was charged before it began. Takes a moment

@@ -148,7 +148,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 
     /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
-        self.plan.claim_of(checkpoint.replays(self.plan.batches().steps()))
+        self.plan.replay_claim(checkpoint)
     }
 
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
@@ -253,7 +253,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             if let Some(writer) = writer.as_ref().filter(|writer| writer.is_due(state.step)) {
                 writer.write(&state, false)?;
             }
-            progress(Progress { step: state.step, of, plan: self.plan });
+            progress(Progress { step: state.step, of, plan: self.plan, parameters: &state.parameters });
         }
         let release = permit.seal(event, state.average.result())?;
         writer.map(Writer::remove).transpose()?;
