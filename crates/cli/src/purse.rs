@@ -117,6 +117,14 @@ impl Purse {
         }
     }
 
+    /// What was spent of the budget.
+    pub(crate) fn spent(&self) -> Result<Option<f64>, Error> {
+        match self {
+            Self::Ledger(account) => Ok(Some(account.total()?)),
+            Self::Unmetered(_) => Ok(None),
+        }
+    }
+
     fn check_unit(&self, unit: &Unit) -> Result<(), Error> {
         match self {
             Self::Ledger(account) if account.terms().unit != *unit => {
