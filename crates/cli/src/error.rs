@@ -286,21 +286,19 @@ impl From<SchemaError> for Error {
 /// One level: whoever matches on what stopped a run finds it in one place.
 impl From<LearnError> for Error {
     fn from(error: LearnError) -> Self {
-        match error {
-            LearnError::Optim(error) => error.into(),
-            LearnError::Account(error) => error.into(),
-            error => Self::Learn(error),
+        if let LearnError::Optim(error) = error {
+            return error.into();
         }
+        if let LearnError::Account(error) = error { error.into() } else { Self::Learn(error) }
     }
 }
 
 impl From<OptimError> for Error {
     fn from(error: OptimError) -> Self {
-        match error {
-            OptimError::Account(error) => error.into(),
-            OptimError::Charge(error) => error.into(),
-            error => Self::Optim(error),
+        if let OptimError::Account(error) = error {
+            return error.into();
         }
+        if let OptimError::Charge(error) = error { error.into() } else { Self::Optim(error) }
     }
 }
 

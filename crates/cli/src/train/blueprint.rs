@@ -162,7 +162,7 @@ fn flag_of(loss: Loss) -> LossFlag {
         Loss::Squared => LossFlag::Squared,
         Loss::Huber { .. } => LossFlag::Huber,
         // The enum may grow; the command makes none but these.
-        _ => LossFlag::Softmax,
+        Loss::Softmax { .. } | _ => LossFlag::Softmax,
     }
 }
 

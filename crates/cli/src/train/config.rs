@@ -70,10 +70,11 @@ mod tests {
     use crate::args::{Arguments, Verb};
 
     fn flags(line: &str) -> Settings {
-        match Arguments::try_parse_from(format!("sordino train {line}").split_whitespace()).unwrap().verb {
-            Verb::Train(args) => args.settings,
-            other => panic!("{other:?}"),
-        }
+        let words = format!("sordino train {line}");
+        let Verb::Train(args) = Arguments::try_parse_from(words.split_whitespace()).unwrap().verb else {
+            panic!("another verb than train")
+        };
+        args.settings
     }
 
     fn file(name: &str, text: &str) -> std::path::PathBuf {

@@ -30,7 +30,7 @@ use crate::error::Error;
 /// Further records that models are scored on.
 const TEST: usize = 2000;
 /// Numbers that a rehearsal touches in all, of records and steps.
-const MOST_WORK: f64 = 3e8;
+const MOST_WORK: f64 = 1e8;
 /// Directions in which records differ.
 const DIRECTIONS: usize = 4;
 /// What a column shows of them, and what is its own, in units of its range.

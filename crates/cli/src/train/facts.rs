@@ -50,7 +50,7 @@ fn released(model: &LinearModel) -> Released {
         Loss::Squared => "linear regression",
         Loss::Huber { .. } => "linear regression with a Huber loss",
         // The enum may grow; of several classes there is one.
-        _ => "multinomial logistic regression",
+        Loss::Softmax { .. } | _ => "multinomial logistic regression",
     };
     Released {
         model: name.to_owned(),
