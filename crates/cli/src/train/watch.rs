@@ -83,10 +83,12 @@ impl<'a> Watch<'a> {
 
     fn line(&self, progress: &Progress<'_>) -> String {
         let spent = match progress.epsilon(self.blueprint.delta) {
-            Ok(Bound { upper, .. }) => decimal::up(upper),
+            // Three digits, upwards: enough for a line that changes.
+            Ok(Bound { upper, .. }) => format!("{:.3}", (upper * 1000.0).ceil() / 1000.0),
             Err(_) => "?".to_owned(),
         };
-        let score = self.score.map(|score| format!("  public score {score:.3}")).unwrap_or_default();
+        let name = if self.blueprint.loss.is_classification() { "accuracy" } else { "error" };
+        let score = self.score.map(|score| format!("  public {name} {score:.3}")).unwrap_or_default();
         let of = self.blueprint.epsilon;
         format!(
             "step {} of {}  epsilon {spent} of {of}  {}{score}",
