@@ -14,6 +14,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let report = Report::of(&run);
     std::fs::write(folder.join("report.html"), report.html())?;
     std::fs::write(folder.join("report.md"), report.markdown())?;
-    std::fs::write(folder.join("report.json"), serde_json::to_string_pretty(&run)?)?;
+    std::fs::write(folder.join("report.json"), serde_json::to_string_pretty(&report)?)?;
     Ok(())
 }

@@ -4,8 +4,13 @@
 //! grade: some say that nothing is promised, some only what the promise rests on. Codes are stable, so that
 //! programs can ask for one; sentences may change.
 
-use sordino_privacy::{Bound, Event, Neighbours, Unit};
+mod code;
 
+use serde::Serialize;
+use sordino_privacy::notion::Approximate;
+use sordino_privacy::{Bound, Count, Epsilon, Event, Neighbours, Unit};
+
+pub use self::code::Code;
 use crate::escape::visible;
 use crate::number::{count, given, up};
 use crate::run::{Run, Tuning, hides_size};
@@ -17,87 +22,13 @@ const LARGE_EPSILON: f64 = 8.0;
 const ROUNDING: f64 = 1e-9;
 
 /// One thing that weakens a claim.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
     /// Which one.
     pub code: Code,
     /// Why, for people.
     pub text: String,
-}
-
-/// The kinds of findings, the gravest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Code {
-    /// The noise came from a fixed seed.
-    Seeded,
-    /// No finite ε is promised.
-    Unbounded,
-    /// The event provably costs more than the guarantee states.
-    CostsMore,
-    /// The event could not be accounted for, or not as low as stated.
-    NotConfirmed,
-    /// ε is above what was asked for.
-    AboveRequest,
-    /// The budget is exceeded.
-    OverBudget,
-    /// The relation hides the number of records, and the run states it.
-    SizeStated,
-    /// No budget was charged.
-    Unmetered,
-    /// A budget was charged, and the run does not say which.
-    BudgetNotShown,
-    /// ε is above 8.
-    LargeEpsilon,
-    /// δ is above one over the number of records.
-    LargeDelta,
-    /// δ could not be compared with the number of records.
-    DeltaNotCompared,
-    /// Settings were tuned on private data at no charge.
-    TuningNotBooked,
-    /// Nobody said how settings were chosen.
-    TuningNotStated,
-    /// Scores rest on data that were declared public.
-    PublicScores,
-    /// Something else is assumed to be public.
-    PublicAssumption,
-    /// A theorem about hidden steps is relied on.
-    HiddenSteps,
-    /// The relation compares a record with none, not with another.
-    ZeroOut,
-    /// The unit is a record, not a person.
-    RecordUnit,
-    /// Others have learned from the same data before.
-    EarlierReleases,
-}
-
-impl Code {
-    /// Its stable name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Seeded => "seeded",
-            Self::Unbounded => "unbounded",
-            Self::CostsMore => "costs_more",
-            Self::NotConfirmed => "not_confirmed",
-            Self::AboveRequest => "above_request",
-            Self::OverBudget => "over_budget",
-            Self::SizeStated => "size_stated",
-            Self::Unmetered => "unmetered",
-            Self::BudgetNotShown => "budget_not_shown",
-            Self::LargeEpsilon => "large_epsilon",
-            Self::LargeDelta => "large_delta",
-            Self::DeltaNotCompared => "delta_not_compared",
-            Self::TuningNotBooked => "tuning_not_booked",
-            Self::TuningNotStated => "tuning_not_stated",
-            Self::PublicScores => "public_scores",
-            Self::PublicAssumption => "public_assumption",
-            Self::HiddenSteps => "hidden_steps",
-            Self::ZeroOut => "zero_out",
-            Self::RecordUnit => "record_unit",
-            Self::EarlierReleases => "earlier_releases",
-        }
-    }
 }
 
 /// All of them, the gravest first. `recomputed` is ε of the event by today's accountant.
@@ -295,12 +226,7 @@ fn public_data(run: &Run, found: &mut Vec<Finding>) {
 
 fn relation(run: &Run, found: &mut Vec<Finding>) {
     match run.guarantee.neighbours {
-        Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(
-            found,
-            Code::ZeroOut,
-            "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
-             apart, and are promised what a group of 2 is promised. How many records there are is not hidden.",
-        ),
+        Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(found, Code::ZeroOut, zero_out(run)),
         Neighbours::AddRemove
         | Neighbours::AddRemoveOrdered
         | Neighbours::Replace
@@ -315,6 +241,22 @@ fn relation(run: &Run, found: &mut Vec<Finding>) {
         ),
         Unit::Column(_) | Unit::Client => {}
     }
+}
+
+/// Two values of a record are joined by two steps, through the empty one: the rule for groups of 2.
+fn zero_out(run: &Run) -> String {
+    let guarantee = &run.guarantee;
+    let pair =
+        Epsilon::new(guarantee.epsilon.upper).ok().map(|epsilon| Approximate::new(epsilon, guarantee.delta));
+    let twice = pair.zip(Count::new(2).ok()).and_then(|(pair, two)| pair.group(two).ok());
+    let promised = match twice {
+        Some(pair) => format!("epsilon = {} at delta = {}", up(pair.epsilon().get()), up(pair.delta().get())),
+        None => "nothing".to_owned(),
+    };
+    format!(
+        "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
+         apart: between them {promised} is promised. How many records there are is not hidden."
+    )
 }
 
 fn add(found: &mut Vec<Finding>, code: Code, text: impl Into<String>) {
@@ -348,7 +290,7 @@ mod tests {
     use super::*;
     use crate::report::recomputed;
     use crate::sample;
-    use sordino_privacy::{Count, Delta, Epsilon};
+    use sordino_privacy::Delta;
 
     fn codes(run: &Run) -> Vec<&'static str> {
         findings(run, recomputed(run)).iter().map(|finding| finding.code.name()).collect()
@@ -393,6 +335,15 @@ mod tests {
         assert_eq!(codes(&sample::unbounded())[..2], ["unbounded", "unmetered"]);
     }
 
+    /// (2 ε, δ (1 + e^ε)), typed again.
+    #[test]
+    fn zero_out_says_what_a_changed_record_is_promised() {
+        let mut run = sample::logistic();
+        run.guarantee.epsilon = Bound::exactly(1.0);
+        let text = zero_out(&run);
+        assert!(text.contains("epsilon = 2 at delta = 3.719e-5 is promised"), "{text}");
+    }
+
     #[test]
     fn a_large_epsilon_is_named() {
         let mut run = sample::bare();
@@ -429,15 +380,5 @@ mod tests {
     fn kinds_of_an_event_are_those_of_its_parts() {
         let step = Event::non_private().repeated(Count::ONE);
         assert_eq!(kinds(&Event::composed([step.clone(), step])), ["composed", "non_private", "repeated"]);
-    }
-
-    #[test]
-    fn names_are_unique() {
-        // `EarlierReleases` is the last of them.
-        let text = include_str!("lint.rs");
-        let names: Vec<&str> =
-            text.lines().filter_map(|line| line.split_once("=> \"")?.1.strip_suffix("\",")).collect();
-        let unique: std::collections::BTreeSet<_> = names.iter().collect();
-        assert_eq!((names.len(), unique.len()), (20, 20), "{names:?}");
     }
 }

@@ -13,7 +13,8 @@ pub(crate) fn percent_up(probability: f64) -> String {
     let percent = 100.0 * probability;
     let digits = if percent < 1.0 { 3 } else { 1 };
     let unit = 10f64.powi(digits);
-    let rounded = ((percent * unit - SLACK).ceil() / unit).clamp(0.0, 100.0);
+    // Adding 0 takes the sign off a negative 0.
+    let rounded = ((percent * unit - SLACK).ceil() / unit).clamp(0.0, 100.0) + 0.0;
     format!("{} %", trimmed(format!("{rounded:.*}", digits as usize)))
 }
 
@@ -76,7 +77,9 @@ fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
     if (1e-3..1e7).contains(&value.abs()) {
         trimmed(format!("{rounded:.*}", digits.max(0) as usize))
     } else {
-        format!("{rounded:.3e}")
+        let text = format!("{rounded:.3e}");
+        let (mantissa, power) = text.split_once('e').unwrap_or((&text, "0"));
+        format!("{}e{power}", trimmed(mantissa.to_owned()))
     }
 }
 
@@ -100,7 +103,7 @@ mod tests {
             (of_100(0.7310585), of_100(0.5), of_100(0.29), of_100(1.0), of_100(0.0)),
             (74, 50, 29, 100, 0)
         );
-        assert_eq!(percent_up(0.092362), "9.3 %");
+        assert_eq!((percent_up(0.092362), percent_up(0.0)), ("9.3 %".into(), "0 %".into()));
         assert_eq!(
             (percent_up(0.0011051), percent_up(1.0), percent_up(0.01)),
             ("0.111 %".into(), "100 %".into(), "1 %".into())
@@ -123,7 +126,7 @@ mod tests {
         assert_eq!(rounded(0.29, Scale::Share, Better::Higher), "29.0 %");
         assert_eq!(rounded(0.123_41, Scale::Number, Better::Lower), "0.1235");
         assert_eq!(rounded(-3.999_99, Scale::Number, Better::Higher), "-4");
-        assert_eq!((down(1.99999), down(0.0)), ("1.999".to_owned(), "0".to_owned()));
+        assert_eq!((down(1.99999), up(1e-5)), ("1.999".to_owned(), "1e-5".to_owned()));
     }
 
     #[test]

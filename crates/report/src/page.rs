@@ -66,6 +66,8 @@ pub(crate) struct Text(pub(crate) Vec<Inline>);
 pub(crate) enum Inline {
     /// Ours.
     Words(String),
+    /// Ours, to be found at a glance.
+    Strong(String),
     /// Somebody else's: a name, in whatever script.
     Name(String),
     /// A word of the configuration or of the command line.
@@ -77,6 +79,10 @@ pub(crate) enum Inline {
 impl Text {
     pub(crate) fn words(words: impl Into<String>) -> Self {
         Self::default().and(words)
+    }
+
+    pub(crate) fn strong(words: impl Into<String>) -> Self {
+        Self::default().with(Inline::Strong(words.into()))
     }
 
     pub(crate) fn name(name: &str) -> Self {

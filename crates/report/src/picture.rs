@@ -21,7 +21,11 @@ pub(crate) fn attacker(promise: &Promise) -> Plot {
         "At 1 % of false alarms the best attacker finds at most {} of those who took part; guessing finds 1 %.",
         percent_up(curve.true_positive_rate(0.01))
     );
-    let label = format!("the most that epsilon = {epsilon}, delta = {delta} allows");
+    let label = if promise.epsilon().is_finite() {
+        format!("the most that epsilon = {epsilon}, delta = {delta} allows")
+    } else {
+        "nothing is promised: whoever took part may be found".to_owned()
+    };
     let mut curves = vec![Curve { label, line: Line::Main, points: detections(curve) }];
     if let Some(pair) = promise.pair_curve() {
         curves[0].label = "the most that the release allows".to_owned();

@@ -3,14 +3,15 @@
 //! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run could have made it, and
 //! if something that stands in the run rules it out.
 
-use sordino_privacy::{Bound, Neighbours};
+use serde::Serialize;
+use sordino_privacy::{Bound, Contribution};
 
 use crate::lint::kinds;
 use crate::number::{given, up};
 use crate::run::{Bounds, Run, Tuning, Value};
 
 /// A mistake that was not made.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Avoided {
     /// Its number in the book.
@@ -79,17 +80,15 @@ fn sum(run: &Run) -> Option<String> {
 }
 
 fn relation(run: &Run) -> Option<String> {
-    let moves = match run.guarantee.neighbours {
-        Neighbours::AddRemove
-        | Neighbours::AddRemoveOrdered
-        | Neighbours::ZeroOut
-        | Neighbours::ZeroOutUnordered => "a record appears or disappears, and moves a sum by one clip norm",
-        Neighbours::Replace | Neighbours::ReplaceOrdered => {
-            "a record becomes another, and moves a sum by two clip norms"
-        }
-        Neighbours::MetricBall(_) => return None,
+    let moves = match run.guarantee.neighbours.contribution()? {
+        Contribution::Absent => "a record appears or disappears, and moves a sum by one clip norm",
+        Contribution::Changed => "a record becomes another, and moves a sum by two clip norms",
     };
-    Some(format!("The relation is part of the guarantee: {moves}, which is what was accounted."))
+    let accounted = match run.setting("clip_norm") {
+        Some(_) => format!("{moves}, which is what was accounted"),
+        None => "a charge for another one would have been refused".to_owned(),
+    };
+    Some(format!("The relation is part of the guarantee: {accounted}."))
 }
 
 fn bounds(bounds: Bounds) -> &'static str {

@@ -49,16 +49,19 @@ pub(crate) enum Shape {
 }
 
 /// Width of the area between the axes.
-const SIZE: f64 = 360.0;
-const LEFT: f64 = 64.0;
+const SIZE: f64 = 344.0;
+/// Label and numbers of the vertical axis, also where a page makes them larger.
+const LEFT: f64 = 80.0;
 const RIGHT: f64 = 36.0;
 const WIDTH: f64 = LEFT + SIZE + RIGHT;
 const LEGEND_LINE: f64 = 20.0;
+/// Where the lines of a legend begin.
+const SIGN: f64 = 20.0;
 /// Room for the title of a file, and for half a line of numbers on a page.
 const TITLE: f64 = 40.0;
 const MARGIN: f64 = 12.0;
 /// Numbers and label of the horizontal axis.
-const BELOW: f64 = 46.0;
+const BELOW: f64 = 52.0;
 
 const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1a1a1a}.title{font-size:15px;font-weight:600}\
@@ -72,11 +75,12 @@ impl Plot {
     /// A file of its own.
     pub(crate) fn file(&self) -> String {
         let area = self.area(TITLE);
-        let height = area.bottom() + 56.0 + LEGEND_LINE * self.curves.len() as f64;
-        let mut svg = self.begin("plot", height, "");
+        let height = area.bottom() + 60.0 + LEGEND_LINE * self.curves.len() as f64;
+        let width = self.curves.iter().map(|curve| legend_width(&curve.label)).fold(WIDTH, f64::max);
+        let mut svg = self.begin("plot", (width, height), "");
         let _ = write!(
             svg,
-            "<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{WIDTH}\" height=\"{height}\"/>\n\
+            "<style>{STYLE}</style>\n<rect class=\"paper\" width=\"{width}\" height=\"{height}\"/>\n\
              <text class=\"title\" x=\"{LEFT}\" y=\"24\">{}</text>\n",
             escaped(&self.title)
         );
@@ -89,7 +93,7 @@ impl Plot {
     /// A part of a page, whose style gives the colours; `id` is its own there.
     pub(crate) fn inline(&self, id: &str) -> String {
         let area = self.area(MARGIN);
-        let mut svg = self.begin(id, area.bottom() + BELOW, " class=\"plot\"");
+        let mut svg = self.begin(id, (WIDTH, area.bottom() + BELOW), " class=\"plot\"");
         self.draw(area, &mut svg);
         svg.push_str("</svg>\n");
         svg
@@ -104,10 +108,10 @@ impl Plot {
     }
 
     // Writing to a string cannot fail, here and below.
-    fn begin(&self, id: &str, height: f64, attributes: &str) -> String {
+    fn begin(&self, id: &str, (width, height): (f64, f64), attributes: &str) -> String {
         let id = escaped(id);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\"{attributes} viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" \
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"{attributes} viewBox=\"0 0 {width} {height}\" role=\"img\" \
              aria-labelledby=\"{id}-title {id}-description\">\n<title id=\"{id}-title\">{}</title>\n\
              <desc id=\"{id}-description\">{}</desc>\n",
             escaped(&self.title),
@@ -127,7 +131,7 @@ impl Plot {
         for (value, words) in self.x.ticks() {
             let (x, _) = area.place(self.x.place(*value), 0.0);
             line(svg, (x, area.top), (x, bottom));
-            text(svg, (x, bottom + 18.0), "middle", words);
+            text(svg, (x, bottom + 22.0), "middle", words);
         }
         for (value, words) in self.y.ticks() {
             let (_, y) = area.place(0.0, self.y.place(*value));
@@ -139,8 +143,8 @@ impl Plot {
             svg,
             "<rect class=\"frame\" x=\"{LEFT}\" y=\"{top}\" width=\"{SIZE}\" height=\"{height}\"/>"
         );
-        text(svg, (LEFT + 0.5 * SIZE, bottom + 38.0), "middle", self.x.label());
-        let (x, y) = (16.0, top + 0.5 * height);
+        text(svg, (LEFT + 0.5 * SIZE, bottom + 43.0), "middle", self.x.label());
+        let (x, y) = (17.0, top + 0.5 * height);
         let _ = writeln!(
             svg,
             "<text x=\"{x}\" y=\"{y}\" text-anchor=\"middle\" transform=\"rotate(-90 {x} {y})\">{}</text>",
@@ -150,15 +154,15 @@ impl Plot {
 
     fn legend(&self, area: Area, svg: &mut String) {
         for (index, curve) in self.curves.iter().enumerate() {
-            let y = area.bottom() + 58.0 + LEGEND_LINE * index as f64;
+            let y = area.bottom() + 66.0 + LEGEND_LINE * index as f64;
             let _ = writeln!(
                 svg,
-                "<path class=\"line {}\" d=\"M{LEFT} {} H{}\"/>",
+                "<path class=\"line {}\" d=\"M{SIGN} {} H{}\"/>",
                 curve.line.class(),
                 y - 4.0,
-                LEFT + 34.0
+                SIGN + 34.0
             );
-            text(svg, (LEFT + 42.0, y), "start", &curve.label);
+            text(svg, (SIGN + 42.0, y), "start", &curve.label);
         }
     }
 }
@@ -211,6 +215,11 @@ impl Area {
     }
 }
 
+/// Enough for letters of 13 pixels, whatever the font.
+fn legend_width(label: &str) -> f64 {
+    SIGN + 42.0 + 7.2 * label.chars().count() as f64
+}
+
 fn line(svg: &mut String, (x1, y1): (f64, f64), (x2, y2): (f64, f64)) {
     let _ = writeln!(svg, "<path class=\"grid\" d=\"M{x1:.2} {y1:.2} L{x2:.2} {y2:.2}\"/>");
 }
@@ -238,7 +247,7 @@ mod tests {
     #[test]
     fn points_land_where_the_axes_say_and_words_are_escaped() {
         let svg = plot(vec![(0.0, 0.0), (1.0, 1.0), (0.5, 2.0)]).file();
-        assert!(svg.contains("points=\"64.00,400.00 424.00,40.00 244.00,40.00 \""), "{svg}");
+        assert!(svg.contains("points=\"80.00,384.00 424.00,40.00 252.00,40.00 \""), "{svg}");
         assert!(svg.contains("t &amp; u") && svg.contains("a &lt; b") && !svg.contains("t & u"));
         assert_eq!(svg.matches("<text").count(), 1 + 12 + 2 + 1);
     }

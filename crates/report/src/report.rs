@@ -1,5 +1,6 @@
 //! A run, read: what its event allows, what weakens its claim, which mistakes it did not make.
 
+use serde::Serialize;
 use sordino_privacy::accounting::{self, Accountant};
 use sordino_privacy::{Bound, Claim, Delta, Epsilon};
 
@@ -14,15 +15,28 @@ const DECADES: std::ops::RangeInclusive<i32> = -12..=-1;
 
 /// A run with everything that follows from it. It is made once, which takes a second or so of accounting for sampled
 /// events, and written in any form.
-#[derive(Clone, Debug)]
+///
+/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`, `findings` and `avoided`; a [`Run`] can
+/// be read back from it.
+#[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
+    #[serde(flatten)]
     run: &'a Run,
+    #[serde(skip)]
     promise: Promise,
-    explanation: Explanation,
+    /// ε of the event, accounted once more; null if no accountant has an answer.
     recomputed: Option<Bound>,
-    profile: Vec<(f64, Bound)>,
+    explanation: Explanation,
+    profile: Vec<ProfileEntry>,
     findings: Vec<Finding>,
     avoided: Vec<Avoided>,
+}
+
+/// Both ends of ε at one δ.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(crate) struct ProfileEntry {
+    pub(crate) delta: f64,
+    pub(crate) epsilon: Bound,
 }
 
 impl<'a> Report<'a> {
@@ -67,7 +81,7 @@ impl<'a> Report<'a> {
 
     /// One HTML file that needs nothing else: no network, no script.
     pub fn html(&self) -> String {
-        html::page(&content::title(self), &content::sections(self), self.run)
+        html::page(&content::title(self), &content::sections(self), self)
     }
 
     /// A model card in Markdown with the same facts.
@@ -85,8 +99,8 @@ impl<'a> Report<'a> {
         self.recomputed
     }
 
-    /// (δ, ε), by increasing δ; only where ε is finite.
-    pub(crate) fn profile(&self) -> &[(f64, Bound)] {
+    /// By increasing δ; only where ε is finite.
+    pub(crate) fn profile(&self) -> &[ProfileEntry] {
         &self.profile
     }
 }
@@ -110,15 +124,17 @@ fn promise(run: &Run, claim: &Claim) -> Promise {
 }
 
 /// ε at δ from 10^-12 to 1/10, and at the run's own.
-fn profile(claim: &Claim, own: Delta) -> Vec<(f64, Bound)> {
-    let decades = DECADES.flat_map(|power| [1.0, 3.0].map(|digit| digit * 10f64.powi(power)));
-    let mut deltas: Vec<f64> =
-        decades.filter(|delta| *delta <= 0.1).chain([own.get()]).filter(|d| *d > 0.0).collect();
+fn profile(claim: &Claim, own: Delta) -> Vec<ProfileEntry> {
+    // Read rather than multiplied, so that 3e-9 is 3e-9.
+    let decades =
+        DECADES.flat_map(|power| [1, 3].map(|digit| format!("{digit}e{power}").parse().unwrap_or(0.0)));
+    let decades = decades.filter(|delta| (0.0..=0.1).contains(delta));
+    let mut deltas: Vec<f64> = decades.chain([own.get()]).filter(|delta| *delta > 0.0).collect();
     deltas.sort_by(f64::total_cmp);
     deltas.dedup();
     let at = |delta: f64| {
-        let bound = accounting::epsilon(claim, Delta::new(delta).ok()?, Accountant::Auto).ok()?.bound;
-        bound.upper.is_finite().then_some((delta, bound))
+        let epsilon = accounting::epsilon(claim, Delta::new(delta).ok()?, Accountant::Auto).ok()?.bound;
+        epsilon.upper.is_finite().then_some(ProfileEntry { delta, epsilon })
     };
     deltas.into_iter().filter_map(at).collect()
 }
@@ -134,11 +150,14 @@ mod tests {
         let run = sample::logistic();
         let report = Report::of(&run);
         let profile = report.profile();
-        assert!(profile.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1.upper >= pair[1].1.upper));
-        assert!(profile.iter().all(|(_, bound)| bound.lower <= bound.upper));
-        let own = profile.iter().find(|(delta, _)| *delta == run.guarantee.delta.get()).unwrap();
-        assert_eq!(Some(own.1), report.recomputed());
-        assert!((own.1.upper - run.guarantee.epsilon.upper).abs() < 1e-3);
+        let falls = |pair: &[ProfileEntry]| {
+            pair[0].delta < pair[1].delta && pair[0].epsilon.upper >= pair[1].epsilon.upper
+        };
+        assert!(profile.windows(2).all(falls));
+        assert!(profile.iter().all(|entry| entry.epsilon.lower <= entry.epsilon.upper));
+        let own = profile.iter().find(|entry| entry.delta == run.guarantee.delta.get()).unwrap();
+        assert_eq!(Some(own.epsilon), report.recomputed());
+        assert_eq!(own.epsilon, run.guarantee.epsilon);
     }
 
     #[test]

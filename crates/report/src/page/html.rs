@@ -5,14 +5,15 @@ use std::fmt::Write;
 use super::content::Title;
 use super::{Bar, Block, Figure, Inline, Section, Table, Text};
 use crate::escape::{html as escaped, script};
-use crate::run::Run;
+use crate::plot::{Curve, Line};
+use crate::report::Report;
 
 const STYLE: &str = include_str!("html/style.css");
 
 /// Nothing may be fetched and nothing may run, whatever stands in the names; the style is our own.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
-pub(crate) fn page(title: &Title, sections: &[Section], run: &Run) -> String {
+pub(crate) fn page(title: &Title, sections: &[Section], report: &Report<'_>) -> String {
     // Writing to a string cannot fail, here and below.
     let mut out = String::new();
     let _ = write!(
@@ -33,9 +34,9 @@ pub(crate) fn page(title: &Title, sections: &[Section], run: &Run) -> String {
         out.push_str("</section>\n");
     }
     out.push_str("</main>\n");
-    let _ = writeln!(out, "<footer><p>Written by Sordino {}.</p></footer>", escaped(&run.sordino));
+    let _ = writeln!(out, "<footer><p>Written by Sordino {}.</p></footer>", escaped(&report.run().sordino));
     // Only numbers, strings, lists and maps with string keys.
-    let json = serde_json::to_string(run).unwrap_or_default();
+    let json = serde_json::to_string(report).unwrap_or_default();
     let _ = writeln!(out, "<script type=\"application/json\" id=\"sordino-run\">{}</script>", script(&json));
     out.push_str("</body>\n</html>\n");
     out
@@ -117,22 +118,29 @@ fn rows(table: &Table, out: &mut String) {
 fn plot(figure: &Figure, out: &mut String) {
     let plot = &figure.plot;
     let _ = write!(out, "<figure id=\"{}\">\n{}<figcaption>\n", escaped(&figure.id), plot.inline(&figure.id));
-    let _ = writeln!(out, "<p>{}</p>\n<ul class=\"legend\">", escaped(&plot.description));
-    for curve in &plot.curves {
-        let class = curve.line.class();
-        let sign = match curve.line {
-            crate::plot::Line::Mark => format!("<circle class=\"{class}\" cx=\"16\" cy=\"6\" r=\"4\"/>"),
-            crate::plot::Line::Main | crate::plot::Line::Second | crate::plot::Line::Reference => {
-                format!("<path class=\"line {class}\" d=\"M0 6H32\"/>")
-            }
-        };
-        let _ = writeln!(
-            out,
-            "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\">{sign}</svg><span>{}</span></li>",
-            escaped(&curve.label)
-        );
+    let _ = writeln!(out, "<p>{}</p>", unbroken(&plot.description));
+    // A single curve is named by its axis.
+    if plot.curves.len() > 1 {
+        out.push_str("<ul class=\"legend\">\n");
+        plot.curves.iter().for_each(|curve| entry(curve, out));
+        out.push_str("</ul>\n");
     }
-    out.push_str("</ul>\n</figcaption>\n</figure>\n");
+    out.push_str("</figcaption>\n</figure>\n");
+}
+
+fn entry(curve: &Curve, out: &mut String) {
+    let class = curve.line.class();
+    let sign = match curve.line {
+        Line::Mark => format!("<circle class=\"{class}\" cx=\"16\" cy=\"6\" r=\"4\"/>"),
+        Line::Main | Line::Second | Line::Reference => {
+            format!("<path class=\"line {class}\" d=\"M0 6H32\"/>")
+        }
+    };
+    let _ = writeln!(
+        out,
+        "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\">{sign}</svg><span>{}</span></li>",
+        unbroken(&curve.label)
+    );
 }
 
 fn bar(bar: &Bar, out: &mut String) {
@@ -154,9 +162,7 @@ fn bar(bar: &Bar, out: &mut String) {
         );
         from += width;
     }
-    out.push_str(
-        "<rect class=\"frame\" width=\"100%\" height=\"100%\"/></svg>\n<figcaption><ul class=\"legend\">\n",
-    );
+    out.push_str("</svg>\n<figcaption><ul class=\"legend\">\n");
     for (index, part) in bar.parts.iter().enumerate() {
         let _ = writeln!(
             out,
@@ -176,20 +182,31 @@ fn text(text: &Text) -> String {
 
 fn inline(part: &Inline) -> String {
     match part {
-        Inline::Words(words) => escaped(words),
+        Inline::Words(words) => unbroken(words),
         Inline::Name(name) => format!("<bdi>{}</bdi>", escaped(name)),
-        Inline::Code(code) => format!("<code>{}</code>", escaped(code)),
+        // A long name of a setting may end a line after an underscore.
+        Inline::Code(code) => format!("<code>{}</code>", escaped(code).replace('_', "_<wbr>")),
+        Inline::Strong(words) => format!("<strong>{}</strong>", escaped(words)),
         Inline::Number { shown, exact } if exact.is_finite() => {
-            format!("<data value=\"{exact:?}\">{}</data>", escaped(shown))
+            format!("<data value=\"{exact:?}\">{}</data>", unbroken(shown))
         }
         Inline::Number { shown, .. } => escaped(shown),
     }
+}
+
+/// No line ends between a number and what belongs to it.
+fn unbroken(words: &str) -> String {
+    escaped(words)
+        .replace(" %", "\u{a0}%")
+        .replace(" = ", "\u{a0}=\u{a0}")
+        .replace(" of 100", "\u{a0}of\u{a0}100")
 }
 
 /// Without marks, for the title of the window.
 fn plain(text: &Text) -> String {
     let words = text.0.iter().map(|part| match part {
         Inline::Words(words)
+        | Inline::Strong(words)
         | Inline::Name(words)
         | Inline::Code(words)
         | Inline::Number { shown: words, .. } => escaped(words),

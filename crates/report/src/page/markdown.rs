@@ -92,6 +92,7 @@ fn text(text: &Text) -> String {
 fn inline(part: &Inline) -> String {
     match part {
         Inline::Words(words) | Inline::Name(words) | Inline::Number { shown: words, .. } => escaped(words),
+        Inline::Strong(words) => format!("**{}**", escaped(words)),
         // Our own words, and those of a configuration: the latter may hold a backtick.
         Inline::Code(code) if code.contains(['`', '|']) || code != visible(code).as_ref() => escaped(code),
         Inline::Code(code) => format!("`{code}`"),

@@ -58,7 +58,7 @@ impl Axis {
 
     /// Powers of ten, from 10^low to 10^high; about six of them are written.
     pub(crate) fn decades(label: impl Into<String>, low: i32, high: i32) -> Self {
-        let step = ((high - low) / 6).max(1) as usize;
+        let step = ((high - low + 5) / 6).max(1) as usize;
         let tick = |power: i32| (10f64.powi(power), power_of_ten(power));
         let ticks = (low..=high).step_by(step).map(tick).collect();
         Self::new(label, Scale::Logarithmic, (10f64.powi(low), 10f64.powi(high)), ticks)
@@ -91,11 +91,11 @@ impl Axis {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, of which a span has three to seven.
+/// 1, 2 or 5 times a power of ten, of which a span has two to five.
 fn round_step(span: f64) -> f64 {
-    let rough = span / 5.0;
+    let rough = span / 4.0;
     let power = 10f64.powf(rough.log10().floor());
-    let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| rough <= 1.4 * digit * power).unwrap_or(10.0);
+    let digit = [1.0, 2.0, 5.0].into_iter().find(|digit| rough <= 1.25 * digit * power).unwrap_or(10.0);
     digit * power
 }
 

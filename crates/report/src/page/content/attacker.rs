@@ -5,11 +5,11 @@ use crate::number::{down, given, of_100, percent_up, up};
 use crate::page::{Block, Figure, Section, Table, Text};
 use crate::picture::attacker as attacker_plot;
 use crate::plot::{Axis, Curve, Line, Plot, Shape};
-use crate::report::Report;
+use crate::report::{ProfileEntry, Report};
 
 pub(super) fn attacker(report: &Report<'_>) -> Section {
-    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. \
-                 The closer the curve is to the diagonal, which is guessing, the better for those in the data.";
+    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. The \
+                 trade-off curve shows how often that can succeed. The closer it is to the diagonal, which is guessing, the better for those in the data.";
     let figure = Figure { id: "plot-attacker".to_owned(), plot: attacker_plot(report.promise()) };
     let blocks =
         vec![paragraph(intro), Block::Figure(figure), detections(report), odds(report), groups(report)];
@@ -81,16 +81,17 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     let profile = report.profile();
     let guarantee = &report.run().guarantee;
     let end = |end: fn(&sordino_privacy::Bound) -> f64| {
-        profile.iter().map(|(delta, bound)| (*delta, end(bound))).collect::<Vec<_>>()
+        profile.iter().map(|entry| (entry.delta, end(&entry.epsilon))).collect::<Vec<_>>()
     };
     let upper = end(|bound| bound.upper);
     let highest = upper.iter().map(|(_, epsilon)| *epsilon).fold(0.0, f64::max);
     let decade = |delta: f64| delta.log10();
     // Not empty: the caller has looked.
     let (first, last) = (upper[0].0, upper[upper.len() - 1].0);
+    let gap = profile.iter().map(|entry| entry.epsilon.relative_gap()).fold(0.0, f64::max);
     let mut curves = vec![
-        Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
         Curve { label: "ε, lower end".to_owned(), line: Line::Second, points: end(|bound| bound.lower) },
+        Curve { label: "ε, upper end".to_owned(), line: Line::Main, points: upper },
     ];
     let own = (guarantee.delta.get(), guarantee.epsilon.upper);
     if own.0 > 0.0 && own.1.is_finite() {
@@ -103,21 +104,22 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     Plot {
         title: "ε at every δ".to_owned(),
         description: format!(
-            "At δ = {} epsilon is at most {}; at δ = {} it is at most {}.",
+            "At δ = {} epsilon is at most {}; at δ = {} it is at most {}. The ends differ by at most {}.",
             given(first),
-            up(profile[0].1.upper),
+            up(profile[0].epsilon.upper),
             given(last),
-            up(profile[profile.len() - 1].1.upper)
+            up(profile[profile.len() - 1].epsilon.upper),
+            percent_up(gap)
         ),
         x: Axis::decades("δ", decade(first).floor() as i32, decade(last).ceil() as i32),
-        y: Axis::linear("ε", 0.0, highest),
+        y: Axis::linear("ε", 0.0, if highest > 0.0 { highest } else { 1.0 }),
         shape: Shape::Wide,
         curves,
     }
 }
 
 fn profile_table(report: &Report<'_>) -> Block {
-    let row = |(delta, bound): &(f64, sordino_privacy::Bound)| {
+    let row = |ProfileEntry { delta, epsilon: bound }: &ProfileEntry| {
         vec![
             Text::number(given(*delta), *delta),
             Text::number(down(bound.lower), bound.lower),

@@ -1,9 +1,10 @@
 //! The promise in numbers and words, what weakens it, and what did not go wrong.
 
-use super::{paragraph, relation, section, unit};
+use super::{paragraph, section};
 use crate::explain::words;
 use crate::number::{down, given, percent_up, up};
 use crate::page::{Block, Section, Text};
+use crate::pitfalls::Avoided;
 use crate::report::Report;
 
 pub(super) fn guarantee(report: &Report<'_>) -> Section {
@@ -26,8 +27,6 @@ pub(super) fn guarantee(report: &Report<'_>) -> Section {
         let text = Text::words("ε = ").and_number(given(epsilon), epsilon).and(" at δ = ");
         facts.push(("asked for".into(), text.and_number(given(delta), delta)));
     }
-    facts.push(("for".into(), unit(Text::default(), &guarantee.unit)));
-    facts.push(("neighbours".into(), relation(guarantee.neighbours)));
     facts.push(("accountant".into(), Text::code(guarantee.accountant.clone())));
     let arithmetic = guarantee.arithmetic.get();
     let paid = if arithmetic == 0.0 {
@@ -39,10 +38,17 @@ pub(super) fn guarantee(report: &Report<'_>) -> Section {
     let randomness =
         if guarantee.seeded { "from a fixed seed: a test" } else { "secret, from the operating system" };
     facts.push(("randomness".into(), randomness.into()));
-    let charged = if guarantee.metered { "before data were read" } else { "not charged: unmetered" };
+    let charged =
+        if guarantee.metered { "charged before data were read" } else { "none was charged: unmetered" };
     facts.push(("budget".into(), charged.into()));
-    let sentences = words(report.explanation()).into_iter().map(paragraph);
-    let blocks = std::iter::once(Block::Facts(facts)).chain(sentences).collect();
+    let mut blocks = vec![Block::Facts(facts)];
+    if bound.upper.is_finite() {
+        blocks.extend(words(report.explanation()).into_iter().map(paragraph));
+    } else {
+        blocks.push(paragraph(
+            "Nothing is promised. Whoever sees the release may learn who took part, and what they said.",
+        ));
+    }
     section("guarantee", "What is promised", blocks)
 }
 
@@ -64,8 +70,9 @@ pub(super) fn weakens(report: &Report<'_>) -> Section {
 pub(super) fn pitfalls(report: &Report<'_>) -> Section {
     let intro = "Each of these mistakes was made in software that people trusted. The run could have made them; what it says \
                  about itself rules them out. The numbers are those of the book's chapter on pitfalls.";
-    let items = report.avoided().iter();
-    let items = items
-        .map(|avoided| Text::words(format!("{} ({}). {}", avoided.pitfall, avoided.number, avoided.why)));
+    let item = |avoided: &Avoided| {
+        Text::strong(format!("{}.", avoided.pitfall)).and(format!(" {} ({})", avoided.why, avoided.number))
+    };
+    let items = report.avoided().iter().map(item);
     section("pitfalls", "Mistakes that were not made", vec![paragraph(intro), Block::List(items.collect())])
 }

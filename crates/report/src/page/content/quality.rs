@@ -88,12 +88,17 @@ fn plot(curve: &Curve) -> Option<Plot> {
 
 /// A name that fits beside an axis.
 fn shortened(name: &str) -> String {
-    const MOST: usize = 28;
-    if name.chars().count() <= MOST {
-        name.to_owned()
-    } else {
-        name.chars().take(MOST - 1).chain(['…']).collect()
+    const MOST: usize = 20;
+    // From the Hangul letters on, most letters are as wide as high.
+    let width = |letter: char| if letter < '\u{1100}' { 1 } else { 2 };
+    if name.chars().map(width).sum::<usize>() <= MOST {
+        return name.to_owned();
     }
+    let fits = name.chars().scan(1, |used, letter| {
+        *used += width(letter);
+        (*used <= MOST).then_some(letter)
+    });
+    fits.chain(['…']).collect()
 }
 
 fn table(curve: &Curve) -> Block {
@@ -106,4 +111,26 @@ fn table(curve: &Curve) -> Block {
         head: vec!["step", "value"],
         rows: curve.points.iter().map(row).collect(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_names_are_cut_and_short_ones_are_not() {
+        assert_eq!(shortened("accuracy"), "accuracy");
+        assert_eq!(shortened("an_accuracy_of_twenty_one_letters"), "an_accuracy_of_twen…");
+        assert_eq!(shortened("検証用データセットの正解率"), "検証用データセット…");
+    }
+
+    #[test]
+    fn a_curve_without_numbers_is_not_drawn() {
+        let mut curve = Curve::new("loss", Scale::Number, Better::Lower);
+        assert!(plot(&curve).is_none());
+        curve.push(0, f64::NAN);
+        assert!(plot(&curve).is_none());
+        curve.push(1, 0.5);
+        assert_eq!(plot(&curve).unwrap().curves[0].points, [(1.0, 0.5)]);
+    }
 }

@@ -91,8 +91,8 @@ fn spent(budget: &BudgetUse) -> Vec<Block> {
         ("spent after".into(), Text::number(up(after), after)),
         ("left".into(), Text::number(down(left), left)),
     ];
-    let note = "What is spent counts against the budget, and costs do not simply add up: a run may cost less beside others \
-                than alone. To those who see all releases the whole budget is what is promised.";
+    let note = "Costs do not simply add up: beside others a run may count for less than alone, or for more where charges may depend on \
+                earlier results. To those who see all releases the whole budget is what is promised.";
     vec![Block::Bar(bar), Block::Facts(facts), paragraph(note)]
 }
 
