@@ -39,7 +39,7 @@ use crate::error::LearnError;
 use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_relation};
+use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
 
 /// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
 const DEPTH: u32 = 30;
@@ -279,7 +279,7 @@ impl CoordinatePlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        permit.covers(&self.claim)?;
+        check_permit(&permit, &self.claim, &self.encoding)?;
         check_data(&self.encoding, self.n.get(), data)?;
         let permit = if bits.is_seeded() { permit.seeded() } else { permit };
         let columns = Columns::new(data);

@@ -36,6 +36,23 @@ pub enum LearnError {
         /// n of the data.
         slots: usize,
     },
+    /// A permit that promises something to others than those whom the schema protects.
+    #[error(
+        "the permit is for {permitted} as the unit of privacy and the schema says {declared}; open the budget for the \
+         schema's unit"
+    )]
+    OtherUnit {
+        /// Of the permit.
+        permitted: String,
+        /// Of the schema.
+        declared: String,
+    },
+    /// Data with another number of records a unit than the encoding's schema says.
+    #[error(
+        "the data was bounded by a schema with another unit or another limit of records a unit than the encoding's; \
+         use one schema for both"
+    )]
+    OtherLimit,
     /// A learner that divides by n.
     #[error("linear learners need a public n, which {neighbours} does not give; state zero_out or replace")]
     PrivateSize {
@@ -88,6 +105,9 @@ pub enum LearnError {
     /// A sum that its grid does not allow.
     #[error(transparent)]
     Sum(#[from] SumError),
+    /// Noise that cannot be drawn.
+    #[error(transparent)]
+    Noise(#[from] sordino_noise::NoiseError),
     /// No random bits.
     #[error(transparent)]
     Entropy(#[from] sordino_noise::EntropyError),

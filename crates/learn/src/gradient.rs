@@ -14,10 +14,14 @@
 //! a pass is cheap. 100 steps of Nesterov's method, the mean of the last half of the iterates. The clip norm is the
 //! Lipschitz constant, if the loss has one: then nothing is clipped and there is no bias.
 
+use std::num::NonZero;
+use std::sync::atomic::AtomicBool;
+
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Clipping, Plan, PlanOptions, Progress, Training, TrainingOptions, UpdateRule,
+    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, PlanOptions, Progress, Training,
+    TrainingOptions, UpdateRule,
 };
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate,
@@ -27,7 +31,7 @@ use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_relation};
+use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
 
 /// How much noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -181,14 +185,38 @@ impl GradientPlan {
         &self.training
     }
 
-    /// Learns, and tells how far it is.
-    pub fn fit_watched(
+    /// Learns as `fit` does, and is watched, stopped or kept on the way.
+    pub fn fit_under(
         &self,
         data: &Encoded,
         permit: Permit,
-        progress: &mut dyn FnMut(Progress<'_>),
+        options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, |training, permit| training.run(permit, progress))
+        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
+            Some(bits) => training.run_with(permit, bits, progress),
+            None => training.run(permit, progress),
+        })
+    }
+
+    /// What must be charged before a fit can go on from `checkpoint`: the steps that may be done a second time.
+    pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
+        Ok(self.plan.replay_claim(checkpoint)?)
+    }
+
+    /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of both charges
+    /// together.
+    pub fn resume(
+        &self,
+        data: &Encoded,
+        checkpoint: Checkpoint,
+        permit: Permit,
+        options: FitOptions<'_>,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        let claim = self.replay_claim(&checkpoint)?;
+        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
+            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
+            None => training.resume(checkpoint, permit, progress),
+        })
     }
 
     /// The permit first, then shapes, then records.
@@ -196,18 +224,48 @@ impl GradientPlan {
         &self,
         data: &Encoded,
         permit: Permit,
+        claim: &Claim,
+        options: FitOptions<'_>,
         run: impl FnOnce(
             &Training<'_, LinearObjective<'_>>,
             Permit,
-        ) -> Result<Release<Vec<f64>>, sordino_optim::OptimError>,
+            Option<&mut dyn Bits>,
+            &mut dyn FnMut(Progress<'_>),
+        ) -> Result<Release<Vec<f64>>, OptimError>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        permit.covers(&self.claim())?;
+        check_permit(&permit, claim, &self.encoding)?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
+        let FitOptions { progress, cancel, checkpoints, threads, bits } = options;
         let objective = LinearObjective::new(self.loss, data);
-        let training = Training::new(&self.plan, &objective, self.training.clone())?;
-        let release = run(&training, permit)?;
+        let mut training = Training::new(&self.plan, &objective, self.training.clone())?;
+        if let Some(threads) = threads {
+            training = training.threads(threads);
+        }
+        if let Some(flag) = cancel {
+            training = training.cancelled_by(flag);
+        }
+        if let Some(checkpoints) = checkpoints {
+            training = training.with_checkpoints(checkpoints)?;
+        }
+        let mut silent = |_: Progress<'_>| {};
+        let release = run(&training, permit, bits, progress.unwrap_or(&mut silent))?;
         Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
     }
+}
+
+/// What a fit of many steps may be told beside its data. All of it is optional.
+#[derive(Default)]
+pub struct FitOptions<'a> {
+    /// Who is told how far it is, after each step. Nothing private is told.
+    pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
+    /// Stops before the next step once it is set; what was charged stays charged.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Where to keep what is needed to go on.
+    pub checkpoints: Option<Checkpoints>,
+    /// How many threads; the result is the same.
+    pub threads: Option<NonZero<usize>>,
+    /// Bits for the noise. With [`danger::seeded`](sordino_noise::danger::seeded) ones the guarantee says that it is void.
+    pub bits: Option<&'a mut dyn Bits>,
 }
 
 impl LearningPlan for GradientPlan {
@@ -218,7 +276,7 @@ impl LearningPlan for GradientPlan {
     }
 
     fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
-        self.fit_watched(data, permit, &mut |_| {})
+        self.fit_under(data, permit, FitOptions::default())
     }
 
     fn fit_with(
@@ -227,6 +285,6 @@ impl LearningPlan for GradientPlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, |training, permit| training.run_with(permit, bits, &mut |_| {}))
+        self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }

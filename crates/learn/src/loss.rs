@@ -118,11 +118,32 @@ impl Loss {
             Self::Squared => scores[0] -= target,
             Self::Huber { width: c } => scores[0] = (scores[0] - target).clamp(-c, c),
             Self::Softmax { .. } => {
-                let largest = scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(*s));
-                scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
-                let sum: f64 = scores.iter().sum();
-                scores.iter_mut().for_each(|s| *s /= sum);
+                softmax(scores);
                 scores[target as usize] -= 1.0;
+            }
+        }
+    }
+
+    /// Overwrites `out`, K by K, with the second derivative by the scores; where there is none, with that of one side.
+    pub fn bend(self, scores: &[f64], target: f64, out: &mut [f64]) {
+        match self {
+            Self::Logistic => {
+                let p = expit(scores[0]);
+                out[0] = p * (1.0 - p);
+            }
+            Self::SmoothHinge { width: h } => {
+                let is_bent = (1.0 - sign(target) * scores[0]).abs() < h;
+                out[0] = if is_bent { 0.5 / h } else { 0.0 };
+            }
+            Self::Squared => out[0] = 1.0,
+            Self::Huber { width: c } => out[0] = if (scores[0] - target).abs() <= c { 1.0 } else { 0.0 },
+            Self::Softmax { classes } => {
+                let mut p = scores.to_vec();
+                softmax(&mut p);
+                for (k, row) in out.chunks_exact_mut(classes).enumerate() {
+                    row.iter_mut().zip(&p).for_each(|(out, q)| *out = -p[k] * q);
+                    row[k] += p[k];
+                }
             }
         }
     }
@@ -208,6 +229,14 @@ fn sign(target: f64) -> f64 {
     if target > 0.5 { 1.0 } else { -1.0 }
 }
 
+/// Overwrites scores with the probabilities that they stand for.
+fn softmax(scores: &mut [f64]) {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(*s));
+    scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
+    let sum: f64 = scores.iter().sum();
+    scores.iter_mut().for_each(|s| *s /= sum);
+}
+
 /// 1/(1 + e^-x), with no overflow on either side.
 fn expit(x: f64) -> f64 {
     if x >= 0.0 {
@@ -272,6 +301,31 @@ mod tests {
         }
     }
 
+    /// Differences of the derivative, at scores that are no kink of any of the losses.
+    #[test]
+    fn second_derivatives_are_those_of_the_first() {
+        for loss in LOSSES {
+            let k = loss.outputs();
+            for (scores, target) in
+                [([0.2, -0.5, 1.1], 1.0), ([-1.03, 0.9, 0.4], 0.0), ([0.97, 3.0, -2.0], 1.0)]
+            {
+                let mut second = vec![0.0; k * k];
+                loss.bend(&scores[..k], target, &mut second);
+                for i in 0..k {
+                    let moved = |h: f64| {
+                        let mut moved = scores[..k].to_vec();
+                        moved[i] += h;
+                        gradient(loss, &moved, target)
+                    };
+                    for (l, (up, down)) in moved(1e-5).iter().zip(moved(-1e-5)).enumerate() {
+                        let difference = (up - down) / 2e-5;
+                        assert!((difference - second[l * k + i]).abs() < 1e-6, "{loss:?} {scores:?}");
+                    }
+                }
+            }
+        }
+    }
+
     /// Constants are attained: half of one would be exceeded.
     #[test]
     fn constants_are_tight() {
@@ -282,6 +336,14 @@ mod tests {
         assert!((bend(Loss::SmoothHinge { width: 0.1 }, 1.0) - 5.0).abs() < 1e-6);
         let far = gradient(Loss::Softmax { classes: 3 }, &[50.0, 0.0, 0.0], 1.0);
         assert!((far.iter().map(|g| g * g).sum::<f64>() - 2.0).abs() < 1e-9);
+        // Softmax bends most between two classes of equal probability.
+        let mut second = [0.0; 9];
+        Loss::Softmax { classes: 3 }.bend(&[0.0, 0.0, -50.0], 0.0, &mut second);
+        assert!((0.5 * (second[0] - second[1] - second[3] + second[4]) - 0.5).abs() < 1e-9);
+        assert!((bend(Loss::Huber { width: 0.7 }, 0.9) - 1.0).abs() < 1e-6);
+        assert_eq!(gradient(Loss::Huber { width: 0.7 }, &[9.0], 1.0), [0.7]);
+        assert_eq!(gradient(Loss::SmoothHinge { width: 0.1 }, &[-9.0], 1.0), [-1.0]);
+        assert!((gradient(Loss::Logistic, &[-50.0], 1.0)[0] + 1.0).abs() < 1e-9);
         // Gradients scale with X, curvature with X².
         assert_eq!(Loss::Logistic.lipschitz(3.0), Some(3.0));
         assert_eq!(Loss::Logistic.smoothness(2.0), 1.0);

@@ -1,6 +1,6 @@
 //! The face that every learner has: the price first, then the model against a permit.
 
-use sordino_data::{Encoded, Encoding};
+use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_privacy::{Claim, Neighbours, Permit, Release};
 
@@ -31,13 +31,28 @@ pub trait LearningPlan {
     ) -> Result<Release<Self::Model>, LearnError>;
 }
 
-/// That `data` is what a plan was made for: encoding, size, and a target to learn. Looks at shapes alone.
+/// That a permit pays for a claim, and promises it to the unit that the schema speaks of: an event for records is no promise to users, who may
+/// have many.
+pub(crate) fn check_permit(permit: &Permit, claim: &Claim, encoding: &Encoding) -> Result<(), LearnError> {
+    permit.covers(claim)?;
+    let (permitted, declared) = (permit.unit(), encoding.schema().unit().unit());
+    if *permitted == declared {
+        return Ok(());
+    }
+    Err(LearnError::OtherUnit { permitted: permitted.to_string(), declared: declared.to_string() })
+}
+
+/// That `data` is what a plan was made for: encoding, size, records a unit, and a target to learn. Looks at shapes alone.
 pub(crate) fn check_data(encoding: &Encoding, n: u64, data: &Encoded) -> Result<(), LearnError> {
     if data.encoding() != encoding {
         return Err(LearnError::OtherEncoding);
     }
     if data.slots() as u64 != n {
         return Err(LearnError::OtherSize { planned: n, slots: data.slots() });
+    }
+    // The plan's event is for units of so many records; a table that was bounded by another schema may have more.
+    if *data.limit() != ContributionLimit::of(encoding.schema().unit()) {
+        return Err(LearnError::OtherLimit);
     }
     if data.has_target() { Ok(()) } else { Err(LearnError::NoTarget) }
 }

@@ -1,6 +1,6 @@
 //! How far a run is. Never a batch's size, a loss or a norm: those are private.
 
-use sordino_privacy::{Accountant, Bound, Delta, accounting};
+use sordino_privacy::{Accountant, Bound, Claim, Delta, Event, accounting};
 
 use crate::error::OptimError;
 use crate::plan::Plan;
@@ -12,6 +12,8 @@ pub struct Progress<'a> {
     pub(crate) of: u64,
     pub(crate) plan: &'a Plan,
     pub(crate) parameters: &'a [f64],
+    /// All that was charged, of a run that was resumed.
+    pub(crate) whole: Option<&'a Event>,
 }
 
 impl<'a> Progress<'a> {
@@ -30,9 +32,13 @@ impl<'a> Progress<'a> {
         self.parameters
     }
 
-    /// ε at `delta` of the steps done so far. For display: the whole run was charged before it began. Takes a moment
-    /// where batches are sampled; do not ask at every step.
+    /// ε at `delta` of the steps done so far; of a run that was resumed, that of all that was charged, replays included. For
+    /// display: the whole run was charged before it began. Takes a moment where batches are sampled; do not ask at every step.
     pub fn epsilon(&self, delta: Delta) -> Result<Bound, OptimError> {
-        Ok(accounting::epsilon(&self.plan.claim_of(self.step)?, delta, Accountant::Auto)?.bound)
+        let claim = match self.whole {
+            None => self.plan.claim_of(self.step)?,
+            Some(event) => Claim::new(self.plan.neighbours(), event.clone()),
+        };
+        Ok(accounting::epsilon(&claim, delta, Accountant::Auto)?.bound)
     }
 }

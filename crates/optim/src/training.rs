@@ -17,6 +17,7 @@
 //! protected: a Poisson batch's size shows in how long its step takes.
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
@@ -102,7 +103,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if let Some(start) = options.start.as_ref().filter(|start| start.len() != dimension) {
             return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
         }
-        let threads = std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN);
+        let threads = available_threads();
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None })
     }
 
@@ -206,7 +207,10 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             && state.rule.has_dimension(dimension)
             && state.average.has_dimension(dimension)
             && state.clip_norm > 0.0;
-        if !fits || !checkpoint.is_of(&self.spelled_out()) {
+        // What it says was paid must be the plan's own price, and all replays since.
+        let is_paid = checkpoint.guarantee().neighbours == self.plan.neighbours()
+            && is_first(&self.plan.event(), &checkpoint.guarantee().event);
+        if !fits || !is_paid || !checkpoint.is_of(&self.spelled_out()) {
             let path =
                 self.checkpoints.as_ref().map(|checkpoints| checkpoints.path.clone()).unwrap_or_default();
             let reason =
@@ -243,7 +247,10 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let mut batches = self.plan.batches().batches_from(state.step)?;
         while state.step < of {
             if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                writer.iter().try_for_each(|writer| writer.write(&state, true))?;
+                // In the middle of an epoch nothing can go on: the last checkpoint stays, and what came after it is charged again.
+                if state.step.is_multiple_of(self.plan.steps_a_round()) {
+                    writer.iter().try_for_each(|writer| writer.write(&state, true))?;
+                }
                 return Err(OptimError::Cancelled { steps: state.step });
             }
             match &mut source {
@@ -253,7 +260,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             if let Some(writer) = writer.as_ref().filter(|writer| writer.is_due(state.step)) {
                 writer.write(&state, false)?;
             }
-            progress(Progress { step: state.step, of, plan: self.plan, parameters: &state.parameters });
+            let whole = if is_new { None } else { Some(&event) };
+            let parameters = &state.parameters;
+            progress(Progress { step: state.step, of, plan: self.plan, parameters, whole });
         }
         let release = permit.seal(event, state.average.result())?;
         writer.map(Writer::remove).transpose()?;
@@ -296,6 +305,18 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn spelled_out(&self) -> String {
         format!("{:?} {:?}", self.plan, self.options)
     }
+}
+
+/// As many as the system grants. Asked once: it reads files, which takes longer than a small step.
+fn available_threads() -> NonZero<usize> {
+    static THREADS: OnceLock<NonZero<usize>> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
+}
+
+/// Whether `event` is `first`, or a composition that begins with it, however deep.
+fn is_first(first: &Event, event: &Event) -> bool {
+    event == first
+        || matches!(event, Event::Composed { events } if events.first().is_some_and(|event| is_first(first, event)))
 }
 
 fn project(parameters: &mut [f64], radius: f64) {

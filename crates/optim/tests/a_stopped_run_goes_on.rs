@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_data::Sampling;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Checkpoints, OptimError, Plan, Training, TrainingOptions};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions};
 use sordino_privacy::{Count, Event, SamplingRate};
 
 use support::{Points, options, permit, plan};
@@ -160,5 +160,81 @@ fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
     let epochs = support::plan(options(20, 3, bins, 1.0), 1.0);
     let training = Training::new(&epochs, &points, TrainingOptions::default()).unwrap();
     assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4 }).is_err());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// A file that says that nothing was paid would give a guarantee of nothing.
+#[test]
+fn a_checkpoint_that_was_not_paid_for_is_refused() {
+    let (plan, points, path) = (poisson_plan(), points(), place("unpaid"));
+    crash(&plan, &points, &path);
+    let text = std::fs::read_to_string(&path).unwrap();
+    let event = serde_json::to_string(&plan.event()).unwrap();
+    assert!(text.contains(&event));
+    for forged in [r#"{"type":"composed","events":[]}"#, r#"{"type":"pure","epsilon":1e-9}"#] {
+        std::fs::write(&path, text.replace(&event, forged)).unwrap();
+        let checkpoint = Checkpoint::read(&path).unwrap();
+        let paid = permit(plan.replay_claim(&checkpoint).unwrap());
+        let refused = training(&plan, &points, &path).resume(checkpoint, paid, &mut |_| {});
+        assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+    }
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// The order of an epoch is forgotten with the process: the run goes on at its beginning, and pays for it.
+#[test]
+fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
+    let (points, path) = (points(), place("epoch"));
+    let shuffled = Sampling::ShuffledEpochs { batches: Count::new(5).unwrap() };
+    let plan = plan(options(20, 3, shuffled, 1.0), 2.0);
+    let flag = AtomicBool::new(false);
+    let checkpoints = Checkpoints { path: path.clone(), every: 5 };
+    let training = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
+    let training = training.with_checkpoints(checkpoints).unwrap().cancelled_by(&flag);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| {
+        flag.store(progress.step() == 7, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 7 })), "{stopped:?}");
+    flag.store(false, Ordering::Relaxed);
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    assert_eq!(checkpoint.steps(), 5);
+    let replays = training.replay_claim(&checkpoint).unwrap();
+    assert_eq!(replays, plan.claim_of(5).unwrap());
+    let mut spent = 0.0;
+    let release = training.resume(checkpoint, permit(replays), &mut |progress| {
+        spent = progress.epsilon(sordino_privacy::Delta::new(1e-6).unwrap()).unwrap().upper;
+    });
+    let guarantee = release.unwrap().guarantee().clone();
+    assert!((spent - guarantee.epsilon.upper).abs() < 1e-9, "progress counts replays too");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// The noise of the count that adaptive clipping follows, read off the clip norm in checkpoints: on nothing, `ln C` changes by
+/// `-η(noise/n + 1/2 - γ)` a step. 300 draws; six deviations of a variance, false alarm below 1e-8. No noise, or half, is caught.
+#[test]
+fn the_count_of_adaptive_clipping_has_its_noise() {
+    let (n, rate, noise, draws) = (20.0, 0.2, 30.0, 300);
+    let clipping = Clipping::Quantile { initial: 1.0, quantile: 0.5, rate, count_noise: noise };
+    let options = sordino_optim::PlanOptions { clipping, ..options(20, 2, Sampling::FullBatch, 1.0) };
+    let plan = plan(options, 2.0);
+    // Gradients that are not finite contribute nothing to either sum.
+    let nothing = Points(vec![vec![f64::NAN, 0.0]; 20]);
+    let path = place("count");
+    let change = |seed: u64| {
+        let flag = AtomicBool::new(false);
+        let training = training(&plan, &nothing, &path).cancelled_by(&flag);
+        let stopped = training.run_with(permit(plan.claim()), &mut seeded(seed), &mut |_| {
+            flag.store(true, Ordering::Relaxed);
+        });
+        assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 1 })));
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+        json["state"]["clip_norm"].as_f64().unwrap().ln()
+    };
+    let variance = (0..draws).map(|seed| change(seed).powi(2)).sum::<f64>() / draws as f64;
+    let expected = (rate * noise / n).powi(2);
+    let ratio = variance / expected;
+    assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }

@@ -34,10 +34,7 @@ impl<'a> Filling<'a> {
         take: Take<'_>,
     ) -> Result<(), DataError> {
         let columns = self.encoding.columns(table)?;
-        let target = match self.encoding.target() {
-            Some(name) if self.has_target => Some(table.column(name)?),
-            _ => None,
-        };
+        let target = self.encoding.target_column(table)?.filter(|_| self.has_target);
         for slot in (0..table.slots()).filter(|slot| is_taken(*slot)) {
             if self.present.is_empty() {
                 // Very wide rows may be few: they get their memory as they come.

@@ -2,13 +2,23 @@
 
 use super::{Encoding, Scaling};
 use crate::error::DataError;
-use crate::schema::Bounds;
+use crate::schema::{Bounds, Column};
 use crate::table::{BoundedColumn, Table};
 
 impl Encoding {
     /// The columns of `table` that are features, in order.
     pub(crate) fn columns<'t>(&self, table: &'t Table) -> Result<Vec<&'t BoundedColumn>, DataError> {
-        self.features().map(|name| table.column(name)).collect()
+        self.features.iter().map(|(name, declared)| same(name, declared, table.column(name)?)).collect()
+    }
+
+    /// The column of `table` that is to be predicted, if it has it.
+    pub(crate) fn target_column<'t>(&self, table: &'t Table) -> Result<Option<&'t BoundedColumn>, DataError> {
+        match &self.target {
+            Some((name, declared)) if table.column(name).is_ok() => {
+                same(name, declared, table.column(name)?).map(Some)
+            }
+            Some(_) | None => Ok(None),
+        }
     }
 
     /// Appends the row of one slot.
@@ -42,6 +52,26 @@ impl Encoding {
             BoundedColumn::Categories { codes, .. } => codes[slot] as f32,
         }
     }
+}
+
+/// A column that was bounded as it was declared here. Rows keep their norm by these bounds and their width by these values: a table
+/// that another schema has bounded would break both.
+fn same<'t>(
+    name: &str,
+    declared: &Column,
+    column: &'t BoundedColumn,
+) -> Result<&'t BoundedColumn, DataError> {
+    let is_same = match (declared, column) {
+        (Column::Number(declared), BoundedColumn::Numbers { bounds, .. }) => declared.bounds() == *bounds,
+        (Column::Category(declared), BoundedColumn::Categories { values, .. }) => declared.values() == values,
+        (Column::Number(_) | Column::Category(_) | Column::Ignore, _) => false,
+    };
+    if is_same {
+        return Ok(column);
+    }
+    let reason =
+        format!("the table has bounded `{name}` by another schema; bound it by that of the encoding");
+    Err(DataError::Encoding { reason })
 }
 
 fn scaled(value: f64, bounds: Bounds, scaling: Scaling) -> f64 {

@@ -136,3 +136,20 @@ fn rows_for_prediction_need_neither_target_nor_unit() {
     assert_eq!((rows.row(0), rows.has_target()), (Some(&[0.5, 0.0, 0.0, 1.0, -0.5, 1.0][..]), false));
     assert_eq!(rows.row(1), rows.row(0));
 }
+
+/// A table that was bounded by another schema has other bounds than those that the row norm is made of, or more categories than
+/// there are coordinates.
+#[test]
+fn pitfall_06_a_table_of_another_schema_is_refused() {
+    for (was, is, target) in [
+        ("bounds = [0, 100]", "bounds = [0, 1000]", "ill"),
+        ("values = ['a', 'b', 'c']", "values = ['a', 'b', 'c', 'd']", "ill"),
+        ("bounds = [-50, 150]", "bounds = [-50, 15000]", "cost"),
+    ] {
+        let schema = Schema::from_toml(&SCHEMA.replace(was, is)).unwrap();
+        let options = EncodingOptions { target: Some(target.to_owned()), ..Default::default() };
+        let encoding = Encoding::new(&schema, &names(), options).unwrap();
+        let error = Encoded::new(&encoding, &table(2)).unwrap_err().to_string();
+        assert!(error.contains("by another schema"), "{is}: {error}");
+    }
+}

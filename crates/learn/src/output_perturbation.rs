@@ -1,0 +1,394 @@
+//! Output perturbation: the minimum itself, with noise.
+//!
+//! # Definition
+//! Chaudhuri, Monteleoni, Sarwate, *Differentially Private Empirical Risk Minimization*, 2011. With
+//! `F(w) = (1/n) Σ_i l_i(w) + (λ/2)‖w‖²` and w~ a point at which `‖∇F‖ <= τ/n`, certified:
+//! ```text
+//! release w~ + Z,     Z Gaussian, or of density ~ exp(-‖z‖/s)                                            (1)
+//! ```
+//! # Guarantee
+//! Losses are convex and G-Lipschitz: G = slope times the row norm, the intercept included. F is λ-strongly convex, and a record that is absent
+//! changes nF's gradient by at most G, so the exact minima of neighbours are at most `G/(nλ)` apart, twice that under `replace`. Each
+//! w~ is within `τ/(nλ)` of its minimum. Hence one clip norm is
+//! ```text
+//! D = (G + 2τ) / (nλ)                                                                                   (2)
+//! ```
+//! and (1) is the Gaussian mechanism of multiplier z, or the K-norm mechanism with pure ε = D/s (2D/s under `replace`). Divided is by the
+//! public n, empty slots included. Any number of classes: only the gradient's length is used.
+//!
+//! # Why a certificate
+//! A solver that stopped "near" the minimum has no sensitivity. Here the float error of the gradient is bounded by an analysis of its
+//! evaluation, and the tolerance τ is public: a millionth of G up to some 10^6 records, with room for the error bound beyond. A point
+//! without certificate is not released: the model is then noise around zero. By the solver's convergence theorem that is no data set's
+//! fate; it stands there so that no "best effort" can ever leave.
+//!
+//! # Pitfalls
+//! - Without a penalty there is no bound: strict convexity alone has none. λ is public and chosen before data is seen.
+//! - The squared loss has no Lipschitz constant: use `Huber`, or [`SufficientStatistics`](crate::SufficientStatistics).
+//! - It is the Lipschitz constant that counts, not the smoothness.
+//! - How many steps the solver takes depends on the data: the time that a fit takes is not protected.
+//!
+//! # Defaults
+//! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
+
+use sordino_data::{ContributionLimit, Encoded, Encoding};
+use sordino_noise::{Bits, entropy};
+use sordino_privacy::{
+    Claim, Contribution, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit,
+    Release, calibrate,
+};
+
+use crate::error::LearnError;
+use crate::gradient::Noise;
+use crate::loss::Loss;
+use crate::model::LinearModel;
+use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::solver::{Problem, error_of_gradients};
+use crate::vector_noise::{Shape, VectorNoise};
+
+/// Builds plans for output perturbation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputPerturbation {
+    loss: Loss,
+    l2: Option<f64>,
+    neighbours: Neighbours,
+    is_pure: bool,
+}
+
+impl OutputPerturbation {
+    /// Under `zero_out`, with Gaussian noise wherever there is a δ.
+    pub fn new(loss: Loss) -> Self {
+        Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false }
+    }
+
+    /// λ of the penalty `(λ/2)‖w‖²`, above 0.
+    pub fn l2(self, l2: f64) -> Self {
+        Self { l2: Some(l2), ..self }
+    }
+
+    /// Under another relation.
+    pub fn neighbours(self, neighbours: Neighbours) -> Self {
+        Self { neighbours, ..self }
+    }
+
+    /// K-norm noise even if there is a δ to spend: better in few dimensions.
+    pub fn pure(self) -> Self {
+        Self { is_pure: true, ..self }
+    }
+
+    /// The plan for data of n records with this encoding, with noise for (ε, δ); δ = 0 means K-norm noise.
+    pub fn plan(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<OutputPlan, LearnError> {
+        self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
+    }
+
+    /// The plan with noise as said.
+    pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<OutputPlan, LearnError> {
+        self.loss.check(encoding)?;
+        check_relation(self.neighbours)?;
+        let lipschitz = lipschitz("output perturbation", self.loss, encoding)?;
+        let limit = ContributionLimit::of(encoding.schema().unit());
+        let (shape, noise, event) = self.noise(noise, &limit)?;
+        let dimension = self.loss.outputs() * encoding.width();
+        let l2 = self.l2.unwrap_or_else(|| self.balanced(encoding, n, shape, noise, lipschitz));
+        let ridge = positive_penalty(l2)? * n.get() as f64;
+        let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge, 0.0);
+        // Equation (2), and more than the roundings of its evaluation.
+        let clip_norm = (lipschitz + 2.0 * tolerance) / ridge * (1.0 + 1e-12);
+        let noise = VectorNoise::new(shape, clip_norm, noise, dimension)?;
+        let for_floats = (1.0 + 2.0 * tolerance / lipschitz) * (1.0 + noise.inflation()?.get()) - 1.0;
+        Ok(OutputPlan {
+            loss: self.loss,
+            encoding: encoding.clone(),
+            n,
+            ridge,
+            tolerance,
+            noise,
+            arithmetic: Inflation::new(for_floats)?,
+            claim: Claim::new(self.neighbours, limit.event(event)),
+        })
+    }
+
+    /// Shape, multiplier and event of one record's cost.
+    fn noise(
+        &self,
+        noise: Noise,
+        limit: &ContributionLimit,
+    ) -> Result<(Shape, NoiseMultiplier, Event), LearnError> {
+        let norms = clip_norms(self.neighbours);
+        let pure = |epsilon: Epsilon| {
+            // A quotient rounded up: noise is never less than ε asks for.
+            let multiplier = NoiseMultiplier::new((norms / epsilon.get()).next_up())?;
+            Ok((Shape::Spherical, multiplier, Event::Pure { epsilon }))
+        };
+        match noise {
+            Noise::Budget { epsilon, delta } if self.is_pure || delta == Delta::ZERO => {
+                // Of a unit with k records each has a k-th.
+                let share = epsilon.get() / limit.max_records().get() as f64;
+                pure(Epsilon::new(if limit.max_records() == Count::ONE { share } else { share.next_down() })?)
+            }
+            Noise::Multiplier(multiplier) if self.is_pure => {
+                pure(Epsilon::new((norms / multiplier.get()).next_up())?)
+            }
+            Noise::Budget { epsilon, delta } => {
+                let claim = |noise| Claim::new(self.neighbours, limit.event(Event::gaussian(noise)));
+                let multiplier = calibrate::noise_of(epsilon, delta, claim)?.value;
+                Ok((Shape::Gaussian, multiplier, Event::gaussian(multiplier)))
+            }
+            Noise::Multiplier(multiplier) => Ok((Shape::Gaussian, multiplier, Event::gaussian(multiplier))),
+        }
+    }
+
+    /// λ at which `β E‖Z‖² = λ‖w‖²`, with a guess for ‖w‖.
+    fn balanced(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        shape: Shape,
+        noise: NoiseMultiplier,
+        lipschitz: f64,
+    ) -> f64 {
+        let dimension = (self.loss.outputs() * encoding.width()) as f64;
+        let squares = match shape {
+            Shape::Gaussian => dimension,
+            Shape::Spherical => dimension * (dimension + 1.0),
+        };
+        let row_norm = encoding.row_norm();
+        let size = 10.0 / row_norm;
+        let at_one = noise.get() * lipschitz / n.get() as f64; // the noise's scale at λ = 1
+        (self.loss.smoothness(row_norm) * squares * (at_one / size).powi(2)).cbrt()
+    }
+}
+
+/// Output perturbation with all its numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputPlan {
+    loss: Loss,
+    encoding: Encoding,
+    n: Count,
+    /// nλ.
+    ridge: f64,
+    /// τ.
+    tolerance: f64,
+    noise: VectorNoise,
+    arithmetic: Inflation,
+    claim: Claim,
+}
+
+impl OutputPlan {
+    /// λ.
+    pub fn l2(&self) -> f64 {
+        self.ridge / self.n.get() as f64
+    }
+
+    /// The scale of the noise of a weight: standard deviation, or s of (1).
+    pub fn noise_scale(&self) -> f64 {
+        self.noise.scale()
+    }
+
+    /// The permit first, then shapes, then records.
+    fn run(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        check_permit(&permit, &self.claim, &self.encoding)?;
+        check_data(&self.encoding, self.n.get(), data)?;
+        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+        let dimension = self.loss.outputs() * self.encoding.width();
+        let zero = vec![0.0; dimension];
+        let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt: zero.clone() };
+        let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
+        self.noise.add(&mut weights, bits)?;
+        let model = LinearModel::new(self.loss, self.encoding.clone(), weights);
+        Ok(permit.with_arithmetic(self.arithmetic).seal(&self.claim.event, model)?)
+    }
+}
+
+impl LearningPlan for OutputPlan {
+    type Model = LinearModel;
+
+    fn claim(&self) -> Claim {
+        self.claim.clone()
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+        self.run(data, permit, &mut entropy()?)
+    }
+
+    fn fit_with(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        self.run(data, permit, bits)
+    }
+}
+
+/// G, for losses that have one.
+pub(crate) fn lipschitz(learner: &'static str, loss: Loss, encoding: &Encoding) -> Result<f64, LearnError> {
+    let instead = "it has no Lipschitz constant: use the Huber loss, or sufficient statistics";
+    loss.lipschitz(encoding.row_norm()).ok_or(LearnError::Loss { learner, loss: loss.name(), instead })
+}
+
+/// Clip norms between neighbours.
+pub(crate) fn clip_norms(neighbours: Neighbours) -> f64 {
+    match neighbours.contribution() {
+        Some(Contribution::Absent) => 1.0,
+        // `check_relation` has refused what has no contributions; two is the larger.
+        Some(Contribution::Changed) | None => 2.0,
+    }
+}
+
+/// That there is a penalty, without which there is no sensitivity.
+pub(crate) fn positive_penalty(l2: f64) -> Result<f64, LearnError> {
+    let error = LearnError::Parameter { name: "l2 penalty", expected: "a finite number above 0", got: l2 };
+    if l2 > 0.0 && l2.is_finite() { Ok(l2) } else { Err(error) }
+}
+
+/// τ: a millionth of G, or four times the error that a gradient can have anywhere near a minimum, which lies within
+/// `sqrt(2 n l(0)/Λ) + 2‖b‖/Λ` of zero. `tilt` is a norm that b does not exceed but for a probability of e^-32; should it, the
+/// certificate counts the true one.
+pub(crate) fn tolerance(
+    loss: Loss,
+    lipschitz: f64,
+    encoding: &Encoding,
+    n: Count,
+    ridge: f64,
+    tilt: f64,
+) -> f64 {
+    let row_norm = encoding.row_norm();
+    // A loss is at zero at most its slope times how far it is from its least value; margins are within 2, targets as declared.
+    let slope = lipschitz / row_norm;
+    let at_zero = slope * encoding.largest_target().max(2.0);
+    let size = (2.0 * n.get() as f64 * at_zero / ridge).sqrt() + 2.0 * tilt / ridge;
+    let error = error_of_gradients(loss, slope, (n.get(), encoding.width()), row_norm, size);
+    (1e-6 * lipschitz).max(4.0 * (error + 16.0 * f64::EPSILON * tilt))
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_noise::danger::seeded;
+    use sordino_privacy::accounting;
+
+    use super::*;
+    use crate::testing::{classes, numbers, permit};
+
+    const LOSSES: [Loss; 4] = [
+        Loss::Logistic,
+        Loss::SmoothHinge { width: 0.1 },
+        Loss::Huber { width: 0.5 },
+        Loss::Softmax { classes: 2 },
+    ];
+
+    fn data(loss: Loss, rows: &[Vec<f64>]) -> Encoded {
+        match loss {
+            Loss::Squared | Loss::Huber { .. } => numbers(rows, &vec![1.0; rows.len()]),
+            Loss::Logistic | Loss::SmoothHinge { .. } | Loss::Softmax { .. } => {
+                classes(rows, &vec![1; rows.len()], 2)
+            }
+        }
+    }
+
+    fn learner(loss: Loss) -> OutputPerturbation {
+        OutputPerturbation::new(loss).l2(2.0)
+    }
+
+    fn budget(epsilon: f64, delta: f64) -> Noise {
+        Noise::Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
+    }
+
+    fn minimum(plan: &OutputPlan, data: &Encoded) -> Vec<f64> {
+        let tilt = vec![0.0; plan.loss.outputs() * plan.encoding.width()];
+        let problem = Problem { loss: plan.loss, data, ridge: plan.ridge, tilt };
+        problem.minimise(plan.tolerance).unwrap()
+    }
+
+    fn distance(a: &[f64], b: &[f64]) -> f64 {
+        a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// Under `zero_out`, records of all kinds; and the bound is attained, so that half of it would not do.
+    #[test]
+    fn minima_of_neighbours_are_within_the_clip_norm() {
+        let mut closest = 0f64;
+        for loss in LOSSES {
+            for rows in [vec![vec![1.0, 1.0]], vec![vec![-0.3, 0.2], vec![0.9, -1.0], vec![0.0, 0.0]]] {
+                let with = data(loss, &rows);
+                let n = Count::new(rows.len() as u64).unwrap();
+                let plan = learner(loss).plan_with(with.encoding(), n, budget(1.0, 1e-6)).unwrap();
+                let multiplier =
+                    calibrate::noise_of(Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap(), |noise| {
+                        Claim::new(Neighbours::ZeroOut, Event::gaussian(noise))
+                    });
+                let clip_norm = plan.noise_scale() / multiplier.unwrap().value.get();
+                let mut absent = rows.clone();
+                absent[0] = vec![f64::NAN; 2];
+                let without = data(loss, &absent);
+                assert!(without.row(0).is_none());
+                let moved = distance(&minimum(&plan, &with), &minimum(&plan, &without));
+                assert!(moved <= clip_norm, "{loss:?}: {moved} against {clip_norm}");
+                closest = closest.max(moved / clip_norm);
+            }
+        }
+        assert!(closest > 0.99, "{closest}");
+    }
+
+    #[test]
+    fn a_point_without_certificate_is_not_released() {
+        let rows = vec![vec![1.0, 0.5]; 40];
+        let data = data(Loss::Logistic, &rows);
+        let n = Count::new(40).unwrap();
+        let noise = Noise::Multiplier(NoiseMultiplier::new(1e-6).unwrap());
+        let mut plan =
+            OutputPerturbation::new(Loss::Logistic).l2(0.01).plan_with(data.encoding(), n, noise).unwrap();
+        let size = |plan: &OutputPlan| {
+            let release = plan.fit_with(&data, permit(plan), &mut seeded(1)).unwrap();
+            release.value().weights().flatten().map(|w| w.abs()).sum::<f64>()
+        };
+        assert!(size(&plan) > 1.0);
+        plan.tolerance = 1e-15; // below what the gradient can be known to
+        assert!(size(&plan) < 1e-3, "noise around zero");
+    }
+
+    #[test]
+    fn pure_and_gaussian_noise_cost_what_was_asked_for() {
+        let data = data(Loss::Logistic, &[vec![1.0], vec![0.5]]);
+        let n = Count::new(2).unwrap();
+        for (neighbours, norms) in [(Neighbours::ZeroOut, 1.0), (Neighbours::Replace, 2.0)] {
+            let learner = learner(Loss::Logistic).neighbours(neighbours);
+            let pure = learner.plan_with(data.encoding(), n, budget(0.5, 0.0)).unwrap();
+            assert_eq!(pure.claim().event, Event::Pure { epsilon: Epsilon::new(0.5).unwrap() });
+            // s = norms D/ε with D = G/(nλ) and a little.
+            let scale = norms / (2.0 * 2.0) / 0.5;
+            assert!(pure.noise_scale() >= scale && pure.noise_scale() < 1.002 * scale);
+            let gaussian = learner.plan_with(data.encoding(), n, budget(0.5, 1e-5)).unwrap();
+            let account = accounting::epsilon(
+                &gaussian.claim(),
+                Delta::new(1e-5).unwrap(),
+                accounting::Accountant::Auto,
+            );
+            let upper = account.unwrap().bound.upper;
+            assert!(upper <= 0.5 && upper > 0.49, "{upper}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_bound_is_refused() {
+        let data = numbers(&[vec![1.0]], &[0.5]);
+        let plan =
+            |learner: OutputPerturbation| learner.plan_with(data.encoding(), Count::ONE, budget(1.0, 1e-6));
+        let error = plan(learner(Loss::Squared)).unwrap_err().to_string();
+        assert!(error.contains("no Lipschitz constant"), "{error}");
+        assert!(plan(learner(Loss::Huber { width: 1.0 }).l2(0.0)).is_err());
+        assert!(plan(learner(Loss::Huber { width: 1.0 }).neighbours(Neighbours::AddRemove)).is_err());
+        assert!(plan(OutputPerturbation::new(Loss::Huber { width: 1.0 })).unwrap().l2() > 0.0);
+    }
+}

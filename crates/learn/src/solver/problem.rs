@@ -1,0 +1,244 @@
+//! What is minimised: `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, its derivatives, and how far off they can be.
+//!
+//! # The gradient's error
+//! Rows are exact numbers of norm at most X, and so are targets, w, Λ and b: J is a function of reals, and what is computed
+//! differs from its gradient by at most
+//! ```text
+//! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 8u (Λ‖w‖ + ‖b‖ + ‖g‖)                        (1)
+//! ```
+//! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy and Stability of Numerical
+//! Algorithms*, 2002, section 3.1), which moves derivatives d by κ times as much, κ the curvature of the loss; e is the error of
+//! evaluating the derivative itself, with 2^-46 for `exp` and what follows it (libraries have 2^-52 or a little more); and sums
+//! of products err by γ_K, K the longest chain of additions. Rows are summed by 64, these sums by blocks of 4096, and blocks in order,
+//! so that K is about 128 + n/4096. Four roundings of the last three terms would be enough; eight
+//! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
+
+use std::num::NonZero;
+
+use sordino_data::{BlockView, Encoded};
+
+use crate::kernel::dot;
+use crate::loss::Loss;
+
+/// Unit roundoff.
+const U: f64 = f64::EPSILON / 2.0;
+/// Rows that are summed before they are added to the sum of their block.
+const CHUNK: usize = 64;
+/// Relative error of evaluating a derivative, where the loss has slope 1.
+const EVALUATION: f64 = 1.0 / (1u64 << 46) as f64;
+
+/// See the module.
+pub(crate) struct Problem<'a> {
+    pub(crate) loss: Loss,
+    pub(crate) data: &'a Encoded,
+    /// Λ.
+    pub(crate) ridge: f64,
+    /// b.
+    pub(crate) tilt: Vec<f64>,
+}
+
+/// The gradient at a point.
+pub(crate) struct Gradient {
+    pub(crate) vector: Vec<f64>,
+    /// At least the norm of the exact gradient.
+    pub(crate) norm_above: f64,
+}
+
+impl Problem<'_> {
+    /// Numbers that are looked for.
+    pub(crate) fn dimension(&self) -> usize {
+        self.loss.outputs() * self.data.width()
+    }
+
+    /// L: the Lipschitz constant of the gradient.
+    pub(crate) fn smoothness(&self) -> f64 {
+        let row_norm = self.data.encoding().row_norm();
+        self.loss.smoothness(row_norm) * self.data.slots() as f64 + self.ridge
+    }
+
+    /// The gradient at `w`, and a bound on the exact one's norm.
+    pub(crate) fn gradient(&self, w: &[f64]) -> Gradient {
+        let blocks = self.by_blocks(|block| self.block_gradient(&block, w));
+        let mut vector = vec![0.0; w.len()];
+        let mut slopes = 0.0;
+        for (sum, more) in &blocks {
+            vector.iter_mut().zip(sum).for_each(|(total, sum)| *total += sum);
+            slopes += more;
+        }
+        for (g, (w, b)) in vector.iter_mut().zip(w.iter().zip(&self.tilt)) {
+            *g += self.ridge * w + b;
+        }
+        let norm = length(&vector);
+        let error = self.error(length(w), slopes, norm);
+        Gradient { vector, norm_above: (norm + error) * (1.0 + 1e-6) }
+    }
+
+    /// Equation (1).
+    fn error(&self, size: f64, slopes: f64, norm: f64) -> f64 {
+        let (n, x) = (self.data.slots() as f64, self.data.encoding().row_norm());
+        let p = self.data.width() as f64;
+        let score = (p + 2.0) * U * 1.001 * x * size;
+        let of_records =
+            n * x * (self.loss.curvature() * score + evaluation_error(self.loss)) + x * slopes * EVALUATION;
+        let chain = 2.0 * CHUNK as f64 + self.data.blocks().len() as f64 + 8.0;
+        let of_sums = chain * U * 1.001 * x * slopes;
+        of_records + of_sums + 8.0 * U * (self.ridge * size + length(&self.tilt) + norm)
+    }
+
+    /// The sum of a block's gradients, and of the norms of their derivatives by the scores.
+    fn block_gradient(&self, block: &BlockView<'_>, w: &[f64]) -> (Vec<f64>, f64) {
+        let width = self.data.width();
+        let (mut total, mut chunk) = (vec![0.0; w.len()], vec![0.0; w.len()]);
+        let mut scores = vec![0.0; self.loss.outputs()];
+        let mut slopes = 0.0;
+        for (number, (row, target)) in records(block, width).enumerate() {
+            score(row, w, &mut scores);
+            self.loss.differentiate(&mut scores, target);
+            slopes += length(&scores);
+            for (sum, d) in chunk.chunks_exact_mut(width).zip(&scores) {
+                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += d * f64::from(*x));
+            }
+            if (number + 1) % CHUNK == 0 {
+                flush(&mut chunk, &mut total);
+            }
+        }
+        flush(&mut chunk, &mut total);
+        (total, slopes)
+    }
+
+    /// The lower triangle of the Hessian at `w`, by rows. Only as good as `f64`: it chooses a direction, and certifies nothing.
+    pub(crate) fn hessian(&self, w: &[f64]) -> Vec<f64> {
+        let d = w.len();
+        let mut total = vec![0.0; d * d];
+        for part in self.by_threads(|blocks| self.hessian_of(blocks, w)) {
+            total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+        }
+        (0..d).for_each(|j| total[j * d + j] += self.ridge);
+        total
+    }
+
+    fn hessian_of(&self, blocks: &[BlockView<'_>], w: &[f64]) -> Vec<f64> {
+        let (d, width, outputs) = (w.len(), self.data.width(), self.loss.outputs());
+        let mut total = vec![0.0; d * d];
+        let (mut scores, mut curvature) = (vec![0.0; outputs], vec![0.0; outputs * outputs]);
+        for (row, target) in blocks.iter().flat_map(|block| records(block, width)) {
+            score(row, w, &mut scores);
+            self.loss.bend(&scores, target, &mut curvature);
+            for (k, l) in (0..outputs).flat_map(|k| (0..=k).map(move |l| (k, l))) {
+                let bend = curvature[k * outputs + l];
+                if bend == 0.0 {
+                    continue;
+                }
+                for (i, x) in row.iter().enumerate() {
+                    let part = bend * f64::from(*x);
+                    let start = (k * width + i) * d + l * width;
+                    // Off the diagonal of blocks all columns are below the diagonal of the whole.
+                    let columns = if k == l { i + 1 } else { width };
+                    let sums = &mut total[start..start + columns];
+                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += part * f64::from(*x));
+                }
+            }
+        }
+        total
+    }
+
+    /// The Hessian at `w` times `v`.
+    pub(crate) fn hessian_times(&self, w: &[f64], v: &[f64]) -> Vec<f64> {
+        let mut total: Vec<f64> = v.iter().map(|v| self.ridge * v).collect();
+        for part in self.by_blocks(|block| self.block_times(&block, w, v)) {
+            total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
+        }
+        total
+    }
+
+    fn block_times(&self, block: &BlockView<'_>, w: &[f64], v: &[f64]) -> Vec<f64> {
+        let (width, outputs) = (self.data.width(), self.loss.outputs());
+        let mut total = vec![0.0; w.len()];
+        let (mut scores, mut moved) = (vec![0.0; outputs], vec![0.0; outputs]);
+        let mut curvature = vec![0.0; outputs * outputs];
+        for (row, target) in records(block, width) {
+            score(row, w, &mut scores);
+            score(row, v, &mut moved);
+            self.loss.bend(&scores, target, &mut curvature);
+            for (sum, bend) in total.chunks_exact_mut(width).zip(curvature.chunks_exact(outputs)) {
+                let part: f64 = bend.iter().zip(&moved).map(|(bend, moved)| bend * moved).sum();
+                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += part * f64::from(*x));
+            }
+        }
+        total
+    }
+
+    /// One result for each block, in order: sums of them do not depend on the number of threads.
+    fn by_blocks<T: Send>(&self, work: impl Fn(BlockView<'_>) -> T + Sync) -> Vec<T> {
+        let parts = self.by_threads(|blocks| blocks.iter().map(|block| work(*block)).collect::<Vec<_>>());
+        parts.into_iter().flatten().collect()
+    }
+
+    /// One result for each run of blocks.
+    fn by_threads<T: Send>(&self, work: impl Fn(&[BlockView<'_>]) -> T + Sync) -> Vec<T> {
+        let blocks: Vec<BlockView<'_>> = self.data.blocks().collect();
+        if blocks.len() <= 1 {
+            return vec![work(&blocks)];
+        }
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let runs = blocks.chunks(blocks.len().div_ceil(threads));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = runs.map(|run| scope.spawn(|| work(run))).collect();
+            // A thread that panicked has found a bug: the panic goes on here.
+            let joined = workers.into_iter().map(|worker| worker.join());
+            joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+        })
+    }
+}
+
+/// A bound on (1) from public numbers: at any point of norm up to `size`.
+pub(crate) fn error_of_gradients(
+    loss: Loss,
+    slope: f64,
+    (n, width): (u64, usize),
+    row_norm: f64,
+    size: f64,
+) -> f64 {
+    let n = n as f64;
+    let score = (width as f64 + 2.0) * U * 1.001 * row_norm * size;
+    let chain = 2.0 * CHUNK as f64 + n / 4096.0 + 9.0;
+    let of_record = loss.curvature() * score
+        + evaluation_error(loss)
+        + slope * (EVALUATION + chain * U * 1.001)
+        + 8.0 * U * slope;
+    n * row_norm * of_record * (1.0 + 1e-6)
+}
+
+/// The absolute part of e: a few roundings, of numbers whose size the loss limits.
+fn evaluation_error(loss: Loss) -> f64 {
+    let parts = match loss {
+        Loss::Logistic => 4.0,
+        // (1 + h - m)/(2h), m at most 1 + h where it is not clamped.
+        Loss::SmoothHinge { width } => 4.0 + 4.0 / width,
+        // The difference is rounded in proportion to itself.
+        Loss::Squared => 0.0,
+        Loss::Huber { width } => 4.0 * width,
+        Loss::Softmax { classes } => 4.0 + classes as f64,
+    };
+    parts * EVALUATION
+}
+
+/// Rows and targets of the records that are there.
+fn records<'a>(block: &BlockView<'a>, width: usize) -> impl Iterator<Item = (&'a [f32], f64)> + use<'a> {
+    let rows = block.rows.chunks_exact(width).zip(block.targets).zip(block.present);
+    rows.filter(|(_, present)| **present).map(|((row, target), _)| (row, f64::from(*target)))
+}
+
+/// One score for each row of weights.
+fn score(row: &[f32], weights: &[f64], out: &mut [f64]) {
+    out.iter_mut().zip(weights.chunks_exact(row.len())).for_each(|(score, w)| *score = dot(row, w));
+}
+
+fn flush(chunk: &mut [f64], total: &mut [f64]) {
+    total.iter_mut().zip(chunk.iter()).for_each(|(total, chunk)| *total += chunk);
+    chunk.fill(0.0);
+}
+
+pub(crate) fn length(vector: &[f64]) -> f64 {
+    vector.iter().map(|x| x * x).sum::<f64>().sqrt()
+}

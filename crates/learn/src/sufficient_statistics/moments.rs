@@ -1,0 +1,308 @@
+//! Sums of `x xᵀ` and `x y` over records.
+//!
+//! # Coordinates
+//! With row norm X and largest target Y, a record's vector has the lower triangle of `x xᵀ/X²` by rows, off-diagonal entries
+//! times sqrt(2), then `x y/(XY)`. The first part is as long as `‖x‖²/X²` (the Frobenius norm), the second as `‖x‖|y|/(XY)`: at most 1 each, and
+//! at most sqrt(2) together.
+//!
+//! # Arithmetic
+//! Blocks of 4096 slots are summed in `f64`, products of `f32` being exact there, then scaled and rounded to the grid once. Under
+//! relations that let records change places each record is quantised by itself. A row that is longer than declared, which no encoding makes,
+//! contributes nothing.
+
+use std::num::NonZero;
+
+use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
+use sordino_noise::grid::{Allowance, FloatGroups, Grid, Grouping, Sum, SumError};
+use sordino_privacy::Neighbours;
+
+use crate::kernel::norm_above;
+use crate::solver::{Cholesky, slack};
+
+/// The longest a record's vector can be: what a row may be longer than declared, squared, and the roundings of factors.
+pub(super) const LONGEST: f64 = std::f64::consts::SQRT_2 * (1.0 + SURPLUS);
+/// What is added to sensitivities for rows that are a part in 10^8 longer than declared.
+const SURPLUS: f64 = 3e-8;
+/// Halvings of the interval in which the least eigenvalue is looked for.
+const HALVINGS: i32 = 60;
+
+/// The declared bounds of a record.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Bounds {
+    pub(super) width: usize,
+    /// X.
+    pub(super) row_norm: f64,
+    /// Y.
+    pub(super) target: f64,
+}
+
+/// Both sums.
+#[derive(Debug)]
+pub(super) struct Moments {
+    /// On the grid.
+    pub(super) sum: Sum,
+    /// `XᵀX/X²` in floats, lower triangle by rows; for its least eigenvalue.
+    gram: Vec<f64>,
+}
+
+impl Bounds {
+    /// Entries of the triangle.
+    fn triangle(self) -> usize {
+        self.width * (self.width + 1) / 2
+    }
+
+    /// Coordinates of a record's vector.
+    pub(super) fn dimension(self) -> usize {
+        self.triangle() + self.width
+    }
+
+    /// How vectors become integers under a relation.
+    pub(super) fn allowance(self, neighbours: Neighbours) -> Allowance {
+        match neighbours {
+            Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
+                group_size: ROWS_PER_BLOCK as u32,
+                // A plain loop, and three factors afterwards.
+                chain: ROWS_PER_BLOCK as u64 + 5,
+                unit_roundoff: FloatGroups::F64,
+                beta: 1.0,
+                positions: 1,
+                grouping: Grouping::FixedSlots,
+            }),
+            // Groups show the order of records, which may differ here.
+            Neighbours::AddRemove
+            | Neighbours::AddRemoveOrdered
+            | Neighbours::ZeroOutUnordered
+            | Neighbours::Replace
+            | Neighbours::MetricBall(_) => Allowance::Exact,
+        }
+    }
+
+    /// Sums over all records, on several threads; the integers do not depend on how many.
+    pub(super) fn sum(self, data: &Encoded, grid: Grid) -> Result<Moments, SumError> {
+        let blocks: Vec<BlockView<'_>> = data.blocks().collect();
+        let share = |blocks: &[BlockView<'_>]| {
+            let mut moments = Moments { sum: Sum::new(grid), gram: vec![0.0; self.triangle()] };
+            blocks.iter().try_for_each(|block| self.add_block(block, &mut moments))?;
+            Ok::<_, SumError>(moments)
+        };
+        if blocks.len() <= 1 {
+            return share(&blocks);
+        }
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let runs = blocks.chunks(blocks.len().div_ceil(threads));
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = runs.map(|run| scope.spawn(|| share(run))).collect();
+            let mut total = share(&[])?;
+            for worker in workers {
+                // A thread that panicked has found a bug: the panic goes on here.
+                let part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+                total.sum.merge(part.sum)?;
+                total.gram.iter_mut().zip(part.gram).for_each(|(total, part)| *total += part);
+            }
+            Ok(total)
+        })
+    }
+
+    fn add_block(self, block: &BlockView<'_>, moments: &mut Moments) -> Result<(), SumError> {
+        let is_exact = moments.sum.grid().allowance() == Allowance::Exact;
+        let mut plain = vec![0.0; self.dimension()];
+        let mut record = vec![0.0; if is_exact { self.dimension() } else { 0 }];
+        for ((row, target), present) in
+            block.rows.chunks_exact(self.width).zip(block.targets).zip(block.present)
+        {
+            // `norm_above` is above the norm by less than a part in 10^8.
+            if !present || norm_above(row) > self.row_norm * (1.0 + 1e-8) {
+                continue;
+            }
+            let target = f64::from(*target).clamp(-self.target, self.target);
+            self.add_products(row, target, &mut plain);
+            if is_exact {
+                record.fill(0.0);
+                self.add_products(row, target, &mut record);
+                self.scale(&mut record, 1.0);
+                moments.sum.add(&record)?;
+            }
+        }
+        let squares = self.row_norm * self.row_norm;
+        moments.gram.iter_mut().zip(&plain).for_each(|(total, part)| *total += part / squares);
+        if !is_exact {
+            // A little less than the clip norm in steps, for the roundings of the factor.
+            let units = moments.sum.grid().clip_units() as f64 / LONGEST * (1.0 - 8.0 * f64::EPSILON);
+            self.scale(&mut plain, units);
+            moments.sum.add_group(&plain, block.present.len() as u32)?;
+        }
+        Ok(())
+    }
+
+    /// Adds the lower triangle of `x xᵀ`, then `x y`.
+    fn add_products(self, row: &[f32], target: f64, out: &mut [f64]) {
+        let (mut triangle, products) = out.split_at_mut(self.triangle());
+        for (i, x) in row.iter().enumerate() {
+            let (entries, rest) = triangle.split_at_mut(i + 1);
+            let x = f64::from(*x);
+            entries.iter_mut().zip(row).for_each(|(entry, other)| *entry += x * f64::from(*other));
+            triangle = rest;
+        }
+        products.iter_mut().zip(row).for_each(|(product, x)| *product += target * f64::from(*x));
+    }
+
+    /// Plain sums to the coordinates of the module, times `units`.
+    fn scale(self, plain: &mut [f64], units: f64) {
+        let (triangle, products) = plain.split_at_mut(self.triangle());
+        let diagonal = units / (self.row_norm * self.row_norm);
+        let off_diagonal = diagonal * std::f64::consts::SQRT_2;
+        for (i, j, entry) in entries(triangle) {
+            *entry *= if i == j { diagonal } else { off_diagonal };
+        }
+        let factor = units / (self.row_norm * self.target);
+        products.iter_mut().for_each(|product| *product *= factor);
+    }
+
+    /// Noisy coordinates back to `XᵀX` (lower triangle, by rows of a square) and `Xᵀy`.
+    pub(super) fn unscale(self, noisy: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let (triangle, products) = noisy.split_at(self.triangle());
+        let squares = self.row_norm * self.row_norm;
+        let mut square = vec![0.0; self.width * self.width];
+        for (i, j, entry) in entries(&mut triangle.to_vec()) {
+            let factor = if i == j { squares } else { squares / std::f64::consts::SQRT_2 };
+            square[i * self.width + j] = *entry * factor;
+        }
+        (square, products.iter().map(|product| product * self.row_norm * self.target).collect())
+    }
+
+    /// How far [`Moments::least_eigenvalue`] can be from the exact one, in units of X², for n records: the sums' error (n products of norm
+    /// at most 1), the slack of the factorisation, the width of the last interval, the rounding of what is subtracted, and rows a little too long.
+    pub(super) fn eigenvalue_error(self, n: u64) -> f64 {
+        let (n, blocks) = (n as f64, n as f64 / ROWS_PER_BLOCK as f64);
+        let chain = ROWS_PER_BLOCK as f64 + blocks + 16.0;
+        let of_sums = chain * f64::EPSILON * n;
+        let of_subtraction = f64::EPSILON * n;
+        let of_factors = slack(self.width, n * (1.0 + 1e-6));
+        of_sums + of_subtraction + of_factors + n * 0.5f64.powi(HALVINGS - 1) + SURPLUS
+    }
+}
+
+impl Moments {
+    /// The least eigenvalue of `XᵀX/X²`, by halving: a matrix has a Cholesky factor if it is positive.
+    pub(super) fn least_eigenvalue(&self, width: usize, n: u64) -> f64 {
+        let is_below = |shift: f64| {
+            let mut square = vec![0.0; width * width];
+            for (i, j, entry) in entries(&mut self.gram.clone()) {
+                square[i * width + j] = *entry - if i == j { shift } else { 0.0 };
+            }
+            Cholesky::of(square, width).is_some()
+        };
+        let (mut low, mut high) = (0.0, n as f64);
+        for _ in 0..HALVINGS {
+            let middle = 0.5 * (low + high);
+            if is_below(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+}
+
+/// Row, column and value of each entry of a triangle that stands by rows.
+fn entries(triangle: &mut [f64]) -> impl Iterator<Item = (usize, usize, &mut f64)> {
+    let mut place = (0, 0);
+    triangle.iter_mut().map(move |entry| {
+        let (i, j) = place;
+        place = if i == j { (i + 1, 0) } else { (i, j + 1) };
+        (i, j, entry)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_noise::danger::unprotected;
+    use sordino_noise::grid::GridPlan;
+
+    use super::*;
+    use crate::testing::numbers;
+
+    fn bounds(width: usize) -> Bounds {
+        Bounds { width, row_norm: 1.0, target: 1.0 }
+    }
+
+    fn grid(bounds: Bounds, neighbours: Neighbours, n: u64) -> Grid {
+        let plan = GridPlan::new(LONGEST, 2.0, bounds.dimension(), n).allowance(bounds.allowance(neighbours));
+        plan.at_depth(30).unwrap()
+    }
+
+    /// A record appears, disappears, becomes another: integers move by no more than the clip norm and its inflation, and by nearly as much.
+    #[test]
+    fn no_record_moves_the_sums_by_more_than_the_sensitivity() {
+        let base = |i: usize| vec![(i as f64).sin(), (i as f64 * 2.1).cos(), 0.1];
+        let extreme = [
+            (vec![1.0, 1.0, 1.0], 1.0),
+            (vec![1e300, f64::INFINITY, -1.0], -1.0),
+            (vec![-1.0, 0.0, 0.0], f64::INFINITY),
+            (vec![f64::NAN; 3], 0.0),
+            (vec![0.0; 3], -1.0),
+        ];
+        let mut closest = 0f64;
+        for neighbours in [Neighbours::ZeroOut, Neighbours::ZeroOutUnordered, Neighbours::Replace] {
+            let sums: Vec<(bool, Vec<i64>, Grid)> = extreme
+                .iter()
+                .map(|(row, target)| {
+                    let mut rows: Vec<Vec<f64>> = (0..30).map(base).collect();
+                    let mut targets = vec![0.3; 30];
+                    (rows[7], targets[7]) = (row.clone(), *target);
+                    let data = numbers(&rows, &targets);
+                    let bounds = Bounds { row_norm: data.encoding().row_norm(), ..bounds(4) };
+                    let grid = grid(bounds, neighbours, 30);
+                    let sum = bounds.sum(&data, grid).unwrap().sum;
+                    (data.row(7).is_none(), unprotected(&sum).to_vec(), grid)
+                })
+                .collect();
+            for (absent, one, grid) in &sums {
+                let bound = grid.clip_units() as f64 * (1.0 + grid.inflation());
+                for (other_absent, other, _) in &sums {
+                    let squares = one.iter().zip(other).map(|(a, b)| ((a - b) as f64).powi(2));
+                    let moved = squares.sum::<f64>().sqrt();
+                    let norms = if *absent || *other_absent { 1.0 } else { 2.0 };
+                    assert!(moved <= norms * bound, "{neighbours}: {moved} of {bound}");
+                    closest = closest.max(moved / (norms * bound));
+                }
+            }
+        }
+        assert!(closest > 0.99, "half of the bound would not do: {closest}");
+    }
+
+    #[test]
+    fn sums_are_those_of_the_definition() {
+        let rows: Vec<Vec<f64>> = (0..20).map(|i| vec![0.05 * f64::from(i) - 0.4, 0.3]).collect();
+        let targets: Vec<f64> = (0..20).map(|i| 0.1 * f64::from(i) - 0.9).collect();
+        let data = numbers(&rows, &targets);
+        let bounds = Bounds { row_norm: data.encoding().row_norm(), ..bounds(3) };
+        for neighbours in [Neighbours::ZeroOut, Neighbours::Replace] {
+            let grid = grid(bounds, neighbours, 20);
+            let moments = bounds.sum(&data, grid).unwrap();
+            let steps: Vec<f64> = unprotected(&moments.sum).iter().map(|n| *n as f64 * grid.step()).collect();
+            let (square, products) = bounds.unscale(&steps);
+            for i in 0..3 {
+                let exact = |f: &dyn Fn(usize) -> f64| -> f64 {
+                    (0..20).map(|slot| f64::from(data.row(slot).unwrap()[i]) * f(slot)).sum()
+                };
+                assert!((products[i] - exact(&|slot| f64::from(data.target(slot)))).abs() < 1e-5);
+                for j in 0..=i {
+                    let entry = exact(&|slot| f64::from(data.row(slot).unwrap()[j]));
+                    assert!((square[i * 3 + j] - entry).abs() < 1e-5, "{i} {j}");
+                }
+            }
+        }
+    }
+
+    /// diag-like data with a known least eigenvalue, and a singular matrix.
+    #[test]
+    fn least_eigenvalues_are_found_to_their_stated_error() {
+        for (triangle, least) in
+            [(vec![2.0, 1.0, 2.0], 1.0), (vec![5.0, 0.0, 0.25], 0.25), (vec![1.0, 1.0, 1.0], 0.0)]
+        {
+            let bounds = bounds(2);
+            let sum = Sum::new(grid(bounds, Neighbours::ZeroOut, 10));
+            let found = Moments { sum, gram: triangle }.least_eigenvalue(2, 10);
+            assert!((found - least).abs() <= bounds.eigenvalue_error(10), "{found} {least}");
+        }
+        assert!(bounds(100).eigenvalue_error(1_000_000) < 1e-4);
+    }
+}

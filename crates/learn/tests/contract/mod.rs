@@ -1,0 +1,112 @@
+//! The contract: checks that say what is broken, so that broken learners can be shown to them too.
+#![allow(dead_code, reason = "shared by several programs, none of which needs all of it")]
+
+pub(crate) mod data;
+pub(crate) mod learners;
+pub(crate) mod twins;
+
+use sordino_audit::{Audit, MechanismTester, Verdict};
+use sordino_data::Encoded;
+use sordino_learn::{LearnError, LearningPlan, LinearModel};
+use sordino_noise::Bits;
+use sordino_noise::danger::seeded;
+use sordino_privacy::{Claim, Contribution, Delta, Epsilon, Event, Neighbours, Permit, Unit, danger};
+
+pub(crate) type Plan = dyn LearningPlan<Model = LinearModel> + Sync;
+
+/// A permit that no budget knows of. At δ = 0 an unbounded ε is priced at once.
+pub(crate) fn unmetered(claim: Claim) -> Permit {
+    danger::unmetered(claim, Unit::Record, Delta::ZERO).unwrap()
+}
+
+pub(crate) fn weights(model: &LinearModel) -> Vec<f64> {
+    model.weights().flatten().copied().collect()
+}
+
+pub(crate) fn fit(plan: &Plan, data: &Encoded, seed: u64) -> Result<Vec<f64>, LearnError> {
+    fit_with(plan, data, &mut seeded(seed))
+}
+
+fn fit_with(plan: &Plan, data: &Encoded, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
+    Ok(weights(plan.fit_with(data, unmetered(plan.claim()), bits)?.value()))
+}
+
+pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+/// A permit for another event, relation or unit is refused before anything else is looked at: `other` is data that the plan was not made for,
+/// and is not what the error is about; and no bit is drawn.
+pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encoded) -> Result<(), String> {
+    let claim = plan.claim();
+    let dearer = Event::composed([claim.event.clone(), Event::Pure { epsilon: Epsilon::new(0.1).unwrap() }]);
+    let is_zero_out = claim.neighbours == Neighbours::ZeroOut;
+    let relation = if is_zero_out { Neighbours::ZeroOutUnordered } else { Neighbours::ReplaceOrdered };
+    let of_users = Unit::Column("user".to_owned());
+    let wrong = [
+        (Claim::new(claim.neighbours, dearer), Unit::Record),
+        (Claim::new(relation, claim.event.clone()), Unit::Record),
+        (claim.clone(), of_users),
+    ];
+    for (wrong, unit) in wrong {
+        for data in [data, other] {
+            let mut bits = seeded(1);
+            let permit = danger::unmetered(wrong.clone(), unit.clone(), Delta::ZERO).unwrap();
+            let refused = plan.fit_with(data, permit, &mut bits);
+            if !matches!(refused, Err(LearnError::Release(_) | LearnError::OtherUnit { .. })) {
+                return Err(format!("not refused for its permit ({}): {refused:?}", wrong.event.name()));
+            }
+            if bits.next_u64() != seeded(1).next_u64() {
+                return Err("drew noise before the permit was checked".to_owned());
+            }
+        }
+    }
+    match plan.fit(other, unmetered(claim)) {
+        Err(LearnError::OtherEncoding | LearnError::OtherSize { .. }) => Ok(()),
+        got => Err(format!("data of another shape was not refused: {got:?}")),
+    }
+}
+
+/// What an audit finds on two neighbours that are as far apart as one record can make them.
+pub(crate) fn audit(plan: &Plan, pair: &(Encoded, Encoded), epsilon: f64, delta: f64, seed: u64) -> Audit {
+    let tester = MechanismTester::new(Epsilon::new(epsilon).unwrap())
+        .with_delta(Delta::new(delta).unwrap())
+        .with_samples(4_000, 4_000)
+        .at_confidence(1.0 - 1e-7)
+        .with_threads(2)
+        .seeded(seed);
+    let mechanism = |data: &Encoded, bits: &mut dyn Bits| fit_with(plan, data, bits).unwrap();
+    tester.test(mechanism, &pair.0, &pair.1).unwrap()
+}
+
+pub(crate) fn survives(audit: &Audit) -> Result<(), String> {
+    match audit.verdict {
+        Verdict::NoViolationFound => Ok(()),
+        Verdict::Violation => Err(audit.to_string()),
+    }
+}
+
+/// With the same noise on both, what is left of the difference is the data's: at most `most` for one record.
+pub(crate) fn one_record_moves_at_most(
+    plan: &Plan,
+    (one, two): (&Encoded, &Encoded),
+    most: f64,
+    seed: u64,
+) -> Result<(), String> {
+    let fit = |data| fit(plan, data, seed).map_err(|error| error.to_string());
+    let moved = distance(&fit(one)?, &fit(two)?);
+    // What rounding to steps adds is part of the noise's own allowance.
+    if moved <= most * (1.0 + 2e-3) {
+        Ok(())
+    } else {
+        Err(format!("moved by {moved}, at most {most} is paid for"))
+    }
+}
+
+/// Clip norms that neighbours are apart.
+pub(crate) fn norms(neighbours: Neighbours) -> f64 {
+    match neighbours.contribution().unwrap() {
+        Contribution::Absent => 1.0,
+        Contribution::Changed => 2.0,
+    }
+}

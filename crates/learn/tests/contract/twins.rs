@@ -1,0 +1,65 @@
+//! Learners that are broken on purpose. Each claims what an honest one claims.
+
+use sordino_data::Encoded;
+use sordino_learn::{LearnError, LearningPlan, LinearModel};
+use sordino_noise::Bits;
+use sordino_noise::danger::seeded;
+use sordino_privacy::{Claim, Permit, Release};
+
+use super::learners::AnyPlan;
+use super::unmetered;
+
+/// Claims the price of one plan and does another: less noise, a longer clip norm, another relation.
+pub(crate) struct Impostor {
+    pub(crate) claims: Claim,
+    pub(crate) does: AnyPlan,
+}
+
+impl LearningPlan for Impostor {
+    type Model = LinearModel;
+
+    fn claim(&self) -> Claim {
+        self.claims.clone()
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+        self.fit_with(data, permit, &mut seeded(1))
+    }
+
+    fn fit_with(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        permit.covers(&self.claims)?;
+        let (model, _) = self.does.fit_with(data, unmetered(self.does.claim()), bits)?.into_parts();
+        Ok(permit.seal(&self.claims.event, model)?)
+    }
+}
+
+/// Learns first and asks for the permit when it is done.
+pub(crate) struct Hasty(pub(crate) AnyPlan);
+
+impl LearningPlan for Hasty {
+    type Model = LinearModel;
+
+    fn claim(&self) -> Claim {
+        self.0.claim()
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+        self.fit_with(data, permit, &mut seeded(1))
+    }
+
+    fn fit_with(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        let (model, _) = self.0.fit_with(data, unmetered(self.0.claim()), bits)?.into_parts();
+        permit.covers(&self.claim())?;
+        Ok(permit.seal(&self.claim().event, model)?)
+    }
+}
