@@ -187,10 +187,16 @@ pub(crate) enum Error {
     OtherRows { data: PathBuf, stated: u64, counted: u64 },
 
     #[error(
-        "delta is 0, and training adds Gaussian noise, which needs a delta above 0: give --delta, or a ledger whose \
-         budget has one"
+        "delta is 0, and --method {method} adds Gaussian noise, which needs a delta above 0: give --delta, or a ledger \
+         whose budget has one, or use output-perturbation or objective-perturbation, which need none"
     )]
-    PureTraining,
+    PureTraining { method: &'static str },
+
+    #[error(
+        "--method sufficient-statistics does the squared loss of a number, and this is {loss}; use another method, or \
+         another target"
+    )]
+    MethodNeedsSquared { loss: &'static str },
 
     #[error(
         "training needs a public number of records, which {neighbours} does not give; use zero_out or replace, also when \

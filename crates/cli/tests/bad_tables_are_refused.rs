@@ -117,6 +117,8 @@ fn schemas_and_settings_that_do_not_fit() {
     train(&here, GOOD, "--l2 -1").refuses(&["--l2 must be", "got -1"]);
     train(&here, GOOD, "--rows 4").refuses(&["--rows says 4", "3 records"]);
     train(&here, GOOD, "--delta 0").refuses(&["delta is 0"]);
+    train(&here, GOOD, "--method sufficient-statistics")
+        .refuses(&["--steps", "gradient-descent, sgd, coordinate-descent"]);
     train(&here, GOOD, "--method sdg").refuses(&["'sdg'", "sgd"]);
     train(&here, GOOD, "--step 4").refuses(&["--step", "--steps"]);
     train(&here, GOOD, "--sampling-rate 0.5")

@@ -66,12 +66,12 @@ impl Blueprint {
             Some(delta) => delta,
             None => default_delta(purse, n, &mut notes)?,
         };
-        if delta == Delta::ZERO {
-            return Err(Error::PureTraining);
+        let method = settings.method.unwrap_or_default();
+        if delta == Delta::ZERO && method.needs_delta() {
+            return Err(Error::PureTraining { method: method.name() });
         }
         let neighbours = public_size(purse)?;
         let task = Task { loss, encoding: &encoding, n, epsilon, delta, neighbours, settings: &settings };
-        let method = settings.method.unwrap_or_default();
         let learner = method.plan(&task)?;
         settings.data = Some(data.clone());
         settings.delta = Some(delta);

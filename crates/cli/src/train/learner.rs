@@ -6,9 +6,10 @@ use std::sync::atomic::AtomicBool;
 
 use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
-use sordino_data::{Encoded, Encoding, Sampling};
-use sordino_learn::{GradientDescent, GradientPlan, LearningPlan, LinearModel, LinearObjective, Loss, Noise};
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, Progress, Training, TrainingOptions};
+use sordino::privacy::ClipNorm;
+use sordino_data::{Encoded, Sampling};
+use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Noise};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, Progress, TrainingOptions};
 
 use super::args::Settings;
 use super::method::Task;
@@ -51,42 +52,31 @@ pub(crate) struct Session<'a> {
 }
 
 /// Gradient descent of any kind.
-pub(crate) struct ByGradients {
-    plan: GradientPlan,
-    training: TrainingOptions,
-    loss: Loss,
-    encoding: Encoding,
-}
+pub(crate) struct ByGradients(GradientPlan);
 
 impl ByGradients {
     pub(crate) fn plan(learner: GradientDescent, task: &Task<'_>) -> Result<Box<dyn Learner>, Error> {
-        let noise = Noise::Budget { epsilon: task.epsilon, delta: task.delta };
-        let plan = task.tuned(learner).plan_with(task.encoding, task.n, noise)?;
-        let mut training = plan.training().clone();
-        if let Some(rate) = task.settings.learning_rate {
-            training.learning_rate = rate;
-        }
-        Ok(Box::new(Self { plan, training, loss: task.loss, encoding: task.encoding.clone() }))
-    }
-
-    fn model(&self, weights: Vec<f64>) -> LinearModel {
-        // The objective that was trained has as many parameters as loss and encoding say.
-        LinearModel::from_parts(self.loss, self.encoding.clone(), weights).expect("weights of this model")
+        let learner = task.tuned(learner);
+        let plan = learner.plan(task.encoding, task.n, task.epsilon, task.delta)?;
+        let Some(learning_rate) = task.settings.learning_rate else { return Ok(Box::new(Self(plan))) };
+        let training = TrainingOptions { learning_rate, ..plan.training().clone() };
+        let noise = Noise::Multiplier(plan.plan().noise_multiplier());
+        Ok(Box::new(Self(learner.training(training).plan_with(task.encoding, task.n, noise)?)))
     }
 }
 
 impl Learner for ByGradients {
     fn claim(&self) -> Claim {
-        self.plan.claim()
+        self.0.claim()
     }
 
     fn settle(&self, settings: &mut Settings) {
-        let plan = self.plan.plan();
+        let (plan, training) = (self.0.plan(), self.0.training());
         settings.steps = Count::new(plan.batches().steps()).ok();
-        settings.learning_rate = Some(self.training.learning_rate);
-        settings.l2 = Some(self.training.l2);
+        settings.learning_rate = Some(training.learning_rate);
+        settings.l2 = Some(training.l2);
         if let Clipping::Flat { norm } = plan.clipping() {
-            settings.clip_norm = sordino::privacy::ClipNorm::new(*norm).ok();
+            settings.clip_norm = ClipNorm::new(*norm).ok();
         }
         if let Sampling::Poisson { rate } = plan.batches().sampling() {
             settings.sampling_rate = Some(rate);
@@ -96,15 +86,15 @@ impl Learner for ByGradients {
     }
 
     fn noise_multiplier(&self) -> Option<f64> {
-        Some(self.plan.plan().noise_multiplier().get())
+        Some(self.0.plan().noise_multiplier().get())
     }
 
     fn steps(&self) -> Option<u64> {
-        Some(self.plan.plan().batches().steps())
+        Some(self.0.plan().batches().steps())
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error> {
-        Ok(self.plan.plan().replay_claim(checkpoint)?)
+        Ok(self.0.replay_claim(checkpoint)?)
     }
 
     fn fit(
@@ -113,23 +103,18 @@ impl Learner for ByGradients {
         permit: Permit,
         session: Session<'_>,
     ) -> Result<Release<LinearModel>, Error> {
-        let objective = LinearObjective::new(self.loss, data);
-        let training = Training::new(self.plan.plan(), &objective, self.training.clone())?;
-        let mut training = training.cancelled_by(session.stop);
-        if let Some(checkpoints) = session.checkpoints {
-            training = training.with_checkpoints(checkpoints)?;
-        }
-        if let Some(threads) = session.threads {
-            training = training.threads(threads);
-        }
         let mut seeded = session.seed.map(danger::seeded);
-        let weights = match (session.from, &mut seeded) {
-            (None, None) => training.run(permit, session.watch)?,
-            (None, Some(bits)) => training.run_with(permit, bits, session.watch)?,
-            (Some(from), None) => training.resume(from, permit, session.watch)?,
-            (Some(from), Some(bits)) => training.resume_with(from, permit, bits, session.watch)?,
+        let options = FitOptions {
+            progress: Some(session.watch),
+            cancel: Some(session.stop),
+            checkpoints: session.checkpoints,
+            threads: session.threads,
+            bits: seeded.as_mut().map(|bits| bits as &mut dyn Bits),
         };
-        Ok(weights.post_process(|weights| self.model(weights)))
+        Ok(match session.from {
+            None => self.0.fit_under(data, permit, options)?,
+            Some(checkpoint) => self.0.resume(data, checkpoint, permit, options)?,
+        })
     }
 }
 

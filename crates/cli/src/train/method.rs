@@ -4,7 +4,10 @@ use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use sordino::prelude::*;
 use sordino_data::Encoding;
-use sordino_learn::{CoordinateClipping, CoordinateDescent, GradientDescent, Loss};
+use sordino_learn::{
+    CoordinateClipping, CoordinateDescent, GradientDescent, Loss, ObjectivePerturbation, OutputPerturbation,
+    SufficientStatistics,
+};
 use sordino_optim::Clipping;
 
 use super::args::Settings;
@@ -21,6 +24,12 @@ pub(crate) enum Method {
     Sgd,
     /// One noisy coordinate a step; for unevenly scaled columns, two classes or a number
     CoordinateDescent,
+    /// The minimum, with noise added to it; for classes
+    OutputPerturbation,
+    /// The minimum of an objective with noise in it; for two classes
+    ObjectivePerturbation,
+    /// From noisy sums of products (AdaSSP); for a number
+    SufficientStatistics,
 }
 
 /// What a learner is made for.
@@ -40,6 +49,9 @@ impl Method {
             Self::GradientDescent => "gradient-descent",
             Self::Sgd => "sgd",
             Self::CoordinateDescent => "coordinate-descent",
+            Self::OutputPerturbation => "output-perturbation",
+            Self::ObjectivePerturbation => "objective-perturbation",
+            Self::SufficientStatistics => "sufficient-statistics",
         }
     }
 
@@ -51,21 +63,45 @@ impl Method {
                 &["--steps", "--clip-norm", "--learning-rate", "--checkpoint-every", "--sampling-rate"]
             }
             Self::CoordinateDescent => &["--steps", "--clip-norm"],
+            Self::OutputPerturbation | Self::ObjectivePerturbation | Self::SufficientStatistics => &[],
         }
     }
 
     /// The learner with all its numbers. Looks at public things alone.
     pub(crate) fn plan(self, task: &Task<'_>) -> Result<Box<dyn Learner>, Error> {
         self.check_flags(task.settings)?;
+        let &Task { loss, encoding, n, epsilon, delta, neighbours, settings } = task;
         match self {
-            Self::GradientDescent => ByGradients::plan(GradientDescent::full_batch(task.loss), task),
+            Self::GradientDescent => ByGradients::plan(GradientDescent::full_batch(loss), task),
             Self::Sgd => ByGradients::plan(task.sgd()?, task),
-            Self::CoordinateDescent => AtOnce::plan(task.coordinate_descent().plan(
-                task.encoding,
-                task.n,
-                task.epsilon,
-                task.delta,
-            )?),
+            Self::CoordinateDescent => {
+                AtOnce::plan(task.coordinate_descent().plan(encoding, n, epsilon, delta)?)
+            }
+            Self::OutputPerturbation => {
+                let learner = OutputPerturbation::new(loss).neighbours(neighbours);
+                let learner = settings.l2.map_or(learner.clone(), |l2| learner.l2(l2));
+                AtOnce::plan(learner.plan(encoding, n, epsilon, delta)?)
+            }
+            Self::ObjectivePerturbation => {
+                let learner = ObjectivePerturbation::new(loss).neighbours(neighbours);
+                let learner = settings.l2.map_or(learner.clone(), |l2| learner.l2(l2));
+                AtOnce::plan(learner.plan(encoding, n, epsilon, delta)?)
+            }
+            Self::SufficientStatistics => {
+                if loss != Loss::Squared {
+                    return Err(Error::MethodNeedsSquared { loss: loss.name() });
+                }
+                let learner = SufficientStatistics::adaptive().neighbours(neighbours);
+                AtOnce::plan(learner.l2(settings.l2.unwrap_or(0.0)).plan(encoding, n, epsilon, delta)?)
+            }
+        }
+    }
+
+    /// Whether its noise is Gaussian whatever is asked for, so that δ must be above 0.
+    pub(crate) fn needs_delta(self) -> bool {
+        match self {
+            Self::GradientDescent | Self::Sgd | Self::CoordinateDescent | Self::SufficientStatistics => true,
+            Self::OutputPerturbation | Self::ObjectivePerturbation => false,
         }
     }
 
