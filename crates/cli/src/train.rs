@@ -13,12 +13,12 @@ mod facts;
 mod learner;
 mod log;
 mod method;
+mod pages;
 mod place;
 mod show;
 mod stop;
 mod watch;
 
-use std::panic::AssertUnwindSafe;
 use std::time::Instant;
 
 use sordino::noise::{Bits, danger, entropy};
@@ -26,7 +26,6 @@ use sordino::prelude::*;
 use sordino_data::{Door, Encoded};
 use sordino_learn::LinearModel;
 use sordino_optim::{Checkpoint, Checkpoints, OptimError};
-use sordino_report::{Report, Run};
 
 use self::args::Settings;
 pub(crate) use self::args::TrainArgs;
@@ -36,11 +35,11 @@ use self::evaluation::PublicTest;
 use self::facts::Outcome;
 use self::learner::Session;
 use self::log::Log;
+use self::pages::Pages;
 use self::place::Place;
 use self::watch::Watch;
 use crate::args::{Output, Relation};
 use crate::error::Error;
-use crate::json;
 use crate::model::{CARD, Package, REPORT, RUN};
 use crate::output;
 use crate::purse::{Purse, purpose};
@@ -57,15 +56,12 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     if args.plan {
         return plan(&blueprint, &purse, args.output);
     }
-    let (trained, run) = train(&blueprint, &mut purse, &args, &mut log)?;
+    let (trained, pages) = train(&blueprint, &mut purse, &args, &mut log)?;
     if !args.output.quiet {
-        show::notes(&blueprint, &trained).into_iter().for_each(output::note);
+        show::notes(&trained).into_iter().for_each(output::note);
+        pages.findings.iter().for_each(|finding| output::note(finding));
     }
-    output::result(&if args.output.json {
-        json::text(&run)?
-    } else {
-        show::text(&blueprint, &trained, &purse)?
-    })
+    output::result(&if args.output.json { pages.json } else { show::text(&blueprint, &trained, &purse)? })
 }
 
 /// What would be done. Fails as the run would if the budget does not allow it.
@@ -105,7 +101,7 @@ fn train(
     purse: &mut Purse,
     args: &TrainArgs,
     log: &mut Log,
-) -> Result<(Trained, Run), Error> {
+) -> Result<(Trained, Pages), Error> {
     // Everything that can fail without a word about the records, before anything is charged.
     let configuration = config::text(&blueprint.settings)?;
     let place = Place::prepare(&blueprint.out, room(blueprint))?;
@@ -138,10 +134,10 @@ fn train(
     let trained = Trained { model, guarantee, public };
     let outcome =
         Outcome { trained: &trained, curve: &curve, spent_before, training, configuration: &configuration };
-    let run = facts::run(blueprint, purse, &outcome)?;
-    release(blueprint, place, purse, &trained, &run)?;
+    let pages = Pages::of(&facts::run(blueprint, purse, &outcome)?)?;
+    release(blueprint, place, purse, &trained, &pages, &configuration)?;
     log.say("written and booked");
-    Ok((trained, run))
+    Ok((trained, pages))
 }
 
 /// Writes the model's directory, and books the charges with its hash.
@@ -150,25 +146,20 @@ fn release(
     place: Place,
     purse: &mut Purse,
     trained: &Trained,
-    run: &Run,
+    pages: &Pages,
+    configuration: &str,
 ) -> Result<(), Error> {
-    // A bug in a picture must not cost a model that was paid for: then there is none, and the panic's message says why.
-    let pages = std::panic::catch_unwind(AssertUnwindSafe(|| {
-        let report = Report::of(run);
-        (report.html(), report.markdown())
-    }));
-    let configuration = run.configuration.as_deref().unwrap_or_default();
     let package =
-        Package::new(&trained.model, &trained.guarantee, configuration)?.with(RUN, json::text(run)?);
-    let package = match &pages {
-        Ok((html, card)) => package.with(REPORT, html.as_bytes()).with(CARD, card.as_bytes()),
-        Err(_) => package,
+        Package::new(&trained.model, &trained.guarantee, configuration)?.with(RUN, pages.json.as_bytes());
+    let package = match &pages.for_people {
+        Some((html, card)) => package.with(REPORT, html.as_bytes()).with(CARD, card.as_bytes()),
+        None => package,
     };
     let (charges, digest) = (place.charges()?, package.digest());
     place.finish(&package)?;
     charges.into_iter().try_for_each(|charge| purse.book(charge, digest))?;
-    match (&blueprint.settings.report, pages) {
-        (Some(path), Ok((html, _))) => std::fs::write(path, html)
+    match (&blueprint.settings.report, &pages.for_people) {
+        (Some(path), Some((html, _))) => std::fs::write(path, html)
             .map_err(|source| Error::WriteFile { name: path.display().to_string(), source }),
         (Some(_) | None, _) => Ok(()),
     }

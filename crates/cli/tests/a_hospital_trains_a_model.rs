@@ -73,6 +73,23 @@ fn a_model_is_trained_explained_and_used() {
     assert_eq!(object["classes"], serde_json::json!(["malignant", "benign"]));
 }
 
+/// `--json`, `run.json` and the copy inside the report say the same; large numbers are pointed out.
+#[test]
+fn the_report_holds_what_json_says() {
+    let here = folder("report");
+    let run = train(&here, "--epsilon 9 --delta 0.01 --out m --report copy.html --json");
+    let object = run.object();
+    assert_eq!(object, json(&here.join("m/run.json")));
+    assert_eq!((&object["sordino"], &object["source"]["rows"]), (&"0.1.0".into(), &456.into()));
+    let html = fs::read_to_string(here.join("m/report.html")).unwrap();
+    let inside = html.split("application/json").nth(1).unwrap();
+    let inside = inside.split_once('>').unwrap().1.split("</script>").next().unwrap();
+    assert_eq!(serde_json::from_str::<Value>(inside).unwrap(), object);
+    assert_eq!(html, fs::read_to_string(here.join("copy.html")).unwrap());
+    assert!(run.stderr.contains("above 8") && run.stderr.contains("no --ledger given"), "{run:?}");
+    assert!(fs::read_to_string(here.join("m/card.md")).unwrap().starts_with("# "));
+}
+
 /// Round trips: a copy predicts the same, and the effective configuration is a configuration.
 #[test]
 fn a_copied_directory_predicts_the_same() {

@@ -17,7 +17,7 @@ use crate::purse::{Purse, SEEDED_NOTE, UNMETERED_NOTE};
 use crate::table::Table;
 
 /// What must be said even if nobody asks.
-pub(crate) fn notes(_: &Blueprint, trained: &Trained) -> Vec<&'static str> {
+pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if !trained.guarantee.metered {
         notes.push(UNMETERED_NOTE);
