@@ -87,6 +87,38 @@ fn a_refused_run_reads_nothing_and_writes_nothing() {
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("t.model")), "{left:?}");
 }
 
+/// What would it cost? The plan says, and asks nothing of the data: a record that would stop the run is not found.
+#[test]
+fn a_plan_spends_nothing_and_reads_no_record() {
+    let here = folder("planned");
+    let mut table = String::from("a,y\n");
+    (0..200).for_each(|row| table.push_str(if row == 7 { "SECRET,yes\n" } else { "1,no\n" }));
+    fs::write(here.join("t.csv"), table).unwrap();
+    let schema = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    fs::write(here.join("t.toml"), schema).unwrap();
+    let create = "ledger create b.ledger --data t.csv --epsilon 1 --delta 1e-6 --neighbours zero_out";
+    assert_eq!(sordino_in(&here, &create.split(' ').collect::<Vec<_>>()).code, 0);
+    let plan = |more: &str| {
+        let line = format!("train t.csv --target y --schema t.toml --ledger b.ledger --plan {more}");
+        sordino_in(&here, &line.split_whitespace().collect::<Vec<_>>())
+    };
+    let said = plan("--epsilon 0.5");
+    assert!(said.line("spend").starts_with("epsilon at most 0.5"), "{said:?}");
+    assert!(said.line("accuracy").contains("estimate"), "{said:?}");
+    assert_eq!(said.line("left before"), "epsilon 1");
+    let object = plan("--epsilon 0.5 --rows 100000 --json").object();
+    assert_eq!((object["rows"].as_u64(), object["event"]["count"].as_u64()), (Some(100_000), Some(100)));
+    // More records, less harm.
+    let few = plan("--epsilon 0.5 --rows 100 --json").object();
+    let harm = |object: &Value| {
+        object["score_without_noise"].as_f64().unwrap() - object["score_with_noise"].as_f64().unwrap()
+    };
+    assert!(harm(&object) < 0.02 && harm(&few) > harm(&object), "{object} {few}");
+    assert_eq!(plan("--epsilon 1.5").code, 1);
+    assert_eq!(history(&here)["charges"].as_array().map(Vec::len), Some(0));
+    assert!(!here.join("t.model.part").exists());
+}
+
 /// A ledger for another relation, another file, or one that promises pure privacy cannot pay for training.
 #[test]
 fn a_ledger_that_cannot_pay_says_why() {
