@@ -1,6 +1,7 @@
 //! Console blocks in Markdown: the commands that a page shows, and the output it claims for them.
 //!
-//! A block opens with ` ```console `, or with ` ```console exit-2 ` when the shown command is meant to fail.
+//! A block opens with ` ```console `, or with ` ```console exit-2 ` when the shown command is meant to fail. Where noise is part of what is
+//! shown, ` ```console random `: words are compared, and numbers must be there, but may be others.
 //! Lines that begin with `$ ` are commands (a trailing `\` continues on the next line); what follows is the
 //! output, standard output for a command that succeeds and standard error for one that fails.
 //!
@@ -17,6 +18,8 @@ pub(crate) struct Shown {
     pub(crate) input: Option<String>,
     /// The exit code that the page claims.
     pub(crate) exit_code: i32,
+    /// Whether numbers differ from run to run.
+    pub(crate) is_random: bool,
     /// The claimed output, as lines of the page: `first..end`, counted from 0.
     pub(crate) output: std::ops::Range<usize>,
     /// The line of the command itself, counted from 1, for messages.
@@ -32,10 +35,10 @@ pub(crate) fn commands(page: &str) -> Result<Vec<Shown>, String> {
     let mut found = Vec::new();
     let mut at = 0;
     while at < lines.len() {
-        if let Some(exit_code) = opening(lines[at])? {
+        if let Some((exit_code, is_random)) = opening(lines[at])? {
             let end = (at + 1..lines.len()).find(|&i| lines[i].trim() == "```");
             let end = end.ok_or(format!("line {}: console block without an end", at + 1))?;
-            in_block(&lines, at + 1..end, exit_code, &mut found)?;
+            in_block(&lines, at + 1..end, (exit_code, is_random), &mut found)?;
             at = end;
         }
         at += 1;
@@ -44,19 +47,22 @@ pub(crate) fn commands(page: &str) -> Result<Vec<Shown>, String> {
 }
 
 /// Whether the output that came is the output that was claimed.
-pub(crate) fn agree(claimed: &str, came: &str) -> bool {
+pub(crate) fn agree(claimed: &str, came: &str, is_random: bool) -> bool {
+    let numbers = if is_random { are_numbers } else { numbers_agree };
     let lines = |text: &str| text.trim_end().lines().map(str::trim_end).map(String::from).collect::<Vec<_>>();
     let (claimed, came) = (lines(claimed), lines(came));
-    claimed.len() == came.len() && claimed.iter().zip(&came).all(|(a, b)| lines_agree(a, b))
+    claimed.len() == came.len() && claimed.iter().zip(&came).all(|(a, b)| lines_agree(a, b, numbers))
 }
 
-fn opening(line: &str) -> Result<Option<i32>, String> {
+/// The exit code that a block claims, and whether its numbers are random.
+fn opening(line: &str) -> Result<Option<(i32, bool)>, String> {
     let Some(rest) = line.trim().strip_prefix("```console") else { return Ok(None) };
     match rest.trim() {
-        "" => Ok(Some(0)),
+        "" => Ok(Some((0, false))),
+        "random" => Ok(Some((0, true))),
         words => match words.strip_prefix("exit-").and_then(|code| code.parse().ok()) {
-            Some(code) => Ok(Some(code)),
-            None => Err(format!("`{line}`: expected `console` or `console exit-N`")),
+            Some(code) => Ok(Some((code, false))),
+            None => Err(format!("`{line}`: expected `console`, `console random` or `console exit-N`")),
         },
     }
 }
@@ -64,7 +70,7 @@ fn opening(line: &str) -> Result<Option<i32>, String> {
 fn in_block(
     lines: &[&str],
     block: std::ops::Range<usize>,
-    exit_code: i32,
+    (exit_code, is_random): (i32, bool),
     found: &mut Vec<Shown>,
 ) -> Result<(), String> {
     let mut at = block.start;
@@ -84,7 +90,7 @@ fn in_block(
         let end = (first..block.end).find(|&i| lines[i].starts_with("$ ")).unwrap_or(block.end);
         if let Some(rest) = PROGRAM.iter().find_map(|program| command.strip_prefix(program)) {
             let (arguments, input) = split(rest).map_err(|why| format!("line {line}: {why}"))?;
-            found.push(Shown { arguments, input, exit_code, output: first..end, line });
+            found.push(Shown { arguments, input, exit_code, is_random, output: first..end, line });
         }
         at = end;
     }
@@ -124,16 +130,20 @@ fn split(text: &str) -> Result<(Vec<String>, Option<String>), String> {
     Ok((words, Some(file)))
 }
 
-fn lines_agree(claimed: &str, came: &str) -> bool {
+fn lines_agree(claimed: &str, came: &str, numbers: fn(&str, &str) -> bool) -> bool {
     claimed == came || {
         let (a, b) = (tokens(claimed), tokens(came));
-        a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x == y || numbers_agree(x, y))
+        a.len() == b.len() && a.iter().zip(&b).all(|(x, y)| x == y || numbers(x, y))
     }
 }
 
 /// Words and numbers apart from the punctuation around them, so that `{"upper":1.25}` has its number alone.
 fn tokens(line: &str) -> Vec<&str> {
     line.split(|c: char| c.is_whitespace() || "\"{}[],:=()".contains(c)).filter(|t| !t.is_empty()).collect()
+}
+
+fn are_numbers(x: &str, y: &str) -> bool {
+    x.parse::<f64>().is_ok() && y.parse::<f64>().is_ok()
 }
 
 fn numbers_agree(x: &str, y: &str) -> bool {
@@ -171,9 +181,17 @@ mod tests {
 
     #[test]
     fn output_agrees_up_to_the_last_digits() {
+        let agree = |claimed, came| super::agree(claimed, came, false);
         assert!(agree("{\"upper\": 1.2500001}\n", "{\"upper\": 1.2500002}"));
         assert!(!agree("ε ≤ 1.25", "ε ≤ 1.26"));
         assert!(!agree("one line", "one line\nand another"));
         assert!(!agree("pld", "rdp"));
+    }
+
+    #[test]
+    fn random_numbers_may_be_others_and_words_may_not() {
+        assert!(agree("accuracy 0.92 of 113", "accuracy 0.95 of 113", true));
+        assert!(!agree("accuracy 0.92", "accuracy none", true));
+        assert!(!agree("accuracy 0.92", "error 0.92", true));
     }
 }

@@ -4,13 +4,17 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use serde::{Deserialize, Serialize};
 use sordino::prelude::*;
 use sordino::privacy::{ParamError, ParseNumberError};
 
 use crate::explain::ExplainArgs;
 use crate::ledger::args::LedgerArgs;
+use crate::manual::{CompletionsArgs, ManArgs};
+use crate::predict::PredictArgs;
 use crate::query::QueryArgs;
 use crate::schema::SchemaArgs;
+use crate::train::TrainArgs;
 
 /// The δ of questions that name none.
 ///
@@ -24,6 +28,9 @@ pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6
 
 const EXAMPLES: &str = "\
 Examples:
+  Train a model of a table, within a budget, and use it:
+    sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml
+    sordino predict patients.model new-patients.csv
   What does this training run cost?
     sordino account --noise-multiplier 1.1 --sampling-rate 0.0042667 --steps 14062 --delta 1e-5
   How much noise does epsilon = 2 need?
@@ -43,6 +50,10 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
+    /// A model of a table, released for a price: its directory has weights, guarantee and report.
+    Train(Box<TrainArgs>),
+    /// Use it: predictions for the records of another table.
+    Predict(PredictArgs),
     /// What does this cost? Certified epsilon at a delta, or delta at an epsilon.
     Account(AccountArgs),
     /// How much noise is enough? Also: how many steps, which sampling rate, which share of a budget.
@@ -55,6 +66,10 @@ pub(crate) enum Verb {
     Ledger(LedgerArgs),
     /// What may a table hold? A schema to fill in, from the header of a file alone.
     Schema(SchemaArgs),
+    /// Completions for a shell, on standard output.
+    Completions(CompletionsArgs),
+    /// The manual page of the command or of a verb, on standard output.
+    Man(ManArgs),
 }
 
 const ACCOUNT_EXAMPLES: &str = r#"Examples:
@@ -174,8 +189,9 @@ pub(crate) struct Output {
 }
 
 /// A neighbouring relation that needs no further numbers, spelled as in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[value(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Relation {
     /// One unit more or one unit fewer
     AddRemove,
@@ -186,6 +202,11 @@ pub(crate) enum Relation {
 }
 
 impl Relation {
+    /// The flag for a relation, if there is one.
+    pub(crate) fn of(neighbours: Neighbours) -> Option<Self> {
+        Self::value_variants().iter().copied().find(|relation| relation.neighbours() == neighbours)
+    }
+
     pub(crate) fn neighbours(self) -> Neighbours {
         match self {
             Self::AddRemove => Neighbours::AddRemove,

@@ -1,14 +1,17 @@
 //! Why the command stops. Each message says what was expected, what came, and what to do next.
 
 use std::io;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use sordino::mechanisms::MechanismError;
 use sordino::noise::EntropyError;
 use sordino::prelude::Neighbours;
-use sordino::privacy::{AccountError, ChargeError, ReadError};
+use sordino::privacy::{AccountError, ChargeError, ParamError, ReadError};
 use sordino_data::{DataError, SchemaError};
+use sordino_learn::LearnError;
 use sordino_ledger::{Label, LedgerError};
+use sordino_optim::OptimError;
 use thiserror::Error as ThisError;
 
 #[derive(Debug, ThisError)]
@@ -147,11 +150,131 @@ pub(crate) enum Error {
     )]
     OtherUnit { ledger: String, schema: String },
 
+    #[error("{flag} is for the ledger's record, and no --ledger is given; give one, or leave {flag} out")]
+    NeedsLedger { flag: &'static str },
+
     #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
     NoAnalyst,
 
+    #[error("there is no verb `{}`{hint}; `sordino --help` lists them", verb.escape_debug())]
+    NoVerb { verb: String, hint: String },
+
     #[error("nothing to explain: give --epsilon (and --delta), or --event FILE")]
     NothingToExplain,
+
+    #[error("{flag} is missing; give it, or write it into the file of --config")]
+    NoSetting { flag: &'static str },
+
+    #[error(
+        "no --schema given: bounds and categories must be declared, because they must not be read off the data; \
+         `sordino schema {}` writes a template", data.display()
+    )]
+    NoSchema { data: PathBuf },
+
+    #[error("`{name}` cannot be used: {reason}")]
+    Config { name: String, reason: String },
+
+    #[error("the settings of this run cannot be written down: {reason}")]
+    Unwritable { reason: String },
+
+    #[error("--epsilon 0 allows no release that depends on the data; give a number above 0, such as 1")]
+    NoEpsilon,
+
+    #[error("{flag} must be {expected}, got {got}")]
+    Number { flag: &'static str, expected: &'static str, got: f64 },
+
+    #[error("--rows says {stated} and `{}` has {counted} records; leave --rows out, or correct it", data.display())]
+    OtherRows { data: PathBuf, stated: u64, counted: u64 },
+
+    #[error(
+        "delta is 0, and --method {method} adds Gaussian noise, which needs a delta above 0: give --delta, or a ledger \
+         whose budget has one, or use output-perturbation or objective-perturbation, which need none"
+    )]
+    PureTraining { method: &'static str },
+
+    #[error(
+        "--method sufficient-statistics does the squared loss of a number, and this is {loss}; use another method, or \
+         another target"
+    )]
+    MethodNeedsSquared { loss: &'static str },
+
+    #[error(
+        "training needs a public number of records, which {neighbours} does not give; use zero_out or replace, also when \
+         the ledger's data set is created (`sordino ledger create --neighbours zero_out`)"
+    )]
+    PrivateSize { neighbours: Neighbours },
+
+    #[error("--method {method} does not use {flag}; leave it out, or use one that does: {known}")]
+    FlagOfOtherMethod { flag: &'static str, method: &'static str, known: String },
+
+    #[error("this method is done at once and has nothing to resume; leave --resume out")]
+    CannotResume,
+
+    #[error("`{}` exists, and a model is never overwritten; name another directory with --out, or remove it", out.display())]
+    OutExists { out: PathBuf },
+
+    #[error("another run is writing `{}` right now; wait for it, or name another directory with --out", out.display())]
+    OutInUse { out: PathBuf },
+
+    #[error("no room for {room} bytes at `{}`: {source}; nothing was charged", out.display())]
+    NoRoom { out: PathBuf, room: u64, source: io::Error },
+
+    #[error(
+        "`{}` holds a run that was stopped: go on with it by --resume, or remove it to give it up (what it was charged \
+         stays spent)", part.display()
+    )]
+    Unfinished { part: PathBuf },
+
+    #[error(
+        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before", part.display()
+    )]
+    NothingToResume { part: PathBuf },
+
+    #[error(
+        "cannot write `{}`: {source}; the model was paid for and is in `{}` instead: move it from there, it is whole",
+        out.display(), elsewhere.display()
+    )]
+    ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
+
+    #[error(
+        "stopped after {steps} of {of} steps; what was charged stays spent, and this goes on from here at no further cost:\n  {command}"
+    )]
+    Stopped { steps: u64, of: u64, command: String },
+
+    #[error("cannot prepare for Ctrl-C: {source}")]
+    Signals { source: io::Error },
+
+    #[error("`{}` has no column `{column}`, which the predictions are to be compared with", path.display())]
+    NoPublicTarget { path: PathBuf, column: String },
+
+    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` left")]
+    NoModel { name: String, reason: String },
+
+    #[error(
+        "`{}` is not the file that was written after training: its SHA-256 differs from the manifest's; get an untouched \
+         copy of the whole directory", file.display()
+    )]
+    TamperedModel { file: PathBuf },
+
+    #[error(
+        "`{ledger}` has no booking of `{model}` as it is: it was changed together with its manifest, or another ledger \
+         paid for it"
+    )]
+    NotBooked { model: String, ledger: String },
+
+    #[error(
+        "a model of the {loss} loss has no probabilities; leave --proba out, or train with logistic or softmax"
+    )]
+    NoProbabilities { loss: &'static str },
+
+    #[error("{0}")]
+    Learn(LearnError),
+
+    #[error("{0}")]
+    Optim(OptimError),
+
+    #[error("{0}")]
+    Param(#[from] ParamError),
 
     #[error("cannot write `{name}`: {source}")]
     WriteFile { name: String, source: io::Error },
@@ -166,6 +289,25 @@ impl From<SchemaError> for Error {
     }
 }
 
+/// One level: whoever matches on what stopped a run finds it in one place.
+impl From<LearnError> for Error {
+    fn from(error: LearnError) -> Self {
+        if let LearnError::Optim(error) = error {
+            return error.into();
+        }
+        if let LearnError::Account(error) = error { error.into() } else { Self::Learn(error) }
+    }
+}
+
+impl From<OptimError> for Error {
+    fn from(error: OptimError) -> Self {
+        if let OptimError::Account(error) = error {
+            return error.into();
+        }
+        if let OptimError::Charge(error) = error { error.into() } else { Self::Optim(error) }
+    }
+}
+
 impl Error {
     /// 1 where the honest answer is no, 2 where there is none.
     pub(crate) fn exit_code(&self) -> ExitCode {
@@ -174,6 +316,8 @@ impl Error {
             Self::OutOfReach { .. }
                 | Self::Account(AccountError::OutOfReach { .. })
                 | Self::Tampered(_)
+                | Self::TamperedModel { .. }
+                | Self::NotBooked { .. }
                 | Self::Charge(ChargeError::Refused(_))
         );
         ExitCode::from(if refused { 1 } else { 2 })

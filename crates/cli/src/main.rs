@@ -1,4 +1,4 @@
-//! The `sordino` command: what does a private computation cost, how much noise is enough, and what is left?
+//! The `sordino` command: train within a budget, and say what private computations cost, promise and leave.
 //!
 //! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the honest answer is
 //! no; 2: could not run.
@@ -14,11 +14,18 @@ mod explain;
 mod input;
 mod json;
 mod ledger;
+mod manual;
+mod model;
+mod nearest;
 mod output;
+mod predict;
+mod purse;
 mod query;
 mod schema;
+mod schema_file;
 mod split;
 mod table;
+mod train;
 
 use std::process::ExitCode;
 
@@ -28,12 +35,16 @@ use crate::args::{Arguments, Verb};
 
 fn main() -> ExitCode {
     let done = match Arguments::parse().verb {
+        Verb::Train(args) => train::run(*args),
+        Verb::Predict(args) => predict::run(args),
         Verb::Account(args) => account::run(args),
         Verb::Calibrate(args) => calibrate::run(args),
         Verb::Explain(args) => explain::run(args),
         Verb::Query(args) => query::run(args),
         Verb::Ledger(args) => ledger::run(args),
         Verb::Schema(args) => schema::run(args),
+        Verb::Completions(args) => manual::completions(args),
+        Verb::Man(args) => manual::man(args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

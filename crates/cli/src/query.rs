@@ -3,18 +3,22 @@
 //! The order is that of every release: plan from public parameters, pay, read the data, release, book.
 
 mod args;
-mod purse;
 mod question;
 mod show;
 
+use sordino::prelude::Neighbours;
+
 pub(crate) use self::args::QueryArgs;
-use self::purse::Purse;
 use self::question::Question;
+use crate::args::Relation;
 use crate::error::Error;
 use crate::output;
+use crate::purse::{Purse, purpose};
 
 pub(crate) fn run(args: QueryArgs) -> Result<(), Error> {
-    let mut purse = Purse::open(&args)?;
+    let asked = args.neighbours.map(Relation::neighbours);
+    let what = purpose(args.statistic.name(), args.column.as_deref());
+    let mut purse = Purse::open(&args.data, &args.payment, asked, Neighbours::AddRemove, what)?;
     let question = Question::new(&args, &purse)?;
     let answer = question.answer(&mut purse)?;
     if !args.output.quiet {

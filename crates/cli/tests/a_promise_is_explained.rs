@@ -68,3 +68,13 @@ fn nonsense_is_refused() {
     sordino("explain --epsilon 1 --event x.json").refuses(&["cannot be used with"]);
     sordino("explain --event missing.json").refuses(&["cannot read `missing.json`"]);
 }
+
+/// The trade-off of a group of five asks for losses so far out that cells had no number, and the sum of their numbers overflowed.
+#[test]
+fn a_sampled_run_with_little_noise_is_explained() {
+    let event =
+        br#"{"neighbours":"zero_out","event":{"type":"repeated","count":40,"event":{"type":"poisson_sampled",
+        "sampling_rate":0.1,"event":{"type":"gaussian","noise_multiplier":0.62}}}}"#;
+    let run = command::sordino_reading("explain --event - --delta 1e-6", event);
+    assert_eq!(run.code, 0, "{run:?}");
+}

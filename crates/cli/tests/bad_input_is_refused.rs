@@ -154,5 +154,5 @@ fn unknown_flags_and_verbs() {
     sordino("account --noise-multiplyer 1").refuses(&["--noise-multiplyer", "--noise-multiplier"]);
     sordino("acount").refuses(&["acount", "account"]);
     // Verbs come with their code: none is a stub.
-    sordino("train data.csv").refuses(&["train"]);
+    sordino("synthesize data.csv").refuses(&["synthesize"]);
 }

@@ -9,7 +9,15 @@ use command::sordino;
 
 #[test]
 fn help_and_version_succeed_on_standard_output() {
-    for line in ["--help", "help", "account --help", "calibrate --help", "--version"] {
+    for line in [
+        "--help",
+        "help",
+        "account --help",
+        "calibrate --help",
+        "train --help",
+        "predict --help",
+        "--version",
+    ] {
         let run = sordino(line);
         assert_eq!((run.code, run.stderr.as_str()), (0, ""), "{line}: {run:?}");
         assert!(!run.stdout.is_empty());
@@ -76,4 +84,20 @@ fn results_are_plain_text() {
     let run = sordino("account --noise-multiplier 1 --delta 1e-5 --compare");
     assert!(!run.stdout.contains('\u{1b}') && !run.stderr.contains('\u{1b}'), "{run:?}");
     assert!(run.stdout.lines().all(|line| line == line.trim_end()), "{run:?}");
+}
+
+/// From the one definition of the flags: a flag that is added is in all of them.
+#[test]
+fn shells_and_manual_pages_know_every_verb_and_flag() {
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let script = sordino(&format!("completions {shell}"));
+        assert_eq!(script.code, 0, "{script:?}");
+        for word in ["train", "predict", "calibrate", "checkpoint-every"] {
+            assert!(script.stdout.contains(word), "{shell} does not know {word}");
+        }
+    }
+    let (all, train) = (sordino("man").stdout, sordino("man train").stdout);
+    assert!(all.contains(".TH sordino 1") && all.contains("sordino\\-predict(1)"), "{all}");
+    assert!(train.contains(".TH sordino-train 1") && train.contains("\\-\\-checkpoint\\-every"), "{train}");
+    sordino("man trane").refuses(&["no verb `trane`", "did you mean `train`?"]);
 }

@@ -27,7 +27,7 @@ mod tests;
 use serde::{Deserialize, Serialize};
 
 use crate::error::DataError;
-use crate::schema::{Bounds, Column, Schema};
+use crate::schema::{Bounds, Column, Schema, UnitRule};
 
 /// The one version of the format.
 pub const ENCODING_FORMAT_VERSION: u32 = 1;
@@ -101,6 +101,16 @@ impl Encoding {
         let features: Vec<_> = names.iter().filter(|name| is_feature(name)).filter_map(column).collect();
         let EncodingOptions { scaling, intercept, row_norm, .. } = options;
         Self { schema: schema.clone(), features, target, scaling, intercept, row_norm, width: 0 }.checked()
+    }
+
+    /// The same rows for records whose target is not known. Nobody is protected at prediction, so units and their limits
+    /// play no part either: the columns of both may be there or not, and are not read.
+    pub fn for_prediction(&self) -> Self {
+        let mut schema = self.schema.clone();
+        for name in self.target().into_iter().chain(self.schema.unit().column()) {
+            schema = schema.with_column(name, Column::Ignore);
+        }
+        Self { schema: schema.with_unit(UnitRule::Record), target: None, ..self.clone() }
     }
 
     fn checked(mut self) -> Result<Self, DataError> {

@@ -57,6 +57,35 @@ impl<'a> Loader<'a> {
         Self { source, schema, door }
     }
 
+    /// n: how many slots there are, empty ones included. Public under `zero_out` and `replace`; under `add_remove` it is a
+    /// statistic that must be paid for. Values are not looked at.
+    pub fn slots(&self) -> Result<u64, DataError> {
+        let binding = self.binding(&[])?;
+        let mut slots = 0;
+        // One column will do: the others are as long.
+        self.read_through(Door::Permissive, binding.picks().into_iter().take(1).collect(), |chunk, _| {
+            slots += chunk.rows() as u64;
+            Ok(())
+        })?;
+        self.not_empty(slots as usize)?;
+        Ok(slots)
+    }
+
+    /// Whether every record fits the schema, for the owner: fails like [`Loader::encoded`] would and keeps nothing. Through
+    /// the permissive door every record does.
+    pub fn check(&self, encoding: &Encoding) -> Result<(), DataError> {
+        let binding = self.encoding_binding(encoding)?;
+        let mut table = Table::empty(&binding, self.schema);
+        if let Some(pick) = binding.unit_pick() {
+            let name = pick.name.clone();
+            self.read(vec![pick], |chunk, _| self.all_have_units(&chunk, &name))?;
+        }
+        self.read(binding.picks(), |chunk, _| {
+            table.clear();
+            table.extend(&binding, chunk, self.door, self.source.path())
+        })
+    }
+
     /// These columns, bounded. Randomness chooses which records of a unit are kept.
     pub fn table<R: Bits + ?Sized>(&self, columns: &[&str], bits: &mut R) -> Result<Table, DataError> {
         let binding = self.binding(&[])?.only(columns)?;
@@ -171,12 +200,9 @@ impl<'a> Loader<'a> {
         let mut units = Reservoirs::new(self.schema.unit().max_records());
         let mut owners = Vec::new();
         self.read(vec![pick], |chunk, first| {
-            for (row, unit) in unit_names(&chunk.columns[0]).into_iter().enumerate() {
-                if unit.is_none() && chunk.present[row] && self.door == Door::Strict {
-                    return Err(self.nobody(chunk.first_row + row as u64 + 1, &name));
-                }
-                owners.push(units.see(unit.as_deref(), first + row, bits));
-            }
+            self.all_have_units(&chunk, &name)?;
+            let names = unit_names(&chunk.columns[0]).into_iter().enumerate();
+            owners.extend(names.map(|(row, unit)| units.see(unit.as_deref(), first + row, bits)));
             Ok(())
         })?;
         let mut kept = vec![true; units.slots()];
@@ -204,11 +230,20 @@ impl<'a> Loader<'a> {
     fn read(
         &self,
         picks: Vec<Pick>,
+        take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
+    ) -> Result<(), DataError> {
+        self.read_through(self.door, picks, take)
+    }
+
+    fn read_through(
+        &self,
+        door: Door,
+        picks: Vec<Pick>,
         mut take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
     ) -> Result<(), DataError> {
         let wanted: Vec<Wanted> = picks.iter().map(|pick| pick.wanted).collect();
         let most = (CHUNK_VALUES / picks.len().max(1)).clamp(1, CHUNK_ROWS);
-        let mut rows = self.source.rows(picks, self.door)?;
+        let mut rows = self.source.rows(picks, door)?;
         let mut first = 0usize;
         loop {
             let mut chunk = RawChunk::of(&wanted);
@@ -237,6 +272,18 @@ impl<'a> Loader<'a> {
                 Err(DataError::NoRecords { path: self.source.path().to_owned() })
             }
             _ => Ok(()),
+        }
+    }
+
+    /// Through the strict door each record must say whose it is.
+    fn all_have_units(&self, chunk: &RawChunk, column: &str) -> Result<(), DataError> {
+        if self.door == Door::Permissive {
+            return Ok(());
+        }
+        let units = unit_names(&chunk.columns[0]);
+        match units.iter().zip(&chunk.present).position(|(unit, present)| unit.is_none() && *present) {
+            Some(row) => Err(self.nobody(chunk.first_row + row as u64 + 1, column)),
+            None => Ok(()),
         }
     }
 

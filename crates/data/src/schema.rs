@@ -136,6 +136,11 @@ impl Schema {
         self
     }
 
+    /// The same schema with another rule for units.
+    pub fn with_unit(self, unit: UnitRule) -> Self {
+        Self { unit, ..self }
+    }
+
     /// `; did you mean ...` for a name that is not declared.
     pub(crate) fn nearest(&self, name: &str) -> String {
         hint(name, self.columns.iter().map(|(name, _)| name.as_str()))

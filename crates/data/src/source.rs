@@ -134,7 +134,8 @@ impl Source {
         }
     }
 
-    pub(crate) fn names(&self) -> Vec<String> {
+    /// The names of the columns, in the order of the file.
+    pub fn names(&self) -> Vec<String> {
         self.header.iter().map(|column| column.name.clone()).collect()
     }
 

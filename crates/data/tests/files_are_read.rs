@@ -150,3 +150,25 @@ fn prediction_needs_no_target() {
     let encoded = loader.encoded(&encoding, &mut seeded(1)).unwrap();
     assert_eq!((encoded.row(0), encoded.has_target()), (Some(&[0.0][..]), false));
 }
+
+/// The number of records is public under `zero_out`; whether each fits the schema is told to the owner alone.
+#[test]
+fn records_are_counted_and_checked_without_being_kept() {
+    let schema = schema(PATIENTS);
+    let path = file("checked.csv", b"age,notes,smoker\n41,,yes\n17,,maybe\n\"never closed,,no\n");
+    let source = Source::open(&path, schema.csv()).unwrap();
+    let options = EncodingOptions { target: Some("smoker".to_owned()), ..Default::default() };
+    let encoding = Encoding::new(&schema, &source.names(), options).unwrap();
+    let loader = |door| Loader::new(&source, &schema, door);
+    for door in [Door::Strict, Door::Permissive] {
+        assert_eq!(loader(door).slots().unwrap(), 3);
+    }
+    let error = loader(Door::Strict).check(&encoding).unwrap_err().to_string();
+    assert!(error.contains("row 2, column `smoker`") && !error.contains("maybe"), "{error}");
+    loader(Door::Permissive).check(&encoding).unwrap();
+    assert_eq!(loader(Door::Permissive).encoded(&encoding, &mut seeded(1)).unwrap().slots(), 3);
+    let empty = file("checked-empty.csv", b"age,notes,smoker\n");
+    let source = Source::open(&empty, schema.csv()).unwrap();
+    let error = Loader::new(&source, &schema, Door::Strict).slots().unwrap_err();
+    assert!(error.to_string().contains("has no records"), "{error}");
+}

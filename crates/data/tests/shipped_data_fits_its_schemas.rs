@@ -23,6 +23,17 @@ fn breast_cancer() {
     let malignant = codes(&table, "diagnosis").iter().filter(|code| **code == 0).count();
     assert_eq!(malignant, 212);
     assert_eq!(numbers(&table, "mean_radius")[0], 17.99);
+    // The two parts are the whole.
+    let all = numbers(&table, "mean_area");
+    let part = |name: &str| {
+        let path = examples().join("data").join(name);
+        numbers(&read(&path, &example_schema("breast-cancer.toml"), Door::Strict).unwrap(), "mean_area")
+    };
+    let (mut train, mut test) =
+        (part("breast-cancer-train.csv.gz").into_iter(), part("breast-cancer-test.csv.gz").into_iter());
+    let joined: Vec<f64> =
+        (0..569).map(|row| if row % 5 == 4 { test.next() } else { train.next() }.unwrap()).collect();
+    assert_eq!(joined, all);
 }
 
 #[test]

@@ -79,6 +79,14 @@ pub enum LearnError {
         /// What came.
         got: f64,
     },
+    /// Weights of another model.
+    #[error("a model of this loss and encoding has {expected} weights, got {got}")]
+    Weights {
+        /// Outputs times coordinates.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
     /// The training loop.
     #[error(transparent)]
     Optim(#[from] OptimError),

@@ -2,6 +2,7 @@
 
 use sordino_data::{Encoded, Encoding};
 
+use crate::error::LearnError;
 use crate::kernel::dot;
 use crate::loss::Loss;
 
@@ -14,6 +15,16 @@ pub struct LinearModel {
 }
 
 impl LinearModel {
+    /// A model from its parts, as it is read from a file.
+    pub fn from_parts(loss: Loss, encoding: Encoding, weights: Vec<f64>) -> Result<Self, LearnError> {
+        loss.check(&encoding)?;
+        let expected = loss.outputs() * encoding.width();
+        if weights.len() != expected {
+            return Err(LearnError::Weights { expected, got: weights.len() });
+        }
+        Ok(Self::new(loss, encoding, weights))
+    }
+
     /// `weights` has one row of `encoding.width()` numbers for each score of the loss.
     pub(crate) fn new(loss: Loss, encoding: Encoding, weights: Vec<f64>) -> Self {
         debug_assert_eq!(weights.len(), loss.outputs() * encoding.width());
@@ -54,6 +65,17 @@ impl LinearModel {
         }
     }
 
+    /// The probability of each class for an encoded row; nothing where the loss models none.
+    pub fn probabilities(&self, row: &[f32]) -> Option<Vec<f64>> {
+        let scores = self.scores(row);
+        match self.loss {
+            // Two scores, of which the first is 0.
+            Loss::Logistic => Some(shares(&[0.0, scores[0]])),
+            Loss::Softmax { .. } => Some(shares(&scores)),
+            Loss::SmoothHinge { .. } | Loss::Squared | Loss::Huber { .. } => None,
+        }
+    }
+
     /// The part of records whose class is predicted. A statistic of `data`: free for public data alone.
     pub fn accuracy(&self, data: &Encoded) -> f64 {
         self.mean_over(data, |row, target| f64::from(u8::from(self.predict(row) == target)))
@@ -69,5 +91,57 @@ impl LinearModel {
         let (sum, count) =
             rows.fold((0.0, 0.0), |(sum, count), (row, target)| (sum + value(row, target), count + 1.0));
         sum / f64::max(count, 1.0)
+    }
+}
+
+/// `e^s / Σ e^s`, without overflow.
+fn shares(scores: &[f64]) -> Vec<f64> {
+    let largest = scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(*s));
+    let parts: Vec<f64> = scores.iter().map(|s| (s - largest).exp()).collect();
+    let sum: f64 = parts.iter().sum();
+    parts.into_iter().map(|part| part / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_data::{EncodingOptions, Schema};
+
+    use super::*;
+
+    fn model(loss: Loss, values: &str, weights: Vec<f64>) -> Result<LinearModel, LearnError> {
+        let text = format!(
+            "columns.a = {{ kind = 'number', bounds = [-1, 1] }}\ncolumns.y = {{ kind = 'category', values = [{values}] }}"
+        );
+        let schema = Schema::from_toml(&text).unwrap();
+        let options = EncodingOptions { target: Some("y".to_owned()), intercept: true, ..Default::default() };
+        LinearModel::from_parts(
+            loss,
+            Encoding::new(&schema, &["a".into(), "y".into()], options).unwrap(),
+            weights,
+        )
+    }
+
+    #[test]
+    fn probabilities_are_those_of_the_definition() {
+        let two = model(Loss::Logistic, "0, 1", vec![2.0, 0.5]).unwrap();
+        let of_second = two.probabilities(&[1.0, 1.0]).unwrap()[1];
+        assert!((of_second - 1.0 / (1.0 + (-2.5f64).exp())).abs() < 1e-15);
+        let three =
+            model(Loss::Softmax { classes: 3 }, "0, 1, 2", vec![1000.0, 0.0, 1001.0, 0.0, 0.0, 0.0]).unwrap();
+        let all = three.probabilities(&[1.0, 1.0]).unwrap();
+        assert!((all[1] / all[0] - 1f64.exp()).abs() < 1e-12 && all[2] == 0.0);
+        assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        assert!(
+            model(Loss::SmoothHinge { width: 0.5 }, "0, 1", vec![1.0, 0.0])
+                .unwrap()
+                .probabilities(&[1.0, 1.0])
+                .is_none()
+        );
+    }
+
+    #[test]
+    fn parts_that_do_not_fit_are_refused() {
+        assert!(model(Loss::Logistic, "0, 1", vec![1.0]).unwrap_err().to_string().contains("2 weights"));
+        assert!(model(Loss::Logistic, "0, 1, 2", vec![1.0, 2.0]).is_err());
     }
 }

@@ -41,6 +41,15 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.budget.journal().what.replace(what);
     }
 
+    /// Would this be granted now? Changes nothing, and promises nothing: somebody else may be faster.
+    pub fn ask(&self, event: &Event) -> Result<(), ChargeError> {
+        let Entries { ledger, data_set, terms, who, .. } = self.budget.journal();
+        let book = ledger.borrow().fresh()?;
+        let set = book.data_set(*data_set)?;
+        decide_share(&mut None, who, set, event)?;
+        Gate::new(terms).decide(&set.spent, event)
+    }
+
     /// Records that the result of a charge was released.
     pub fn book(&mut self, reservation: u64, result: Option<Digest>) -> Result<(), LedgerError> {
         self.ledger().book(reservation, result)

@@ -169,3 +169,16 @@ fn a_backup_is_the_same_history_in_another_file() {
     assert_eq!(original.ledger().verify(Some(head)).unwrap().number, head.number + 1);
     assert!(matches!(original.ledger().backup(&copy), Err(LedgerError::Exists { .. })));
 }
+
+#[test]
+fn asking_gives_the_answer_of_a_charge_and_leaves_no_trace() {
+    let path = folder("asked").join("a.ledger");
+    with_census(&path, &terms(1.0));
+    let mut account = account(&path, "ann").unwrap();
+    account.ask(&pure(0.7)).unwrap();
+    assert_eq!(account.ledger().head().unwrap().number, 2);
+    charge(&mut account, pure(0.7)).unwrap();
+    let asked = account.ask(&pure(0.7)).unwrap_err();
+    assert_eq!(asked.to_string(), charge(&mut account, pure(0.7)).unwrap_err().to_string());
+    account.ask(&pure(0.3)).unwrap();
+}

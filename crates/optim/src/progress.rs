@@ -11,11 +11,12 @@ pub struct Progress<'a> {
     pub(crate) step: u64,
     pub(crate) of: u64,
     pub(crate) plan: &'a Plan,
+    pub(crate) parameters: &'a [f64],
     /// All that was charged, of a run that was resumed.
     pub(crate) whole: Option<&'a Event>,
 }
 
-impl Progress<'_> {
+impl<'a> Progress<'a> {
     /// Steps done.
     pub fn step(&self) -> u64 {
         self.step
@@ -24,6 +25,11 @@ impl Progress<'_> {
     /// Steps in all.
     pub fn of(&self) -> u64 {
         self.of
+    }
+
+    /// The parameters after this step. Every iterate is accounted for as if it were released.
+    pub fn parameters(&self) -> &'a [f64] {
+        self.parameters
     }
 
     /// ε at `delta` of the steps done so far; of a run that was resumed, that of all that was charged, replays included. For

@@ -261,7 +261,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
                 writer.write(&state, false)?;
             }
             let whole = if is_new { None } else { Some(&event) };
-            progress(Progress { step: state.step, of, plan: self.plan, whole });
+            let parameters = &state.parameters;
+            progress(Progress { step: state.step, of, plan: self.plan, parameters, whole });
         }
         let release = permit.seal(event, state.average.result())?;
         writer.map(Writer::remove).transpose()?;

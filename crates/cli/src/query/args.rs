@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use sordino::prelude::*;
-use sordino_ledger::Label;
 
 use crate::args::{Output, Relation};
+use crate::purse::Payment;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -71,17 +71,8 @@ pub(crate) struct QueryArgs {
     #[arg(long)]
     pub(crate) permissive: bool,
 
-    /// Pay from this ledger
-    #[arg(long, value_name = "FILE")]
-    pub(crate) ledger: Option<PathBuf>,
-
-    /// The data set's name in the ledger [default: the file's name]
-    #[arg(long, requires = "ledger")]
-    pub(crate) name: Option<Label>,
-
-    /// Who asks, for the ledger [default: the user's name]
-    #[arg(long, requires = "ledger")]
-    pub(crate) who: Option<Label>,
+    #[command(flatten)]
+    pub(crate) payment: Payment,
 
     /// Repeatable noise, for tests: the guarantee is void and says so
     #[arg(long, value_name = "N")]

@@ -1,8 +1,5 @@
 //! The statistic that is asked for, planned from public parameters, and its answer.
 
-use std::fs;
-use std::path::Path;
-
 use sordino::mechanisms::statistics::{
     Bounds, Cells, Contributor, Estimate, Histogram, Mean, Mode, Quantile, Ranked, RowCount, Rows, Sum,
     Variance, Winner,
@@ -12,13 +9,15 @@ use sordino::noise::{danger, entropy};
 use sordino::prelude::*;
 use sordino::privacy::{Guarantee, Permit, Release};
 use sordino_data::{
-    CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, SCHEMA_MAX_BYTES, Schema, Source,
-    Table, UnitRule,
+    CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, Schema, Source, Table, UnitRule,
 };
 
+use sordino_ledger::Digest;
+
 use super::args::{QueryArgs, Statistic};
-use super::purse::Purse;
 use crate::error::Error;
+use crate::purse::Purse;
+use crate::schema_file;
 
 pub(crate) struct Question {
     source: Source,
@@ -59,7 +58,7 @@ pub(crate) enum Value {
 impl Question {
     /// Reads the schema and the header, and no record.
     pub(crate) fn new(args: &QueryArgs, purse: &Purse) -> Result<Self, Error> {
-        let declared = args.schema.as_deref().map(read_schema).transpose()?;
+        let declared = args.schema.as_deref().map(schema_file::read).transpose()?;
         let csv = declared.as_ref().map_or_else(CsvOptions::default, |schema| schema.csv().clone());
         let source = Source::open(&args.data, &csv)?;
         let schema = match declared {
@@ -74,7 +73,8 @@ impl Question {
 
     /// Pays, then reads, then releases, then books.
     pub(crate) fn answer(&self, purse: &mut Purse) -> Result<Answer, Error> {
-        let permit = purse.pay(self.plan.claim(), self.schema.unit().unit())?;
+        // Pure privacy: the statistics here have no δ.
+        let permit = purse.pay(self.plan.claim(), self.schema.unit().unit(), Delta::ZERO)?;
         let reservation = permit.reservation();
         let mut bits = entropy()?;
         let table = Loader::new(&self.source, &self.schema, self.door).table(&[&self.column], &mut bits)?;
@@ -83,7 +83,9 @@ impl Question {
             None => self.plan.release(&table, &self.column, permit, &mut bits)?,
         }
         .into_parts();
-        purse.book(reservation, &format!("{value:?}"))?;
+        if let Some(reservation) = reservation {
+            purse.book(reservation, Digest::of(format!("{value:?}").as_bytes()))?;
+        }
         Ok(Answer { value, guarantee })
     }
 }
@@ -180,16 +182,6 @@ impl Plan {
 
 fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<'a, T>, MechanismError> {
     owners.map_or_else(|| Ok(Rows::new(values)), |owners| Rows::owned(values, owners))
-}
-
-fn read_schema(path: &Path) -> Result<Schema, Error> {
-    let name = format!("`{}`", path.display());
-    let failed = |source| Error::Read { name: name.clone(), source };
-    if fs::metadata(path).map_err(failed)?.len() > SCHEMA_MAX_BYTES as u64 {
-        return Err(Error::SchemaTooLong { name, limit: SCHEMA_MAX_BYTES as u64 });
-    }
-    let text = fs::read_to_string(path).map_err(failed)?;
-    Schema::from_toml(&text).map_err(|source| Error::Schema { name, source: source.into() })
 }
 
 /// A schema of one column, from flags; all others are ignored.

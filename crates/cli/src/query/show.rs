@@ -5,11 +5,11 @@ use sordino::mechanisms::statistics::{Cells, Estimate, Ranked, Winner};
 use sordino::privacy::Guarantee;
 
 use super::args::QueryArgs;
-use super::purse::Purse;
 use super::question::{Answer, Value};
 use crate::decimal;
 use crate::error::Error;
 use crate::json::{self, Writer};
+use crate::purse::{Purse, SEEDED_NOTE, UNMETERED_NOTE};
 use crate::table::Table;
 
 const CONFIDENCE: f64 = 0.95;
@@ -18,10 +18,10 @@ const CONFIDENCE: f64 = 0.95;
 pub(crate) fn notes(answer: &Answer) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if !answer.guarantee.metered {
-        notes.push("no --ledger given: nothing was charged, and nobody adds this up with other releases");
+        notes.push(UNMETERED_NOTE);
     }
     if answer.guarantee.seeded {
-        notes.push("the noise is seeded: this is for tests, and nothing is promised");
+        notes.push(SEEDED_NOTE);
     }
     notes
 }

@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use serde_json::Value;
@@ -109,4 +109,32 @@ pub(crate) fn encloses(bound: &Value, truth: f64, width: f64) {
     let (lower, upper) = ends(bound);
     assert!(lower <= truth && truth <= upper, "{truth} is outside {bound}");
     assert!(upper - lower <= width * upper, "{bound} is wider than {width}");
+}
+
+/// `sordino` with these words and this environment, in the folder of the tests.
+pub(crate) fn sordino_in(folder: &Path, words: &[&str]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_sordino"))
+        .args(words)
+        .current_dir(folder)
+        .env("USER", "ada")
+        .output()
+        .expect("the command starts");
+    Run {
+        code: output.status.code().expect("the command was not killed"),
+        stdout: String::from_utf8(output.stdout).expect("results are UTF-8"),
+        stderr: String::from_utf8(output.stderr).expect("messages are UTF-8"),
+    }
+}
+
+/// A file that ships with the project.
+pub(crate) fn example(name: &str) -> String {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).display().to_string()
+}
+
+/// A fresh folder for one story.
+pub(crate) fn folder(name: &str) -> PathBuf {
+    let folder = place(name);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).expect("a folder can be made");
+    folder
 }

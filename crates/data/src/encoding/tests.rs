@@ -118,6 +118,25 @@ fn blocks_are_filled_in_order() {
     assert!(encoded.row(ROWS_PER_BLOCK).is_some() && encoded.row(rows - 1).is_none());
 }
 
+#[test]
+fn rows_for_prediction_need_neither_target_nor_unit() {
+    let schema =
+        Schema::from_toml(&format!("unit = {{ column = 'person', max_records = 1 }}\n{SCHEMA}")).unwrap();
+    let options = EncodingOptions { target: Some("ill".to_owned()), intercept: true, ..Default::default() };
+    let mut all = names();
+    all.push("person".to_owned());
+    let trained = Encoding::new(&schema, &all, options).unwrap();
+    let reading = trained.for_prediction();
+    assert_eq!((reading.coordinates(), reading.target()), (trained.coordinates(), None));
+    // Two records of one person, of whom nobody knows whether they are ill.
+    let raw = RawTable::new().numbers("age", vec![75.0; 2]).unwrap();
+    let raw = raw.texts("ward", vec![Some("c"); 2]).unwrap().numbers("cost", vec![0.0; 2]).unwrap();
+    let table = Table::new(raw, reading.schema(), Door::Strict, &mut seeded(1)).unwrap();
+    let rows = Encoded::new(&reading, &table).unwrap();
+    assert_eq!((rows.row(0), rows.has_target()), (Some(&[0.5, 0.0, 0.0, 1.0, -0.5, 1.0][..]), false));
+    assert_eq!(rows.row(1), rows.row(0));
+}
+
 /// A table that was bounded by another schema has other bounds than those that the row norm is made of, or more categories than
 /// there are coordinates.
 #[test]

@@ -31,6 +31,8 @@ const TAIL: f64 = 1e-12;
 const FFT_ERROR: f64 = 8.0;
 /// Largest ring; beyond it the lattice is made coarser first.
 const LARGEST_RING: f64 = 1_048_576.0;
+/// Cells beyond it are not numbered: there `i64` and `f64` no longer agree.
+const FARTHEST_CELL: u128 = 1 << 52;
 
 /// Composes parts (each taken `count` times) that share one lattice step and one tilt.
 /// Compositions that need a larger ring than `good_ring` are done block by block. `work` grows by the
@@ -156,10 +158,14 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     // Chernoff asked, that may be everything.
     let cut =
         below > -lowest && lowest == -LARGEST_RING / 2.0 || above > highest && highest == LARGEST_RING / 2.0;
-    let outside = if cut { 1.0 } else { 4.0 * tail };
-
     // Cell numbers are taken relative to whole cells near the means, so that phases stay small.
     let centres: Vec<i64> = moments.iter().map(|m| m.0.round() as i64).collect();
+    let centre: i128 = parts.iter().zip(&centres).map(|((_, c), k)| i128::from(*c) * i128::from(*k)).sum();
+    // Cells so far out that they have no number: nothing is known of them, as if the ring had been cut to nothing.
+    let is_beyond = centre.unsigned_abs() > FARTHEST_CELL;
+    let centre = if is_beyond { 0 } else { centre as i64 };
+    let outside = if cut || is_beyond { 1.0 } else { 4.0 * tail };
+
     let drift: f64 =
         centred.iter().zip(&centres).map(|((_, count, mean), c)| *count as f64 * (mean - *c as f64)).sum();
     let start = (lowest + drift).floor() as i64 - 1;
@@ -176,7 +182,6 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     let whole = |f: &dyn Fn(&Tilted) -> f64| -> f64 { parts.iter().map(|(p, c)| *c as f64 * f(p)).sum() };
     let inherited = whole(&|p| p.error().ln_1p()).exp_m1();
     let loose = (1.0 + inherited) * whole(&|p| p.loose);
-    let centre: i64 = parts.iter().zip(&centres).map(|((_, c), k)| *c as i64 * k).sum();
     Tilted {
         tilt: parts[0].0.tilt,
         offset: whole(&|p| p.offset),

@@ -1,0 +1,64 @@
+//! `sordino completions` and `sordino man`: what a shell and a reader of manual pages want, from the definition of the flags.
+
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+use clap_mangen::Man;
+
+use crate::args::Arguments;
+use crate::error::Error;
+use crate::nearest::hint;
+use crate::output;
+
+const NAME: &str = "sordino";
+
+const COMPLETION_EXAMPLES: &str = "\
+Examples:
+  sordino completions bash > ~/.local/share/bash-completion/completions/sordino
+  sordino completions zsh > ~/.zfunc/_sordino
+  sordino completions fish > ~/.config/fish/completions/sordino.fish";
+
+#[derive(Debug, Args)]
+#[command(after_help = COMPLETION_EXAMPLES)]
+pub(crate) struct CompletionsArgs {
+    /// For which shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+const MAN_EXAMPLES: &str = "\
+Examples:
+  sordino man | man -l -
+  sordino man train > ~/.local/share/man/man1/sordino-train.1";
+
+#[derive(Debug, Args)]
+#[command(after_help = MAN_EXAMPLES)]
+pub(crate) struct ManArgs {
+    /// The page of this verb [default: the page of the whole command]
+    #[arg(value_name = "VERB")]
+    verb: Option<String>,
+}
+
+pub(crate) fn completions(args: CompletionsArgs) -> Result<(), Error> {
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Arguments::command(), NAME, &mut script);
+    output::result(&String::from_utf8_lossy(&script))
+}
+
+pub(crate) fn man(args: ManArgs) -> Result<(), Error> {
+    let mut command = Arguments::command();
+    command.build();
+    let command = match &args.verb {
+        None => command,
+        Some(verb) => match command.find_subcommand(verb) {
+            // Built commands know that they are called `sordino-train`.
+            Some(found) => found.clone(),
+            None => {
+                let hint = hint(verb, command.get_subcommands().map(clap::Command::get_name));
+                return Err(Error::NoVerb { verb: verb.clone(), hint });
+            }
+        },
+    };
+    let mut page = Vec::new();
+    Man::new(command).render(&mut page).map_err(|source| Error::Write { source })?;
+    output::result(&String::from_utf8_lossy(&page))
+}

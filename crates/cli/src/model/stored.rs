@@ -1,0 +1,104 @@
+//! A model read back, after every file was compared with the manifest.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use sordino::privacy::Guarantee;
+use sordino_data::Encoding;
+use sordino_learn::LinearModel;
+use sordino_ledger::{ChargeRecord, Digest, Ledger, State};
+
+use super::manifest::{FORMAT_VERSION, Manifest};
+use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, weights};
+use crate::error::Error;
+
+/// The longest manifest that is read.
+const LONGEST_MANIFEST: u64 = 1 << 20;
+
+#[derive(Debug)]
+pub(crate) struct Stored {
+    pub(crate) model: LinearModel,
+    pub(crate) guarantee: Guarantee,
+    folder: PathBuf,
+    digest: Digest,
+}
+
+impl Stored {
+    /// Reads a directory and refuses it if any file is not the one that was written.
+    pub(crate) fn open(folder: &Path) -> Result<Self, Error> {
+        let name = folder.display().to_string();
+        if !folder.is_dir() {
+            return Err(Error::NoModel { name, reason: "it is no directory".to_owned() });
+        }
+        let (manifest, digest) = manifest(folder)?;
+        let files = files(folder, &manifest)?;
+        let text = |file: &'static str| -> Result<&str, Error> {
+            let bytes = files.get(file).ok_or_else(|| missing(folder, file))?;
+            std::str::from_utf8(bytes).map_err(|error| unsound(folder, file, error.to_string()))
+        };
+        let encoding = Encoding::from_json(text(ENCODING)?)?;
+        let guarantee = serde_json::from_str(text(GUARANTEE)?);
+        let guarantee = guarantee.map_err(|error| unsound(folder, GUARANTEE, error.to_string()))?;
+        let bytes = files.get(MODEL).ok_or_else(|| missing(folder, MODEL))?;
+        let model = weights::model(bytes, encoding).map_err(|reason| unsound(folder, MODEL, reason))?;
+        Ok(Self { model, guarantee, folder: folder.to_owned(), digest })
+    }
+
+    /// The charge that this very directory was booked for.
+    pub(crate) fn booking(&self, ledger: &Path) -> Result<ChargeRecord, Error> {
+        let charges = Ledger::open(ledger)?.charges()?;
+        let is_this = |charge: &ChargeRecord| match charge.state {
+            State::Booked { result, .. } => result == Some(self.digest),
+            State::Reserved => false,
+        };
+        charges.into_iter().find(is_this).ok_or_else(|| Error::NotBooked {
+            model: self.folder.display().to_string(),
+            ledger: ledger.display().to_string(),
+        })
+    }
+}
+
+fn manifest(folder: &Path) -> Result<(Manifest, Digest), Error> {
+    let path = folder.join(MANIFEST);
+    let failed = |source| Error::Read { name: format!("`{}`", path.display()), source };
+    let mut bytes = Vec::new();
+    File::open(&path).and_then(|file| file.take(LONGEST_MANIFEST).read_to_end(&mut bytes)).map_err(failed)?;
+    let manifest: Manifest =
+        serde_json::from_slice(&bytes).map_err(|error| unsound(folder, MANIFEST, error.to_string()))?;
+    if manifest.format_version != FORMAT_VERSION {
+        let version = manifest.format_version;
+        let reason = format!("it has format version {version}, this program knows {FORMAT_VERSION}");
+        return Err(unsound(folder, MANIFEST, reason));
+    }
+    Ok((manifest, Digest::of(&bytes)))
+}
+
+/// The content of every listed file, as it was listed.
+fn files(folder: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Vec<u8>>, Error> {
+    let mut files = BTreeMap::new();
+    for (name, digest) in &manifest.files {
+        if Path::new(name).file_name() != Some(name.as_ref()) {
+            let reason = format!("`{}` is no plain name of a file", name.escape_debug());
+            return Err(unsound(folder, MANIFEST, reason));
+        }
+        let path = folder.join(name);
+        let content = fs::read(&path)
+            .map_err(|source| Error::Read { name: format!("`{}`", path.display()), source })?;
+        if Digest::of(&content) != *digest {
+            return Err(Error::TamperedModel { file: path });
+        }
+        files.insert(name.clone(), content);
+    }
+    Ok(files)
+}
+
+fn missing(folder: &Path, file: &str) -> Error {
+    let reason = format!("its manifest does not list `{file}`");
+    Error::NoModel { name: folder.display().to_string(), reason }
+}
+
+fn unsound(folder: &Path, file: &str, reason: String) -> Error {
+    Error::NoModel { name: folder.display().to_string(), reason: format!("{file}: {reason}") }
+}

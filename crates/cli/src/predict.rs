@@ -1,0 +1,146 @@
+//! `sordino predict`: applies a stored model to a table, by its stored encoding.
+//!
+//! A function of a released model and of records that whoever runs the command has in hand: nothing is charged.
+
+mod show;
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use clap::Args;
+use sordino::noise::danger;
+use sordino_data::{Door, Loader, Source};
+use sordino_learn::LinearModel;
+
+use crate::args::Output;
+use crate::error::Error;
+use crate::model::Stored;
+use crate::output;
+
+const EXAMPLES: &str = "\
+Examples:
+  Predictions on standard output, one line a record, as CSV:
+    sordino predict patients.model new-patients.csv
+  With the probability of each class, into a file:
+    sordino predict patients.model new-patients.csv --proba --out predictions.csv
+  Only if the ledger booked this very model:
+    sordino predict patients.model new-patients.csv --ledger budgets.ledger
+
+Exit status: 0 done; 1 the model is not the one that was written or booked; 2 could not run.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PredictArgs {
+    /// The directory that `sordino train` left
+    #[arg(value_name = "MODEL")]
+    model: PathBuf,
+
+    /// The table: the columns that the model was trained on, with or without the target
+    #[arg(value_name = "DATA")]
+    data: PathBuf,
+
+    /// Write the predictions to this file instead of standard output
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// The probability of each class as well
+    #[arg(long)]
+    proba: bool,
+
+    /// Map what the schema has no place for, or leave the prediction empty, instead of stopping at it
+    #[arg(long)]
+    permissive: bool,
+
+    /// Refuse a model that this ledger did not book
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+
+    #[command(flatten)]
+    output: Output,
+}
+
+/// What the model says about one record; nothing about one that has no place in the schema.
+struct Prediction {
+    value: Option<Value>,
+    probabilities: Option<Vec<f64>>,
+}
+
+enum Value {
+    Class(usize),
+    Number(f64),
+}
+
+pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
+    let stored = Stored::open(&args.model)?;
+    if let Some(ledger) = &args.ledger {
+        let charge = stored.booking(ledger)?;
+        if !args.output.quiet {
+            output::note(&format!("the ledger booked this model: {}, by {}", charge.what, charge.who));
+        }
+    }
+    if args.proba && !models_probabilities(&stored.model) {
+        return Err(Error::NoProbabilities { loss: stored.model.loss().name() });
+    }
+    if stored.guarantee.seeded && !args.output.quiet {
+        output::note("the model was trained with seeded noise: nothing is promised about it");
+    }
+    let predictions = predictions(&stored.model, &args)?;
+    let text = if args.output.json {
+        show::object(&stored.model, &predictions, args.proba)?
+    } else {
+        show::csv(&stored.model, &predictions, args.proba)
+    };
+    match &args.out {
+        None => output::result(&text),
+        Some(path) => write(path, &text),
+    }
+}
+
+fn predictions(model: &LinearModel, args: &PredictArgs) -> Result<Vec<Prediction>, Error> {
+    let encoding = model.encoding().for_prediction();
+    let source = Source::open(&args.data, encoding.schema().csv())?;
+    let door = if args.permissive { Door::Permissive } else { Door::Strict };
+    // No units, so nothing is drawn.
+    let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0))?;
+    let predict = |slot: usize| match rows.row(slot) {
+        None => Prediction { value: None, probabilities: None },
+        Some(row) => Prediction {
+            value: Some(value(model, row)),
+            probabilities: args.proba.then(|| model.probabilities(row)).flatten(),
+        },
+    };
+    Ok((0..rows.slots()).map(predict).collect())
+}
+
+/// A class, or a number within the declared bounds.
+fn value(model: &LinearModel, row: &[f32]) -> Value {
+    let predicted = model.predict(row);
+    match model.encoding().target_bounds() {
+        // Classes are small whole numbers.
+        None => Value::Class(predicted as usize),
+        Some(bounds) => {
+            let number = model.encoding().decode_target(predicted);
+            Value::Number(number.clamp(bounds.lower(), bounds.upper()))
+        }
+    }
+}
+
+fn models_probabilities(model: &LinearModel) -> bool {
+    model.probabilities(&vec![0.0; model.encoding().width()]).is_some()
+}
+
+/// Whole or not there: written beside its place and renamed.
+fn write(path: &PathBuf, text: &str) -> Result<(), Error> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = PathBuf::from(part);
+    let written = std::fs::File::create(&part).and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()?;
+        std::fs::rename(&part, path)
+    });
+    written.map_err(|source| {
+        let _ = std::fs::remove_file(&part);
+        Error::WriteFile { name: path.display().to_string(), source }
+    })
+}

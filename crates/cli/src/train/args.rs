@@ -1,0 +1,175 @@
+//! The flags of `sordino train`. Those that describe the run are [`Settings`], which a file may give as well.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
+use sordino::prelude::*;
+use sordino::privacy::ClipNorm;
+
+use super::method::Method;
+use crate::args::{Output, Relation, count};
+use crate::purse::Payment;
+
+const EXAMPLES: &str = "\
+Examples:
+  Two classes, by logistic regression; the accuracy is that on public records:
+    sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml \\
+      --public-test volunteers.csv
+  What would that cost, take and lose? Nothing is read but the header and the number of records:
+    sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml --plan
+  Paid for from a budget (see `sordino ledger create --neighbours zero_out`):
+    sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml --ledger budgets.ledger
+  Settings from a file, one of them changed:
+    sordino train --config run.toml --steps 500
+
+The model, its guarantee, its encoding and a report are left in one directory; `sordino predict` uses it. Stop with Ctrl-C and
+go on later with --resume. Exit status: 0 done; 1 the budget does not allow it; 2 could not run, or was stopped.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct TrainArgs {
+    #[command(flatten)]
+    pub(crate) settings: Settings,
+
+    /// Settings from this file: TOML, with the names of the flags; flags win
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Say what would be spent, how long it takes and what the noise is likely to cost; train nothing
+    #[arg(long)]
+    pub(crate) plan: bool,
+
+    /// Go on with a run that was stopped or killed; give all its other flags again
+    #[arg(long, conflicts_with = "plan")]
+    pub(crate) resume: bool,
+
+    /// Say on standard error what is being done; never anything about a record
+    #[arg(long, short)]
+    pub(crate) verbose: bool,
+
+    /// Append the same to this file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) log: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) output: Output,
+}
+
+/// What a run is made of. What is not given is decided from public things; [`Blueprint`](super::blueprint::Blueprint) says how.
+#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Settings {
+    /// The table: CSV (also .gz, .zst), Parquet, Arrow IPC, NPY, IDX (MNIST) or CIFAR binary
+    #[arg(value_name = "DATA")]
+    pub(crate) data: Option<PathBuf>,
+
+    /// The column to be predicted
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) target: Option<String>,
+
+    /// What the model may cost
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) epsilon: Option<Epsilon>,
+
+    /// At this delta [default: that of the ledger; else 1e-6, or the first power of ten below 1/(10 n) if that is less]
+    #[arg(long, allow_hyphen_values = true)]
+    pub(crate) delta: Option<Delta>,
+
+    /// Bounds, values, and whose records they are (TOML; see `sordino schema`)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+
+    /// What a neighbouring data set is: zero_out or replace [default: zero_out, or what the ledger says]
+    #[arg(long, value_enum)]
+    pub(crate) neighbours: Option<Relation>,
+
+    /// n, the number of records, which is public [default: counted]
+    #[arg(long, value_name = "N", value_parser = count)]
+    pub(crate) rows: Option<Count>,
+
+    /// How to learn
+    #[arg(long, value_enum)]
+    pub(crate) method: Option<Method>,
+
+    /// What to minimise [default: logistic for two classes, softmax for more, squared for a number]
+    #[arg(long, value_enum)]
+    pub(crate) loss: Option<LossFlag>,
+
+    /// How many noisy steps [default: the method's]
+    #[arg(long, value_name = "T", value_parser = count)]
+    pub(crate) steps: Option<Count>,
+
+    /// Probability with which each record enters a batch; for --method sgd [default: 256/n]
+    #[arg(long, value_name = "Q", allow_hyphen_values = true)]
+    pub(crate) sampling_rate: Option<SamplingRate>,
+
+    /// The length of a step [default: one over the smoothness of the loss]
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub(crate) learning_rate: Option<f64>,
+
+    /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's]
+    #[arg(long, value_name = "C", allow_hyphen_values = true)]
+    pub(crate) clip_norm: Option<ClipNorm>,
+
+    /// The largest norm of one encoded record; longer ones are scaled down [default: what the schema allows]
+    #[arg(long, value_name = "NORM", allow_hyphen_values = true)]
+    pub(crate) row_norm: Option<f64>,
+
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0]
+    #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
+    pub(crate) l2: Option<f64>,
+
+    /// Records that are declared public, and no part of DATA: the model's accuracy on them is shown
+    #[arg(long, value_name = "FILE")]
+    pub(crate) public_test: Option<PathBuf>,
+
+    /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
+    #[arg(long)]
+    #[serde(skip_serializing_if = "is_off")]
+    pub(crate) permissive: bool,
+
+    #[command(flatten)]
+    #[serde(flatten)]
+    pub(crate) payment: Payment,
+
+    /// The directory for the model; must not exist [default: the data's name with `.model`, here]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+
+    /// Write the report here too; it is always in the model's directory
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+
+    /// Steps between two checkpoints: after a crash as many are charged again [default: a twentieth]
+    #[arg(long, value_name = "T", value_parser = count)]
+    pub(crate) checkpoint_every: Option<Count>,
+
+    /// Threads to compute with; the result is the same [default: all processors]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<NonZero<usize>>,
+
+    /// Repeatable noise, for tests: the guarantee is void and says so
+    #[arg(long, value_name = "N")]
+    pub(crate) danger_seed: Option<u32>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum LossFlag {
+    /// Two classes
+    Logistic,
+    /// Two classes, with a margin
+    SmoothHinge,
+    /// Two classes or more
+    Softmax,
+    /// A number
+    Squared,
+    /// A number, with large residuals counted linearly
+    Huber,
+}
+
+fn is_off(flag: &bool) -> bool {
+    !flag
+}

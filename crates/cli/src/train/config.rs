@@ -1,0 +1,123 @@
+//! Settings from flags and from a file, and the effective ones as a file again.
+//!
+//! A file has the names of the flags, as `clip_norm` or `clip-norm`. Flags win: both are made into TOML tables, and one is laid
+//! over the other, so that a setting which is added to [`Settings`] needs no line here.
+
+use std::fs;
+use std::path::Path;
+
+use clap::{Args, Command};
+use toml::Table;
+
+use super::args::Settings;
+use crate::error::Error;
+use crate::nearest::hint;
+
+/// The longest file that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// `flags` over what is in the file.
+pub(crate) fn merged(flags: Settings, path: Option<&Path>) -> Result<Settings, Error> {
+    let Some(path) = path else { return Ok(flags) };
+    let mut settings = read(path)?;
+    settings.extend(table(&flags)?);
+    let refused = |error: toml::de::Error| wrong(path, error.message().to_owned());
+    settings.try_into().map_err(refused)
+}
+
+/// The settings as a file that `--config` reads.
+pub(crate) fn text(settings: &Settings) -> Result<String, Error> {
+    let table = table(settings)?;
+    Ok(format!(
+        "# Every setting of this run, defaults included. `sordino train --config FILE` reads it.\n{table}"
+    ))
+}
+
+fn table(settings: &Settings) -> Result<Table, Error> {
+    Table::try_from(settings).map_err(|error| Error::Unwritable { reason: error.to_string() })
+}
+
+fn read(path: &Path) -> Result<Table, Error> {
+    let failed = |source| Error::Read { name: format!("`{}`", path.display()), source };
+    if fs::metadata(path).map_err(failed)?.len() > LONGEST {
+        return Err(wrong(path, format!("it has more than {LONGEST} bytes")));
+    }
+    let text = fs::read_to_string(path).map_err(failed)?;
+    let table: Table = text.parse().map_err(|error: toml::de::Error| wrong(path, error.to_string()))?;
+    table.into_iter().map(|(name, value)| Ok((known(path, &name)?, value))).collect()
+}
+
+/// The name of a setting, as fields spell it.
+fn known(path: &Path, name: &str) -> Result<String, Error> {
+    let spelled = name.replace('-', "_");
+    let flags = Settings::augment_args(Command::new("settings"));
+    let names: Vec<&str> = flags.get_arguments().map(|argument| argument.get_id().as_str()).collect();
+    if names.contains(&spelled.as_str()) {
+        return Ok(spelled);
+    }
+    Err(wrong(path, format!("there is no setting `{}`{}", name.escape_debug(), hint(&spelled, names))))
+}
+
+fn wrong(path: &Path, reason: String) -> Error {
+    Error::Config { name: path.display().to_string(), reason: reason.trim_end().to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Arguments, Verb};
+
+    fn flags(line: &str) -> Settings {
+        let words = format!("sordino train {line}");
+        let Verb::Train(args) = Arguments::try_parse_from(words.split_whitespace()).unwrap().verb else {
+            panic!("another verb than train")
+        };
+        args.settings
+    }
+
+    fn file(name: &str, text: &str) -> std::path::PathBuf {
+        let path = std::env::temp_dir().join(format!("sordino-config-{}-{name}.toml", std::process::id()));
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Every flag there is, so that a setting that cannot be written is found here.
+    const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --neighbours replace --rows 7 --method sgd \
+        --loss huber --steps 9 --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 --row-norm 3 --l2 0.01 \
+        --public-test t.csv --permissive --ledger l --name n --who w --out o --report r --checkpoint-every 3 --threads 2 \
+        --danger-seed 5";
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let all = flags(ALL);
+        let text = text(&all).unwrap();
+        let path = file("all", &text);
+        assert_eq!(merged(Settings::default(), Some(&path)).unwrap(), all, "{text}");
+        let known = Settings::augment_args(Command::new("settings"));
+        for argument in known.get_arguments() {
+            assert!(text.contains(&format!("\n{} = ", argument.get_id())), "{argument} is not in {text}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let path = file("flags", "data = 'a.csv'\nsteps = 5\nclip-norm = 2.5\npermissive = true\n");
+        let merged = merged(flags("--steps 6"), Some(&path)).unwrap();
+        assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
+    }
+
+    #[test]
+    fn a_file_that_says_something_else_is_refused() {
+        for (name, text, says) in [
+            ("unknown", "stepz = 5", "there is no setting `stepz`; did you mean `steps`?"),
+            ("range", "epsilon = -1", "epsilon must be"),
+            ("type", "steps = 'many'", "invalid type"),
+            ("toml", "steps = = 1", "TOML parse error"),
+        ] {
+            let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+}

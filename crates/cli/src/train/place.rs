@@ -1,0 +1,163 @@
+//! Where a run works: a folder beside the model's, which becomes the model's in one step.
+//!
+//! `OUT.part/` has a lock, the checkpoint, the numbers of the charges, a file that keeps room for the result, and at the end
+//! `model/`, which is flushed and then renamed to `OUT`. So `OUT` is whole or not there; a run that was killed leaves
+//! `OUT.part/` for `--resume`; and a disk that is full, or a folder that may not be written, is found out before anything is charged.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use sordino_optim::Checkpoint;
+
+use crate::error::Error;
+use crate::model::Package;
+
+#[derive(Debug)]
+pub(crate) struct Place {
+    out: PathBuf,
+    part: PathBuf,
+    /// Held until the run has ended, by the process's death if need be.
+    _lock: File,
+}
+
+impl Place {
+    /// Makes the working folder, with `room` bytes kept for the result.
+    pub(crate) fn prepare(out: &Path, room: u64) -> Result<Self, Error> {
+        if fs::symlink_metadata(out).is_ok() {
+            return Err(Error::OutExists { out: out.to_owned() });
+        }
+        let part = beside(out, ".part");
+        let failed = |source| Error::WriteFile { name: part.display().to_string(), source };
+        fs::create_dir(&part)
+            .or_else(|error| if part.is_dir() { Ok(()) } else { Err(error) })
+            .map_err(failed)?;
+        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(part.join("lock"));
+        let lock = lock.map_err(failed)?;
+        if lock.try_lock().is_err() {
+            return Err(Error::OutInUse { out: out.to_owned() });
+        }
+        let place = Self { out: out.to_owned(), part, _lock: lock };
+        place.keep_room(room).map_err(|source| Error::NoRoom { out: out.to_owned(), room, source })?;
+        Ok(place)
+    }
+
+    /// Where checkpoints are written.
+    pub(crate) fn checkpoint(&self) -> PathBuf {
+        self.part.join("checkpoint.json")
+    }
+
+    /// What an earlier run left. It must be there if `resume`, and must not be if not.
+    pub(crate) fn earlier(&self, resume: bool) -> Result<Option<Checkpoint>, Error> {
+        let (path, part) = (self.checkpoint(), self.part.clone());
+        match (path.exists(), resume) {
+            (false, false) => {
+                // Charges of a run that died before its first step: spent, and not this run's.
+                let _ = fs::remove_file(self.charges_path());
+                Ok(None)
+            }
+            (true, true) => Ok(Some(Checkpoint::read(&path)?)),
+            (true, false) => Err(Error::Unfinished { part }),
+            (false, true) => Err(Error::NothingToResume { part }),
+        }
+    }
+
+    /// Charges of this run that are not booked yet.
+    pub(crate) fn charges(&self) -> Result<Vec<u64>, Error> {
+        match fs::read_to_string(self.charges_path()) {
+            Ok(text) => Ok(text.lines().filter_map(|line| line.parse().ok()).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
+    /// Notes a charge before its first step, so that whoever goes on can book it.
+    pub(crate) fn note_charge(&self, reservation: u64) -> Result<(), Error> {
+        let file = OpenOptions::new().create(true).append(true).open(self.charges_path());
+        let noted = file.and_then(|mut file| {
+            writeln!(file, "{reservation}")?;
+            file.sync_all()
+        });
+        noted.map_err(|source| self.failed(source))
+    }
+
+    /// Puts the model where it belongs, whole. If that cannot be done the model is put where there is room, for it was paid for.
+    pub(crate) fn finish(self, package: &Package) -> Result<(), Error> {
+        match self.write(package) {
+            Ok(()) => {
+                // What is left behind is of no use to anybody, and no harm.
+                let _ = fs::remove_dir_all(&self.part);
+                Ok(())
+            }
+            Err(source) => Err(self.rescue(package, source)),
+        }
+    }
+
+    fn write(&self, package: &Package) -> io::Result<()> {
+        let _ = fs::remove_file(self.room());
+        let model = self.part.join("model");
+        let _ = fs::remove_dir_all(&model);
+        fs::create_dir(&model)?;
+        package.write(&model)?;
+        fs::rename(&model, &self.out)?;
+        sync_folder(self.out.parent())
+    }
+
+    fn rescue(&self, package: &Package, source: io::Error) -> Error {
+        let elsewhere = std::env::temp_dir().join(format!("sordino-model-{}", std::process::id()));
+        let rescued = fs::create_dir(&elsewhere).and_then(|()| package.write(&elsewhere));
+        let out = self.out.clone();
+        match rescued {
+            Ok(()) => Error::ModelElsewhere { out, elsewhere, source },
+            Err(_) => Error::WriteFile { name: out.display().to_string(), source },
+        }
+    }
+
+    fn keep_room(&self, room: u64) -> io::Result<()> {
+        let mut file = File::create(self.room())?;
+        // Written and not only sized: a file of holes takes no room.
+        let zeros = [0u8; 1 << 16];
+        let mut left = room;
+        while left > 0 {
+            let some = left.min(zeros.len() as u64) as usize;
+            file.write_all(&zeros[..some])?;
+            left -= some as u64;
+        }
+        file.sync_all()
+    }
+
+    fn room(&self) -> PathBuf {
+        self.part.join("room")
+    }
+
+    fn charges_path(&self) -> PathBuf {
+        self.part.join("charges")
+    }
+
+    fn failed(&self, source: io::Error) -> Error {
+        Error::WriteFile { name: self.part.display().to_string(), source }
+    }
+}
+
+impl Drop for Place {
+    /// A run that stopped before its first step leaves nothing to go on with.
+    fn drop(&mut self) {
+        let _ = fs::remove_file(self.room());
+        if !self.checkpoint().exists() {
+            let _ = fs::remove_dir_all(&self.part);
+        }
+    }
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// A new name is durable once its folder is. Not every system lets folders be opened.
+fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
+    let here = Path::new(".");
+    let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);
+    File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+}

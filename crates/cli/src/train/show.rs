@@ -1,0 +1,144 @@
+//! A trained model for people and for programs.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use sordino::prelude::*;
+
+use super::Trained;
+use super::blueprint::Blueprint;
+use super::estimate::Estimate;
+use super::evaluation::score_name;
+use crate::decimal;
+use crate::describe;
+use crate::error::Error;
+use crate::json::{self, Writer};
+use crate::purse::{Purse, SEEDED_NOTE, UNMETERED_NOTE};
+use crate::table::Table;
+
+/// What must be said even if nobody asks.
+pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
+    let mut notes = Vec::new();
+    if !trained.guarantee.metered {
+        notes.push(UNMETERED_NOTE);
+    }
+    if trained.guarantee.seeded {
+        notes.push(SEEDED_NOTE);
+    }
+    if trained.public.is_none() {
+        notes.push(
+            "no accuracy is shown: on these records it would be one more release; --public-test FILE names others, declared public",
+        );
+    }
+    notes
+}
+
+pub(crate) fn text(blueprint: &Blueprint, trained: &Trained, purse: &Purse) -> Result<String, Error> {
+    let Trained { model, guarantee, public } = trained;
+    let mut table = Table::default();
+    table.row(["model", &blueprint.out.display().to_string()]);
+    table.row(["predicts", blueprint.encoding.target().unwrap_or_default()]);
+    let method = blueprint.settings.method.unwrap_or_default().name();
+    table.row(["learned by", &format!("{method}, {} loss, {} records", model.loss().name(), blueprint.n)]);
+    if let Some(public) = public {
+        let score = format!("{:.4} on {} public records", public.score(model), public.rows());
+        table.row([score_name(model), &score]);
+    }
+    table.row(["epsilon", &decimal::between(guarantee.epsilon)]);
+    table.row(["delta", &decimal::exact(guarantee.delta.get())]);
+    table.row(["neighbours", &guarantee.neighbours.to_string()]);
+    table.row(["unit", &guarantee.unit.to_string()]);
+    if let Some(left) = purse.left()? {
+        table.row(["left", &format!("epsilon {}", decimal::down(left))]);
+    }
+    Ok(table.text())
+}
+
+/// A plan for people.
+pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimate) -> Result<String, Error> {
+    let claim = blueprint.learner.claim();
+    let cost = accounting::epsilon(&claim, blueprint.delta, Accountant::Auto)?.bound;
+    let mut table = Table::default();
+    table.row(["would predict", blueprint.encoding.target().unwrap_or_default()]);
+    let method = blueprint.settings.method.unwrap_or_default().name();
+    let size = format!("{} records, {} coordinates", blueprint.n, blueprint.encoding.width());
+    table.row(["learn by", &format!("{method}, {} loss, {size}", blueprint.loss.name())]);
+    table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
+    table.row(["delta", &decimal::exact(blueprint.delta.get())]);
+    table.row(["neighbours", &claim.neighbours.to_string()]);
+    table.row(["event", &describe::event(&claim.event)]);
+    if let Some(noise) = blueprint.learner.noise_multiplier() {
+        table.row(["noise multiplier", &decimal::up(noise)]);
+    }
+    if let Some(left) = purse.left()? {
+        table.row(["left before", &format!("epsilon {}", decimal::down(left))]);
+    }
+    table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
+    table.row(["memory", &format!("about {} MB for the data", estimate.memory.div_ceil(1_000_000))]);
+    let Estimate { with_noise, without_noise, .. } = estimate;
+    let name = if blueprint.loss.is_classification() { "accuracy" } else { "error" };
+    let scores = format!(
+        "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from invented records"
+    );
+    table.row([name, &scores]);
+    Ok(table.text())
+}
+
+fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 {
+        "a second".to_owned()
+    } else if seconds < 100.0 {
+        format!("{seconds:.0} s")
+    } else {
+        format!("{:.0} minutes", seconds / 60.0)
+    }
+}
+
+/// `sordino train --plan --json`.
+#[derive(Serialize)]
+struct PlanObject<'a> {
+    #[serde(flatten)]
+    writer: Writer,
+    method: &'static str,
+    loss: &'static str,
+    rows: u64,
+    coordinates: usize,
+    neighbours: Neighbours,
+    epsilon: Bound,
+    delta: f64,
+    event: &'a Event,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise_multiplier: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left: Option<f64>,
+    seconds: f64,
+    bytes: u64,
+    score_with_noise: f64,
+    score_without_noise: f64,
+}
+
+pub(crate) fn plan_object(
+    blueprint: &Blueprint,
+    purse: &Purse,
+    estimate: &Estimate,
+) -> Result<String, Error> {
+    let claim = blueprint.learner.claim();
+    json::text(&PlanObject {
+        writer: Writer::this(),
+        method: blueprint.settings.method.unwrap_or_default().name(),
+        loss: blueprint.loss.name(),
+        rows: blueprint.n.get(),
+        coordinates: blueprint.encoding.width(),
+        neighbours: claim.neighbours,
+        epsilon: accounting::epsilon(&claim, blueprint.delta, Accountant::Auto)?.bound,
+        delta: blueprint.delta.get(),
+        event: &claim.event,
+        noise_multiplier: blueprint.learner.noise_multiplier(),
+        left: purse.left()?,
+        seconds: estimate.time.as_secs_f64(),
+        bytes: estimate.memory,
+        score_with_noise: estimate.with_noise,
+        score_without_noise: estimate.without_noise,
+    })
+}

@@ -1,0 +1,138 @@
+//! Other targets than two classes: a post office reads digits of 8 by 8 pixels, a laboratory predicts a measure from others.
+
+mod command;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use command::{Run, example, folder, sordino_in};
+
+/// The shipped digits in two files: every fifth is public.
+fn digits(folder: &Path) -> (PathBuf, PathBuf) {
+    let mut text = String::new();
+    let file = fs::File::open(example("data/digits.csv.gz")).unwrap();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
+    let (header, records) = text.split_once('\n').unwrap();
+    let part = |name: &str, is_public: bool| {
+        let lines = records.lines().enumerate().filter(|(row, _)| (row % 5 == 4) == is_public);
+        let lines: Vec<&str> = std::iter::once(header).chain(lines.map(|(_, line)| line)).collect();
+        let path = folder.join(name);
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        path
+    };
+    (part("train.csv", false), part("public.csv", true))
+}
+
+fn score(run: &Run, name: &str) -> f64 {
+    run.line(name).split(' ').next().unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_post_office_reads_digits() {
+    let here = folder("digits");
+    digits(&here);
+    let schema = example("digits.toml");
+    let run = sordino_in(
+        &here,
+        &[
+            "train",
+            "train.csv",
+            "--target",
+            "digit",
+            "--schema",
+            &schema,
+            "--epsilon",
+            "8",
+            "--steps",
+            "30",
+            "--public-test",
+            "public.csv",
+            "--out",
+            "reader",
+        ],
+    );
+    // One in ten would be guessing.
+    assert!(score(&run, "accuracy") > 0.6, "{run:?}");
+    assert!(run.line("learned by").contains("softmax"), "{run:?}");
+    let predictions = sordino_in(&here, &["predict", "reader", "public.csv", "--quiet"]);
+    let right = fs::read_to_string(here.join("public.csv")).unwrap();
+    let right: Vec<&str> = right.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    let same = predictions.stdout.lines().skip(1).zip(&right).filter(|(said, is)| said == *is).count();
+    let accuracy = same as f64 / right.len() as f64;
+    assert!((accuracy - score(&run, "accuracy")).abs() < 1e-4, "{accuracy}: {run:?}");
+}
+
+#[test]
+fn sampled_batches_are_learned_from_too() {
+    let here = folder("sampled");
+    digits(&here);
+    let schema = example("digits.toml");
+    let run = sordino_in(
+        &here,
+        &[
+            "train",
+            "train.csv",
+            "--target",
+            "digit",
+            "--schema",
+            &schema,
+            "--epsilon",
+            "8",
+            "--method",
+            "sgd",
+            "--sampling-rate",
+            "0.1",
+            "--steps",
+            "40",
+            "--public-test",
+            "public.csv",
+            "--out",
+            "reader",
+        ],
+    );
+    assert!(score(&run, "accuracy") > 0.5, "{run:?}");
+    let guarantee = fs::read_to_string(here.join("reader/guarantee.json")).unwrap();
+    assert!(guarantee.contains("poisson_sampled") && guarantee.contains("\"pld\""), "{guarantee}");
+}
+
+#[test]
+fn a_laboratory_predicts_a_measure() {
+    let here = folder("measure");
+    let (data, test) =
+        (example("data/breast-cancer-train.csv.gz"), example("data/breast-cancer-test.csv.gz"));
+    let schema = example("breast-cancer.toml");
+    for (method, out) in [("gradient-descent", "a"), ("coordinate-descent", "b")] {
+        let run = sordino_in(
+            &here,
+            &[
+                "train",
+                &data,
+                "--target",
+                "worst_radius",
+                "--schema",
+                &schema,
+                "--epsilon",
+                "8",
+                "--method",
+                method,
+                "--public-test",
+                &test,
+                "--out",
+                out,
+            ],
+        );
+        // The standard deviation of the column is 4.8.
+        assert!(score(&run, "root mean squared error") < 4.5, "{run:?}");
+        assert!(run.line("learned by").contains("squared"), "{run:?}");
+        let predictions = sordino_in(&here, &["predict", out, &test]);
+        let numbers: Vec<f64> =
+            predictions.stdout.lines().skip(1).map(|line| line.parse().unwrap()).collect();
+        assert!(
+            numbers.len() == 113 && numbers.iter().all(|number| (0.0..=40.0).contains(number)),
+            "{numbers:?}"
+        );
+        let refused = sordino_in(&here, &["predict", out, &test, "--proba"]);
+        refused.refuses(&["squared loss has no probabilities"]);
+    }
+}
