@@ -17,4 +17,5 @@ pages! {
     readme: "README.md",
     first_ten_minutes: "docs/guide/first-ten-minutes.md",
     audit: "docs/guide/audit.md",
+    schema: "docs/guide/schema.md",
 }
