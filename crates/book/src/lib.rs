@@ -18,4 +18,5 @@ pages! {
     first_ten_minutes: "docs/guide/first-ten-minutes.md",
     audit: "docs/guide/audit.md",
     report: "docs/guide/report.md",
+    schema: "docs/guide/schema.md",
 }

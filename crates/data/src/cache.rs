@@ -13,6 +13,10 @@
 //! - The cache holds the records themselves, unprotected: it belongs where the data is.
 //! - Do not write to it while it is in use.
 //! - Which records of a unit are kept was chosen when it was written.
+//!
+//! # Memory
+//! A pass over all blocks gives the pages of each back when it is read ([`BlockView::done`](crate::BlockView::done)), so that
+//! the process holds a few blocks at a time however long the file is. The system keeps what it has room for in its own cache.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -138,13 +142,14 @@ fn open(path: &Path, encoding: &Encoding, is_checked: bool) -> Result<Encoded, D
     }
     let mut blocks = Vec::with_capacity(file.len());
     for index in 0..file.len() {
-        let mut block = mapped(path, &file.batch(index)?)?;
+        let mut block = mapped(path, &file, &file.batch(index)?)?;
         let is_last = index + 1 == file.len();
         if block.present.len() > ROWS_PER_BLOCK || (!is_last && block.present.len() < ROWS_PER_BLOCK) {
             return Err(damaged(path, "a block of it has another length"));
         }
         if is_checked {
             check(encoding, &mut block);
+            block.rows.drop_pages();
         }
         blocks.push(block);
     }
@@ -152,7 +157,7 @@ fn open(path: &Path, encoding: &Encoding, is_checked: bool) -> Result<Encoded, D
     Ok(Encoded::from_blocks(encoding, limit, has_target, blocks))
 }
 
-fn mapped(path: &Path, batch: &RecordBatch) -> Result<Block, DataError> {
+fn mapped(path: &Path, file: &ArrowFile, batch: &RecordBatch) -> Result<Block, DataError> {
     let rows = batch.column(0).as_fixed_size_list();
     let numbers =
         |array: &dyn Array| -> ScalarBuffer<f32> { array.as_primitive::<Float32Type>().values().clone() };
@@ -162,10 +167,10 @@ fn mapped(path: &Path, batch: &RecordBatch) -> Result<Block, DataError> {
         return Err(damaged(path, "a block of it is cut"));
     }
     let targets = match batch.columns().get(1) {
-        Some(targets) => Floats::Mapped(numbers(targets.as_ref())),
+        Some(targets) => Floats::Mapped(numbers(targets.as_ref()), file.map.clone()),
         None => Floats::Owned(Vec::new()),
     };
-    Ok(Block { rows: Floats::Mapped(values), targets, present })
+    Ok(Block { rows: Floats::Mapped(values, file.map.clone()), targets, present })
 }
 
 /// Empties the slots whose rows no encoding could have made.

@@ -46,6 +46,15 @@ pub struct BlockView<'a> {
     pub targets: &'a [f32],
     /// Whether a slot holds a record.
     pub present: &'a [bool],
+    memory: &'a Floats,
+}
+
+impl BlockView<'_> {
+    /// To be told once all of its rows were read in a pass over the data: the memory of a mapped block is then given back, so
+    /// that a pass over a cache needs that of a few blocks. They may be read again at any time.
+    pub fn done(&self) {
+        self.memory.drop_pages();
+    }
 }
 
 impl Encoded {
@@ -124,6 +133,7 @@ impl Encoded {
             rows: &block.rows,
             targets: &block.targets,
             present: &block.present,
+            memory: &block.rows,
         })
     }
 
@@ -148,7 +158,18 @@ impl fmt::Debug for BlockView<'_> {
 pub(crate) enum Floats {
     Owned(Vec<f32>),
     #[cfg(feature = "arrow")]
-    Mapped(arrow_buffer::ScalarBuffer<f32>),
+    Mapped(arrow_buffer::ScalarBuffer<f32>, crate::map::MappedFile),
+}
+
+impl Floats {
+    /// Gives back the memory of mapped numbers.
+    pub(crate) fn drop_pages(&self) {
+        match self {
+            Self::Owned(_) => {}
+            #[cfg(feature = "arrow")]
+            Self::Mapped(values, file) => file.drop_pages(values),
+        }
+    }
 }
 
 impl Deref for Floats {
@@ -158,7 +179,7 @@ impl Deref for Floats {
         match self {
             Self::Owned(values) => values,
             #[cfg(feature = "arrow")]
-            Self::Mapped(values) => values,
+            Self::Mapped(values, _) => values,
         }
     }
 }

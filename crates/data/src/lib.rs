@@ -13,6 +13,7 @@
 //! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the data's owner, names
 //!   row and column, and never the value.
 //! - [`BatchPlan`] derives batches and their event from the same numbers.
+//! - What cannot be declared can be bought: [`Discovery`] finds bounds, means, scales and categories with noise, against a permit.
 //!
 //! # Features
 //! `parquet` and `arrow` (both on by default) read those formats; `arrow` also has the cache for data that is larger
@@ -23,6 +24,7 @@ mod batches;
 mod binding;
 #[cfg(feature = "arrow")]
 mod cache;
+mod discover;
 mod encoded;
 mod encoding;
 mod error;
@@ -38,6 +40,7 @@ mod table;
 mod words;
 
 pub use batches::{Batch, BatchError, BatchPlan, Batches, Group, Sampling};
+pub use discover::{DiscoverError, Discovered, Discovery, DiscoveryPlan, Found, Unknown};
 pub use encoded::{BlockView, Encoded, ROWS_PER_BLOCK};
 pub use encoding::{ENCODING_FORMAT_VERSION, Encoding, EncodingOptions, Scaling};
 pub use error::DataError;

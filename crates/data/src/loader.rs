@@ -261,7 +261,7 @@ impl<'a> Loader<'a> {
         }
     }
 
-    fn binding(&self, optional: &[&str]) -> Result<Binding, DataError> {
+    pub(crate) fn binding(&self, optional: &[&str]) -> Result<Binding, DataError> {
         Binding::all(self.source.path(), &self.source.names(), self.schema, optional)
     }
 

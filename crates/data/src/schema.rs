@@ -51,6 +51,7 @@ pub use error::SchemaError;
 pub use template::{HeaderColumn, TypeHint, template};
 pub use unit::UnitRule;
 
+use crate::source::Door;
 use crate::words::hint;
 
 /// The one version of the format that is written, and the newest that is read.
@@ -139,6 +140,21 @@ impl Schema {
     /// The same schema with another rule for units.
     pub fn with_unit(self, unit: UnitRule) -> Self {
         Self { unit, ..self }
+    }
+
+    /// Whether a record can be dropped for what it holds in these columns, when it is read through this door. If so the number of records
+    /// that are left is private under every relation: [`Table::slots`](crate::Table::slots) is public where n is,
+    /// [`Table::records`](crate::Table::records) is not.
+    pub fn may_drop(&self, columns: &[&str], door: Door) -> bool {
+        let drops = |name: &&str| match self.column(name) {
+            Some(Column::Number(column)) => column.missing_rule() == Rule::Drop,
+            Some(Column::Category(column)) => {
+                column.missing_rule() == Rule::Drop || column.other_rule() == Rule::Drop
+            }
+            Some(Column::Ignore) | None => false,
+        };
+        // A line that is no record at all has no rule: the permissive door drops it.
+        door == Door::Permissive || columns.iter().any(drops)
     }
 
     /// `; did you mean ...` for a name that is not declared.

@@ -121,7 +121,9 @@ impl NumberColumn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryColumn {
     values: Vec<String>,
+    /// Of values and of other spellings of them.
     codes: HashMap<String, u32>,
+    aliases: Vec<(String, u32)>,
     is_boolean: bool,
     missing: Rule<u32>,
     other: Rule<u32>,
@@ -147,7 +149,8 @@ impl CategoryColumn {
                 return Err(SchemaError::ValueTwice { value: quoted(value) });
             }
         }
-        Ok(Self { values, codes, is_boolean: false, missing: Rule::Undeclared, other: Rule::Undeclared })
+        let (missing, other) = (Rule::Undeclared, Rule::Undeclared);
+        Ok(Self { values, codes, aliases: Vec::new(), is_boolean: false, missing, other })
     }
 
     /// `false` and `true`, in the usual spellings: 0/1, no/yes and first letters, in any case.
@@ -156,7 +159,18 @@ impl CategoryColumn {
         let codes =
             spellings.iter().flat_map(|(no, yes)| [(no.to_string(), 0), (yes.to_string(), 1)]).collect();
         let values = vec!["false".to_owned(), "true".to_owned()];
-        Self { values, codes, is_boolean: true, missing: Rule::Undeclared, other: Rule::Undeclared }
+        let (missing, other) = (Rule::Undeclared, Rule::Undeclared);
+        Self { values, codes, aliases: Vec::new(), is_boolean: true, missing, other }
+    }
+
+    /// With another spelling of one of the values.
+    pub fn alias(mut self, spelling: &str, value: &str) -> Result<Self, SchemaError> {
+        let code = self.known("aliases", value)?;
+        if self.codes.insert(spelling.to_owned(), code).is_some() {
+            return Err(SchemaError::ValueTwice { value: quoted(spelling) });
+        }
+        self.aliases.push((spelling.to_owned(), code));
+        Ok(self)
     }
 
     /// What becomes of missing values.
@@ -173,16 +187,26 @@ impl CategoryColumn {
         Ok(match rule {
             Rule::Undeclared => Rule::Undeclared,
             Rule::Drop => Rule::Drop,
-            Rule::Become(value) => Rule::Become(self.code(value).ok_or_else(|| {
-                let hint = crate::words::hint(value, self.values.iter().map(String::as_str));
-                SchemaError::NotAValue { key, value: quoted(value), hint }
-            })?),
+            Rule::Become(value) => Rule::Become(self.known(key, value)?),
+        })
+    }
+
+    fn known(&self, key: &'static str, value: &str) -> Result<u32, SchemaError> {
+        self.code(value).ok_or_else(|| {
+            let hint = crate::words::hint(value, self.values.iter().map(String::as_str));
+            SchemaError::NotAValue { key, value: quoted(value), hint }
         })
     }
 
     /// The values, by code.
     pub fn values(&self) -> &[String] {
         &self.values
+    }
+
+    /// Other spellings, with the values that they stand for.
+    pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
+        // A code is the place of a value.
+        self.aliases.iter().map(|(spelling, code)| (spelling.as_str(), self.values[*code as usize].as_str()))
     }
 
     /// The place of this value in the list.

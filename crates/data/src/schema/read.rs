@@ -138,10 +138,17 @@ fn number(fields: &Fields<'_>, whole: bool) -> Result<Column, SchemaError> {
 }
 
 fn category(fields: &Fields<'_>) -> Result<Column, SchemaError> {
-    fields.known(&["kind", "values", "missing", "other"])?;
+    fields.known(&["kind", "values", "aliases", "missing", "other"])?;
     let advice = "list them from public knowledge, not from the data: values = [\"no\", \"yes\"]";
     let values = fields.texts("values")?.ok_or_else(|| fields.missing("values", advice))?;
-    rules(fields, CategoryColumn::new(values)?)
+    let mut column = CategoryColumn::new(values)?;
+    if let Some(aliases) = fields.optional("aliases") {
+        let wrong = || fields.wrong("aliases", "a table of spellings and values, { N = \"no\" }", aliases);
+        for (spelling, value) in aliases.as_table().ok_or_else(wrong)? {
+            column = column.alias(spelling, &word(value).ok_or_else(wrong)?)?;
+        }
+    }
+    rules(fields, column)
 }
 
 fn boolean(fields: &Fields<'_>) -> Result<Column, SchemaError> {

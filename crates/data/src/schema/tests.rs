@@ -146,3 +146,37 @@ proptest! {
         }
     }
 }
+
+/// The test part of a well-known data set writes its classes with a full stop.
+#[test]
+fn a_value_may_have_other_spellings() {
+    let text = "columns.income = { kind = 'category', values = ['<=50K', '>50K'], \
+                aliases = { '<=50K.' = '<=50K', '>50K.' = '>50K' } }";
+    let schema = Schema::from_toml(text).unwrap();
+    let Some(Column::Category(column)) = schema.column("income") else { panic!("{schema}") };
+    assert_eq!((column.code(">50K."), column.code(">50K"), column.code(">50K..")), (Some(1), Some(1), None));
+    assert_eq!(column.values().len(), 2);
+    assert_eq!(Schema::from_toml(&schema.to_toml()).unwrap(), schema);
+    let refused = |aliases: &str| {
+        let text =
+            format!("columns.c = {{ kind = 'category', values = ['no', 'yes'], aliases = {aliases} }}");
+        Schema::from_toml(&text).unwrap_err().to_string()
+    };
+    assert!(refused("{ y = 'yse' }").contains("did you mean `yes`?"), "{}", refused("{ y = 'yse' }"));
+    assert!(refused("{ no = 'yes' }").contains("`no`"));
+    assert!(refused("['y']").contains("aliases"));
+}
+
+#[test]
+fn whether_a_record_can_be_dropped_is_read_off_the_schema() {
+    let schema = Schema::from_toml(
+        "columns.a = { kind = 'number', bounds = [0, 1] }
+         columns.b = { kind = 'number', bounds = [0, 1], missing = 'drop' }
+         columns.c = { kind = 'category', values = ['x'], missing = 'x', other = 'drop' }
+         columns.d = { kind = 'category', values = ['x'], missing = 'x', other = 'x' }",
+    )
+    .unwrap();
+    let drops = |column, door| schema.may_drop(&[column], door);
+    assert_eq!(["a", "b", "c", "d"].map(|c| drops(c, Door::Strict)), [false, true, true, false]);
+    assert!(["a", "b", "c", "d"].iter().all(|c| drops(c, Door::Permissive)));
+}

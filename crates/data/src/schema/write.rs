@@ -71,6 +71,10 @@ fn category(column: &CategoryColumn) -> Table {
     if !column.is_boolean() {
         table.insert("values".to_owned(), column.values().to_vec().into());
     }
+    let aliases: Table = column.aliases().map(|(from, to)| (from.to_owned(), to.into())).collect();
+    if !aliases.is_empty() {
+        table.insert("aliases".to_owned(), aliases.into());
+    }
     for (key, rule) in [("missing", column.missing_rule()), ("other", column.other_rule())] {
         match rule {
             Rule::Undeclared => None,

@@ -19,7 +19,7 @@ use arrow_schema::{DataType, SchemaRef};
 
 use super::{Door, Pick, ReadRows};
 use crate::error::DataError;
-use crate::map;
+use crate::map::MappedFile;
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
@@ -86,6 +86,7 @@ fn values(kind: &DataType) -> &DataType {
 /// A mapped file and where its batches are.
 pub(crate) struct ArrowFile {
     path: PathBuf,
+    pub(crate) map: MappedFile,
     bytes: Buffer,
     pub(crate) schema: SchemaRef,
     decoder: FileDecoder,
@@ -94,7 +95,8 @@ pub(crate) struct ArrowFile {
 
 impl ArrowFile {
     pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
-        let bytes = Buffer::from(map::file(path)?);
+        let map = MappedFile::open(path)?;
+        let bytes = Buffer::from(map.bytes());
         let end = bytes.len().checked_sub(TRAILER).ok_or_else(|| damaged(path, "it is too short"))?;
         // The slice has TRAILER bytes.
         let trailer =
@@ -111,7 +113,7 @@ impl ArrowFile {
             decoder.read_dictionary(block, &content).map_err(|error| damaged(path, error))?;
         }
         let batches = footer.recordBatches().iter().flatten().copied().collect();
-        Ok(Self { path: path.to_owned(), bytes, schema, decoder, batches })
+        Ok(Self { path: path.to_owned(), map, bytes, schema, decoder, batches })
     }
 
     pub(crate) fn len(&self) -> usize {

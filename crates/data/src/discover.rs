@@ -1,0 +1,364 @@
+//! Bounds, means, scales and categories for those who cannot declare them: found privately, and paid for.
+//!
+//! # Definition
+//! | asked for | found by | guarantee |
+//! |---|---|---|
+//! | a number | counts of the powers of two between which values lie, with noise; the bounds are those of the outermost counts that noise alone would hardly reach | pure |
+//! | its mean and scale | noisy sums of values clamped to these bounds | pure |
+//! | a category | values that many have: an open histogram | approximate |
+//!
+//! What comes out is the schema completed: found values beside one bucket for all others, a missing number as the mean (or the
+//! middle of the bounds), so that no record is dropped for what was not foreseen. A column in which nothing was found is ignored.
+//!
+//! # Guarantee
+//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to its bounds and a quarter each to mean and scale,
+//! where these are asked for, else all of it to its bounds. The parts are chosen before the data is seen, so their composition is
+//! [`DiscoveryPlan::event`]; that bounds found first are used by the sums afterwards is adaptive composition of pure parts. Records
+//! are read through the permissive door: no error depends on one. A value too long to be a category, or no text at all, counts nowhere:
+//! a rule that looks at that value alone.
+//!
+//! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially Private SQL with Bounded User
+//! Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing Search Queries and Clicks Privately*, 2009.
+//!
+//! # Pitfalls
+//! - Bounds that were found are not declared knowledge: rare large values are cut off, and another run finds others.
+//! - Declared bounds cost nothing. Discover what cannot be known, and only that.
+
+mod error;
+mod magnitudes;
+mod values;
+
+use sordino_mechanisms::statistics::{Contributor, Histogram, Mean, OpenHistogram, Variance};
+use sordino_mechanisms::{Mechanism, statistics};
+use sordino_noise::{Bits, entropy};
+use sordino_privacy::{
+    Budget, Charge, Claim, Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Terms,
+};
+
+pub use self::error::DiscoverError;
+use self::values::ColumnRows;
+use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
+use crate::source::Source;
+
+/// A share is rounded down so far that the accountant, which rounds up, certifies no more than the whole.
+const ROOM: f64 = 1.0 - 1e-11;
+
+/// What is not known of a column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unknown {
+    /// Its bounds.
+    Number,
+    /// Its values.
+    Category,
+}
+
+/// Which columns are to be found out.
+///
+/// ```no_run
+/// use sordino_data::{Discovery, Schema, Source};
+/// use sordino_privacy::{Budget, Charge, Delta, Epsilon, Neighbours, Terms};
+/// let schema = Schema::from_toml("columns.'*' = { kind = 'ignore' }")?; // nothing is known
+/// let source = Source::open("patients.csv".as_ref(), schema.csv())?;
+/// let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
+/// let wanted = Discovery::new(schema, Neighbours::ZeroOut).number("income").category("city");
+/// let plan = wanted.plan(epsilon, delta)?;
+/// let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta).setting_aside(delta));
+/// let release = plan.release(&source, budget.charge_claim(plan.claim())?)?;
+/// println!("{}", release.value().schema.to_toml());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discovery {
+    schema: Schema,
+    neighbours: Neighbours,
+    columns: Vec<(String, Unknown)>,
+    has_moments: bool,
+}
+
+impl Discovery {
+    /// Completes `schema`, which declares all that is known: the unit, and other columns. What it ignores or does not name can be
+    /// asked for; the rest is ignored.
+    pub fn new(schema: Schema, neighbours: Neighbours) -> Self {
+        Self { schema, neighbours, columns: Vec::new(), has_moments: false }
+    }
+
+    /// With a column of numbers of unknown size.
+    pub fn number(self, column: &str) -> Self {
+        self.with(column, Unknown::Number)
+    }
+
+    /// With a column of unknown values.
+    pub fn category(self, column: &str) -> Self {
+        self.with(column, Unknown::Category)
+    }
+
+    fn with(mut self, column: &str, unknown: Unknown) -> Self {
+        self.columns.push((column.to_owned(), unknown));
+        self
+    }
+
+    /// With mean and scale of each number.
+    pub fn moments(self) -> Self {
+        Self { has_moments: true, ..self }
+    }
+
+    /// What is done and what it costs. δ may be 0 where no category is asked for.
+    pub fn plan(&self, epsilon: Epsilon, delta: Delta) -> Result<DiscoveryPlan, DiscoverError> {
+        self.check()?;
+        let columns = self.columns.len() as f64;
+        let categories = self.columns.iter().filter(|(_, unknown)| *unknown == Unknown::Category).count();
+        let share = |part: f64| Epsilon::new(epsilon.get() / columns * part * ROOM);
+        let delta = Delta::new(delta.get() / categories.max(1) as f64 * ROOM)?;
+        let who = self.keyed();
+        let part = |(name, unknown): &(String, Unknown)| {
+            let search = match unknown {
+                Unknown::Number => {
+                    let epsilon = share(if self.has_moments { 0.5 } else { 1.0 })?;
+                    let histogram = Histogram::new(epsilon, magnitudes::names(), who)?;
+                    let moments = if self.has_moments { Some(share(0.25)?) } else { None };
+                    Search::Number { epsilon, histogram, moments }
+                }
+                Unknown::Category => {
+                    let epsilon = share(1.0)?;
+                    Search::Category { epsilon, histogram: OpenHistogram::new(epsilon, delta, who)? }
+                }
+            };
+            Ok::<_, DiscoverError>((name.clone(), search))
+        };
+        let parts = self.columns.iter().map(part).collect::<Result<_, _>>()?;
+        Ok(DiscoveryPlan { wanted: self.clone(), parts, delta })
+    }
+
+    fn check(&self) -> Result<(), DiscoverError> {
+        if self.columns.is_empty() {
+            return Err(DiscoverError::NoColumns);
+        }
+        for (place, (name, _)) in self.columns.iter().enumerate() {
+            let is_declared = self.schema.column(name).is_some_and(|column| *column != Column::Ignore)
+                || self.schema.unit().column() == Some(name);
+            if is_declared || self.columns[..place].iter().any(|(other, _)| other == name) {
+                return Err(DiscoverError::Known { column: name.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whom sums protect.
+    fn owner(&self) -> Contributor {
+        match self.schema.unit().column() {
+            Some(_) => Contributor::owner(self.neighbours, self.schema.unit().max_records()),
+            None => Contributor::record(self.neighbours),
+        }
+    }
+
+    /// Whom counts protect: of a unit's k records each may be elsewhere, and counts once.
+    fn keyed(&self) -> Contributor {
+        match self.schema.unit().column() {
+            Some(_) => {
+                Contributor::owner(self.neighbours, Count::ONE).in_keys(self.schema.unit().max_records())
+            }
+            None => Contributor::record(self.neighbours),
+        }
+    }
+}
+
+/// A discovery with all its numbers, ready to be charged.
+#[derive(Debug)]
+pub struct DiscoveryPlan {
+    wanted: Discovery,
+    parts: Vec<(String, Search)>,
+    /// Of one category.
+    delta: Delta,
+}
+
+#[derive(Debug)]
+enum Search {
+    Number {
+        epsilon: Epsilon,
+        histogram: Histogram,
+        /// ε of the mean, and of the scale.
+        moments: Option<Epsilon>,
+    },
+    Category {
+        epsilon: Epsilon,
+        histogram: OpenHistogram,
+    },
+}
+
+impl DiscoveryPlan {
+    /// What it costs.
+    pub fn event(&self) -> Event {
+        let mut events = Vec::new();
+        for (_, search) in &self.parts {
+            match search {
+                Search::Number { histogram, moments, .. } => {
+                    events.push(histogram.event());
+                    if let Some(epsilon) = *moments {
+                        // Whatever the bounds turn out to be, each of the two sums is worth so much.
+                        events.extend([Event::Pure { epsilon }, Event::Pure { epsilon }]);
+                    }
+                }
+                Search::Category { histogram, .. } => events.push(histogram.event()),
+            }
+        }
+        Event::composed(events)
+    }
+
+    /// What it costs, under the relation.
+    pub fn claim(&self) -> Claim {
+        Claim::new(self.wanted.neighbours, self.event())
+    }
+
+    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read.
+    pub fn release(&self, source: &Source, permit: Permit) -> Result<Release<Discovered>, DiscoverError> {
+        self.release_with(source, permit, &mut entropy()?)
+    }
+
+    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that it is void.
+    pub fn release_with<R: Bits + ?Sized>(
+        &self,
+        source: &Source,
+        permit: Permit,
+        bits: &mut R,
+    ) -> Result<Release<Discovered>, DiscoverError> {
+        let claim = self.claim();
+        permit.covers(&claim)?;
+        let unit = self.wanted.schema.unit().unit();
+        if *permit.unit() != unit {
+            return Err(DiscoverError::OtherUnit { permitted: permit.unit().clone(), schema: unit });
+        }
+        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+        let mut schema = self.start(source);
+        let mut columns = Vec::new();
+        for (name, search) in &self.parts {
+            let found = match search {
+                Search::Number { .. } => {
+                    let rows = ColumnRows::numbers(source, &self.wanted.schema, name, bits)?;
+                    self.number(search, &rows, bits)?
+                }
+                Search::Category { .. } => {
+                    let rows = ColumnRows::texts(source, &self.wanted.schema, name, bits)?;
+                    self.category(search, &rows, bits)?
+                }
+            };
+            schema = schema.with_column(name, found.column());
+            columns.push((name.clone(), found));
+        }
+        Ok(permit.seal(&claim.event, Discovered { schema, columns })?)
+    }
+
+    /// What is declared, and everything else of the file ignored.
+    fn start(&self, source: &Source) -> Schema {
+        let names = source.header().iter().map(|column| column.name.as_str());
+        let schema = &self.wanted.schema;
+        let is_unknown = |name: &&str| schema.column(name).is_none() && schema.unit().column() != Some(name);
+        names.filter(is_unknown).fold(schema.clone(), |schema, name| schema.with_column(name, Column::Ignore))
+    }
+
+    fn number<R: Bits + ?Sized>(
+        &self,
+        search: &Search,
+        rows: &ColumnRows<f64>,
+        bits: &mut R,
+    ) -> Result<Found, DiscoverError> {
+        let Search::Number { epsilon, histogram, moments } = search else { return Ok(Found::Nothing) };
+        let keys: Vec<&str> = rows.values.iter().map(|x| magnitudes::name_of(*x)).collect();
+        let cells = self.part(*epsilon, histogram, rows.of(&keys)?, bits)?;
+        let Some(bounds) = magnitudes::bounds(&cells, histogram.error_at(magnitudes::CONFIDENCE)) else {
+            return Ok(Found::Nothing);
+        };
+        let Some(epsilon) = *moments else { return Ok(Found::Number { bounds, mean: None, scale: None }) };
+        let (within, who) = (statistics::Bounds::new(bounds.lower(), bounds.upper())?, self.wanted.owner());
+        let mean = self.part(epsilon, &Mean::new(epsilon, within, who)?, rows.of(&rows.values)?, bits)?;
+        let variance = Variance::new(epsilon, within, who)?;
+        let variance = self.part(epsilon, &variance, rows.of(&rows.values)?, bits)?;
+        let (mean, scale) = (bounds.clamp(mean.value), variance.value.max(0.0).sqrt());
+        Ok(Found::Number { bounds, mean: Some(mean), scale: Some(scale) })
+    }
+
+    fn category<R: Bits + ?Sized>(
+        &self,
+        search: &Search,
+        rows: &ColumnRows<String>,
+        bits: &mut R,
+    ) -> Result<Found, DiscoverError> {
+        let Search::Category { epsilon, histogram } = search else { return Ok(Found::Nothing) };
+        let keys: Vec<&str> = rows.values.iter().map(String::as_str).collect();
+        let cells = self.part(*epsilon, histogram, rows.of(&keys)?, bits)?;
+        let values: Vec<String> = cells.counts.into_iter().map(|(value, _)| value).collect();
+        Ok(if values.is_empty() { Found::Nothing } else { Found::Category { values } })
+    }
+
+    /// One part of what the permit of the whole has paid for: its own permit comes from a budget of just its share.
+    fn part<M: Mechanism, R: Bits + ?Sized>(
+        &self,
+        share: Epsilon,
+        mechanism: &M,
+        rows: M::Answer<'_>,
+        bits: &mut R,
+    ) -> Result<M::Output, DiscoverError> {
+        let terms = Terms::new(share, self.wanted.neighbours).with_delta(self.delta);
+        let terms = terms.for_unit(self.wanted.schema.unit().unit());
+        let permit = Budget::new(terms).charge_claim(mechanism.claim())?;
+        Ok(mechanism.release_with(rows, permit, bits)?.into_parts().0)
+    }
+}
+
+/// The completed schema, and what was found of each column that was asked for.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Discovered {
+    /// Declared columns as they were, found ones as they were found, all others ignored.
+    pub schema: Schema,
+    /// In the order in which they were asked for.
+    pub columns: Vec<(String, Found)>,
+}
+
+/// What was found of one column; all of it is released.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// Bounds of most values, and where asked for what they are like within them.
+    Number {
+        /// Powers of two, or 0.
+        bounds: Bounds,
+        /// The mean of the clamped values.
+        mean: Option<f64>,
+        /// The standard deviation of the clamped values.
+        scale: Option<f64>,
+    },
+    /// Values that many have.
+    Category {
+        /// In alphabetic order.
+        values: Vec<String>,
+    },
+    /// Too few values to tell anything: the column is ignored.
+    Nothing,
+}
+
+impl Found {
+    /// The column as it stands in the completed schema.
+    fn column(&self) -> Column {
+        match self {
+            Self::Number { bounds, mean, .. } => {
+                let middle = 0.5 * bounds.lower() + 0.5 * bounds.upper();
+                let missing = Rule::Become(bounds.clamp(mean.unwrap_or(middle)));
+                // The value was just clamped to the bounds.
+                NumberColumn::new(*bounds).missing(missing).map_or(Column::Ignore, Column::Number)
+            }
+            Self::Category { values } => with_bucket(values).map_or(Column::Ignore, Column::Category),
+            Self::Nothing => Column::Ignore,
+        }
+    }
+}
+
+/// The values, and one more for all that were not found and for none.
+fn with_bucket(values: &[String]) -> Option<CategoryColumn> {
+    let mut bucket = "other".to_owned();
+    while values.contains(&bucket) {
+        bucket = format!("({bucket})");
+    }
+    let column = CategoryColumn::new(values.iter().chain([&bucket])).ok()?;
+    column.other(Rule::Become(&bucket)).ok()?.missing(Rule::Become(&bucket)).ok()
+}
+
+#[cfg(test)]
+mod tests;

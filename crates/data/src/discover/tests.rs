@@ -1,0 +1,189 @@
+//! What is found, what it costs, and that half of the noise is caught.
+
+use std::path::PathBuf;
+
+use sordino_audit::{Audit, MechanismTester, Verdict};
+use sordino_noise::danger::seeded;
+use sordino_privacy::{Accountant, ReleaseError, accounting, danger};
+
+use super::*;
+use crate::schema::{CsvOptions, UnitRule};
+use crate::source::Door;
+use crate::{Loader, Unknown};
+
+const RELATIONS: [Neighbours; 3] = [Neighbours::ZeroOut, Neighbours::AddRemove, Neighbours::Replace];
+
+/// A file that goes away with the test.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new(name: &str, text: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("sordino-discover-{name}-{}.csv", std::process::id()));
+        std::fs::write(&path, text).unwrap();
+        Self(path)
+    }
+
+    fn source(&self) -> Source {
+        Source::open(&self.0, &CsvOptions::default()).unwrap()
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+fn table(rows: usize) -> String {
+    let mut text = "id,income,city,note\n".to_owned();
+    for i in 0..rows {
+        let income = if i == 0 { "1e30".to_owned() } else { format!("{}", 100 + i % 900) };
+        let city = if i == 1 { "Secretville" } else { ["Lille", "Lyon"][i % 2] };
+        text += &format!("u{},{income},{city},x\n", i / 3);
+    }
+    text
+}
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap()
+}
+
+fn delta(value: f64) -> Delta {
+    Delta::new(value).unwrap()
+}
+
+fn by_record() -> Schema {
+    Schema::from_toml("columns.'*' = { kind = 'ignore' }").unwrap()
+}
+
+fn permit(plan: &DiscoveryPlan, at: f64) -> Permit {
+    danger::unmetered(plan.claim(), plan.wanted.schema.unit().unit(), delta(at)).unwrap()
+}
+
+#[test]
+fn bounds_means_and_values_are_found_and_rarities_are_not() {
+    // Three times all incomes.
+    let file = Scratch::new("found", &table(2700));
+    for neighbours in RELATIONS {
+        let wanted = Discovery::new(by_record(), neighbours).number("income").category("city").moments();
+        let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
+        let release = plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(1)).unwrap();
+        let Discovered { schema, columns } = release.value();
+        let Found::Number { bounds, mean, scale } = &columns[0].1 else { panic!("{columns:?}") };
+        assert_eq!((bounds.lower(), bounds.upper()), (64.0, 1024.0));
+        // Incomes are 100, 101, ..., 999: mean 549.5, deviation 259.8.
+        assert!((mean.unwrap() - 549.5).abs() < 10.0 && (scale.unwrap() - 259.8).abs() < 15.0);
+        assert_eq!(columns[1].1, Found::Category { values: vec!["Lille".to_owned(), "Lyon".to_owned()] });
+        assert_eq!(schema.column("note"), Some(&Column::Ignore));
+        assert!(release.guarantee().seeded);
+        // Nobody is dropped, not even whoever is out of bounds or alone in their city.
+        let source = file.source();
+        let table =
+            Loader::new(&source, schema, Door::Strict).table(&["income", "city"], &mut seeded(2)).unwrap();
+        assert_eq!(table.records(), 2700);
+        let (values, codes) = table.codes("city").unwrap();
+        assert_eq!(values[codes.collect::<Vec<_>>()[1] as usize], "other");
+    }
+}
+
+#[test]
+fn a_completed_schema_is_written_and_read_again() {
+    let file = Scratch::new("written", &table(3000));
+    let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income").category("city");
+    let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
+    let found = plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(1)).unwrap();
+    let schema = &found.value().schema;
+    let again = Schema::from_toml(&schema.to_toml()).unwrap();
+    assert!(["id", "income", "city", "note"].iter().all(|name| again.column(name) == schema.column(name)));
+}
+
+#[test]
+fn units_of_several_records_are_protected_as_units() {
+    let file = Scratch::new("units", &table(9000));
+    let unit = UnitRule::Column { column: "id".to_owned(), max_records: Count::new(2).unwrap() };
+    let schema = Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap();
+    let wanted = Discovery::new(schema, Neighbours::AddRemove).number("income").category("city").moments();
+    let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
+    let found =
+        plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(3)).unwrap().into_parts().0;
+    let Found::Number { bounds, mean, .. } = &found.columns[0].1 else { panic!("{found:?}") };
+    assert_eq!((bounds.lower(), bounds.upper()), (64.0, 1024.0));
+    assert!((mean.unwrap() - 549.5).abs() < 20.0);
+    // A permit that protects records does not pay for units.
+    let records = danger::unmetered(plan.claim(), sordino_privacy::Unit::Record, delta(1e-6)).unwrap();
+    let refused = plan.release_with(&file.source(), records, &mut seeded(3));
+    assert!(matches!(refused, Err(DiscoverError::OtherUnit { .. })));
+}
+
+#[test]
+fn it_costs_what_was_asked_for_and_a_budget_of_that_pays() {
+    for neighbours in RELATIONS {
+        let wanted = Discovery::new(by_record(), neighbours).number("a").number("b").category("c").moments();
+        let (e, d) = (epsilon(0.7), delta(1e-7));
+        let plan = wanted.plan(e, d).unwrap();
+        let cost = accounting::epsilon(&plan.claim(), d, Accountant::Auto).unwrap().bound;
+        assert!(cost.upper <= 0.7, "{neighbours}: {cost:?}");
+        let terms = Terms::new(e, neighbours).with_delta(d).setting_aside(d);
+        assert!(Budget::new(terms).charge_claim(plan.claim()).is_ok(), "{neighbours}");
+        // Without categories it is pure.
+        let plan = Discovery::new(by_record(), neighbours).number("a").plan(e, delta(0.0)).unwrap();
+        assert!(Budget::new(Terms::new(e, neighbours)).charge_claim(plan.claim()).is_ok(), "{neighbours}");
+    }
+}
+
+/// The file is gone: whoever touched it would say so.
+#[test]
+fn the_permit_is_checked_before_the_file_is_read() {
+    let file = Scratch::new("permit", &table(10));
+    let source = file.source();
+    drop(file);
+    let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income");
+    let plan = wanted.plan(epsilon(1.0), delta(0.0)).unwrap();
+    let other = wanted.plan(epsilon(2.0), delta(0.0)).unwrap();
+    let refused = plan.release(&source, permit(&other, 0.0)).unwrap_err();
+    assert!(matches!(refused, DiscoverError::Release(ReleaseError::OtherEvent { .. })), "{refused}");
+    assert!(matches!(plan.release(&source, permit(&plan, 0.0)).unwrap_err(), DiscoverError::Data(_)));
+}
+
+#[test]
+fn plans_that_make_no_sense_are_refused() {
+    let of = |unknown: &[(&str, Unknown)], d| {
+        let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }").unwrap();
+        let start = Discovery::new(schema, Neighbours::ZeroOut);
+        unknown
+            .iter()
+            .fold(start, |wanted, (name, what)| wanted.with(name, *what))
+            .plan(epsilon(1.0), delta(d))
+    };
+    assert!(matches!(of(&[], 0.0), Err(DiscoverError::NoColumns)));
+    assert!(matches!(of(&[("age", Unknown::Number)], 0.0), Err(DiscoverError::Known { .. })));
+    let twice = [("a", Unknown::Number), ("a", Unknown::Category)];
+    assert!(matches!(of(&twice, 1e-6), Err(DiscoverError::Known { .. })));
+    assert!(matches!(of(&[("city", Unknown::Category)], 0.0), Err(DiscoverError::Mechanism(_))));
+}
+
+/// Bounds of so many threes, beside so many that are one record fewer; the noise is that of ε = `noise`.
+fn audited(noise: f64, seed: u64) -> Audit {
+    let plan =
+        Discovery::new(by_record(), Neighbours::AddRemove).number("x").plan(epsilon(noise), delta(0.0));
+    let plan = plan.unwrap();
+    let search = &plan.parts[0].1;
+    let Search::Number { histogram, .. } = search else { panic!("a number was asked for") };
+    // A few below what passes: rare enough to be in the tail, and frequent enough to be seen.
+    let threes = histogram.error_at(magnitudes::CONFIDENCE) as usize - 1;
+    let rows = |count: usize| ColumnRows { values: vec![3.0; count], owners: None };
+    let mechanism = |rows: &ColumnRows<f64>, mut bits: &mut dyn Bits| {
+        u8::from(plan.number(search, rows, &mut bits).unwrap() != Found::Nothing)
+    };
+    let tester = MechanismTester::new(epsilon(0.5)).with_samples(10_000, 20_000).at_confidence(1.0 - 1e-6);
+    tester.seeded(seed).test(mechanism, &rows(threes), &rows(threes - 1)).unwrap()
+}
+
+/// False alarms: 1e-6 each.
+#[test]
+fn half_of_the_noise_is_caught() {
+    let honest = audited(0.5, 1);
+    assert_eq!(honest.verdict, Verdict::NoViolationFound, "{honest}");
+    let half = audited(1.0, 2);
+    assert_eq!(half.verdict, Verdict::Violation, "{half}");
+}
