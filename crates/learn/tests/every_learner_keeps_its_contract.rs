@@ -35,13 +35,13 @@ fn learners() -> Vec<(&'static str, MakePlan)> {
         }),
         ("coordinate descent", |loss, encoding, n, noise| {
             let learner = CoordinateDescent::new(loss).smoothness(Smoothness::Declared).l2(L2);
-            let learner = learner.clipping(CoordinateClipping::BySmoothness { norm: 10.0 });
+            let learner = learner.clipping(CoordinateClipping::BySmoothness { norm: 3.0 });
             let learner = learner.rounds(12).steps(40 * encoding.width() as u64);
             Ok(Box::new(learner.plan_with(encoding, count(n), noise)?))
         }),
         ("coordinate descent, clipped jointly", |loss, encoding, n, noise| {
             let learner = CoordinateDescent::new(loss).smoothness(Smoothness::Declared).l2(L2);
-            let learner = learner.clipping(CoordinateClipping::Jointly { norm: 10.0 });
+            let learner = learner.clipping(CoordinateClipping::Jointly { norm: 3.0 });
             let learner = learner.rounds(12).steps(40 * encoding.width() as u64);
             Ok(Box::new(learner.plan_with(encoding, count(n), noise)?))
         }),

@@ -189,18 +189,14 @@ impl<'a> Comparison<'a> {
         let training = TrainingOptions {
             learning_rate: step_size / self.largest,
             averaging: Averaging::Tail { fraction: 0.5 },
-            rule: match way {
-                Way::Momentum => UpdateRule::Nesterov { momentum: 0.9 },
-                _ => UpdateRule::Sgd,
-            },
+            rule: if way == Way::Momentum { UpdateRule::Nesterov { momentum: 0.9 } } else { UpdateRule::Sgd },
             ..TrainingOptions::default()
         };
-        let (learner, steps) = match way {
-            Way::Poisson => {
-                let rate = SamplingRate::new(RATE)?;
-                (GradientDescent::poisson(self.problem.loss, rate), (passes as f64 / RATE).round() as u64)
-            }
-            _ => (GradientDescent::full_batch(self.problem.loss), passes),
+        let (learner, steps) = if way == Way::Poisson {
+            let rate = SamplingRate::new(RATE)?;
+            (GradientDescent::poisson(self.problem.loss, rate), (passes as f64 / RATE).round() as u64)
+        } else {
+            (GradientDescent::full_batch(self.problem.loss), passes)
         };
         let clipping = Clipping::Flat { norm: clip * self.row_norm };
         Ok(learner.steps(Count::new(steps)?).clipping(clipping).training(training))
@@ -212,7 +208,7 @@ impl<'a> Comparison<'a> {
         let clipping = match way {
             Way::Equal => CoordinateClipping::Uniform { norm },
             Way::BySmoothness => CoordinateClipping::BySmoothness { norm },
-            _ => CoordinateClipping::Jointly { norm },
+            Way::Jointly | Way::Full | Way::Momentum | Way::Poisson => CoordinateClipping::Jointly { norm },
         };
         let steps = passes * self.optimum.len() as u64;
         CoordinateDescent::new(self.problem.loss).steps(steps).step_size(step_size).clipping(clipping)

@@ -12,8 +12,11 @@ use sordino_learn::Loss;
 pub(crate) fn minimiser(loss: Loss, data: &Encoded, l2: f64) -> Result<Vec<f64>, Box<dyn Error>> {
     let mut weights = vec![0.0; data.width()];
     let mut value = objective(loss, data, &weights, l2);
+    if loss != Loss::Squared && loss != Loss::Logistic {
+        return Err("minima are computed for the squared and the logistic loss".into());
+    }
     for _ in 0..100 {
-        let (gradient, hessian) = derivatives(loss, data, &weights, l2)?;
+        let (gradient, hessian) = derivatives(loss, data, &weights, l2);
         let step = solved(hessian, &gradient)?;
         // Twice what a full step promises.
         let promise: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
@@ -83,7 +86,7 @@ fn solved(hessian: Vec<Vec<f64>>, gradient: &[f64]) -> Result<Vec<f64>, Box<dyn 
 
 type Derivatives = (Vec<f64>, Vec<Vec<f64>>);
 
-fn derivatives(loss: Loss, data: &Encoded, weights: &[f64], l2: f64) -> Result<Derivatives, Box<dyn Error>> {
+fn derivatives(loss: Loss, data: &Encoded, weights: &[f64], l2: f64) -> Derivatives {
     let n = data.slots() as f64;
     let mut gradient: Vec<f64> = weights.iter().map(|w| l2 * w).collect();
     let mut hessian = vec![vec![0.0; weights.len()]; weights.len()];
@@ -91,18 +94,18 @@ fn derivatives(loss: Loss, data: &Encoded, weights: &[f64], l2: f64) -> Result<D
         let Some(row) = data.row(slot) else { continue };
         let mut slope = [score(row, weights)];
         loss.differentiate(&mut slope, f64::from(data.target(slot)));
-        let curvature = match loss {
-            Loss::Squared => 1.0,
-            // The slope is ±σ(-m), and the curvature σ(-m) σ(m).
-            Loss::Logistic => slope[0].abs() * (1.0 - slope[0].abs()),
-            _ => return Err("minima are computed for the squared and the logistic loss".into()),
+        let curvature = if loss == Loss::Squared {
+            1.0
+        } else {
+            // Of the logistic loss: the slope is ±σ(-m), and the curvature σ(-m) σ(m).
+            slope[0].abs() * (1.0 - slope[0].abs())
         };
         gradient.iter_mut().zip(row).for_each(|(g, x)| *g += slope[0] * f64::from(*x) / n);
         add(&mut hessian, row, curvature / n);
     }
     let mut hessian = mirrored(hessian);
     (0..weights.len()).for_each(|j| hessian[j][j] += l2);
-    Ok((gradient, hessian))
+    (gradient, hessian)
 }
 
 /// `sums += weight x xᵀ`, on and below the diagonal.
@@ -113,13 +116,10 @@ fn add(sums: &mut [Vec<f64>], row: &[f32], weight: f64) {
     }
 }
 
-fn mirrored(mut below: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
-    for j in 0..below.len() {
-        for k in 0..j {
-            below[k][j] = below[j][k];
-        }
-    }
-    below
+/// What is below the diagonal, above it as well.
+fn mirrored(below: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
+    let p = below.len();
+    (0..p).map(|j| (0..p).map(|k| below[j.max(k)][j.min(k)]).collect()).collect()
 }
 
 fn score(row: &[f32], weights: &[f64]) -> f64 {
