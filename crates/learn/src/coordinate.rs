@@ -2,29 +2,49 @@
 //!
 //! # Definition
 //! Mangold, Bellet, Salmon, Tommasi, *Differentially Private Coordinate Descent for Composite Empirical Risk Minimization*, 2022. With
-//! coordinate smoothness M_j, T rounds of K steps: choose j uniformly,
+//! coordinate smoothness M_j, T rounds of K steps: take the next j,
 //! ```text
-//! g_j = (1/n) (Σ_i clamp(∂_j l_i(w), -C_j, C_j) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)      (1)
+//! g_j = (1/n) (Σ_i clip(∂_j l_i(w)) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)                  (1)
 //! ```
-//! and after each round go on from the mean of its iterates. The result is that mean after the last.
+//! and after each round go on from the mean of its last iterates, a part τ of them. The result is that mean after the last. Coordinates come in passes: each
+//! once in every p steps, in a new random order. (The paper draws j anew at each step and has τ = 1.)
+//!
+//! # Clipping
+//! | [`CoordinateClipping`] | `clip(d_ij)`, d the derivative | C_j |
+//! |---|---|---|
+//! | `BySmoothness` | `clamp(d_ij, -C_j, C_j)` | `C sqrt(M_j / Σ M)`, what the theory asks for |
+//! | `Uniform` | the same | `C / sqrt(p)` |
+//! | `Lipschitz` | the same | L_j: nothing is clipped |
+//! | `Jointly` | `d_ij min(1, 1/‖d_i‖)` with `‖d_i‖² = Σ_j (d_ij/C_j)²`, the scores taken as they are at this step | `C sqrt(p M_j / Σ M)` |
 //!
 //! # Guarantee
-//! Each step is one Gaussian release of a number of multiplier z, on all records: there is no sampling and no amplification. TK
-//! of them compose to `event`; the choice of j looks at nothing. Relation: `zero_out` or `replace` with n public. Where M_j
-//! is estimated, one more release of a vector is composed with them.
+//! Relation: `zero_out` or `replace` with n public; there is no sampling and no amplification. The order of coordinates looks at nothing, and means are
+//! post-processing. Where M_j is estimated, one more release of a vector is composed with what follows.
+//! - Clamped: each step is one Gaussian release of a number, of multiplier z; TK of them compose.
+//! - `Jointly`: a *pass* is one Gaussian release of multiplier z. For a linear model `d_ij = φ'_i x_ij`, so in whatever step j has its turn, and whatever
+//!   φ'_i is by then, the record moves that release by at most `u_ij = (x_ij/C_j) / sqrt(Σ_k (x_ik/C_k)²)` clip norms C_j. That bound is a function of
+//!   the record and of public numbers, not of what was released before, and `Σ_j u_ij² = 1`: for every pair of neighbours the steps of a pass compose as Gaussian
+//!   releases of multipliers z/u_ij, which is one of multiplier z (Dong, Roth, Su, *Gaussian Differential Privacy*, 2022, Corollary 3.3).
+//!   Passes that are not complete count as complete.
+//!
+//! So `Jointly` pays for p steps what gradient descent pays for one, while clamping pays p times; a record at all its clamps at once is what that is for.
+//!
+//! # What the mean is for
+//! With N steps z grows like sqrt(N), and a mean over all of them has the same noise however many they are. A round of few steps a coordinate
+//! throws this away: its last iterates have the noise of single steps. So: one round, many passes, half of them in the mean.
 //!
 //! # Smoothness
 //! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the bound `x_ij² <= X_j²` from the encoding,
 //! for free. [`Smoothness::Estimated`] releases `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
-//! `sqrt(p)/2`. An estimate below `floor` of its bound is raised to it. A wrong M_j harms convergence, never privacy.
-//!
-//! # Clipping
-//! `C_j = C sqrt(M_j / Σ M)` is what the theory asks for; `Uniform` is `C/sqrt(p)` for every j; `Lipschitz` is
-//! `C_j = L_j`, with which nothing is clipped.
+//! `sqrt(p)/2`. Two deviations of its noise, which are public, are added: steps that are too short cost a little, steps longer than 2/M_j
+//! diverge. An estimate below `floor` of its bound is raised to it. A wrong M_j harms convergence, never privacy.
 //!
 //! # Arithmetic
-//! A block's contributions, each clamped, are summed in `f64` and rounded to the grid of its coordinate. Scores are kept up to
-//! date step by step and computed anew each round: drift changes utility, not privacy, for what is released is clamped.
+//! A block's contributions are summed in `f64` and rounded to the grid of their coordinate. Scores are kept up to
+//! date step by step and computed anew each round: drift changes utility, not privacy, for what is released is clipped. Rounding can move each coordinate of a pass
+//! by the grid's inflation ι; a grid has room for one ι, so joint contributions are kept `sqrt(p) ι` shorter (see `Columns`).
+
+mod columns;
 
 use std::num::NonZero;
 
@@ -40,7 +60,12 @@ use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use columns::Columns;
 
+/// Steps a coordinate where K is not said.
+const PASSES: u64 = 30;
+/// How many deviations of its noise an estimate of smoothness is raised by.
+const CAUTION: f64 = 2.0;
 /// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
 const DEPTH: u32 = 30;
 
@@ -75,6 +100,11 @@ pub enum CoordinateClipping {
     },
     /// L_j: nothing is clipped. Not for the squared loss.
     Lipschitz,
+    /// `C sqrt(p M_j / Σ M)` for all coordinates of a record together: C itself where all M_j are equal.
+    Jointly {
+        /// C.
+        norm: f64,
+    },
 }
 
 /// Builds plans for noisy coordinate descent.
@@ -83,6 +113,7 @@ pub struct CoordinateDescent {
     loss: Loss,
     rounds: u64,
     steps: u64,
+    tail: f64,
     step_size: f64,
     l2: f64,
     neighbours: Neighbours,
@@ -91,17 +122,19 @@ pub struct CoordinateDescent {
 }
 
 impl CoordinateDescent {
-    /// One round of five steps a coordinate (K is set by the plan), smoothness estimated for a tenth of the budget.
+    /// One round of 30 steps a coordinate (K is set by the plan), the mean of the last half of it, smoothness estimated for a tenth of
+    /// the budget.
     pub fn new(loss: Loss) -> Self {
         Self {
             loss,
             rounds: 1,
             steps: 0,
+            tail: 0.5,
             step_size: 1.0,
             l2: 0.0,
             neighbours: Neighbours::ZeroOut,
             smoothness: Smoothness::Estimated { share: 0.1, floor: 1e-4 },
-            clipping: CoordinateClipping::BySmoothness { norm: 1.0 },
+            clipping: CoordinateClipping::Jointly { norm: 1.0 },
         }
     }
 
@@ -110,9 +143,14 @@ impl CoordinateDescent {
         Self { rounds, ..self }
     }
 
-    /// K, the steps of a round; five a coordinate if 0.
+    /// K, the steps of a round; 30 a coordinate if 0.
     pub fn steps(self, steps: u64) -> Self {
         Self { steps, ..self }
+    }
+
+    /// τ: which part of a round's iterates, the last ones, is in its mean; above 0 and at most 1.
+    pub fn tail(self, tail: f64) -> Self {
+        Self { tail, ..self }
     }
 
     /// γ.
@@ -160,10 +198,10 @@ impl CoordinateDescent {
     ) -> Result<CoordinatePlan, LearnError> {
         self.check(encoding)?;
         let width = encoding.width() as u64;
-        let steps = if self.steps == 0 { 5 * width } else { self.steps };
-        let all = Count::new(self.rounds.saturating_mul(steps))?;
+        let steps = if self.steps == 0 { PASSES * width } else { self.steps };
         let learner = Self { steps, ..self.clone() };
-        let event = |noise| learner.event(encoding, all, noise);
+        let releases = Count::new(learner.releases(width))?;
+        let event = |noise| learner.event(encoding, releases, noise);
         let noise = match noise {
             Noise::Multiplier(noise) => noise,
             Noise::Budget { epsilon, delta } => {
@@ -200,8 +238,14 @@ impl CoordinateDescent {
             if got > 0.0 && got.is_finite() { Ok(()) } else { Err(error) }
         };
         above("step size", self.step_size)?;
+        if !(self.tail > 0.0 && self.tail <= 1.0) {
+            let expected = "above 0 and at most 1";
+            return Err(LearnError::Parameter { name: "averaged part of a round", expected, got: self.tail });
+        }
         match self.clipping {
-            CoordinateClipping::BySmoothness { norm } | CoordinateClipping::Uniform { norm } => {
+            CoordinateClipping::BySmoothness { norm }
+            | CoordinateClipping::Uniform { norm }
+            | CoordinateClipping::Jointly { norm } => {
                 above("clip norm", norm)?;
             }
             CoordinateClipping::Lipschitz => {}
@@ -230,10 +274,26 @@ impl CoordinateDescent {
         }
     }
 
-    /// `all` steps of multiplier `noise`, and the estimate with its share.
-    fn event(&self, encoding: &Encoding, all: Count, noise: NoiseMultiplier) -> Result<Event, LearnError> {
-        let steps = Event::gaussian(noise).repeated(all);
-        let event = match self.estimate_noise(all.get(), noise)? {
+    /// How many Gaussian releases the descent is: steps, or passes begun.
+    fn releases(&self, width: u64) -> u64 {
+        let steps = self.rounds.saturating_mul(self.steps);
+        match self.clipping {
+            CoordinateClipping::Jointly { .. } => steps.div_ceil(width),
+            CoordinateClipping::BySmoothness { .. }
+            | CoordinateClipping::Uniform { .. }
+            | CoordinateClipping::Lipschitz => steps,
+        }
+    }
+
+    /// `releases` of multiplier `noise`, and the estimate with its share.
+    fn event(
+        &self,
+        encoding: &Encoding,
+        releases: Count,
+        noise: NoiseMultiplier,
+    ) -> Result<Event, LearnError> {
+        let steps = Event::gaussian(noise).repeated(releases);
+        let event = match self.estimate_noise(releases.get(), noise)? {
             None => steps,
             Some(estimate) => Event::composed([Event::gaussian(estimate), steps]),
         };
@@ -243,13 +303,13 @@ impl CoordinateDescent {
     /// Squares of inverse multipliers add up: the estimate has its share of them.
     fn estimate_noise(
         &self,
-        all: u64,
+        releases: u64,
         noise: NoiseMultiplier,
     ) -> Result<Option<NoiseMultiplier>, LearnError> {
         match self.smoothness {
             Smoothness::Declared | Smoothness::Public(_) => Ok(None),
             Smoothness::Estimated { share, .. } => {
-                let ratio = ((1.0 - share) / (share * all as f64)).sqrt();
+                let ratio = ((1.0 - share) / (share * releases as f64)).sqrt();
                 Ok(Some(NoiseMultiplier::new(noise.get() * ratio)?))
             }
         }
@@ -282,9 +342,12 @@ impl CoordinatePlan {
         check_permit(&permit, &self.claim, &self.encoding)?;
         check_data(&self.encoding, self.n.get(), data)?;
         let permit = if bits.is_seeded() { permit.seeded() } else { permit };
-        let columns = Columns::new(data);
+        let mut columns = Columns::new(data);
         let smoothness = self.smoothness(&columns, bits)?;
         let grids = self.grids(&smoothness)?;
+        if let CoordinateClipping::Jointly { .. } = self.learner.clipping {
+            columns.clip_jointly(&grids);
+        }
         let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
         let permit = permit.with_arithmetic(Inflation::new(inflation)?);
         let weights = self.descend(&columns, &smoothness, &grids, bits)?;
@@ -310,16 +373,16 @@ impl CoordinatePlan {
         Ok(mean_squares.into_iter().map(|square| of(square).max(1e-30)).collect())
     }
 
-    /// `(1/n) Σ x_ij²/X_j²` for all j, with noise.
+    /// `(1/n) Σ x_ij²/X_j²` for all j, with noise, and raised by [`CAUTION`] deviations of it.
     fn estimate(
         &self,
         columns: &Columns,
         bounds: &[f64],
         bits: &mut dyn Bits,
     ) -> Result<Vec<f64>, LearnError> {
-        let all = self.learner.rounds * self.learner.steps;
+        let releases = self.learner.releases(bounds.len() as u64);
         // `plan_with` has made the event from the same number.
-        let Some(noise) = self.learner.estimate_noise(all, self.noise)? else { return Ok(Vec::new()) };
+        let Some(noise) = self.learner.estimate_noise(releases, self.noise)? else { return Ok(Vec::new()) };
         let (p, n) = (bounds.len(), self.n.get());
         let grid = GridPlan::new(0.5 * (p as f64).sqrt(), noise.get(), p, n);
         let least = grid.least_depth()?;
@@ -333,7 +396,8 @@ impl CoordinatePlan {
             }
             sum.add(&record)?;
         }
-        Ok(sum.add_gaussian(bits)?.to_f64().iter().map(|sum| sum / n as f64 + 0.5).collect())
+        let raised = 0.5 + CAUTION * grid.noise_scale() / n as f64;
+        Ok(sum.add_gaussian(bits)?.to_f64().iter().map(|sum| sum / n as f64 + raised).collect())
     }
 
     /// One grid of one dimension for each coordinate.
@@ -343,6 +407,7 @@ impl CoordinatePlan {
         let clip_norm = |j: usize| match self.learner.clipping {
             CoordinateClipping::BySmoothness { norm } => norm * (smoothness[j] / total).sqrt(),
             CoordinateClipping::Uniform { norm } => norm / p.sqrt(),
+            CoordinateClipping::Jointly { norm } => norm * (p * smoothness[j] / total).sqrt(),
             CoordinateClipping::Lipschitz => {
                 let bound = self.encoding.coordinate_bounds()[j];
                 // `check` has refused losses without a slope.
@@ -381,32 +446,59 @@ impl CoordinatePlan {
         grids: &[Grid],
         bits: &mut dyn Bits,
     ) -> Result<Vec<f64>, LearnError> {
-        let CoordinateDescent { loss, rounds, steps, step_size, l2, .. } = self.learner;
+        let CoordinateDescent { loss, rounds, steps, tail, step_size, l2, .. } = self.learner;
         let p = smoothness.len();
-        // An encoding has at least one coordinate.
-        let choices = NonZero::new(p as u64).unwrap_or(NonZero::<u64>::MIN);
+        // At least one iterate, at most all.
+        let first_of_tail = steps - ((tail * steps as f64).ceil() as u64).clamp(1, steps);
+        let mut turns = Turns::new(p);
         let mut weights = vec![0.0; p];
         for _ in 0..rounds {
             let mut scores = columns.scores(&weights);
             let mut mean = vec![0.0; p];
             // When each coordinate last changed: its share of the mean is added then, and not at every step.
-            let mut since = vec![0u64; p];
+            let mut since = vec![first_of_tail; p];
             for step in 0..steps {
-                let j = uniform_below(choices, bits) as usize;
+                let j = turns.next(bits);
                 let noisy = columns.clamped_sum(loss, &scores, j, grids[j])?.add_gaussian(bits)?.to_f64()[0];
                 let gradient = noisy / self.n.get() as f64 + l2 * weights[j];
-                mean[j] += weights[j] * (step - since[j]) as f64;
-                since[j] = step;
+                mean[j] += weights[j] * step.saturating_sub(since[j]) as f64;
+                since[j] = since[j].max(step);
                 let change = -step_size / smoothness[j] * gradient;
                 weights[j] += change;
                 columns.move_scores(&mut scores, j, change);
             }
             for (j, weight) in weights.iter_mut().enumerate() {
-                // Iterates 1 to K; the value since its last change counts from that step on.
-                *weight = (mean[j] + *weight * (steps - since[j]) as f64) / steps as f64;
+                // The value since its last change counts from that step on.
+                *weight = (mean[j] + *weight * (steps - since[j]) as f64) / (steps - first_of_tail) as f64;
             }
         }
         Ok(weights)
+    }
+}
+
+/// Coordinates in the order of their turns: each once in a pass, in a new random order.
+struct Turns {
+    coordinates: Vec<usize>,
+    taken: usize,
+}
+
+impl Turns {
+    /// `p` is at least 1: an encoding has a coordinate.
+    fn new(p: usize) -> Self {
+        Self { coordinates: (0..p).collect(), taken: 0 }
+    }
+
+    /// One step of a shuffle: the next is any of those that had no turn in this pass.
+    fn next(&mut self, bits: &mut dyn Bits) -> usize {
+        if self.taken == self.coordinates.len() {
+            self.taken = 0;
+        }
+        let rest = (self.coordinates.len() - self.taken) as u64;
+        // `rest` is at least 1: the branch above.
+        let other = uniform_below(NonZero::new(rest).unwrap_or(NonZero::<u64>::MIN), bits) as usize;
+        self.coordinates.swap(self.taken, self.taken + other);
+        self.taken += 1;
+        self.coordinates[self.taken - 1]
     }
 }
 
@@ -431,72 +523,5 @@ impl LearningPlan for CoordinatePlan {
     }
 }
 
-/// The data by columns: a copy, so that a step reads only what it needs.
-struct Columns {
-    slots: usize,
-    values: Vec<f32>,
-    targets: Vec<f64>,
-    present: Vec<bool>,
-}
-
-impl Columns {
-    fn new(data: &Encoded) -> Self {
-        let (slots, width) = (data.slots(), data.width());
-        let mut values = vec![0.0; slots * width];
-        let (mut targets, mut present) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
-        for block in data.blocks() {
-            for (row, x) in block.rows.chunks_exact(width).enumerate() {
-                let slot = block.first_slot + row;
-                x.iter().enumerate().for_each(|(j, x)| values[j * slots + slot] = *x);
-            }
-            targets.extend(block.targets.iter().map(|target| f64::from(*target)));
-            present.extend_from_slice(block.present);
-        }
-        Self { slots, values, targets, present }
-    }
-
-    fn column(&self, j: usize) -> &[f32] {
-        &self.values[j * self.slots..(j + 1) * self.slots]
-    }
-
-    fn scores(&self, weights: &[f64]) -> Vec<f64> {
-        let mut scores = vec![0.0; self.slots];
-        for (j, weight) in weights.iter().enumerate().filter(|(_, weight)| **weight != 0.0) {
-            self.move_scores(&mut scores, j, *weight);
-        }
-        scores
-    }
-
-    fn move_scores(&self, scores: &mut [f64], j: usize, change: f64) {
-        scores.iter_mut().zip(self.column(j)).for_each(|(score, x)| *score += change * f64::from(*x));
-    }
-
-    /// Derivatives by weight j, each clamped, summed by blocks.
-    fn clamped_sum(&self, loss: Loss, scores: &[f64], j: usize, grid: Grid) -> Result<Sum, LearnError> {
-        let is_exact = grid.allowance() == Allowance::Exact;
-        // A little less than the clip norm in steps, for the rounding of the product.
-        let limit = grid.clip_units() as f64 * (1.0 - 4.0 * f64::EPSILON);
-        let factor = limit / grid.clip_norm();
-        let mut sum = Sum::new(grid);
-        let column = self.column(j);
-        for start in (0..self.slots).step_by(ROWS_PER_BLOCK) {
-            let end = (start + ROWS_PER_BLOCK).min(self.slots);
-            let mut steps = 0.0;
-            for slot in (start..end).filter(|slot| self.present[*slot]) {
-                let mut score = [scores[slot]];
-                loss.differentiate(&mut score, self.targets[slot]);
-                let part = score[0] * f64::from(column[slot]);
-                // What is not a number contributes nothing.
-                if is_exact {
-                    sum.add(&[part])?;
-                } else if !part.is_nan() {
-                    steps += (part * factor).clamp(-limit, limit);
-                }
-            }
-            if !is_exact {
-                sum.add_group(&[steps], (end - start) as u32)?;
-            }
-        }
-        Ok(sum)
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -1,30 +1,38 @@
 //! Studies of learners: run by `sordino-bench`'s program `learning`, which has the library at hand.
 
-use std::process::Command;
-
-use super::no_options;
 use crate::data;
 use crate::failure::Failure;
 use crate::run;
 
 pub(crate) fn adult(words: &[&str]) -> Result<(), Failure> {
+    choosing(words)?;
     study("adult", &["adult"], words)
 }
 
 pub(crate) fn mnist_softmax(words: &[&str]) -> Result<(), Failure> {
+    choosing(words)?;
     study("mnist-softmax", &["mnist"], words)
 }
 
+/// The options are names of its problems.
 pub(crate) fn coordinate(words: &[&str]) -> Result<(), Failure> {
     study("coordinate", &[], words)
 }
 
+/// For a study whose one option tries settings on training data.
+fn choosing(words: &[&str]) -> Result<(), Failure> {
+    match words {
+        [] | ["--choose"] => Ok(()),
+        [first, ..] => {
+            Err(Failure::usage(format!("this experiment has one option, --choose, got `{first}`")))
+        }
+    }
+}
+
 fn study(name: &str, sets: &[&str], words: &[&str]) -> Result<(), Failure> {
-    no_options(words)?;
     if !sets.is_empty() {
         data::fill(sets)?;
     }
-    run::shown(run::cargo().args(["build", "--quiet", "--release", "--package", "sordino-bench"]))?;
-    let program = run::target_dir().join("release").join(format!("learning{}", std::env::consts::EXE_SUFFIX));
-    run::shown(Command::new(program).arg(name).arg(data::folder()))
+    let program = ["run", "--quiet", "--release", "--package", "sordino-bench", "--bin", "learning", "--"];
+    run::shown(run::cargo().args(program).arg(name).arg(data::folder()).args(words))
 }

@@ -22,15 +22,19 @@ const ALL: &[Experiment] = &[
         "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] [ROW...]",
         audit::sniper,
     ),
-    ("adult", "accuracy of private logistic regression on Adult (docs/theory/learning.md)", learning::adult),
+    (
+        "adult",
+        "accuracy of private logistic regression on Adult (docs/studies/accuracy.md); [--choose]",
+        learning::adult,
+    ),
     (
         "mnist-softmax",
-        "accuracy of a private softmax on MNIST's pixels (docs/theory/learning.md)",
+        "accuracy of a private softmax on MNIST's pixels (docs/studies/accuracy.md); [--choose]",
         learning::mnist_softmax,
     ),
     (
         "coordinate",
-        "coordinate descent against gradient descent at equal ε (docs/theory/learning.md)",
+        "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [PROBLEM...]",
         learning::coordinate,
     ),
 ];

@@ -1,11 +1,16 @@
 //! Studies of learners on public data: `cargo xtask experiments adult|mnist-softmax|coordinate`.
 //!
-//! Arguments: the study, and the folder of the data sets. Tables go to standard output as Markdown.
+//! Arguments: the study, the folder of the data sets, and options of the study. Tables go to standard output as Markdown.
 #![expect(clippy::print_stdout, reason = "a study talks to the person who started it")]
 
 mod adult;
+mod census;
 mod coordinate;
 mod mnist;
+mod optimum;
+mod plot;
+mod problems;
+mod records;
 mod study;
 
 use std::path::Path;
@@ -15,10 +20,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["adult", folder] => adult::run(Path::new(folder)),
+        ["adult", folder, "--choose"] => adult::choose(Path::new(folder)),
         ["mnist-softmax", folder] => mnist::run(Path::new(folder)),
-        ["coordinate", folder] => coordinate::run(Path::new(folder)),
-        _ => {
-            Err("expected a study (adult, mnist-softmax, coordinate) and the folder of the data sets".into())
-        }
+        ["mnist-softmax", folder, "--choose"] => mnist::choose(Path::new(folder)),
+        ["coordinate", folder, problems @ ..] => coordinate::run(Path::new(folder), problems),
+        _ => Err("expected a study (adult, mnist-softmax, coordinate), the folder of the data sets, and \
+                  --choose or names of problems"
+            .into()),
     }
 }

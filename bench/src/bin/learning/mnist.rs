@@ -2,38 +2,77 @@
 //!
 //! # Protocol
 //! 60 000 images to train on, 10 000 to test, as published; δ = 1e-5. Pixels are scaled to [0, 1] by their declared bounds and rows
-//! to a norm of at most 1; gradients, of norm at most sqrt(2), are clipped to 1. Hyper-parameters are the same for every seed; of
-//! four settings that were started two were measured, on the test part, and this is the better one; that is not accounted for.
+//! to a norm of at most 1; gradients have a norm of at most sqrt(2). [`choose`] tries the grid below with a sixth of the *training* images held
+//! out; [`run`] trains with [`SETTING`], which is what it chose, on all of them and looks at the test images once. What choosing costs is not in ε.
 
 use std::error::Error;
 use std::path::Path;
 
-use sordino_data::{Door, Encoded, Encoding, EncodingOptions, Loader, Scaling, Schema, Source};
-use sordino_learn::{GradientDescent, Loss};
+use sordino_data::{Door, Encoded, Encoding, EncodingOptions, Loader, Scaling, Schema, Source, Split};
+use sordino_learn::{GradientDescent, GradientPlan, Loss};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Averaging, Clipping, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon};
 
-use crate::study::{Summary, head, line, models};
+use crate::study::{Summary, head, line, models, percent};
 
 const RUNS: u64 = 5;
-/// ε, steps, learning rate, clip norm.
-const SETTINGS: (f64, u64, f64, f64) = (1.0, 60, 30.0, 1.0);
+const EPSILON: f64 = 1.0;
+const DELTA: f64 = 1e-5;
+const TRAIN: &str = "train-images-idx3-ubyte.gz";
+const TEST: &str = "t10k-images-idx3-ubyte.gz";
 
+/// Steps, learning rate and clip norm; updates are Nesterov's with momentum 0.9 on full batches, and the result is the mean
+/// of the last half.
+type Setting = (u64, f64, f64);
+/// What [`choose`] found best.
+const SETTING: Setting = (80, 45.0, 1.0);
+const STEPS: [u64; 2] = [40, 80];
+const LEARNING_RATES: [f64; 2] = [15.0, 45.0];
+const CLIP_NORMS: [f64; 2] = [0.5, 1.0];
+
+/// The setting above, once, on the test images.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let schema = Schema::from_toml(include_str!("../../../../examples/mnist.toml"))?;
-    let train = read(folder, &schema, "train-images-idx3-ubyte.gz")?;
-    let test = read(folder, &schema, "t10k-images-idx3-ubyte.gz")?;
-    let n = Count::new(train.slots() as u64)?;
-    let delta = Delta::new(1e-5)?;
-    println!(
-        "{} records to train on, {} to test, {} coordinates\n",
-        train.slots(),
-        test.slots(),
-        train.width()
-    );
+    let (images, encoding) = open(folder, TRAIN)?;
+    let train = loader(&images, &encoding).encoded(&encoding, &mut seeded(1))?;
+    let (images, _) = open(folder, TEST)?;
+    let test = loader(&images, &encoding).encoded(&encoding, &mut seeded(1))?;
+    println!("{} images to train on, {} to test\n", train.slots(), test.slots());
     head();
-    let (epsilon, steps, learning_rate, norm) = SETTINGS;
+    let (plan, delta) = plan(&train, SETTING)?;
+    let (models, spent) = models(&plan, &train, delta, 1..=RUNS)?;
+    let accuracies: Vec<f64> = models.iter().map(|model| model.accuracy(&test)).collect();
+    line("MNIST pixels, softmax", spent, delta, SETTING.0, &Summary::of(&accuracies));
+    Ok(())
+}
+
+/// The grid, on training images alone.
+pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
+    let (images, encoding) = open(folder, TRAIN)?;
+    let held_out = Split::new(1.0 / 6.0, 1)?;
+    let (fit, look) = loader(&images, &encoding).split(&encoding, &held_out, &mut seeded(1))?;
+    println!("{} images to fit on, {} to look at, all of the training part\n", fit.slots(), look.slots());
+    println!("| steps | learning rate | clip norm | accuracy |\n|---|---|---|---|");
+    let mut best = (0.0, SETTING);
+    for steps in STEPS {
+        for learning_rate in LEARNING_RATES {
+            for clip_norm in CLIP_NORMS {
+                let setting = (steps, learning_rate, clip_norm);
+                let (plan, delta) = plan(&fit, setting)?;
+                let accuracy = models(&plan, &fit, delta, [1])?.0[0].accuracy(&look);
+                println!("| {steps} | {learning_rate} | {clip_norm} | {} |", percent(accuracy));
+                if accuracy > best.0 {
+                    best = (accuracy, setting);
+                }
+            }
+        }
+    }
+    println!("\nchosen: {:?}, {}", best.1, percent(best.0));
+    Ok(())
+}
+
+fn plan(train: &Encoded, setting: Setting) -> Result<(GradientPlan, Delta), Box<dyn Error>> {
+    let (steps, learning_rate, norm) = setting;
     let training = TrainingOptions {
         rule: UpdateRule::Nesterov { momentum: 0.9 },
         learning_rate,
@@ -44,14 +83,12 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
         .steps(Count::new(steps)?)
         .clipping(Clipping::Flat { norm })
         .training(training);
-    let plan = learner.plan(train.encoding(), n, Epsilon::new(epsilon)?, delta)?;
-    let (models, spent) = models(&plan, &train, delta, RUNS)?;
-    let accuracies: Vec<f64> = models.iter().map(|model| model.accuracy(&test)).collect();
-    line("MNIST, softmax", spent, delta, steps, &Summary::of(&accuracies));
-    Ok(())
+    let (n, delta) = (Count::new(train.slots() as u64)?, Delta::new(DELTA)?);
+    Ok((learner.plan(train.encoding(), n, Epsilon::new(EPSILON)?, delta)?, delta))
 }
 
-fn read(folder: &Path, schema: &Schema, images: &str) -> Result<Encoded, Box<dyn Error>> {
+fn open(folder: &Path, images: &str) -> Result<(Source, Encoding), Box<dyn Error>> {
+    let schema = Schema::from_toml(include_str!("../../../../examples/mnist.toml"))?;
     let source = Source::open(&folder.join("mnist").join(images), schema.csv())?;
     let names: Vec<String> = source.header().iter().map(|column| column.name.clone()).collect();
     let options = EncodingOptions {
@@ -60,6 +97,9 @@ fn read(folder: &Path, schema: &Schema, images: &str) -> Result<Encoded, Box<dyn
         intercept: true,
         row_norm: Some(1.0),
     };
-    let encoding = Encoding::new(schema, &names, options)?;
-    Ok(Loader::new(&source, schema, Door::Strict).encoded(&encoding, &mut seeded(1))?)
+    Ok((source, Encoding::new(&schema, &names, options)?))
+}
+
+fn loader<'a>(images: &'a Source, encoding: &'a Encoding) -> Loader<'a> {
+    Loader::new(images, encoding.schema(), Door::Strict)
 }

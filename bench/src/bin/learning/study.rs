@@ -1,9 +1,11 @@
-//! What all studies share: several runs of one plan, and their mean.
+//! What all studies share: several runs of one plan, their mean, and work on two threads.
 //!
-//! Runs draw their noise from seeds 1, 2, ..., so that a table can be made again; the guarantee of such runs is void, and the
+//! Runs draw their noise from numbered seeds, so that a table can be made again; the guarantee of such runs is void, and the
 //! ε of the table is what the same plan costs with real entropy.
 
 use std::error::Error;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sordino_data::Encoded;
 use sordino_learn::{LearningPlan, LinearModel};
@@ -30,22 +32,49 @@ impl Summary {
     }
 }
 
-/// `runs` models of one plan, and ε at `delta` as certified.
-pub(crate) fn models<P: LearningPlan<Model = LinearModel>>(
+/// A model of one plan for each seed, and ε at `delta` as certified.
+pub(crate) fn models<P: LearningPlan<Model = LinearModel> + ?Sized>(
     plan: &P,
     data: &Encoded,
     delta: Delta,
-    runs: u64,
+    seeds: impl IntoIterator<Item = u64>,
 ) -> Result<(Vec<LinearModel>, f64), Box<dyn Error>> {
     let mut models = Vec::new();
     let mut epsilon = 0.0;
-    for seed in 1..=runs {
+    for seed in seeds {
         let permit = danger::unmetered(plan.claim(), Unit::Record, delta)?;
         let (model, guarantee) = plan.fit_with(data, permit, &mut seeded(seed))?.into_parts();
         epsilon = guarantee.epsilon.upper;
         models.push(model);
     }
     Ok((models, epsilon))
+}
+
+/// `work` on every item, on two threads; results in the order of the items.
+pub(crate) fn by_threads<T: Sync, R: Send>(
+    items: &[T],
+    work: impl Fn(&T) -> Result<R, Box<dyn Error>> + Sync,
+) -> Result<Vec<R>, Box<dyn Error>> {
+    const THREADS: usize = 2;
+    let next = AtomicUsize::new(0);
+    // An error that crosses threads is text.
+    let done: Mutex<Vec<(usize, Result<R, String>)>> = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(|| {
+                while let Some((i, item)) = {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    items.get(i).map(|item| (i, item))
+                } {
+                    let result = work(item).map_err(|error| error.to_string());
+                    done.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((i, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    done.sort_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result.map_err(Into::into)).collect()
 }
 
 /// The head of a table of accuracies.
@@ -56,12 +85,14 @@ pub(crate) fn head() {
 /// A line of it.
 pub(crate) fn line(name: &str, epsilon: f64, delta: Delta, steps: u64, summary: &Summary) {
     let Summary { mean, deviation, least } = summary;
-    let percent = |x: f64| 100.0 * x;
+    let (mean, deviation, least) = (percent(*mean), percent(*deviation), percent(*least));
     println!(
-        "| {name} | {epsilon:.4} | {:.2e} | {steps} | {:.2} ± {:.2} % | {:.2} % |",
-        delta.get(),
-        percent(*mean),
-        percent(*deviation),
-        percent(*least)
+        "| {name} | {epsilon:.4} | {:.2e} | {steps} | {mean} ± {deviation} % | {least} % |",
+        delta.get()
     );
+}
+
+/// Two digits of a hundredth.
+pub(crate) fn percent(part: f64) -> String {
+    format!("{:.2}", 100.0 * part)
 }

@@ -166,6 +166,19 @@ pub(crate) fn learners() -> Vec<Learner> {
             },
         ),
         learner(
+            "coordinate descent, clipped jointly",
+            ONE_SCORE,
+            LOGISTIC,
+            |loss, encoding, n| {
+                let p = encoding.width() as f64;
+                coordinates_move(loss, encoding, n, |m, total| 0.5 * (p * m / total).sqrt())
+            },
+            |loss, encoding, n, level| {
+                let clipping = CoordinateClipping::Jointly { norm: if level.is_tiny() { 0.5 } else { 10.0 } };
+                coordinates(loss, clipping, Smoothness::Declared, encoding, n, level)
+            },
+        ),
+        learner(
             "coordinate descent, clipped uniformly",
             ONE_SCORE,
             LOGISTIC,

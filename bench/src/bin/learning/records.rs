@@ -1,0 +1,205 @@
+//! What the comparison of coordinate and gradient descent measured: a file of lines for each problem, beside the book's page, so that
+//! problems can be run one by one and the page shows the whole grid.
+
+use std::error::Error;
+use std::fmt::Write;
+use std::path::PathBuf;
+
+/// How a learner's gradients are drawn or clipped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    Full,
+    Momentum,
+    Poisson,
+    Jointly,
+    BySmoothness,
+    Equal,
+}
+
+impl Way {
+    pub(crate) const GRADIENT: [Self; 3] = [Self::Full, Self::Momentum, Self::Poisson];
+    pub(crate) const COORDINATE: [Self; 3] = [Self::Jointly, Self::BySmoothness, Self::Equal];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Full, Self::Momentum, Self::Poisson, Self::Jointly, Self::BySmoothness, Self::Equal];
+
+    /// The word in files.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Full => "gradient-full",
+            Self::Momentum => "gradient-momentum",
+            Self::Poisson => "gradient-poisson",
+            Self::Jointly => "coordinate-jointly",
+            Self::BySmoothness => "coordinate-smoothness",
+            Self::Equal => "coordinate-equal",
+        }
+    }
+
+    /// The words in plots.
+    pub(crate) fn about(self) -> &'static str {
+        match self {
+            Self::Full => "gradient, full batches",
+            Self::Momentum => "gradient, with momentum",
+            Self::Poisson => "gradient, Poisson samples",
+            Self::Jointly => "coordinate, clipped jointly",
+            Self::BySmoothness => "coordinate, by smoothness",
+            Self::Equal => "coordinate, all alike",
+        }
+    }
+}
+
+/// A point of the grid. Step size and clip norm are relative ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Setting {
+    pub(crate) way: Way,
+    pub(crate) passes: u64,
+    pub(crate) step_size: f64,
+    pub(crate) clip: f64,
+}
+
+/// Which of the three looks at a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Grid,
+    Again,
+    Last,
+}
+
+impl Stage {
+    const ALL: [Self; 3] = [Self::Grid, Self::Again, Self::Last];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Grid => "grid",
+            Self::Again => "again",
+            Self::Last => "last",
+        }
+    }
+}
+
+/// The excess loss of a setting over some seeds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Line {
+    pub(crate) stage: Stage,
+    pub(crate) setting: Setting,
+    pub(crate) seeds: usize,
+    pub(crate) mean: f64,
+    pub(crate) deviation: f64,
+}
+
+/// All of a problem.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Record {
+    pub(crate) name: String,
+    pub(crate) n: u64,
+    pub(crate) predicted: f64,
+    /// The excess loss of weights that are all 0.
+    pub(crate) at_zero: f64,
+    pub(crate) lines: Vec<Line>,
+}
+
+const HEAD: &str = "stage,way,passes,step_size,clip,seeds,excess,deviation";
+
+impl Record {
+    /// To its file.
+    pub(crate) fn write(&self) -> Result<(), Box<dyn Error>> {
+        let mut text =
+            format!("# n={} predicted={:.4e} at_zero={:.4e}\n{HEAD}\n", self.n, self.predicted, self.at_zero);
+        for Line { stage, setting, seeds, mean, deviation } in &self.lines {
+            let Setting { way, passes, step_size, clip } = setting;
+            let (stage, way) = (stage.word(), way.word());
+            // Writing to a string cannot fail.
+            let _ = writeln!(
+                text,
+                "{stage},{way},{passes},{step_size},{clip},{seeds},{mean:.3e},{deviation:.1e}"
+            );
+        }
+        std::fs::create_dir_all(folder())?;
+        Ok(std::fs::write(path(&self.name), text)?)
+    }
+
+    /// From its file; nothing if there is none that can be read.
+    pub(crate) fn read(name: &str) -> Option<Self> {
+        let text = std::fs::read_to_string(path(name)).ok()?;
+        let mut rows = text.lines();
+        let about = rows.next()?.strip_prefix("# ")?;
+        let value = |key: &str| about.split(' ').find_map(|part| part.strip_prefix(key)?.strip_prefix('='));
+        let lines = rows.skip(1).map(line).collect::<Option<Vec<Line>>>()?;
+        Some(Self {
+            name: name.to_owned(),
+            n: value("n")?.parse().ok()?,
+            predicted: value("predicted")?.parse().ok()?,
+            at_zero: value("at_zero")?.parse().ok()?,
+            lines,
+        })
+    }
+
+    /// The last look at the best setting of some ways.
+    pub(crate) fn last(&self, ways: [Way; 3]) -> Option<&Line> {
+        self.lines.iter().find(|line| line.stage == Stage::Last && ways.contains(&line.setting.way))
+    }
+
+    /// Coordinate descent's excess as a part of gradient descent's.
+    pub(crate) fn ratio(&self) -> Option<f64> {
+        Some(self.last(Way::COORDINATE)?.mean / self.last(Way::GRADIENT)?.mean)
+    }
+
+    /// The least excess of a way at a number of passes, in the grid.
+    pub(crate) fn least(&self, way: Way, passes: u64) -> Option<f64> {
+        let of_way = |line: &&Line| {
+            line.stage == Stage::Grid && (line.setting.way, line.setting.passes) == (way, passes)
+        };
+        self.lines.iter().filter(of_way).map(|line| line.mean).min_by(f64::total_cmp)
+    }
+
+    /// Its row in the table of results.
+    pub(crate) fn row(&self) -> String {
+        let cell = |ways| {
+            let line: Option<&Line> = self.last(ways);
+            line.map_or("-".to_owned(), |line| format!("{:.2e} ± {:.1e}", line.mean, line.deviation))
+        };
+        let ratio = self.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
+        let (gradient, coordinate) = (cell(Way::GRADIENT), cell(Way::COORDINATE));
+        format!(
+            "| {} | {} | {gradient} | {coordinate} | {ratio} | {:.3} |",
+            self.name, self.n, self.predicted
+        )
+    }
+
+    /// Its row in the table of best settings.
+    pub(crate) fn row_of_settings(&self) -> String {
+        let cell = |ways| {
+            let line: Option<&Line> = self.last(ways);
+            line.map_or("-".to_owned(), |line| {
+                let Setting { way, passes, step_size, clip } = line.setting;
+                format!("{}; {passes} passes, γ = {step_size}, clip {clip}", way.about())
+            })
+        };
+        format!("| {} | {} | {} |", self.name, cell(Way::GRADIENT), cell(Way::COORDINATE))
+    }
+}
+
+/// Where files and plots of the comparison are: beside the page that shows them.
+pub(crate) fn folder() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/studies/coordinate"))
+}
+
+fn path(name: &str) -> PathBuf {
+    folder().join(format!("{}.csv", name.replace([' ', '.'], "-").to_lowercase()))
+}
+
+fn line(row: &str) -> Option<Line> {
+    let cells: Vec<&str> = row.split(',').collect();
+    let [stage, way, passes, step_size, clip, seeds, mean, deviation] = cells.as_slice() else { return None };
+    Some(Line {
+        stage: Stage::ALL.into_iter().find(|known| known.word() == *stage)?,
+        setting: Setting {
+            way: Way::ALL.into_iter().find(|known| known.word() == *way)?,
+            passes: passes.parse().ok()?,
+            step_size: step_size.parse().ok()?,
+            clip: clip.parse().ok()?,
+        },
+        seeds: seeds.parse().ok()?,
+        mean: mean.parse().ok()?,
+        deviation: deviation.parse().ok()?,
+    })
+}
