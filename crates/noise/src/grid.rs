@@ -67,7 +67,7 @@ pub use error::{GridError, SumError};
 pub use noisy::NoisySum;
 pub use norm::Norm;
 pub use plan::{GridPlan, MAX_DEPTH, TRUNCATION_LIMIT};
-pub use sum::Sum;
+pub use sum::{Rounding, Sum};
 
 /// A grid whose every figure has been checked; made by [`GridPlan`]. All of it is public knowledge.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -85,13 +85,40 @@ impl Sum {
             return Err(SumError::GroupSize { limit: groups.group_size });
         }
         self.count(records.into(), 1)?;
-        // Cannot overflow: `records` is within the contributions for which the grid has room.
-        let reach = i64::from(records) * self.grid.allowance().reach() * self.grid.clip_units();
+        let rounding = Rounding::new(&self.grid, records);
         for (unit, &value) in self.units.iter_mut().zip(steps) {
-            let value: f64 = value.into();
-            *unit += (value.round_ties_even() as i64).clamp(-reach, reach);
+            *unit += rounding.round(value.into());
         }
         Ok(())
+    }
+
+    /// The sum of float groups that were rounded elsewhere, coordinate by coordinate with [`Rounding`], and added as integers: for
+    /// models with so many coordinates that one pass over all of them for each group is too dear. `groups` has the number of
+    /// records of each group.
+    ///
+    /// As with [`Sum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
+    /// coordinates.
+    pub fn of_groups(
+        grid: Grid,
+        mut units: Vec<i64>,
+        groups: impl IntoIterator<Item = u32>,
+    ) -> Result<Self, SumError> {
+        let Allowance::FloatGroups(allowed) = grid.allowance() else {
+            return Err(SumError::NoAllowance);
+        };
+        grid.check_dimension(units.len())?;
+        // What groups within their reach cannot leave; clamping moves no two sums further apart.
+        let largest = grid.largest_sum();
+        units.iter_mut().for_each(|unit| *unit = (*unit).clamp(-largest, largest));
+        let scratch = Zeroizing::new(Vec::new());
+        let mut sum = Self { grid, units, scratch, records: 0, groups: 0 };
+        for records in groups {
+            if records > allowed.group_size {
+                return Err(SumError::GroupSize { limit: allowed.group_size });
+            }
+            sum.count(records.into(), 1)?;
+        }
+        Ok(sum)
     }
 
     /// Adds all that `other` has (a thread's share, for example), as if its contributions had been added
@@ -138,6 +165,36 @@ impl Sum {
             within(self.groups.checked_add(groups), limit).ok_or(SumError::TooManyGroups { limit })?;
         (self.records, self.groups) = (records, groups);
         Ok(())
+    }
+}
+
+/// How one group's float sum becomes integers: to nearest, within what the group can reach.
+///
+/// A coordinate that is not a number counts as 0. Beyond 2^51 steps, which is more than any group that is not absurdly large or
+/// finely cut can reach, a coordinate is clamped; clamping moves no two values further apart.
+#[derive(Clone, Copy, Debug)]
+pub struct Rounding {
+    reach: f64,
+}
+
+impl Rounding {
+    /// For a group of that many records.
+    pub fn new(grid: &Grid, records: u32) -> Self {
+        // Cannot overflow: `records` is within the contributions for which the grid has room.
+        let reach = i64::from(records) * grid.allowance().reach() * grid.clip_units();
+        Self { reach: (reach as f64).min((1u64 << 51) as f64) }
+    }
+
+    /// Rounds one coordinate. Written so that a loop over it becomes vector instructions.
+    #[inline(always)]
+    pub fn round(self, steps: f64) -> i64 {
+        // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest, ties to even, and leaves the
+        // integer in the last bits.
+        const INTEGERS: f64 = 6_755_399_441_055_744.0;
+        let steps = if steps.is_nan() { 0.0 } else { steps };
+        let steps = if steps > self.reach { self.reach } else { steps };
+        let steps = if steps < -self.reach { -self.reach } else { steps };
+        (steps + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits()) as i64
     }
 }
 
@@ -241,6 +298,35 @@ mod tests {
         assert_eq!(sum.add_group(&[0.0, 0.0], 3), Err(SumError::TooMany { limit: 10 }));
         sum.add_group(&[0.0, 0.0], 2).unwrap();
         sum.add_group(&[0.0, 0.0], 0).unwrap(); // nobody was sampled
+    }
+
+    #[test]
+    fn rounding_is_to_nearest_and_ties_go_to_even() {
+        let rounding = Rounding::new(&grouped(4, 10), 4);
+        for steps in [0.0, 0.5, 1.5, 2.5, -0.5, -1.5, 0.49, 1e6 + 0.25, -1e6 - 0.75, 7.0, 4_194_304.0] {
+            assert_eq!(rounding.round(steps), steps.round_ties_even() as i64, "{steps}");
+        }
+    }
+
+    #[test]
+    fn groups_that_were_rounded_elsewhere_are_the_same_sum() {
+        let grid = grouped(4, 10);
+        let groups = [([2.75f32, -3.5], 4), ([0.49, 0.51], 3), ([-7.0, 1e30], 2)];
+        let (mut sum, mut units) = (Sum::new(grid), vec![0; 2]);
+        for (steps, records) in groups {
+            sum.add_group(&steps, records).unwrap();
+            let rounding = Rounding::new(&grid, records);
+            units.iter_mut().zip(steps).for_each(|(unit, x)| *unit += rounding.round(x.into()));
+        }
+        let rounded = Sum::of_groups(grid, units, [4, 3, 2]).unwrap();
+        assert_eq!((rounded.unprotected(), rounded.records, rounded.groups), (sum.unprotected(), 9, 3));
+        assert_eq!(rounded.add_noise(true, |_| {}).units(), sum.unprotected());
+        let limits = |groups: &[u32]| Sum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
+        assert_eq!(limits(&[5]), Some(SumError::GroupSize { limit: 4 }));
+        assert_eq!(limits(&[4, 4, 4]), Some(SumError::TooMany { limit: 10 }));
+        // What no groups can reach is clamped.
+        let far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
+        assert_eq!(far.unprotected(), [grid.largest_sum(), -grid.largest_sum()]);
     }
 
     #[test]

@@ -1,0 +1,274 @@
+//! From layers as they are written to layers that run: shapes follow from the input, errors name the layer.
+
+use crate::chain::{Chain, Step};
+use crate::error::NetworkError;
+use crate::layer::Layer;
+use crate::network::Stream;
+use crate::op::Op;
+use crate::op::activation::{Activation, InPlace};
+use crate::op::convolution::{Convolution, Window};
+use crate::op::dropout::Dropout;
+use crate::op::embedding::Embedding;
+use crate::op::flatten::Flatten;
+use crate::op::frozen::Frozen;
+use crate::op::linear::Linear;
+use crate::op::normalisation::{Normalisation, Sets};
+use crate::op::pooling::{Kind, Pool};
+use crate::op::residual::Residual;
+use crate::shape::Shape;
+
+/// Builds a chain for that many views of an example.
+pub(crate) fn chain(
+    input: Shape,
+    layers: &[Layer],
+    views: usize,
+    within: &str,
+) -> Result<Chain, NetworkError> {
+    let mut chain = Chain::new(input);
+    for (number, layer) in layers.iter().enumerate() {
+        let place = Place {
+            name: format!("{within}{number} ({})", layer.kind()),
+            number: number as u64,
+            input: chain.output(),
+            views,
+        };
+        chain.push(place.step(layer)?);
+    }
+    Ok(chain)
+}
+
+/// Where a layer stands.
+struct Place {
+    name: String,
+    number: u64,
+    input: Shape,
+    views: usize,
+}
+
+/// ε of normalisations, as PyTorch has it.
+const NORM_EPSILON: f32 = 1e-5;
+
+impl Place {
+    fn step(&self, layer: &Layer) -> Result<Step, NetworkError> {
+        Ok(match layer {
+            Layer::Linear { outputs, bias } => {
+                self.at_least_one("outputs", *outputs)?;
+                self.not_tokens()?;
+                map(Linear::new(self.input, *outputs, *bias, self.views))
+            }
+            Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
+                let window =
+                    Window { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
+                self.convolution(*channels, window, *groups)?;
+                let plain = Convolution::new(self.input, *channels, window, *groups, *bias, self.views);
+                map(if *standardised { plain.standardised() } else { plain })
+            }
+            Layer::MaxPool { kernel, stride } => self.pool(Kind::Largest, *kernel, *stride)?,
+            Layer::AvgPool { kernel, stride } => self.pool(Kind::Mean, *kernel, *stride)?,
+            Layer::AdaptiveAvgPool { output } => self.adaptive(Kind::Mean, *output)?,
+            Layer::AdaptiveMaxPool { output } => self.adaptive(Kind::Largest, *output)?,
+            Layer::Flatten => {
+                self.not_tokens()?;
+                map(Flatten::new(self.input))
+            }
+            Layer::Activation { function } => {
+                self.not_tokens()?;
+                self.activation(*function)?;
+                Step::InPlace(InPlace::Activation(*function))
+            }
+            Layer::GroupNorm { groups, affine } => {
+                self.not_tokens()?;
+                self.at_least_one("groups", *groups)?;
+                if self.input.channels() % groups != 0 {
+                    let expected = format!("a divisor of its {} channels", self.input.channels());
+                    return Err(self.parameter("groups", expected, groups));
+                }
+                self.normalisation(Sets::Groups(*groups), *affine)
+            }
+            Layer::LayerNorm { affine } => {
+                self.not_tokens()?;
+                self.normalisation(Sets::Positions, *affine)
+            }
+            Layer::RmsNorm { affine } => {
+                self.not_tokens()?;
+                self.normalisation(Sets::MeanSquares, *affine)
+            }
+            Layer::Embedding { words, features, padding } => self.embedding(*words, *features, *padding)?,
+            Layer::Dropout { rate } => {
+                self.not_tokens()?;
+                if !(*rate >= 0.0 && *rate < 1.0) {
+                    return Err(self.parameter("rate", "at least 0 and below 1".to_owned(), rate));
+                }
+                Step::InPlace(InPlace::Dropout(Dropout { rate: *rate, layer: self.number }))
+            }
+            Layer::Residual { body, shortcut } => self.residual(body, shortcut)?,
+            Layer::Frozen { layer, values } => self.frozen(layer, values)?,
+            Layer::BatchNorm => return Err(NetworkError::MixesRecords { layer: self.name.clone() }),
+        })
+    }
+
+    fn normalisation(&self, sets: Sets, is_affine: bool) -> Step {
+        map(Normalisation::new(self.input, sets, NORM_EPSILON, is_affine, self.views))
+    }
+
+    fn embedding(&self, words: usize, features: usize, padding: Option<usize>) -> Result<Step, NetworkError> {
+        let Shape::Tokens { length } = self.input else {
+            return Err(self.wrong("tokens", "state the input as tokens; an embedding comes first"));
+        };
+        self.at_least_one("words", words)?;
+        self.at_least_one("features", features)?;
+        if words > 1 << 24 {
+            return Err(self.parameter(
+                "words",
+                "at most 2^24: numbers of tokens must be exact".to_owned(),
+                words,
+            ));
+        }
+        Ok(map(Embedding::new(length, words, features, padding, self.views)))
+    }
+
+    fn residual(&self, body: &[Layer], shortcut: &[Layer]) -> Result<Step, NetworkError> {
+        self.not_tokens()?;
+        let within = |branch: &str| format!("{} {branch} ", self.name);
+        let body = chain(self.input, body, self.views, &within("body"))?;
+        let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"))?;
+        if body.output() != shortcut.output() {
+            let (body, shortcut) = (body.output(), shortcut.output());
+            return Err(NetworkError::Branches { layer: self.name.clone(), body, shortcut });
+        }
+        Ok(map(Residual::new(body, shortcut)))
+    }
+
+    fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
+        let Step::Map(op) = self.step(layer)? else {
+            return self.step(layer); // nothing to freeze
+        };
+        let mut all = values.to_vec();
+        if values.is_empty() {
+            let mut stream = Stream(self.number);
+            all = vec![0.0; op.parameters()];
+            op.initialise(&mut || stream.uniform(), &mut all);
+        }
+        if all.len() != op.parameters() {
+            let expected = format!("{} numbers", op.parameters());
+            return Err(self.parameter("values", expected, all.len()));
+        }
+        Ok(map(Frozen::new(op, all)))
+    }
+
+    fn convolution(&self, channels: usize, window: Window, groups: usize) -> Result<(), NetworkError> {
+        let (from, size) = self.image()?;
+        self.at_least_one("channels", channels)?;
+        self.at_least_one("groups", groups)?;
+        for (name, pair) in
+            [("kernel", window.kernel), ("stride", window.stride), ("dilation", window.dilation)]
+        {
+            pair.iter().try_for_each(|number| self.at_least_one(name, *number))?;
+        }
+        if from % groups != 0 || channels % groups != 0 {
+            let expected = format!("a divisor of its channels, {from} in and {channels} out");
+            return Err(self.parameter("groups", expected, groups));
+        }
+        for axis in 0..2 {
+            if window.outputs(axis, size[axis]).is_none() {
+                let expected = "no larger than the padded picture, dilation counted".to_owned();
+                return Err(self.parameter("kernel", expected, window.kernel[axis]));
+            }
+        }
+        Ok(())
+    }
+
+    fn pool(&self, kind: Kind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
+        let (_, size) = self.image()?;
+        for axis in 0..2 {
+            self.at_least_one("kernel", kernel[axis])?;
+            self.at_least_one("stride", stride[axis])?;
+            if kernel[axis] > size[axis] {
+                return Err(self.parameter("kernel", format!("at most {}", size[axis]), kernel[axis]));
+            }
+        }
+        self.few_enough(kernel[0] * kernel[1])?;
+        Ok(map(Pool::sliding(kind, self.input, kernel, stride)))
+    }
+
+    fn adaptive(&self, kind: Kind, output: [usize; 2]) -> Result<Step, NetworkError> {
+        let (_, size) = self.image()?;
+        for axis in 0..2 {
+            if output[axis] == 0 || output[axis] > size[axis] {
+                return Err(self.parameter("output", format!("from 1 to {}", size[axis]), output[axis]));
+            }
+        }
+        // The widest windows are one longer than the quotient, rounded up.
+        self.few_enough((size[0].div_ceil(output[0]) + 1) * (size[1].div_ceil(output[1]) + 1))?;
+        Ok(map(Pool::adaptive(kind, self.input, output)))
+    }
+
+    /// Which of a window's values was taken is kept in a byte.
+    fn few_enough(&self, values: usize) -> Result<(), NetworkError> {
+        if values > 256 {
+            return Err(self.parameter("window", "of at most 256 values".to_owned(), values));
+        }
+        Ok(())
+    }
+
+    fn activation(&self, function: Activation) -> Result<(), NetworkError> {
+        match function {
+            Activation::LeakyRelu { slope } if !(slope >= 0.0 && slope.is_finite()) => {
+                Err(self.parameter("slope", "a finite number of at least 0".to_owned(), slope))
+            }
+            Activation::TemperedSigmoid { height, slope, shift }
+                if !(height > 0.0 && height.is_finite() && slope.is_finite() && shift.is_finite()) =>
+            {
+                Err(self.parameter(
+                    "height",
+                    "finite and above 0, as slope and shift are finite".to_owned(),
+                    height,
+                ))
+            }
+            Activation::Relu
+            | Activation::LeakyRelu { .. }
+            | Activation::Tanh
+            | Activation::Sigmoid
+            | Activation::TemperedSigmoid { .. }
+            | Activation::Gelu
+            | Activation::Silu
+            | Activation::Softmax => Ok(()),
+        }
+    }
+
+    /// Channels and (lines, columns).
+    fn image(&self) -> Result<(usize, [usize; 2]), NetworkError> {
+        match self.input {
+            Shape::Image { channels, height, width } => Ok((channels, [height, width])),
+            Shape::Features(_) | Shape::Sequence { .. } | Shape::Tokens { .. } => {
+                Err(self.wrong("an image", "state the input as an image, or move the layer before `flatten`"))
+            }
+        }
+    }
+
+    fn not_tokens(&self) -> Result<(), NetworkError> {
+        match self.input {
+            Shape::Tokens { .. } => Err(self.wrong("numbers", "put an embedding first")),
+            Shape::Features(_) | Shape::Sequence { .. } | Shape::Image { .. } => Ok(()),
+        }
+    }
+
+    fn at_least_one(&self, name: &'static str, number: usize) -> Result<(), NetworkError> {
+        if number == 0 {
+            return Err(self.parameter(name, "at least 1".to_owned(), 0));
+        }
+        Ok(())
+    }
+
+    fn parameter(&self, name: &'static str, expected: String, got: impl ToString) -> NetworkError {
+        NetworkError::Parameter { layer: self.name.clone(), name, expected, got: got.to_string() }
+    }
+
+    fn wrong(&self, expected: &str, hint: &'static str) -> NetworkError {
+        NetworkError::Input { layer: self.name.clone(), expected: expected.to_owned(), got: self.input, hint }
+    }
+}
+
+fn map(op: impl Op + 'static) -> Step {
+    Step::Map(Box::new(op))
+}

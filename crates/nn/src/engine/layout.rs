@@ -1,0 +1,152 @@
+//! What is summed at once and what is deferred, how large micro-batches and groups are. Depends on the network and public
+//! numbers only.
+//!
+//! # Groups
+//! A group of at most m records is rounded once. Larger groups round less often, and their float error is larger: with u = 2^-24,
+//! ```text
+//! F = (2m + 1) γ_K β,    γ_K = K u/(1 - K u)                                                    (1)
+//! ```
+//! of the clip norm (see `sordino_noise::grid::FloatGroups`). K is the longest chain of additions, plus 2:
+//!
+//! | layer | K | β |
+//! |---|---|---|
+//! | dense on one position | `RUN + m + 2` | 1 |
+//! | materialised: the record's gradient is a number of its own, and only records are added | `m + 2` | 1 |
+//! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
+//! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |
+//!
+//! The layout takes the largest groups whose F is at most [`MOST_INFLATION`] and whose rounding is some percent of the work.
+
+use sordino_noise::grid::FloatGroups;
+use sordino_optim::FloatSums;
+
+use super::deferred::LONG_RUN;
+use crate::chain::{Chain, Dense};
+use crate::error::NetworkError;
+use crate::kernel::outer::RUN;
+use crate::op::Style;
+
+/// β where gradients are not materialised: records whose positions cancel more than that are clipped further.
+pub(crate) const SPREAD: f64 = 8.0;
+
+/// Of the clip norm, by equation (1).
+const MOST_INFLATION: f64 = 0.008;
+
+/// Weights from which a dense layer is deferred: half a megabyte.
+const LARGE: usize = 1 << 17;
+
+/// Bytes that a micro-batch may take of a second-level cache.
+const CACHE: usize = 256 << 10;
+
+/// Rows of a micro-batch where weights, and not activations, are what does not fit in a cache.
+const WIDE: usize = 64;
+
+/// Examples whose inputs and slopes are kept at a time.
+const SLAB: usize = 2048;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    pub(crate) deferred: Vec<Dense>,
+    /// Whether all layers with weights are deferred; then threads need not keep to groups.
+    pub(crate) defers_all: bool,
+    /// Largest micro-batch.
+    pub(crate) micro_batch: usize,
+    /// Most examples of a slab.
+    pub(crate) slab: usize,
+    /// Bytes that one more example in a micro-batch takes.
+    pub(crate) example_bytes: usize,
+    pub(crate) sums: FloatSums,
+}
+
+impl Layout {
+    /// For batches of about `batch` records out of `slots`.
+    pub(crate) fn new(chain: &Chain, views: usize, slots: usize, batch: f64) -> Self {
+        let dense: Vec<Dense> = chain.dense().collect();
+        let layers = chain.with_weights().count();
+        let defers_all = dense.len() == layers && chain.parameters() >= LARGE;
+        let deferred: Vec<Dense> =
+            dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
+        let example_bytes = 4 * (chain.footprint() * views + chain.materialised());
+        let micro_batch = if defers_all { WIDE } else { (CACHE / example_bytes.max(1)).clamp(1, WIDE) };
+        let mut layout = Self {
+            deferred,
+            defers_all,
+            micro_batch,
+            slab: SLAB,
+            example_bytes,
+            sums: FloatSums {
+                block: 1,
+                group_size: 1,
+                chain: 3,
+                unit_roundoff: FloatGroups::F32,
+                beta: 1.0,
+                positions: 1,
+            },
+        };
+        layout.sums = layout.float_sums(chain, views, slots, batch);
+        layout
+    }
+
+    /// Keeps all threads' memory below a limit, where micro-batches of one example do.
+    pub(crate) fn within(mut self, memory: usize, threads: usize) -> Result<Self, NetworkError> {
+        let kept: usize = self.deferred.iter().map(|dense| 4 * (dense.inputs + dense.outputs)).sum();
+        let share = memory / threads.max(1) / 2;
+        if self.example_bytes > share || kept > share {
+            let needed = 2 * self.example_bytes.max(kept);
+            return Err(NetworkError::Memory { needed, threads, limit: memory });
+        }
+        self.micro_batch = self.micro_batch.min(share / self.example_bytes.max(1)).max(1);
+        self.slab = self.slab.min(memory / 2 / kept.max(1)).max(1);
+        Ok(self)
+    }
+
+    fn float_sums(&self, chain: &Chain, views: usize, slots: usize, batch: f64) -> FloatSums {
+        let mut mean = self.mean_group(chain);
+        loop {
+            let sums = self.groups_of(chain, views, mean, slots, batch);
+            let gamma = sums.chain as f64 * FloatGroups::F32;
+            if (2.0 * f64::from(sums.group_size) + 1.0) * gamma * sums.beta <= MOST_INFLATION || mean <= 1.0 {
+                return sums;
+            }
+            mean /= 2.0;
+        }
+    }
+
+    /// Records of a group on average, so that rounding is some percent of the work.
+    fn mean_group(&self, chain: &Chain) -> f64 {
+        if self.defers_all {
+            return 128.0;
+        }
+        // Half a nanosecond for each weight that is rounded, against 6 operations for each weight and position at 60 a nanosecond.
+        let deferred: usize = self.deferred.iter().map(|dense| dense.parameters.len()).sum();
+        let rounding = 0.5 * (chain.parameters() - deferred) as f64;
+        let work: f64 =
+            chain.leaves().iter().map(|leaf| (leaf.parameters * leaf.positions) as f64 * 0.1).sum();
+        (rounding / (0.02 * work)).clamp(16.0, 64.0)
+    }
+
+    fn groups_of(&self, chain: &Chain, views: usize, mean: f64, slots: usize, batch: f64) -> FloatSums {
+        let block = (mean * slots as f64 / batch.max(1.0)).ceil().clamp(1.0, slots.max(1) as f64);
+        // So many that a Poisson block has no more but once in 10^15 times, or as many as there are.
+        let group_size = (mean + 8.0 * mean.sqrt() + 8.0).min(block).ceil();
+        let m = group_size as u64;
+        let is_deferred = |index: usize| self.deferred.iter().any(|dense| dense.leaf == index);
+        let leaves = chain.leaves().iter().enumerate();
+        let chains = leaves.clone().map(|(index, leaf)| match leaf.style {
+            _ if is_deferred(index) => LONG_RUN as u64 + m.div_ceil(LONG_RUN as u64) + 2,
+            Style::RankOne => RUN as u64 + m + 2,
+            Style::Materialised => m + 2,
+            Style::Ghost => RUN as u64 + m * (leaf.positions / RUN + views) as u64 + 2,
+        });
+        let ghosts =
+            || leaves.clone().filter(|(_, leaf)| leaf.style == Style::Ghost).map(|(_, leaf)| leaf.positions);
+        FloatSums {
+            block: block as u32,
+            group_size: group_size as u32,
+            chain: chains.max().unwrap_or(3),
+            unit_roundoff: FloatGroups::F32,
+            beta: if ghosts().next().is_some() { SPREAD } else { 1.0 },
+            positions: ghosts().max().unwrap_or(1) as u64,
+        }
+    }
+}

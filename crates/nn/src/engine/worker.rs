@@ -1,0 +1,269 @@
+//! One thread's arrays, and what it does to a micro-batch.
+
+use sordino_noise::grid::{Rounding, SumError};
+use sordino_optim::Clip;
+
+use super::deferred::Kept;
+use super::layout::Layout;
+use crate::chain::ChainState;
+use crate::examples::{Example, Examples};
+use crate::network::{Network, Stream};
+use crate::op::{Pass, Ready, Size};
+
+/// Records with longer inputs or slopes contribute nothing: the allowance for underflow needs a bound.
+const LONGEST: f64 = (1u64 << 40) as f64;
+
+/// No weighted number may come near the end of the range of `f32`.
+const FURTHEST: f64 = 1e30;
+
+/// What is the same for all workers of one step.
+pub(crate) struct Job<'a, E: ?Sized> {
+    pub(crate) network: &'a Network,
+    pub(crate) layout: &'a Layout,
+    pub(crate) examples: &'a E,
+    pub(crate) ready: &'a [Ready],
+    /// How gradients are clipped; not at all if there is none, which is not private.
+    pub(crate) clip: Option<&'a Clip<'a>>,
+    /// A public number that is another one for other parameters.
+    pub(crate) salt: u64,
+}
+
+#[derive(Debug)]
+pub(crate) struct Worker {
+    state: ChainState,
+    /// By leaf and example.
+    sizes: Vec<Vec<Size>>,
+    weights: Vec<Vec<f32>>,
+    /// The float sum of a group; of deferred layers nothing.
+    pub(crate) sum: Vec<f32>,
+    /// Rounded sums of groups.
+    pub(crate) units: Vec<i64>,
+    /// Records within the clip norm, and beyond.
+    pub(crate) within: u64,
+    pub(crate) beyond: u64,
+    /// Records whose weight the spread of their positions lowered, and those that were left out.
+    pub(crate) capped: u64,
+    /// Of each image.
+    seeds: Vec<u64>,
+    capacity: usize,
+}
+
+impl Worker {
+    pub(crate) fn new(network: &Network, micro_batch: usize) -> Self {
+        let (chain, images) = (network.chain(), micro_batch * network.views().len());
+        let leaves = chain.leaves().len();
+        Self {
+            state: chain.state(images),
+            sizes: vec![Vec::with_capacity(micro_batch); leaves],
+            weights: vec![Vec::with_capacity(micro_batch); leaves],
+            sum: vec![0.0; chain.parameters()],
+            units: vec![0; chain.parameters()],
+            within: 0,
+            beyond: 0,
+            capped: 0,
+            seeds: Vec::with_capacity(images),
+            capacity: micro_batch,
+        }
+    }
+
+    /// Forgets the last step.
+    pub(crate) fn begin<E: ?Sized>(&mut self, job: &Job<'_, E>) {
+        (self.within, self.beyond, self.capped) = (0, 0, 0);
+        for range in job.summed() {
+            self.units[range.clone()].fill(0);
+            self.sum[range].fill(0.0);
+        }
+    }
+
+    /// Runs the slots of a group, or of a part of one: adds to the float sum, and keeps what is deferred from row 0 on.
+    pub(crate) fn run<E: Examples + ?Sized>(
+        &mut self,
+        job: &Job<'_, E>,
+        slots: &[usize],
+        mut kept: Option<&mut Kept>,
+    ) {
+        let parts = slots.len().div_ceil(self.capacity).max(1);
+        for (start, some) in even_parts(slots, parts) {
+            self.load(job, some);
+            let seeds = std::mem::take(&mut self.seeds);
+            let pass = self.pass(job, &seeds);
+            self.differentiate(job, &pass, some);
+            let is_private = job.clip.map(|clip| self.weigh(job, &pass, clip)).is_some();
+            let weights = is_private.then_some(&self.weights[..]);
+            let is_summed = |layer: usize| job.layout.deferred.iter().all(|dense| dense.number != layer);
+            job.network.chain().accumulate(
+                &pass,
+                job.ready,
+                &mut self.state,
+                weights,
+                is_summed,
+                &mut self.sum,
+            );
+            if let Some(kept) = &mut kept {
+                self.keep(job, &pass, start, kept);
+            }
+            self.seeds = seeds;
+        }
+    }
+
+    /// Rounds the float sum of a group and begins another.
+    pub(crate) fn round<E: ?Sized>(&mut self, job: &Job<'_, E>, rounding: Rounding) {
+        for range in job.summed() {
+            round_into(job.network.isa(), rounding, &mut self.sum[range.clone()], &mut self.units[range]);
+        }
+    }
+
+    /// The gradient of one example at weight 1; nothing if it is not finite.
+    pub(crate) fn single<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slot: usize) -> Option<&[f32]> {
+        self.sum.fill(0.0);
+        self.load(job, &[slot]);
+        let seeds = std::mem::take(&mut self.seeds);
+        let pass = Pass { is_private: true, ..self.pass(job, &seeds) };
+        self.differentiate(job, &pass, &[slot]);
+        let is_usable = self.sizes.iter().all(|sizes| usable(&sizes[0]));
+        job.network.chain().accumulate(&pass, job.ready, &mut self.state, None, |_| true, &mut self.sum);
+        self.seeds = seeds;
+        is_usable.then_some(&self.sum[..])
+    }
+
+    fn pass<'s, E: ?Sized>(&self, job: &Job<'_, E>, seeds: &'s [u64]) -> Pass<'s> {
+        let views = job.network.views().len();
+        Pass { isa: job.network.isa(), images: seeds.len(), views, is_private: job.clip.is_some(), seeds }
+    }
+
+    /// Writes inputs and seeds of all images.
+    fn load<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slots: &[usize]) {
+        self.seeds.clear();
+        let (network, views) = (job.network, job.network.views());
+        let mut images = self.state.values[0].chunks_exact_mut(network.input().size());
+        for slot in slots {
+            let input = present(job, *slot).map(|example| example.input);
+            for (number, (view, to)) in views.iter().zip(&mut images).enumerate() {
+                self.seeds.push(Stream(job.salt ^ ((*slot as u64) << 16 | number as u64)).next());
+                match input {
+                    Some(input) => view.write(network.input(), input, to),
+                    None => to.fill(0.0),
+                }
+            }
+        }
+    }
+
+    /// Forward, loss, backward; sizes of all leaves.
+    fn differentiate<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, pass: &Pass, slots: &[usize]) {
+        let (chain, state) = (job.network.chain(), &mut self.state);
+        chain.forward(pass, job.ready, state);
+        let (size, last) = (chain.output().size(), state.values.len() - 1);
+        let share = 1.0 / pass.views as f32;
+        let outputs = &state.values[last][..pass.images * size];
+        state.slopes[last][..outputs.len()].copy_from_slice(outputs);
+        let mut images = state.slopes[last].chunks_exact_mut(size);
+        for slot in slots {
+            let example = present(job, *slot);
+            for image in (&mut images).take(pass.views) {
+                match example {
+                    Some(example) => job.network.loss().differentiate(image, example.target, share),
+                    None => image.fill(0.0),
+                }
+            }
+        }
+        self.sizes.iter_mut().for_each(Vec::clear);
+        chain.backward(pass, job.ready, state, false, &mut self.sizes);
+    }
+
+    /// Weights of all examples, in steps of the grid; erases what cannot count.
+    fn weigh<E: ?Sized>(&mut self, job: &Job<'_, E>, pass: &Pass, clip: &Clip<'_>) {
+        self.weights.iter_mut().for_each(Vec::clear);
+        for example in 0..pass.examples() {
+            let sizes = self.sizes.iter().map(|sizes| sizes[example]);
+            let is_usable = sizes.clone().all(|size| usable(&size));
+            let norm = sizes.clone().map(|size| size.squared).sum::<f64>().sqrt();
+            let spread = sizes.clone().map(|size| size.spread).sum::<f64>().sqrt();
+            let largest = sizes.map(|size| size.largest).fold(0.0, f64::max);
+            let plain = clip.weight(norm);
+            let most = job.layout.sums.beta * clip.grid().clip_units() as f64 * (1.0 - 1e-12) / spread;
+            let weight = below(plain.min(most));
+            let counts = is_usable && norm <= LONGEST && f64::from(weight) * largest <= FURTHEST;
+            if counts {
+                let is_within = norm <= clip.grid().clip_norm();
+                *(if is_within { &mut self.within } else { &mut self.beyond }) += 1;
+                self.capped += u64::from(most < plain);
+            } else {
+                job.network.chain().erase(pass, &mut self.state, example);
+            }
+            let weight = if counts { weight } else { 0.0 };
+            self.weights.iter_mut().for_each(|weights| weights.push(weight));
+        }
+    }
+
+    fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut Kept) {
+        for (layer, dense) in job.layout.deferred.iter().enumerate() {
+            let inputs = self.state.values[dense.from].chunks_exact(dense.inputs);
+            let slopes = self.state.slopes[dense.to].chunks_exact(dense.outputs);
+            for (example, (inputs, slopes)) in inputs.zip(slopes).take(pass.examples()).enumerate() {
+                let weight = if pass.is_private { self.weights[dense.leaf][example] } else { 1.0 };
+                kept.put(pass.isa, layer, start + example, inputs, slopes, weight);
+            }
+        }
+    }
+}
+
+impl<E: ?Sized> Job<'_, E> {
+    /// Parameters of layers that are not deferred.
+    pub(crate) fn summed(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
+        let layers = self.network.chain().with_weights();
+        layers
+            .filter(|(number, _)| self.layout.deferred.iter().all(|dense| dense.number != *number))
+            .map(|(_, parameters)| parameters)
+    }
+}
+
+/// What a slot holds, if it has the network's shape. A record of another shape contributes nothing.
+fn present<'a, E: Examples + ?Sized>(job: &Job<'a, E>, slot: usize) -> Option<Example<'a>> {
+    job.examples.example(slot).filter(|example| job.network.check(example).is_ok())
+}
+
+/// Parts of nearly the same length, each with its start.
+fn even_parts(slots: &[usize], parts: usize) -> impl Iterator<Item = (usize, &[usize])> {
+    (0..parts).map(move |part| {
+        let (start, end) = (part * slots.len() / parts, (part + 1) * slots.len() / parts);
+        (start, &slots[start..end])
+    })
+}
+
+fn usable(size: &Size) -> bool {
+    // A comparison with NaN is false.
+    size.squared.is_finite() && size.spread.is_finite() && size.largest <= LONGEST
+}
+
+/// The nearest `f32` that is not above.
+fn below(x: f64) -> f32 {
+    let near = x as f32;
+    if f64::from(near) > x { near.next_down() } else { near }
+}
+
+crate::kernel::isa::vectorised! {
+    /// Rounds and adds, and sets the float sums to zero.
+    fn round_into(rounding: Rounding, sums: &mut [f32], units: &mut [i64]) = round_body;
+}
+
+#[inline(always)]
+fn round_body<M: crate::kernel::isa::Machine>(_: M, rounding: Rounding, sums: &mut [f32], units: &mut [i64]) {
+    for (sum, unit) in sums.iter_mut().zip(units) {
+        *unit += rounding.round((*sum).into());
+        *sum = 0.0;
+    }
+}
+
+/// Counts of a step, for the adaptive clip norm.
+pub(crate) fn counted(
+    workers: &[Worker],
+    clip: &Clip<'_>,
+) -> Result<Option<sordino_noise::grid::Sum>, SumError> {
+    let Some(grid) = clip.count() else { return Ok(None) };
+    let mut count = sordino_noise::grid::Sum::new(grid);
+    for worker in workers {
+        (0..worker.within).try_for_each(|_| count.add(&[0.5]))?;
+        (0..worker.beyond).try_for_each(|_| count.add(&[-0.5]))?;
+    }
+    Ok(Some(count))
+}

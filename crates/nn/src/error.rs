@@ -1,0 +1,89 @@
+//! Why a network cannot be built. Messages name the layer, never data.
+
+use crate::shape::Shape;
+
+/// A network that cannot be built, or numbers that do not fit it.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NetworkError {
+    /// A layer that cannot take what comes from the layer before it.
+    #[error("layer {layer} needs {expected}, but gets {got}; {hint}")]
+    Input {
+        /// Its number and kind, such as `3 (conv2d)`.
+        layer: String,
+        /// What it can take.
+        expected: String,
+        /// What comes.
+        got: Shape,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// A number of a layer outside its range.
+    #[error("layer {layer}: {name} must be {expected}, got {got}")]
+    Parameter {
+        /// Its number and kind.
+        layer: String,
+        /// The parameter.
+        name: &'static str,
+        /// Its range, in words.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+    /// A layer that mixes records.
+    #[error(
+        "layer {layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \
+         single records bounds that; use group_norm or layer_norm, which look at one record at a time"
+    )]
+    MixesRecords {
+        /// Its number and kind.
+        layer: String,
+    },
+    /// A layer that was frozen has nothing to learn, or all are frozen.
+    #[error("the network has nothing to learn; leave at least one layer with weights unfrozen")]
+    NothingToLearn,
+    /// The branches of a residual block do not meet.
+    #[error(
+        "layer {layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"
+    )]
+    Branches {
+        /// Its number and kind.
+        layer: String,
+        /// Of the body.
+        body: Shape,
+        /// Of the shortcut.
+        shortcut: Shape,
+    },
+    /// Data of another shape.
+    #[error("the network takes {expected} numbers as {what} of an example, and the data has {got}")]
+    Data {
+        /// Inputs or targets.
+        what: &'static str,
+        /// What the network takes.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
+    /// A vector of the wrong length.
+    #[error("{what} must have {expected} numbers, one for each parameter, got {got}")]
+    Length {
+        /// The vector.
+        what: &'static str,
+        /// Parameters of the network.
+        expected: usize,
+        /// What came.
+        got: usize,
+    },
+    /// A limit that nothing fits in.
+    #[error(
+        "one example needs {needed} bytes on each of {threads} threads, and the memory limit is {limit}; raise it or use fewer threads"
+    )]
+    Memory {
+        /// Bytes a thread needs for one example.
+        needed: usize,
+        /// Threads.
+        threads: usize,
+        /// The limit in bytes.
+        limit: usize,
+    },
+}

@@ -1,0 +1,7 @@
+//! The inner loops.
+
+pub(crate) mod isa;
+pub(crate) mod outer;
+pub(crate) mod pointwise;
+pub(crate) mod product;
+pub(crate) mod speed;

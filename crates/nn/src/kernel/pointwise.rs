@@ -1,0 +1,229 @@
+//! Functions of single numbers, vectors of them at a time, and sums of squares.
+//!
+//! # Accuracy
+//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision); so have `tanh` and the
+//! logistic function, which are made of them. `x = n ln 2 + r` with |r| <= ln(2)/2, then `e^r - 1` by its Taylor polynomial of degree 7, whose
+//! next term is below 2e-8 of r.
+//!
+//! # Row independence
+//! No operation is reordered by its neighbours: a number's result depends on that number alone.
+
+use super::isa::{Machine, vectorised};
+
+/// `e^x - 1`, for x up to 88; beyond, that of 88. NaN stays NaN.
+#[inline(always)]
+pub(crate) fn exp_m1(x: f32) -> f32 {
+    let (power, part) = reduced(x);
+    power * part + (power - 1.0)
+}
+
+/// `e^x`, at least 2^-126.
+#[inline(always)]
+pub(crate) fn exp(x: f32) -> f32 {
+    let (power, part) = reduced(x);
+    power * part + power
+}
+
+/// `(2^n, e^r - 1)` with `x = n ln 2 + r`.
+#[inline(always)]
+fn reduced(x: f32) -> (f32, f32) {
+    // Adding 1.5 · 2^23 rounds to an integer, in the last bits of the sum.
+    const ROUND: f32 = 12_582_912.0;
+    // ln 2 in two parts: the first has few bits, so that its multiples are exact.
+    const LN2_HIGH: f32 = 0.693_359_4;
+    const LN2_LOW: f32 = -2.121_944_4e-4;
+    let clamped = if x > 88.0 {
+        88.0
+    } else if x < -87.0 {
+        -87.0
+    } else {
+        x
+    };
+    let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
+    let n = shifted - ROUND;
+    let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
+    let tail = 1.0 / 24.0 + r * (1.0 / 120.0 + r * (1.0 / 720.0 + r * (1.0 / 5040.0)));
+    let part = r + r * r * (0.5 + r * (1.0 / 6.0 + r * tail));
+    let power = f32::from_bits(shifted.to_bits().wrapping_add(127).wrapping_shl(23));
+    (power, part)
+}
+
+/// `tanh x = (e^2x - 1)/(e^2x + 1)`.
+#[inline(always)]
+pub(crate) fn tanh(x: f32) -> f32 {
+    let clamped = if x > 10.0 {
+        10.0
+    } else if x < -10.0 {
+        -10.0
+    } else {
+        x
+    };
+    let e = exp_m1(2.0 * clamped);
+    e / (e + 2.0)
+}
+
+/// `1/(1 + e^-x)`.
+#[inline(always)]
+pub(crate) fn logistic(x: f32) -> f32 {
+    1.0 / (1.0 + exp(-x))
+}
+
+/// Makes a vectorised function that replaces each number.
+macro_rules! each {
+    ($(#[$doc:meta])* $name:ident, $body:ident, |$x:ident $(, $parameter:ident)*| $value:expr) => {
+        vectorised! {
+            $(#[$doc])*
+            fn $name(data: &mut [f32] $(, $parameter: f32)*) = $body;
+        }
+
+        #[inline(always)]
+        fn $body<M: Machine>(_: M, data: &mut [f32] $(, $parameter: f32)*) {
+            for number in data {
+                let $x = *number;
+                *number = $value;
+            }
+        }
+    };
+}
+
+each!(
+    /// `x`, or `slope x` where x is negative.
+    leaky_relu_all, leaky_relu_body, |x, slope| if x < 0.0 { slope * x } else { x }
+);
+each!(
+    /// `max(x, 0)`; NaN stays NaN.
+    relu_all, relu_body, |x| if x < 0.0 { 0.0 } else { x }
+);
+each!(
+    /// Hyperbolic tangents.
+    tanh_all, tanh_body, |x| tanh(x)
+);
+each!(
+    /// `height/(1 + e^(-slope x)) - shift`.
+    logistic_all, logistic_body, |x, height, slope, shift| height * logistic(slope * x) - shift
+);
+each!(
+    /// Multiplies all by one number.
+    scale_all, scale_body, |x, factor| x * factor
+);
+
+/// Makes a vectorised function that multiplies slopes by derivatives, given the function's values.
+macro_rules! each_slope {
+    ($(#[$doc:meta])* $name:ident, $body:ident, |$y:ident $(, $parameter:ident)*| $value:expr) => {
+        vectorised! {
+            $(#[$doc])*
+            fn $name(values: &[f32], slopes: &mut [f32] $(, $parameter: f32)*) = $body;
+        }
+
+        #[inline(always)]
+        fn $body<M: Machine>(_: M, values: &[f32], slopes: &mut [f32] $(, $parameter: f32)*) {
+            for (slope, value) in slopes.iter_mut().zip(values) {
+                let $y = *value;
+                *slope *= $value;
+            }
+        }
+    };
+}
+
+each_slope!(
+    /// Of the leaky rectifier; at 0 the derivative is 1.
+    leaky_relu_slopes, leaky_relu_slopes_body, |y, slope| if y < 0.0 { slope } else { 1.0 }
+);
+each_slope!(
+    /// Of the rectifier; at 0 the derivative is 0.
+    relu_slopes, relu_slopes_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
+);
+each_slope!(
+    /// Of the hyperbolic tangent.
+    tanh_slopes, tanh_slopes_body, |y| 1.0 - y * y
+);
+each_slope!(
+    /// Of the tempered logistic function.
+    logistic_slopes, logistic_slopes_body, |y, height, slope, shift| {
+        let part = (y + shift) / height;
+        slope * height * part * (1.0 - part)
+    }
+);
+each_slope!(
+    /// By derivatives that were kept.
+    kept_slopes, kept_slopes_body, |y| y
+);
+
+vectorised! {
+    /// `Σ x²` in double precision: products of two `f32` are exact there, and the sum of n of them is below the truth by at most
+    /// n 2^-53 of it.
+    fn sum_of_squares(data: &[f32]) -> f64 = sum_of_squares_body;
+}
+
+#[inline(always)]
+fn sum_of_squares_body<M: Machine>(_: M, data: &[f32]) -> f64 {
+    let mut sums = [0.0f64; 16];
+    let (lines, rest) = data.as_chunks::<16>();
+    for line in lines {
+        for (sum, x) in sums.iter_mut().zip(line) {
+            *sum += f64::from(*x) * f64::from(*x);
+        }
+    }
+    let tail: f64 = rest.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    sums.iter().sum::<f64>() + tail
+}
+
+vectorised! {
+    /// `sum += factor x`.
+    fn add_scaled(sum: &mut [f32], factor: f32, x: &[f32]) = add_scaled_body;
+}
+
+#[inline(always)]
+fn add_scaled_body<M: Machine>(machine: M, sum: &mut [f32], factor: f32, x: &[f32]) {
+    let (lines, rest) = sum.as_chunks_mut();
+    let (from, from_rest) = x.as_chunks();
+    for (line, x) in lines.iter_mut().zip(from) {
+        *line = machine.store(machine.multiply_add(factor, machine.load(x), machine.load(line)));
+    }
+    rest.iter_mut().zip(from_rest).for_each(|(sum, x)| *sum += factor * x);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::isa::Isa;
+    use super::*;
+
+    #[test]
+    fn functions_are_those_of_double_precision() {
+        let mut worst = [0.0f64; 4];
+        for step in -86_900..88_000 {
+            let x = step as f32 * 1e-3;
+            let exact = f64::from(x);
+            let pairs = [
+                (exp(x), exact.exp()),
+                (exp_m1(x), exact.exp_m1()),
+                (tanh(x), exact.tanh()),
+                (logistic(x), 1.0 / (1.0 + (-exact).exp())),
+            ];
+            for (worst, (got, exact)) in worst.iter_mut().zip(pairs) {
+                let error =
+                    if exact == 0.0 { f64::from(got).abs() } else { (f64::from(got) / exact - 1.0).abs() };
+                *worst = worst.max(error);
+            }
+        }
+        assert!(worst.iter().all(|worst| *worst < 3e-7), "{worst:?}");
+        assert!(exp(1e30).is_finite() && tanh(f32::INFINITY) == 1.0 && tanh(f32::NEG_INFINITY) == -1.0);
+        assert!(tanh(f32::NAN).is_nan() && exp(f32::NAN).is_nan());
+    }
+
+    #[test]
+    fn small_numbers_keep_their_digits() {
+        for x in [1e-30f32, 1e-7, -1e-4, 3e-3] {
+            assert!((f64::from(tanh(x)) / f64::from(x).tanh() - 1.0).abs() < 3e-7, "{x}");
+        }
+    }
+
+    #[test]
+    fn squares_are_summed_to_the_last_digits() {
+        let data: Vec<f32> = (0..37).map(|i| i as f32 * 0.37 - 5.0).collect();
+        let plain: f64 = data.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+        for isa in [Isa::portable(), Isa::detect()] {
+            assert!((sum_of_squares(isa, &data) / plain - 1.0).abs() < 1e-14);
+        }
+    }
+}

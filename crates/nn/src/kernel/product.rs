@@ -1,0 +1,318 @@
+//! Products of rows with a packed matrix: forward passes, and backward passes to inputs.
+//!
+//! # Definition
+//! A row is a list of *segments* of one array, each at the same distance from the row's base. With x the numbers of row r in
+//! the order of its segments, and B a matrix of K rows and N columns,
+//! ```text
+//! out[r] = init + x B
+//! ```
+//! A dense layer has one segment; a convolution on channels-last images has one for each line of its kernel, so that no patch
+//! is ever copied out.
+//!
+//! # Row independence
+//! Every number of the result is one chain `(((init + x_1 B_1) + x_2 B_2) + ...)` in the order of the segments, the same in a full
+//! tile and in a tile of one row: the bits of a row depend on that row and B alone. A test removes and replaces the others.
+
+use super::isa::{LANES, Machine, vectorised};
+
+/// Rows of B that are used at a time: a panel of them is half of a first-level cache.
+const DEEP: usize = 256;
+
+/// A run of numbers in an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Segment {
+    /// Distance from the row's base.
+    pub(crate) offset: usize,
+    pub(crate) length: usize,
+}
+
+/// Which rows of an array are multiplied, and where their results go.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rows {
+    /// Of each row.
+    pub(crate) bases: Vec<usize>,
+    /// Where each row's result begins.
+    pub(crate) outs: Vec<usize>,
+    pub(crate) segments: Vec<Segment>,
+}
+
+impl Rows {
+    /// `count` rows of `width` numbers one after the other, with results of `out_width` numbers.
+    pub(crate) fn dense(count: usize, width: usize, out_width: usize) -> Self {
+        Self {
+            bases: (0..count).map(|row| row * width).collect(),
+            outs: (0..count).map(|row| row * out_width).collect(),
+            segments: pieces(0, width).collect(),
+        }
+    }
+
+    /// K: numbers in a row.
+    pub(crate) fn depth(&self) -> usize {
+        self.segments.iter().map(|segment| segment.length).sum()
+    }
+}
+
+/// Cuts a run into pieces of at most [`DEEP`].
+pub(crate) fn pieces(offset: usize, length: usize) -> impl Iterator<Item = Segment> {
+    (0..length)
+        .step_by(DEEP)
+        .map(move |start| Segment { offset: offset + start, length: DEEP.min(length - start) })
+}
+
+/// Numbers that a packed matrix takes.
+pub(crate) fn packed_len(depth: usize, width: usize) -> usize {
+    depth * width.next_multiple_of(LANES)
+}
+
+/// Packs a matrix in panels of [`LANES`] columns, each by rows; missing columns are zero.
+pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl Fn(usize, usize) -> f32) {
+    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+        for (row, line) in lines.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            for (lane, out) in line.iter_mut().enumerate() {
+                let column = panel * LANES + lane;
+                *out = if column < width { entry(row, column) } else { 0.0 };
+            }
+        }
+    }
+}
+
+/// Packs a matrix that is stored by rows: `B[k][n] = matrix[k * width + n]`.
+pub(crate) fn pack_rows(packed: &mut [f32], width: usize, matrix: &[f64]) {
+    let depth = matrix.len() / width;
+    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+        let column = panel * LANES;
+        let lanes = LANES.min(width - column);
+        for (line, row) in lines.as_chunks_mut::<LANES>().0.iter_mut().zip(matrix.chunks_exact(width)) {
+            line.iter_mut().zip(&row[column..column + lanes]).for_each(|(to, from)| *to = *from as f32);
+        }
+    }
+}
+
+/// Packs a matrix that is stored by columns: `B[k][n] = matrix[n * depth + k]`.
+pub(crate) fn pack_columns(packed: &mut [f32], depth: usize, matrix: &[f64]) {
+    /// Lines that stay in a first-level cache while their numbers come one by one.
+    const NEAR: usize = 128;
+    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+        let columns = &matrix[panel * LANES * depth..];
+        for (part, lines) in lines.as_chunks_mut::<LANES>().0.chunks_mut(NEAR).enumerate() {
+            for (lane, column) in columns.chunks_exact(depth).take(LANES).enumerate() {
+                let column = &column[part * NEAR..][..lines.len()];
+                lines.iter_mut().zip(column).for_each(|(line, from)| line[lane] = *from as f32);
+            }
+        }
+    }
+}
+
+/// What a result begins with.
+#[derive(Clone, Copy)]
+pub(crate) enum Init<'a> {
+    Zero,
+    /// The same for every row, N numbers.
+    Bias(&'a [f32]),
+}
+
+vectorised! {
+    /// `out[r] = init + x_r B` for the first `count` rows.
+    fn product(
+        rows: &Rows,
+        count: usize,
+        data: &[f32],
+        packed: &[f32],
+        width: usize,
+        init: Init<'_>,
+        out: &mut [f32],
+    ) = product_body;
+}
+
+#[inline(always)]
+fn product_body<M: Machine>(
+    machine: M,
+    rows: &Rows,
+    count: usize,
+    data: &[f32],
+    packed: &[f32],
+    width: usize,
+    init: Init<'_>,
+    out: &mut [f32],
+) {
+    let depth = rows.depth();
+    let mut done = 0;
+    let mut rest = &rows.segments[..];
+    while !rest.is_empty() {
+        let (now, later, deep) = split(rest);
+        for (panel, lines) in packed.chunks_exact(depth * LANES).enumerate() {
+            let column = panel * LANES;
+            let lanes = LANES.min(width - column);
+            let mut first = [0.0; LANES];
+            if let Init::Bias(bias) = init {
+                first[..lanes].copy_from_slice(&bias[column..column + lanes]);
+            }
+            let init = if done == 0 { Some(first) } else { None };
+            let lines = &lines[done * LANES..(done + deep) * LANES];
+            sweep(machine, rows, count, data, now, lines, init, column, lanes, out);
+        }
+        done += deep;
+        rest = later;
+    }
+}
+
+/// As many whole segments as are used at a time, and their length.
+fn split(segments: &[Segment]) -> (&[Segment], &[Segment], usize) {
+    let (mut taken, mut deep) = (1, segments[0].length);
+    while taken < segments.len() && deep + segments[taken].length <= DEEP {
+        deep += segments[taken].length;
+        taken += 1;
+    }
+    let (now, later) = segments.split_at(taken);
+    (now, later, deep)
+}
+
+/// All rows against one panel.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
+fn sweep<M: Machine>(
+    machine: M,
+    rows: &Rows,
+    count: usize,
+    data: &[f32],
+    segments: &[Segment],
+    lines: &[f32],
+    init: Option<[f32; LANES]>,
+    column: usize,
+    lanes: usize,
+    out: &mut [f32],
+) {
+    let (mut row, mut tiles) = (0, count.div_ceil(M::ROWS));
+    while tiles > 0 {
+        // Tiles of nearly the same height: the shortest chain of tiles that covers all rows.
+        let height = (count - row).div_ceil(tiles);
+        let bases = &rows.bases[row..row + height];
+        let outs = &rows.outs[row..row + height];
+        macro_rules! of_height {
+            ($($h:literal)*) => {
+                match height {
+                    $($h if $h <= M::ROWS => tile::<M, $h>(machine, bases, outs, data, segments, lines, init, column, lanes, out),)*
+                    _ => unreachable!("a tile has at most as many rows as the registers hold"),
+                }
+            };
+        }
+        of_height!(1 2 3 4 5 6 7 8 9 10 11 12);
+        row += height;
+        tiles -= 1;
+    }
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
+fn tile<M: Machine, const H: usize>(
+    machine: M,
+    bases: &[usize],
+    outs: &[usize],
+    data: &[f32],
+    segments: &[Segment],
+    lines: &[f32],
+    init: Option<[f32; LANES]>,
+    column: usize,
+    lanes: usize,
+    out: &mut [f32],
+) {
+    let mut sums = match init {
+        Some(first) => [machine.load(&first); H],
+        None => std::array::from_fn(|i| {
+            let mut sum = [0.0; LANES];
+            sum[..lanes].copy_from_slice(&out[outs[i] + column..][..lanes]);
+            machine.load(&sum)
+        }),
+    };
+    let mut lines = lines.as_chunks::<LANES>().0;
+    for segment in segments {
+        let (now, later) = lines.split_at(segment.length);
+        let row: [&[f32]; H] = std::array::from_fn(|i| &data[bases[i] + segment.offset..][..now.len()]);
+        for (k, line) in now.iter().enumerate() {
+            let line = machine.load(line);
+            for i in 0..H {
+                sums[i] = machine.multiply_add(row[i][k], line, sums[i]);
+            }
+        }
+        lines = later;
+    }
+    for (i, sum) in sums.iter().enumerate() {
+        out[outs[i] + column..][..lanes].copy_from_slice(&machine.store(*sum)[..lanes]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::isa::Isa;
+    use super::*;
+
+    fn numbers(count: usize, seed: u64) -> Vec<f32> {
+        let mut stream = crate::network::Stream(seed);
+        (0..count).map(|_| stream.uniform() as f32).collect()
+    }
+
+    fn dense(isa: Isa, data: &[f32], count: usize, packed: &[f32], depth: usize, width: usize) -> Vec<f32> {
+        let rows = Rows::dense(count, depth, width);
+        let mut out = vec![0.0; count * width];
+        product(isa, &rows, count, data, packed, width, Init::Zero, &mut out);
+        out
+    }
+
+    #[test]
+    fn products_are_the_plain_ones() {
+        for (count, depth, width) in [(1, 1, 1), (7, 5, 3), (13, 300, 17), (6, 600, 40)] {
+            let data = numbers(count * depth, 1);
+            let matrix = numbers(depth * width, 2);
+            let mut packed = vec![0.0; packed_len(depth, width)];
+            pack(&mut packed, depth, width, |k, n| matrix[k * width + n]);
+            for isa in [Isa::portable(), Isa::detect()] {
+                let out = dense(isa, &data, count, &packed, depth, width);
+                for (at, got) in out.iter().enumerate() {
+                    let (row, n) = (at / width, at % width);
+                    let exact: f64 = (0..depth)
+                        .map(|k| f64::from(data[row * depth + k]) * f64::from(matrix[k * width + n]))
+                        .sum();
+                    assert!((f64::from(*got) - exact).abs() < 1e-4, "{count} {depth} {width}: {got} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn all_ways_of_packing_agree() {
+        let (depth, width) = (37, 21);
+        let matrix: Vec<f64> = numbers(depth * width, 3).iter().map(|x| f64::from(*x)).collect();
+        let mut packed = [(); 3].map(|()| vec![0.0; packed_len(depth, width)]);
+        pack(&mut packed[0], depth, width, |k, n| matrix[k * width + n] as f32);
+        pack_rows(&mut packed[1], width, &matrix);
+        let turned: Vec<f64> = (0..depth * width).map(|at| matrix[at % depth * width + at / depth]).collect();
+        pack_columns(&mut packed[2], depth, &turned);
+        assert!(packed[0] == packed[1] && packed[0] == packed[2]);
+    }
+
+    /// A row's result has the same bits alone, among others, in any place, and beside rows that are not finite.
+    #[test]
+    fn a_row_does_not_feel_its_neighbours() {
+        let (depth, width, most) = (301, 19, 29);
+        let matrix = numbers(depth * width, 4);
+        let mut packed = vec![0.0; packed_len(depth, width)];
+        pack(&mut packed, depth, width, |k, n| matrix[k * width + n]);
+        let row = numbers(depth, 5);
+        for isa in [Isa::portable(), Isa::detect()] {
+            let alone = dense(isa, &row, 1, &packed, depth, width);
+            for count in 1..=most {
+                for place in 0..count {
+                    let mut data = numbers(count * depth, 6 + count as u64);
+                    data.iter_mut().step_by(7).for_each(|x| *x *= f32::NAN);
+                    data[place * depth..][..depth].copy_from_slice(&row);
+                    let out = dense(isa, &data, count, &packed, depth, width);
+                    let same = out[place * width..][..width]
+                        .iter()
+                        .zip(&alone)
+                        .all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "row {place} of {count}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,231 @@
+//! A network: layers, a loss, and how many numbers they learn.
+
+use crate::build;
+use crate::chain::{Chain, ChainState};
+use crate::error::NetworkError;
+use crate::examples::Example;
+use crate::kernel::isa::Isa;
+use crate::layer::Layer;
+use crate::loss::Loss;
+use crate::op::{Pass, Ready};
+use crate::shape::Shape;
+use crate::view::View;
+
+/// Images that are evaluated at a time.
+const EVALUATED: usize = 32;
+
+/// Layers with a loss, for inputs of one shape. Its parameters are one vector, layer after layer.
+///
+/// ```
+/// use sordino_nn::{Layer, Loss, Network, Shape};
+/// let layers = [
+///     Layer::conv2d(16, 8, 2, 3), Layer::tanh(), Layer::max_pool(2, 1),
+///     Layer::conv2d(32, 4, 2, 0), Layer::tanh(), Layer::max_pool(2, 1),
+///     Layer::Flatten, Layer::linear(32), Layer::tanh(), Layer::linear(10),
+/// ];
+/// let network = Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, &layers, Loss::CrossEntropy)?;
+/// assert_eq!(network.parameters(), 26_010);
+/// # Ok::<(), sordino_nn::NetworkError>(())
+/// ```
+#[derive(Debug)]
+pub struct Network {
+    chain: Chain,
+    input: Shape,
+    loss: Loss,
+    layers: Vec<Layer>,
+    views: Vec<View>,
+    isa: Isa,
+}
+
+impl Network {
+    /// Checks that layers fit each other.
+    pub fn new(input: Shape, layers: &[Layer], loss: Loss) -> Result<Self, NetworkError> {
+        Self::with_views(input, layers, loss, &[View::Same])
+    }
+
+    /// The same, with several views of each example in training.
+    pub fn with_views(
+        input: Shape,
+        layers: &[Layer],
+        loss: Loss,
+        views: &[View],
+    ) -> Result<Self, NetworkError> {
+        let chain = build::chain(input, layers, views.len().max(1), "")?;
+        if chain.parameters() == 0 {
+            return Err(NetworkError::NothingToLearn);
+        }
+        let views = if views.is_empty() { vec![View::Same] } else { views.to_vec() };
+        Ok(Self { chain, input, loss, layers: layers.to_vec(), views, isa: Isa::detect() })
+    }
+
+    /// d: numbers that are learned.
+    pub fn parameters(&self) -> usize {
+        self.chain.parameters()
+    }
+
+    /// The shape of inputs.
+    pub fn input(&self) -> Shape {
+        self.input
+    }
+
+    /// The shape of outputs.
+    pub fn output(&self) -> Shape {
+        self.chain.output()
+    }
+
+    /// What outputs are compared with.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// Its layers, as they were written down.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// How examples are looked at in training.
+    pub fn views(&self) -> &[View] {
+        &self.views
+    }
+
+    /// Numbers in the target of an example.
+    pub fn targets(&self) -> usize {
+        self.loss.targets(self.output())
+    }
+
+    /// Parameters to begin with: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, and a
+    /// start needs no cryptographic randomness.
+    pub fn initial(&self, seed: u64) -> Vec<f64> {
+        let mut stream = Stream(seed);
+        let mut parameters = vec![0.0; self.parameters()];
+        self.chain.initialise(&mut || stream.uniform(), &mut parameters);
+        parameters
+    }
+
+    /// Outputs for examples one after the other in `inputs`.
+    pub fn outputs(&self, parameters: &[f64], inputs: &[f32]) -> Result<Vec<f32>, NetworkError> {
+        let (size, output) = (self.input.size(), self.output().size());
+        let mut evaluation = self.evaluation(parameters)?;
+        if inputs.len() % size != 0 {
+            return Err(NetworkError::Data { what: "input", expected: size, got: inputs.len() });
+        }
+        let mut outputs = Vec::with_capacity(inputs.len() / size * output);
+        for some in inputs.chunks(size * EVALUATED) {
+            outputs.extend_from_slice(evaluation.outputs(some.chunks_exact(size)));
+        }
+        Ok(outputs)
+    }
+
+    /// Something that evaluates examples at these parameters.
+    pub fn evaluation(&self, parameters: &[f64]) -> Result<Evaluation<'_>, NetworkError> {
+        if parameters.len() != self.parameters() {
+            let (expected, got) = (self.parameters(), parameters.len());
+            return Err(NetworkError::Length { what: "the parameters", expected, got });
+        }
+        let mut ready = self.chain.ready();
+        self.chain.prepare(parameters, &mut ready);
+        Ok(Evaluation { network: self, ready, state: self.chain.state(EVALUATED) })
+    }
+
+    pub(crate) fn chain(&self) -> &Chain {
+        &self.chain
+    }
+
+    pub(crate) fn isa(&self) -> Isa {
+        self.isa
+    }
+
+    /// Checks an example's shape.
+    pub(crate) fn check(&self, example: &Example<'_>) -> Result<(), NetworkError> {
+        let expected = [
+            ("input", self.input.size(), example.input.len()),
+            ("target", self.targets(), example.target.len()),
+        ];
+        for (what, expected, got) in expected {
+            if expected != got {
+                return Err(NetworkError::Data { what, expected, got });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Evaluates examples at fixed parameters.
+#[derive(Debug)]
+pub struct Evaluation<'a> {
+    network: &'a Network,
+    ready: Vec<Ready>,
+    state: ChainState,
+}
+
+impl Evaluation<'_> {
+    /// Outputs of at most 32 inputs.
+    fn outputs<'b>(&mut self, inputs: impl Iterator<Item = &'b [f32]>) -> &[f32] {
+        let (chain, shape) = (&self.network.chain, self.network.input);
+        let mut images = 0;
+        for (input, to) in inputs.zip(self.state.values[0].chunks_exact_mut(shape.size())) {
+            View::Same.write(shape, input, to);
+            images += 1;
+        }
+        let pass = Pass { isa: self.network.isa, images, views: 1, is_private: false, seeds: &[] };
+        chain.forward(&pass, &self.ready, &mut self.state);
+        let last = self.state.values.len() - 1; // there is always the input
+        &self.state.values[last][..images * chain.output().size()]
+    }
+
+    /// Mean loss and, for classes, the part of positions whose largest output is the target, over `examples`. Not private: for
+    /// public examples, or what has been paid for.
+    pub fn score<'b>(&mut self, examples: impl Iterator<Item = Example<'b>>) -> Score {
+        let (loss, output) = (self.network.loss, self.network.output());
+        let (mut total, mut right, mut count, mut positions) = (0.0, 0, 0, 0);
+        for example in examples {
+            let outputs = self.outputs(std::iter::once(example.input));
+            total += loss.value(outputs, example.target);
+            count += 1;
+            if loss == Loss::CrossEntropy {
+                for (scores, target) in outputs.chunks_exact(output.channels()).zip(example.target) {
+                    positions += usize::from(*target >= 0.0);
+                    right += usize::from(largest(scores) as f32 == *target);
+                }
+            }
+        }
+        Score { loss: total / f64::from(count.max(1)), accuracy: right as f64 / positions.max(1) as f64 }
+    }
+}
+
+/// How well examples are predicted.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Score {
+    /// Mean loss of an example.
+    pub loss: f64,
+    /// Part of the positions that are predicted rightly; 0 where targets are no classes.
+    pub accuracy: f64,
+}
+
+/// Where the first largest number is.
+fn largest(numbers: &[f32]) -> usize {
+    let mut best = 0;
+    for (at, number) in numbers.iter().enumerate() {
+        if *number > numbers[best] {
+            best = at;
+        }
+    }
+    best
+}
+
+/// A stream of public pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+pub(crate) struct Stream(pub(crate) u64);
+
+impl Stream {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From [-1, 1).
+    pub(crate) fn uniform(&mut self) -> f64 {
+        (self.next() >> 11) as f64 * 2f64.powi(-52) - 1.0
+    }
+}

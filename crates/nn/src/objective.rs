@@ -1,0 +1,351 @@
+//! The sum of a network's losses, as an [`Objective`].
+
+use std::num::NonZero;
+use std::sync::{Mutex, PoisonError};
+
+use sordino_data::Batch;
+use sordino_noise::grid::{Rounding, Sum, SumError};
+use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+
+use crate::engine::deferred::{self, Dispatch, Kept, Landing, Placed, Products, Unrounded};
+use crate::engine::layout::Layout;
+use crate::engine::threads::share;
+use crate::engine::worker::{Job, Worker, counted};
+use crate::error::NetworkError;
+use crate::examples::Examples;
+use crate::network::Network;
+use crate::op::Ready;
+
+/// Losses of a network on examples. Its parameters are the network's.
+pub struct NetworkObjective<'a, E: ?Sized> {
+    network: &'a Network,
+    examples: &'a E,
+    layout: Layout,
+    memory: Mutex<Memory>,
+}
+
+/// Arrays that the next step uses again.
+#[derive(Default)]
+struct Memory {
+    ready: Vec<Ready>,
+    workers: Vec<Worker>,
+    kept: Vec<Kept>,
+}
+
+impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
+    /// For batches of about `batch` records. The number is public; it decides how records are grouped, and one that is far off costs
+    /// time, not privacy.
+    pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
+        let slots = examples.slots();
+        if let Some(example) = (0..slots).find_map(|slot| examples.example(slot)) {
+            network.check(&example)?;
+        }
+        let layout = Layout::new(network.chain(), network.views().len(), slots, batch);
+        Ok(Self { network, examples, layout, memory: Mutex::default() })
+    }
+
+    /// Keeps what grows with micro-batches below so many bytes on all of `threads` threads: smaller micro-batches, the same sums but
+    /// for roundings. Weights in several forms, and sums, are beside it.
+    pub fn memory(self, bytes: usize, threads: NonZero<usize>) -> Result<Self, NetworkError> {
+        Ok(Self { layout: self.layout.within(bytes, threads.get())?, memory: Mutex::default(), ..self })
+    }
+
+    /// Examples of a micro-batch.
+    pub fn micro_batch(&self) -> usize {
+        self.layout.micro_batch
+    }
+
+    /// The plain sum of gradients over `batch`, neither clipped nor noisy: **not private**, for comparison.
+    pub fn unclipped_sum(&self, parameters: &[f64], batch: &Batch, threads: NonZero<usize>) -> Vec<f64> {
+        let mut memory = self.take_memory(parameters, threads);
+        let Memory { ready, workers, kept } = &mut memory;
+        let job = self.job(parameters, ready, None);
+        workers.iter_mut().for_each(|worker| worker.begin(&job));
+        let mut sum = vec![0.0f64; self.network.parameters()];
+        let slots: Vec<usize> = batch.iter().collect();
+        for slab in slots.chunks(self.layout.slab) {
+            let rows = self.layout.micro_batch;
+            let runs: Vec<&[usize]> = slab.chunks(rows).collect();
+            self.room(kept, runs.len(), rows);
+            let items = runs.iter().zip(kept.iter_mut()).collect();
+            share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
+            let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len())).collect();
+            let groups = [(Placed { records: 0, parts }, Unrounded)];
+            self.products(workers, kept, &groups, &mut sum);
+        }
+        for range in job.summed() {
+            for worker in workers.iter() {
+                let parts = sum[range.clone()].iter_mut().zip(&worker.sum[range.clone()]);
+                parts.for_each(|(sum, part)| *sum += f64::from(*part));
+            }
+        }
+        self.put_back(memory);
+        sum
+    }
+
+    /// The fast road: float groups.
+    fn grouped_sum(
+        &self,
+        parameters: &[f64],
+        batch: &Batch,
+        clip: &Clip<'_>,
+        threads: NonZero<usize>,
+    ) -> Result<ClippedSum, SumError> {
+        let mut memory = self.take_memory(parameters, threads);
+        let Memory { ready, workers, kept } = &mut memory;
+        let job = self.job(parameters, ready, Some(clip));
+        workers.iter_mut().for_each(|worker| worker.begin(&job));
+        let mut units = vec![0; self.network.parameters()];
+        let groups = self.groups(batch);
+        let mut rest = &groups[..];
+        while !rest.is_empty() {
+            let slab;
+            (slab, rest) = rest.split_at(self.slab_end(rest));
+            let placed = if self.layout.defers_all {
+                self.run_chunks(&job, workers, kept, slab)
+            } else {
+                self.run_groups(&job, workers, kept, slab, clip)
+            };
+            let landing = |placed: Placed| {
+                let rounding = Rounding::new(&clip.grid(), placed.records);
+                (placed, rounding)
+            };
+            let placed: Vec<_> = placed.into_iter().map(landing).collect();
+            self.products(workers, kept, &placed, &mut units);
+        }
+        for range in job.summed() {
+            for worker in workers.iter() {
+                let parts = units[range.clone()].iter_mut().zip(&worker.units[range.clone()]);
+                parts.for_each(|(unit, part)| *unit += part);
+            }
+        }
+        let count = counted(workers, clip)?;
+        let records = groups.iter().map(|group| group.records);
+        let gradient = Sum::of_groups(clip.grid(), units, records)?;
+        self.put_back(memory);
+        Ok(ClippedSum { gradient, count })
+    }
+
+    /// Phase 1 where some layers are summed at once: a thread takes a whole group.
+    fn run_groups(
+        &self,
+        job: &Job<'_, E>,
+        workers: &mut [Worker],
+        kept: &mut Vec<Kept>,
+        slab: &[Records],
+        clip: &Clip<'_>,
+    ) -> Vec<Placed> {
+        self.room(kept, slab.len(), self.layout.sums.group_size as usize);
+        let items: Vec<(&Records, &mut Kept)> = slab.iter().zip(kept.iter_mut()).collect();
+        share(workers, items, |worker, (group, kept)| {
+            worker.run(job, &group.slots, Some(kept));
+            worker.round(job, Rounding::new(&clip.grid(), group.records));
+        });
+        let placed = slab.iter().enumerate();
+        placed
+            .map(|(part, group)| Placed { records: group.records, parts: vec![(part, 0..group.slots.len())] })
+            .collect()
+    }
+
+    /// Phase 1 where all layers are deferred: a thread takes the next few examples, whatever their groups.
+    fn run_chunks(
+        &self,
+        job: &Job<'_, E>,
+        workers: &mut [Worker],
+        kept: &mut Vec<Kept>,
+        slab: &[Records],
+    ) -> Vec<Placed> {
+        let slots: Vec<usize> = slab.iter().flat_map(|group| group.slots.iter().copied()).collect();
+        let rows = self.layout.micro_batch;
+        let runs: Vec<&[usize]> = slots.chunks(rows).collect();
+        self.room(kept, runs.len(), rows);
+        let items: Vec<(&[usize], &mut Kept)> = runs.into_iter().zip(kept.iter_mut()).collect();
+        share(workers, items, |worker, (slots, kept)| worker.run(job, slots, Some(kept)));
+        let mut start = 0;
+        let mut place = |group: &Records| {
+            let (from, end) = (start, start + group.slots.len());
+            start = end;
+            let parts = (from / rows..end.div_ceil(rows)).map(|part| {
+                (part, from.max(part * rows) - part * rows..end.min((part + 1) * rows) - part * rows)
+            });
+            Placed { records: group.records, parts: parts.collect() }
+        };
+        slab.iter().map(&mut place).collect()
+    }
+
+    /// Phase 2: products of deferred layers, tile by tile.
+    fn products<L: Landing>(
+        &self,
+        workers: &mut [Worker],
+        kept: &[Kept],
+        groups: &[(Placed, L)],
+        sums: &mut [L::Number],
+    ) where
+        Dispatch: Products<L>,
+    {
+        let (isa, mut tasks, mut rest, mut done) = (self.network.isa(), Vec::new(), sums, 0);
+        for (layer, dense) in self.layout.deferred.iter().enumerate() {
+            let (_, from) = rest.split_at_mut(dense.parameters.start - done);
+            let (of_layer, later) = from.split_at_mut(dense.parameters.len());
+            tasks.extend(deferred::tasks(isa, layer, dense, of_layer));
+            (rest, done) = (later, dense.parameters.end);
+        }
+        share(workers, tasks, |_, task| deferred::run(isa, kept, groups, task));
+    }
+
+    /// The slow road, one record after the other: exact grids, scales, bounds of coordinates.
+    fn one_by_one(
+        &self,
+        parameters: &[f64],
+        batch: &Batch,
+        clip: &Clip<'_>,
+        threads: NonZero<usize>,
+    ) -> Result<ClippedSum, SumError> {
+        let memory = self.take_memory(parameters, threads);
+        let (job, d) = (self.job(parameters, &memory.ready, None), self.network.parameters());
+        let workspace = || (Worker::new(self.network, 1), vec![0.0f64; d], vec![0.0f64; d]);
+        let sums = self.float_sums();
+        let total =
+            sum_by_groups(clip, batch, sums, threads, workspace, |(worker, record, sum), group, partial| {
+                let records = group.len() as u32;
+                sum.fill(0.0);
+                for slot in group.into_slots() {
+                    if let Some(gradient) = worker.single(&job, slot) {
+                        record.iter_mut().zip(gradient).for_each(|(to, from)| *to = f64::from(*from));
+                        add_record(clip, record, sum, partial)?;
+                    }
+                }
+                if clip.is_exact() { Ok(()) } else { partial.gradient.add_group(sum, records) }
+            });
+        self.put_back(memory);
+        total
+    }
+
+    fn job<'b>(&'b self, parameters: &[f64], ready: &'b [Ready], clip: Option<&'b Clip<'b>>) -> Job<'b, E> {
+        // Noisy parameters are public and differ from step to step: so do the choices that are made from them.
+        let salt = parameters
+            .iter()
+            .fold(0u64, |salt, w| (salt ^ w.to_bits()).wrapping_mul(0x0100_0000_01b3).rotate_left(17));
+        Job { network: self.network, layout: &self.layout, examples: self.examples, ready, clip, salt }
+    }
+
+    fn groups(&self, batch: &Batch) -> Vec<Records> {
+        let FloatSums { block, group_size, .. } = self.layout.sums;
+        let groups = batch.groups(block, group_size);
+        let present = |slot: &usize| self.examples.example(*slot).is_some();
+        groups
+            .map(|group| Records {
+                records: group.len() as u32,
+                slots: group.into_slots().filter(present).collect(),
+            })
+            .collect()
+    }
+
+    /// How many groups fit in one slab, at least one.
+    fn slab_end(&self, groups: &[Records]) -> usize {
+        let mut examples = 0;
+        let fits = |group: &&Records| {
+            examples += group.slots.len();
+            examples <= self.layout.slab
+        };
+        groups.iter().take_while(fits).count().max(1)
+    }
+
+    fn room(&self, kept: &mut Vec<Kept>, count: usize, rows: usize) {
+        if kept.first().is_some_and(|kept| kept.capacity() != rows) {
+            kept.clear();
+        }
+        let missing = count.saturating_sub(kept.len());
+        kept.extend((0..missing).map(|_| Kept::new(self.network.isa(), &self.layout.deferred, rows)));
+    }
+
+    /// Arrays of the last step, and this step's weights.
+    fn take_memory(&self, parameters: &[f64], threads: NonZero<usize>) -> Memory {
+        // What a thread that panicked left behind is overwritten before it is read.
+        let mut memory = std::mem::take(&mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner));
+        if memory.ready.is_empty() {
+            memory.ready = self.network.chain().ready();
+        }
+        let new = || Worker::new(self.network, self.layout.micro_batch);
+        memory.workers.resize_with(threads.get(), new);
+        let items = self.network.chain().preparations(parameters, &mut memory.ready);
+        share(&mut memory.workers, items, |_, (op, parameters, ready)| op.prepare(parameters, ready));
+        memory
+    }
+
+    fn put_back(&self, memory: Memory) {
+        *self.memory.lock().unwrap_or_else(PoisonError::into_inner) = memory;
+    }
+}
+
+/// A group of records.
+struct Records {
+    /// How many slots it has, empty ones included.
+    records: u32,
+    slots: Vec<usize>,
+}
+
+impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
+    fn dimension(&self) -> usize {
+        self.network.parameters()
+    }
+
+    fn slots(&self) -> usize {
+        self.examples.slots()
+    }
+
+    fn float_sums(&self) -> FloatSums {
+        self.layout.sums
+    }
+
+    fn clipped_sum(
+        &self,
+        parameters: &[f64],
+        batch: &Batch,
+        clip: &Clip<'_>,
+        threads: NonZero<usize>,
+    ) -> Result<ClippedSum, SumError> {
+        let is_flat = match clip.rule() {
+            ClipRule::Flat | ClipRule::Automatic { .. } => true,
+            ClipRule::Coordinates => false,
+        };
+        if is_flat && !clip.is_exact() && clip.scales().is_none() {
+            self.grouped_sum(parameters, batch, clip, threads)
+        } else {
+            self.one_by_one(parameters, batch, clip, threads)
+        }
+    }
+}
+
+/// Clips one whole gradient and adds it, to the exact sum or to a group's.
+fn add_record(
+    clip: &Clip<'_>,
+    record: &mut [f64],
+    sum: &mut [f64],
+    partial: &mut Partial,
+) -> Result<(), SumError> {
+    if let Some(scales) = clip.scales() {
+        record.iter_mut().zip(scales).for_each(|(g, scale)| *g /= scale);
+    }
+    let squared: f64 = record.iter().map(|g| g * g).sum();
+    let norm = (squared * (1.0 + 1e-9)).sqrt() + 1e-150;
+    if !norm.is_finite() || norm > (1u64 << 40) as f64 {
+        return Ok(());
+    }
+    match clip.rule() {
+        ClipRule::Flat | ClipRule::Automatic { .. } => {
+            let weight = clip.weight(norm);
+            record.iter_mut().for_each(|g| *g *= weight);
+        }
+        ClipRule::Coordinates => {
+            let (weight, limit) = (clip.weight(0.0), clip.coordinate_limit());
+            record.iter_mut().for_each(|g| *g = (*g * weight).clamp(-limit, limit));
+        }
+    }
+    partial.counted(norm <= clip.grid().clip_norm())?;
+    if clip.is_exact() {
+        return partial.gradient.add(record);
+    }
+    sum.iter_mut().zip(record.iter()).for_each(|(sum, g)| *sum += g);
+    Ok(())
+}

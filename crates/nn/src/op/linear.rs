@@ -1,0 +1,195 @@
+//! Dense layers, at one position or at each of a sequence.
+//!
+//! ```text
+//! y_t = W x_t + bias
+//! ```
+//! W has a row for each output. The bias is a weight whose input is 1: with one position a record's gradient has squared length
+//! `‖d‖² (‖x‖² + 1)`; with more, that of the bias is `‖Σ_t d_t‖²` and not `Σ_t ‖d_t‖²`.
+
+use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
+use crate::kernel::outer::{Columns, Write, outer, sum_rows};
+use crate::kernel::pointwise::{add_scaled, sum_of_squares};
+use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
+use crate::shape::Shape;
+
+#[derive(Debug)]
+pub(crate) struct Linear {
+    input: Shape,
+    inputs: usize,
+    outputs: usize,
+    has_bias: bool,
+    /// T V.
+    positions: usize,
+    style: Style,
+}
+
+impl Linear {
+    pub(crate) fn new(input: Shape, outputs: usize, has_bias: bool, views: usize) -> Self {
+        let (inputs, positions) = (input.channels(), input.positions() * views);
+        Self { input, inputs, outputs, has_bias, positions, style: cheapest(positions, inputs, outputs) }
+    }
+
+    fn weights(&self) -> usize {
+        self.inputs * self.outputs
+    }
+
+    /// The gradient over `rows` rows, by rows of W, then the bias.
+    fn gradient(
+        &self,
+        pass: &Pass,
+        rows: &Rows,
+        input: &[f32],
+        slopes: &[f32],
+        count: usize,
+        write: Write,
+        sum: &mut [f32],
+    ) {
+        let (weights, bias) = sum.split_at_mut(self.weights());
+        let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
+        outer(pass.isa, rows, count, slopes, columns, write, weights);
+        if self.has_bias {
+            let columns = Columns { data: slopes, start: 0, step: self.outputs, width: self.outputs };
+            sum_rows(pass.isa, columns, count, write, bias);
+        }
+    }
+}
+
+/// Rows of slopes as the first factor of outer products; those of inputs have other tables.
+fn slope_rows(count: usize, outputs: usize) -> Rows {
+    let dense = Rows::dense(count, outputs, outputs);
+    Rows { segments: vec![Segment { offset: 0, length: outputs }], ..dense }
+}
+
+impl Op for Linear {
+    fn output(&self) -> Shape {
+        match self.input {
+            Shape::Features(_) => Shape::Features(self.outputs),
+            Shape::Sequence { length, .. } | Shape::Tokens { length } => {
+                Shape::Sequence { length, features: self.outputs }
+            }
+            Shape::Image { height, width, .. } => Shape::Image { channels: self.outputs, height, width },
+        }
+    }
+
+    fn parameters(&self) -> usize {
+        self.weights() + if self.has_bias { self.outputs } else { 0 }
+    }
+
+    fn leaves(&self) -> Vec<Leaf> {
+        vec![Leaf { parameters: self.parameters(), style: self.style, positions: self.positions }]
+    }
+
+    fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
+        uniform_start(self.inputs, uniform, parameters);
+    }
+
+    fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
+        let (k, n) = (self.inputs, self.outputs);
+        ready.panels.resize_with(3, Vec::new);
+        let [forward, backward, bias] = &mut ready.panels[..] else { unreachable!("three were made") };
+        forward.resize(packed_len(k, n), 0.0);
+        backward.resize(packed_len(n, k), 0.0);
+        pack_columns(forward, k, &parameters[..k * n]);
+        pack_rows(backward, k, &parameters[..k * n]);
+        bias.resize(n, 0.0);
+        bias.iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
+    }
+
+    fn save(&self, images: usize) -> Saved {
+        let rows = images * self.input.positions();
+        let gradients = match self.style {
+            Style::Materialised => images * self.input.positions() / self.positions * self.parameters(),
+            Style::RankOne | Style::Ghost => 0,
+        };
+        Saved {
+            rows: Rows::dense(rows, self.inputs, self.outputs),
+            back: Rows::dense(rows, self.outputs, self.inputs),
+            slopes: slope_rows(rows, self.outputs),
+            gradients: vec![0.0; gradients],
+            ..Saved::default()
+        }
+    }
+
+    fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
+        let count = pass.images * self.input.positions();
+        let init = Init::Bias(&ready.panels[2]);
+        product(pass.isa, &saved.rows, count, input, &ready.panels[0], self.outputs, init, output);
+    }
+
+    fn backward(
+        &self,
+        pass: &Pass,
+        ready: &Ready,
+        _input: &[f32],
+        d_output: &[f32],
+        d_input: Option<&mut [f32]>,
+        saved: &mut Saved,
+    ) {
+        let count = pass.images * self.input.positions();
+        if let Some(d_input) = d_input {
+            let packed = &ready.panels[1];
+            product(pass.isa, &saved.back, count, d_output, packed, self.inputs, Init::Zero, d_input);
+        }
+    }
+
+    fn measure(
+        &self,
+        pass: &Pass,
+        _ready: &Ready,
+        input: &[f32],
+        d_output: &[f32],
+        saved: &mut Saved,
+        sizes: &mut [Vec<Size>],
+    ) {
+        let (rows, bias) = (self.positions, if self.has_bias { 1.0 } else { 0.0 });
+        for example in 0..pass.examples() {
+            let a = &input[example * rows * self.inputs..][..rows * self.inputs + SPARE];
+            let d = &d_output[example * rows * self.outputs..][..rows * self.outputs + SPARE];
+            let (a_only, d_only) = (&a[..rows * self.inputs], &d[..rows * self.outputs]);
+            let size = match self.style {
+                Style::RankOne => {
+                    let a = sum_of_squares(pass.isa, a_only);
+                    let d = sum_of_squares(pass.isa, d_only);
+                    let largest = a.max(d).sqrt();
+                    Size { largest, ..Size::of_whole(d * (a + bias)) }
+                }
+                Style::Materialised => {
+                    let gradient = &mut saved.gradients[example * self.parameters()..][..self.parameters()];
+                    self.gradient(pass, &saved.slopes, a, d, rows, Write::Set, gradient);
+                    Size::of_whole(sum_of_squares(pass.isa, gradient))
+                }
+                Style::Ghost => ghost::size(a_only, d_only, rows, self.has_bias),
+            };
+            sizes[0].push(size);
+        }
+    }
+
+    fn accumulate(
+        &self,
+        pass: &Pass,
+        _ready: &Ready,
+        input: &[f32],
+        d_output: &mut [f32],
+        saved: &mut Saved,
+        weights: Option<&[Vec<f32>]>,
+        sum: &mut [f32],
+    ) {
+        let count = pass.images * self.input.positions();
+        if let (Some(weights), Style::Materialised) = (weights, self.style) {
+            for (gradient, weight) in saved.gradients.chunks_exact(self.parameters()).zip(&weights[0]) {
+                if *weight != 0.0 {
+                    add_scaled(pass.isa, sum, *weight, gradient);
+                }
+            }
+            return;
+        }
+        if let Some(weights) = weights {
+            weigh(pass.isa, &mut d_output[..count * self.outputs], &weights[0]);
+        }
+        self.gradient(pass, &saved.slopes, input, d_output, count, Write::Add, sum);
+    }
+
+    fn as_rank_one(&self) -> Option<(usize, usize, bool)> {
+        (self.style == Style::RankOne).then_some((self.inputs, self.outputs, self.has_bias))
+    }
+}

@@ -1,0 +1,330 @@
+//! What one record contributes depends on that record alone; sums are the same at any number of threads; nothing that a record holds can
+//! disturb the others.
+
+mod support;
+
+use std::num::NonZero;
+
+use sordino_data::{Batch, BatchPlan, Sampling};
+use sordino_nn::{
+    Example, Examples, Layer, Loss, Network, NetworkError, NetworkObjective, Rows, Shape, View,
+};
+use sordino_noise::danger::seeded;
+use sordino_optim::{Clipping, Objective};
+use sordino_privacy::{Count, Neighbours, SamplingRate};
+use support::random::Random;
+use support::{Case, clipped_sum, full_batch, length, plan, units};
+
+/// A picture, two convolutions, a dense layer that is deferred, and one that is not.
+fn mixed() -> Case {
+    let layers = vec![
+        Layer::conv2d(5, 3, 2, 1),
+        Layer::tanh(),
+        Layer::max_pool(2, 1),
+        Layer::conv2d(7, 2, 1, 0),
+        Layer::relu(),
+        Layer::Flatten,
+        Layer::linear(900),
+        Layer::tanh(),
+        Layer::linear(4),
+    ];
+    let input = Shape::Image { channels: 2, height: 13, width: 12 };
+    Case { input, layers, loss: Loss::CrossEntropy, examples: 90, seed: 3 }
+}
+
+/// Nothing but dense layers, large enough to be deferred, all of them.
+fn dense() -> Case {
+    let layers = vec![Layer::linear(300), Layer::relu(), Layer::linear(400), Layer::tanh(), Layer::linear(5)];
+    Case { input: Shape::Features(37), layers, loss: Loss::CrossEntropy, examples: 300, seed: 4 }
+}
+
+fn flat(norm: f64) -> Clipping {
+    Clipping::Flat { norm }
+}
+
+/// A sample of about half of the slots.
+fn sample(slots: usize) -> Batch {
+    let sampling = Sampling::Poisson { rate: SamplingRate::new(0.5).unwrap() };
+    let slots = Count::new(slots as u64).unwrap();
+    BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut)
+        .unwrap()
+        .batches()
+        .next(&mut seeded(9))
+        .unwrap()
+}
+
+#[test]
+fn sums_are_the_same_at_any_number_of_threads() {
+    for case in [mixed(), dense()] {
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
+        for batch in [full_batch(case.examples), sample(case.examples)] {
+            let sum = |threads| {
+                let objective = NetworkObjective::new(&network, &rows, batch.len() as f64).unwrap();
+                units(&objective, &parameters, &batch, &plan, 0.5, threads).0
+            };
+            let one = sum(1);
+            assert!(one.iter().any(|unit| *unit != 0));
+            assert!([2, 3, 7].iter().all(|threads| sum(*threads) == one));
+        }
+    }
+}
+
+/// The fast road in groups, and whole gradients one by one, are the same but for roundings.
+#[test]
+fn deferred_layers_have_the_sums_of_single_records() {
+    for case in [mixed(), dense()] {
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let batch = sample(case.examples);
+        let objective = NetworkObjective::new(&network, &rows, batch.len() as f64).unwrap();
+        let [fast, slow] = [Neighbours::ZeroOut, Neighbours::AddRemove].map(|neighbours| {
+            let plan = plan(case.examples, neighbours, flat(0.7));
+            clipped_sum(&objective, &parameters, &batch, &plan, 0.7)
+        });
+        let difference: Vec<f64> = fast.iter().zip(&slow).map(|(a, b)| a - b).collect();
+        assert!(length(&slow) > 1.0 && length(&difference) < 1e-5 * length(&slow), "{}", length(&difference));
+        // Without clipping as well.
+        let plain = objective.unclipped_sum(&parameters, &batch, NonZero::new(2).unwrap());
+        let plan = plan(case.examples, Neighbours::ZeroOut, flat(1e4));
+        let wide = clipped_sum(&objective, &parameters, &batch, &plan, 1e4);
+        let difference: Vec<f64> = plain.iter().zip(&wide).map(|(a, b)| a - b).collect();
+        assert!(length(&difference) < 1e-5 * length(&plain), "{}", length(&difference));
+    }
+}
+
+/// Some slots hold something else.
+struct Altered<'a> {
+    rows: &'a Rows,
+    /// Slot and what stands there; nothing: an empty slot.
+    at: Vec<(usize, Option<(Vec<f32>, Vec<f32>)>)>,
+}
+
+impl Examples for Altered<'_> {
+    fn slots(&self) -> usize {
+        self.rows.slots()
+    }
+
+    fn example(&self, slot: usize) -> Option<Example<'_>> {
+        match self.at.iter().find(|(at, _)| *at == slot) {
+            Some((_, None)) => None,
+            Some((_, Some((input, target)))) => Some(Example { input, target }),
+            None => self.rows.example(slot),
+        }
+    }
+}
+
+/// Infinite, not a number, of no class, of another shape: each counts as an empty slot, and the others stay what they are.
+#[test]
+fn records_that_are_not_finite_count_as_nothing() {
+    for case in [mixed(), dense()] {
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let (size, batch) = (case.input.size(), full_batch(case.examples));
+        let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
+        let sum = |at: Vec<(usize, Option<(Vec<f32>, Vec<f32>)>)>| {
+            let altered = Altered { rows: &rows, at };
+            let objective = NetworkObjective::new(&network, &altered, case.examples as f64).unwrap();
+            clipped_sum(&objective, &parameters, &batch, &plan, 0.5)
+        };
+        let without = sum(vec![(5, None), (17, None)]);
+        let strange = [
+            (vec![f32::NAN; size], vec![0.0]),
+            (vec![f32::INFINITY; size], vec![1.0]),
+            (vec![0.1; size], vec![77.0]),
+            (vec![0.1; size], vec![0.5]),
+            (vec![0.1; size], vec![f32::NAN]),
+            (vec![0.1; size + 1], vec![0.0]),
+        ];
+        for (input, target) in strange {
+            let with = sum(vec![(5, Some((input.clone(), target.clone()))), (17, None)]);
+            let difference: Vec<f64> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
+            assert!(length(&difference) < 1e-4, "{:?} {target:?}: {}", input[0], length(&difference));
+        }
+    }
+}
+
+/// With and without one record, sums differ by no more than the clip norm times the allowance, in integers; even where a block has more
+/// records than a group.
+#[test]
+fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
+    for case in [mixed(), dense()] {
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.05));
+        // Expecting few records makes blocks long, so that there is a surplus.
+        for expected in [case.examples as f64, 4.0] {
+            let batch = full_batch(case.examples);
+            let objective = NetworkObjective::new(&network, &rows, expected).unwrap();
+            let grid = plan.clip(0.05, objective.dimension(), objective.float_sums()).unwrap().grid();
+            let whole = units(&objective, &parameters, &batch, &plan, 0.05, 2).0;
+            for slot in [0, 1, 40, case.examples - 1] {
+                let altered = Altered { rows: &rows, at: vec![(slot, None)] };
+                let objective = NetworkObjective::new(&network, &altered, expected).unwrap();
+                let less = units(&objective, &parameters, &batch, &plan, 0.05, 2).0;
+                let moved: f64 =
+                    whole.iter().zip(&less).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>().sqrt();
+                let most = grid.clip_units() as f64 * (1.0 + grid.inflation());
+                assert!(moved <= most && moved > 0.9 * most / 1.02, "{moved} of {most}");
+            }
+            assert!(grid.inflation() < 0.01, "{}", grid.inflation());
+        }
+    }
+}
+
+/// Opacus (#161, #164, #530, #676, #806) stumbled over batches that nobody had joined.
+#[test]
+fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
+    let case = mixed();
+    let network = case.network();
+    let (rows, parameters) = (case.rows(&network), network.initial(1));
+    let sampling = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
+    let slots = Count::new(case.examples as u64).unwrap();
+    let batch = BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut).unwrap();
+    let batch = batch.batches().next(&mut seeded(1)).unwrap();
+    assert!(batch.is_empty());
+    let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
+    for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
+        let plan = plan(case.examples, neighbours, flat(1.0));
+        let (sum, _) = units(&objective, &parameters, &batch, &plan, 1.0, 2);
+        assert!(sum.len() == network.parameters() && sum.iter().all(|unit| *unit == 0));
+    }
+}
+
+/// The clipping count, which the adaptive clip norm is made from, goes the same road as the sum: on its grid, paid for by the plan.
+#[test]
+fn pitfall_9_records_within_the_clip_norm_are_counted_on_a_grid() {
+    let case = mixed();
+    let network = case.network();
+    let (rows, parameters) = (case.rows(&network), network.initial(1));
+    let quantile = Clipping::Quantile { initial: 0.8, quantile: 0.5, rate: 0.2, count_noise: 10.0 };
+    let plan = plan(case.examples, Neighbours::ZeroOut, quantile);
+    let objective = NetworkObjective::new(&network, &rows, case.examples as f64).unwrap();
+    let batch = full_batch(case.examples);
+    let within = |clip_norm: f64| {
+        let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
+        let sum = objective.clipped_sum(&parameters, &batch, &clip, NonZero::new(2).unwrap()).unwrap();
+        let count = sum.count.unwrap();
+        sordino_noise::danger::unprotected(&count)[0] as f64 * count.grid().step()
+    };
+    let half = case.examples as f64 / 2.0;
+    assert!((within(1e6) - half).abs() < 1e-6, "all are within: {}", within(1e6));
+    assert!((within(1e-9) + half).abs() < 1e-6, "none is: {}", within(1e-9));
+    let between =
+        (1..40).map(|tenth| within(0.3 * f64::from(tenth))).filter(|count| count.abs() < half - 0.5);
+    assert!(between.count() > 0, "some are, and some are not");
+}
+
+#[test]
+fn views_are_averaged_before_they_are_clipped() {
+    let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: -2 }];
+    let input = Shape::Image { channels: 2, height: 5, width: 4 };
+    let layers = [Layer::conv2d(3, 3, 1, 1), Layer::tanh(), Layer::Flatten, Layer::linear(3)];
+    let case = Case { input, layers: layers.to_vec(), loss: Loss::CrossEntropy, examples: 1, seed: 8 };
+    let single = case.network();
+    let network = Network::with_views(input, &layers, Loss::CrossEntropy, &views).unwrap();
+    let (rows, parameters) = (case.rows(&single), network.initial(2));
+    let example = rows.example(0).unwrap();
+    // The same three pictures as three records, unclipped, and their mean.
+    let pictures: Vec<f32> = views
+        .iter()
+        .flat_map(|view| {
+            (0..2 * 5 * 4).map(move |at| {
+                let (channel, y, x) = (at / 20, at / 4 % 5, at % 4);
+                let source = match view {
+                    View::Same => Some((y, x)),
+                    View::Mirrored => Some((y, 3 - x)),
+                    View::Shifted { .. } => (y >= 1 && x + 2 < 4).then(|| (y - 1, x + 2)),
+                };
+                source.map_or(0.0, |(y, x)| example.input[channel * 20 + y * 4 + x])
+            })
+        })
+        .collect();
+    let three = Rows::new(pictures, 40, vec![example.target[0]; 3], 1);
+    let unclipped = NetworkObjective::new(&single, &three, 3.0).unwrap();
+    let sum = unclipped.unclipped_sum(&parameters, &full_batch(3), NonZero::new(1).unwrap());
+    let mean: Vec<f64> = sum.iter().map(|g| g / 3.0).collect();
+    let clip_norm = 0.3 * length(&mean);
+    let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
+    let plan = plan(1, Neighbours::ZeroOut, flat(clip_norm));
+    let got = clipped_sum(&objective, &parameters, &full_batch(1), &plan, clip_norm);
+    let difference: Vec<f64> = got.iter().zip(&mean).map(|(got, mean)| got - 0.3 * mean).collect();
+    assert!(length(&difference) < 1e-5 * clip_norm, "{}", length(&difference));
+}
+
+/// A limit on memory changes the size of micro-batches, and sums only by roundings.
+#[test]
+fn a_memory_limit_picks_the_micro_batch() {
+    let case = mixed();
+    let network = case.network();
+    let (rows, parameters) = (case.rows(&network), network.initial(1));
+    let (two, batch) = (NonZero::new(2).unwrap(), full_batch(case.examples));
+    let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
+    let sum =
+        |objective: &NetworkObjective<'_, Rows>| clipped_sum(objective, &parameters, &batch, &plan, 0.5);
+    let free = NetworkObjective::new(&network, &rows, 90.0).unwrap();
+    let tight = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(200_000, two).unwrap();
+    assert!(tight.micro_batch() < free.micro_batch());
+    let difference: Vec<f64> = sum(&free).iter().zip(sum(&tight)).map(|(a, b)| a - b).collect();
+    assert!(length(&difference) < 1e-5 * length(&sum(&free)));
+    let refused = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(1000, two).map(drop);
+    assert!(matches!(refused, Err(NetworkError::Memory { .. })));
+}
+
+/// Dropout leaves the same numbers of a record out whoever else is there.
+#[test]
+fn dropout_depends_on_the_slot_and_not_on_the_place() {
+    let mut random = Random(1);
+    let layers = vec![Layer::linear(20), Layer::Dropout { rate: 0.5 }, Layer::tanh(), Layer::linear(3)];
+    let case = Case {
+        input: Shape::Features(6),
+        layers,
+        loss: Loss::CrossEntropy,
+        examples: 12,
+        seed: random.bits(),
+    };
+    let network = case.network();
+    let (rows, parameters) = (case.rows(&network), network.initial(1));
+    let plan = plan(case.examples, Neighbours::AddRemove, flat(0.5));
+    let sum = |empty: &[usize]| {
+        let altered = Altered { rows: &rows, at: empty.iter().map(|slot| (*slot, None)).collect() };
+        let objective = NetworkObjective::new(&network, &altered, 12.0).unwrap();
+        units(&objective, &parameters, &full_batch(12), &plan, 0.5, 2).0
+    };
+    let all: Vec<usize> = (0..12).collect();
+    let but = |kept: &[usize]| all.iter().copied().filter(|slot| !kept.contains(slot)).collect::<Vec<_>>();
+    let (third, seventh, both) = (sum(&but(&[3])), sum(&but(&[7])), sum(&but(&[3, 7])));
+    assert!(both.iter().zip(third.iter().zip(&seventh)).all(|(both, (a, b))| *both == a + b));
+    assert!(third.iter().filter(|unit| **unit == 0).count() > 30, "half of the numbers are out");
+}
+
+#[test]
+fn errors_name_the_layer() {
+    let image = Shape::Image { channels: 3, height: 8, width: 8 };
+    let refused = |input: Shape, layers: &[Layer]| {
+        Network::new(input, layers, Loss::CrossEntropy).map(drop).unwrap_err().to_string()
+    };
+    assert_eq!(
+        refused(Shape::Features(9), &[Layer::linear(4), Layer::conv2d(4, 3, 1, 0)]),
+        "layer 1 (conv2d) needs an image, but gets 4 features; state the input as an image, or move the layer before `flatten`"
+    );
+    let batch_norm = refused(image, &[Layer::conv2d(4, 3, 1, 0), Layer::BatchNorm]);
+    assert!(
+        batch_norm.starts_with("layer 1 (batch_norm) normalises by statistics of the batch"),
+        "{batch_norm}"
+    );
+    assert!(batch_norm.contains("group_norm"));
+    assert_eq!(
+        refused(image, &[Layer::GroupNorm { groups: 2, affine: true }]),
+        "layer 0 (group_norm): groups must be a divisor of its 3 channels, got 2"
+    );
+    let branch = Layer::Residual { body: vec![Layer::conv2d(5, 3, 1, 1)], shortcut: Vec::new() };
+    assert!(
+        refused(image, &[branch])
+            .contains("the body gives an image of 5 × 8 × 8 and the shortcut an image of 3 × 8 × 8")
+    );
+    let deep = Layer::Residual { body: vec![Layer::conv2d(3, 30, 1, 1)], shortcut: Vec::new() };
+    assert!(refused(image, &[deep]).starts_with("layer 0 (residual) body 0 (conv2d): kernel must be"));
+    assert!(refused(image, &[Layer::Flatten]).contains("nothing to learn"));
+}

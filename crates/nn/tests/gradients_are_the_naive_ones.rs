@@ -1,0 +1,103 @@
+//! Every layer and every way of clipping against gradients that were made one example at a time, by differences of losses in double
+//! precision. (Elsewhere the algebra of lengths went wrong in biases on sequences, ignored tokens and tied weights:
+//! meta-pytorch/opacus#751, #664, #808, #413.)
+
+mod support;
+
+use proptest::prelude::*;
+use sordino_nn::NetworkObjective;
+use sordino_optim::Clipping;
+use sordino_privacy::Neighbours;
+use support::random::Random;
+use support::{Case, clipped_sum, full_batch, gradient, length, loss, plan};
+
+/// Of the length of what is compared.
+const CLOSE: f64 = 1e-5;
+
+/// All examples' gradients.
+fn naive(case: &Case, parameters: &[f64], rows: &dyn sordino_nn::Examples) -> Vec<Vec<f64>> {
+    (0..case.examples)
+        .map(|slot| {
+            let example = rows.example(slot).unwrap();
+            let f = |w: &[f64]| loss(case.input, &case.layers, case.loss, w, example.input, example.target);
+            gradient(f, parameters)
+        })
+        .collect()
+}
+
+/// `Σ w_i g_i`.
+fn weighted(gradients: &[Vec<f64>], weight: impl Fn(f64) -> f64) -> Vec<f64> {
+    let mut sum = vec![0.0; gradients[0].len()];
+    for gradient in gradients {
+        let weight = weight(length(gradient));
+        sum.iter_mut().zip(gradient).for_each(|(sum, g)| *sum += weight * g);
+    }
+    sum
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum::<f64>().sqrt()
+}
+
+/// Compares all styles of clipping.
+fn compare(case: &Case) {
+    let network = case.network();
+    let rows = case.rows(&network);
+    let objective = NetworkObjective::new(&network, &rows, case.examples as f64).unwrap();
+    // In the precision of the engine, so that both have the same parameters.
+    let parameters: Vec<f64> =
+        network.initial(case.seed).iter().map(|w| f64::from((1.5 * w) as f32)).collect();
+    let gradients = naive(case, &parameters, &rows);
+    let longest = gradients.iter().map(|g| length(g)).fold(0.0, f64::max);
+    if longest < 1e-4 {
+        return; // all targets ignored, or a dead rectifier: differences of losses are too coarse for that
+    }
+    let batch = full_batch(case.examples);
+    for clip_norm in [1e-2 * longest, 0.6 * longest, 2.0 * longest] {
+        let gamma = 0.1 * clip_norm;
+        let flat = Clipping::Flat { norm: clip_norm };
+        let automatic = Clipping::Automatic { norm: clip_norm, gamma };
+        for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
+            for clipping in [&flat, &automatic] {
+                let plan = plan(case.examples, neighbours, clipping.clone());
+                let got = clipped_sum(&objective, &parameters, &batch, &plan, clip_norm);
+                let expected = weighted(&gradients, |norm| match clipping {
+                    Clipping::Automatic { .. } => clip_norm / (norm + gamma),
+                    _ => (clip_norm / norm).min(1.0),
+                });
+                let most = clip_norm.min(longest) * case.examples as f64;
+                let error = distance(&got, &expected) / most;
+                assert!(error < CLOSE, "{error:e} with {clipping:?} under {neighbours} for {case:?}");
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pitfall_8_convolutions_and_pooling(seed in any::<u64>()) {
+        compare(&Random(seed).pictures());
+    }
+
+    #[test]
+    fn pitfall_8_sequences_with_biases_and_ignored_tokens(seed in any::<u64>()) {
+        compare(&Random(seed).sequences());
+    }
+
+    #[test]
+    fn pitfall_8_blocks_with_normalisation_and_standardised_weights(seed in any::<u64>()) {
+        compare(&Random(seed).blocks());
+    }
+
+    #[test]
+    fn pitfall_8_embeddings_whose_words_repeat(seed in any::<u64>()) {
+        compare(&Random(seed).tokens());
+    }
+
+    #[test]
+    fn pitfall_8_dense_layers(seed in any::<u64>()) {
+        compare(&Random(seed).features());
+    }
+}
