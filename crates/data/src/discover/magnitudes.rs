@@ -68,7 +68,7 @@ pub(super) fn bounds(cells: &Cells, noise: f64) -> Option<Bounds> {
     let passes = |(place, (_, count)): (usize, &(String, i64))| (*count as f64 > noise).then_some(place);
     let mut passing = cells.counts.iter().enumerate().filter_map(passes);
     let first = passing.next()?;
-    let last = passing.last().unwrap_or(first);
+    let last = passing.next_back().unwrap_or(first);
     let (lower, upper) = (ends(first).0, ends(last).1);
     Bounds::new(lower, if upper > lower { upper } else { lower + 1.0 }).ok()
 }
