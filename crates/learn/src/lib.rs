@@ -15,6 +15,32 @@
 //!
 //! n is public under both relations. Nothing is read off the data to choose a parameter, and what must be estimated (the
 //! smoothness of coordinates) is paid for.
+//!
+//! ```
+//! use sordino_data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table};
+//! use sordino_learn::{LearningPlan, Loss, ObjectivePerturbation};
+//! use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Neighbours, Terms};
+//!
+//! let schema = Schema::from_toml(
+//!     "columns.age = { kind = 'number', bounds = [0, 100] }\n\
+//!      columns.ill = { kind = 'category', values = ['no', 'yes'] }",
+//! )?;
+//! let options = EncodingOptions { target: Some("ill".into()), intercept: true, ..Default::default() };
+//! let encoding = Encoding::new(&schema, &["age".into(), "ill".into()], options)?;
+//!
+//! // The price is known before data is opened.
+//! let (epsilon, delta) = (Epsilon::new(1.0)?, Delta::new(1e-6)?);
+//! let plan = ObjectivePerturbation::new(Loss::Logistic).plan(&encoding, Count::new(1000)?, epsilon, delta)?;
+//! let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
+//! let permit = budget.charge_claim(plan.claim())?;
+//!
+//! let raw = RawTable::new().numbers("age", (0..1000).map(|i| f64::from(i % 100)).collect())?;
+//! let raw = raw.texts("ill", (0..1000).map(|i| Some(if i % 100 > 60 { "yes" } else { "no" })))?;
+//! let table = Table::new(raw, &schema, Door::Permissive, &mut sordino_noise::entropy()?)?;
+//! let release = plan.fit(&Encoded::new(&encoding, &table)?, permit)?;
+//! println!("{:?}\n{}", release.value().weights().next(), release.guarantee());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 #![forbid(unsafe_code)]
 
 mod coordinate;

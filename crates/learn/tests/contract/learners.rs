@@ -254,6 +254,18 @@ pub(crate) fn learners() -> Vec<Learner> {
             },
         ),
         learner(
+            "objective perturbation, replace",
+            RANK_ONE,
+            HINGE,
+            |loss, encoding, n| minima_move(loss, encoding, n, 20.0),
+            |loss, encoding, n, level| {
+                let (epsilon, delta) = level.budget();
+                let learner = ObjectivePerturbation::new(loss).neighbours(Neighbours::Replace);
+                let learner = learner.l2(if level.is_tiny() { 20.0 } else { L2 });
+                Ok(Box::new(learner.plan(encoding, Count::new(n)?, epsilon, delta)?))
+            },
+        ),
+        learner(
             "objective perturbation, pure",
             LIPSCHITZ,
             HINGE,
