@@ -3,7 +3,8 @@
 //! # Definition
 //! The score of a row x is a sum of small trees, fitted one after the other to the logistic loss by Newton steps
 //! (Friedman, Hastie, Tibshirani, "Additive logistic regression: a statistical view of boosting", 2000). A tree asks
-//! the same [`DEPTH`] questions `x_j > t` of every row, and has a value for each combination of answers.
+//! the same questions `x_j > t` of every row, at most [`DEPTH`], and has a value for each combination of answers.
+//! It asks no more than pay: where numbers act each by itself, one question keeps chance out of the score.
 //! Thresholds are quantiles of the first samples, so that nothing depends on units.
 //!
 //! # Why trees
@@ -13,14 +14,17 @@
 //! # Pitfall
 //! A bad fit costs power, never validity: what it finds is certified on samples that it never saw.
 
-/// Questions a tree asks.
+/// The most questions a tree asks.
 const DEPTH: usize = 3;
 const LEAVES: usize = 1 << DEPTH;
 /// The share of a Newton step that is taken.
 const RATE: f64 = 0.4;
-/// For each question a tree must improve the log-likelihood by this much more than the logarithm of the number of
+/// Each question of a tree must improve the log-likelihood by this much more than the logarithm of the number of
 /// questions that could have been asked, which is what the best of them gains by chance.
 const LEAST_GAIN: f64 = 3.0;
+
+/// To which every row says no.
+const NO_QUESTION: (usize, f64) = (0, f64::INFINITY);
 
 /// Where each number of a row is cut: at most 255 thresholds, rising.
 #[derive(Debug)]
@@ -89,7 +93,16 @@ impl Boosted {
     /// Learns at most `most_trees` trees.
     pub(crate) fn learn(cuts: &Cuts, rows: &Binned<'_>, most_trees: usize, threads: usize) -> Self {
         let mut fit = Fit::new(cuts, rows, threads);
-        let trees = (0..most_trees).map_while(|_| fit.next_tree()).collect();
+        let mut trees: Vec<Tree> = Vec::new();
+        for tree in (0..most_trees).map_while(|_| fit.next_tree()) {
+            // The same questions again: one tree with both values answers as fast as one.
+            match trees.iter_mut().find(|known| known.questions == tree.questions) {
+                Some(known) => {
+                    known.values.iter_mut().zip(tree.values).for_each(|(sum, value)| *sum += value)
+                }
+                None => trees.push(tree),
+            }
+        }
         Self { trees }
     }
 
@@ -154,29 +167,37 @@ impl<'a> Fit<'a> {
         self.offsets[column] + leaf * (self.cuts.0[column].len() + 1)
     }
 
-    /// What a tree must gain.
+    /// What each question of a tree must gain.
     fn least_gain(&self) -> f64 {
         let questions: usize = self.cuts.0.iter().map(Vec::len).sum();
-        DEPTH as f64 * (LEAST_GAIN + (questions as f64).ln())
+        LEAST_GAIN + (questions as f64).ln()
     }
 
     fn next_tree(&mut self) -> Option<Tree> {
         self.leaves.fill(0);
-        let mut questions = [(0, f64::INFINITY); DEPTH];
-        let mut gained = 0.0;
+        let mut questions = [NO_QUESTION; DEPTH];
+        let mut best = (0, 0.0);
         for (level, question) in questions.iter_mut().enumerate() {
             let sums = self.sums();
             let (column, bin, gain) = self.best(&sums, 1 << level)?;
             *question = (column, self.cuts.0[column][bin]);
-            gained = gain;
             let width = self.cuts.width();
             for (leaf, row) in self.leaves.iter_mut().zip(self.rows.bins.chunks_exact(width)) {
                 *leaf |= u8::from(usize::from(row[column]) > bin) << level;
             }
+            // All questions are asked before the last ones are dropped: two may pay where neither does alone.
+            let net = 0.5 * gain - (level + 1) as f64 * self.least_gain();
+            if net > best.1 {
+                best = (level + 1, net);
+            }
         }
-        if 0.5 * gained < self.least_gain() {
+        let (asked, _) = best;
+        if asked == 0 {
             return None;
         }
+        questions[asked..].fill(NO_QUESTION);
+        let mask = ((1 << asked) - 1) as u8;
+        self.leaves.iter_mut().for_each(|leaf| *leaf &= mask);
         let values = self.values();
         for (odds, leaf) in self.odds.iter_mut().zip(&self.leaves) {
             *odds += values[usize::from(*leaf)];

@@ -14,6 +14,15 @@
 //! where TNR_lo = 1 - FPR_up and FNR_up = 1 - TPR_lo, so that two bounds serve both terms (Jagielski, Ullman, Oprea,
 //! "Auditing differentially private machine learning", 2020).
 //!
+//! # Pure privacy needs one interval
+//! Let a fair coin choose the input of every trial. Of the K outputs that are called positive each then comes from
+//! the first input with probability θ, independently of the others, and at δ = 0 (1) says
+//! ```text
+//! θ = TPR / (TPR + FPR) <= e^ε / (1 + e^ε),     ε >= ln(θ_lo / (1 - θ_lo))                           (3)
+//! ```
+//! Given K the number of true positives is binomial, so that θ_lo is one Clopper-Pearson bound with all of the error,
+//! where (2) pays for two whose mistakes it adds up: for rare events (3) is as sharp with a third of the trials.
+//!
 //! # Pitfalls
 //! - The test and its threshold are chosen *before* these outputs are seen: on other outputs. A threshold picked
 //!   because it looks best on the outputs that are counted "proves" an ε of 3 to 6 for coin tosses.
@@ -77,6 +86,14 @@ impl ErrorRates {
         Ok(term(found, accused).max(term(1.0 - accused, 1.0 - found)))
     }
 
+    /// The lower bound (3) on ε at δ = 0, with probability at least `confidence`, **if** a fair coin chose the input
+    /// of each trial.
+    pub fn pure_epsilon_by_coins(&self, confidence: f64) -> Result<f64, AuditError> {
+        let called = self.true_positives + self.false_positives;
+        let share = lower(self.true_positives, called, error_of(confidence)?);
+        Ok((share / (1.0 - share)).ln().max(0.0))
+    }
+
     /// A lower bound on the δ that goes with `epsilon`, with probability at least `confidence`: (1) turned
     /// around the other way.
     pub fn delta(&self, epsilon: f64, confidence: f64) -> Result<f64, AuditError> {
@@ -85,9 +102,14 @@ impl ErrorRates {
         Ok((found - e * accused).max((1.0 - accused) - e * (1.0 - found)).max(0.0))
     }
 
-    /// The most that this number of trials can certify.
+    /// The most that this number of trials can certify by (2).
     pub fn ceiling(&self, delta: Delta, confidence: f64) -> Result<f64, AuditError> {
-        Self { true_positives: self.positives, false_positives: 0, ..*self }.epsilon(delta, confidence)
+        self.best().epsilon(delta, confidence)
+    }
+
+    /// The same test, had it always been right.
+    pub(crate) fn best(&self) -> Self {
+        Self { true_positives: self.positives, false_positives: 0, ..*self }
     }
 
     /// A lower bound on μ, **if** the mechanism is μ-Gaussian private for some μ and nothing worse (Gaussian
@@ -161,6 +183,8 @@ pub(crate) fn normal_quantile(p: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use sordino_noise::Bits;
+
     use super::*;
 
     fn delta() -> Delta {
@@ -219,6 +243,43 @@ mod tests {
                 .fold(0.0, f64::max);
             close(best, gaussian, 0.06);
         }
+    }
+
+    /// 900 right of 910: θ is at least 0.98109 (Beta^-1(0.05; 900, 11)), and the odds are its own against the rest.
+    #[test]
+    fn coins_need_one_interval() {
+        let rates = ErrorRates::new(900, 1000, 10, 1000).unwrap();
+        let share = lower(900, 910, 0.05);
+        close(rates.pure_epsilon_by_coins(0.95).unwrap(), (share / (1.0 - share)).ln(), 1e-12);
+        let two_intervals = rates.epsilon(Delta::new(0.0).unwrap(), 0.95).unwrap();
+        assert!(rates.pure_epsilon_by_coins(0.95).unwrap() > two_intervals);
+        // All right: θ^n = α.
+        let perfect = ErrorRates::perfect(1000).unwrap().pure_epsilon_by_coins(0.95).unwrap();
+        let share = 0.05_f64.powf(1e-3);
+        close(perfect, (share / (1.0 - share)).ln(), 1e-9);
+        assert_eq!(ErrorRates::new(0, 10, 0, 10).unwrap().pure_epsilon_by_coins(0.95).unwrap(), 0.0);
+    }
+
+    /// Coins, and a mechanism that is exactly as bad as (1) allows: refuted no more often than stated, and seldom
+    /// left far below (with 6 standard deviations: false alarm below 1e-8).
+    #[test]
+    fn bounds_by_coins_are_wrong_no_more_often_than_stated() {
+        let mut bits = sordino_noise::danger::seeded(31);
+        let (runs, truth) = (4000, 1.0_f64);
+        let rates = [0.3, 0.3 / truth.exp()].map(|rate| (rate * u64::MAX as f64) as u64);
+        let mut wrong = 0;
+        for _ in 0..runs {
+            let (mut called, mut trials) = ([0, 0], [0, 0]);
+            for _ in 0..300 {
+                let input = usize::from(bits.next_u64() & 1 == 1);
+                trials[input] += 1;
+                called[input] += u64::from(bits.next_u64() < rates[input]);
+            }
+            let found = ErrorRates::new(called[0], trials[0], called[1], trials[1]).unwrap();
+            wrong += u32::from(found.pure_epsilon_by_coins(0.9).unwrap() > truth);
+        }
+        let most = f64::from(runs) * 0.1 + 6.0 * (f64::from(runs) * 0.09).sqrt();
+        assert!(f64::from(wrong) <= most && wrong > runs / 20, "{wrong} of {runs}");
     }
 
     #[test]

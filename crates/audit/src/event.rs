@@ -19,6 +19,7 @@
 use sordino_noise::Bits;
 
 use crate::boosting::Boosted;
+use crate::error_rates::normal_quantile;
 use crate::histogram::Histogram;
 
 /// How large an event is sought.
@@ -72,8 +73,8 @@ pub(crate) struct Outlook {
     pub(crate) size: EventSize,
     /// Samples on either side.
     pub(crate) samples: f64,
-    /// Standard deviations that the error of one Clopper-Pearson bound amounts to.
-    pub(crate) deviations: f64,
+    /// 1 - confidence.
+    pub(crate) error: f64,
     pub(crate) delta: f64,
 }
 
@@ -96,9 +97,11 @@ impl Outlook {
                 favoured.levels().chain(other.levels()).flat_map(|t| [(t, 0), (t, ALWAYS)]).collect()
             }
         };
+        let deviations = self.deviations();
         let mut best = (Event { favoured: side, threshold: f32::INFINITY, tie: 0 }, f64::NEG_INFINITY);
         for (threshold, tie) in candidates {
-            let promise = self.promise(favoured.share(threshold, tie), other.share(threshold, tie));
+            let (favoured, other) = (favoured.share(threshold, tie), other.share(threshold, tie));
+            let promise = self.promise(deviations, favoured, other);
             if promise > best.1 {
                 best = (Event { favoured: side, threshold, tie }, promise);
             }
@@ -107,10 +110,23 @@ impl Outlook {
     }
 
     /// The expected bound, less what the choice itself may flatter the rates by: one standard deviation each.
-    fn promise(&self, favoured: Share, other: Share) -> f64 {
-        let low = Share { share: favoured.end(-1.0), samples: self.samples }.end(-self.deviations);
-        let high = Share { share: other.end(1.0), samples: self.samples }.end(self.deviations);
+    fn promise(&self, deviations: f64, favoured: Share, other: Share) -> f64 {
+        let (low, high) = (favoured.end(-1.0), other.end(1.0));
+        if self.delta == 0.0 {
+            // One interval for the share of events that come from the favoured input.
+            let both = Share { share: low / (low + high), samples: self.samples * (low + high) };
+            let share = both.end(-deviations);
+            return if share > 0.0 { (share / (1.0 - share)).ln() } else { f64::NEG_INFINITY };
+        }
+        let end = |share: f64, z: f64| Share { share, samples: self.samples }.end(z);
+        let (low, high) = (end(low, -deviations), end(high, deviations));
         if low > self.delta { ((low - self.delta) / high).ln() } else { f64::NEG_INFINITY }
+    }
+
+    /// Standard deviations that the error of one Clopper-Pearson bound amounts to.
+    fn deviations(&self) -> f64 {
+        let bounds = if self.delta == 0.0 { 1.0 } else { 2.0 };
+        -normal_quantile(self.error / bounds)
     }
 }
 
@@ -175,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    const OUTLOOK: Outlook = Outlook { size: EventSize::Best, samples: 1e4, deviations: 2.0, delta: 0.0 };
+    const OUTLOOK: Outlook = Outlook { size: EventSize::Best, samples: 1e4, error: 0.05, delta: 0.0 };
 
     #[test]
     fn the_side_that_can_be_told_is_favoured() {

@@ -7,7 +7,8 @@
 //! - **a float comes with its granularity**, the exponent of its lowest bit: noise in floating point leaves
 //!   traces there (Mironov, "On significance of the least significant bits for differential privacy", 2012);
 //! - **a list comes with the differences of neighbours**, since running totals hide one record in all later entries,
-//!   and with how many entries are present, their sum, the least and the largest;
+//!   and with how many entries are present, how many of them are above 0 (a small shift of all entries under heavy
+//!   noise shows best in their signs), their sum, the least and the largest;
 //! - **a name or a choice is a category**, of which only equality matters.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -39,9 +40,13 @@ impl Row {
         self.0.resize(self.0.len() + width, ABSENT);
     }
 
-    pub(crate) fn of<O: Observe + ?Sized>(&mut self, output: &O) -> &[f64] {
+    /// Forgets what it held, and holds `output`.
+    pub(crate) fn observe<O: Observe + ?Sized>(&mut self, output: &O) {
         self.0.clear();
         output.observe(self);
+    }
+
+    pub(crate) fn numbers(&self) -> &[f64] {
         &self.0
     }
 }
@@ -169,13 +174,14 @@ impl<T: Observe> Observe for [T] {
                 row.0.push(if both { here - before } else { ABSENT });
             }
         }
-        row.0.extend([summary.present, summary.sum, summary.least, summary.largest]);
+        row.0.extend([summary.present, summary.positive, summary.sum, summary.least, summary.largest]);
     }
 }
 
 /// Of the entries that are there.
 struct Summary {
     present: f64,
+    positive: f64,
     sum: f64,
     least: f64,
     largest: f64,
@@ -183,7 +189,7 @@ struct Summary {
 
 impl Default for Summary {
     fn default() -> Self {
-        Self { present: 0.0, sum: 0.0, least: f64::INFINITY, largest: ABSENT }
+        Self { present: 0.0, positive: 0.0, sum: 0.0, least: f64::INFINITY, largest: ABSENT }
     }
 }
 
@@ -191,6 +197,7 @@ impl Summary {
     fn add(&mut self, value: f64) {
         if value.is_finite() {
             self.present += 1.0;
+            self.positive += f64::from(u8::from(value > 0.0));
             self.sum += value;
             self.least = self.least.min(value);
             self.largest = self.largest.max(value);
@@ -240,7 +247,9 @@ mod tests {
     use super::*;
 
     fn row(output: impl Observe) -> Vec<f64> {
-        Row::default().of(&output).to_vec()
+        let mut row = Row::default();
+        row.observe(&output);
+        row.numbers().to_vec()
     }
 
     #[test]
@@ -261,11 +270,11 @@ mod tests {
 
     #[test]
     fn lists_have_differences_and_a_summary() {
-        assert_eq!(row(vec![1_i64, 4, 9]), [1.0, 4.0, 9.0, 3.0, 5.0, 3.0, 14.0, 1.0, 9.0]);
-        assert_eq!(row(Vec::<f64>::new()), [0.0, 0.0, f64::INFINITY, ABSENT]);
+        assert_eq!(row(vec![1_i64, 4, 9]), [1.0, 4.0, 9.0, 3.0, 5.0, 3.0, 3.0, 14.0, 1.0, 9.0]);
+        assert_eq!(row(Vec::<f64>::new()), [0.0, 0.0, 0.0, f64::INFINITY, ABSENT]);
         let flags = [1.0, 1.0, ABSENT, 0.0, 2.0, 1.0];
         assert_eq!(row([Some(1_i64), None, Some(2)])[..6], flags);
-        assert_eq!(row([Some(1_i64), None, Some(2)])[6..], [ABSENT, ABSENT, 2.0, 3.0, 1.0, 2.0]);
+        assert_eq!(row([Some(1_i64), None, Some(2)])[6..], [ABSENT, ABSENT, 2.0, 2.0, 3.0, 1.0, 2.0]);
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! 1. *Learn*: a score for outputs, from labelled outputs on both inputs: the likelihood ratio by counting where
 //!    there are few outputs, additive logistic regression where there are many.
 //! 2. *Choose*: on fresh outputs, which input to favour and from what score on, see [`EventSize`].
-//! 3. *Certify*: on fresh outputs, count the event on both inputs; Clopper-Pearson bounds with half of the error
-//!    each give a lower bound on ε ([`ErrorRates::epsilon`]). The order of the inputs was fixed in step 2, so nothing
-//!    is left to be paid for.
+//! 3. *Certify*: on fresh outputs, each on the input that a fair coin chooses, count the event. For pure privacy one
+//!    Clopper-Pearson bound, on the share of events that come from the favoured input, gives a lower bound on ε
+//!    ([`ErrorRates::pure_epsilon_by_coins`]); with δ two of them do, with half of the error each
+//!    ([`ErrorRates::epsilon`]). The order of the inputs was fixed in step 2, so nothing is left to be paid for.
 //! 4. A bound above the claim is *repeated* on fresh outputs before it is called a violation; the smaller of the
 //!    two bounds is reported.
 //!
@@ -26,7 +27,7 @@ use sordino_privacy::{Delta, Epsilon};
 
 use crate::boosting::{Binned, Boosted, Cuts};
 use crate::error::AuditError;
-use crate::error_rates::{ErrorRates, error_of, normal_quantile};
+use crate::error_rates::{ErrorRates, error_of};
 use crate::event::{Event, EventSize, Model, Outlook};
 use crate::histogram::{self, Histogram};
 use crate::observe::{Observe, Row};
@@ -86,7 +87,7 @@ impl<'a> MechanismTester<'a> {
         self
     }
 
-    /// How many outputs on either input the search and the certification take.
+    /// How many outputs on either input the search and the certification take (the latter on average: coins decide).
     pub fn with_samples(mut self, search: u64, certify: u64) -> Self {
         (self.search, self.certify) = (search, certify);
         self
@@ -134,26 +135,46 @@ impl<'a> MechanismTester<'a> {
         self.test_pairs(mechanism, &[(one, two)])
     }
 
-    /// Audits `mechanism` on the pair of neighbouring inputs that a short search finds most promising.
+    /// Audits `mechanism` on the pair of neighbouring inputs that a short search finds most promising: round by round the
+    /// better half of the pairs stays, and is searched with twice as many outputs.
     pub fn test_pairs<I: Sync + ?Sized, O: Observe>(
         &self,
         mechanism: impl Fn(&I, &mut dyn Bits) -> O + Sync,
         pairs: &[(&I, &I)],
     ) -> Result<Audit, AuditError> {
+        let on = |pair: usize, input: usize, bits: &mut dyn Bits, row: &mut Row| {
+            let (one, two) = pairs[pair];
+            row.observe(&mechanism(if input == 0 { one } else { two }, bits));
+        };
         self.checked()?;
-        let mut best = (0, f64::NEG_INFINITY);
-        if pairs.len() > 1 {
-            let share = (self.search / pairs.len() as u64).max(LEAST_SAMPLES);
-            for (index, (one, two)) in pairs.iter().enumerate() {
-                let found = self.search(&mechanism, [one, two], share, Passes::preview(index))?;
-                if found.promise > best.1 {
-                    best = (index, found.promise);
-                }
+        let best = self.most_promising(&on, pairs.len())?;
+        let sampler = |input: usize, bits: &mut dyn Bits, row: &mut Row| on(best, input, bits, row);
+        let found = self.search(&sampler, self.search, Passes::SEARCH)?;
+        self.verdict(&sampler, &found)
+    }
+
+    /// The number of a pair; `on` runs the mechanism on an input of one.
+    fn most_promising(
+        &self,
+        on: &(dyn Fn(usize, usize, &mut dyn Bits, &mut Row) + Sync),
+        pairs: usize,
+    ) -> Result<usize, AuditError> {
+        let mut left: Vec<usize> = (0..pairs).collect();
+        // All rounds together cost about as much as the search that follows.
+        let mut share = self.search / (4 * pairs.max(1) as u64);
+        let mut passes = Passes::SEARCH;
+        while left.len() > 1 {
+            let mut promises = Vec::new();
+            for pair in left {
+                passes = passes.next();
+                let sampler = |input: usize, bits: &mut dyn Bits, row: &mut Row| on(pair, input, bits, row);
+                promises.push((self.search(&sampler, share.max(LEAST_SAMPLES), passes)?.promise, pair));
             }
+            promises.sort_by(|(one, _), (two, _)| two.total_cmp(one));
+            left = promises.iter().take(promises.len().div_ceil(2)).map(|(_, pair)| *pair).collect();
+            share *= 2;
         }
-        let (one, two) = *pairs.get(best.0).ok_or(AuditError::NoPairs)?;
-        let found = self.search(&mechanism, [one, two], self.search, Passes::SEARCH)?;
-        self.verdict(&mechanism, [one, two], &found)
+        left.first().copied().ok_or(AuditError::NoPairs)
     }
 
     fn checked(&self) -> Result<(), AuditError> {
@@ -165,53 +186,32 @@ impl<'a> MechanismTester<'a> {
     }
 
     /// Learn and choose.
-    fn search<I: Sync + ?Sized, O: Observe>(
-        &self,
-        mechanism: &(impl Fn(&I, &mut dyn Bits) -> O + Sync),
-        inputs: [&I; 2],
-        samples: u64,
-        passes: Passes,
-    ) -> Result<Found, AuditError> {
-        let samplers = inputs.map(|input| move |bits: &mut dyn Bits| mechanism(input, bits));
-        let model = self.learn(&samplers, samples / 2, passes)?;
-        let scores = |input: usize| -> Result<Vec<f32>, AuditError> {
+    fn search(&self, sampler: &Sampler<'_>, samples: u64, passes: Passes) -> Result<Found, AuditError> {
+        let model = self.learn(sampler, samples / 2, passes)?;
+        let scores = |input: usize| {
             let pass = passes.pass("choosing", 2, input);
-            let chunks = self.draws.chunks(pass, samples / 2, |bits, count| {
-                let mut row = Row::default();
-                (0..count).map(|_| model.score(row.of(&samplers[input](bits)))).collect::<Vec<_>>()
-            })?;
-            Ok(chunks.concat())
+            self.rows(sampler, pass, samples / 2, |row, scores| scores.push(model.score(row)))
         };
         let (event, promise) = self.outlook()?.choose([scores(0)?, scores(1)?]);
         Ok(Found { model, event, promise })
     }
 
-    fn learn<O: Observe>(
-        &self,
-        samplers: &[impl Fn(&mut dyn Bits) -> O + Sync; 2],
-        samples: u64,
-        passes: Passes,
-    ) -> Result<Model, AuditError> {
+    fn learn(&self, sampler: &Sampler<'_>, samples: u64, passes: Passes) -> Result<Model, AuditError> {
         let rows = |input: usize| {
             let pass = passes.pass("looking", 0, input);
-            let chunks = self.draws.chunks(pass, FIRST_LOOK.min(samples), |bits, count| {
-                let mut row = Row::default();
-                (0..count).map(|_| row.of(&samplers[input](bits)).to_vec()).collect::<Vec<_>>()
-            })?;
-            Ok::<_, AuditError>(chunks.concat())
+            self.rows(sampler, pass, FIRST_LOOK.min(samples), |row, rows| rows.push(row.to_vec()))
         };
         let first = [rows(0)?, rows(1)?].concat();
         if Histogram::suits(&mut first.iter().map(|row| histogram::key(row)).collect()) {
             let keys = |input| {
-                let key = |row: &[f64], keys: &mut Vec<u64>| keys.push(histogram::key(row));
-                self.rows(&samplers[input], passes.pass("learning", 1, input), samples, key)
+                let pass = passes.pass("learning", 1, input);
+                self.rows(sampler, pass, samples, |row, keys| keys.push(histogram::key(row)))
             };
             return Ok(Model::Histogram(Histogram::learn(&keys(0)?, &keys(1)?)));
         }
         let cuts = Cuts::of(&first);
         let bins = |input| {
-            let bin = |row: &[f64], bins: &mut Vec<u8>| cuts.bin(row, bins);
-            self.rows(&samplers[input], passes.pass("learning", 1, input), samples, bin)
+            self.rows(sampler, passes.pass("learning", 1, input), samples, |row, bins| cuts.bin(row, bins))
         };
         let bins = [bins(0)?, bins(1)?].concat();
         let rows = Binned { bins: &bins, ones: samples as usize };
@@ -219,9 +219,9 @@ impl<'a> MechanismTester<'a> {
     }
 
     /// What `keep` keeps of each row.
-    fn rows<O: Observe, T: Send + Clone>(
+    fn rows<T: Send + Clone>(
         &self,
-        sampler: &(impl Fn(&mut dyn Bits) -> O + Sync),
+        sampler: &Sampler<'_>,
         pass: Pass,
         samples: u64,
         keep: impl Fn(&[f64], &mut Vec<T>) + Sync,
@@ -229,7 +229,8 @@ impl<'a> MechanismTester<'a> {
         let chunks = self.draws.chunks(pass, samples, |bits, count| {
             let (mut row, mut kept) = (Row::default(), Vec::new());
             for _ in 0..count {
-                keep(row.of(&sampler(bits)), &mut kept);
+                sampler(pass.input, bits, &mut row);
+                keep(row.numbers(), &mut kept);
             }
             kept
         })?;
@@ -240,23 +241,18 @@ impl<'a> MechanismTester<'a> {
         Ok(Outlook {
             size: self.size,
             samples: self.certify as f64,
-            deviations: -normal_quantile(0.5 * error_of(self.confidence)?),
+            error: error_of(self.confidence)?,
             delta: self.delta.get(),
         })
     }
 
     /// Certify, and repeat what would be a violation.
-    fn verdict<I: Sync + ?Sized, O: Observe>(
-        &self,
-        mechanism: &(impl Fn(&I, &mut dyn Bits) -> O + Sync),
-        inputs: [&I; 2],
-        found: &Found,
-    ) -> Result<Audit, AuditError> {
-        let mut rates = self.count(mechanism, inputs, found, "certifying", 3)?;
-        let mut epsilon = rates.epsilon(self.delta, self.confidence)?;
+    fn verdict(&self, sampler: &Sampler<'_>, found: &Found) -> Result<Audit, AuditError> {
+        let mut rates = self.count(sampler, found, "certifying", 3)?;
+        let mut epsilon = self.bound(&rates)?;
         if epsilon > self.epsilon.get() {
-            let again = self.count(mechanism, inputs, found, "repeating", 4)?;
-            let repeated = again.epsilon(self.delta, self.confidence)?;
+            let again = self.count(sampler, found, "repeating", 4)?;
+            let repeated = self.bound(&again)?;
             if repeated < epsilon {
                 (rates, epsilon) = (again, repeated);
             }
@@ -268,39 +264,68 @@ impl<'a> MechanismTester<'a> {
             claimed_delta: self.delta.get(),
             epsilon,
             delta: rates.delta(self.epsilon.get(), self.confidence)?,
-            ceiling: rates.ceiling(self.delta, self.confidence)?,
+            ceiling: self.bound(&rates.best())?,
             confidence: self.confidence,
             rates,
             favoured: found.event.favoured,
         })
     }
 
-    /// How often the event comes on the favoured input and on the other.
-    fn count<I: Sync + ?Sized, O: Observe>(
+    /// What counts certify at the claimed δ.
+    fn bound(&self, rates: &ErrorRates) -> Result<f64, AuditError> {
+        if self.delta.get() == 0.0 {
+            rates.pure_epsilon_by_coins(self.confidence)
+        } else {
+            rates.epsilon(self.delta, self.confidence)
+        }
+    }
+
+    /// How often the event comes on the favoured input and on the other, a fair coin choosing each time between them.
+    fn count(
         &self,
-        mechanism: &(impl Fn(&I, &mut dyn Bits) -> O + Sync),
-        inputs: [&I; 2],
+        sampler: &Sampler<'_>,
         found: &Found,
         stage: &'static str,
         step: u64,
     ) -> Result<ErrorRates, AuditError> {
-        let hits = |input: usize| -> Result<u64, AuditError> {
-            let pass = Passes::SEARCH.pass(stage, step, input);
-            let chunks = self.draws.chunks(pass, self.certify, |bits, count| {
-                let mut row = Row::default();
-                let mut hits = 0;
-                for _ in 0..count {
-                    let score = found.model.score(row.of(&mechanism(inputs[input], bits)));
-                    hits += u64::from(found.event.contains(score, bits));
+        let pass = Passes::SEARCH.pass(stage, step, 0);
+        let chunks = self.draws.chunks(pass, 2 * self.certify, |bits, count| {
+            let (mut row, mut tally, mut coins) = (Row::default(), Tally::default(), 0);
+            for trial in 0..count {
+                if trial % u64::from(u64::BITS) == 0 {
+                    coins = bits.next_u64();
                 }
-                hits
-            })?;
-            Ok(chunks.iter().sum())
-        };
-        let favoured = found.event.favoured;
-        ErrorRates::new(hits(favoured)?, self.certify, hits(1 - favoured)?, self.certify)
+                let input = (coins >> (trial % u64::from(u64::BITS)) & 1) as usize;
+                sampler(input, bits, &mut row);
+                let score = found.model.score(row.numbers());
+                tally.trials[input] += 1;
+                tally.events[input] += u64::from(found.event.contains(score, bits));
+            }
+            tally
+        })?;
+        let sum = chunks.into_iter().fold(Tally::default(), Tally::plus);
+        let (one, two) = (found.event.favoured, 1 - found.event.favoured);
+        ErrorRates::new(sum.events[one], sum.trials[one], sum.events[two], sum.trials[two])
     }
 }
+
+/// By input: how often it was tried, and how often the event came.
+#[derive(Clone, Copy, Default)]
+struct Tally {
+    trials: [u64; 2],
+    events: [u64; 2],
+}
+
+impl Tally {
+    fn plus(self, other: Self) -> Self {
+        let add = |one: [u64; 2], two: [u64; 2]| [one[0] + two[0], one[1] + two[1]];
+        Self { trials: add(self.trials, other.trials), events: add(self.events, other.events) }
+    }
+}
+
+/// Runs the mechanism on the first or the second input (0 or 1), and writes its output into a row. Behind a pointer: whatever is
+/// audited, searching and counting are compiled once.
+type Sampler<'a> = dyn Fn(usize, &mut dyn Bits, &mut Row) + Sync + 'a;
 
 /// What a search found.
 struct Found {
@@ -319,8 +344,8 @@ impl Passes {
     /// Steps of a search, and of certifying.
     const STEPS: u64 = 5;
 
-    fn preview(pair: usize) -> Self {
-        Self((pair as u64 + 1) * Self::STEPS)
+    fn next(self) -> Self {
+        Self(self.0 + Self::STEPS)
     }
 
     fn pass(self, stage: &'static str, step: u64, input: usize) -> Pass {

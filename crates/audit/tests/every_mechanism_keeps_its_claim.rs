@@ -11,7 +11,8 @@ use sordino_mechanisms::{
 };
 use sordino_privacy::{ClipNorm, Neighbours, NoiseMultiplier, Scale};
 use specimens::patterns;
-use suite::{count, delta, epsilon, is_caught, keeps, on, release, sharper_tester, tester};
+use suite::power::{floor, floor_of};
+use suite::{count, delta, epsilon, is_caught, keeps, laws, on, release, sharper_tester, tester};
 
 /// Claimed everywhere.
 const CLAIMED: f64 = 1.0;
@@ -124,52 +125,72 @@ fn three(name: &str, least: f64, audit: impl Fn(f64, bool, u64) -> Audit) {
     is_caught(&format!("{name} with sensitivity off by two"), &audit(HONEST, true, 3));
 }
 
+/// The laws of a choice on all pairs of lists.
+fn choices(law: impl Fn(&[i64]) -> Vec<f64>) -> Vec<(Vec<f64>, Vec<f64>)> {
+    lists::<4>(false).iter().map(|(one, two)| (law(one), law(two))).collect()
+}
+
 #[test]
 fn laplace_keeps_its_claim() {
-    three("laplace", 0.85, laplace);
+    let least = floor(&(laws::laplace(0.0, 1.0), laws::laplace(1.0, 1.0)), 0.0, 1);
+    three("laplace", least, laplace);
 }
 
 /// δ = 0.05 is all of the loss at ε = 1: what is left to be seen at that δ is below 1.
 #[test]
 fn gaussian_keeps_its_claim() {
-    three("gaussian", 0.6, gaussian);
+    let sigma = Gaussian::new(epsilon(CLAIMED), delta(DELTA), sums()).unwrap().noise_multiplier().get();
+    let least = floor(&(laws::gaussian(0.0, sigma), laws::gaussian(1.0, sigma)), DELTA, 1);
+    three("gaussian", least, gaussian);
 }
 
 #[test]
 fn discrete_laplace_keeps_its_claim() {
-    three("discrete laplace", 0.85, discrete_laplace);
+    let least = floor(&(laws::discrete_laplace(0, 1.0), laws::discrete_laplace(1, 1.0)), 0.0, 1);
+    three("discrete laplace", least, discrete_laplace);
 }
 
 #[test]
 fn discrete_gaussian_keeps_its_claim() {
-    three("discrete gaussian", 0.6, discrete_gaussian);
+    let honest = DiscreteGaussian::for_epsilon(epsilon(CLAIMED), delta(DELTA), shift()).unwrap();
+    let sigma = honest.sigma().get();
+    let least = floor(&(laws::discrete_gaussian(0, sigma), laws::discrete_gaussian(1, sigma)), DELTA, 1);
+    three("discrete gaussian", least, discrete_gaussian);
 }
 
 #[test]
 fn exponential_keeps_its_claim() {
-    three("exponential", 0.6, exponential);
+    three("exponential", floor_of(&choices(|s| laws::exponential(0.5, s)), 0.0, 1), exponential);
 }
 
 #[test]
 fn permute_and_flip_keeps_its_claim() {
-    three("permute and flip", 0.6, permute_and_flip);
+    three(
+        "permute and flip",
+        floor_of(&choices(|s| laws::permute_and_flip(0.5, s)), 0.0, 1),
+        permute_and_flip,
+    );
 }
 
 #[test]
 fn noisy_max_with_laplace_noise_keeps_its_claim() {
-    three("noisy max, laplace", 0.5, |spent, far, seed| noisy_max(MaxNoise::Laplace, spent, far, seed));
+    let least = floor_of(&choices(|s| laws::noisy_max(laws::two_sided(2.0), s)), 0.0, 1);
+    three("noisy max, laplace", least, |spent, far, seed| noisy_max(MaxNoise::Laplace, spent, far, seed));
 }
 
 #[test]
 fn noisy_max_with_exponential_noise_keeps_its_claim() {
-    three("noisy max, exponential", 0.6, |spent, far, seed| {
+    let least = floor_of(&choices(|s| laws::noisy_max(laws::one_sided(2.0), s)), 0.0, 1);
+    three("noisy max, exponential", least, |spent, far, seed| {
         noisy_max(MaxNoise::Exponential, spent, far, seed)
     });
 }
 
 #[test]
 fn above_threshold_keeps_its_claim() {
-    three("above threshold", 0.5, above_threshold);
+    let law = |answers: &[i64]| laws::above_threshold((2.0, 4.0), 1, answers);
+    let pairs: Vec<_> = lists::<6>(false).iter().map(|(one, two)| (law(one), law(two))).collect();
+    three("above threshold", floor_of(&pairs, 0.0, 3), above_threshold);
 }
 
 /// A category is a category however far: sensitivity cannot be off, the truth can be too likely.
@@ -183,7 +204,10 @@ fn randomized_response_keeps_its_claim() {
             &[(0, 1), (1, 2)],
         )
     };
-    keeps("randomized response", &audit(HONEST, 1), 0.85);
+    let kept = 1.0_f64.exp() / (1.0_f64.exp() + 2.0);
+    let lie = 0.5 * (1.0 - kept);
+    let least = floor(&(vec![kept, lie, lie], vec![lie, kept, lie]), 0.0, 1);
+    keeps("randomized response", &audit(HONEST, 1), least);
     is_caught("randomized response with half the noise", &audit(HALF, 2));
 }
 
@@ -200,5 +224,6 @@ fn gaussian_at_a_small_delta_keeps_its_claim() {
         },
         &[records(false)],
     );
-    keeps("gaussian", &audit, 0.15);
+    let sigma = mechanism.noise_multiplier().get();
+    keeps("gaussian", &audit, floor(&(laws::gaussian(0.0, sigma), laws::gaussian(1.0, sigma)), 1e-5, 1));
 }

@@ -2,7 +2,9 @@
 //!
 //! Every row is a mechanism of Bichsel, Steffen, Bogunovic, Vechev ("DP-Sniper", 2021), with the lower bounds at 90 %
 //! that they published (logistic regression, multi-layer perceptron; 200 million final samples). The tester gets the
-//! mechanism as a black box and the pairs of inputs that they tried, and the same confidence.
+//! mechanism as a black box and the pairs of inputs that they tried, and the same confidence. The bar of a row is the
+//! larger of the two published bounds, to their three digits. Two published bounds are above, or within 0.0005 of, what is
+//! exactly true; there the bar is what DP-Sniper's procedure certifies on average, and the table shows both.
 //!
 //! ```text
 //! sniper [--samples N] [--seed N] [ROW...]      N final samples for a row of weight 1, by default 20 million
@@ -62,17 +64,23 @@ fn wishes() -> Result<Wishes, String> {
     Ok(wishes)
 }
 
-/// Prints the table; whether no row is below the published bounds or above what is true.
+/// Prints the table; whether every row reaches its bar.
 fn table(wishes: &Wishes) -> Result<bool, String> {
-    println!("| mechanism | claimed ε | DP-Sniper, logistic | perceptron | Sordino | samples | s |");
-    println!("|---|---|---|---|---|---|---|");
-    let mut passed = true;
+    let begun = Instant::now();
+    println!(
+        "| mechanism | claimed ε | DP-Sniper, logistic / perceptron | true ε | bar | Sordino | samples | s |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    let (mut rows, mut reached) = (0, 0);
     for row in rows::ALL {
         if wishes.names.is_empty() || wishes.names.iter().any(|name| name == row.name) {
-            passed &= line(row, wishes)?;
+            rows += 1;
+            reached += u32::from(line(row, wishes)?);
         }
     }
-    Ok(passed)
+    let seconds = begun.elapsed().as_secs_f64();
+    println!("\n{reached} of {rows} rows reach their bar; {seconds:.0} s, seed {}", wishes.seed);
+    Ok(reached == rows)
 }
 
 fn line(row: &Row, wishes: &Wishes) -> Result<bool, String> {
@@ -83,25 +91,37 @@ fn line(row: &Row, wishes: &Wishes) -> Result<bool, String> {
     // A bound is wanted, not a verdict: what nobody claims is not tested twice.
     let nothing_claimed = Epsilon::new(1e3).map_err(|error| error.to_string())?;
     let tester = MechanismTester::new(nothing_claimed)
-        .with_samples((samples / 4).clamp(1000, row.search), samples)
+        .with_samples(samples.clamp(1000, row.search), samples)
         .at_confidence(0.9)
         .seeded(wishes.seed)
         .on_progress(&on_progress);
     let audit = (row.audit)(tester).map_err(|error| error.to_string())?;
     told.clear();
-    let published = |bound: Option<f64>| bound.map_or("-".to_owned(), |bound| format!("{bound:.3}"));
-    let ours = (audit.epsilon * 1e4).floor() / 1e4;
+    let number =
+        |number: Option<f64>, digits: usize| number.map_or("-".to_owned(), |x| format!("{x:.digits$}"));
     println!(
-        "| {} | {} | {} | {} | {ours:.4}{} | {:.0e} | {:.0} |",
+        "| {} | {} | {} / {} | {} | {:.4} | {:.4}{} | {:.0e} | {:.0} |",
         row.title,
         row.claimed,
-        published(row.logistic),
-        published(row.perceptron),
-        if row.reached(audit.epsilon) { "" } else { " (below)" },
+        number(row.logistic, 3),
+        number(row.perceptron, 3),
+        number(row.truth, 5),
+        row.bar(),
+        (audit.epsilon * 1e4).floor() / 1e4,
+        remark(row, audit.epsilon),
         samples as f64,
         begun.elapsed().as_secs_f64()
     );
     Ok(row.reached(audit.epsilon))
+}
+
+/// What there is to say about a bound. At 90 % one in ten may exceed what is true.
+fn remark(row: &Row, epsilon: f64) -> &'static str {
+    match row.truth {
+        _ if !row.reached(epsilon) => " (below)",
+        Some(truth) if epsilon > truth => " (above what is true, by chance)",
+        _ => "",
+    }
 }
 
 /// One line on standard error that says how far a row is.

@@ -1,6 +1,7 @@
 //! RAPPOR (Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", 2014):
 //! a value becomes a Bloom filter of 20 bits by four hashes, and each bit a randomized response.
 
+use sordino_audit::{Observe, Row};
 use sordino_noise::Bits;
 
 const BITS: usize = 20;
@@ -9,6 +10,17 @@ const HASHES: u32 = 4;
 /// The chances that a bit is reported as set if it is not, and if it is; of 2^32.
 pub(crate) struct Rappor {
     chances: [u64; 2],
+}
+
+/// Bits that are responses each by itself: neither their order nor their differences matter.
+pub(crate) struct Report([bool; BITS]);
+
+impl Observe for Report {
+    const WIDTH: usize = BITS;
+
+    fn observe(&self, row: &mut Row) {
+        self.0.iter().for_each(|bit| row.flag(*bit));
+    }
 }
 
 impl Rappor {
@@ -28,16 +40,16 @@ impl Rappor {
         Self { chances: [unset, set].map(|chance| (chance * (1_u64 << 32) as f64).round() as u64) }
     }
 
-    pub(crate) fn release(&self, value: &str, bits: &mut dyn Bits) -> [bool; BITS] {
+    pub(crate) fn release(&self, value: &str, bits: &mut dyn Bits) -> Report {
         let filter = filter(value);
-        let mut report = [false; BITS];
-        for (pair, states) in report.chunks_mut(2).zip(filter.chunks(2)) {
-            let word = bits.next_u64();
+        let (mut report, mut words) = ([false; BITS], [0; BITS / 2]);
+        bits.fill(&mut words);
+        for ((pair, states), word) in report.chunks_mut(2).zip(filter.chunks(2)).zip(words) {
             for ((bit, state), draw) in pair.iter_mut().zip(states).zip([word >> 32, word & 0xffff_ffff]) {
                 *bit = draw < self.chances[usize::from(*state)];
             }
         }
-        report
+        Report(report)
     }
 }
 

@@ -1,11 +1,55 @@
 //! Sparse-vector algorithms, numbered as by Lyu, Su, Li ("Understanding the sparse vector technique for
 //! differential privacy", 2017): 1 and 2 are private, 3 to 6 are not.
 
+use sordino_audit::{Observe, Row};
 use sordino_noise::Bits;
 
 use super::{Noise, UNIT, laplace};
 
-/// Algorithms 1, 2, 4, 5 and 6: which answers are above the threshold, `None` after the last.
+/// Which of at most 64 answers were above the threshold, until it halted.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Answers {
+    /// One bit for each.
+    above: u64,
+    answered: u32,
+    /// The first two released values, where values are released.
+    values: [Option<i64>; 2],
+}
+
+impl Answers {
+    fn push(&mut self, above: bool, value: impl FnOnce() -> Option<i64>) {
+        if above {
+            let earlier = self.found() as usize;
+            if let Some(free) = self.values.get_mut(earlier) {
+                *free = value();
+            }
+            self.above |= 1 << self.answered;
+        }
+        self.answered += 1;
+    }
+
+    fn found(&self) -> u32 {
+        self.above.count_ones()
+    }
+}
+
+/// Everything, in the few numbers that matter: what was above, and for the first two of these where and what.
+impl Observe for Answers {
+    const WIDTH: usize = 7;
+
+    fn observe(&self, row: &mut Row) {
+        self.above.observe(row);
+        self.answered.observe(row);
+        self.above.trailing_zeros().observe(row);
+        (self.above & self.above.wrapping_sub(1)).trailing_zeros().observe(row);
+        for value in self.values {
+            row.number(value.map_or(f64::MAX, |value| value as f64));
+        }
+        row.number(self.values.iter().flatten().min().map_or(f64::MAX, |least| *least as f64));
+    }
+}
+
+/// Algorithms 1, 2, 4, 5 and 6: which answers are above the threshold.
 pub(crate) struct SparseVector {
     threshold: i64,
     threshold_noise: Noise,
@@ -57,27 +101,21 @@ impl SparseVector {
         }
     }
 
-    pub(crate) fn release<const N: usize>(
-        &self,
-        answers: &[i64; N],
-        bits: &mut dyn Bits,
-    ) -> [Option<bool>; N] {
+    pub(crate) fn release(&self, answers: &[i64], bits: &mut dyn Bits) -> Answers {
         let mut noisy_threshold = self.threshold + self.threshold_noise.sample(bits);
-        let mut found = 0;
-        answers.map(|answer| {
-            if Some(found) == self.most {
-                return None;
+        let mut released = Answers::default();
+        for answer in answers {
+            if Some(released.found()) == self.most {
+                break;
             }
             let noise = self.answer_noise.as_ref().map_or(0, |noise| noise.sample(bits));
             let above = answer * UNIT + noise >= noisy_threshold;
-            if above {
-                found += 1;
-                if self.refreshed {
-                    noisy_threshold = self.threshold + self.threshold_noise.sample(bits);
-                }
+            released.push(above, || None);
+            if above && self.refreshed {
+                noisy_threshold = self.threshold + self.threshold_noise.sample(bits);
             }
-            Some(above)
-        })
+        }
+        released
     }
 }
 
@@ -90,9 +128,6 @@ pub(crate) struct SparseVector3 {
     most: u32,
 }
 
-/// `None` after the last, `Some(None)` below.
-pub(crate) type Numbers<const N: usize> = [Option<Option<i64>>; N];
-
 impl SparseVector3 {
     pub(crate) fn new(epsilon: f64, most: u32, threshold: f64) -> Self {
         Self {
@@ -103,18 +138,17 @@ impl SparseVector3 {
         }
     }
 
-    pub(crate) fn release<const N: usize>(&self, answers: &[i64; N], bits: &mut dyn Bits) -> Numbers<N> {
+    pub(crate) fn release(&self, answers: &[i64], bits: &mut dyn Bits) -> Answers {
         let noisy_threshold = self.threshold + self.threshold_noise.sample(bits);
-        let mut found = 0;
-        answers.map(|answer| {
-            if found == self.most {
-                return None;
+        let mut released = Answers::default();
+        for answer in answers {
+            if released.found() == self.most {
+                break;
             }
             let noisy = answer * UNIT + self.answer_noise.sample(bits);
-            let above = noisy >= noisy_threshold;
-            found += u32::from(above);
-            Some(above.then_some(noisy))
-        })
+            released.push(noisy >= noisy_threshold, || Some(noisy));
+        }
+        released
     }
 }
 
@@ -140,16 +174,16 @@ impl NumericalSparseVector {
         }
     }
 
-    pub(crate) fn release<const N: usize>(&self, answers: &[i64; N], bits: &mut dyn Bits) -> Numbers<N> {
+    pub(crate) fn release(&self, answers: &[i64], bits: &mut dyn Bits) -> Answers {
         let noisy_threshold = self.threshold + self.threshold_noise.sample(bits);
-        let mut found = 0;
-        answers.map(|answer| {
-            if found == self.most {
-                return None;
+        let mut released = Answers::default();
+        for answer in answers {
+            if released.found() == self.most {
+                break;
             }
             let above = answer * UNIT + self.answer_noise.sample(bits) >= noisy_threshold;
-            found += u32::from(above);
-            Some(above.then(|| answer * UNIT + self.value_noise.sample(bits)))
-        })
+            released.push(above, || Some(answer * UNIT + self.value_noise.sample(bits)));
+        }
+        released
     }
 }

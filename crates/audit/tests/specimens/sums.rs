@@ -63,6 +63,13 @@ impl TruncatedGeometric {
         (0..self.n).find(|&z| self.up_to(z, count) >= drawn).unwrap_or(self.n)
     }
 
+    /// The probabilities of all results.
+    pub(crate) fn law(&self, count: u32) -> Vec<f64> {
+        let up_to = |z: u32| if z < self.n { self.up_to(z, count) } else { self.all() };
+        let exactly = |z: u32| up_to(z) - z.checked_sub(1).map_or(0, up_to);
+        (0..=self.n).map(|z| exactly(z) as f64 / self.all() as f64).collect()
+    }
+
     /// Of how many equally likely numbers.
     fn all(&self) -> u64 {
         ((1 << (self.k + 1)) + 1) * self.base().pow(self.n - 1)

@@ -5,6 +5,9 @@
 //! a test says so), or `SORDINO_AUDIT_SAMPLES`: `cargo xtask experiments audit` sets it to 10^6.
 #![allow(dead_code, missing_docs, reason = "shared by several programs, none of which needs all of it")]
 
+pub(crate) mod laws;
+pub(crate) mod power;
+
 use sordino_audit::{Audit, MechanismTester, Observe, Verdict};
 use sordino_mechanisms::Mechanism;
 use sordino_noise::Bits;
@@ -39,11 +42,19 @@ pub(crate) fn tester(claimed: f64, seed: u64) -> MechanismTester<'static> {
 
 /// One with at least `times` as many outputs, for violations that rare outputs show.
 pub(crate) fn sharper_tester(claimed: f64, seed: u64, times: u64) -> MechanismTester<'static> {
-    let samples = asked().max(times * SAMPLES);
     MechanismTester::new(epsilon(claimed))
-        .with_samples(samples.min(400_000), samples)
+        .with_samples(searched(times), certified(times))
         .at_confidence(1.0 - ERROR)
         .seeded(seed)
+}
+
+fn certified(times: u64) -> u64 {
+    asked().max(times * SAMPLES)
+}
+
+/// Outputs to search on.
+pub(crate) fn searched(times: u64) -> u64 {
+    certified(times).min(400_000)
 }
 
 /// Audits on the most promising of `pairs`.
@@ -63,7 +74,7 @@ pub(crate) fn release<M: Mechanism>(mechanism: &M, answer: M::Answer<'_>, bits: 
     mechanism.release_with(answer, permit, bits).unwrap().into_parts().0
 }
 
-/// Nothing was found, though something close to the claim could have been.
+/// Nothing was found, though what is there was: at least `least`, by the rule of [`power`].
 pub(crate) fn keeps(name: &str, audit: &Audit, least: f64) {
     assert_eq!(audit.verdict, Verdict::NoViolationFound, "{name}: {audit}");
     assert!(audit.epsilon <= audit.claimed_epsilon, "{name}: {audit}");
