@@ -159,10 +159,8 @@ impl Record {
         };
         let ratio = self.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
         let (gradient, coordinate) = (cell(Way::GRADIENT), cell(Way::COORDINATE));
-        format!(
-            "| {} | {} | {gradient} | {coordinate} | {ratio} | {:.3} |",
-            self.name, self.n, self.predicted
-        )
+        let Self { name, n, predicted, at_zero, .. } = self;
+        format!("| {name} | {n} | {at_zero:.2e} | {gradient} | {coordinate} | {ratio} | {predicted:.3} |")
     }
 
     /// Its row in the table of best settings.
