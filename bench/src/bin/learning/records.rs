@@ -157,7 +157,7 @@ impl Record {
             let line: Option<&Line> = self.last(ways);
             line.map_or("-".to_owned(), |line| format!("{:.2e} ± {:.1e}", line.mean, line.deviation))
         };
-        let ratio = self.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
+        let ratio = self.ratio().map_or("-".to_owned(), short);
         let (gradient, coordinate) = (cell(Way::GRADIENT), cell(Way::COORDINATE));
         let Self { name, n, predicted, at_zero, .. } = self;
         format!("| {name} | {n} | {at_zero:.2e} | {gradient} | {coordinate} | {ratio} | {predicted:.3} |")
@@ -174,6 +174,11 @@ impl Record {
         };
         format!("| {} | {} | {} |", self.name, cell(Way::GRADIENT), cell(Way::COORDINATE))
     }
+}
+
+/// Two or three digits.
+pub(crate) fn short(ratio: f64) -> String {
+    if ratio < 0.001 { format!("{ratio:.1e}") } else { format!("{ratio:.3}") }
 }
 
 /// Where files and plots of the comparison are: beside the page that shows them.
