@@ -34,7 +34,7 @@ const ALL: &[Experiment] = &[
     ),
     (
         "coordinate",
-        "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [PROBLEM...]",
+        "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [--table] [--beyond] [PROBLEM...]",
         learning::coordinate,
     ),
 ];

@@ -35,30 +35,33 @@ use sordino_privacy::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate};
 use crate::optimum::{minimiser, objective, second_moments};
 use crate::plot;
 use crate::problems::{self, Problem};
-use crate::records::{Line, Record, Setting, Stage, Way};
+use crate::records::{Line, Record, Setting, Stage, Way, short};
 use crate::study::{Summary, by_threads, models};
 
 pub(crate) const PASSES: [u64; 4] = [10, 30, 100, 300];
 const STEP_SIZES: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
 const CLIPS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
+/// Passes, step sizes and clip norms of [`beyond`].
+const BEYOND: (u64, [f64; 3], [f64; 3]) = (1000, [3.0, 10.0, 30.0], [0.03, 0.3, 1.0]);
 /// Of Poisson samples.
 const RATE: f64 = 0.1;
 const AGAIN: usize = 8;
 
-/// Compares on all problems, or on those named, and draws what is known of all.
+/// Compares on all problems, or on those named, and tells of all that were ever run.
 pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
+    let problems = asked(folder, names)?;
+    for problem in &problems {
+        Comparison::new(problem, &Way::ALL, &PASSES)?.run()?.write()?;
+    }
+    table(folder)
+}
+
+/// Tables and plots of what was measured before.
+pub(crate) fn table(folder: &Path) -> Result<(), Box<dyn Error>> {
     let problems = problems::all(folder)?;
-    let known = || problems.iter().map(|problem| problem.name.as_str()).collect::<Vec<_>>().join(", ");
-    if let Some(name) = names.iter().find(|name| problems.iter().all(|problem| problem.name != **name)) {
-        return Err(format!("no problem `{name}`; there are: {}", known()).into());
-    }
-    let is_asked = |problem: &&Problem| names.is_empty() || names.contains(&problem.name.as_str());
-    for problem in problems.iter().filter(is_asked) {
-        Comparison::new(problem)?.run()?.write()?;
-    }
     let records: Vec<Record> = problems.iter().filter_map(|problem| Record::read(&problem.name)).collect();
-    println!("| data | n | excess, gradient | excess, coordinate | ratio | predicted |");
-    println!("|---|---|---|---|---|---|");
+    println!("| data | n | excess of zeros | excess, gradient | excess, coordinate | ratio | predicted |");
+    println!("|---|---|---|---|---|---|---|");
     records.iter().for_each(|record| println!("{}", record.row()));
     println!("\n| data | best of gradient descent | best of coordinate descent |\n|---|---|---|");
     records.iter().for_each(|record| println!("{}", record.row_of_settings()));
@@ -66,6 +69,43 @@ pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
         problems.iter().filter(|problem| problem.is_level).map(|problem| problem.name.as_str()).collect();
     plot::passes(&records)?;
     plot::ratios(&records, &levels)
+}
+
+/// The problems of these names; all for none.
+fn asked(folder: &Path, names: &[&str]) -> Result<Vec<Problem>, Box<dyn Error>> {
+    let mut problems = problems::all(folder)?;
+    let known = || problems.iter().map(|problem| problem.name.as_str()).collect::<Vec<_>>().join(", ");
+    if let Some(name) = names.iter().find(|name| problems.iter().all(|problem| problem.name != **name)) {
+        return Err(format!("no problem `{name}`; there are: {}", known()).into());
+    }
+    problems.retain(|problem| names.is_empty() || names.contains(&problem.name.as_str()));
+    Ok(problems)
+}
+
+/// Gradient descent beyond the edge of the grid, where its best settings for uneven columns are: more passes and longer steps, one seed.
+pub(crate) fn beyond(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
+    let (passes, step_sizes, clips) = BEYOND;
+    println!(
+        "| data | best of gradient descent, {passes} passes | excess | ratio to it |\n|---|---|---|---|"
+    );
+    for problem in &asked(folder, names)? {
+        let mut settings = Vec::new();
+        for way in Way::GRADIENT {
+            for step_size in step_sizes {
+                settings.extend(clips.map(|clip| Setting { way, passes, step_size, clip }));
+            }
+        }
+        let lines =
+            Comparison::new(problem, &Way::GRADIENT, &[passes])?.stage(Stage::Grid, &settings, &[1])?;
+        let least = lines.iter().min_by(|a, b| a.mean.total_cmp(&b.mean)).ok_or("no settings")?;
+        let record = Record::read(&problem.name);
+        let coordinate = record.as_ref().and_then(|record| record.last(Way::COORDINATE));
+        let ratio = coordinate.map_or("-".to_owned(), |line| short(line.mean / least.mean));
+        let Setting { way, step_size, clip, .. } = least.setting;
+        let about = format!("{}; γ = {step_size}, clip {clip}", way.about());
+        println!("| {} | {about} | {:.2e} | {ratio} |", problem.name, least.mean);
+    }
+    Ok(())
 }
 
 struct Comparison<'a> {
@@ -85,7 +125,7 @@ struct Comparison<'a> {
 }
 
 impl<'a> Comparison<'a> {
-    fn new(problem: &'a Problem) -> Result<Self, Box<dyn Error>> {
+    fn new(problem: &'a Problem, ways: &[Way], all_passes: &[u64]) -> Result<Self, Box<dyn Error>> {
         let Problem { loss, data, .. } = problem;
         let n = Count::new(data.slots() as u64)?;
         let delta = Delta::new((n.get() as f64).powi(-2))?;
@@ -103,8 +143,8 @@ impl<'a> Comparison<'a> {
             noise: Vec::new(),
         };
         let budget = Noise::Budget { epsilon: Epsilon::new(1.0)?, delta };
-        for way in Way::ALL {
-            for passes in PASSES {
+        for way in ways.iter().copied() {
+            for passes in all_passes.iter().copied() {
                 // Noise is the same whatever is clipped to and however long steps are.
                 let setting = Setting { way, passes, step_size: 1.0, clip: 1.0 };
                 let noise = comparison.multiplier(setting, budget)?;

@@ -23,9 +23,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ["adult", folder, "--choose"] => adult::choose(Path::new(folder)),
         ["mnist-softmax", folder] => mnist::run(Path::new(folder)),
         ["mnist-softmax", folder, "--choose"] => mnist::choose(Path::new(folder)),
+        ["coordinate", folder, "--table"] => coordinate::table(Path::new(folder)),
+        ["coordinate", folder, "--beyond", problems @ ..] => coordinate::beyond(Path::new(folder), problems),
         ["coordinate", folder, problems @ ..] => coordinate::run(Path::new(folder), problems),
         _ => Err("expected a study (adult, mnist-softmax, coordinate), the folder of the data sets, and \
-                  --choose or names of problems"
+                  --choose, --beyond, --table or names of problems"
             .into()),
     }
 }

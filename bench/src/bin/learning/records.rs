@@ -157,12 +157,10 @@ impl Record {
             let line: Option<&Line> = self.last(ways);
             line.map_or("-".to_owned(), |line| format!("{:.2e} ± {:.1e}", line.mean, line.deviation))
         };
-        let ratio = self.ratio().map_or("-".to_owned(), |ratio| format!("{ratio:.4}"));
+        let ratio = self.ratio().map_or("-".to_owned(), short);
         let (gradient, coordinate) = (cell(Way::GRADIENT), cell(Way::COORDINATE));
-        format!(
-            "| {} | {} | {gradient} | {coordinate} | {ratio} | {:.3} |",
-            self.name, self.n, self.predicted
-        )
+        let Self { name, n, predicted, at_zero, .. } = self;
+        format!("| {name} | {n} | {at_zero:.2e} | {gradient} | {coordinate} | {ratio} | {predicted:.3} |")
     }
 
     /// Its row in the table of best settings.
@@ -176,6 +174,11 @@ impl Record {
         };
         format!("| {} | {} | {} |", self.name, cell(Way::GRADIENT), cell(Way::COORDINATE))
     }
+}
+
+/// Two or three digits.
+pub(crate) fn short(ratio: f64) -> String {
+    if ratio < 0.001 { format!("{ratio:.1e}") } else { format!("{ratio:.3}") }
 }
 
 /// Where files and plots of the comparison are: beside the page that shows them.
