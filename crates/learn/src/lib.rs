@@ -12,7 +12,7 @@
 //!
 //! n is public under both relations. Nothing is read off the data to choose a parameter, and what must be estimated (the
 //! smoothness of coordinates) is paid for.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod coordinate;
 mod error;
