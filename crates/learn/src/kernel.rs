@@ -1,62 +1,225 @@
-//! The inner loops: rows of `f32`, everything else in `f64`.
+//! The inner loops: rows of `f32`, everything else in `f64`, eight rows at a time.
+//!
+//! # One pass over memory
+//! A tile of [`TILE`] rows is read for its scores and, while it is still in the nearest cache, once more for its share of the
+//! gradient. A pass over the data so moves each row through memory once: `4 d` bytes and `4 d` floating-point operations a row
+//! and score, fewer than a processor does in the time that the bytes take to come.
 //!
 //! # Row independence
-//! A dot product is computed by the same operations in the same order whatever stands beside the row: eight partial sums by
-//! position, then a fixed tree. Rust does not reorder floating-point operations, so the bits of a row's score depend on
-//! that row and the weights alone.
+//! A score is computed by the same operations in the same order whatever stands beside the row: sixteen partial sums by
+//! position, then a fixed tree. Rust does not reorder floating-point operations, so the bits of a row's score depend on that
+//! row and the weights alone.
+//!
+//! # Wide registers
+//! The same code is compiled twice, for every x86-64 processor and for those with AVX2, and chosen when it runs. Products and sums stay
+//! apart (no fused operations): both give the same bits, and on processors with separate adders nothing is lost.
 
+/// Rows that are worked on together.
+pub(crate) const TILE: usize = 8;
 /// Partial sums of a dot product.
-const LANES: usize = 8;
+const LANES: usize = 16;
 
 /// `Σ x_j w_j`.
-#[inline(never)]
 pub(crate) fn dot(row: &[f32], weights: &[f64]) -> f64 {
-    let mut sums = [0.0; LANES];
-    let (rows, row_rest) = row.as_chunks::<LANES>();
-    let (all, rest) = weights.as_chunks::<LANES>();
-    for (x, w) in rows.iter().zip(all) {
-        for lane in 0..LANES {
-            sums[lane] += f64::from(x[lane]) * w[lane];
-        }
-    }
-    let tail: f64 = row_rest.iter().zip(rest).map(|(x, w)| f64::from(*x) * w).sum();
-    let [a, b, c, d, e, f, g, h] = sums;
-    ((a + e) + (b + f)) + ((c + g) + (d + h)) + tail
+    plain::dot(row, weights)
 }
 
-/// `sum += Σ_r coefficient_r row_r`, four rows at a time so that `sum` is loaded and stored once for them.
-#[inline(never)]
-pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; 4], coefficients: [f64; 4]) {
-    let [a, b, c, d] = coefficients;
-    let [p, q, r, s] = rows.map(|row| &row[..sum.len()]);
-    for j in 0..sum.len() {
-        sum[j] += (a * f64::from(p[j]) + b * f64::from(q[j])) + (c * f64::from(r[j]) + d * f64::from(s[j]));
+/// The dot products of each row with `weights`, as [`dot`] gives them.
+pub(crate) fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
+    #[cfg(target_arch = "x86_64")]
+    if wide::is_available() {
+        return wide::dots(rows, weights);
     }
+    plain::dots(rows, weights)
+}
+
+/// `sum += Σ_r coefficient_r row_r`; `sum` is loaded and stored once.
+pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
+    #[cfg(target_arch = "x86_64")]
+    if wide::is_available() {
+        return wide::accumulate(sum, rows, coefficients);
+    }
+    plain::accumulate(sum, rows, coefficients);
 }
 
 /// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
 /// that only grows. Infinite for a row that is not finite.
-pub(crate) fn norm_above(row: &[f32]) -> f64 {
+pub(crate) fn norm_above(row: &[f32]) -> f32 {
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     let norm = (sum * (1.0 + (row.len() as f64 + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON);
-    if norm.is_nan() { f64::INFINITY } else { norm }
+    match norm as f32 {
+        near if near.is_nan() => f32::INFINITY,
+        near if f64::from(near) < norm => near.next_up(),
+        near => near,
+    }
+}
+
+/// What is computed, for the registers that its caller is compiled for.
+mod plain {
+    use super::{LANES, TILE};
+
+    #[inline(always)]
+    pub(super) fn dot(row: &[f32], weights: &[f64]) -> f64 {
+        let (all, rest) = weights.as_chunks::<LANES>();
+        let (chunks, row_rest) = row[..weights.len()].as_chunks::<LANES>();
+        let mut sums = [0.0; LANES];
+        for (x, w) in chunks.iter().zip(all) {
+            for lane in 0..LANES {
+                sums[lane] += f64::from(x[lane]) * w[lane];
+            }
+        }
+        let mut tail = 0.0;
+        for (x, w) in row_rest.iter().zip(rest) {
+            tail += f64::from(*x) * w;
+        }
+        let (low, high) = sums.split_at(LANES / 2);
+        let pair = |lane: usize| low[lane] + high[lane];
+        let quad = |lane: usize| pair(lane) + pair(lane + 4);
+        (quad(0) + quad(2)) + (quad(1) + quad(3)) + tail
+    }
+
+    #[inline(always)]
+    pub(super) fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
+        let mut scores = [0.0; TILE];
+        for (score, row) in scores.iter_mut().zip(rows) {
+            *score = dot(row, weights);
+        }
+        scores
+    }
+
+    #[inline(always)]
+    pub(super) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
+        let [a, b, c, d, e, f, g, h] = coefficients;
+        let [p, q, r, s, t, u, v, w] = rows.map(|row| &row[..sum.len()]);
+        for j in 0..sum.len() {
+            let x = |row: &[f32]| f64::from(row[j]);
+            let first = (a * x(p) + b * x(q)) + (c * x(r) + d * x(s));
+            let second = (e * x(t) + f * x(u)) + (g * x(v) + h * x(w));
+            sum[j] += first + second;
+        }
+    }
+}
+
+/// The same for registers of 256 bits.
+#[cfg(target_arch = "x86_64")]
+mod wide {
+    use super::{TILE, plain};
+
+    /// Whether this processor (and its operating system) has AVX2.
+    pub(super) fn is_available() -> bool {
+        is_x86_feature_detected!("avx2")
+    }
+
+    /// Only where [`is_available`].
+    pub(super) fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
+        assert!(is_available(), "wide registers were chosen on a processor that does not have them");
+        // SAFETY: the feature that the function is compiled for was found in this processor one line above.
+        #[allow(
+            unsafe_code,
+            reason = "instructions that the processor was found to have; three times as fast"
+        )]
+        unsafe {
+            dots_avx2(rows, weights)
+        }
+    }
+
+    /// Only where [`is_available`].
+    pub(super) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
+        assert!(is_available(), "wide registers were chosen on a processor that does not have them");
+        // SAFETY: the feature that the function is compiled for was found in this processor one line above.
+        #[allow(
+            unsafe_code,
+            reason = "instructions that the processor was found to have; three times as fast"
+        )]
+        unsafe {
+            accumulate_avx2(sum, rows, coefficients);
+        }
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn dots_avx2(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
+        plain::dots(rows, weights)
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn accumulate_avx2(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
+        plain::accumulate(sum, rows, coefficients);
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Eight rows of `width`, weights and coefficients, of mixed sizes and signs.
+    fn numbers(width: usize) -> (Vec<Vec<f32>>, Vec<f64>, [f64; TILE]) {
+        let row =
+            |r: usize| (0..width).map(|j| ((j * 7 + r * 3) as f32).sin() * 3f32.powi(r as i32)).collect();
+        let rows = (0..TILE).map(row).collect();
+        let weights = (0..width).map(|j| (j as f64 * 1.3).cos() * 10f64.powi((j % 5) as i32 - 2)).collect();
+        (rows, weights, std::array::from_fn(|r| (r as f64).cos()))
+    }
+
+    fn tile(rows: &[Vec<f32>]) -> [&[f32]; TILE] {
+        std::array::from_fn(|r| rows[r].as_slice())
+    }
+
+    /// The definition, written once more and plainly.
     #[test]
     fn sums_are_the_plain_ones() {
-        let row: Vec<f32> = (0..21).map(|j| j as f32 * 0.5 - 3.0).collect();
-        let weights: Vec<f64> = (0..21).map(|j| f64::from(j % 7) - 2.5).collect();
-        let plain: f64 = row.iter().zip(&weights).map(|(x, w)| f64::from(*x) * w).sum();
-        assert!((dot(&row, &weights) - plain).abs() < 1e-12);
-        let mut sum = vec![1.0; 21];
-        accumulate(&mut sum, [&row; 4], [1.0, -2.0, 0.5, 3.0]);
-        assert!(sum.iter().zip(&row).all(|(s, x)| (s - (1.0 + 2.5 * f64::from(*x))).abs() < 1e-12));
-        assert!(norm_above(&[3.0, 4.0]) >= 5.0 && norm_above(&[3.0, 4.0]) < 5.0 + 1e-12);
-        assert_eq!(norm_above(&[f32::NAN]), f64::INFINITY);
+        for width in [1, 5, 8, 21, 101] {
+            let (rows, weights, coefficients) = numbers(width);
+            for (row, score) in rows.iter().zip(dots(tile(&rows), &weights)) {
+                let plain: f64 = row.iter().zip(&weights).map(|(x, w)| f64::from(*x) * w).sum();
+                assert!((score - plain).abs() <= 1e-12 * (1.0 + plain.abs()) * 1e3, "{width}");
+                assert_eq!(score.to_bits(), dot(row, &weights).to_bits());
+            }
+            let mut sum = vec![1.0; width];
+            accumulate(&mut sum, tile(&rows), coefficients);
+            for (j, got) in sum.iter().enumerate() {
+                let terms = rows.iter().zip(coefficients).map(|(row, c)| c * f64::from(row[j]));
+                assert!((got - 1.0 - terms.sum::<f64>()).abs() < 1e-9, "{width} {j}");
+            }
+        }
+    }
+
+    /// A row's score has the same bits in every place of every tile.
+    #[test]
+    fn a_row_does_not_see_its_neighbours() {
+        let (rows, weights, _) = numbers(37);
+        let alone = dot(&rows[2], &weights).to_bits();
+        for place in 0..TILE {
+            let mut others = tile(&rows);
+            others[place] = &rows[2];
+            assert_eq!(dots(others, &weights)[place].to_bits(), alone);
+            let mut zeros: [&[f32]; TILE] = [&[0.0; 37]; TILE];
+            zeros[place] = &rows[2];
+            assert_eq!(dots(zeros, &weights)[place].to_bits(), alone);
+        }
+    }
+
+    /// Whatever the processor, the bits are those of the code for all of them.
+    #[test]
+    fn wide_registers_do_not_show() {
+        for width in [3, 16, 50, 101] {
+            let (rows, weights, coefficients) = numbers(width);
+            let bits = |scores: &[f64]| scores.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let plainly: Vec<f64> = rows.iter().map(|row| plain::dot(row, &weights)).collect();
+            assert_eq!(bits(&dots(tile(&rows), &weights)), bits(&plainly));
+            let (mut one, mut other) = (vec![0.1; width], vec![0.1; width]);
+            accumulate(&mut one, tile(&rows), coefficients);
+            plain::accumulate(&mut other, tile(&rows), coefficients);
+            assert_eq!(bits(&one), bits(&other));
+        }
+    }
+
+    #[test]
+    fn norms_are_not_below_the_truth() {
+        assert!(norm_above(&[3.0, 4.0]) >= 5.0 && norm_above(&[3.0, 4.0]) < 5.000_002);
+        assert_eq!(norm_above(&[f32::NAN]), f32::INFINITY);
+        assert_eq!(norm_above(&[f32::MAX; 4]), f32::INFINITY);
         assert_eq!(norm_above(&[0.0; 3]), 0.0);
+        // A norm between two floats: the upper one.
+        assert!(f64::from(norm_above(&[1.0, 1.0])) >= 2f64.sqrt());
     }
 }

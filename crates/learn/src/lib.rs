@@ -41,7 +41,7 @@
 //! println!("{:?}\n{}", release.value().weights().next(), release.guarantee());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod coordinate;
 pub mod danger;

@@ -15,11 +15,11 @@ use sordino_data::{Batch, BlockView, Encoded, Group, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::kernel::{accumulate, dot, norm_above};
+use crate::kernel::{TILE, accumulate, dot, dots, norm_above};
 use crate::loss::Loss;
 
 /// Rows beyond it contribute nothing: the allowance for underflow needs a bound.
-const LONGEST_ROW: f64 = (1u64 << 40) as f64;
+const LONGEST_ROW: f32 = (1u64 << 40) as f32;
 
 /// Losses of a linear model on encoded records.
 pub struct LinearObjective<'a> {
@@ -28,7 +28,7 @@ pub struct LinearObjective<'a> {
     slots: usize,
     blocks: Vec<BlockView<'a>>,
     /// Of each slot's row, rounded up; infinite for an empty slot, which contributes nothing.
-    norms: Vec<f64>,
+    norms: Vec<f32>,
     empty: Vec<f32>,
 }
 
@@ -40,7 +40,8 @@ impl<'a> LinearObjective<'a> {
         let mut norms = Vec::with_capacity(slots);
         for block in &blocks {
             let rows = block.rows.chunks_exact(width).zip(block.present);
-            norms.extend(rows.map(|(row, present)| if *present { norm_above(row) } else { f64::INFINITY }));
+            norms.extend(rows.map(|(row, present)| if *present { norm_above(row) } else { f32::INFINITY }));
+            block.done();
         }
         Self { loss, width, slots, blocks, norms, empty: vec![0.0; width] }
     }
@@ -54,22 +55,35 @@ impl<'a> LinearObjective<'a> {
         f64::from(self.blocks[slot / ROWS_PER_BLOCK].targets[slot % ROWS_PER_BLOCK])
     }
 
+    /// Whether a slot has a record that can contribute.
+    fn contributes(&self, slot: usize) -> bool {
+        self.norms[slot] <= LONGEST_ROW
+    }
+
+    /// Turns the scores of a slot's record into the derivative by them; whether there is one.
+    fn turn(&self, slot: usize, scores: &mut [f64]) -> bool {
+        if !self.contributes(slot) {
+            return false;
+        }
+        self.loss.differentiate(scores, self.target(slot));
+        scores.iter().all(|d| d.is_finite())
+    }
+
     /// Writes the derivative by the scores of a slot's record to `out`; whether there is one.
     fn derivative(&self, parameters: &[f64], slot: usize, out: &mut [f64]) -> bool {
-        if self.norms[slot] > LONGEST_ROW {
+        if !self.contributes(slot) {
             return false;
         }
         let row = self.row(slot);
         for (score, weights) in out.iter_mut().zip(parameters.chunks_exact(self.width)) {
             *score = dot(row, weights);
         }
-        self.loss.differentiate(out, self.target(slot));
-        out.iter().all(|d| d.is_finite())
+        self.turn(slot, out)
     }
 
     /// Turns a record's derivative into coefficients of its row; whether it was within the clip norm.
     fn weigh(&self, slot: usize, clip: &Clip<'_>, derivative: &mut [f64]) -> bool {
-        let norm = self.norms[slot] * length_above(derivative) * (1.0 + 2.0 * f64::EPSILON);
+        let norm = f64::from(self.norms[slot]) * length_above(derivative) * (1.0 + 2.0 * f64::EPSILON);
         let weight = clip.weight(norm);
         derivative.iter_mut().for_each(|d| *d *= weight);
         norm <= clip.grid().clip_norm()
@@ -92,7 +106,7 @@ impl<'a> LinearObjective<'a> {
             out.iter_mut().zip(scales).for_each(|(out, scale)| *out /= scale);
         }
         let norm = length_above(out);
-        if !norm.is_finite() || norm > LONGEST_ROW {
+        if !norm.is_finite() || norm > f64::from(LONGEST_ROW) {
             return (false, false);
         }
         match clip.rule() {
@@ -117,20 +131,26 @@ impl<'a> LinearObjective<'a> {
         partial: &mut Partial,
     ) -> Result<(), SumError> {
         let records = group.len() as u32;
+        let is_range = matches!(group, Group::Range(_));
         work.sum.fill(0.0);
+        let mut last = 0;
         if clip.is_exact() || clip.scales().is_some() {
             for slot in group.into_slots() {
                 self.add_record(parameters, clip, work, slot, partial)?;
+                last = slot;
             }
         } else {
             let mut slots = group.into_slots();
             loop {
-                let four = [slots.next(), slots.next(), slots.next(), slots.next()];
-                if four[0].is_none() {
-                    break;
-                }
-                self.add_four(parameters, clip, work, four, partial)?;
+                let mut tile = [None; TILE];
+                tile.iter_mut().zip(&mut slots).for_each(|(place, slot)| *place = Some(slot));
+                let Some(first) = tile[0] else { break };
+                self.add_tile(parameters, clip, work, tile, partial)?;
+                last = first;
             }
+        }
+        if is_range {
+            self.blocks[last / ROWS_PER_BLOCK].done();
         }
         if clip.is_exact() { Ok(()) } else { partial.gradient.add_group(&work.sum, records) }
     }
@@ -160,30 +180,40 @@ impl<'a> LinearObjective<'a> {
         Ok(())
     }
 
-    /// The fast road: coefficients of four rows, then four rows at once.
-    fn add_four(
+    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the rows are at hand.
+    fn add_tile(
         &self,
         parameters: &[f64],
         clip: &Clip<'_>,
         work: &mut Workspace,
-        four: [Option<usize>; 4],
+        tile: [Option<usize>; TILE],
         partial: &mut Partial,
     ) -> Result<(), SumError> {
-        let mut rows: [&[f32]; 4] = [&self.empty; 4];
-        for ((slot, row), coefficients) in four.iter().zip(&mut rows).zip(&mut work.coefficients) {
-            // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
-            match slot.filter(|slot| self.derivative(parameters, *slot, coefficients)) {
-                Some(slot) => {
-                    *row = self.row(slot);
-                    let is_within = self.weigh(slot, clip, coefficients);
-                    partial.counted(is_within)?;
+        let mut rows: [&[f32]; TILE] = [&self.empty; TILE];
+        for (row, slot) in rows.iter_mut().zip(tile) {
+            if let Some(slot) = slot.filter(|slot| self.contributes(*slot)) {
+                *row = self.row(slot);
+            }
+        }
+        for (k, weights) in parameters.chunks_exact(self.width).enumerate() {
+            for (coefficients, score) in work.coefficients.iter_mut().zip(dots(rows, weights)) {
+                coefficients[k] = score;
+            }
+        }
+        for ((slot, row), coefficients) in tile.iter().zip(&mut rows).zip(&mut work.coefficients) {
+            match slot.filter(|slot| self.turn(*slot, coefficients)) {
+                Some(slot) => partial.counted(self.weigh(slot, clip, coefficients))?,
+                None => {
+                    // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
+                    *row = &self.empty;
+                    coefficients.fill(0.0);
                 }
-                None => coefficients.fill(0.0),
             }
         }
         for (k, sum) in work.sum.chunks_exact_mut(self.width).enumerate() {
-            let [a, b, c, d] = &work.coefficients;
-            accumulate(sum, rows, [a[k], b[k], c[k], d[k]]);
+            let mut coefficients = [0.0; TILE];
+            coefficients.iter_mut().zip(&work.coefficients).for_each(|(to, from)| *to = from[k]);
+            accumulate(sum, rows, coefficients);
         }
         Ok(())
     }
@@ -195,7 +225,7 @@ struct Workspace {
     sum: Vec<f64>,
     /// One record's contribution.
     record: Vec<f64>,
-    coefficients: [Vec<f64>; 4],
+    coefficients: [Vec<f64>; TILE],
 }
 
 impl Objective for LinearObjective<'_> {
