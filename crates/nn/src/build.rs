@@ -187,7 +187,6 @@ impl Place {
                 return Err(self.parameter("kernel", format!("at most {}", size[axis]), kernel[axis]));
             }
         }
-        self.few_enough(kernel[0] * kernel[1])?;
         Ok(map(Pool::sliding(kind, self.input, kernel, stride)))
     }
 
@@ -198,17 +197,7 @@ impl Place {
                 return Err(self.parameter("output", format!("from 1 to {}", size[axis]), output[axis]));
             }
         }
-        // The widest windows are one longer than the quotient, rounded up.
-        self.few_enough((size[0].div_ceil(output[0]) + 1) * (size[1].div_ceil(output[1]) + 1))?;
         Ok(map(Pool::adaptive(kind, self.input, output)))
-    }
-
-    /// Which of a window's values was taken is kept in a byte.
-    fn few_enough(&self, values: usize) -> Result<(), NetworkError> {
-        if values > 256 {
-            return Err(self.parameter("window", "of at most 256 values".to_owned(), values));
-        }
-        Ok(())
     }
 
     fn activation(&self, function: Activation) -> Result<(), NetworkError> {

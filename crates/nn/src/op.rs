@@ -71,8 +71,6 @@ pub(crate) struct Saved {
     pub(crate) input: Vec<f32>,
     /// A place to work in.
     pub(crate) work: Vec<f32>,
-    /// Which of several inputs was taken.
-    pub(crate) choices: Vec<u8>,
     /// Gradients of all examples, where they are materialised.
     pub(crate) gradients: Vec<f32>,
     /// Rows of inputs, of slopes as factors of products, and of slopes as factors of outer products.

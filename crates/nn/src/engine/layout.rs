@@ -35,8 +35,11 @@ const MOST_INFLATION: f64 = 0.008;
 /// Weights from which a dense layer is deferred: half a megabyte.
 const LARGE: usize = 1 << 17;
 
-/// Bytes that a micro-batch may take of a second-level cache.
-const CACHE: usize = 256 << 10;
+/// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
+const CACHE: usize = 768 << 10;
+
+/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still.
+const LEAST: usize = 2;
 
 /// Rows of a micro-batch where weights, and not activations, are what does not fit in a cache.
 const WIDE: usize = 64;
@@ -67,7 +70,7 @@ impl Layout {
         let deferred: Vec<Dense> =
             dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
         let example_bytes = 4 * (chain.footprint() * views + chain.materialised());
-        let micro_batch = if defers_all { WIDE } else { (CACHE / example_bytes.max(1)).clamp(1, WIDE) };
+        let micro_batch = if defers_all { WIDE } else { (CACHE / example_bytes.max(1)).clamp(LEAST, WIDE) };
         let mut layout = Self {
             deferred,
             defers_all,

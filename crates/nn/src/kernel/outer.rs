@@ -134,9 +134,11 @@ fn tile<M: Machine, const H: usize>(
     for (i, sum) in sums.iter().enumerate() {
         let sum = machine.store(*sum);
         let to = &mut out[i * columns.width + column..][..lanes];
-        match write {
-            Write::Set => to.copy_from_slice(&sum[..lanes]),
-            Write::Add => to.iter_mut().zip(&sum).for_each(|(to, sum)| *to += sum),
+        match (write, to.first_chunk_mut()) {
+            (Write::Set, Some(to)) => *to = sum,
+            (Write::Add, Some(to)) => *to = std::array::from_fn::<f32, LANES, _>(|lane| to[lane] + sum[lane]),
+            (Write::Set, None) => to.copy_from_slice(&sum[..lanes]),
+            (Write::Add, None) => to.iter_mut().zip(&sum).for_each(|(to, sum)| *to += sum),
         }
     }
 }

@@ -219,9 +219,15 @@ fn tile<M: Machine, const H: usize>(
     let mut sums = match init {
         Some(first) => [machine.load(&first); H],
         None => std::array::from_fn(|i| {
-            let mut sum = [0.0; LANES];
-            sum[..lanes].copy_from_slice(&out[outs[i] + column..][..lanes]);
-            machine.load(&sum)
+            let from = &out[outs[i] + column..][..lanes];
+            from.first_chunk().map_or_else(
+                || {
+                    let mut sum = [0.0; LANES];
+                    sum[..lanes].copy_from_slice(from);
+                    machine.load(&sum)
+                },
+                |sum| machine.load(sum),
+            )
         }),
     };
     let mut lines = lines.as_chunks::<LANES>().0;
@@ -237,7 +243,12 @@ fn tile<M: Machine, const H: usize>(
         lines = later;
     }
     for (i, sum) in sums.iter().enumerate() {
-        out[outs[i] + column..][..lanes].copy_from_slice(&machine.store(*sum)[..lanes]);
+        let (to, sum) = (&mut out[outs[i] + column..][..lanes], machine.store(*sum));
+        // A whole line is two instructions; a part of one is a call.
+        match to.first_chunk_mut() {
+            Some(to) => *to = sum,
+            None => to.copy_from_slice(&sum[..lanes]),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 //! Of several equal largest values the first is taken, in both directions.
 
 use super::{Op, Pass, Ready, Saved};
-use crate::kernel::isa::{Machine, vectorised};
+use crate::kernel::isa::{LANES, Machine, vectorised};
 use crate::shape::Shape;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,81 +60,157 @@ impl Pool {
         self.lines.len() * self.columns.len() * self.channels
     }
 
-    /// Where the channels of each output, and of each input of its window, begin.
-    fn windows(&self) -> impl Iterator<Item = (usize, impl Iterator<Item = usize> + Clone)> {
-        let (width, channels) = (self.width, self.channels);
-        let outputs =
-            self.lines.iter().flat_map(|line| self.columns.iter().map(move |column| (*line, *column)));
-        outputs.enumerate().map(move |(out, (line, column))| {
-            let pixels = (line.start..line.start + line.length).flat_map(move |y| {
-                (column.start..column.start + column.length).map(move |x| (y * width + x) * channels)
-            });
-            (out * channels, pixels)
-        })
-    }
-}
-
-vectorised! {
-    fn forward_image(pool: &Pool, input: &[f32], output: &mut [f32], choices: &mut [u8]) = forward_body;
-}
-
-#[inline(always)]
-fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32], choices: &mut [u8]) {
-    let channels = pool.channels;
-    for (out, pixels) in pool.windows() {
-        let to = &mut output[out..out + channels];
-        match pool.kind {
-            Kind::Largest => {
-                let choices = &mut choices[out..out + channels];
-                for (number, pixel) in pixels.enumerate() {
-                    let from = &input[pixel..pixel + channels];
-                    for ((to, from), choice) in to.iter_mut().zip(from).zip(choices.iter_mut()) {
-                        // NaN wins and stays: it must reach the loss.
-                        let is_taken = number == 0 || !(*from <= *to) && *to == *to;
-                        *to = if is_taken { *from } else { *to };
-                        *choice = if is_taken { number as u8 } else { *choice };
-                    }
-                }
+    /// Every window: where its output's channels begin, its lines and its columns.
+    #[inline(always)]
+    fn each(&self, mut f: impl FnMut(usize, Window, Window)) {
+        let mut out = 0;
+        for line in &self.lines {
+            for column in &self.columns {
+                f(out, *line, *column);
+                out += self.channels;
             }
-            Kind::Mean => {
-                to.fill(0.0);
-                let count = pixels.clone().count() as f32;
-                for pixel in pixels {
-                    to.iter_mut().zip(&input[pixel..pixel + channels]).for_each(|(to, from)| *to += from);
-                }
-                to.iter_mut().for_each(|to| *to /= count);
+        }
+    }
+
+    /// Where the channels of each pixel of a window begin, in order.
+    #[inline(always)]
+    fn pixels(&self, lines: Window, columns: Window, mut f: impl FnMut(usize)) {
+        for y in lines.start..lines.start + lines.length {
+            let first = (y * self.width + columns.start) * self.channels;
+            for x in 0..columns.length {
+                f(first + x * self.channels);
             }
         }
     }
 }
 
-vectorised! {
-    fn backward_image(pool: &Pool, d_output: &[f32], choices: &[u8], d_input: &mut [f32]) = backward_body;
+/// The numbers of up to sixteen channels; zeros where there are fewer.
+#[inline(always)]
+fn lanes_of(data: &[f32], at: usize, lanes: usize) -> [f32; LANES] {
+    let from = &data[at..at + lanes];
+    from.first_chunk().copied().unwrap_or_else(|| {
+        let mut line = [0.0; LANES];
+        line[..lanes].copy_from_slice(from);
+        line
+    })
 }
 
 #[inline(always)]
-fn backward_body<M: Machine>(_: M, pool: &Pool, d_output: &[f32], choices: &[u8], d_input: &mut [f32]) {
-    let channels = pool.channels;
+fn write_lanes(data: &mut [f32], at: usize, lanes: usize, line: &[f32; LANES]) {
+    let to = &mut data[at..at + lanes];
+    match to.first_chunk_mut() {
+        Some(to) => *to = *line,
+        None => to.copy_from_slice(&line[..lanes]),
+    }
+}
+
+/// The channels in parts of up to sixteen: first and count.
+#[inline(always)]
+fn parts(channels: usize) -> impl Iterator<Item = (usize, usize)> {
+    (0..channels).step_by(LANES).map(move |first| (first, LANES.min(channels - first)))
+}
+
+vectorised! {
+    fn forward_image(pool: &Pool, input: &[f32], output: &mut [f32]) = forward_body;
+}
+
+#[inline(always)]
+fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32]) {
+    pool.each(|out, lines, columns| {
+        let share = 1.0 / (lines.length * columns.length) as f32;
+        for (first, lanes) in parts(pool.channels) {
+            let mut result = match pool.kind {
+                Kind::Largest => [f32::NEG_INFINITY; LANES],
+                Kind::Mean => [0.0; LANES],
+            };
+            pool.pixels(lines, columns, |pixel| {
+                let from = lanes_of(input, pixel + first, lanes);
+                for lane in 0..LANES {
+                    let (x, best) = (from[lane], result[lane]);
+                    result[lane] = match pool.kind {
+                        // NaN is taken and stays: it must reach the loss.
+                        Kind::Largest => {
+                            if x > best || x.is_nan() {
+                                x
+                            } else {
+                                best
+                            }
+                        }
+                        Kind::Mean => best + x * share,
+                    };
+                }
+            });
+            write_lanes(output, out + first, lanes, &result);
+        }
+    });
+}
+
+vectorised! {
+    /// `largest` has the values that were taken; of equal ones the first was.
+    fn backward_image(pool: &Pool, input: &[f32], largest: &[f32], d_output: &[f32], d_input: &mut [f32]) = backward_body;
+}
+
+#[inline(always)]
+fn backward_body<M: Machine>(
+    _: M,
+    pool: &Pool,
+    input: &[f32],
+    largest: &[f32],
+    d_output: &[f32],
+    d_input: &mut [f32],
+) {
     d_input.fill(0.0);
-    for (out, pixels) in pool.windows() {
-        let from = &d_output[out..out + channels];
-        match pool.kind {
-            Kind::Largest => {
-                let choices = &choices[out..out + channels];
-                for (number, pixel) in pixels.enumerate() {
-                    let to = &mut d_input[pixel..pixel + channels];
-                    for ((to, from), choice) in to.iter_mut().zip(from).zip(choices) {
-                        *to += if *choice == number as u8 { *from } else { 0.0 };
+    let (mut out, channels) = (0, pool.channels);
+    for lines in &pool.lines {
+        for columns in &pool.columns {
+            for (first, lanes) in parts(channels) {
+                let slopes = lanes_of(d_output, out + first, lanes);
+                match pool.kind {
+                    Kind::Largest => {
+                        let best = lanes_of(largest, out + first, lanes);
+                        give_to_largest(pool, *lines, *columns, first, lanes, slopes, best, input, d_input);
+                    }
+                    Kind::Mean => {
+                        let share = 1.0 / (lines.length * columns.length) as f32;
+                        pool.pixels(*lines, *columns, |pixel| {
+                            let mut to = lanes_of(d_input, pixel + first, lanes);
+                            (0..LANES).for_each(|lane| to[lane] += slopes[lane] * share);
+                            write_lanes(d_input, pixel + first, lanes, &to);
+                        });
                     }
                 }
             }
-            Kind::Mean => {
-                let part = 1.0 / pixels.clone().count() as f32;
-                for pixel in pixels {
-                    let to = &mut d_input[pixel..pixel + channels];
-                    to.iter_mut().zip(from).for_each(|(to, from)| *to += from * part);
-                }
+            out += channels;
+        }
+    }
+}
+
+/// Gives the slopes of up to sixteen channels to the first pixel that has the largest value.
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
+fn give_to_largest(
+    pool: &Pool,
+    lines: Window,
+    columns: Window,
+    first: usize,
+    lanes: usize,
+    slopes: [f32; LANES],
+    best: [f32; LANES],
+    input: &[f32],
+    d_input: &mut [f32],
+) {
+    // What has not been given away, as bits: masks keep the loop free of branches.
+    let mut left = slopes.map(f32::to_bits);
+    for y in lines.start..lines.start + lines.length {
+        for x in columns.start..columns.start + columns.length {
+            let at = (y * pool.width + x) * pool.channels + first;
+            let (values, mut to) = (lanes_of(input, at, lanes), lanes_of(d_input, at, lanes));
+            for lane in 0..LANES {
+                let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
+                to[lane] += f32::from_bits(left[lane] & mask);
+                left[lane] &= !mask;
             }
+            write_lanes(d_input, at, lanes, &to);
         }
     }
 }
@@ -145,16 +221,19 @@ impl Op for Pool {
     }
 
     fn save(&self, images: usize) -> Saved {
-        let choices = if self.kind == Kind::Largest { images * self.output_size() } else { 0 };
-        Saved { choices: vec![0; choices], ..Saved::default() }
+        // Activations may change the output in place; what was largest is kept.
+        let kept = if self.kind == Kind::Largest { images * self.output_size() } else { 0 };
+        Saved { work: vec![0.0; kept], ..Saved::default() }
     }
 
     fn forward(&self, pass: &Pass, _ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         let size = self.output_size();
         let images = input.chunks_exact(self.input_size).zip(output.chunks_exact_mut(size)).take(pass.images);
         for (image, (input, output)) in images.enumerate() {
-            let choices = if self.kind == Kind::Largest { image * size..(image + 1) * size } else { 0..0 };
-            forward_image(pass.isa, self, input, output, &mut saved.choices[choices]);
+            forward_image(pass.isa, self, input, output);
+            if self.kind == Kind::Largest {
+                saved.work[image * size..][..size].copy_from_slice(output);
+            }
         }
     }
 
@@ -162,17 +241,17 @@ impl Op for Pool {
         &self,
         pass: &Pass,
         _ready: &Ready,
-        _input: &[f32],
+        input: &[f32],
         d_output: &[f32],
         d_input: Option<&mut [f32]>,
         saved: &mut Saved,
     ) {
         let (size, Some(d_input)) = (self.output_size(), d_input) else { return };
-        let images =
-            d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(self.input_size)).take(pass.images);
-        for (image, (d_output, d_input)) in images.enumerate() {
-            let choices = if self.kind == Kind::Largest { image * size..(image + 1) * size } else { 0..0 };
-            backward_image(pass.isa, self, d_output, &saved.choices[choices], d_input);
+        let images = d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(self.input_size));
+        let images = images.zip(input.chunks_exact(self.input_size)).take(pass.images);
+        for (image, ((d_output, d_input), input)) in images.enumerate() {
+            let kept = if self.kind == Kind::Largest { image * size..(image + 1) * size } else { 0..0 };
+            backward_image(pass.isa, self, input, &saved.work[kept], d_output, d_input);
         }
     }
 }
