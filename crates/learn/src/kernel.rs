@@ -42,11 +42,16 @@ pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f
     plain::accumulate(sum, rows, coefficients);
 }
 
+/// A number that is not below the norm of the row, and above it by less than a part in 10^8; not a number where the row is not.
+pub(crate) fn precise_norm_above(row: &[f32]) -> f64 {
+    let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    (sum * (1.0 + (row.len() as f64 + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON)
+}
+
 /// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
 /// that only grows. Infinite for a row that is not finite.
 pub(crate) fn norm_above(row: &[f32]) -> f32 {
-    let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
-    let norm = (sum * (1.0 + (row.len() as f64 + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON);
+    let norm = precise_norm_above(row);
     match norm as f32 {
         near if near.is_nan() => f32::INFINITY,
         near if f64::from(near) < norm => near.next_up(),

@@ -16,7 +16,7 @@ use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{Allowance, FloatGroups, Grid, Grouping, Sum, SumError};
 use sordino_privacy::Neighbours;
 
-use crate::kernel::norm_above;
+use crate::kernel::precise_norm_above;
 use crate::solver::{Cholesky, slack};
 
 /// The longest a record's vector can be: what a row may be longer than declared, squared, and the roundings of factors.
@@ -110,8 +110,9 @@ impl Bounds {
         for ((row, target), present) in
             block.rows.chunks_exact(self.width).zip(block.targets).zip(block.present)
         {
-            // `norm_above` is above the norm by less than a part in 10^8.
-            if !present || norm_above(row) > self.row_norm * (1.0 + 1e-8) {
+            // Above the norm by less than a part in 10^8; what is not a number is not within.
+            let is_within = precise_norm_above(row) <= self.row_norm * (1.0 + 1e-8);
+            if !present || !is_within {
                 continue;
             }
             let target = f64::from(*target).clamp(-self.target, self.target);
