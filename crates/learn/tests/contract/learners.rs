@@ -161,7 +161,7 @@ pub(crate) fn learners() -> Vec<Learner> {
             |loss, encoding, n| coordinates_move(loss, encoding, n, |m, total| 0.5 * (m / total).sqrt()),
             |loss, encoding, n, level| {
                 let clipping =
-                    CoordinateClipping::BySmoothness { norm: if level.is_tiny() { 0.5 } else { 10.0 } };
+                    CoordinateClipping::BySmoothness { norm: if level.is_tiny() { 0.5 } else { 3.0 } };
                 coordinates(loss, clipping, Smoothness::Declared, encoding, n, level)
             },
         ),
@@ -174,7 +174,7 @@ pub(crate) fn learners() -> Vec<Learner> {
                 coordinates_move(loss, encoding, n, |m, total| 0.5 * (p * m / total).sqrt())
             },
             |loss, encoding, n, level| {
-                let clipping = CoordinateClipping::Jointly { norm: if level.is_tiny() { 0.5 } else { 10.0 } };
+                let clipping = CoordinateClipping::Jointly { norm: if level.is_tiny() { 0.5 } else { 3.0 } };
                 coordinates(loss, clipping, Smoothness::Declared, encoding, n, level)
             },
         ),
@@ -187,7 +187,7 @@ pub(crate) fn learners() -> Vec<Learner> {
                 coordinates_move(loss, encoding, n, |_, _| bound)
             },
             |loss, encoding, n, level| {
-                let clipping = CoordinateClipping::Uniform { norm: if level.is_tiny() { 0.5 } else { 10.0 } };
+                let clipping = CoordinateClipping::Uniform { norm: if level.is_tiny() { 0.5 } else { 3.0 } };
                 coordinates(loss, clipping, Smoothness::Declared, encoding, n, level)
             },
         ),
@@ -207,7 +207,7 @@ pub(crate) fn learners() -> Vec<Learner> {
             |_, _, _| None,
             |loss, encoding, n, level| {
                 let clipping =
-                    CoordinateClipping::BySmoothness { norm: if level.is_tiny() { 0.5 } else { 10.0 } };
+                    CoordinateClipping::BySmoothness { norm: if level.is_tiny() { 0.5 } else { 3.0 } };
                 let smoothness = Smoothness::Estimated { share: 0.1, floor: 1e-2 };
                 coordinates(loss, clipping, smoothness, encoding, n, level)
             },
