@@ -43,9 +43,17 @@ pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f
 }
 
 /// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
-/// that only grows. Infinite for a row that is not finite.
+/// that only grows, in whatever order. Infinite for a row that is not finite.
 pub(crate) fn norm_above(row: &[f32]) -> f32 {
-    let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    let (chunks, rest) = row.as_chunks::<LANES>();
+    let mut sums = [0.0; LANES];
+    for x in chunks {
+        for lane in 0..LANES {
+            sums[lane] += f64::from(x[lane]) * f64::from(x[lane]);
+        }
+    }
+    let tail: f64 = rest.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
+    let sum = sums.iter().sum::<f64>() + tail;
     let norm = (sum * (1.0 + (row.len() as f64 + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON);
     match norm as f32 {
         near if near.is_nan() => f32::INFINITY,
@@ -219,6 +227,9 @@ mod tests {
         assert_eq!(norm_above(&[f32::NAN]), f32::INFINITY);
         assert_eq!(norm_above(&[f32::MAX; 4]), f32::INFINITY);
         assert_eq!(norm_above(&[0.0; 3]), 0.0);
+        // Longer than one chunk: 37 twos have the norm sqrt(148).
+        assert!((f64::from(norm_above(&[2.0; 37])) - 148f64.sqrt()).abs() < 2e-6);
+        assert_eq!(norm_above(&[f32::NAN; 20]), f32::INFINITY);
         // A norm between two floats: the upper one.
         assert!(f64::from(norm_above(&[1.0, 1.0])) >= 2f64.sqrt());
     }
