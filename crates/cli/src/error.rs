@@ -146,6 +146,13 @@ pub(crate) enum Error {
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
+        "under {neighbours} the number of records is public, and records can be dropped for what they hold in column \
+         `{column}`, which would change it; ask under add_remove, or say in the schema what missing and other \
+         values become (and do not ask with --permissive)"
+    )]
+    Drops { column: String, neighbours: Neighbours },
+
+    #[error(
         "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget"
     )]
     OtherUnit { ledger: String, schema: String },

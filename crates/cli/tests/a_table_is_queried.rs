@@ -88,6 +88,31 @@ fn a_unit_is_protected_as_a_whole() {
     assert!((people - 500).abs() < 20, "{people}");
 }
 
+/// A mean divided by the number of records that were left tells how many were dropped, to the last digit: under `replace` that
+/// number is taken to be public.
+#[test]
+fn what_drops_records_is_not_asked_where_their_number_is_public() {
+    let data = table("drops.csv");
+    let schema = place("drops.toml");
+    let text = "[columns.person]\nkind = \"ignore\"\n[columns.smoker]\nkind = \"ignore\"\n\
+                [columns.age]\nkind = \"number\"\nbounds = [0, 120]\nmissing = ";
+    let ask = |rule: &str, words: &str| {
+        fs::write(&schema, format!("{text}{rule}\n")).unwrap();
+        query(&data, &format!("{words} --epsilon 5 --schema {}", schema.display()))
+    };
+    for statistic in ["mean age", "sum age", "variance age"] {
+        for relation in ["replace", "zero_out"] {
+            ask("\"drop\"", &format!("{statistic} --neighbours {relation}"))
+                .refuses(&["dropped", "add_remove"]);
+            ask("40", &format!("{statistic} --neighbours {relation} --permissive"))
+                .refuses(&["--permissive"]);
+            assert_eq!(ask("40", &format!("{statistic} --neighbours {relation}")).code, 0);
+        }
+        assert_eq!(ask("\"drop\"", statistic).code, 0);
+    }
+    assert_eq!(ask("\"drop\"", "quantile age --neighbours replace").code, 0);
+}
+
 #[test]
 fn a_ledger_pays_and_then_refuses() {
     let (data, ledger) = (table("paid.csv"), place("paid.ledger"));

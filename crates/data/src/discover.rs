@@ -3,22 +3,25 @@
 //! # Definition
 //! | asked for | found by | guarantee |
 //! |---|---|---|
-//! | a number | counts of the powers of two between which values lie, with noise; the bounds are those of the outermost counts that noise alone would hardly reach | pure |
+//! | a number | noisy counts of the powers of two between which values lie; its bounds are those of the outermost that stand out | pure |
 //! | its mean and scale | noisy sums of values clamped to these bounds | pure |
 //! | a category | values that many have: an open histogram | approximate |
 //!
-//! What comes out is the schema completed: found values beside one bucket for all others, a missing number as the mean (or the
-//! middle of the bounds), so that no record is dropped for what was not foreseen. A column in which nothing was found is ignored.
+//! What comes out is the schema completed: found values beside one bucket for all others, a missing number as the mean
+//! (or the middle of the bounds), so that no record is dropped for what was not foreseen. A column in which nothing
+//! was found is ignored.
 //!
 //! # Guarantee
-//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to its bounds and a quarter each to mean and scale,
-//! where these are asked for, else all of it to its bounds. The parts are chosen before the data is seen, so their composition is
-//! [`DiscoveryPlan::event`]; that bounds found first are used by the sums afterwards is adaptive composition of pure parts. Records
-//! are read through the permissive door: no error depends on one. A value too long to be a category, or no text at all, counts nowhere:
-//! a rule that looks at that value alone.
+//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to its bounds and a
+//! quarter each to mean and scale, where these are asked for, else all of it to its bounds. The parts are chosen
+//! before the data is seen, so their composition is [`DiscoveryPlan::event`]; that bounds found first are used by the
+//! sums afterwards is adaptive composition of pure parts. Records are read through the permissive door: no error
+//! depends on one. A value too long to be a category, or no text at all, counts nowhere: a rule that looks at that
+//! value alone.
 //!
-//! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially Private SQL with Bounded User
-//! Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas, *Releasing Search Queries and Clicks Privately*, 2009.
+//! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially
+//! Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas,
+//! *Releasing Search Queries and Clicks Privately*, 2009.
 //!
 //! # Pitfalls
 //! - Bounds that were found are not declared knowledge: rare large values are cut off, and another run finds others.

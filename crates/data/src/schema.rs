@@ -142,9 +142,9 @@ impl Schema {
         Self { unit, ..self }
     }
 
-    /// Whether a record can be dropped for what it holds in these columns, when it is read through this door. If so the number of records
-    /// that are left is private under every relation: [`Table::slots`](crate::Table::slots) is public where n is,
-    /// [`Table::records`](crate::Table::records) is not.
+    /// Whether a record can be dropped for what it holds in these columns, when it is read through this door. If so
+    /// the number of records that are left is private under every relation: [`Table::slots`](crate::Table::slots) is
+    /// public where n is, [`Table::records`](crate::Table::records) is not.
     pub fn may_drop(&self, columns: &[&str], door: Door) -> bool {
         let drops = |name: &&str| match self.column(name) {
             Some(Column::Number(column)) => column.missing_rule() == Rule::Drop,

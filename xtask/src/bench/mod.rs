@@ -1,4 +1,4 @@
-//! `cargo xtask bench noise|mechanisms|accounting`: Sordino and its peers on the same work, in one run.
+//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear`: Sordino and its peers on the same work, in one run.
 //!
 //! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
 //! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds.
@@ -6,8 +6,10 @@
 //! carries the load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
 
 mod line;
+mod linear;
 mod load;
 mod peers;
+mod plot;
 mod table;
 
 use std::process::Command;
@@ -21,7 +23,7 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise`, `mechanisms`, `accounting` or `ledger`: the name of our program and of the peers' script.
+    /// `noise`, `mechanisms`, `accounting`, `ledger` or `linear`: the name of our program and of the peers' script.
     name: &'static str,
     /// Nobody else has a ledger.
     has_peers: bool,
@@ -47,7 +49,12 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
         }
     }
     let summaries = line::summaries(&lines);
-    print!("{}", table::of(&summaries));
+    if plan.name == "linear" {
+        print!("{}", linear::table(&summaries));
+        linear::plots(&summaries, plan.quick)?;
+    } else {
+        print!("{}", table::of(&summaries));
+    }
     save(&plan, &summaries)
 }
 
@@ -55,7 +62,7 @@ impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let usage = || {
             Failure::usage(
-                "expected `cargo xtask bench noise|mechanisms|accounting|ledger [--rounds N] [--quick]`",
+                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear [--rounds N] [--quick]`",
             )
         };
         let mut plan = match words.first() {
@@ -63,6 +70,7 @@ impl Plan {
             Some(&"mechanisms") => Self { name: "mechanisms", has_peers: true, rounds: 5, quick: false },
             Some(&"accounting") => Self { name: "accounting", has_peers: true, rounds: 5, quick: false },
             Some(&"ledger") => Self { name: "ledger", has_peers: false, rounds: 1, quick: false },
+            Some(&"linear") => Self { name: "linear", has_peers: true, rounds: 3, quick: false },
             _ => return Err(usage()),
         };
         let mut rest = words[1..].iter();
@@ -84,6 +92,10 @@ impl Plan {
 fn measured(mut command: Command, plan: &Plan, round: usize) -> Result<Vec<Line>, Failure> {
     if plan.quick {
         command.arg("--quick");
+    }
+    if plan.name == "linear" {
+        // Some gigabytes of tables that contestants share; they go with the target directory.
+        command.arg("--data").arg(run::target_dir().join("bench-linear"));
     }
     if round == 0 {
         // What does not change from round to round (the ends of intervals) is computed once.

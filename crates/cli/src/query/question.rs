@@ -68,6 +68,7 @@ impl Question {
         let column = args.column.clone().or_else(|| first_column(&schema)).ok_or(Error::NoColumn)?;
         let plan = Plan::new(args, &schema, &column, purse.neighbours())?;
         let door = if args.permissive { Door::Permissive } else { Door::Strict };
+        check_drops(args.statistic, &schema, &column, door, purse.neighbours())?;
         Ok(Self { source, schema, door, column, plan, seed: args.danger_seed })
     }
 
@@ -178,6 +179,26 @@ impl Plan {
             }
         })
     }
+}
+
+/// Where n is public, sums and what divides by n rest on every record being there, whatever it holds. A record that its value drops
+/// would change the number of rows, or a sum by more than the distance between two values.
+fn check_drops(
+    statistic: Statistic,
+    schema: &Schema,
+    column: &str,
+    door: Door,
+    neighbours: Neighbours,
+) -> Result<(), Error> {
+    let rests_on_n = match statistic {
+        Statistic::Sum | Statistic::Mean | Statistic::Variance => true,
+        Statistic::Count | Statistic::Quantile | Statistic::Histogram | Statistic::Mode => false,
+    };
+    let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
+    if rests_on_n && !is_private && schema.may_drop(&[column], door) {
+        return Err(Error::Drops { column: column.to_owned(), neighbours });
+    }
+    Ok(())
 }
 
 fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<'a, T>, MechanismError> {

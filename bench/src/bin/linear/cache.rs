@@ -1,0 +1,98 @@
+//! A table that is larger than the memory that may be used: Parquet, once to a cache, and full batches from there.
+//!
+//! Three processes, one after the other: whoever writes the Parquet file, whoever reads it into a cache, and whoever learns.
+//! The latter two state their peak of memory.
+
+use std::error::Error;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use parquet::basic::{Repetition, Type as Physical};
+use parquet::data_type::FloatType;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::SerializedFileWriter;
+use parquet::schema::types::Type;
+use serde_json::json;
+use sordino_bench::emit;
+use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
+use sordino_noise::entropy;
+
+use crate::fit::{self, data_bytes, learner};
+use crate::memory::peak_bytes;
+use crate::problem::{Rows, encoding};
+
+/// Rows of a group, as common writers make them.
+const GROUP: u64 = 100_000;
+
+fn parquet_file(folder: &Path, n: u64, d: usize) -> PathBuf {
+    folder.join(format!("table-{n}-{d}.parquet"))
+}
+
+fn cache_file(folder: &Path, n: u64, d: usize) -> PathBuf {
+    folder.join(format!("cache-{n}-{d}.arrow"))
+}
+
+/// Columns `x0`, `x1`, ... of `float`, the label last; not measured.
+pub(crate) fn write_parquet(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
+    let path = parquet_file(folder, n, d);
+    if path.exists() {
+        return Ok(());
+    }
+    let column = |j| {
+        let name = format!("x{j}");
+        let column = Type::primitive_type_builder(&name, Physical::FLOAT);
+        column.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
+    };
+    let columns = (0..=d).map(column).collect::<Result<Vec<_>, _>>()?;
+    let schema = Arc::new(Type::group_type_builder("table").with_fields(columns).build()?);
+    let beside = path.with_extension("part");
+    let properties = Arc::new(WriterProperties::builder().set_dictionary_enabled(false).build());
+    let mut writer = SerializedFileWriter::new(File::create(&beside)?, schema, properties)?;
+    let (mut rows, mut row) = (Rows::new(d), vec![0.0; d + 1]);
+    for first in (0..n).step_by(GROUP as usize) {
+        let mut columns = vec![Vec::with_capacity(GROUP as usize); d + 1];
+        for _ in first..(first + GROUP).min(n) {
+            rows.next(&mut row);
+            columns.iter_mut().zip(&row).for_each(|(column, x)| column.push(*x));
+        }
+        let mut group = writer.next_row_group()?;
+        for values in &columns {
+            let Some(mut column) = group.next_column()? else { break };
+            column.typed::<FloatType>().write_batch(values, None, None)?;
+            column.close()?;
+        }
+        group.close()?;
+    }
+    writer.close()?;
+    Ok(std::fs::rename(beside, path)?)
+}
+
+/// From Parquet to the cache.
+pub(crate) fn write_cache(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
+    let (file, cache) = (parquet_file(folder, n, d), cache_file(folder, n, d));
+    let encoding = encoding(d)?;
+    let begun = Instant::now();
+    let source = Source::open(&file, &CsvOptions::default())?;
+    let loader = Loader::new(&source, encoding.schema(), Door::Strict);
+    let data = loader.cached(&encoding, &cache, &mut entropy()?)?;
+    let taken = begun.elapsed().as_secs_f64();
+    let config = json!({ "peak_bytes": peak_bytes(), "data_bytes": data_bytes(&data) });
+    emit(&format!("parquet to cache, {n} x {d}"), "s", taken, config);
+    Ok(())
+}
+
+/// Full batches from the cache, checked as every cache of an earlier run is.
+pub(crate) fn fit(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
+    let data = Encoded::open_cache(&cache_file(folder, n, d), &encoding(d)?)?;
+    let fit = fit::fit(&learner("sordino full batch")?, &data)?;
+    let bytes = data_bytes(&data);
+    let config = json!({
+        "epsilon": fit.epsilon, "delta": fit::DELTA, "steps": fit.steps, "data_bytes": bytes,
+        "peak_bytes": peak_bytes(),
+        "gigabytes_a_second": bytes * fit.steps as f64 / fit.seconds / 1e9,
+    });
+    emit(&format!("full batches from cache, {n} x {d}"), "s", fit.seconds, config);
+    Ok(())
+}
