@@ -106,7 +106,7 @@ impl Network {
     pub fn outputs(&self, parameters: &[f64], inputs: &[f32]) -> Result<Vec<f32>, NetworkError> {
         let (size, output) = (self.input.size(), self.output().size());
         let mut evaluation = self.evaluation(parameters)?;
-        if inputs.len() % size != 0 {
+        if !inputs.len().is_multiple_of(size) {
             return Err(NetworkError::Data { what: "input", expected: size, got: inputs.len() });
         }
         let mut outputs = Vec::with_capacity(inputs.len() / size * output);
