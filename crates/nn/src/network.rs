@@ -93,6 +93,11 @@ impl Network {
         self.loss.targets(self.output())
     }
 
+    /// Parameters of each part that has weights, in order: what per-layer clipping clips by itself.
+    pub fn parts(&self) -> Vec<usize> {
+        self.chain.leaves().iter().map(|leaf| leaf.parameters).collect()
+    }
+
     /// Parameters to begin with: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, and a
     /// start needs no cryptographic randomness.
     pub fn initial(&self, seed: u64) -> Vec<f64> {

@@ -55,6 +55,7 @@ fn compare(case: &Case) {
         return; // all targets ignored, or a dead rectifier: differences of losses are too coarse for that
     }
     let batch = full_batch(case.examples);
+    compare_per_layer(case, &parameters, &gradients, 0.3 * longest);
     for clip_norm in [1e-2 * longest, 0.6 * longest, 2.0 * longest] {
         let gamma = 0.1 * clip_norm;
         let flat = Clipping::Flat { norm: clip_norm };
@@ -74,6 +75,31 @@ fn compare(case: &Case) {
                 assert!(error < CLOSE, "{error:e} with {clipping:?} under {neighbours} for {case:?}");
             }
         }
+    }
+}
+
+/// Each part clipped to its share: `Σ_i (g_il min(1, s_l C/‖g_il‖))_l`.
+fn compare_per_layer(case: &Case, parameters: &[f64], gradients: &[Vec<f64>], clip_norm: f64) {
+    let network = case.network();
+    let (rows, parts) = (case.rows(&network), network.parts());
+    let shares: Vec<f64> = (0..parts.len()).map(|part| 1.0 + part as f64).collect();
+    let objective =
+        NetworkObjective::new(&network, &rows, case.examples as f64).unwrap().per_layer(&shares).unwrap();
+    let mut expected = vec![0.0; parameters.len()];
+    for gradient in gradients {
+        let mut start = 0;
+        for (part, share) in parts.iter().zip(&shares) {
+            let g = &gradient[start..start + part];
+            let factor = (share / length(&shares) * clip_norm / length(g)).min(1.0);
+            expected[start..].iter_mut().zip(g).for_each(|(sum, g)| *sum += factor * g);
+            start += part;
+        }
+    }
+    for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
+        let plan = plan(case.examples, neighbours, Clipping::Flat { norm: clip_norm });
+        let got = clipped_sum(&objective, parameters, &full_batch(case.examples), &plan, clip_norm);
+        let error = distance(&got, &expected) / (clip_norm * case.examples as f64);
+        assert!(error < CLOSE, "{error:e} layer by layer under {neighbours} for {case:?}");
     }
 }
 
