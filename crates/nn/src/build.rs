@@ -79,7 +79,7 @@ impl Place {
             Layer::GroupNorm { groups, affine } => {
                 self.not_tokens()?;
                 self.at_least_one("groups", *groups)?;
-                if self.input.channels() % groups != 0 {
+                if !self.input.channels().is_multiple_of(*groups) {
                     let expected = format!("a divisor of its {} channels", self.input.channels());
                     return Err(self.parameter("groups", expected, groups));
                 }
@@ -165,12 +165,12 @@ impl Place {
         {
             pair.iter().try_for_each(|number| self.at_least_one(name, *number))?;
         }
-        if from % groups != 0 || channels % groups != 0 {
+        if !from.is_multiple_of(groups) || !channels.is_multiple_of(groups) {
             let expected = format!("a divisor of its channels, {from} in and {channels} out");
             return Err(self.parameter("groups", expected, groups));
         }
-        for axis in 0..2 {
-            if window.outputs(axis, size[axis]).is_none() {
+        for (axis, length) in size.into_iter().enumerate() {
+            if window.outputs(axis, length).is_none() {
                 let expected = "no larger than the padded picture, dilation counted".to_owned();
                 return Err(self.parameter("kernel", expected, window.kernel[axis]));
             }

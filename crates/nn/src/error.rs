@@ -74,6 +74,16 @@ pub enum NetworkError {
         /// What came.
         got: usize,
     },
+    /// Shares of the clip norm that are not one number above 0 for each part.
+    #[error(
+        "per-layer clipping needs {expected} finite shares above 0, one for each part with weights, got {got:?}"
+    )]
+    Shares {
+        /// Parts with weights.
+        expected: usize,
+        /// What came.
+        got: Vec<f64>,
+    },
     /// A limit that nothing fits in.
     #[error(
         "one example needs {needed} bytes on each of {threads} threads, and the memory limit is {limit}; raise it or use fewer threads"

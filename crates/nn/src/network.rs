@@ -93,6 +93,11 @@ impl Network {
         self.loss.targets(self.output())
     }
 
+    /// Parameters of each part that has weights, in order: what per-layer clipping clips by itself.
+    pub fn parts(&self) -> Vec<usize> {
+        self.chain.leaves().iter().map(|leaf| leaf.parameters).collect()
+    }
+
     /// Parameters to begin with: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, and a
     /// start needs no cryptographic randomness.
     pub fn initial(&self, seed: u64) -> Vec<f64> {
@@ -106,7 +111,7 @@ impl Network {
     pub fn outputs(&self, parameters: &[f64], inputs: &[f32]) -> Result<Vec<f32>, NetworkError> {
         let (size, output) = (self.input.size(), self.output().size());
         let mut evaluation = self.evaluation(parameters)?;
-        if inputs.len() % size != 0 {
+        if !inputs.len().is_multiple_of(size) {
             return Err(NetworkError::Data { what: "input", expected: size, got: inputs.len() });
         }
         let mut outputs = Vec::with_capacity(inputs.len() / size * output);

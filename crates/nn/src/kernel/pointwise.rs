@@ -32,13 +32,7 @@ fn reduced(x: f32) -> (f32, f32) {
     // ln 2 in two parts: the first has few bits, so that its multiples are exact.
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
-    let clamped = if x > 88.0 {
-        88.0
-    } else if x < -87.0 {
-        -87.0
-    } else {
-        x
-    };
+    let clamped = x.clamp(-87.0, 88.0);
     let shifted = clamped * std::f32::consts::LOG2_E + ROUND;
     let n = shifted - ROUND;
     let r = (clamped - n * LN2_HIGH) - n * LN2_LOW;
@@ -51,13 +45,7 @@ fn reduced(x: f32) -> (f32, f32) {
 /// `tanh x = (e^2x - 1)/(e^2x + 1)`.
 #[inline(always)]
 pub(crate) fn tanh(x: f32) -> f32 {
-    let clamped = if x > 10.0 {
-        10.0
-    } else if x < -10.0 {
-        -10.0
-    } else {
-        x
-    };
+    let clamped = x.clamp(-10.0, 10.0);
     let e = exp_m1(2.0 * clamped);
     e / (e + 2.0)
 }

@@ -125,6 +125,7 @@ vectorised! {
 }
 
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
 fn product_body<M: Machine>(
     machine: M,
     rows: &Rows,

@@ -92,7 +92,7 @@ impl Convolution {
         let style = match cheapest(positions, inputs * window.kernel[0] * window.kernel[1], outputs) {
             // One position is no common case: the general road serves.
             Style::RankOne => Style::Materialised,
-            style => style,
+            style @ (Style::Materialised | Style::Ghost) => style,
         };
         let margin =
             [0, 1].map(|axis| (window.kernel[axis] - 1) * window.dilation[axis] / window.stride[axis]);
@@ -210,7 +210,8 @@ impl Convolution {
         &data[image * self.padded_size()..][..self.padded_size()]
     }
 
-    /// The gradient of images `first..first + count`.
+    /// The gradient of some images by the weights as they are used.
+    #[allow(clippy::too_many_arguments, reason = "all that a gradient is made of")]
     fn gradient(
         &self,
         pass: &Pass,

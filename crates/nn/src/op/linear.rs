@@ -34,6 +34,7 @@ impl Linear {
     }
 
     /// The gradient over `rows` rows, by rows of W, then the bias.
+    #[allow(clippy::too_many_arguments, reason = "all that a gradient is made of")]
     fn gradient(
         &self,
         pass: &Pass,
