@@ -20,7 +20,7 @@
 //! let audit = MechanismTester::new(Epsilon::new(1.0987)?).test(respond, &true, &false)?;
 //! assert_eq!(audit.verdict, Verdict::NoViolationFound);
 //! assert!(audit.epsilon > 1.05);
-//! println!("{audit}"); // no violation found; ε ≥ 1.0916 at 95 %, ceiling of this test 10.90
+//! println!("{audit}"); // no violation found; ε ≥ 1.0843 at 95 %, ceiling of this test 11.11
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!

@@ -33,6 +33,7 @@ pub(crate) fn of(summaries: &[Summary]) -> String {
         );
     }
     text.push_str(&verdicts(summaries));
+    text.push_str(&targets(summaries));
     text.push_str("load: processors that other processes kept busy, at most; above 0.1, repeat the run\n");
     text
 }
@@ -56,6 +57,26 @@ fn verdicts(summaries: &[Summary]) -> String {
             row.workload,
             times(row, ours),
             row.system,
+        );
+    }
+    text
+}
+
+/// What the project set itself: work, contestant, how many times as fast.
+const TARGETS: [(&str, &str, f64); 1] = [("laplace, 10^6 counts", "opendp", 50.0)];
+
+/// One sentence for each target whose contestants were measured.
+fn targets(summaries: &[Summary]) -> String {
+    let mut text = String::new();
+    for (workload, system, wanted) in TARGETS {
+        let of = |system: &str| summaries.iter().find(|row| row.workload == workload && row.system == system);
+        let (Some(ours), Some(theirs)) = (of("sordino"), of(system)) else { continue };
+        let found = times(theirs, ours);
+        let verdict = if found >= wanted { "met" } else { "MISSED" };
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "{workload}: {found:.0} times faster than {system}; the target of {wanted:.0} is {verdict}"
         );
     }
     text
@@ -101,5 +122,21 @@ mod tests {
         assert_eq!(rows[2], ["peer", "500.00", "ms", "50.00", "2.100000", "4.9e-2", "5.0e-1", "?"]);
         let verdict = "w: 50.0 times faster than peer at an equal or smaller gap (1.0e-3 against 5.0e-1)";
         assert!(text.contains(verdict), "{text}");
+    }
+
+    #[test]
+    fn targets_are_met_or_missed() {
+        let text = |theirs: f64| {
+            let line = |system: &str, value: f64| {
+                format!(
+                    "{{\"workload\":\"laplace, 10^6 counts\",\"system\":\"{system}\",\"metric\":\"ns\",\
+                     \"value\":{value},\"config\":{{}}}}\n"
+                )
+            };
+            let lines = line("sordino", 10.0) + &line("opendp", theirs);
+            of(&line::summaries(&line::parse(&lines, None).unwrap()))
+        };
+        assert!(text(600.0).contains("60 times faster than opendp; the target of 50 is met"));
+        assert!(text(400.0).contains("40 times faster than opendp; the target of 50 is MISSED"));
     }
 }

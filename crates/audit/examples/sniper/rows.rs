@@ -198,7 +198,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "SVT 4",
         logistic: Some(0.169),
         perceptron: Some(0.170),
-        weight: 5.0,
+        weight: 20.0,
         search: 20_000_000,
         audit: |tester| {
             let mechanism = SparseVector::four(0.1, 1, 1.0);
@@ -237,7 +237,7 @@ pub(crate) const ALL: &[Row] = &[
         perceptron: Some(0.301),
         // 6 ln(0.5125/0.4875): six bits of the two filters differ.
         truth: Some(0.300_063),
-        search: 1_000_000,
+        search: 8_000_000,
         weight: 12.5,
         audit: |tester| {
             let mechanism = Rappor::full();
@@ -252,7 +252,7 @@ pub(crate) const ALL: &[Row] = &[
         perceptron: Some(0.600),
         // 6 ln(0.525/0.475).
         truth: Some(0.600_501),
-        search: 1_000_000,
+        search: 8_000_000,
         weight: 12.5,
         audit: |tester| {
             let mechanism = Rappor::one_time();
