@@ -42,6 +42,15 @@ pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f
     plain::accumulate(sum, rows, coefficients);
 }
 
+/// Asks the memory for a row that will be needed soon. Rows of a sample lie apart, and no processor guesses where: without this, half
+/// of the time of a sampled step is spent waiting for them.
+pub(crate) fn fetch(row: &[f32]) {
+    #[cfg(target_arch = "x86_64")]
+    wide::fetch(row);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = row;
+}
+
 /// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
 /// that only grows, in whatever order. Infinite for a row that is not finite.
 pub(crate) fn norm_above(row: &[f32]) -> f32 {
@@ -111,7 +120,12 @@ mod plain {
 /// The same for registers of 256 bits.
 #[cfg(target_arch = "x86_64")]
 mod wide {
+    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
     use super::{TILE, plain};
+
+    /// Numbers in a line of the cache.
+    const LINE: usize = 16;
 
     /// Whether this processor (and its operating system) has AVX2.
     pub(super) fn is_available() -> bool {
@@ -141,6 +155,20 @@ mod wide {
         )]
         unsafe {
             accumulate_avx2(sum, rows, coefficients);
+        }
+    }
+
+    pub(super) fn fetch(row: &[f32]) {
+        for line in row.chunks(LINE) {
+            // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a program could see and is
+            // allowed for any address; this one is that of a slice.
+            #[allow(
+                unsafe_code,
+                reason = "a hint without effect but on time: a sampled row takes half as long"
+            )]
+            unsafe {
+                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use sordino_data::{Batch, BlockView, Encoded, Group, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::kernel::{TILE, accumulate, dot, dots, norm_above};
+use crate::kernel::{TILE, accumulate, dot, dots, fetch, norm_above};
 use crate::loss::Loss;
 
 /// Rows beyond it contribute nothing: the allowance for underflow needs a bound.
@@ -141,10 +141,12 @@ impl<'a> LinearObjective<'a> {
             }
         } else {
             let mut slots = group.into_slots();
-            loop {
-                let mut tile = [None; TILE];
-                tile.iter_mut().zip(&mut slots).for_each(|(place, slot)| *place = Some(slot));
-                let Some(first) = tile[0] else { break };
+            let mut next = tile_of(&mut slots);
+            while let Some(first) = next[0] {
+                let tile = std::mem::replace(&mut next, tile_of(&mut slots));
+                if !is_range {
+                    next.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
+                }
                 self.add_tile(parameters, clip, work, tile, partial)?;
                 last = first;
             }
@@ -265,6 +267,13 @@ impl Objective for LinearObjective<'_> {
             self.add_group(parameters, clip, work, group, partial)
         })
     }
+}
+
+/// The next slots, as many as make a tile.
+fn tile_of(slots: &mut impl Iterator<Item = usize>) -> [Option<usize>; TILE] {
+    let mut tile = [None; TILE];
+    tile.iter_mut().zip(slots).for_each(|(place, slot)| *place = Some(slot));
+    tile
 }
 
 /// At least the exact norm of a finite vector.
