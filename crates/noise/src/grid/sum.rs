@@ -170,31 +170,45 @@ impl Sum {
 
 /// How one group's float sum becomes integers: to nearest, within what the group can reach.
 ///
-/// A coordinate that is not a number counts as 0. Beyond 2^51 steps, which is more than any group that is not absurdly large or
-/// finely cut can reach, a coordinate is clamped; clamping moves no two values further apart.
+/// A coordinate that is not a number counts as 0. One that the group cannot reach is clamped; clamping moves no two values further
+/// apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounding {
-    reach: f64,
+    reach: i64,
+    is_short: bool,
 }
 
 impl Rounding {
+    /// Integers of at most so many steps have a place in the last bits of a double.
+    const SHORT: i64 = 1 << 51;
+
     /// For a group of that many records.
     pub fn new(grid: &Grid, records: u32) -> Self {
         // Cannot overflow: `records` is within the contributions for which the grid has room.
         let reach = i64::from(records) * grid.allowance().reach() * grid.clip_units();
-        Self { reach: (reach as f64).min((1u64 << 51) as f64) }
+        Self { reach, is_short: reach <= Self::SHORT }
     }
 
     /// Rounds one coordinate. Written so that a loop over it becomes vector instructions.
     #[inline(always)]
     pub fn round(self, steps: f64) -> i64 {
+        if self.is_short { self.round_short(steps) } else { self.round_long(steps) }
+    }
+
+    #[inline(always)]
+    fn round_short(self, steps: f64) -> i64 {
         // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest, ties to even, and leaves the
         // integer in the last bits.
         const INTEGERS: f64 = 6_755_399_441_055_744.0;
+        let reach = self.reach as f64;
         let steps = if steps.is_nan() { 0.0 } else { steps };
-        let steps = if steps > self.reach { self.reach } else { steps };
-        let steps = if steps < -self.reach { -self.reach } else { steps };
+        let steps = if steps > reach { reach } else { steps };
+        let steps = if steps < -reach { -reach } else { steps };
         (steps + INTEGERS).to_bits().wrapping_sub(INTEGERS.to_bits()) as i64
+    }
+
+    fn round_long(self, steps: f64) -> i64 {
+        (steps.round_ties_even() as i64).clamp(-self.reach, self.reach)
     }
 }
 
@@ -327,6 +341,18 @@ mod tests {
         // What no groups can reach is clamped.
         let far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
         assert_eq!(far.unprotected(), [grid.largest_sum(), -grid.largest_sum()]);
+    }
+
+    /// A grid with very little noise has very many steps to a clip norm.
+    #[test]
+    fn long_and_short_rounding_agree_and_long_ones_are_not_cut() {
+        let short = Rounding::new(&grouped(4, 10), 4);
+        let long = Rounding { is_short: false, ..short };
+        for steps in [0.5, 1.5, -2.5, 1e5 + 0.49, -1e30, 1e30, f64::INFINITY, f64::NAN] {
+            assert_eq!(short.round(steps), long.round(steps), "{steps}");
+        }
+        let far = Rounding { reach: 1 << 60, is_short: false };
+        assert_eq!(far.round((1u64 << 59) as f64), 1 << 59);
     }
 
     #[test]
