@@ -8,8 +8,8 @@ use std::fmt::Debug;
 
 use sordino_audit::{Audit, MechanismTester};
 use sordino_mechanisms::statistics::{
-    Bounds, Contributor, Histogram, Mean, Mode, OpenHistogram, Quantile, RowCount, Rows, SmoothMedian,
-    StableMedian, Sum, Variance,
+    Bounds, Contributor, GaussianHistogram, Histogram, Mean, Mode, OpenGaussianHistogram, OpenHistogram,
+    Quantile, RowCount, Rows, SmoothMedian, StableMedian, Sum, Variance,
 };
 use sordino_mechanisms::{
     Contributions, Counts, GaussianNoisyMax, KNorm, Mechanism, Proposal, ProposeTestRelease, ScoreShift,
@@ -281,6 +281,53 @@ fn open_histogram_keeps_its_claim() {
             )
         },
     );
+}
+
+/// ρ prices the noise of both counts, at every δ: the claim is not tight.
+#[test]
+fn gaussian_histogram_keeps_its_claim() {
+    let plan = |rho: f64| GaussianHistogram::new(Rho::new(rho).unwrap(), &["a", "b"], row()).unwrap();
+    let claimed =
+        accounting::epsilon(&plan(0.5).claim(), delta(DELTA), Accountant::Auto).unwrap().bound.upper;
+    // A row that changes its key moves two counts by 1: sigma is 2^(1/2) / (2ρ)^(1/2).
+    let law = |one: i64, two: i64| {
+        let count = |count: i64| laws::discrete_gaussian(count, 2.0_f64.sqrt());
+        laws::both(&count(one), &count(two))
+    };
+    three("gaussian histogram", floor(&(law(0, 1), law(1, 0)), DELTA, 1), |spent, apart, seed| {
+        let counts = |cells: <GaussianHistogram as Mechanism>::Output| {
+            cells.counts.into_iter().map(|(_, count)| count).collect::<Vec<_>>()
+        };
+        let tester = tester(claimed, seed).with_delta(delta(DELTA));
+        keys(&tester, &plan(0.5 * spent * spent), counts, apart)
+    });
+}
+
+/// One fifth of δ is for keys, the rest for the noise.
+#[test]
+fn open_gaussian_histogram_keeps_its_claim() {
+    let one_row = Contributor::record(Neighbours::AddRemove);
+    let plan =
+        |rho: f64| OpenGaussianHistogram::new(Rho::new(rho).unwrap(), delta(DELTA / 5.0), one_row).unwrap();
+    let claimed =
+        accounting::epsilon(&plan(0.5).claim(), delta(DELTA), Accountant::Auto).unwrap().bound.upper;
+    let shown = |rows: i64, threshold: i64| {
+        let counts = laws::discrete_gaussian(rows, 1.0).split_off((threshold + 120) as usize);
+        std::iter::once(1.0 - counts.iter().sum::<f64>()).chain(counts).collect::<Vec<_>>()
+    };
+    let threshold = 1 + (0..).find(|k| shown(0, *k)[0] >= 1.0 - DELTA / 5.0).unwrap();
+    let laws = (shown(threshold, threshold), shown(threshold + 1, threshold));
+    three("open gaussian histogram", floor(&laws, DELTA, 1), |spent, apart, seed| {
+        let plan = plan(0.5 * spent * spent);
+        let rows = |count: usize| vec!["a"; count];
+        let threshold = plan.threshold() as usize;
+        let pairs = [(rows(0), rows(apart)), (rows(threshold), rows(threshold + apart))];
+        let tester = tester(claimed, seed).with_delta(delta(DELTA));
+        let first = |rows: &Vec<&str>, bits: &mut dyn Bits| {
+            release(&plan, Rows::new(rows), bits).counts.first().map(|(_, count)| *count)
+        };
+        on(&tester, first, &pairs)
+    });
 }
 
 #[test]

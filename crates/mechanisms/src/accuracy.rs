@@ -4,7 +4,12 @@
 //! With β = 1 - confidence, an error w means: the noise exceeds w with probability at most β. A confidence of
 //! 1 or more, or NaN, has no finite error (∞); below 0 it counts as 0.
 
-use std::f64::consts::SQRT_2;
+use std::f64::consts::{PI, SQRT_2};
+
+/// Terms of a tail that are added up one by one, before an integral bounds the others.
+const TERMS: i64 = 32;
+/// So many sigma beyond 0 the tail of a discrete Gaussian is below `exp(-2048)`, less than a double can say, over any count.
+const FAR: f64 = 64.0;
 
 /// β of a confidence; 0 for what is no confidence.
 pub(crate) fn miss(confidence: f64) -> f64 {
@@ -82,6 +87,34 @@ pub(crate) fn discrete_laplace_beyond(scale: f64, miss: f64) -> i128 {
     (steps * (1.0 + 1e-12)).ceil().max(1.0) as i128
 }
 
+/// The least j >= 1, or one more where sigma is large, with `P[X >= j] <= miss`, X discrete Gaussian of this sigma (at most 2^40). What
+/// is below the least normal double, or has rounded to 0, is met by [`FAR`].
+pub(crate) fn discrete_gaussian_beyond(sigma: f64, miss: f64) -> i64 {
+    let (mut low, mut high) = (0, (FAR * sigma) as i64 + FAR as i64);
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if discrete_gaussian_tail(sigma, middle) <= miss { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// `P[X >= from]`, from >= 1, or a little more: terms one by one, and the others by an integral.
+///
+/// The density is convex from sigma on, where each term is at most the integral over the unit interval around it; nearer to 0 it
+/// falls, and each term is at most the integral over the unit interval before it. The normaliser is at least `sigma sqrt(2 pi)`, by
+/// Poisson summation, and at least any part of its sum.
+fn discrete_gaussian_tail(sigma: f64, from: i64) -> f64 {
+    let weight = |z: i64| (-0.5 * (z as f64 / sigma).powi(2)).exp();
+    let sum = |from: i64| (from..from + TERMS).map(weight).sum::<f64>();
+    let continuous = sigma * (2.0 * PI).sqrt();
+    let rest = (from + TERMS) as f64;
+    let start = if rest - 0.5 >= sigma { rest - 0.5 } else { rest - 1.0 };
+    let others = 0.5 * libm::erfc(start / sigma / SQRT_2) * continuous;
+    // The last digits of exponentials and of `erfc` are lost: 1e-9 is more than all of them, and the least normal double is
+    // more than what underflows. The safe side is up.
+    (sum(from) + others) / continuous.max(1.0 + 2.0 * sum(1)) * (1.0 + 1e-9) + f64::MIN_POSITIVE
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,5 +181,32 @@ mod tests {
         }
         // Beyond 64 bits it does not become the largest integer of 64 bits, to which noisy counts are clamped.
         assert!(discrete_laplace_beyond(2e16, 1e-300) > i64::MAX.into());
+    }
+    /// By adding up all probabilities, from the outermost inward.
+    #[test]
+    fn beyond_is_the_least_integer_of_a_small_gaussian_tail() {
+        for sigma in [0.05, 0.3, 1.0, 2.5, 17.0, 300.0] {
+            let reach = (39.0 * sigma) as i64 + 3;
+            let weight = |z: i64| (-((z * z) as f64) / (2.0 * sigma * sigma)).exp();
+            let half: f64 = (1..=reach).rev().map(weight).sum();
+            for miss in [0.4, 0.2, 0.05, 1e-6, 1e-12, 1e-100] {
+                let (mut tail, mut j) = (0.0, reach + 1);
+                while j > 1 && tail + weight(j - 1) / (1.0 + 2.0 * half) <= miss {
+                    j -= 1;
+                    tail += weight(j) / (1.0 + 2.0 * half);
+                }
+                // One more where the density is not convex and the terms are many.
+                let slack = i64::from(miss > 0.158 && sigma > TERMS as f64);
+                let found = discrete_gaussian_beyond(sigma, miss);
+                assert!((j..=j + slack).contains(&found), "sigma {sigma}, miss {miss}: {found}, not {j}");
+            }
+        }
+        // P[N >= 6] and P[N >= 1], tables; sums and integrals agree where sigma is large.
+        let sigma = (1i64 << 40) as f64;
+        for (miss, z) in [(9.865_876_450_376_98e-10, 6.0), (0.158_655_253_931_457, 1.0)] {
+            let found = discrete_gaussian_beyond(sigma, miss) as f64 / sigma;
+            assert!((found / z - 1.0).abs() < 1e-8, "{found}");
+        }
+        assert!(discrete_gaussian_beyond(2.0, 0.0) >= 128, "beyond any double");
     }
 }

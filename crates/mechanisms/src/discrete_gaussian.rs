@@ -117,7 +117,7 @@ impl DiscreteGaussian {
         (self.sigma.get() * accuracy::normal_two_sided(accuracy::miss(confidence))).ceil()
     }
 
-    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
         clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }

@@ -14,6 +14,8 @@
 //! | [`StableMedian`] | numbers | the median where it is stable, or nothing; δ > 0 | discrete Laplace after a test |
 //! | [`Histogram`] | keys | counts of declared keys, zeros included | discrete Laplace |
 //! | [`OpenHistogram`] | keys | counts of keys that many contributors have | discrete Laplace and a threshold; δ > 0 |
+//! | [`GaussianHistogram`] | keys | counts of declared keys, zeros included | discrete Gaussian |
+//! | [`OpenGaussianHistogram`] | keys | counts of keys that many contributors have | discrete Gaussian and a threshold; δ > 0 |
 //! | [`Mode`] | keys | the most frequent of declared keys | report noisy max |
 //!
 //! # Who is protected
@@ -52,12 +54,15 @@ mod bounds;
 mod contributor;
 mod count;
 mod estimate;
+mod gaussian_cells;
+mod gaussian_histogram;
 mod histogram;
 mod keys;
 mod lattice;
 mod mean;
 mod mode;
 mod moments;
+mod open_gaussian_histogram;
 mod open_histogram;
 mod ordered;
 mod quantile;
@@ -71,9 +76,11 @@ pub use bounds::Bounds;
 pub use contributor::Contributor;
 pub use count::RowCount;
 pub use estimate::{Cells, Estimate, Ranked, Winner};
+pub use gaussian_histogram::GaussianHistogram;
 pub use histogram::Histogram;
 pub use mean::Mean;
 pub use mode::Mode;
+pub use open_gaussian_histogram::OpenGaussianHistogram;
 pub use open_histogram::OpenHistogram;
 pub use quantile::Quantile;
 pub use rows::Rows;

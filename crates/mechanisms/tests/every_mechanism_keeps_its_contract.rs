@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 
 use sordino_mechanisms::statistics::{
-    Bounds, Contributor, Histogram, Mean, Mode, OpenHistogram, Quantile, RowCount, Rows, SmoothMedian,
-    StableMedian, Sum, Variance,
+    Bounds, Contributor, GaussianHistogram, Histogram, Mean, Mode, OpenGaussianHistogram, OpenHistogram,
+    Quantile, RowCount, Rows, SmoothMedian, StableMedian, Sum, Variance,
 };
 use sordino_mechanisms::{
     AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian,
@@ -83,13 +83,18 @@ fn for_each_statistic(check: &impl Check) {
     check.check("stable median", &stable, || Rows::new(NUMBERS));
     let open = OpenHistogram::new(epsilon, delta, row).unwrap();
     check.check("open histogram", &open, || Rows::new(&["a"; 100]));
+    let (rho, small) = (Rho::new(0.1).unwrap(), Delta::new(1e-6).unwrap());
+    let gaussian = GaussianHistogram::new(rho, &["a", "b"], row).unwrap();
+    check.check("gaussian histogram", &gaussian, || Rows::new(KEYS));
+    let open = OpenGaussianHistogram::new(rho, small, row).unwrap();
+    check.check("open gaussian histogram", &open, || Rows::new(&["a"; 100]));
 }
 
 /// What one release may cost: 0.5 was asked for; ρ = 0.1 of Gaussians is about ε = 2 at this δ.
 fn limit(name: &str) -> f64 {
     match name {
         "discrete gaussian" => 2.1,
-        "gaussian noisy max" => 2.3,
+        "gaussian noisy max" | "gaussian histogram" | "open gaussian histogram" => 2.3,
         _ => 0.5,
     }
 }

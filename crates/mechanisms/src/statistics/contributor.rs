@@ -13,6 +13,7 @@
 //! | count of rows | m | 1 | m |
 //! | sum of integers | m max(\|low\|, \|high\|) | high - low | m (max(high, 0) - min(low, 0)) |
 //! | counts of keys, added up in absolute value | k m | 2 | 2 k m |
+//! | counts of keys, their squares added up | k m² | 2 | 2 k m² |
 //! | difference of two counts of keys | m | 2 | 2 m |
 //!
 //! The middle column is smaller because a row that becomes another is still one row.
@@ -121,13 +122,17 @@ impl Contributor {
         Ok(u128::from(row) * u128::from(self.rows()))
     }
 
+    /// How many counts of keys move, each by at most m.
+    pub(super) fn moved_counts(self) -> Result<u64, MechanismError> {
+        Ok(match self.change("a histogram")? {
+            Contribution::Absent => self.keys(),
+            Contribution::Changed => 2 * self.keys(), // counts have 53 bits
+        })
+    }
+
     /// How far counts of keys move, added up in absolute value.
     pub(super) fn moves_counts(self) -> Result<Count, MechanismError> {
-        let both: u64 = match self.change("a histogram")? {
-            Contribution::Absent => 1,
-            Contribution::Changed => 2,
-        };
-        let moves = u128::from(both) * u128::from(self.rows()) * u128::from(self.keys());
+        let moves = u128::from(self.moved_counts()?) * u128::from(self.rows());
         Ok(Count::new(u64::try_from(moves).unwrap_or(u64::MAX))?)
     }
 }
