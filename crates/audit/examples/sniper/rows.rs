@@ -110,7 +110,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "report-noisy-max 1",
         logistic: Some(0.092),
         perceptron: Some(0.093),
-        weight: 2.0,
+        weight: 10.0,
         audit: |tester| {
             let mechanism = NoisyMax::new(0.1, MaxNoise::Laplace);
             on(tester, |input, bits| mechanism.index::<5>(input, bits), &patterns())
@@ -122,7 +122,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "report-noisy-max 2",
         logistic: Some(0.098),
         perceptron: Some(0.098),
-        weight: 0.75,
+        weight: 5.0,
         audit: |tester| {
             let mechanism = NoisyMax::new(0.1, MaxNoise::Exponential);
             on(tester, |input, bits| mechanism.index::<5>(input, bits), &patterns())
@@ -159,7 +159,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "SVT 1",
         logistic: Some(0.086),
         perceptron: Some(0.086),
-        weight: 1.5,
+        weight: 5.0,
         search: 20_000_000,
         audit: |tester| {
             let mechanism = SparseVector::one(0.1, 1, 0.5);
