@@ -264,7 +264,7 @@ pub(crate) const ALL: &[Row] = &[
         title: "20 parallel Laplace, ε = 0.005 each",
         logistic: Some(0.035),
         perceptron: Some(0.030),
-        weight: 0.5,
+        weight: 10.0,
         search: 4_000_000,
         audit: |tester| {
             let mechanism = NoisyHistogram::with_scale(200.0);
@@ -278,7 +278,7 @@ pub(crate) const ALL: &[Row] = &[
         claimed: 0.2,
         logistic: Some(0.261),
         perceptron: Some(0.262),
-        weight: 0.5,
+        weight: 10.0,
         search: 8_000_000,
         audit: |tester| {
             let (three, four) = (SparseVector3::new(0.1, 2, 1.0), SparseVector::four(0.1, 2, 1.0));
