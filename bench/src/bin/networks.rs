@@ -11,6 +11,7 @@ use std::time::Instant;
 use serde_json::json;
 use sordino_bench::{Options, emit, seconds};
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
+use sordino_nn::danger::unclipped_sum;
 use sordino_nn::{Layer, Loss, Network, NetworkObjective, Rows, Shape, product_speed};
 use sordino_noise::entropy;
 use sordino_optim::{Clipping, Objective, Plan, PlanOptions, Training, TrainingOptions};
@@ -123,7 +124,7 @@ fn measure(options: Options, workload: &Workload, batch: usize, peak: f64) -> Re
     };
     per_second(
         "plain",
-        seconds(options.fill(), || drop(objective.unclipped_sum(&parameters, &whole, threads))),
+        seconds(options.fill(), || drop(unclipped_sum(&objective, &parameters, &whole, threads))),
     );
     let clipped = || objective.clipped_sum(&parameters, &whole, &clip, threads);
     clipped()?; // an error would be one at every call

@@ -19,8 +19,6 @@ mod show;
 mod stop;
 mod watch;
 
-use std::time::Instant;
-
 use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
 use sordino_data::{Door, Encoded};
@@ -128,12 +126,10 @@ fn train(
     let data = read(blueprint)?;
     log.say("training");
     let mut watch = Watch::new(blueprint, public.as_ref(), purse, args, log)?;
-    let start = Instant::now();
     let (model, guarantee) = fit(blueprint, &data, permit, &place, earlier, &mut watch)?;
-    let (training, curve) = (start.elapsed(), watch.finish());
+    let curve = watch.finish();
     let trained = Trained { model, guarantee, public };
-    let outcome =
-        Outcome { trained: &trained, curve: &curve, spent_before, training, configuration: &configuration };
+    let outcome = Outcome { trained: &trained, curve: &curve, spent_before, configuration: &configuration };
     let pages = Pages::of(&facts::run(blueprint, purse, &outcome)?)?;
     release(blueprint, place, purse, &trained, &pages, &configuration)?;
     log.say("written and booked");

@@ -50,7 +50,7 @@ use std::num::NonZero;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, ROWS_PER_BLOCK};
 use sordino_noise::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping, Sum};
-use sordino_noise::{Bits, entropy, uniform_below};
+use sordino_noise::{Bits, uniform_below};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
@@ -507,10 +507,6 @@ impl LearningPlan for CoordinatePlan {
 
     fn claim(&self) -> Claim {
         self.claim.clone()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &mut entropy()?)
     }
 
     fn fit_with(

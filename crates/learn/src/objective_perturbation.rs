@@ -34,7 +34,7 @@
 mod theorem;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
-use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical, entropy};
+use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release,
     SamplingRate, calibrate,
@@ -284,10 +284,6 @@ impl LearningPlan for ObjectivePlan {
 
     fn claim(&self) -> Claim {
         self.claim.clone()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &mut entropy()?)
     }
 
     fn fit_with(

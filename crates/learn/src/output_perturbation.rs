@@ -32,7 +32,7 @@
 //! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
-use sordino_noise::{Bits, entropy};
+use sordino_noise::Bits;
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
@@ -216,10 +216,6 @@ impl LearningPlan for OutputPlan {
 
     fn claim(&self) -> Claim {
         self.claim.clone()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &mut entropy()?)
     }
 
     fn fit_with(

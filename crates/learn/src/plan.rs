@@ -1,7 +1,7 @@
 //! The face that every learner has: the price first, then the model against a permit.
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
-use sordino_noise::Bits;
+use sordino_noise::{Bits, entropy};
 use sordino_privacy::{Claim, Neighbours, Permit, Release};
 
 use crate::error::LearnError;
@@ -20,7 +20,9 @@ pub trait LearningPlan {
     fn claim(&self) -> Claim;
 
     /// Learns from `data`, with noise from the operating system's entropy.
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<Self::Model>, LearnError>;
+    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<Self::Model>, LearnError> {
+        self.fit_with(data, permit, &mut entropy()?)
+    }
 
     /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that it is void.
     fn fit_with(

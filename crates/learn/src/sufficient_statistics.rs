@@ -32,8 +32,8 @@
 mod moments;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
+use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, GridPlan};
-use sordino_noise::{Bits, entropy};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
@@ -252,10 +252,6 @@ impl LearningPlan for StatisticsPlan {
 
     fn claim(&self) -> Claim {
         self.claim.clone()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &mut entropy()?)
     }
 
     fn fit_with(

@@ -21,6 +21,7 @@
 
 mod build;
 mod chain;
+pub mod danger;
 mod engine;
 mod error;
 mod examples;

@@ -63,8 +63,13 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         self.layout.micro_batch
     }
 
-    /// The plain sum of gradients over `batch`, neither clipped nor noisy: **not private**, for comparison.
-    pub fn unclipped_sum(&self, parameters: &[f64], batch: &Batch, threads: NonZero<usize>) -> Vec<f64> {
+    /// The plain sum of gradients over `batch`, neither clipped nor noisy: see [`danger`](crate::danger).
+    pub(crate) fn unclipped_sum(
+        &self,
+        parameters: &[f64],
+        batch: &Batch,
+        threads: NonZero<usize>,
+    ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
         let Memory { ready, workers, kept } = &mut memory;
         let job = self.job(parameters, ready, None);

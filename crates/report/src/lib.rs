@@ -34,5 +34,5 @@ pub use pitfalls::Avoided;
 pub use report::Report;
 pub use run::{
     Better, Bounds, BudgetUse, Curve, Evaluation, Method, Point, PrivateSize, PublicData, PublicRows,
-    Released, Requested, Run, Scale, Score, Setting, Source, Task, Time, Tuning, Value,
+    Released, Requested, Run, Scale, Score, Setting, Source, Task, Tuning, Value,
 };

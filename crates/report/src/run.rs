@@ -76,9 +76,6 @@ pub struct Run {
     /// When it ended, in whatever form the writer prefers (RFC 3339 is a good one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
-    /// What took how long.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub times: Vec<Time>,
     /// The effective configuration, defaults included, as text that can be run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
@@ -180,15 +177,6 @@ pub enum Tuning {
     NotBooked,
 }
 
-/// What took how long.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Time {
-    /// What it was, such as `training`.
-    pub what: String,
-    /// Seconds of wall-clock time.
-    pub seconds: f64,
-}
-
 impl Run {
     /// The version of the JSON form that this program writes, and the newest that it reads.
     pub const FORMAT_VERSION: u64 = Version::CURRENT;
@@ -208,7 +196,6 @@ impl Run {
             tuning: Tuning::default(),
             public_assumptions: Vec::new(),
             finished: None,
-            times: Vec::new(),
             configuration: None,
             notes: Vec::new(),
         }

@@ -1,12 +1,10 @@
 //! Everything that there is to say about a run, as the value that report, card and `--json` are made from.
 
-use std::time::Duration;
-
 use sordino::prelude::*;
 use sordino_learn::{LinearModel, Loss};
 use sordino_report::{
     Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
-    Scale, Score, Setting, Source, Task, Time,
+    Scale, Score, Setting, Source, Task,
 };
 
 use super::Trained;
@@ -23,7 +21,6 @@ pub(crate) struct Outcome<'a> {
     pub(crate) curve: &'a [(u64, f64)],
     /// ε that the ledger had spent before.
     pub(crate) spent_before: Option<f64>,
-    pub(crate) training: Duration,
     pub(crate) configuration: &'a str,
 }
 
@@ -38,7 +35,6 @@ pub(crate) fn run(blueprint: &Blueprint, purse: &Purse, outcome: &Outcome<'_>) -
     run.requested = Some(Requested { epsilon: blueprint.epsilon, delta: blueprint.delta });
     run.budget = budget(blueprint, purse, outcome.spent_before)?;
     run.evaluation = public.as_ref().map(|public| evaluation(model, public, outcome.curve));
-    run.times = vec![Time { what: "training".to_owned(), seconds: outcome.training.as_secs_f64() }];
     run.configuration = Some(outcome.configuration.to_owned());
     Ok(run)
 }

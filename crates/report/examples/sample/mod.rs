@@ -6,7 +6,7 @@ use sordino_privacy::{
 };
 use sordino_report::{
     Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
-    Scale, Score, Source, Task, Time, Tuning,
+    Scale, Score, Source, Task, Tuning,
 };
 
 /// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are invented; those of privacy are not.
@@ -47,10 +47,6 @@ pub(crate) fn logistic() -> Run {
     run.evaluation = Some(evaluation());
     run.tuning = Tuning::WithoutData;
     run.finished = Some("2026-11-16T03:40:00Z".into());
-    run.times = vec![
-        Time { what: "reading and encoding".into(), seconds: 0.031 },
-        Time { what: "training".into(), seconds: 0.412 },
-    ];
     run.configuration = Some(
         "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget = \"diagnosis\"\n\
          epsilon = 1.0\ndelta = 1e-5\nledger = \"patients.ledger\"\n"

@@ -96,7 +96,6 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
             Value::Flag(_) | Value::Text(_) => {}
         }
     }
-    all.extend(run.times.iter().map(|time| (time.what.clone(), time.seconds)));
     all.extend(evaluation.scores.iter().map(|score| (score.name.clone(), score.value.unwrap())));
     for curve in &evaluation.curves {
         for point in &curve.points {

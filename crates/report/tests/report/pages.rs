@@ -5,7 +5,7 @@ mod sample;
 
 pub(crate) use sample::logistic;
 use sordino_privacy::{Event, NoiseMultiplier, Unit};
-use sordino_report::{BudgetUse, PublicData, Run, Setting, Time, Value};
+use sordino_report::{BudgetUse, PublicData, Run, Setting, Value};
 
 /// The complete run with `name` in place of every word that comes from outside.
 pub(crate) fn named(name: &str) -> Run {
@@ -31,7 +31,6 @@ pub(crate) fn named(name: &str) -> Run {
     run.evaluation = Some(evaluation);
     run.public_assumptions = vec![name()];
     run.finished = Some(name());
-    run.times = vec![Time { what: name(), seconds: 1.5 }];
     run.configuration = Some(name());
     run.notes = vec![name()];
     run.sordino = name();

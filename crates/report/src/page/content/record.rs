@@ -109,10 +109,6 @@ pub(super) fn method(report: &Report<'_>) -> Section {
         Tuning::NotBooked => "by runs on the private data that nobody paid for",
     };
     facts.push(("settings chosen".into(), tuning.into()));
-    let seconds = |seconds: f64| Text::number(format!("{seconds:.2} s"), seconds);
-    facts.extend(
-        run.times.iter().map(|time| (Text::words("time for ").and_name(&time.what), seconds(time.seconds))),
-    );
     let mut blocks = vec![Block::Facts(facts)];
     if !run.notes.is_empty() {
         blocks.push(Block::List(run.notes.iter().map(|note| Text::name(note)).collect()));
