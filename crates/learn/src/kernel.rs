@@ -18,37 +18,70 @@
 pub(crate) const TILE: usize = 8;
 /// Partial sums of a dot product.
 const LANES: usize = 16;
+/// Numbers in a line of the cache.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 16;
+
+/// Two versions of a function of the module `plain`, for every processor and for wide registers, one of them chosen when it runs.
+macro_rules! for_all_registers {
+    ($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {
+        $(#[$doc])*
+        pub(crate) fn $name($($argument: $kind),*) $(-> $result)? {
+            #[cfg(target_arch = "x86_64")]
+            if is_x86_feature_detected!("avx2") {
+                #[target_feature(enable = "avx2")]
+                fn wide($($argument: $kind),*) $(-> $result)? {
+                    plain::$name($($argument),*)
+                }
+                // SAFETY: the feature that the function is compiled for was found in this processor a few lines above.
+                #[allow(
+                    unsafe_code,
+                    reason = "instructions that the processor was found to have; three times as fast"
+                )]
+                return unsafe { wide($($argument),*) };
+            }
+            plain::$name($($argument),*)
+        }
+    };
+}
+
+mod derivative;
+mod exp;
+mod gram;
+
+pub(crate) use self::derivative::differentiate;
+pub(crate) use self::gram::Gram;
 
 /// `Σ x_j w_j`.
 pub(crate) fn dot(row: &[f32], weights: &[f64]) -> f64 {
     plain::dot(row, weights)
 }
 
-/// The dot products of each row with `weights`, as [`dot`] gives them.
-pub(crate) fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
-    #[cfg(target_arch = "x86_64")]
-    if wide::is_available() {
-        return wide::dots(rows, weights);
-    }
-    plain::dots(rows, weights)
+for_all_registers! {
+    /// The dot products of each row with `weights`, as [`dot`] gives them.
+    fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE]
 }
 
-/// `sum += Σ_r coefficient_r row_r`; `sum` is loaded and stored once.
-pub(crate) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
-    #[cfg(target_arch = "x86_64")]
-    if wide::is_available() {
-        return wide::accumulate(sum, rows, coefficients);
-    }
-    plain::accumulate(sum, rows, coefficients);
+for_all_registers! {
+    /// `sum += Σ_r coefficient_r row_r`; `sum` is loaded and stored once.
+    fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE])
 }
 
-/// Asks the memory for a row that will be needed soon. Rows of a sample lie apart, and no processor guesses where: without this, half
-/// of the time of a sampled step is spent waiting for them.
-pub(crate) fn fetch(row: &[f32]) {
+/// Asks the memory for numbers that will be needed soon. Rows of a sample lie apart, and no processor guesses where: without this, half
+/// of the time of a sampled step is spent waiting for them. Rows in order come by themselves, but not while others are worked on.
+pub(crate) fn fetch(numbers: &[f32]) {
     #[cfg(target_arch = "x86_64")]
-    wide::fetch(row);
+    for line in numbers.chunks(LINE) {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a program could see and is
+        // allowed for any address; this one is that of a slice.
+        #[allow(unsafe_code, reason = "a hint without effect but on time: a sampled row takes half as long")]
+        unsafe {
+            _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
+        }
+    }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = row;
+    let _ = numbers;
 }
 
 /// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
@@ -114,72 +147,6 @@ mod plain {
             let second = (e * x(t) + f * x(u)) + (g * x(v) + h * x(w));
             sum[j] += first + second;
         }
-    }
-}
-
-/// The same for registers of 256 bits.
-#[cfg(target_arch = "x86_64")]
-mod wide {
-    use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-
-    use super::{TILE, plain};
-
-    /// Numbers in a line of the cache.
-    const LINE: usize = 16;
-
-    /// Whether this processor (and its operating system) has AVX2.
-    pub(super) fn is_available() -> bool {
-        is_x86_feature_detected!("avx2")
-    }
-
-    /// Only where [`is_available`].
-    pub(super) fn dots(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
-        assert!(is_available(), "wide registers were chosen on a processor that does not have them");
-        // SAFETY: the feature that the function is compiled for was found in this processor one line above.
-        #[allow(
-            unsafe_code,
-            reason = "instructions that the processor was found to have; three times as fast"
-        )]
-        unsafe {
-            dots_avx2(rows, weights)
-        }
-    }
-
-    /// Only where [`is_available`].
-    pub(super) fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
-        assert!(is_available(), "wide registers were chosen on a processor that does not have them");
-        // SAFETY: the feature that the function is compiled for was found in this processor one line above.
-        #[allow(
-            unsafe_code,
-            reason = "instructions that the processor was found to have; three times as fast"
-        )]
-        unsafe {
-            accumulate_avx2(sum, rows, coefficients);
-        }
-    }
-
-    pub(super) fn fetch(row: &[f32]) {
-        for line in row.chunks(LINE) {
-            // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a program could see and is
-            // allowed for any address; this one is that of a slice.
-            #[allow(
-                unsafe_code,
-                reason = "a hint without effect but on time: a sampled row takes half as long"
-            )]
-            unsafe {
-                _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
-            }
-        }
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn dots_avx2(rows: [&[f32]; TILE], weights: &[f64]) -> [f64; TILE] {
-        plain::dots(rows, weights)
-    }
-
-    #[target_feature(enable = "avx2")]
-    fn accumulate_avx2(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE]) {
-        plain::accumulate(sum, rows, coefficients);
     }
 }
 

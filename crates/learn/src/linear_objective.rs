@@ -15,7 +15,7 @@ use sordino_data::{Batch, BlockView, Encoded, Group, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::kernel::{TILE, accumulate, dot, dots, fetch, norm_above};
+use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch, norm_above};
 use crate::loss::Loss;
 
 /// Rows beyond it contribute nothing: the allowance for underflow needs a bound.
@@ -60,15 +60,6 @@ impl<'a> LinearObjective<'a> {
         self.norms[slot] <= LONGEST_ROW
     }
 
-    /// Turns the scores of a slot's record into the derivative by them; whether there is one.
-    fn turn(&self, slot: usize, scores: &mut [f64]) -> bool {
-        if !self.contributes(slot) {
-            return false;
-        }
-        self.loss.differentiate(scores, self.target(slot));
-        scores.iter().all(|d| d.is_finite())
-    }
-
     /// Writes the derivative by the scores of a slot's record to `out`; whether there is one.
     fn derivative(&self, parameters: &[f64], slot: usize, out: &mut [f64]) -> bool {
         if !self.contributes(slot) {
@@ -78,15 +69,8 @@ impl<'a> LinearObjective<'a> {
         for (score, weights) in out.iter_mut().zip(parameters.chunks_exact(self.width)) {
             *score = dot(row, weights);
         }
-        self.turn(slot, out)
-    }
-
-    /// Turns a record's derivative into coefficients of its row; whether it was within the clip norm.
-    fn weigh(&self, slot: usize, clip: &Clip<'_>, derivative: &mut [f64]) -> bool {
-        let norm = f64::from(self.norms[slot]) * length_above(derivative) * (1.0 + 2.0 * f64::EPSILON);
-        let weight = clip.weight(norm);
-        derivative.iter_mut().for_each(|d| *d *= weight);
-        norm <= clip.grid().clip_norm()
+        self.loss.differentiate(out, self.target(slot));
+        out.iter().all(|d| d.is_finite())
     }
 
     /// The whole contribution of one record, coordinate by coordinate, with scales; whether there is one, and
@@ -144,10 +128,7 @@ impl<'a> LinearObjective<'a> {
             let mut next = tile_of(&mut slots);
             while let Some(first) = next[0] {
                 let tile = std::mem::replace(&mut next, tile_of(&mut slots));
-                if !is_range {
-                    next.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
-                }
-                self.add_tile(parameters, clip, work, tile, partial)?;
+                self.add_tile(parameters, clip, work, [tile, next], partial)?;
                 last = first;
             }
         }
@@ -166,7 +147,7 @@ impl<'a> LinearObjective<'a> {
         slot: usize,
         partial: &mut Partial,
     ) -> Result<(), SumError> {
-        let derivative = &mut work.coefficients[0];
+        let derivative = &mut work.derivative;
         if !self.derivative(parameters, slot, derivative) {
             return Ok(());
         }
@@ -182,40 +163,52 @@ impl<'a> LinearObjective<'a> {
         Ok(())
     }
 
-    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the rows are at hand.
+    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the rows are at hand. Those of the next tile are asked for in two
+    /// parts, as a processor waits for no more than so many at once.
     fn add_tile(
         &self,
         parameters: &[f64],
         clip: &Clip<'_>,
         work: &mut Workspace,
-        tile: [Option<usize>; TILE],
+        [tile, next]: [[Option<usize>; TILE]; 2],
         partial: &mut Partial,
     ) -> Result<(), SumError> {
+        let (soon, later) = next.split_at(TILE / 2);
+        soon.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
+        let Workspace { sum, coefficients, .. } = work;
         let mut rows: [&[f32]; TILE] = [&self.empty; TILE];
-        for (row, slot) in rows.iter_mut().zip(tile) {
+        let (mut targets, mut norms) = ([0.0; TILE], [f64::INFINITY; TILE]);
+        for (lane, slot) in tile.iter().enumerate() {
             if let Some(slot) = slot.filter(|slot| self.contributes(*slot)) {
-                *row = self.row(slot);
+                rows[lane] = self.row(slot);
+                (targets[lane], norms[lane]) = (self.target(slot), f64::from(self.norms[slot]));
             }
         }
-        for (k, weights) in parameters.chunks_exact(self.width).enumerate() {
-            for (coefficients, score) in work.coefficients.iter_mut().zip(dots(rows, weights)) {
-                coefficients[k] = score;
+        for (scores, weights) in coefficients.iter_mut().zip(parameters.chunks_exact(self.width)) {
+            *scores = dots(rows, weights);
+        }
+        differentiate(self.loss, coefficients, targets);
+        let norms = gradient_norms(norms, coefficients);
+        let weights = clip.weights(norms);
+        // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
+        for derivatives in coefficients.iter_mut() {
+            for lane in 0..TILE {
+                derivatives[lane] =
+                    if norms[lane].is_finite() { derivatives[lane] * weights[lane] } else { 0.0 };
             }
         }
-        for ((slot, row), coefficients) in tile.iter().zip(&mut rows).zip(&mut work.coefficients) {
-            match slot.filter(|slot| self.turn(*slot, coefficients)) {
-                Some(slot) => partial.counted(self.weigh(slot, clip, coefficients))?,
-                None => {
-                    // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
-                    *row = &self.empty;
-                    coefficients.fill(0.0);
-                }
+        for (row, norm) in rows.iter_mut().zip(norms) {
+            if !norm.is_finite() {
+                *row = &self.empty;
             }
         }
-        for (k, sum) in work.sum.chunks_exact_mut(self.width).enumerate() {
-            let mut coefficients = [0.0; TILE];
-            coefficients.iter_mut().zip(&work.coefficients).for_each(|(to, from)| *to = from[k]);
-            accumulate(sum, rows, coefficients);
+        if clip.count().is_some() {
+            let there = norms.iter().filter(|norm| norm.is_finite());
+            there.copied().try_for_each(|norm| partial.counted(norm <= clip.grid().clip_norm()))?;
+        }
+        later.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
+        for (sum, coefficients) in sum.chunks_exact_mut(self.width).zip(coefficients) {
+            accumulate(sum, rows, *coefficients);
         }
         Ok(())
     }
@@ -227,7 +220,10 @@ struct Workspace {
     sum: Vec<f64>,
     /// One record's contribution.
     record: Vec<f64>,
-    coefficients: [Vec<f64>; TILE],
+    /// One record's derivative by the scores.
+    derivative: Vec<f64>,
+    /// For each score, one number for each record of a tile: scores, then derivatives, then factors of rows.
+    coefficients: Vec<[f64; TILE]>,
 }
 
 impl Objective for LinearObjective<'_> {
@@ -261,7 +257,8 @@ impl Objective for LinearObjective<'_> {
         let workspace = || Workspace {
             sum: vec![0.0; self.dimension()],
             record: vec![0.0; self.dimension()],
-            coefficients: std::array::from_fn(|_| vec![0.0; self.loss.outputs()]),
+            derivative: vec![0.0; self.loss.outputs()],
+            coefficients: vec![[0.0; TILE]; self.loss.outputs()],
         };
         sum_by_groups(clip, batch, self.float_sums(), threads, workspace, |work, group, partial| {
             self.add_group(parameters, clip, work, group, partial)
@@ -276,13 +273,33 @@ fn tile_of(slots: &mut impl Iterator<Item = usize>) -> [Option<usize>; TILE] {
     tile
 }
 
+/// At least the norms of gradients, from those of rows and from derivatives by the scores. Not finite where a derivative is not, or where
+/// there is no row.
+fn gradient_norms(rows: [f64; TILE], derivatives: &[[f64; TILE]]) -> [f64; TILE] {
+    let mut norms = [0.0; TILE];
+    if let [one] = derivatives {
+        norms.iter_mut().zip(one).for_each(|(norm, d)| *norm = d.abs());
+    } else {
+        for derivatives in derivatives {
+            norms.iter_mut().zip(derivatives).for_each(|(sum, d)| *sum += d * d);
+        }
+        norms.iter_mut().for_each(|norm| *norm = root_above(*norm, derivatives.len()));
+    }
+    norms.iter_mut().zip(rows).for_each(|(norm, row)| *norm = row * *norm * (1.0 + 2.0 * f64::EPSILON));
+    norms
+}
+
 /// At least the exact norm of a finite vector.
 fn length_above(vector: &[f64]) -> f64 {
     if let [one] = vector {
         return one.abs();
     }
-    let sum: f64 = vector.iter().map(|x| x * x).sum();
+    root_above(vector.iter().map(|x| x * x).sum(), vector.len())
+}
+
+/// At least the exact norm of a vector, from the computed sum of its squares.
+fn root_above(sum: f64, length: usize) -> f64 {
+    let length = length as f64;
     // Squares that vanish: a vector below 1e-150 in all coordinates is counted as one of 1e-150.
-    (sum * (1.0 + (vector.len() as f64 + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON)
-        + (vector.len() as f64) * 1e-150
+    (sum * (1.0 + (length + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON) + length * 1e-150
 }

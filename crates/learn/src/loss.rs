@@ -225,7 +225,7 @@ impl Loss {
 }
 
 /// -1 for the first class, +1 for the second.
-fn sign(target: f64) -> f64 {
+pub(crate) fn sign(target: f64) -> f64 {
     if target > 0.5 { 1.0 } else { -1.0 }
 }
 

@@ -8,9 +8,10 @@
 //! norm plus a bound on its error (see [`Problem`]); a point that misses it is not returned.
 //!
 //! # Method
-//! Newton's, with a Cholesky factor up to 512 parameters and conjugate gradients beyond, shortening steps until the gradient is shorter
-//! than before: near the minimum gradients can be told apart long after values cannot. Should that stall, Nesterov's method for
-//! smooth, strongly convex functions goes on for as many steps as its theorem asks for,
+//! Newton's, shortening steps until the gradient is shorter than before: near the minimum gradients can be told apart long after values cannot.
+//! Up to 512 parameters a Hessian of a sample of the records is factored, and kept, corrected by what steps show, as long as each leaves a
+//! tenth of the gradient or less; where samples do not help it is that of all. Beyond, conjugate gradients. Should all that stall, Nesterov's method
+//! for smooth, strongly convex functions goes on for as many steps as its theorem asks for,
 //! ```text
 //! ‖∇J(w_k)‖² <= 18κ²‖∇J(w_0)‖² (1 - 1/sqrt(κ))^(k-1),      κ = L/Λ                                   (1)
 //! ```
@@ -18,9 +19,13 @@
 //! `J(w_0) - J* <= ‖∇J(w_0)‖²/(2Λ)`), so that no data set is out of reach as long as the error bound leaves room.
 
 mod cholesky;
+mod curvature;
+mod hessian;
 mod problem;
 
 pub(crate) use self::cholesky::{Cholesky, slack};
+use self::curvature::Curvature;
+use self::hessian::Part;
 use self::problem::Gradient;
 pub(crate) use self::problem::{Problem, error_of_gradients};
 
@@ -28,6 +33,9 @@ pub(crate) use self::problem::{Problem, error_of_gradients};
 const MOST_FACTORED: usize = 512;
 /// Steps of Newton's method.
 const NEWTON_STEPS: usize = 100;
+/// What a step may leave of the gradient if the curvature is to be kept, and if it is to be that of a sample.
+const GOOD: f64 = 0.1;
+const FAIR: f64 = 0.5;
 /// Halvings of a step.
 const HALVINGS: i32 = 30;
 /// Products of one run of conjugate gradients.
@@ -47,30 +55,47 @@ impl Problem<'_> {
     pub(crate) fn newton(&self, tolerance: f64) -> (Vec<f64>, Gradient) {
         let mut point = vec![0.0; self.dimension()];
         let mut gradient = self.gradient(&point);
+        let (mut part, mut curvature) = (Part::Sample, None);
         for _ in 0..NEWTON_STEPS {
             if gradient.norm_above <= tolerance {
                 break;
             }
-            let direction = self.direction(&point, &gradient.vector);
-            match self.shorter(&point, &gradient, &direction) {
-                Some(better) => (point, gradient) = better,
-                None => break,
+            let is_fresh = curvature.is_none();
+            let direction = self.direction(&mut curvature, part, &point, &gradient.vector);
+            let left = match self.shorter(&point, &gradient, &direction) {
+                Some((there, shorter)) => {
+                    let left = shorter.norm_above / gradient.norm_above;
+                    let changed = difference(&shorter.vector, &gradient.vector);
+                    curvature.iter_mut().for_each(|known| known.learn(difference(&there, &point), &changed));
+                    (point, gradient) = (there, shorter);
+                    left
+                }
+                // The best direction from here has been tried.
+                None if is_fresh && (part == Part::All || curvature.is_none()) => break,
+                None => 1.0,
+            };
+            if is_fresh && left > FAIR {
+                part = Part::All;
+            }
+            if left > GOOD {
+                curvature = None;
             }
         }
         (point, gradient)
     }
 
-    /// `-H⁻¹ g`, or nearly.
-    fn direction(&self, point: &[f64], gradient: &[f64]) -> Vec<f64> {
-        let mut direction: Vec<f64> = gradient.iter().map(|g| -g).collect();
+    /// `-H⁻¹ g`, or nearly, by what is known of the curvature, or by finding out at `point`.
+    fn direction(
+        &self,
+        known: &mut Option<Curvature>,
+        part: Part,
+        point: &[f64],
+        gradient: &[f64],
+    ) -> Vec<f64> {
         if gradient.len() > MOST_FACTORED {
-            return self.conjugate_gradients(point, direction);
+            return self.conjugate_gradients(point, gradient.iter().map(|g| -g).collect());
         }
-        // The penalty makes every pivot at least Λ, but for roundings; without a factor the gradient itself is a direction.
-        if let Some(factor) = Cholesky::of(self.hessian(point), gradient.len()) {
-            factor.solve(&mut direction);
-        }
-        direction
+        known.get_or_insert_with(|| Curvature::of(self.hessian(point, part), point.len())).direction(gradient)
     }
 
     /// Solves `H x = rest` until a thousandth of it is left.
@@ -131,6 +156,10 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
+fn difference(a: &[f64], b: &[f64]) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a - b).collect()
+}
+
 /// `sum += factor · vector`.
 fn add(sum: &mut [f64], factor: f64, vector: &[f64]) {
     sum.iter_mut().zip(vector).for_each(|(sum, x)| *sum += factor * x);
@@ -140,7 +169,7 @@ fn add(sum: &mut [f64], factor: f64, vector: &[f64]) {
 mod tests {
     use dashu::float::FBig;
     use proptest::prelude::*;
-    use sordino_data::Encoded;
+    use sordino_data::{Encoded, ROWS_PER_BLOCK};
 
     use super::problem::length;
     use super::*;
@@ -246,11 +275,40 @@ mod tests {
             let apart: Vec<f64> = slow.iter().zip(&by_factor).map(|(a, b)| a - b).collect();
             assert!(length(&apart) <= 2e-7 / 2.0, "{loss:?}: {}", length(&apart));
             let gradient = problem.gradient(&zero).vector;
-            let direction = problem.direction(&zero, &gradient);
+            let direction = problem.direction(&mut None, Part::All, &zero, &gradient);
             let iterated = problem.conjugate_gradients(&zero, gradient.iter().map(|g| -g).collect());
             let apart: Vec<f64> = iterated.iter().zip(&direction).map(|(a, b)| a - b).collect();
             assert!(length(&apart) < 0.05 * length(&direction), "{loss:?}");
         }
+    }
+
+    /// Four blocks of which one is the sample.
+    fn blocks(row: impl Fn(usize, usize) -> f64) -> Encoded {
+        let rows: Vec<Vec<f64>> =
+            (0..4 * ROWS_PER_BLOCK).map(|i| (0..40).map(|j| row(i, j)).collect()).collect();
+        let labels: Vec<usize> = (0..rows.len()).map(|i| usize::from(rows[i][i % 3] > 0.1)).collect();
+        classes(&rows, &labels, 2)
+    }
+
+    #[test]
+    fn a_sample_that_is_like_all_has_the_same_hessian() {
+        let wave = |i: usize, j: usize| ((i % ROWS_PER_BLOCK * (2 * j + 3) + j) as f64 * 0.7).sin();
+        let data = blocks(wave);
+        let problem = problem(Loss::Logistic, &data, 3.0);
+        let w: Vec<f64> = (0..problem.dimension()).map(|j| (j as f64).sin()).collect();
+        let (sample, all) = (problem.hessian(&w, Part::Sample), problem.hessian(&w, Part::All));
+        assert_ne!(sample, all, "summed otherwise");
+        assert!(sample.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())));
+    }
+
+    /// Records of the sample alone know nothing of the rest, but the certificate comes all the same.
+    #[test]
+    fn a_sample_that_misleads_is_given_up() {
+        let data =
+            blocks(|i, j| if i < ROWS_PER_BLOCK { 0.0 } else { ((i * (2 * j + 3) + j) as f64 * 0.7).sin() });
+        let problem = problem(Loss::Logistic, &data, 1.0);
+        let point = problem.minimise(1e-6).unwrap();
+        assert!(problem.gradient(&point).norm_above <= 1e-6);
     }
 
     proptest! {

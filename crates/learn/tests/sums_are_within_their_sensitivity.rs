@@ -117,6 +117,51 @@ proptest! {
     }
 }
 
+/// The definition, record by record, in data units.
+fn plain_sum(loss: Loss, data: &Encoded, clip_norm: f64, w: &[f64]) -> Vec<f64> {
+    let mut total = vec![0.0; w.len()];
+    for (slot, row) in (0..data.slots()).filter_map(|slot| Some((slot, data.row(slot)?))) {
+        let dot = |w: &[f64]| row.iter().zip(w).map(|(x, w)| f64::from(*x) * w).sum::<f64>();
+        let mut slopes: Vec<f64> = w.chunks_exact(data.width()).map(dot).collect();
+        loss.differentiate(&mut slopes, f64::from(data.target(slot)));
+        let gradient: Vec<f64> =
+            slopes.iter().flat_map(|d| row.iter().map(move |x| d * f64::from(*x))).collect();
+        let norm = gradient.iter().map(|g| g * g).sum::<f64>().sqrt();
+        let factor = if norm > clip_norm { clip_norm / norm } else { 1.0 };
+        total.iter_mut().zip(&gradient).for_each(|(total, g)| *total += factor * g);
+    }
+    total
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// Numbers of records around whole tiles, with and without gaps, some clipped and some not.
+    #[test]
+    fn sums_are_those_of_the_definition(
+        rows in prop::collection::vec((prop::array::uniform3(prop_oneof![9 => -2.0..2.0f64, 1 => Just(f64::NAN)]), any::<bool>()), 1..40),
+        w in prop::array::uniform8(-3.0..3.0f64),
+        clip_norm in 0.3..3.0f64,
+    ) {
+        let data = encoded(&rows);
+        for loss in [Loss::Logistic, Loss::SmoothHinge { width: 0.5 }, Loss::Softmax { classes: 2 }] {
+            for neighbours in [Neighbours::ZeroOut, Neighbours::ZeroOutUnordered] {
+                let plan = plan(rows.len(), Clipping::Flat { norm: clip_norm }, Sampling::FullBatch, neighbours);
+                let objective = LinearObjective::new(loss, &data);
+                let w = &w[..objective.dimension()];
+                let clip = plan.clip(clip_norm, w.len(), objective.float_sums()).unwrap();
+                let batch = plan.batches().batches().next(&mut seeded(1)).unwrap();
+                let sum = objective.clipped_sum(w, &batch, &clip, NonZero::<usize>::MIN).unwrap();
+                // One step is lost for the group, or for each record.
+                let steps = 1.0 + if clip.is_exact() { rows.len() as f64 } else { 1.0 };
+                for (units, plain) in unprotected(&sum.gradient).iter().zip(plain_sum(loss, &data, clip_norm, w)) {
+                    let off = (*units as f64 * clip.grid().step() - plain).abs();
+                    prop_assert!(off <= steps * clip.grid().step() + 1e-9, "{loss:?} {neighbours} {off}");
+                }
+            }
+        }
+    }
+}
+
 /// More than one block: bits do not depend on threads.
 #[test]
 fn threads_do_not_show() {

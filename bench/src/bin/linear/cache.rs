@@ -19,7 +19,7 @@ use sordino_bench::emit;
 use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
 use sordino_noise::entropy;
 
-use crate::fit::{self, data_bytes, learner};
+use crate::fit::{self, FULL_BATCH, data_bytes};
 use crate::memory::peak_bytes;
 use crate::problem::{Rows, encoding};
 
@@ -86,12 +86,10 @@ pub(crate) fn write_cache(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn
 /// Full batches from the cache, checked as every cache of an earlier run is.
 pub(crate) fn fit(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
     let data = Encoded::open_cache(&cache_file(folder, n, d), &encoding(d)?)?;
-    let fit = fit::fit(&learner("sordino full batch")?, &data)?;
-    let bytes = data_bytes(&data);
+    let fit = fit::fit(FULL_BATCH, &data)?;
     let config = json!({
-        "epsilon": fit.epsilon, "delta": fit::DELTA, "steps": fit.steps, "data_bytes": bytes,
-        "peak_bytes": peak_bytes(),
-        "gigabytes_a_second": bytes * fit.steps as f64 / fit.seconds / 1e9,
+        "epsilon": fit.epsilon, "delta": fit.delta, "steps": fit.steps, "data_bytes": data_bytes(&data),
+        "peak_bytes": peak_bytes(), "gigabytes_a_second": fit.gigabytes_a_second(&data),
     });
     emit(&format!("full batches from cache, {n} x {d}"), "s", fit.seconds, config);
     Ok(())

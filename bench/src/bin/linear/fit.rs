@@ -7,7 +7,7 @@ use std::time::Instant;
 use serde_json::json;
 use sordino_bench::{emit, emit_for};
 use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
-use sordino_learn::{GradientDescent, LearningPlan, LinearModel, Loss};
+use sordino_learn::{GradientDescent, LearningPlan, LinearModel, Loss, ObjectivePerturbation};
 use sordino_noise::entropy;
 use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, SamplingRate, Terms};
 
@@ -21,15 +21,36 @@ const RATE: f64 = 0.05;
 /// Fits of which the median is taken.
 const REPEATS: usize = 5;
 
-/// The learners that stand beside the peers.
-pub(crate) const LEARNERS: [&str; 2] = ["sordino", FULL_BATCH];
-/// The default learner.
-const FULL_BATCH: &str = "sordino full batch";
+/// The learners that stand beside the peers, all with their defaults.
+pub(crate) const LEARNERS: [&str; 4] = ["sordino", "sordino pure", "sordino DP-SGD", FULL_BATCH];
+/// Every record at every step.
+pub(crate) const FULL_BATCH: &str = "sordino full batch";
 
-pub(crate) fn learner(name: &str) -> Result<GradientDescent, Box<dyn Error>> {
+/// A learner with all its numbers.
+struct Planned {
+    plan: Box<dyn LearningPlan<Model = LinearModel>>,
+    /// Noisy steps, where it takes any.
+    steps: Option<u64>,
+}
+
+/// By name; `pure` is at the peers' δ = 0, all others are at [`DELTA`].
+fn planned(name: &str, data: &Encoded) -> Result<(Planned, Delta), Box<dyn Error>> {
+    let (encoding, n) = (data.encoding(), Count::new(data.slots() as u64)?);
+    let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
+    let by_gradients = |learner: GradientDescent| -> Result<_, Box<dyn Error>> {
+        let plan = learner.plan(encoding, n, epsilon, delta)?;
+        let steps = Some(plan.plan().batches().steps());
+        Ok((Planned { plan: Box::new(plan), steps }, delta))
+    };
+    let at_once = |delta: Delta| -> Result<_, Box<dyn Error>> {
+        let plan = ObjectivePerturbation::new(Loss::Logistic).plan(encoding, n, epsilon, delta)?;
+        Ok((Planned { plan: Box::new(plan), steps: None }, delta))
+    };
     match name {
-        "sordino" => Ok(GradientDescent::poisson(Loss::Logistic, SamplingRate::new(RATE)?)),
-        FULL_BATCH => Ok(GradientDescent::full_batch(Loss::Logistic)),
+        "sordino" => at_once(delta),
+        "sordino pure" => at_once(Delta::ZERO),
+        "sordino DP-SGD" => by_gradients(GradientDescent::poisson(Loss::Logistic, SamplingRate::new(RATE)?)),
+        FULL_BATCH => by_gradients(GradientDescent::full_batch(Loss::Logistic)),
         _ => Err("no such learner".into()),
     }
 }
@@ -38,33 +59,34 @@ pub(crate) fn learner(name: &str) -> Result<GradientDescent, Box<dyn Error>> {
 pub(crate) struct Fit {
     pub(crate) model: LinearModel,
     pub(crate) epsilon: f64,
+    pub(crate) delta: f64,
     pub(crate) seconds: f64,
     pub(crate) planning: f64,
-    pub(crate) steps: u64,
+    pub(crate) steps: Option<u64>,
 }
 
-pub(crate) fn fit(learner: &GradientDescent, data: &Encoded) -> Result<Fit, Box<dyn Error>> {
+impl Fit {
+    /// What passed through memory a second, where every step reads every record.
+    pub(crate) fn gigabytes_a_second(&self, data: &Encoded) -> Option<f64> {
+        let steps = self.steps? as f64;
+        Some(data_bytes(data) * steps / (self.seconds - self.planning) / 1e9)
+    }
+}
+
+pub(crate) fn fit(name: &str, data: &Encoded) -> Result<Fit, Box<dyn Error>> {
     let begun = Instant::now();
-    let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
-    let plan = learner.plan(data.encoding(), Count::new(data.slots() as u64)?, epsilon, delta)?;
+    let (Planned { plan, steps }, delta) = planned(name, data)?;
     let claim = plan.claim();
-    let terms = Terms::new(epsilon, claim.neighbours).with_delta(delta).planned();
+    let terms = Terms::new(Epsilon::new(EPSILON)?, claim.neighbours).with_delta(delta).planned();
     let permit = Budget::new(terms).charge_claim(claim)?;
     let planning = begun.elapsed().as_secs_f64();
     let (model, guarantee) = plan.fit(data, permit)?.into_parts();
     let seconds = begun.elapsed().as_secs_f64();
-    Ok(Fit {
-        model,
-        epsilon: guarantee.epsilon.upper,
-        seconds,
-        planning,
-        steps: plan.plan().batches().steps(),
-    })
+    Ok(Fit { model, epsilon: guarantee.epsilon.upper, delta: delta.get(), seconds, planning, steps })
 }
 
 /// The table that peers fit too: median time of some fits, the last one's accuracy, and memory.
 pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<(), Box<dyn Error>> {
-    let learner = learner(name)?;
     let [train, test] = problem.files(folder);
     let loaded = Instant::now();
     let data = load(&train, problem.d)?;
@@ -72,22 +94,21 @@ pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<()
     let before = processor_seconds();
     let mut fits = Vec::new();
     for _ in 0..REPEATS {
-        fits.push(fit(&learner, &data)?);
+        fits.push(fit(name, &data)?);
     }
     let processor = processor_seconds().zip(before).map(|(after, before)| (after - before) / REPEATS as f64);
     fits.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
     // Of an odd number.
     let middle = fits.swap_remove(REPEATS / 2);
-    let bytes = data_bytes(&data);
     let peak = peak_bytes();
     let test = load(&test, problem.d)?;
     // What a sample reads is not known from the sizes: cache lines of rows that were not drawn come along.
-    let moved = bytes * middle.steps as f64 / (middle.seconds - middle.planning) / 1e9;
+    let moved = (name == FULL_BATCH).then(|| middle.gigabytes_a_second(&data));
     let config = json!({
-        "epsilon": middle.epsilon, "delta": DELTA, "steps": middle.steps, "planning_s": middle.planning,
+        "epsilon": middle.epsilon, "delta": middle.delta, "steps": middle.steps, "planning_s": middle.planning,
         "accuracy": middle.model.accuracy(&test), "loss": middle.model.mean_loss(&test),
-        "processor_s": processor, "loading_s": loading, "data_bytes": bytes, "peak_bytes": peak,
-        "gigabytes_a_second": (name == FULL_BATCH).then_some(moved),
+        "processor_s": processor, "loading_s": loading, "data_bytes": data_bytes(&data), "peak_bytes": peak,
+        "gigabytes_a_second": moved,
     });
     emit_for(name, &format!("logistic, {} x {}", problem.n, problem.d), "s", middle.seconds, config);
     Ok(())
@@ -99,13 +120,12 @@ pub(crate) fn scaling(folder: &Path, axis: &str, n: u64, d: usize) -> Result<(),
     problem.write(folder)?;
     let data = load(&problem.files(folder)[0], d)?;
     let before = processor_seconds();
-    let fit = fit(&learner(FULL_BATCH)?, &data)?;
+    let fit = fit(FULL_BATCH, &data)?;
     let processor = processor_seconds().zip(before).map(|(after, before)| after - before);
-    let bytes = data_bytes(&data);
     let config = json!({
-        "n": n, "d": d, "processor_s": processor, "steps": fit.steps, "planning_s": fit.planning, "data_bytes": bytes,
-        "peak_bytes": peak_bytes(),
-        "gigabytes_a_second": bytes * fit.steps as f64 / (fit.seconds - fit.planning) / 1e9,
+        "n": n, "d": d, "processor_s": processor, "steps": fit.steps, "planning_s": fit.planning,
+        "data_bytes": data_bytes(&data), "peak_bytes": peak_bytes(),
+        "gigabytes_a_second": fit.gigabytes_a_second(&data),
     });
     emit(&format!("time by {axis}, {n} x {d}"), "s", fit.seconds, config);
     Ok(())

@@ -9,21 +9,21 @@
 //! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy and Stability of Numerical
 //! Algorithms*, 2002, section 3.1), which moves derivatives d by κ times as much, κ the curvature of the loss; e is the error of
 //! evaluating the derivative itself, with 2^-46 for `exp` and what follows it (libraries have 2^-52 or a little more); and sums
-//! of products err by γ_K, K the longest chain of additions. Rows are summed by 64, these sums by blocks of 4096, and blocks in order,
-//! so that K is about 128 + n/4096. Four roundings of the last three terms would be enough; eight
+//! of products err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums by blocks of 4096, and blocks in order,
+//! so that K is about 516 + n/4096. Four roundings of the last three terms would be enough; eight
 //! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
 
 use std::num::NonZero;
 
-use sordino_data::{BlockView, Encoded};
+use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 
-use crate::kernel::dot;
+use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch};
 use crate::loss::Loss;
 
 /// Unit roundoff.
 const U: f64 = f64::EPSILON / 2.0;
-/// Rows that are summed before they are added to the sum of their block.
-const CHUNK: usize = 64;
+/// Roundings of a number on its way into the sum of a block: a product, three additions in its tile, and one for each tile.
+const CHAIN: f64 = (4 + ROWS_PER_BLOCK / TILE) as f64;
 /// Relative error of evaluating a derivative, where the loss has slope 1.
 const EVALUATION: f64 = 1.0 / (1u64 << 46) as f64;
 
@@ -80,7 +80,7 @@ impl Problem<'_> {
         let score = (p + 2.0) * U * 1.001 * x * size;
         let of_records =
             n * x * (self.loss.curvature() * score + evaluation_error(self.loss)) + x * slopes * EVALUATION;
-        let chain = 2.0 * CHUNK as f64 + self.data.blocks().len() as f64 + 8.0;
+        let chain = CHAIN + self.data.blocks().len() as f64 + 8.0;
         let of_sums = chain * U * 1.001 * x * slopes;
         of_records + of_sums + 8.0 * U * (self.ridge * size + length(&self.tilt) + norm)
     }
@@ -88,58 +88,24 @@ impl Problem<'_> {
     /// The sum of a block's gradients, and of the norms of their derivatives by the scores.
     fn block_gradient(&self, block: &BlockView<'_>, w: &[f64]) -> (Vec<f64>, f64) {
         let width = self.data.width();
-        let (mut total, mut chunk) = (vec![0.0; w.len()], vec![0.0; w.len()]);
-        let mut scores = vec![0.0; self.loss.outputs()];
-        let mut slopes = 0.0;
-        for (number, (row, target)) in records(block, width).enumerate() {
-            score(row, w, &mut scores);
-            self.loss.differentiate(&mut scores, target);
-            slopes += length(&scores);
-            for (sum, d) in chunk.chunks_exact_mut(width).zip(&scores) {
-                sum.iter_mut().zip(row).for_each(|(sum, x)| *sum += d * f64::from(*x));
+        let (mut total, mut slopes) = (vec![0.0; w.len()], 0.0);
+        let mut coefficients = vec![[0.0; TILE]; self.loss.outputs()];
+        let empty = vec![0.0; width];
+        for first in (0..block.targets.len()).step_by(TILE) {
+            let (rows, targets, [soon, later]) = tile(block, first, &empty);
+            fetch(soon);
+            for (scores, w) in coefficients.iter_mut().zip(w.chunks_exact(width)) {
+                *scores = dots(rows, w);
             }
-            if (number + 1) % CHUNK == 0 {
-                flush(&mut chunk, &mut total);
+            differentiate(self.loss, &mut coefficients, targets);
+            fetch(later);
+            for (sum, coefficients) in total.chunks_exact_mut(width).zip(&coefficients) {
+                accumulate(sum, rows, *coefficients);
             }
+            let there = lengths(&coefficients).into_iter().zip(&block.present[first..]);
+            slopes += there.filter(|(_, present)| **present).map(|(length, _)| length).sum::<f64>();
         }
-        flush(&mut chunk, &mut total);
         (total, slopes)
-    }
-
-    /// The lower triangle of the Hessian at `w`, by rows. Only as good as `f64`: it chooses a direction, and certifies nothing.
-    pub(crate) fn hessian(&self, w: &[f64]) -> Vec<f64> {
-        let d = w.len();
-        let mut total = vec![0.0; d * d];
-        for part in self.by_threads(|blocks| self.hessian_of(blocks, w)) {
-            total.iter_mut().zip(part).for_each(|(total, part)| *total += part);
-        }
-        (0..d).for_each(|j| total[j * d + j] += self.ridge);
-        total
-    }
-
-    fn hessian_of(&self, blocks: &[BlockView<'_>], w: &[f64]) -> Vec<f64> {
-        let (d, width, outputs) = (w.len(), self.data.width(), self.loss.outputs());
-        let mut total = vec![0.0; d * d];
-        let (mut scores, mut curvature) = (vec![0.0; outputs], vec![0.0; outputs * outputs]);
-        for (row, target) in blocks.iter().flat_map(|block| records(block, width)) {
-            score(row, w, &mut scores);
-            self.loss.bend(&scores, target, &mut curvature);
-            for (k, l) in (0..outputs).flat_map(|k| (0..=k).map(move |l| (k, l))) {
-                let bend = curvature[k * outputs + l];
-                if bend == 0.0 {
-                    continue;
-                }
-                for (i, x) in row.iter().enumerate() {
-                    let part = bend * f64::from(*x);
-                    let start = (k * width + i) * d + l * width;
-                    // Off the diagonal of blocks all columns are below the diagonal of the whole.
-                    let columns = if k == l { i + 1 } else { width };
-                    let sums = &mut total[start..start + columns];
-                    sums.iter_mut().zip(row).for_each(|(sum, x)| *sum += part * f64::from(*x));
-                }
-            }
-        }
-        total
     }
 
     /// The Hessian at `w` times `v`.
@@ -176,19 +142,26 @@ impl Problem<'_> {
 
     /// One result for each run of blocks.
     fn by_threads<T: Send>(&self, work: impl Fn(&[BlockView<'_>]) -> T + Sync) -> Vec<T> {
-        let blocks: Vec<BlockView<'_>> = self.data.blocks().collect();
-        if blocks.len() <= 1 {
-            return vec![work(&blocks)];
-        }
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let runs = blocks.chunks(blocks.len().div_ceil(threads));
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = runs.map(|run| scope.spawn(|| work(run))).collect();
-            // A thread that panicked has found a bug: the panic goes on here.
-            let joined = workers.into_iter().map(|worker| worker.join());
-            joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-        })
+        on_threads(&self.data.blocks().collect::<Vec<_>>(), work)
     }
+}
+
+/// One result for each run of blocks, one run for each thread.
+pub(super) fn on_threads<'a, T: Send>(
+    blocks: &[BlockView<'a>],
+    work: impl Fn(&[BlockView<'a>]) -> T + Sync,
+) -> Vec<T> {
+    if blocks.len() <= 1 {
+        return vec![work(blocks)];
+    }
+    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+    let runs = blocks.chunks(blocks.len().div_ceil(threads));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = runs.map(|run| scope.spawn(|| work(run))).collect();
+        // A thread that panicked has found a bug: the panic goes on here.
+        let joined = workers.into_iter().map(|worker| worker.join());
+        joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
+    })
 }
 
 /// A bound on (1) from public numbers: at any point of norm up to `size`.
@@ -201,7 +174,7 @@ pub(crate) fn error_of_gradients(
 ) -> f64 {
     let n = n as f64;
     let score = (width as f64 + 2.0) * U * 1.001 * row_norm * size;
-    let chain = 2.0 * CHUNK as f64 + n / 4096.0 + 9.0;
+    let chain = CHAIN + n / ROWS_PER_BLOCK as f64 + 9.0;
     let of_record = loss.curvature() * score
         + evaluation_error(loss)
         + slope * (EVALUATION + chain * U * 1.001)
@@ -224,19 +197,44 @@ fn evaluation_error(loss: Loss) -> f64 {
 }
 
 /// Rows and targets of the records that are there.
-fn records<'a>(block: &BlockView<'a>, width: usize) -> impl Iterator<Item = (&'a [f32], f64)> + use<'a> {
+pub(super) fn records<'a>(
+    block: &BlockView<'a>,
+    width: usize,
+) -> impl Iterator<Item = (&'a [f32], f64)> + use<'a> {
     let rows = block.rows.chunks_exact(width).zip(block.targets).zip(block.present);
     rows.filter(|(_, present)| **present).map(|((row, target), _)| (row, f64::from(*target)))
 }
 
+/// Rows and targets of the slots from `first` on, and what follows them, in two parts. A place without a record has the row `empty`, which adds
+/// nothing.
+fn tile<'a>(
+    block: &BlockView<'a>,
+    first: usize,
+    empty: &'a [f32],
+) -> ([&'a [f32]; TILE], [f64; TILE], [&'a [f32]; 2]) {
+    let (width, left) = (empty.len(), block.targets.len() - first);
+    let (here, after) = block.rows[first * width..].split_at(left.min(TILE) * width);
+    let (mut rows, mut targets) = ([empty; TILE], [0.0; TILE]);
+    for (lane, row) in here.chunks_exact(width).enumerate() {
+        if block.present[first + lane] {
+            (rows[lane], targets[lane]) = (row, f64::from(block.targets[first + lane]));
+        }
+    }
+    let (soon, later) = after.split_at(after.len().min(TILE / 2 * width));
+    (rows, targets, [soon, &later[..later.len().min(TILE / 2 * width)]])
+}
+
 /// One score for each row of weights.
-fn score(row: &[f32], weights: &[f64], out: &mut [f64]) {
+pub(super) fn score(row: &[f32], weights: &[f64], out: &mut [f64]) {
     out.iter_mut().zip(weights.chunks_exact(row.len())).for_each(|(score, w)| *score = dot(row, w));
 }
 
-fn flush(chunk: &mut [f64], total: &mut [f64]) {
-    total.iter_mut().zip(chunk.iter()).for_each(|(total, chunk)| *total += chunk);
-    chunk.fill(0.0);
+/// Norms of the derivatives of a tile.
+fn lengths(derivatives: &[[f64; TILE]]) -> [f64; TILE] {
+    if let [one] = derivatives {
+        return one.map(f64::abs);
+    }
+    std::array::from_fn(|lane| derivatives.iter().map(|d| d[lane] * d[lane]).sum::<f64>().sqrt())
 }
 
 pub(crate) fn length(vector: &[f64]) -> f64 {
