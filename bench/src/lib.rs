@@ -3,6 +3,8 @@
 #![expect(clippy::print_stdout, reason = "the lines are the program's result")]
 #![forbid(unsafe_code)]
 
+pub mod process;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

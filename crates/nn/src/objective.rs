@@ -96,14 +96,39 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         sum
     }
 
-    /// The fast road: float groups.
+    /// How many records of `batch` weigh less than plain clipping would have them: see [`danger`](crate::danger).
+    pub(crate) fn cap_count(
+        &self,
+        parameters: &[f64],
+        batch: &Batch,
+        clip: &Clip<'_>,
+        threads: NonZero<usize>,
+    ) -> Result<u64, SumError> {
+        if self.is_grouped(clip) {
+            Ok(self.grouped_sum(parameters, batch, clip, threads)?.1)
+        } else {
+            // Records that are quantised one by one need no cap.
+            Ok(0)
+        }
+    }
+
+    /// Whether a clipped sum is made of float groups.
+    fn is_grouped(&self, clip: &Clip<'_>) -> bool {
+        let is_flat = match clip.rule() {
+            ClipRule::Flat | ClipRule::Automatic { .. } => true,
+            ClipRule::Coordinates => false,
+        };
+        is_flat && !clip.is_exact() && clip.scales().is_none()
+    }
+
+    /// The fast road: float groups. Also the number of records that were capped, which is as private as the records.
     fn grouped_sum(
         &self,
         parameters: &[f64],
         batch: &Batch,
         clip: &Clip<'_>,
         threads: NonZero<usize>,
-    ) -> Result<ClippedSum, SumError> {
+    ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
         let Memory { ready, workers, kept } = &mut memory;
         let job = self.job(parameters, ready, Some(clip));
@@ -133,10 +158,11 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             }
         }
         let count = counted(workers, clip)?;
+        let capped = workers.iter().map(|worker| worker.capped).sum();
         let records = groups.iter().map(|group| group.records);
         let gradient = Sum::of_groups(clip.grid(), units, records)?;
         self.put_back(memory);
-        Ok(ClippedSum { gradient, count })
+        Ok((ClippedSum { gradient, count }, capped))
     }
 
     /// Phase 1 where some layers are summed at once: a thread takes a whole group.
@@ -266,10 +292,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     }
 
     fn job<'b>(&'b self, parameters: &[f64], ready: &'b [Ready], clip: Option<&'b Clip<'b>>) -> Job<'b, E> {
-        // Noisy parameters are public and differ from step to step: so do the choices that are made from them.
-        let salt = parameters
-            .iter()
-            .fold(0u64, |salt, w| (salt ^ w.to_bits()).wrapping_mul(0x0100_0000_01b3).rotate_left(17));
+        let salt = salt(parameters);
         Job { network: self.network, layout: &self.layout, examples: self.examples, ready, clip, salt }
     }
 
@@ -349,16 +372,23 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
         clip: &Clip<'_>,
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError> {
-        let is_flat = match clip.rule() {
-            ClipRule::Flat | ClipRule::Automatic { .. } => true,
-            ClipRule::Coordinates => false,
-        };
-        if is_flat && !clip.is_exact() && clip.scales().is_none() {
-            self.grouped_sum(parameters, batch, clip, threads)
+        if self.is_grouped(clip) {
+            Ok(self.grouped_sum(parameters, batch, clip, threads)?.0)
         } else {
             self.one_by_one(parameters, batch, clip, threads)
         }
     }
+}
+
+/// Noisy parameters are public and differ from step to step: so does this number, and so do the choices that are made from it.
+fn salt(parameters: &[f64]) -> u64 {
+    let mixed = |salt: u64, bits: u64| (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+    // Eight chains: a single one waits for its multiplications, milliseconds for a million parameters.
+    let mut chains = [0, 1, 2, 3, 4, 5, 6, 7];
+    for some in parameters.chunks(chains.len()) {
+        chains.iter_mut().zip(some).for_each(|(chain, w)| *chain = mixed(*chain, w.to_bits()));
+    }
+    chains.into_iter().fold(0, mixed)
 }
 
 /// Clips a part of a gradient to its share of the clip norm; its norm divided by the share, unless it is beyond what can count.

@@ -47,6 +47,7 @@ impl Averaging {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Average {
     averaging: Averaging,
+    /// Empty where only the last iterate counts: the parameters are that.
     sum: Vec<f64>,
     /// Sum of the weights.
     weight: f64,
@@ -54,7 +55,7 @@ pub(crate) struct Average {
 
 impl Average {
     pub(crate) fn new(averaging: Averaging, dimension: usize) -> Self {
-        Self { averaging, sum: vec![0.0; dimension], weight: 0.0 }
+        Self { averaging, sum: vec![0.0; kept(averaging, dimension)], weight: 0.0 }
     }
 
     /// Takes in the iterate after step `t` (from 0) of `steps`.
@@ -72,14 +73,27 @@ impl Average {
         self.sum.iter_mut().zip(iterate).for_each(|(sum, w)| *sum = keep * *sum + add * w);
     }
 
-    /// The result. Of no iterates: zeros.
-    pub(crate) fn result(&self) -> Vec<f64> {
-        let weight = if self.weight > 0.0 { self.weight } else { 1.0 };
-        self.sum.iter().map(|sum| sum / weight).collect()
+    /// The result, given the last iterate.
+    pub(crate) fn result(self, last: Vec<f64>) -> Vec<f64> {
+        match self.averaging {
+            Averaging::Last => last,
+            Averaging::All | Averaging::Tail { .. } | Averaging::Exponential { .. } => {
+                let weight = if self.weight > 0.0 { self.weight } else { 1.0 };
+                self.sum.iter().map(|sum| sum / weight).collect()
+            }
+        }
     }
 
     pub(crate) fn has_dimension(&self, dimension: usize) -> bool {
-        self.sum.len() == dimension
+        self.sum.len() == kept(self.averaging, dimension)
+    }
+}
+
+/// Numbers that have to be kept beside the parameters.
+fn kept(averaging: Averaging, dimension: usize) -> usize {
+    match averaging {
+        Averaging::Last => 0,
+        Averaging::All | Averaging::Tail { .. } | Averaging::Exponential { .. } => dimension,
     }
 }
 
@@ -90,7 +104,7 @@ mod tests {
     fn of_one_to_four(averaging: Averaging) -> f64 {
         let mut average = Average::new(averaging, 1);
         (0..4).for_each(|t| average.take(&[(t + 1) as f64], t, 4));
-        average.result()[0]
+        average.result(vec![4.0])[0]
     }
 
     #[test]

@@ -192,6 +192,7 @@ impl Plan {
     }
 
     /// What coordinate j of a noisy sum is multiplied by.
+    #[inline]
     pub(crate) fn scale(&self, j: usize) -> f64 {
         self.scales.as_ref().map_or(1.0, |scales| scales[j])
     }

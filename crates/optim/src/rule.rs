@@ -100,17 +100,19 @@ impl RuleState {
         self.first.len() == dimension && self.second.len() == dimension
     }
 
-    /// One update. `t` counts from 0, `deviation(j)` is the noise's standard deviation in coordinate j of `gradient`.
+    /// One update. `t` counts from 0; `gradient(j, w_j)` is the noisy gradient's coordinate j, made when it is needed: nobody keeps it; and
+    /// `deviation(j)` is the noise's standard deviation in it.
     pub(crate) fn update(
         &mut self,
         rule: &UpdateRule,
         t: u64,
         rate: f64,
-        gradient: &[f64],
+        gradient: impl Fn(usize, f64) -> f64,
         deviation: impl Fn(usize) -> f64,
         parameters: &mut [f64],
     ) {
-        for (j, (w, &g)) in parameters.iter_mut().zip(gradient).enumerate() {
+        for (j, w) in parameters.iter_mut().enumerate() {
+            let g = gradient(j, *w);
             let (m, v) = (&mut self.first[j], &mut self.second[j]);
             *w -= rate
                 * match rule {
@@ -153,7 +155,7 @@ mod tests {
         let mut state = RuleState::new(1);
         let mut w = [0.0];
         for (t, g) in [(0, 1.0), (1, 2.0)] {
-            state.update(&rule, t, 1.0, &[g], |_| 0.5, &mut w);
+            state.update(&rule, t, 1.0, |_, _| g, |_| 0.5, &mut w);
         }
         -w[0]
     }

@@ -264,7 +264,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             let parameters = &state.parameters;
             progress(Progress { step: state.step, of, plan: self.plan, parameters, whole });
         }
-        let release = permit.seal(event, state.average.result())?;
+        let release = permit.seal(event, state.average.result(state.parameters))?;
         writer.map(Writer::remove).transpose()?;
         Ok(release)
     }
@@ -281,14 +281,12 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let clip = plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
         let sum = self.objective.clipped_sum(&state.parameters, &batch, &clip, self.threads)?;
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
-        let divisor = plan.divisor();
-        let mut gradient = noisy.to_f64();
-        for (j, (g, w)) in gradient.iter_mut().zip(&state.parameters).enumerate() {
-            *g = *g * plan.scale(j) / divisor + options.l2 * w;
-        }
+        let (divisor, grid_step, units) = (plan.divisor(), noisy.grid().step(), noisy.units());
+        let gradient =
+            |j: usize, w: f64| units[j] as f64 * grid_step * plan.scale(j) / divisor + options.l2 * w;
         let rate = options.learning_rate * options.schedule.factor(state.step, plan.batches().steps());
         let deviation = |j| clip.grid().noise_scale() * plan.scale(j) / divisor;
-        state.rule.update(&options.rule, state.step, rate, &gradient, deviation, &mut state.parameters);
+        state.rule.update(&options.rule, state.step, rate, gradient, deviation, &mut state.parameters);
         options.radius.iter().for_each(|radius| project(&mut state.parameters, *radius));
         if let (Some(count), Clipping::Quantile { quantile, rate, .. }) = (sum.count, plan.clipping()) {
             let part = count.add_gaussian(bits)?.to_f64()[0] / divisor + 0.5;

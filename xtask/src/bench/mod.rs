@@ -1,4 +1,4 @@
-//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear`: Sordino and its peers on the same work, in one run.
+//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its peers on the same work, in one run.
 //!
 //! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
 //! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds.
@@ -8,6 +8,7 @@
 mod line;
 mod linear;
 mod load;
+mod networks;
 mod peers;
 mod plot;
 mod table;
@@ -23,60 +24,77 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise`, `mechanisms`, `accounting`, `ledger` or `linear`: the name of our program and of the peers' script.
+    /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear` or `networks`: the name of our program and of the peers' script.
     name: &'static str,
     /// Nobody else has a ledger.
     has_peers: bool,
     rounds: usize,
     quick: bool,
+    /// Of networks: how cost grows, and not how it compares.
+    scaling: bool,
 }
 
 /// Compares as the words after `bench` say.
 pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     let plan = Plan::parse(words)?;
     run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
-    let python = if plan.has_peers { Some(peers::environment()?) } else { None };
+    let python = if plan.has_peers { Some(peers::environment(plan.requirements())?) } else { None };
     let mut lines = Vec::new();
     for round in 0..plan.rounds {
         eprintln!("round {} of {}", round + 1, plan.rounds);
-        let ours =
-            run::target_dir().join("release").join(format!("{}{}", plan.name, std::env::consts::EXE_SUFFIX));
-        lines.extend(measured(Command::new(ours), &plan, round)?);
-        if let Some(python) = &python {
-            let mut theirs = Command::new(python);
-            theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
-            lines.extend(measured(theirs, &plan, round)?);
+        for part in plan.parts() {
+            lines.extend(measured(program(&plan), &plan, round, part)?);
+            if let Some(python) = &python {
+                let mut theirs = Command::new(python);
+                theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
+                lines.extend(measured(theirs, &plan, round, part)?);
+            }
         }
     }
     let summaries = line::summaries(&lines);
-    if plan.name == "linear" {
-        print!("{}", linear::table(&summaries));
-        linear::plots(&summaries, plan.quick)?;
-    } else {
-        print!("{}", table::of(&summaries));
+    match plan.name {
+        "linear" => {
+            print!("{}", linear::table(&summaries));
+            linear::plots(&summaries, plan.quick)?;
+        }
+        "networks" if plan.scaling => print!("{}", networks::scaling(&summaries, plan.quick)?),
+        "networks" => print!("{}", networks::table(&summaries)),
+        _ => print!("{}", table::of(&summaries)),
     }
     save(&plan, &summaries)
+}
+
+/// Our own contestant.
+fn program(plan: &Plan) -> Command {
+    let name = format!("{}{}", plan.name, std::env::consts::EXE_SUFFIX);
+    Command::new(run::target_dir().join("release").join(name))
 }
 
 impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let usage = || {
             Failure::usage(
-                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear [--rounds N] [--quick]`",
+                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]`, and \
+                 --scaling with networks",
             )
         };
-        let mut plan = match words.first() {
-            Some(&"noise") => Self { name: "noise", has_peers: true, rounds: 5, quick: false },
-            Some(&"mechanisms") => Self { name: "mechanisms", has_peers: true, rounds: 5, quick: false },
-            Some(&"accounting") => Self { name: "accounting", has_peers: true, rounds: 5, quick: false },
-            Some(&"ledger") => Self { name: "ledger", has_peers: false, rounds: 1, quick: false },
-            Some(&"linear") => Self { name: "linear", has_peers: true, rounds: 3, quick: false },
+        let (name, has_peers, rounds) = match words.first() {
+            Some(&"noise") => ("noise", true, 5),
+            Some(&"mechanisms") => ("mechanisms", true, 5),
+            Some(&"accounting") => ("accounting", true, 5),
+            Some(&"ledger") => ("ledger", false, 1),
+            Some(&"linear") => ("linear", true, 3),
+            // Each figure is a median by itself.
+            Some(&"networks") => ("networks", true, 1),
             _ => return Err(usage()),
         };
+        let mut plan = Self { name, has_peers, rounds, quick: false, scaling: false };
         let mut rest = words[1..].iter();
         while let Some(word) = rest.next() {
             match *word {
                 "--quick" => plan.quick = true,
+                // Peers are not asked how their cost grows.
+                "--scaling" if plan.name == "networks" => (plan.scaling, plan.has_peers) = (true, false),
                 "--rounds" => {
                     let number = rest.next().and_then(|number| number.parse().ok());
                     plan.rounds = number.filter(|&number| number > 0).ok_or_else(usage)?;
@@ -86,18 +104,33 @@ impl Plan {
         }
         Ok(plan)
     }
+
+    /// What contestants do before the next one has its turn: all they have, or one network.
+    fn parts(&self) -> Vec<&'static str> {
+        match self.name {
+            "networks" if self.scaling => vec!["--scaling"],
+            "networks" => networks::BARS.iter().map(|(work, ..)| *work).collect(),
+            _ => vec![""],
+        }
+    }
+
+    /// The file that names the peers and their versions.
+    fn requirements(&self) -> &'static str {
+        if self.name == "networks" { "networks-requirements" } else { "requirements" }
+    }
 }
 
 /// Runs one contestant once; its lines, each with the load of others meanwhile.
-fn measured(mut command: Command, plan: &Plan, round: usize) -> Result<Vec<Line>, Failure> {
+fn measured(mut command: Command, plan: &Plan, round: usize, part: &str) -> Result<Vec<Line>, Failure> {
     if plan.quick {
         command.arg("--quick");
     }
+    command.args(Some(part).filter(|part| !part.is_empty()));
     if plan.name == "linear" {
         // Some gigabytes of tables that contestants share; they go with the target directory.
         command.arg("--data").arg(run::target_dir().join("bench-linear"));
     }
-    if round == 0 {
+    if round == 0 && plan.name != "networks" {
         // What does not change from round to round (the ends of intervals) is computed once.
         command.arg("--ends");
     }
@@ -119,6 +152,7 @@ fn save(plan: &Plan, summaries: &[Summary]) -> Result<(), Failure> {
         "bench": plan.name,
         "rounds": plan.rounds,
         "quick": plan.quick,
+        "scaling": plan.scaling,
         "unix_time": since_epoch.as_secs(),
         "processor": load::processor(),
         "results": summaries,
@@ -137,9 +171,18 @@ mod tests {
         let plan = Plan::parse(&["noise", "--rounds", "7", "--quick"]).unwrap();
         assert_eq!((plan.name, plan.rounds, plan.quick), ("noise", 7, true));
         for wrong in
-            [&[][..], &["nois"], &["noise", "--rounds"], &["noise", "--rounds", "0"], &["noise", "-x"]]
+            [&[][..], &["nois"], &["noise", "--rounds"], &["noise", "--rounds", "0"], &["noise", "--scaling"]]
         {
             assert!(Plan::parse(wrong).is_err(), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn networks_take_turns_network_by_network() {
+        let plan = Plan::parse(&["networks"]).unwrap();
+        assert!(plan.parts().len() == 6 && plan.has_peers);
+        let plan = Plan::parse(&["networks", "--scaling"]).unwrap();
+        assert_eq!((plan.parts(), plan.has_peers), (vec!["--scaling"], false));
+        assert_eq!(Plan::parse(&["noise"]).unwrap().parts(), [""]);
     }
 }

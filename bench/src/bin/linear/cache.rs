@@ -16,11 +16,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use serde_json::json;
 use sordino_bench::emit;
+use sordino_bench::process::peak_bytes;
 use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
 use sordino_noise::entropy;
 
 use crate::fit::{self, FULL_BATCH, data_bytes};
-use crate::memory::peak_bytes;
 use crate::problem::{Rows, encoding};
 
 /// Rows of a group, as common writers make them.

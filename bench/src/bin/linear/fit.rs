@@ -5,13 +5,13 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
+use sordino_bench::process::{peak_bytes, processor_seconds};
 use sordino_bench::{emit, emit_for};
 use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
 use sordino_learn::{GradientDescent, LearningPlan, LinearModel, Loss, ObjectivePerturbation};
 use sordino_noise::entropy;
 use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, SamplingRate, Terms};
 
-use crate::memory::{peak_bytes, processor_seconds};
 use crate::problem::{Problem, encoding};
 
 pub(crate) const EPSILON: f64 = 1.0;

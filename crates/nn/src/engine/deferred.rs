@@ -11,7 +11,7 @@ use crate::chain::Dense;
 use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 
 /// Examples of one chain of additions.
-pub(crate) const LONG_RUN: usize = 128;
+pub(crate) const LONG_RUN: usize = 64;
 
 /// Panels of slopes that one piece of work has: with a group's examples they fit in a second-level cache.
 const PANELS: usize = 16;
@@ -266,24 +266,32 @@ fn added<M: Machine, const H: usize>(machine: M, total: [M::Line; H], sums: [M::
 
 /// Sums of slopes, in the same chains.
 fn bias<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
-    let height = isa.tile_rows();
-    for (output, to) in task.sums.iter_mut().enumerate() {
-        let (panel, at) = (output / height, output % height);
+    match isa.tile_rows() {
+        4 => bias_body::<L, 4>(kept, groups, task),
+        6 => bias_body::<L, 6>(kept, groups, task),
+        12 => bias_body::<L, 12>(kept, groups, task),
+        _ => unreachable!("no machine has other tiles"),
+    }
+}
+
+fn bias_body<L: Landing, const H: usize>(kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
+    for (panel, to) in task.sums.chunks_mut(H).enumerate() {
         for (placed, landing) in groups {
             let slopes = placed.parts.iter().flat_map(|(part, rows)| {
                 let (of_layer, capacity) = (&kept[*part].layers[task.layer], kept[*part].capacity);
-                rows.clone().map(move |row| of_layer.slopes[(panel * capacity + row) * height + at])
+                &of_layer.slopes.as_chunks::<H>().0[panel * capacity..][rows.clone()]
             });
-            let (mut total, mut sum, mut left) = (0.0, 0.0, LONG_RUN);
+            let (mut total, mut sums, mut left) = ([0.0; H], [0.0; H], LONG_RUN);
             for slope in slopes {
-                sum += slope;
+                (0..H).for_each(|i| sums[i] += slope[i]);
                 left -= 1;
                 if left == 0 {
-                    total += sum;
-                    (sum, left) = (0.0, LONG_RUN);
+                    (0..H).for_each(|i| total[i] += sums[i]);
+                    (sums, left) = ([0.0; H], LONG_RUN);
                 }
             }
-            *to += landing.land(total + sum);
+            let sums = total.iter().zip(&sums).map(|(total, sum)| total + sum);
+            to.iter_mut().zip(sums).for_each(|(to, sum)| *to += landing.land(sum));
         }
     }
 }

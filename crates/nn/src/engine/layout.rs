@@ -38,8 +38,9 @@ const LARGE: usize = 1 << 17;
 /// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
 const CACHE: usize = 768 << 10;
 
-/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still.
-const LEAST: usize = 2;
+/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and fewer rows than a tile
+/// has leave its registers waiting.
+const LEAST: usize = 6;
 
 /// Rows of a micro-batch where weights, and not activations, are what does not fit in a cache.
 const WIDE: usize = 64;
@@ -107,7 +108,7 @@ impl Layout {
 
     /// Keeps all threads' memory below a limit, where micro-batches of one example do.
     pub(crate) fn within(mut self, memory: usize, threads: usize) -> Result<Self, NetworkError> {
-        let kept: usize = self.deferred.iter().map(|dense| 4 * (dense.inputs + dense.outputs)).sum();
+        let kept = self.kept_bytes();
         let share = memory / threads.max(1) / 2;
         if self.example_bytes > share || kept > share {
             let needed = 2 * self.example_bytes.max(kept);
@@ -116,6 +117,11 @@ impl Layout {
         self.micro_batch = self.micro_batch.min(share / self.example_bytes.max(1)).max(1);
         self.slab = self.slab.min(memory / 2 / kept.max(1)).max(1);
         Ok(self)
+    }
+
+    /// Bytes that one more example in a slab takes: inputs and slopes of deferred layers.
+    fn kept_bytes(&self) -> usize {
+        self.deferred.iter().map(|dense| 4 * (dense.inputs + dense.outputs)).sum()
     }
 
     fn float_sums(&self, chain: &Chain, views: usize, slots: usize, batch: f64) -> FloatSums {
@@ -133,7 +139,7 @@ impl Layout {
     /// Records of a group on average, so that rounding is some percent of the work.
     fn mean_group(&self, chain: &Chain) -> f64 {
         if self.defers_all {
-            return 128.0;
+            return 256.0;
         }
         // Half a nanosecond for each weight that is rounded, against 6 operations for each weight and position at 60 a nanosecond.
         let deferred: usize = self.deferred.iter().map(|dense| dense.parameters.len()).sum();
@@ -165,6 +171,54 @@ impl Layout {
             unit_roundoff: FloatGroups::F32,
             beta: if ghosts().next().is_some() { SPREAD } else { 1.0 },
             positions: ghosts().max().unwrap_or(1) as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Layer, Loss, Network, Shape};
+
+    fn layout(input: usize, layers: &[Layer]) -> (Layout, usize) {
+        let network = Network::new(Shape::Features(input), layers, Loss::CrossEntropy).unwrap();
+        (Layout::new(network.chain(), 1, 10_000, 500.0), network.parameters())
+    }
+
+    /// As many neurons in all, and up to 300 times as many weights: who forms gradients of single examples needs 4 bytes a weight.
+    #[test]
+    fn memory_of_an_example_does_not_depend_on_the_number_of_weights() {
+        let of =
+            |hidden: usize| layout(4096 - hidden, &[Layer::linear(hidden), Layer::tanh(), Layer::linear(10)]);
+        let (few, few_weights) = of(2);
+        for hidden in [32, 512, 2048] {
+            let (many, weights) = of(hidden);
+            assert!(weights > 10 * few_weights, "{weights}");
+            assert_eq!(many.example_bytes, few.example_bytes);
+            assert!(many.kept_bytes() <= many.example_bytes, "{}", many.kept_bytes());
+        }
+    }
+
+    /// Every further layer takes as much as the one before.
+    #[test]
+    fn memory_of_an_example_is_linear_in_depth() {
+        let of = |depth: usize| {
+            let hidden = (0..depth).flat_map(|_| [Layer::linear(64), Layer::tanh()]);
+            layout(64, &hidden.chain([Layer::linear(10)]).collect::<Vec<_>>()).0.example_bytes
+        };
+        let each = of(2) - of(1);
+        assert!(each > 0 && [4, 16, 64].into_iter().all(|depth| of(depth) == of(1) + (depth - 1) * each));
+    }
+
+    /// The inflation that groups cost is within what was set, for full batches and for samples.
+    #[test]
+    fn float_sums_of_large_dense_layers_stay_within_the_allowance() {
+        let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
+        let network = Network::new(Shape::Features(784), &layers, Loss::CrossEntropy).unwrap();
+        for (slots, batch) in [(2048, 2048.0), (60_000, 256.0), (60_000, 4096.0), (10, 10.0)] {
+            let sums = Layout::new(network.chain(), 1, slots, batch).sums;
+            let inflation = (2.0 * f64::from(sums.group_size) + 1.0) * sums.chain as f64 * sums.unit_roundoff;
+            assert!(inflation * sums.beta <= MOST_INFLATION, "{inflation} for {slots}, {batch}");
         }
     }
 }

@@ -41,7 +41,7 @@ pub(crate) struct Worker {
     /// Records within the clip norm, and beyond.
     pub(crate) within: u64,
     pub(crate) beyond: u64,
-    /// Records whose weight the spread of their positions lowered, and those that were left out.
+    /// Records whose weight the spread of their positions lowered.
     pub(crate) capped: u64,
     /// Of each image.
     seeds: Vec<u64>,

@@ -57,43 +57,72 @@ fn outer_body<M: Machine>(
     if count == 0 && write == Write::Set {
         out.fill(0.0);
     }
+    let mut strip = [[[0.0; LANES]; RUN]; STRIP];
     for first in (0..count).step_by(RUN) {
         let bases = &rows.bases[first..count.min(first + RUN)];
-        let columns = Columns { start: columns.start + first * columns.step, ..columns };
         let write = if first == 0 { write } else { Write::Add };
-        for column in (0..columns.width).step_by(LANES) {
-            let mut line = 0;
-            for segment in &rows.segments {
-                let to = &mut out[line * columns.width..];
-                segment_body(machine, bases, data, *segment, columns, column, write, to);
-                line += segment.length;
+        for column in (0..columns.width).step_by(STRIP * LANES) {
+            let panels = (columns.width - column).div_ceil(LANES).min(STRIP);
+            let from = columns.start + first * columns.step + column;
+            pack(&mut strip[..panels], columns, from, bases.len());
+            for (panel, lines) in strip[..panels].iter().enumerate() {
+                let place = Place { width: columns.width, column: column + panel * LANES, write };
+                let mut line = 0;
+                for segment in &rows.segments {
+                    let to = &mut out[line * columns.width..];
+                    segment_body(machine, bases, data, *segment, &lines[..bases.len()], place, to);
+                    line += segment.length;
+                }
             }
         }
     }
 }
 
+/// Panels of columns that are copied out at a time. Rows of columns are often a power of two apart, and then all in the same few
+/// sets of a cache: what every tile reads again must not be there.
+const STRIP: usize = 4;
+
+/// Copies `count` rows of some panels, from `from` on.
+#[inline(always)]
+fn pack(strip: &mut [[[f32; LANES]; RUN]], columns: Columns<'_>, from: usize, count: usize) {
+    for row in 0..count {
+        for (panel, lines) in strip.iter_mut().enumerate() {
+            let Some(line) = columns.data[from + row * columns.step + panel * LANES..].first_chunk() else {
+                unreachable!("arrays go on for a line after their last row");
+            };
+            lines[row] = *line;
+        }
+    }
+}
+
+/// Where sums go: columns from one on, in rows of so many.
+#[derive(Clone, Copy)]
+struct Place {
+    width: usize,
+    column: usize,
+    write: Write,
+}
+
 /// All of a segment against sixteen columns.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
 fn segment_body<M: Machine>(
     machine: M,
     bases: &[usize],
     data: &[f32],
     segment: Segment,
-    columns: Columns<'_>,
-    column: usize,
-    write: Write,
+    lines: &[[f32; LANES]],
+    place: Place,
     out: &mut [f32],
 ) {
     let (mut line, mut tiles) = (0, segment.length.div_ceil(M::ROWS));
     while tiles > 0 {
         let height = (segment.length - line).div_ceil(tiles);
-        let offset = segment.offset + line;
-        let to = &mut out[line * columns.width..];
+        let from = &data[segment.offset + line..];
+        let to = &mut out[line * place.width..];
         macro_rules! of_height {
             ($($h:literal)*) => {
                 match height {
-                    $($h if $h <= M::ROWS => tile::<M, $h>(machine, bases, data, offset, columns, column, write, to),)*
+                    $($h if $h <= M::ROWS => put(machine, tile::<M, $h>(machine, bases, from, lines), place, to),)*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
                 }
             };
@@ -104,41 +133,43 @@ fn segment_body<M: Machine>(
     }
 }
 
+/// H numbers of each row against sixteen columns.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
 fn tile<M: Machine, const H: usize>(
     machine: M,
     bases: &[usize],
-    data: &[f32],
-    offset: usize,
-    columns: Columns<'_>,
-    column: usize,
-    write: Write,
-    out: &mut [f32],
-) {
+    from: &[f32],
+    lines: &[[f32; LANES]],
+) -> [M::Line; H] {
     let mut sums = [machine.zero(); H];
-    let mut at = columns.start + column;
-    for base in bases {
-        let (Some(x), Some(line)) =
-            (data[base + offset..].first_chunk::<H>(), columns.data[at..].first_chunk())
-        else {
-            unreachable!("arrays go on for a line after their last row");
+    for (base, line) in bases.iter().zip(lines) {
+        let Some(x) = from[*base..].first_chunk::<H>() else {
+            unreachable!("a row has all numbers of its segments");
         };
         let line = machine.load(line);
         for i in 0..H {
             sums[i] = machine.multiply_add(x[i], line, sums[i]);
         }
-        at += columns.step;
     }
-    let lanes = LANES.min(columns.width - column);
+    sums
+}
+
+#[inline(always)]
+fn put<M: Machine, const H: usize>(machine: M, sums: [M::Line; H], place: Place, out: &mut [f32]) {
+    let Place { width, column, write } = place;
+    let lanes = LANES.min(width - column);
     for (i, sum) in sums.iter().enumerate() {
-        let sum = machine.store(*sum);
-        let to = &mut out[i * columns.width + column..][..lanes];
+        let to = &mut out[i * width + column..][..lanes];
         match (write, to.first_chunk_mut()) {
-            (Write::Set, Some(to)) => *to = sum,
-            (Write::Add, Some(to)) => *to = std::array::from_fn::<f32, LANES, _>(|lane| to[lane] + sum[lane]),
-            (Write::Set, None) => to.copy_from_slice(&sum[..lanes]),
-            (Write::Add, None) => to.iter_mut().zip(&sum).for_each(|(to, sum)| *to += sum),
+            (Write::Set, Some(to)) => *to = machine.store(*sum),
+            (Write::Add, Some(to)) => {
+                *to = machine.store(machine.multiply_add(1.0, *sum, machine.load(to)));
+            }
+            (Write::Set, None) => to.copy_from_slice(&machine.store(*sum)[..lanes]),
+            (Write::Add, None) => {
+                let sum = machine.store(*sum);
+                to.iter_mut().zip(&sum).for_each(|(to, sum)| *to += sum);
+            }
         }
     }
 }

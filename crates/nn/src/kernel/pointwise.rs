@@ -171,6 +171,27 @@ fn add_scaled_body<M: Machine>(machine: M, sum: &mut [f32], factor: f32, x: &[f3
     rest.iter_mut().zip(from_rest).for_each(|(sum, x)| *sum += factor * x);
 }
 
+vectorised! {
+    /// `sum += Σ_i w_i x_i` over the examples whose weight is not 0, in their order; x has `sum.len()` numbers for each.
+    fn add_weighted(sum: &mut [f32], weights: &[f32], x: &[f32]) = add_weighted_body;
+}
+
+/// Numbers that stay in a first-level cache while all examples are added to them.
+const NEAR: usize = 2048;
+
+#[inline(always)]
+fn add_weighted_body<M: Machine>(machine: M, sum: &mut [f32], weights: &[f32], x: &[f32]) {
+    let length = sum.len();
+    for (part, sum) in sum.chunks_mut(NEAR).enumerate() {
+        for (weight, x) in weights.iter().zip(x.chunks_exact(length.max(1))) {
+            // 0 times NaN is NaN.
+            if *weight != 0.0 {
+                add_scaled_body(machine, sum, *weight, &x[part * NEAR..][..sum.len()]);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::isa::Isa;
@@ -203,6 +224,20 @@ mod tests {
     fn small_numbers_keep_their_digits() {
         for x in [1e-30f32, 1e-7, -1e-4, 3e-3] {
             assert!((f64::from(tanh(x)) / f64::from(x).tanh() - 1.0).abs() < 3e-7, "{x}");
+        }
+    }
+
+    /// What must not count may be anything.
+    #[test]
+    fn examples_of_weight_zero_are_not_looked_at() {
+        let (length, weights) = (NEAR + 19, [0.5, 0.0, -2.0]);
+        let mut x: Vec<f32> = (0..3 * length).map(|i| (i % 101) as f32 * 0.125).collect();
+        x[length..2 * length].fill(f32::NAN);
+        for isa in [Isa::portable(), Isa::detect()] {
+            let mut sum = vec![1.0; length];
+            add_weighted(isa, &mut sum, &weights, &x);
+            let plain = |j: usize| 1.0 + 0.5 * x[j] - 2.0 * x[2 * length + j];
+            assert!(sum.iter().enumerate().all(|(j, sum)| *sum == plain(j)));
         }
     }
 

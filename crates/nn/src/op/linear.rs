@@ -8,7 +8,7 @@
 
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
-use crate::kernel::pointwise::{add_scaled, sum_of_squares};
+use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
 use crate::shape::Shape;
 
@@ -177,11 +177,7 @@ impl Op for Linear {
     ) {
         let count = pass.images * self.input.positions();
         if let (Some(weights), Style::Materialised) = (weights, self.style) {
-            for (gradient, weight) in saved.gradients.chunks_exact(self.parameters()).zip(&weights[0]) {
-                if *weight != 0.0 {
-                    add_scaled(pass.isa, sum, *weight, gradient);
-                }
-            }
+            add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
             return;
         }
         if let Some(weights) = weights {

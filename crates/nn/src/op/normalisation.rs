@@ -19,7 +19,7 @@
 //! Statistics over the *batch* would let each record change all others' contributions.
 
 use super::{Leaf, Op, Pass, Ready, Saved, Size, Style};
-use crate::kernel::pointwise::{add_scaled, sum_of_squares};
+use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::shape::Shape;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -233,11 +233,7 @@ impl Op for Normalisation {
         let numbers = pass.images * self.shape.size();
         match weights {
             Some(weights) => {
-                for (gradient, weight) in saved.gradients.chunks_exact(self.parameters()).zip(&weights[0]) {
-                    if *weight != 0.0 {
-                        add_scaled(pass.isa, sum, *weight, gradient);
-                    }
-                }
+                add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
             }
             None => self.gradient(&saved.input[..numbers], &d_output[..numbers], sum),
         }

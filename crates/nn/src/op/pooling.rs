@@ -30,6 +30,8 @@ pub(crate) struct Pool {
     input_size: usize,
     lines: Vec<Window>,
     columns: Vec<Window>,
+    /// Whether each pixel is in one window and no other.
+    is_partition: bool,
 }
 
 impl Pool {
@@ -40,7 +42,7 @@ impl Pool {
             (0..=length - kernel).step_by(stride).map(|start| Window { start, length: kernel }).collect()
         };
         let (lines, columns) = (windows(height, kernel[0], stride[0]), windows(width, kernel[1], stride[1]));
-        Self { kind, width, channels: input.channels(), input_size: input.size(), lines, columns }
+        Self::new(kind, input, [height, width], lines, columns)
     }
 
     /// As many windows as outputs are wanted.
@@ -53,7 +55,13 @@ impl Pool {
             })
         };
         let (lines, columns) = (windows(height, output[0]).collect(), windows(width, output[1]).collect());
-        Self { kind, width, channels: input.channels(), input_size: input.size(), lines, columns }
+        Self::new(kind, input, [height, width], lines, columns)
+    }
+
+    fn new(kind: Kind, input: Shape, size: [usize; 2], lines: Vec<Window>, columns: Vec<Window>) -> Self {
+        let is_partition = follow(&lines, size[0]) && follow(&columns, size[1]);
+        let (channels, input_size) = (input.channels(), input.size());
+        Self { kind, width: size[1], channels, input_size, lines, columns, is_partition }
     }
 
     fn output_size(&self) -> usize {
@@ -82,6 +90,14 @@ impl Pool {
             }
         }
     }
+}
+
+/// Whether windows follow each other without gaps, to the end.
+fn follow(windows: &[Window], length: usize) -> bool {
+    let end = windows
+        .iter()
+        .try_fold(0, |end, window| (window.start == end).then_some(window.start + window.length));
+    end == Some(length)
 }
 
 /// The numbers of up to sixteen channels; zeros where there are fewer.
@@ -159,7 +175,9 @@ fn backward_body<M: Machine>(
     d_output: &[f32],
     d_input: &mut [f32],
 ) {
-    d_input.fill(0.0);
+    if !pool.is_partition {
+        d_input.fill(0.0);
+    }
     let (mut out, channels) = (0, pool.channels);
     for lines in &pool.lines {
         for columns in &pool.columns {
@@ -173,7 +191,7 @@ fn backward_body<M: Machine>(
                     Kind::Mean => {
                         let share = 1.0 / (lines.length * columns.length) as f32;
                         pool.pixels(*lines, *columns, |pixel| {
-                            let mut to = lanes_of(d_input, pixel + first, lanes);
+                            let mut to = slopes_so_far(pool, d_input, pixel + first, lanes);
                             (0..LANES).for_each(|lane| to[lane] += slopes[lane] * share);
                             write_lanes(d_input, pixel + first, lanes, &to);
                         });
@@ -183,6 +201,12 @@ fn backward_body<M: Machine>(
             out += channels;
         }
     }
+}
+
+/// What other windows gave to a pixel.
+#[inline(always)]
+fn slopes_so_far(pool: &Pool, d_input: &[f32], at: usize, lanes: usize) -> [f32; LANES] {
+    if pool.is_partition { [0.0; LANES] } else { lanes_of(d_input, at, lanes) }
 }
 
 /// Gives the slopes of up to sixteen channels to the first pixel that has the largest value.
@@ -204,7 +228,7 @@ fn give_to_largest(
     for y in lines.start..lines.start + lines.length {
         for x in columns.start..columns.start + columns.length {
             let at = (y * pool.width + x) * pool.channels + first;
-            let (values, mut to) = (lanes_of(input, at, lanes), lanes_of(d_input, at, lanes));
+            let (values, mut to) = (lanes_of(input, at, lanes), slopes_so_far(pool, d_input, at, lanes));
             for lane in 0..LANES {
                 let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
                 to[lane] += f32::from_bits(left[lane] & mask);

@@ -311,16 +311,20 @@ fn pool(
 
 /// The gradient of one example's loss by central differences: exact to some 1e-8.
 pub(crate) fn gradient(f: impl Fn(&[f64]) -> f64, parameters: &[f64]) -> Vec<f64> {
-    const STEP: f64 = 1e-7;
+    differences(f, parameters, 1e-7)
+}
+
+/// Central differences over steps of one length.
+pub(crate) fn differences(f: impl Fn(&[f64]) -> f64, parameters: &[f64], step: f64) -> Vec<f64> {
     let mut moved = parameters.to_vec();
     (0..parameters.len())
         .map(|j| {
-            moved[j] = parameters[j] + STEP;
+            moved[j] = parameters[j] + step;
             let above = f(&moved);
-            moved[j] = parameters[j] - STEP;
+            moved[j] = parameters[j] - step;
             let below = f(&moved);
             moved[j] = parameters[j];
-            (above - below) / (2.0 * STEP)
+            (above - below) / (2.0 * step)
         })
         .collect()
 }

@@ -1,0 +1,53 @@
+//! Training steps of four networks: clipped and noisy, and by the same engine without either. Work of the same name as in
+//! `peers/networks.py`: the batch is in memory, a step is forward, backward, clip, noise, update.
+//!
+//! ```text
+//! networks [--quick] [--scaling] [MODEL:BATCH ...]     all figures; with --scaling those of how cost grows
+//! networks [--quick] --one MODE MODEL:BATCH            one of them, in this process
+//! ```
+//! Every figure comes from a process of its own, so that its peak of memory is that of this work alone.
+#![expect(clippy::print_stdout, reason = "lines of children are passed on")]
+
+mod scaling;
+mod step;
+mod work;
+
+use std::error::Error;
+use std::process::{Command, Stdio};
+
+use sordino_bench::Options;
+use work::Work;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let options = Options::from_arguments();
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--quick").collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["--one", "scaling", axis, size] => scaling::one(options, axis, size.parse()?),
+        ["--one", mode, name] => step::measure(options, mode, &Work::named(name)?),
+        ["--scaling"] => scaling::points(options)
+            .try_for_each(|(axis, size)| child(options, &["scaling", axis, &size.to_string()])),
+        [] => compared(options, &work::ALL),
+        ref names => compared(options, names),
+    }
+}
+
+/// All modes of some work.
+fn compared(options: Options, names: &[&str]) -> Result<(), Box<dyn Error>> {
+    for name in names {
+        step::MODES.into_iter().try_for_each(|mode| child(options, &[mode, name]))?;
+    }
+    Ok(())
+}
+
+/// Runs one piece of work in a process of its own and passes its lines on.
+fn child(options: Options, words: &[&str]) -> Result<(), Box<dyn Error>> {
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(options.quick.then_some("--quick")).arg("--one").args(words).stderr(Stdio::inherit());
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("{words:?} failed: {}", output.status).into());
+    }
+    print!("{}", String::from_utf8(output.stdout)?);
+    Ok(())
+}

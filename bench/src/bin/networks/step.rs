@@ -1,0 +1,164 @@
+//! One step, in each of its modes.
+
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sordino_bench::process::{peak_bytes, processor_seconds};
+use sordino_bench::{Options, emit_for};
+use sordino_nn::danger::{cap_count, unclipped_sum};
+use sordino_nn::{NetworkObjective, Rows, product_speed};
+use sordino_noise::entropy;
+use sordino_optim::{Objective, Training, TrainingOptions};
+use sordino_privacy::{Delta, Unit, danger};
+
+use crate::work::{CLIP_NORM, RATE, THREADS, Work};
+
+/// `private`: a step of the training loop. `plain`: the same without clipping, rounding and noise. `noise`: that of a step, by itself.
+/// `peak`: the matrix product at its best, on all threads at once.
+pub(crate) const MODES: [&str; 4] = ["private", "plain", "noise", "peak"];
+
+/// A figure is the median of so many blocks of steps.
+const BLOCKS: usize = 7;
+
+/// Measures one mode in this process.
+pub(crate) fn measure(options: Options, mode: &str, work: &Work) -> Result<(), Box<dyn Error>> {
+    match mode {
+        "private" => private(options, work),
+        "plain" => plain(options, work),
+        "noise" => noise(options, work),
+        "peak" => peak(work),
+        _ => Err(format!("expected one of {MODES:?}, got `{mode}`").into()),
+    }
+}
+
+/// Steps of the training loop, with exact noise.
+fn private(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
+    let (network, examples) = (work.network()?, work.examples());
+    let objective = work.objective(&network, &examples)?;
+    let timed = timed(options, |steps, moment| train(work, &objective, network.initial(1), steps, moment))?;
+    let peak = peak_bytes();
+    let plan = work.plan(1)?;
+    let clip = plan.clip(CLIP_NORM, objective.dimension(), objective.float_sums())?;
+    let capped = cap_count(&objective, &network.initial(1), &work.whole_batch()?, &clip, THREADS)?;
+    let config = json!({
+        "inflation": clip.grid().inflation(), "micro_batch": objective.micro_batch(), "capped": capped,
+    });
+    report("sordino", work, &timed, objective.dimension(), peak, config);
+    Ok(())
+}
+
+/// So many steps of the training loop, with a call after each.
+pub(crate) fn train(
+    work: &Work,
+    objective: &NetworkObjective<'_, Rows>,
+    start: Vec<f64>,
+    steps: u64,
+    moment: &mut dyn FnMut(),
+) -> Result<(), Box<dyn Error>> {
+    let plan = work.plan(steps)?;
+    let permit = danger::unmetered(plan.claim(), Unit::Record, Delta::new(1e-5)?)?;
+    let options = TrainingOptions { learning_rate: RATE, start: Some(start), ..TrainingOptions::default() };
+    Training::new(&plan, objective, options)?.threads(THREADS).run(permit, &mut |_| moment())?;
+    Ok(())
+}
+
+/// The same engine without clipping, rounding and noise; and the same update.
+fn plain(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
+    let (network, examples) = (work.network()?, work.examples());
+    let objective = work.objective(&network, &examples)?;
+    let (whole, mut parameters) = (work.whole_batch()?, network.initial(1));
+    let timed = timed(options, |steps, moment| {
+        for _ in 0..steps {
+            let sum = unclipped_sum(&objective, &parameters, &whole, THREADS);
+            let rate = RATE / work.batch as f64;
+            parameters.iter_mut().zip(sum).for_each(|(w, g)| *w -= rate * g);
+            moment();
+        }
+        Ok(())
+    })?;
+    report("sordino plain", work, &timed, objective.dimension(), peak_bytes(), json!({}));
+    Ok(())
+}
+
+/// The noise of one step.
+fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
+    let (network, examples) = (work.network()?, work.examples());
+    let objective = work.objective(&network, &examples)?;
+    let (whole, plan) = (work.whole_batch()?, work.plan(1)?);
+    let clip = plan.clip(CLIP_NORM, objective.dimension(), objective.float_sums())?;
+    let (mut taken, mut bits, begun) = (Vec::new(), entropy()?, Instant::now());
+    while taken.len() < BLOCKS || begun.elapsed() < options.fill() {
+        let sum = objective.clipped_sum(&network.initial(1), &whole, &clip, THREADS)?.gradient;
+        let start = Instant::now();
+        drop(sum.add_gaussian_on(THREADS, &mut bits)?);
+        taken.push(start.elapsed().as_secs_f64());
+    }
+    let (seconds, parameters) = (median(taken), objective.dimension());
+    // weights × ns a draw / threads
+    let nanoseconds = seconds * 1e9 * THREADS.get() as f64 / parameters as f64;
+    let config = json!({ "parameters": parameters, "nanoseconds_a_draw": nanoseconds, "threads": THREADS });
+    emit_for("sordino noise", &work.name, "s", seconds, config);
+    Ok(())
+}
+
+/// Operations a second of the matrix product, on all threads at once.
+fn peak(work: &Work) -> Result<(), Box<dyn Error>> {
+    let speeds: Vec<f64> = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..THREADS.get()).map(|_| scope.spawn(|| product_speed(96, 256, 256))).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+    });
+    let config = json!({ "operations": work.operations, "batch": work.batch, "threads": THREADS });
+    emit_for("sordino peak", &work.name, "GFLOP/s", speeds.iter().sum::<f64>() / 1e9, config);
+    Ok(())
+}
+
+/// What steps took.
+pub(crate) struct Timed {
+    pub(crate) seconds: f64,
+    /// Of all threads.
+    pub(crate) processor: Option<f64>,
+    pub(crate) steps: usize,
+}
+
+/// Median seconds of a step over blocks of steps, after some that are not counted. `run` does so many steps and calls back after
+/// each.
+pub(crate) fn timed(
+    options: Options,
+    mut run: impl FnMut(u64, &mut dyn FnMut()) -> Result<(), Box<dyn Error>>,
+) -> Result<Timed, Box<dyn Error>> {
+    let block = options.fill().max(Duration::from_millis(50)) * if options.quick { 1 } else { 2 };
+    let first = Instant::now();
+    run(3, &mut || {})?;
+    let guess = first.elapsed().as_secs_f64() / 3.0;
+    let length = (block.as_secs_f64() / guess).ceil().clamp(1.0, 5000.0) as usize;
+    let (warm, steps) = (length.max(3), BLOCKS * length);
+    let (mut moments, mut before) = (Vec::with_capacity(warm + steps), None);
+    run((warm + steps) as u64, &mut || {
+        moments.push(Instant::now());
+        if moments.len() == warm {
+            before = processor_seconds();
+        }
+    })?;
+    let processor = processor_seconds().zip(before).map(|(after, before)| (after - before) / steps as f64);
+    let blocks = moments[warm - 1..].windows(length + 1).step_by(length);
+    let seconds = blocks.map(|block| (block[length] - block[0]).as_secs_f64() / length as f64).collect();
+    Ok(Timed { seconds: median(seconds), processor, steps })
+}
+
+fn report(system: &str, work: &Work, timed: &Timed, parameters: usize, peak: Option<f64>, mut config: Value) {
+    let common = json!({
+        "batch": work.batch, "parameters": parameters, "operations": work.operations, "threads": THREADS,
+        "blocks": BLOCKS, "steps": timed.steps, "processor_s": timed.processor, "peak_bytes": peak,
+    });
+    if let (Value::Object(config), Value::Object(common)) = (&mut config, common) {
+        config.extend(common);
+    }
+    emit_for(system, &work.name, "s", timed.seconds, config);
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}

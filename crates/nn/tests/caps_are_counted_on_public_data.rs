@@ -1,0 +1,66 @@
+//! How often the cap on `w Σ_t ‖a_t‖ ‖d_t‖` lowers a weight is told for public data, and by nothing that a training run returns.
+
+mod support;
+
+use std::num::NonZero;
+
+use sordino_nn::danger::cap_count;
+use sordino_nn::{Layer, Loss, Network, NetworkObjective, Rows, Shape};
+use sordino_optim::{Clipping, Objective, Plan};
+use sordino_privacy::Neighbours;
+use support::{clipped_sum, full_batch, length, plan};
+
+const FEATURES: usize = 20;
+const SPREAD: f64 = 8.0;
+
+/// A dense layer at two positions, without bias, whose weights are 0: slopes are minus targets. Lengths come from Gram
+/// matrices there.
+fn network() -> Network {
+    let layer = Layer::Linear { outputs: FEATURES, bias: false };
+    let input = Shape::Sequence { length: 2, features: FEATURES };
+    Network::new(input, &[layer], Loss::Squared).unwrap()
+}
+
+/// Records with the same inputs of length 1 at both positions, and targets of length 1 that are the opposite of each other up to
+/// `rest`: gradients of length `rest`, spreads of `2 - rest`.
+fn rows(rests: &[f32]) -> Rows {
+    let one = (FEATURES as f32).sqrt().recip();
+    let inputs = vec![one; rests.len() * 2 * FEATURES];
+    let targets = rests.iter().flat_map(|rest| {
+        let second = one * (rest - 1.0);
+        [one, second].into_iter().flat_map(|x| std::iter::repeat_n(x, FEATURES))
+    });
+    Rows::new(inputs, 2 * FEATURES, targets.collect(), 2 * FEATURES)
+}
+
+fn caps(objective: &NetworkObjective<'_, Rows>, plan: &Plan, clip_norm: f64, threads: usize) -> u64 {
+    let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
+    let (parameters, batch) = (vec![0.0; objective.dimension()], full_batch(objective.slots()));
+    cap_count(objective, &parameters, &batch, &clip, NonZero::new(threads).unwrap()).unwrap()
+}
+
+/// β is 8: who cancels to less than an eighth of the spread is capped.
+#[test]
+fn records_whose_positions_cancel_are_capped_and_counted() {
+    let (network, rows) = (network(), rows(&[0.001, 1.0, 0.2, 0.5, 0.05]));
+    let objective = NetworkObjective::new(&network, &rows, 5.0).unwrap();
+    let (clip_norm, flat) = (0.1, Clipping::Flat { norm: 0.1 });
+    let zero_out = plan(5, Neighbours::ZeroOut, flat.clone());
+    assert_eq!(objective.float_sums().beta, SPREAD);
+    for threads in 1..=3 {
+        assert_eq!(caps(&objective, &zero_out, clip_norm, threads), 3);
+    }
+    // Records that are quantised one by one need no cap.
+    let add_remove = plan(5, Neighbours::AddRemove, flat);
+    assert_eq!(caps(&objective, &add_remove, clip_norm, 2), 0);
+}
+
+/// `w b = β C` where the cap binds: the record that cancels from 1.95 to 0.05 has weight `8 · 0.1/1.95` instead of 1.
+#[test]
+fn a_capped_record_counts_for_as_much_as_the_cap_says() {
+    let (network, rows) = (network(), rows(&[0.05]));
+    let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
+    let plan = plan(1, Neighbours::ZeroOut, Clipping::Flat { norm: 0.1 });
+    let sum = clipped_sum(&objective, &vec![0.0; objective.dimension()], &full_batch(1), &plan, 0.1);
+    assert!((length(&sum) / (0.8 / 1.95 * 0.05) - 1.0).abs() < 1e-5, "{}", length(&sum));
+}
