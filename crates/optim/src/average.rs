@@ -44,12 +44,12 @@ impl Averaging {
 }
 
 /// The average so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Average {
-    averaging: Averaging,
-    sum: Vec<f64>,
+    pub(crate) averaging: Averaging,
+    pub(crate) sum: Vec<f64>,
     /// Sum of the weights.
-    weight: f64,
+    pub(crate) weight: f64,
 }
 
 impl Average {
