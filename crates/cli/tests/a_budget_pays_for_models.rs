@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use command::{Run, ends, example, folder, sordino_in};
 use serde_json::Value;
+use sordino_optim::Checkpoint;
 
 const DATA: &str = "data/breast-cancer-train.csv.gz";
 
@@ -151,11 +152,8 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let checkpoint = here.join("m.part/checkpoint.json");
-    let steps = || -> Option<u64> {
-        let text = fs::read_to_string(&checkpoint).ok()?;
-        serde_json::from_str::<Value>(&text).ok()?["state"]["step"].as_u64()
-    };
+    let checkpoint = here.join("m.part/checkpoint");
+    let steps = || Some(Checkpoint::read(&checkpoint).ok()?.steps());
     while steps().is_none_or(|steps| steps == 0) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
         std::thread::sleep(Duration::from_millis(5));
@@ -206,7 +204,7 @@ fn a_stopped_run_goes_on_at_no_cost() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !here.join("m.part/checkpoint.json").exists() {
+    while !here.join("m.part/checkpoint").exists() {
         std::thread::sleep(Duration::from_millis(5));
     }
     let pid = child.id().to_string();

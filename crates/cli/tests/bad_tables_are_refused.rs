@@ -179,7 +179,7 @@ fn a_model_that_cannot_be_written_is_not_lost() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    while !here.join("m.part/checkpoint.json").exists() {
+    while !here.join("m.part/checkpoint").exists() {
         std::thread::sleep(Duration::from_millis(2));
     }
     fs::create_dir(here.join("m")).unwrap();

@@ -197,7 +197,7 @@ fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
 
 /// The clipping count, which the adaptive clip norm is made from, goes the same road as the sum: on its grid, paid for by the plan.
 #[test]
-fn pitfall_9_records_within_the_clip_norm_are_counted_on_a_grid() {
+fn pitfall_09_records_within_the_clip_norm_are_counted_on_a_grid() {
     let case = mixed();
     let network = case.network();
     let (rows, parameters) = (case.rows(&network), network.initial(1));

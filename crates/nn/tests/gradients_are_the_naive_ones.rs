@@ -115,27 +115,27 @@ fn compare_many(case: impl Fn(&mut Random) -> Case) {
 }
 
 #[test]
-fn pitfall_8_convolutions_and_pooling() {
+fn pitfall_08_convolutions_and_pooling() {
     compare_many(Random::pictures);
 }
 
 #[test]
-fn pitfall_8_sequences_with_biases_and_ignored_tokens() {
+fn pitfall_08_sequences_with_biases_and_ignored_tokens() {
     compare_many(Random::sequences);
 }
 
 #[test]
-fn pitfall_8_blocks_with_normalisation_and_standardised_weights() {
+fn pitfall_08_blocks_with_normalisation_and_standardised_weights() {
     compare_many(Random::blocks);
 }
 
 #[test]
-fn pitfall_8_embeddings_whose_words_repeat() {
+fn pitfall_08_embeddings_whose_words_repeat() {
     compare_many(Random::tokens);
 }
 
 #[test]
-fn pitfall_8_dense_layers() {
+fn pitfall_08_dense_layers() {
     compare_many(Random::features);
 }
 

@@ -44,13 +44,13 @@ impl Averaging {
 }
 
 /// The average so far.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Average {
-    averaging: Averaging,
+    pub(crate) averaging: Averaging,
     /// Empty where only the last iterate counts: the parameters are that.
-    sum: Vec<f64>,
+    pub(crate) sum: Vec<f64>,
     /// Sum of the weights.
-    weight: f64,
+    pub(crate) weight: f64,
 }
 
 impl Average {

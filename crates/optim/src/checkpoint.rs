@@ -10,7 +10,8 @@
 //! # Guarantee
 //! - A checkpoint is a function of noisy sums and public numbers. It holds no generator: a resumed run draws new bits, since
 //!   the same noise on other sums would give the difference of the sums away.
-//! - The file is whole or not there: written beside its place, flushed, renamed, and the folder flushed.
+//! - The file is whole or not there: written beside its place, flushed, renamed, and the folder flushed. A write that fails, on a full disk
+//!   say, ends the run and leaves the checkpoint before it.
 //! - Two processes cannot go on from one file at a time (a lock beside it), and not one after the other for the price of one:
 //!   whoever goes on writes the new charge into the file before the first step.
 //!
@@ -19,19 +20,25 @@
 //! it was written is therefore charged for all of them. A backup put back in its old place looks like the original: do not
 //! resume from backups without charging the whole run again.
 
+mod file;
+#[cfg(test)]
+mod tests;
+
+use std::fmt::{self, Write};
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 use sordino_privacy::Guarantee;
 
 use crate::average::Average;
 use crate::error::OptimError;
 use crate::rule::RuleState;
+use file::{Failed, Head};
 
 /// The one version of the format.
-pub const CHECKPOINT_FORMAT_VERSION: u32 = 1;
+pub const CHECKPOINT_FORMAT_VERSION: u32 = 2;
 
 /// Where and how often checkpoints are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,25 +50,14 @@ pub struct Checkpoints {
 }
 
 /// A run that stopped.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
-    format_version: u32,
-    /// The file that it was written to.
-    place: PathBuf,
-    /// Everything public that the run is made of, spelled out; it must be the same when it goes on.
-    run: String,
-    every: u64,
-    /// Whether no step can have been begun after this was written.
-    is_final: bool,
-    /// What was paid so far.
-    guarantee: Guarantee,
+    head: Head,
     pub(crate) state: State,
 }
 
 /// What one step hands to the next.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct State {
     pub(crate) step: u64,
     pub(crate) clip_norm: f64,
@@ -74,19 +70,15 @@ impl Checkpoint {
     /// Reads a checkpoint.
     pub fn read(path: &Path) -> Result<Self, OptimError> {
         let failed = |source| OptimError::CheckpointFile { path: path.to_owned(), source };
-        let unusable = |reason| OptimError::CheckpointContent { path: path.to_owned(), reason };
-        let text = std::fs::read_to_string(path).map_err(failed)?;
-        let checkpoint: Self = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-        if checkpoint.format_version != CHECKPOINT_FORMAT_VERSION {
-            let version = checkpoint.format_version;
-            return Err(unusable(format!(
-                "it has format version {version}, this program knows {CHECKPOINT_FORMAT_VERSION}"
-            )));
-        }
+        let (mut head, state) = file::read(path).map_err(|error| match error {
+            Failed::System(source) => failed(source),
+            Failed::Content(reason) => OptimError::CheckpointContent { path: path.to_owned(), reason },
+        })?;
         // Where a copy was read from is what counts.
-        let is_in_place = checkpoint.place == absolute(path).map_err(failed)?;
-        let every = if is_in_place { checkpoint.every } else { u64::MAX };
-        Ok(Self { every, is_final: checkpoint.is_final && is_in_place, ..checkpoint })
+        if head.place != absolute(path).map_err(failed)? {
+            (head.every, head.is_final) = (u64::MAX, false);
+        }
+        Ok(Self { head, state })
     }
 
     /// Steps that are done.
@@ -96,16 +88,16 @@ impl Checkpoint {
 
     /// What was paid for so far.
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        &self.head.guarantee
     }
 
     /// Steps that may have been done after it was written, of a run of `steps`.
     pub(crate) fn replays(&self, steps: u64) -> u64 {
-        if self.is_final { 0 } else { self.every.min(steps.saturating_sub(self.steps())) }
+        if self.head.is_final { 0 } else { self.head.every.min(steps.saturating_sub(self.steps())) }
     }
 
     pub(crate) fn is_of(&self, run: &str) -> bool {
-        self.run == run
+        self.head.run == run
     }
 }
 
@@ -145,17 +137,8 @@ impl Writer {
     }
 
     pub(crate) fn write(&self, state: &State, is_final: bool) -> Result<(), OptimError> {
-        let checkpoint = Checkpoint {
-            format_version: CHECKPOINT_FORMAT_VERSION,
-            place: self.path.clone(),
-            run: self.run.clone(),
-            every: self.every,
-            is_final,
-            guarantee: self.guarantee.clone(),
-            state: state.clone(),
-        };
-        let written = serde_json::to_vec(&checkpoint).map_err(io::Error::from);
-        let placed = written.and_then(|bytes| write_at_once(&self.path, &bytes));
+        let head = Head::new(&self.path, &self.run, self.every, is_final, &self.guarantee, state);
+        let placed = write_at_once(&self.path, |file| file::write(file, &head, state));
         placed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
     }
 
@@ -166,11 +149,29 @@ impl Writer {
     }
 }
 
-fn write_at_once(path: &Path, bytes: &[u8]) -> io::Result<()> {
+/// The digest of what a run is made of. Networks begin at many numbers, and a checkpoint need not spell them out.
+pub(crate) fn fingerprint(run: fmt::Arguments<'_>) -> String {
+    struct Hasher(Sha256);
+    impl Write for Hasher {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.update(text);
+            Ok(())
+        }
+    }
+    let mut hasher = Hasher(Sha256::new());
+    // A digest takes every text.
+    let _ = hasher.write_fmt(run);
+    hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn write_at_once(path: &Path, content: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let part = beside(path, ".part");
-    let mut file = File::create(&part)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
+    let file = File::create(&part)?;
+    if let Err(error) = content(&file).and_then(|()| file.sync_all()) {
+        // What a full disk has no room for need not take any.
+        let _ = std::fs::remove_file(&part);
+        return Err(error);
+    }
     drop(file);
     std::fs::rename(&part, path)?;
     // The new name is durable once its folder is. Not every system lets folders be opened.

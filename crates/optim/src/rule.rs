@@ -85,10 +85,10 @@ impl UpdateRule {
 }
 
 /// The memory of a rule.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RuleState {
-    first: Vec<f64>,
-    second: Vec<f64>,
+    pub(crate) first: Vec<f64>,
+    pub(crate) second: Vec<f64>,
 }
 
 impl RuleState {

@@ -24,7 +24,7 @@ use sordino_noise::{Bits, entropy};
 use sordino_privacy::{Claim, Event, Inflation, Permit, Release};
 
 use crate::average::{Average, Averaging};
-use crate::checkpoint::{Checkpoint, Checkpoints, State, Writer};
+use crate::checkpoint::{Checkpoint, Checkpoints, State, Writer, fingerprint};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
@@ -210,14 +210,14 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         // What it says was paid must be the plan's own price, and all replays since.
         let is_paid = checkpoint.guarantee().neighbours == self.plan.neighbours()
             && is_first(&self.plan.event(), &checkpoint.guarantee().event);
-        if !fits || !is_paid || !checkpoint.is_of(&self.spelled_out()) {
+        if !fits || !is_paid || !checkpoint.is_of(&self.fingerprint()) {
             let path =
                 self.checkpoints.as_ref().map(|checkpoints| checkpoints.path.clone()).unwrap_or_default();
             let reason =
                 "it belongs to another plan or other options; resume with those of the first run".to_owned();
             return Err(OptimError::CheckpointContent { path, reason });
         }
-        let event = Event::composed([checkpoint.guarantee().event.clone(), claim.event]);
+        let event = checkpoint.guarantee().event.clone().followed_by(claim.event);
         let permit = permit.together_with(checkpoint.guarantee())?;
         self.steps(checkpoint.state, permit, event, false, source, progress)
     }
@@ -238,7 +238,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             self.plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
         let permit = permit.with_arithmetic(Inflation::new(clip.grid().inflation())?);
         let writer = self.checkpoints.as_ref().map(|checkpoints| {
-            Writer::new(checkpoints, self.spelled_out(), permit.guarantee().clone(), is_new)
+            Writer::new(checkpoints, self.fingerprint(), permit.guarantee().clone(), is_new)
         });
         let writer = writer.transpose()?;
         // Before the first step: whoever goes on from here has to see what was charged.
@@ -300,8 +300,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Everything public that the run is made of: what a checkpoint must agree with.
-    fn spelled_out(&self) -> String {
-        format!("{:?} {:?}", self.plan, self.options)
+    fn fingerprint(&self) -> String {
+        fingerprint(format_args!("{:?} {:?}", self.plan, self.options))
     }
 }
 

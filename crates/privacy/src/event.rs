@@ -253,6 +253,13 @@ impl Event {
         Self::Composed { events: events.into_iter().collect() }
     }
 
+    /// This and then `next`. A composition is extended, so that many of them make a list and not a tower, which no reader of JSON would climb.
+    pub fn followed_by(self, next: Self) -> Self {
+        let mut events = if let Self::Composed { events } = self { events } else { vec![self] };
+        events.push(next);
+        Self::Composed { events }
+    }
+
     /// The `type` of this event in JSON.
     pub fn name(&self) -> &'static str {
         Kind::of(self).name()

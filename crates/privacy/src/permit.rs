@@ -77,7 +77,7 @@ impl Permit {
         if own.neighbours != earlier.neighbours {
             return Err(ChargeError::OtherRelation { budget: own.neighbours, claim: earlier.neighbours });
         }
-        let event = Event::composed([earlier.event.clone(), own.event]);
+        let event = earlier.event.clone().followed_by(own.event);
         let metered = own.metered && earlier.metered;
         let claim = Claim::new(own.neighbours, event);
         let mut guarantee = price(claim, own.unit, own.delta, metered)?;

@@ -14,6 +14,19 @@ pub(crate) fn mnist_softmax(words: &[&str]) -> Result<(), Failure> {
     study("mnist-softmax", &["mnist"], words)
 }
 
+/// `--try` has one setting behind it, which the study reads.
+pub(crate) fn mnist_cnn(words: &[&str]) -> Result<(), Failure> {
+    if words.first() != Some(&"--try") {
+        choosing(words)?;
+    }
+    study("mnist-cnn", &["mnist"], words)
+}
+
+pub(crate) fn width(words: &[&str]) -> Result<(), Failure> {
+    super::no_options(words)?;
+    study("width", &["mnist"], words)
+}
+
 /// The options are names of its problems.
 pub(crate) fn coordinate(words: &[&str]) -> Result<(), Failure> {
     study("coordinate", &[], words)

@@ -33,6 +33,12 @@ const ALL: &[Experiment] = &[
         learning::mnist_softmax,
     ),
     (
+        "mnist-cnn",
+        "accuracy of a private convolutional network on MNIST (docs/studies/accuracy.md); [--choose] [--try SETTING...]",
+        learning::mnist_cnn,
+    ),
+    ("width", "accuracy against the number of weights at one ε (docs/studies/width.md)", learning::width),
+    (
         "coordinate",
         "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [--table] [--beyond] [PROBLEM...]",
         learning::coordinate,

@@ -1,17 +1,22 @@
-//! Studies of learners on public data: `cargo xtask experiments adult|mnist-softmax|coordinate`.
+//! Studies of learners on public data: `cargo xtask experiments adult|mnist-softmax|mnist-cnn|width|coordinate`.
 //!
 //! Arguments: the study, the folder of the data sets, and options of the study. Tables go to standard output as Markdown.
 #![expect(clippy::print_stdout, reason = "a study talks to the person who started it")]
 
 mod adult;
 mod census;
+mod cnn;
 mod coordinate;
+mod images;
 mod mnist;
+mod networks;
 mod optimum;
 mod plot;
 mod problems;
 mod records;
 mod study;
+mod svg;
+mod width;
 
 use std::path::Path;
 
@@ -23,11 +28,17 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ["adult", folder, "--choose"] => adult::choose(Path::new(folder)),
         ["mnist-softmax", folder] => mnist::run(Path::new(folder)),
         ["mnist-softmax", folder, "--choose"] => mnist::choose(Path::new(folder)),
+        ["mnist-cnn", folder] => cnn::run(Path::new(folder)),
+        ["mnist-cnn", folder, "--choose"] => cnn::choose(Path::new(folder)),
+        ["mnist-cnn", folder, "--try", setting @ ..] => cnn::attempt(Path::new(folder), setting),
+        ["width", folder] => width::run(Path::new(folder)),
         ["coordinate", folder, "--table"] => coordinate::table(Path::new(folder)),
         ["coordinate", folder, "--beyond", problems @ ..] => coordinate::beyond(Path::new(folder), problems),
         ["coordinate", folder, problems @ ..] => coordinate::run(Path::new(folder), problems),
-        _ => Err("expected a study (adult, mnist-softmax, coordinate), the folder of the data sets, and \
-                  --choose, --beyond, --table or names of problems"
-            .into()),
+        _ => Err(
+            "expected a study (adult, mnist-softmax, mnist-cnn, width, coordinate), the folder of the data sets, \
+                  and --choose, --try, --beyond, --table or names of problems"
+                .into(),
+        ),
     }
 }

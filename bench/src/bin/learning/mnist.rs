@@ -8,19 +8,17 @@
 use std::error::Error;
 use std::path::Path;
 
-use sordino_data::{Door, Encoded, Encoding, EncodingOptions, Loader, Scaling, Schema, Source, Split};
+use sordino_data::{Encoded, EncodingOptions};
 use sordino_learn::{GradientDescent, GradientPlan, Loss};
-use sordino_noise::danger::seeded;
 use sordino_optim::{Averaging, Clipping, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon};
 
+use crate::images;
 use crate::study::{Summary, head, line, models, percent};
 
 const RUNS: u64 = 5;
 const EPSILON: f64 = 1.0;
 const DELTA: f64 = 1e-5;
-const TRAIN: &str = "train-images-idx3-ubyte.gz";
-const TEST: &str = "t10k-images-idx3-ubyte.gz";
 
 /// Steps, learning rate and clip norm; updates are Nesterov's with momentum 0.9 on full batches, and the result is the mean
 /// of the last half.
@@ -33,10 +31,8 @@ const CLIP_NORMS: [f64; 2] = [0.5, 1.0];
 
 /// The setting above, once, on the test images.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (images, encoding) = open(folder, TRAIN)?;
-    let train = loader(&images, &encoding).encoded(&encoding, &mut seeded(1))?;
-    let (images, _) = open(folder, TEST)?;
-    let test = loader(&images, &encoding).encoded(&encoding, &mut seeded(1))?;
+    let train = images::all(folder, images::TRAIN, options())?;
+    let test = images::all(folder, images::TEST, options())?;
     println!("{} images to train on, {} to test\n", train.slots(), test.slots());
     head();
     let (plan, delta) = plan(&train, SETTING)?;
@@ -48,9 +44,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
 
 /// The grid, on training images alone.
 pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (images, encoding) = open(folder, TRAIN)?;
-    let held_out = Split::new(1.0 / 6.0, 1)?;
-    let (fit, look) = loader(&images, &encoding).split(&encoding, &held_out, &mut seeded(1))?;
+    let (fit, look) = images::held_out(folder, options())?;
     println!("{} images to fit on, {} to look at, all of the training part\n", fit.slots(), look.slots());
     println!("| steps | learning rate | clip norm | accuracy |\n|---|---|---|---|");
     let mut best = (0.0, SETTING);
@@ -87,19 +81,6 @@ fn plan(train: &Encoded, setting: Setting) -> Result<(GradientPlan, Delta), Box<
     Ok((learner.plan(train.encoding(), n, Epsilon::new(EPSILON)?, delta)?, delta))
 }
 
-fn open(folder: &Path, images: &str) -> Result<(Source, Encoding), Box<dyn Error>> {
-    let schema = Schema::from_toml(include_str!("../../../../examples/mnist.toml"))?;
-    let source = Source::open(&folder.join("mnist").join(images), schema.csv())?;
-    let names: Vec<String> = source.header().iter().map(|column| column.name.clone()).collect();
-    let options = EncodingOptions {
-        target: Some("label".to_owned()),
-        scaling: Scaling::Unit,
-        intercept: true,
-        row_norm: Some(1.0),
-    };
-    Ok((source, Encoding::new(&schema, &names, options)?))
-}
-
-fn loader<'a>(images: &'a Source, encoding: &'a Encoding) -> Loader<'a> {
-    Loader::new(images, encoding.schema(), Door::Strict)
+fn options() -> EncodingOptions {
+    EncodingOptions { intercept: true, row_norm: Some(1.0), ..images::pixels() }
 }

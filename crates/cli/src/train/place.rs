@@ -44,7 +44,7 @@ impl Place {
 
     /// Where checkpoints are written.
     pub(crate) fn checkpoint(&self) -> PathBuf {
-        self.part.join("checkpoint.json")
+        self.part.join("checkpoint")
     }
 
     /// What an earlier run left. It must be there if `resume`, and must not be if not.

@@ -8,6 +8,7 @@ use sordino_noise::danger::{seeded, unprotected};
 use sordino_optim::{ClippedSum, Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
+pub(crate) mod pictures;
 pub(crate) mod random;
 
 /// The loss of one example.

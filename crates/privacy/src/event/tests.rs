@@ -200,6 +200,15 @@ fn nesting_ends_in_a_message() {
     assert!(read(&r#"{"event":"#.repeat(100_000)).is_err());
 }
 
+/// A run that was resumed very often: nested compositions would be too deep to be read again.
+#[test]
+fn what_follows_extends_the_list() {
+    let step = Event::gaussian(NoiseMultiplier::new(1.0).unwrap());
+    let many = (0..1000).fold(step.clone(), |event, _| event.followed_by(step.clone()));
+    assert_eq!(many, Event::composed(vec![step; 1001]));
+    assert_eq!(read(&serde_json::to_string(&many).unwrap()).unwrap(), many);
+}
+
 #[test]
 fn a_long_unknown_word_makes_a_short_message() {
     let error = read(&format!(r#"{{"{}":1}}"#, "x".repeat(1_000_000))).unwrap_err();
