@@ -17,7 +17,7 @@ use crate::op::pooling::{Kind, Pool};
 use crate::op::residual::Residual;
 use crate::shape::Shape;
 
-/// Builds a chain for that many views of an example.
+/// Builds a chain for that many views of an example. `within` is the list's name: `layers`, or `layers[3].body`.
 pub(crate) fn chain(
     input: Shape,
     layers: &[Layer],
@@ -27,7 +27,8 @@ pub(crate) fn chain(
     let mut chain = Chain::new(input);
     for (number, layer) in layers.iter().enumerate() {
         let place = Place {
-            name: format!("{within}{number} ({})", layer.kind()),
+            path: format!("{within}[{number}]"),
+            kind: layer.kind(),
             number: number as u64,
             input: chain.output(),
             views,
@@ -39,7 +40,8 @@ pub(crate) fn chain(
 
 /// Where a layer stands.
 struct Place {
-    name: String,
+    path: String,
+    kind: &'static str,
     number: u64,
     input: Shape,
     views: usize,
@@ -103,7 +105,7 @@ impl Place {
             }
             Layer::Residual { body, shortcut } => self.residual(body, shortcut)?,
             Layer::Frozen { layer, values } => self.frozen(layer, values)?,
-            Layer::BatchNorm => return Err(NetworkError::MixesRecords { layer: self.name.clone() }),
+            Layer::BatchNorm => return Err(NetworkError::MixesRecords { layer: self.name() }),
         })
     }
 
@@ -129,19 +131,20 @@ impl Place {
 
     fn residual(&self, body: &[Layer], shortcut: &[Layer]) -> Result<Step, NetworkError> {
         self.not_tokens()?;
-        let within = |branch: &str| format!("{} {branch} ", self.name);
+        let within = |branch: &str| format!("{}.{branch}", self.path);
         let body = chain(self.input, body, self.views, &within("body"))?;
         let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"))?;
         if body.output() != shortcut.output() {
             let (body, shortcut) = (body.output(), shortcut.output());
-            return Err(NetworkError::Branches { layer: self.name.clone(), body, shortcut });
+            return Err(NetworkError::Branches { layer: self.name(), body, shortcut });
         }
         Ok(map(Residual::new(body, shortcut)))
     }
 
     fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
-        let Step::Map(op) = self.step(layer)? else {
-            return self.step(layer); // nothing to freeze
+        let inner = Place { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
+        let Step::Map(op) = inner.step(layer)? else {
+            return inner.step(layer); // nothing to freeze
         };
         let mut all = values.to_vec();
         if values.is_empty() {
@@ -225,6 +228,10 @@ impl Place {
         }
     }
 
+    fn name(&self) -> String {
+        format!("{} ({})", self.path, self.kind)
+    }
+
     /// Channels and (lines, columns).
     fn image(&self) -> Result<(usize, [usize; 2]), NetworkError> {
         match self.input {
@@ -250,11 +257,11 @@ impl Place {
     }
 
     fn parameter(&self, name: &'static str, expected: String, got: impl ToString) -> NetworkError {
-        NetworkError::Parameter { layer: self.name.clone(), name, expected, got: got.to_string() }
+        NetworkError::Parameter { layer: self.name(), name, expected, got: got.to_string() }
     }
 
     fn wrong(&self, expected: &str, hint: &'static str) -> NetworkError {
-        NetworkError::Input { layer: self.name.clone(), expected: expected.to_owned(), got: self.input, hint }
+        NetworkError::Input { layer: self.name(), expected: expected.to_owned(), got: self.input, hint }
     }
 }
 

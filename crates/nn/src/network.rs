@@ -50,7 +50,7 @@ impl Network {
         loss: Loss,
         views: &[View],
     ) -> Result<Self, NetworkError> {
-        let chain = build::chain(input, layers, views.len().max(1), "")?;
+        let chain = build::chain(input, layers, views.len().max(1), "layers")?;
         if chain.parameters() == 0 {
             return Err(NetworkError::NothingToLearn);
         }
