@@ -18,6 +18,8 @@ use crate::op::residual::Residual;
 use crate::shape::Shape;
 
 /// Builds a chain for that many views of an example. `within` is the list's name: `layers`, or `layers[3].body`.
+///
+/// The input has sides of at least 1: the caller has checked it.
 pub(crate) fn chain(
     input: Shape,
     layers: &[Layer],
@@ -26,6 +28,9 @@ pub(crate) fn chain(
 ) -> Result<Chain, NetworkError> {
     let mut chain = Chain::new(input);
     for (number, layer) in layers.iter().enumerate() {
+        if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
+            continue; // they are flat
+        }
         let place = Place {
             path: format!("{within}[{number}]"),
             kind: layer.kind(),
@@ -36,6 +41,23 @@ pub(crate) fn chain(
         chain.push(place.step(layer)?);
     }
     Ok(chain)
+}
+
+/// Refuses inputs without numbers, and those that no computer holds.
+pub(crate) fn check_input(input: Shape) -> Result<(), NetworkError> {
+    match input.checked_size() {
+        Some(1..=LARGEST) => Ok(()),
+        _ => Err(NetworkError::Size { input }),
+    }
+}
+
+/// Refuses more weights than a network can have.
+pub(crate) fn check_parameters(parameters: usize) -> Result<(), NetworkError> {
+    match parameters {
+        0 => Err(NetworkError::NothingToLearn),
+        1..=LARGEST => Ok(()),
+        _ => Err(NetworkError::TooLarge { parameters }),
+    }
 }
 
 /// Where a layer stands.
@@ -50,12 +72,20 @@ struct Place {
 /// ε of normalisations, as PyTorch has it.
 const NORM_EPSILON: f32 = 1e-5;
 
+/// The largest number of numbers in one array: weights of a layer, or what an example has between two layers.
+const LARGEST: usize = 1 << 31;
+/// The largest kernel, padding or dilation. That of a stride is less: its square is a number of tables.
+const LARGEST_WINDOW: usize = 1 << 12;
+const LARGEST_STRIDE: usize = 1 << 8;
+
 impl Place {
     fn step(&self, layer: &Layer) -> Result<Step, NetworkError> {
         Ok(match layer {
             Layer::Linear { outputs, bias } => {
                 self.at_least_one("outputs", *outputs)?;
                 self.not_tokens()?;
+                self.fits("outputs", *outputs, &[self.input.channels(), *outputs])?;
+                self.fits("outputs", *outputs, &[self.input.positions(), *outputs])?;
                 map(Linear::new(self.input, *outputs, *bias, self.views))
             }
             Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
@@ -71,7 +101,11 @@ impl Place {
             Layer::AdaptiveMaxPool { output } => self.adaptive(Kind::Largest, *output)?,
             Layer::Flatten => {
                 self.not_tokens()?;
-                map(Flatten::new(self.input))
+                map(Flatten::new(match self.input {
+                    // Positions come before features already, as PyTorch leaves them.
+                    Shape::Sequence { .. } => Shape::Features(self.input.size()),
+                    Shape::Features(_) | Shape::Image { .. } | Shape::Tokens { .. } => self.input,
+                }))
             }
             Layer::Activation { function } => {
                 self.not_tokens()?;
@@ -126,6 +160,11 @@ impl Place {
                 words,
             ));
         }
+        self.fits("features", features, &[words, features])?;
+        self.fits("features", features, &[length, features])?;
+        if let Some(word) = padding.filter(|word| *word >= words) {
+            return Err(self.parameter("padding", format!("one of the words, below {words}"), word));
+        }
         Ok(map(Embedding::new(length, words, features, padding, self.views)))
     }
 
@@ -146,36 +185,56 @@ impl Place {
         let Step::Map(op) = inner.step(layer)? else {
             return inner.step(layer); // nothing to freeze
         };
-        let mut all = values.to_vec();
+        let values = self.fixed(&*op, values)?;
+        Ok(map(Frozen::new(op, values)))
+    }
+
+    /// As many values as `op` has weights: what was written, or a random start.
+    fn fixed(&self, op: &dyn Op, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
         if values.is_empty() {
-            let mut stream = Stream(self.number);
-            all = vec![0.0; op.parameters()];
+            let (mut stream, mut all) = (Stream(self.number), vec![0.0; op.parameters()]);
             op.initialise(&mut || stream.uniform(), &mut all);
+            return Ok(all);
         }
-        if all.len() != op.parameters() {
+        if values.len() != op.parameters() {
             let expected = format!("{} numbers", op.parameters());
-            return Err(self.parameter("values", expected, all.len()));
+            return Err(self.parameter("values", expected, values.len()));
         }
-        Ok(map(Frozen::new(op, all)))
+        Ok(values.to_vec())
     }
 
     fn convolution(&self, channels: usize, window: Window, groups: usize) -> Result<(), NetworkError> {
         let (from, size) = self.image()?;
         self.at_least_one("channels", channels)?;
         self.at_least_one("groups", groups)?;
-        for (name, pair) in
-            [("kernel", window.kernel), ("stride", window.stride), ("dilation", window.dilation)]
-        {
-            pair.iter().try_for_each(|number| self.at_least_one(name, *number))?;
-        }
+        self.window(window)?;
         if !from.is_multiple_of(groups) || !channels.is_multiple_of(groups) {
             let expected = format!("a divisor of its channels, {from} in and {channels} out");
             return Err(self.parameter("groups", expected, groups));
         }
+        let padded = [0, 1].map(|axis| size[axis] + 2 * window.padding[axis]);
+        self.fits("padding", window.padding[0], &[padded[0], padded[1], from.max(channels)])?;
+        self.fits("channels", channels, &[channels, from / groups, window.kernel[0], window.kernel[1]])?;
         for (axis, length) in size.into_iter().enumerate() {
             if window.outputs(axis, length).is_none() {
                 let expected = "no larger than the padded picture, dilation counted".to_owned();
                 return Err(self.parameter("kernel", expected, window.kernel[axis]));
+            }
+        }
+        Ok(())
+    }
+
+    /// Each number in its range.
+    fn window(&self, Window { kernel, stride, padding, dilation }: Window) -> Result<(), NetworkError> {
+        let ranges = [
+            ("kernel", kernel, 1, LARGEST_WINDOW),
+            ("stride", stride, 1, LARGEST_STRIDE),
+            ("padding", padding, 0, LARGEST_WINDOW),
+            ("dilation", dilation, 1, LARGEST_WINDOW),
+        ];
+        for (name, pair, least, most) in ranges {
+            if let Some(number) = pair.into_iter().find(|number| !(least..=most).contains(number)) {
+                return Err(self.parameter(name, format!("from {least} to {most}"), number));
             }
         }
         Ok(())
@@ -252,6 +311,17 @@ impl Place {
     fn at_least_one(&self, name: &'static str, number: usize) -> Result<(), NetworkError> {
         if number == 0 {
             return Err(self.parameter(name, "at least 1".to_owned(), 0));
+        }
+        Ok(())
+    }
+
+    /// Refuses an array that no computer holds, before anything of its size is made.
+    fn fits(&self, name: &'static str, got: usize, sides: &[usize]) -> Result<(), NetworkError> {
+        let size = sides.iter().try_fold(1usize, |size, side| size.checked_mul(*side));
+        if size.is_none_or(|size| size > LARGEST) {
+            let expected =
+                format!("less: the layer would have arrays of {sides:?} numbers, and 2^31 are the most");
+            return Err(self.parameter(name, expected, got));
         }
         Ok(())
     }

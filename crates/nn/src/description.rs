@@ -24,6 +24,8 @@
 //! In place of `layers` may stand `preset = "tanh_cnn"`, a name of [`preset`]. Each layer has the fields of [`Layer`]; what PyTorch has a
 //! default for has the same one here.
 //!
+//! `format_version = 1` may stand before all, and is written.
+//!
 //! # Pitfalls
 //! A description may come from anywhere, so nothing is guessed: what is not known is refused with its place, and numbers that no computer holds are
 //! refused before anything of their size is made.
@@ -31,13 +33,15 @@
 mod error;
 mod fields;
 mod layers;
+mod tree;
 mod words;
 
 use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::Value;
 
 pub use error::DescriptionError;
-use fields::Fields;
+use fields::{Fields, wrong};
+use tree::Tree;
 
 use crate::layer::Layer;
 use crate::loss::Loss;
@@ -45,6 +49,9 @@ use crate::network::Network;
 use crate::preset;
 use crate::shape::Shape;
 use crate::view::View;
+
+/// The format that is written, and the newest that is read.
+const FORMAT_VERSION: u64 = 1;
 
 /// A network that is written down. What the data decides may be left out, and [`network_for`](Self::network_for) fills it in.
 ///
@@ -86,26 +93,27 @@ impl Description {
 
     /// Reads TOML.
     pub fn from_toml(text: &str) -> Result<Self, DescriptionError> {
-        let value = toml::from_str(text)
+        let Tree(value) = toml::from_str(text)
             .map_err(|error| DescriptionError::Syntax { format: "TOML", reason: error.to_string() })?;
         read(value)
     }
 
     /// Reads JSON.
     pub fn from_json(text: &str) -> Result<Self, DescriptionError> {
-        let value = serde_json::from_str(text)
+        let Tree(value) = serde_json::from_str(text)
             .map_err(|error| DescriptionError::Syntax { format: "JSON", reason: error.to_string() })?;
         read(value)
     }
 
     /// As TOML that [`from_toml`](Self::from_toml) reads as the same description.
     pub fn to_toml(&self) -> Result<String, DescriptionError> {
-        toml::to_string(self).map_err(|error| DescriptionError::Unwritable { reason: error.to_string() })
+        toml::to_string(&self.versioned())
+            .map_err(|error| DescriptionError::Unwritable { reason: error.to_string() })
     }
 
     /// As JSON that [`from_json`](Self::from_json) reads as the same description.
     pub fn to_json(&self) -> Result<String, DescriptionError> {
-        serde_json::to_string_pretty(self)
+        serde_json::to_string_pretty(&self.versioned())
             .map_err(|error| DescriptionError::Unwritable { reason: error.to_string() })
     }
 
@@ -140,10 +148,22 @@ impl Description {
         Ok(network)
     }
 
+    fn versioned(&self) -> Versioned<'_> {
+        Versioned { format_version: FORMAT_VERSION, description: self }
+    }
+
     fn build(&self, input: Shape, layers: &[Layer]) -> Result<Network, DescriptionError> {
         let loss = self.loss.unwrap_or(Loss::CrossEntropy);
         Ok(Network::with_views(input, layers, loss, &self.views)?)
     }
+}
+
+/// A description as a file of its own.
+#[derive(Serialize)]
+struct Versioned<'a> {
+    format_version: u64,
+    #[serde(flatten)]
+    description: &'a Description,
 }
 
 impl From<&Network> for Description {
@@ -160,20 +180,28 @@ impl From<&Network> for Description {
 
 impl<'de> Deserialize<'de> for Description {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        read(Value::deserialize(deserializer)?).map_err(de::Error::custom)
+        read(Tree::deserialize(deserializer)?.0).map_err(de::Error::custom)
     }
 }
 
 impl<'de> Deserialize<'de> for Layer {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        layers::one("layer", Value::deserialize(deserializer)?).map_err(de::Error::custom)
+        layers::one("layer", Tree::deserialize(deserializer)?.0).map_err(de::Error::custom)
     }
 }
 
 /// The one door: from a tree to a description.
 fn read(value: Value) -> Result<Description, DescriptionError> {
-    let known = ["input", "loss", "views", "layers", "preset", "hidden"];
+    let known = ["format_version", "input", "loss", "views", "layers", "preset", "hidden"];
+    // A newer file may have fields that only its own version knows.
+    if let Some(got) = value.get("format_version").and_then(Value::as_u64).filter(|got| *got > FORMAT_VERSION)
+    {
+        return Err(DescriptionError::Newer { got, known: FORMAT_VERSION });
+    }
     let mut fields = Fields::new("the description", value, &known)?;
+    if fields.optional_whole("format_version")? == Some(0) {
+        return Err(wrong("the description", "format_version", "a whole number from 1", &0.into()));
+    }
     let (preset, hidden) = (fields.optional_text("preset")?, fields.wholes("hidden")?);
     let written = fields.list("layers")?;
     let layers = match (preset, written) {

@@ -42,6 +42,18 @@ pub enum NetworkError {
     /// A layer that was frozen has nothing to learn, or all are frozen.
     #[error("the network has nothing to learn; leave at least one layer with weights unfrozen")]
     NothingToLearn,
+    /// An input without numbers, or with too many.
+    #[error("the input is {input}; every side must be at least 1, and all numbers together at most 2^31")]
+    Size {
+        /// What came.
+        input: Shape,
+    },
+    /// More weights than fit in an array.
+    #[error("the network has {parameters} weights, and 2^31 are the most; make its layers narrower")]
+    TooLarge {
+        /// Weights of all layers.
+        parameters: usize,
+    },
     /// The branches of a residual block do not meet.
     #[error(
         "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"

@@ -226,6 +226,51 @@ fn messages_about_the_whole_say_what_belongs_there() {
             .contains("input must be such as { features = 64 } or")
     );
     assert!(refused("preset = \"cnn\"\nloss = \"l1\"").contains("`cross_entropy`"));
+    assert_eq!(
+        refused("format_version = 2\ncolour = 3"),
+        "the description has format_version 2; this version of the program reads 1: update it"
+    );
+    assert!(
+        refused("format_version = 0\npreset = \"cnn\"")
+            .contains("format_version must be a whole number from 1, got 0")
+    );
+    let twice = Description::from_json(r#"{"layers": [{"type": "linear", "outputs": 2, "outputs": 3}]}"#);
+    assert!(twice.unwrap_err().to_string().contains("field `outputs` is given twice"));
     assert!(refused("preset = ").starts_with("the description is no TOML: "));
     assert!(Description::from_json("{").unwrap_err().to_string().starts_with("the description is no JSON: "));
+}
+
+/// Numbers that no computer holds are refused before anything of their size is made.
+#[test]
+fn a_hostile_description_takes_no_memory() {
+    let image = Shape::Image { channels: 1, height: 28, width: 28 };
+    let wide = 1 << 24;
+    let convolution =
+        |kernel: usize, stride: usize, padding: usize| Layer::conv2d(2, kernel, stride, padding);
+    let cases = [
+        (Shape::Features(wide), vec![Layer::linear(wide)]),
+        (Shape::Sequence { length: wide, features: 2 }, vec![Layer::linear(wide)]),
+        (Shape::Features(usize::MAX), vec![Layer::linear(1)]),
+        (Shape::Features(0), vec![Layer::linear(1)]),
+        (Shape::Image { channels: 0, height: 4, width: 4 }, vec![Layer::conv2d(1, 1, 1, 0)]),
+        (
+            Shape::Image { channels: usize::MAX, height: usize::MAX, width: 4 },
+            vec![Layer::Flatten, Layer::linear(1)],
+        ),
+        (Shape::Tokens { length: 4 }, vec![Layer::Embedding { words: wide, features: wide, padding: None }]),
+        (Shape::Tokens { length: 4 }, vec![Layer::Embedding { words: 3, features: 2, padding: Some(3) }]),
+        (image, vec![convolution(3, wide, 1)]),
+        (image, vec![convolution(wide, 1, wide)]),
+        (image, vec![convolution(3, 1, usize::MAX)]),
+        (image, vec![Layer::conv2d(wide, 3, 1, 1), Layer::conv2d(wide, 3, 1, 1)]),
+        (image, vec![Layer::Flatten, Layer::linear(1 << 20), Layer::linear(1 << 11), Layer::linear(1 << 20)]),
+    ];
+    for (input, layers) in cases {
+        let refused = Network::new(input, &layers, Loss::CrossEntropy);
+        assert!(refused.is_err(), "{input} into {layers:?}");
+    }
+    let deep = format!("{}{}", r#"{"layers":[{"type":"residual","body":["#.repeat(1000), "]}]}".repeat(1000));
+    assert!(Description::from_json(&deep).unwrap_err().to_string().starts_with("the description is no JSON"));
+    let deep = format!("layers = {}{}", "[".repeat(100_000), "]".repeat(100_000));
+    assert!(Description::from_toml(&deep).unwrap_err().to_string().starts_with("the description is no TOML"));
 }

@@ -17,6 +17,14 @@ pub enum DescriptionError {
         /// What its reader says.
         reason: String,
     },
+    /// A file of a newer program.
+    #[error("the description has format_version {got}; this version of the program reads {known}: update it")]
+    Newer {
+        /// The file's.
+        got: u64,
+        /// The newest that is known.
+        known: u64,
+    },
     /// A value that a format cannot hold.
     #[error("the description cannot be written: {reason}")]
     Unwritable {
