@@ -60,6 +60,28 @@ pub(crate) fn check_parameters(parameters: usize) -> Result<(), NetworkError> {
     }
 }
 
+/// What comes out of a layer.
+pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
+    match Place::alone(input, layer, 0).step(layer)? {
+        Step::Map(op) => Ok(op.output()),
+        Step::InPlace(_) => Ok(input),
+    }
+}
+
+/// The weights of a frozen layer: those that were written, or those that it begins with at its place in the list.
+pub(crate) fn frozen_values(
+    input: Shape,
+    layer: &Layer,
+    values: &[f64],
+    number: u64,
+) -> Result<Vec<f64>, NetworkError> {
+    let place = Place::alone(input, layer, number);
+    match place.step(layer)? {
+        Step::Map(op) => place.fixed(&*op, values),
+        Step::InPlace(_) => Ok(Vec::new()),
+    }
+}
+
 /// Where a layer stands.
 struct Place {
     path: String,
@@ -79,6 +101,10 @@ const LARGEST_WINDOW: usize = 1 << 12;
 const LARGEST_STRIDE: usize = 1 << 8;
 
 impl Place {
+    fn alone(input: Shape, layer: &Layer, number: u64) -> Self {
+        Self { path: "layer".to_owned(), kind: layer.kind(), number, input, views: 1 }
+    }
+
     fn step(&self, layer: &Layer) -> Result<Step, NetworkError> {
         Ok(match layer {
             Layer::Linear { outputs, bias } => {

@@ -36,6 +36,7 @@ mod op;
 pub mod preset;
 mod shape;
 mod view;
+mod weights;
 
 pub use description::{Description, DescriptionError};
 pub use error::NetworkError;
@@ -48,3 +49,4 @@ pub use objective::NetworkObjective;
 pub use op::activation::Activation;
 pub use shape::Shape;
 pub use view::View;
+pub use weights::WeightsError;
