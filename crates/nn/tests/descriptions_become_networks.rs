@@ -240,6 +240,32 @@ fn messages_about_the_whole_say_what_belongs_there() {
     assert!(Description::from_json("{").unwrap_err().to_string().starts_with("the description is no JSON: "));
 }
 
+#[test]
+fn shipped_examples_are_networks() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/networks");
+    let mut weights = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let description = Description::from_toml(&std::fs::read_to_string(&path).unwrap()).unwrap();
+        let network = description.network_for(description.input.unwrap_or(Shape::Features(30)), 10);
+        weights.push((path.file_stem().unwrap().to_str().unwrap().to_owned(), network.unwrap().parameters()));
+    }
+    weights.sort();
+    let weights: Vec<(&str, usize)> =
+        weights.iter().map(|(name, weights)| (name.as_str(), *weights)).collect();
+    let block = 9 * 16 * 32 + 64 + 9 * 32 * 32 + 64 + 17 * 32;
+    let residual = 9 * 3 * 16 + 32 + block + 9 * 32 * 32 + 64 + 33 * 10;
+    let words = 5000 * 16 + 32 + 17 * 8 + (64 * 8 + 1) * 10;
+    let known = [
+        ("digits-cnn", 9258),
+        ("mnist-shifted", 26_010),
+        ("residual", residual),
+        ("table", 12_874),
+        ("words", words),
+    ];
+    assert_eq!(weights, known);
+}
+
 /// Numbers that no computer holds are refused before anything of their size is made.
 #[test]
 fn a_hostile_description_takes_no_memory() {
