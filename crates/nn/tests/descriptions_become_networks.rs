@@ -180,6 +180,10 @@ fn messages_name_the_place_and_the_way_out() {
             r#"[{"type": "linear", "outputs": -1}]"#,
             "layers[0] (linear): outputs must be a whole number up to 2^24, got -1",
         ),
+        (
+            r#"[{"type": "leaky_relu", "slope": 1e300}]"#,
+            "layers[0] (leaky_relu): slope must be a number of single precision, got 1e+300",
+        ),
         (r#"[{"type": "linear", "bias": 1}]"#, "layers[0] (linear): bias must be true or false, got 1"),
         (r#"[7]"#, "the description: layers[0] must be a table with `type`, got 7"),
         (r#"7"#, "the description: layers must be a list, got 7"),
@@ -264,6 +268,36 @@ fn shipped_examples_are_networks() {
         ("words", words),
     ];
     assert_eq!(weights, known);
+}
+
+/// Whatever stands in a file: it is refused, or it is a description that can be written and read again.
+#[test]
+fn any_text_is_read_or_refused() {
+    let sound = everything().to_json().unwrap().into_bytes();
+    let pieces: [&[u8]; 8] = [b"\"type\":", b"{", b"]", b"-1", b"1e999", b"null", b"\"frozen\"", b"\xff"];
+    let mut state = 1u64;
+    let mut below = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % most
+    };
+    let mut read = 0;
+    for _ in 0..4000 {
+        let mut bytes = sound.clone();
+        for _ in 0..1 + below(3) {
+            let at = below(bytes.len());
+            match below(3) {
+                0 => bytes[at] = b' ' + below(95) as u8,
+                1 => drop(bytes.splice(at..at, pieces[below(pieces.len())].iter().copied())),
+                _ => drop(bytes.drain(at..(at + 1 + below(12)).min(bytes.len()))),
+            }
+        }
+        let Ok(text) = String::from_utf8(bytes) else { continue };
+        if let Ok(description) = Description::from_json(&text) {
+            read += 1;
+            assert_eq!(Description::from_json(&description.to_json().unwrap()).unwrap(), description);
+        }
+    }
+    assert!(read > 50, "only {read} were still descriptions");
 }
 
 /// Blocks are lists of their own, and layer 0 of one is not layer 0 of another: frozen random weights, and what dropout leaves out, differ.
