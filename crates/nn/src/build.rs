@@ -1,11 +1,13 @@
 //! From layers as they are written to layers that run: shapes follow from the input, errors name the layer.
 
+mod checks;
+
 use crate::chain::{Chain, Step};
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::network::Stream;
 use crate::op::Op;
-use crate::op::activation::{Activation, InPlace};
+use crate::op::activation::InPlace;
 use crate::op::convolution::{Convolution, Window};
 use crate::op::dropout::Dropout;
 use crate::op::embedding::Embedding;
@@ -17,18 +19,24 @@ use crate::op::pooling::{Kind, Pool};
 use crate::op::residual::Residual;
 use crate::shape::Shape;
 
-/// Builds a chain for that many views of an example.
-pub(crate) fn chain(
-    input: Shape,
-    layers: &[Layer],
-    views: usize,
-    within: &str,
-) -> Result<Chain, NetworkError> {
+pub(crate) use checks::{check_input, check_parameters};
+
+/// Builds the chain of a network, for that many views of an example. The input has sides of at least 1: the caller has checked it.
+pub(crate) fn network(input: Shape, layers: &[Layer], views: usize) -> Result<Chain, NetworkError> {
+    chain(input, layers, views, "layers", 0)
+}
+
+/// Builds a list of layers. `within` is its name, `layers` or `layers[3].body`, and `of` its number.
+fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) -> Result<Chain, NetworkError> {
     let mut chain = Chain::new(input);
-    for (number, layer) in layers.iter().enumerate() {
+    for (at, layer) in layers.iter().enumerate() {
+        if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
+            continue; // they are flat
+        }
         let place = Place {
-            name: format!("{within}{number} ({})", layer.kind()),
-            number: number as u64,
+            path: format!("{within}[{at}]"),
+            kind: layer.kind(),
+            number: number(of, at),
             input: chain.output(),
             views,
         };
@@ -37,9 +45,43 @@ pub(crate) fn chain(
     Ok(chain)
 }
 
+/// The number of what stands at `at` within something that has a number: no two places of a network share one, so random choices in
+/// one do not repeat those in another.
+pub(crate) fn number(of: u64, at: usize) -> u64 {
+    Stream(of ^ (at as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).next()
+}
+
+/// Places of the two branches of a block.
+pub(crate) const BODY: usize = 0;
+pub(crate) const SHORTCUT: usize = 1;
+
+/// What comes out of a layer.
+pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
+    match Place::alone(input, layer, 0).step(layer)? {
+        Step::Map(op) => Ok(op.output()),
+        Step::InPlace(_) => Ok(input),
+    }
+}
+
+/// The weights of a frozen layer: those that were written, or those that it begins with at its place in the list.
+pub(crate) fn frozen_values(
+    input: Shape,
+    layer: &Layer,
+    values: &[f64],
+    number: u64,
+) -> Result<Vec<f64>, NetworkError> {
+    let place = Place::alone(input, layer, number);
+    match place.step(layer)? {
+        Step::Map(op) => place.fixed(&*op, values),
+        Step::InPlace(_) => Ok(Vec::new()),
+    }
+}
+
 /// Where a layer stands.
 struct Place {
-    name: String,
+    path: String,
+    kind: &'static str,
+    /// See [`number`].
     number: u64,
     input: Shape,
     views: usize,
@@ -49,17 +91,23 @@ struct Place {
 const NORM_EPSILON: f32 = 1e-5;
 
 impl Place {
+    fn alone(input: Shape, layer: &Layer, number: u64) -> Self {
+        Self { path: "layer".to_owned(), kind: layer.kind(), number, input, views: 1 }
+    }
+
     fn step(&self, layer: &Layer) -> Result<Step, NetworkError> {
         Ok(match layer {
             Layer::Linear { outputs, bias } => {
                 self.at_least_one("outputs", *outputs)?;
                 self.not_tokens()?;
+                self.fits("outputs", *outputs, &[self.input.channels(), *outputs])?;
+                self.fits("outputs", *outputs, &[self.input.positions(), *outputs])?;
                 map(Linear::new(self.input, *outputs, *bias, self.views))
             }
             Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
                 let window =
                     Window { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
-                self.convolution(*channels, window, *groups)?;
+                self.check_convolution(*channels, window, *groups)?;
                 let plain = Convolution::new(self.input, *channels, window, *groups, *bias, self.views);
                 map(if *standardised { plain.standardised() } else { plain })
             }
@@ -69,11 +117,15 @@ impl Place {
             Layer::AdaptiveMaxPool { output } => self.adaptive(Kind::Largest, *output)?,
             Layer::Flatten => {
                 self.not_tokens()?;
-                map(Flatten::new(self.input))
+                map(Flatten::new(match self.input {
+                    // Positions come before features already, as PyTorch leaves them.
+                    Shape::Sequence { .. } => Shape::Features(self.input.size()),
+                    Shape::Features(_) | Shape::Image { .. } | Shape::Tokens { .. } => self.input,
+                }))
             }
             Layer::Activation { function } => {
                 self.not_tokens()?;
-                self.activation(*function)?;
+                self.check_activation(*function)?;
                 Step::InPlace(InPlace::Activation(*function))
             }
             Layer::GroupNorm { groups, affine } => {
@@ -103,7 +155,7 @@ impl Place {
             }
             Layer::Residual { body, shortcut } => self.residual(body, shortcut)?,
             Layer::Frozen { layer, values } => self.frozen(layer, values)?,
-            Layer::BatchNorm => return Err(NetworkError::MixesRecords { layer: self.name.clone() }),
+            Layer::BatchNorm => return Err(NetworkError::MixesRecords { layer: self.name() }),
         })
     }
 
@@ -124,58 +176,48 @@ impl Place {
                 words,
             ));
         }
+        self.fits("features", features, &[words, features])?;
+        self.fits("features", features, &[length, features])?;
+        if let Some(word) = padding.filter(|word| *word >= words) {
+            return Err(self.parameter("padding", format!("one of the words, below {words}"), word));
+        }
         Ok(map(Embedding::new(length, words, features, padding, self.views)))
     }
 
     fn residual(&self, body: &[Layer], shortcut: &[Layer]) -> Result<Step, NetworkError> {
         self.not_tokens()?;
-        let within = |branch: &str| format!("{} {branch} ", self.name);
-        let body = chain(self.input, body, self.views, &within("body"))?;
-        let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"))?;
+        let within = |branch: &str| format!("{}.{branch}", self.path);
+        let of = |branch: usize| number(self.number, branch);
+        let body = chain(self.input, body, self.views, &within("body"), of(BODY))?;
+        let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"), of(SHORTCUT))?;
         if body.output() != shortcut.output() {
             let (body, shortcut) = (body.output(), shortcut.output());
-            return Err(NetworkError::Branches { layer: self.name.clone(), body, shortcut });
+            return Err(NetworkError::Branches { layer: self.name(), body, shortcut });
         }
         Ok(map(Residual::new(body, shortcut)))
     }
 
     fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
-        let Step::Map(op) = self.step(layer)? else {
-            return self.step(layer); // nothing to freeze
+        let inner = Place { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
+        let Step::Map(op) = inner.step(layer)? else {
+            return inner.step(layer); // nothing to freeze
         };
-        let mut all = values.to_vec();
-        if values.is_empty() {
-            let mut stream = Stream(self.number);
-            all = vec![0.0; op.parameters()];
-            op.initialise(&mut || stream.uniform(), &mut all);
-        }
-        if all.len() != op.parameters() {
-            let expected = format!("{} numbers", op.parameters());
-            return Err(self.parameter("values", expected, all.len()));
-        }
-        Ok(map(Frozen::new(op, all)))
+        let values = self.fixed(&*op, values)?;
+        Ok(map(Frozen::new(op, values)))
     }
 
-    fn convolution(&self, channels: usize, window: Window, groups: usize) -> Result<(), NetworkError> {
-        let (from, size) = self.image()?;
-        self.at_least_one("channels", channels)?;
-        self.at_least_one("groups", groups)?;
-        for (name, pair) in
-            [("kernel", window.kernel), ("stride", window.stride), ("dilation", window.dilation)]
-        {
-            pair.iter().try_for_each(|number| self.at_least_one(name, *number))?;
+    /// As many values as `op` has weights: what was written, or a random start.
+    fn fixed(&self, op: &dyn Op, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
+        if values.is_empty() {
+            let (mut stream, mut all) = (Stream(self.number), vec![0.0; op.parameters()]);
+            op.initialise(&mut || stream.uniform(), &mut all);
+            return Ok(all);
         }
-        if !from.is_multiple_of(groups) || !channels.is_multiple_of(groups) {
-            let expected = format!("a divisor of its channels, {from} in and {channels} out");
-            return Err(self.parameter("groups", expected, groups));
+        if values.len() != op.parameters() {
+            let expected = format!("{} numbers", op.parameters());
+            return Err(self.parameter("values", expected, values.len()));
         }
-        for (axis, length) in size.into_iter().enumerate() {
-            if window.outputs(axis, length).is_none() {
-                let expected = "no larger than the padded picture, dilation counted".to_owned();
-                return Err(self.parameter("kernel", expected, window.kernel[axis]));
-            }
-        }
-        Ok(())
+        Ok(values.to_vec())
     }
 
     fn pool(&self, kind: Kind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
@@ -198,63 +240,6 @@ impl Place {
             }
         }
         Ok(map(Pool::adaptive(kind, self.input, output)))
-    }
-
-    fn activation(&self, function: Activation) -> Result<(), NetworkError> {
-        match function {
-            Activation::LeakyRelu { slope } if !(slope >= 0.0 && slope.is_finite()) => {
-                Err(self.parameter("slope", "a finite number of at least 0".to_owned(), slope))
-            }
-            Activation::TemperedSigmoid { height, slope, shift }
-                if !(height > 0.0 && height.is_finite() && slope.is_finite() && shift.is_finite()) =>
-            {
-                Err(self.parameter(
-                    "height",
-                    "finite and above 0, as slope and shift are finite".to_owned(),
-                    height,
-                ))
-            }
-            Activation::Relu
-            | Activation::LeakyRelu { .. }
-            | Activation::Tanh
-            | Activation::Sigmoid
-            | Activation::TemperedSigmoid { .. }
-            | Activation::Gelu
-            | Activation::Silu
-            | Activation::Softmax => Ok(()),
-        }
-    }
-
-    /// Channels and (lines, columns).
-    fn image(&self) -> Result<(usize, [usize; 2]), NetworkError> {
-        match self.input {
-            Shape::Image { channels, height, width } => Ok((channels, [height, width])),
-            Shape::Features(_) | Shape::Sequence { .. } | Shape::Tokens { .. } => {
-                Err(self.wrong("an image", "state the input as an image, or move the layer before `flatten`"))
-            }
-        }
-    }
-
-    fn not_tokens(&self) -> Result<(), NetworkError> {
-        match self.input {
-            Shape::Tokens { .. } => Err(self.wrong("numbers", "put an embedding first")),
-            Shape::Features(_) | Shape::Sequence { .. } | Shape::Image { .. } => Ok(()),
-        }
-    }
-
-    fn at_least_one(&self, name: &'static str, number: usize) -> Result<(), NetworkError> {
-        if number == 0 {
-            return Err(self.parameter(name, "at least 1".to_owned(), 0));
-        }
-        Ok(())
-    }
-
-    fn parameter(&self, name: &'static str, expected: String, got: impl ToString) -> NetworkError {
-        NetworkError::Parameter { layer: self.name.clone(), name, expected, got: got.to_string() }
-    }
-
-    fn wrong(&self, expected: &str, hint: &'static str) -> NetworkError {
-        NetworkError::Input { layer: self.name.clone(), expected: expected.to_owned(), got: self.input, hint }
     }
 }
 

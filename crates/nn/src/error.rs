@@ -7,9 +7,9 @@ use crate::shape::Shape;
 #[non_exhaustive]
 pub enum NetworkError {
     /// A layer that cannot take what comes from the layer before it.
-    #[error("layer {layer} needs {expected}, but gets {got}; {hint}")]
+    #[error("{layer} needs {expected}, but gets {got}; {hint}")]
     Input {
-        /// Its number and kind, such as `3 (conv2d)`.
+        /// Its place and kind, such as `layers[3].body[1] (conv2d)`.
         layer: String,
         /// What it can take.
         expected: String,
@@ -19,9 +19,9 @@ pub enum NetworkError {
         hint: &'static str,
     },
     /// A number of a layer outside its range.
-    #[error("layer {layer}: {name} must be {expected}, got {got}")]
+    #[error("{layer}: {name} must be {expected}, got {got}")]
     Parameter {
-        /// Its number and kind.
+        /// Its place and kind.
         layer: String,
         /// The parameter.
         name: &'static str,
@@ -32,22 +32,34 @@ pub enum NetworkError {
     },
     /// A layer that mixes records.
     #[error(
-        "layer {layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \
+        "{layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \
          single records bounds that; use group_norm or layer_norm, which look at one record at a time"
     )]
     MixesRecords {
-        /// Its number and kind.
+        /// Its place and kind.
         layer: String,
     },
     /// A layer that was frozen has nothing to learn, or all are frozen.
     #[error("the network has nothing to learn; leave at least one layer with weights unfrozen")]
     NothingToLearn,
+    /// An input without numbers, or with too many.
+    #[error("the input is {input}; every side must be at least 1, and all numbers together at most 2^28")]
+    Size {
+        /// What came.
+        input: Shape,
+    },
+    /// More weights than fit in an array.
+    #[error("the network has {parameters} weights, and 2^28 are the most; make its layers narrower")]
+    TooLarge {
+        /// Weights of all layers.
+        parameters: usize,
+    },
     /// The branches of a residual block do not meet.
     #[error(
-        "layer {layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"
+        "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"
     )]
     Branches {
-        /// Its number and kind.
+        /// Its place and kind.
         layer: String,
         /// Of the body.
         body: Shape,

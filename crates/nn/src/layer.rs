@@ -1,20 +1,20 @@
-//! Layers as they are written down.
+//! Layers as they are written down. How files are read is the subject of [`Description`](crate::Description).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::op::activation::Activation;
 
-/// One layer of a network.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
+/// One layer of a network. In files its kind is `type`, in small letters, and an activation's kind is the function itself: `relu`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layer {
     /// `W x + bias`, at each position.
     Linear {
-        /// Numbers that come out.
+        /// Numbers that come out. 0 in the last layer of a description leaves them open: see [`Layer::head`].
+        #[serde(skip_serializing_if = "is_open")]
         outputs: usize,
         /// Whether there is a bias.
-        #[serde(default = "yes")]
         bias: bool,
     },
     /// A convolution of pictures.
@@ -24,22 +24,16 @@ pub enum Layer {
         /// Lines and columns of the kernel.
         kernel: [usize; 2],
         /// Steps between outputs.
-        #[serde(default = "ones")]
         stride: [usize; 2],
         /// Lines and columns of zeros on each side.
-        #[serde(default)]
         padding: [usize; 2],
         /// Steps between the kernel's taps.
-        #[serde(default = "ones")]
         dilation: [usize; 2],
         /// Parts into which channels are cut.
-        #[serde(default = "one")]
         groups: usize,
         /// Whether there is a bias.
-        #[serde(default = "yes")]
         bias: bool,
         /// Whether each output's weights are brought to mean 0 and variance 1 before use.
-        #[serde(default)]
         standardised: bool,
     },
     /// The largest value of each window.
@@ -68,29 +62,21 @@ pub enum Layer {
     },
     /// All numbers as features, channels first.
     Flatten,
-    /// A function of each number.
-    Activation {
-        /// Which.
-        function: Activation,
-    },
     /// Channels in groups, each normalised over all positions of an example.
     GroupNorm {
         /// How many groups.
         groups: usize,
         /// Whether there are gains and shifts.
-        #[serde(default = "yes")]
         affine: bool,
     },
     /// Each position normalised over its channels.
     LayerNorm {
         /// Whether there are gains and shifts.
-        #[serde(default = "yes")]
         affine: bool,
     },
     /// Each position divided by the root mean square of its channels.
     RmsNorm {
         /// Whether there are gains.
-        #[serde(default = "yes")]
         affine: bool,
     },
     /// A row of a table for each token.
@@ -100,7 +86,7 @@ pub enum Layer {
         /// Numbers in a row.
         features: usize,
         /// A word whose row is zero and not learned.
-        #[serde(default)]
+        #[serde(skip_serializing_if = "Option::is_none")]
         padding: Option<usize>,
     },
     /// Leaves numbers out at random, in training.
@@ -113,7 +99,7 @@ pub enum Layer {
         /// The layers of the body.
         body: Vec<Layer>,
         /// The layers of the shortcut.
-        #[serde(default)]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         shortcut: Vec<Layer>,
     },
     /// A layer whose weights are public and not learned.
@@ -121,17 +107,30 @@ pub enum Layer {
         /// The layer.
         layer: Box<Layer>,
         /// Its weights, in the order of parameters; random ones if there are none.
-        #[serde(default)]
+        #[serde(skip_serializing_if = "Vec::is_empty")]
         values: Vec<f64>,
     },
     /// Not possible: see [`NetworkError::MixesRecords`](crate::NetworkError::MixesRecords).
     BatchNorm,
+    /// A function of each number.
+    #[serde(untagged)]
+    Activation {
+        /// Which.
+        #[serde(flatten)]
+        function: Activation,
+    },
 }
 
 impl Layer {
     /// A dense layer with a bias.
     pub fn linear(outputs: usize) -> Self {
         Self::Linear { outputs, bias: true }
+    }
+
+    /// The last layer of a description that does not know the data: dense, with as many outputs as
+    /// [`Description::network_for`](crate::Description::network_for) is told.
+    pub fn head() -> Self {
+        Self::linear(0)
     }
 
     /// A convolution with a square kernel and a bias.
@@ -178,7 +177,7 @@ impl Layer {
             Self::AdaptiveAvgPool { .. } => "adaptive_avg_pool",
             Self::AdaptiveMaxPool { .. } => "adaptive_max_pool",
             Self::Flatten => "flatten",
-            Self::Activation { .. } => "activation",
+            Self::Activation { function } => function.kind(),
             Self::GroupNorm { .. } => "group_norm",
             Self::LayerNorm { .. } => "layer_norm",
             Self::RmsNorm { .. } => "rms_norm",
@@ -191,14 +190,7 @@ impl Layer {
     }
 }
 
-fn yes() -> bool {
-    true
-}
-
-fn one() -> usize {
-    1
-}
-
-fn ones() -> [usize; 2] {
-    [1; 2]
+/// `outputs` is a reference because serde passes one.
+fn is_open(outputs: &usize) -> bool {
+    *outputs == 0
 }

@@ -1,7 +1,8 @@
 //! Neural networks whose backward pass knows the norm of each example's gradient.
 //!
 //! # What it does
-//! [`Network`] is a list of [`Layer`]s with a [`Loss`]; [`NetworkObjective`] makes it an objective of `sordino-optim`, from which batches,
+//! [`Network`] is a list of [`Layer`]s with a [`Loss`], written in Rust or as a [`Description`], by hand or by the name of a
+//! [`preset`]; [`NetworkObjective`] makes it an objective of `sordino-optim`, from which batches,
 //! noise, events, checkpoints and averages come. A step runs micro-batches of a few examples whose activations stay in a core's cache:
 //! forward, one backward pass in which every layer with weights measures each example's gradient, clipping weights, and one weighted
 //! product a layer. No example's whole gradient is formed unless that is cheaper, and the sum is rounded to the grid in groups of fixed
@@ -22,6 +23,7 @@
 mod build;
 mod chain;
 pub mod danger;
+mod description;
 mod engine;
 mod error;
 mod examples;
@@ -31,9 +33,12 @@ mod loss;
 mod network;
 mod objective;
 mod op;
+pub mod preset;
 mod shape;
 mod view;
+mod weights;
 
+pub use description::{Description, DescriptionError};
 pub use error::NetworkError;
 pub use examples::{Example, Examples, Records, Rows};
 pub use kernel::speed::product_speed;
@@ -44,3 +49,4 @@ pub use objective::NetworkObjective;
 pub use op::activation::Activation;
 pub use shape::Shape;
 pub use view::View;
+pub use weights::WeightsError;

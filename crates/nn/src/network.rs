@@ -50,10 +50,9 @@ impl Network {
         loss: Loss,
         views: &[View],
     ) -> Result<Self, NetworkError> {
-        let chain = build::chain(input, layers, views.len().max(1), "")?;
-        if chain.parameters() == 0 {
-            return Err(NetworkError::NothingToLearn);
-        }
+        build::check_input(input)?;
+        let chain = build::network(input, layers, views.len().max(1))?;
+        build::check_parameters(chain.parameters())?;
         let views = if views.is_empty() { vec![View::Same] } else { views.to_vec() };
         Ok(Self { chain, input, loss, layers: layers.to_vec(), views, isa: Isa::detect() })
     }
@@ -123,13 +122,19 @@ impl Network {
 
     /// Something that evaluates examples at these parameters.
     pub fn evaluation(&self, parameters: &[f64]) -> Result<Evaluation<'_>, NetworkError> {
+        self.check_parameters(parameters)?;
+        let mut ready = self.chain.ready();
+        self.chain.prepare(parameters, &mut ready);
+        Ok(Evaluation { network: self, ready, state: self.chain.state(EVALUATED) })
+    }
+
+    /// Checks how many there are.
+    pub(crate) fn check_parameters(&self, parameters: &[f64]) -> Result<(), NetworkError> {
         if parameters.len() != self.parameters() {
             let (expected, got) = (self.parameters(), parameters.len());
             return Err(NetworkError::Length { what: "the parameters", expected, got });
         }
-        let mut ready = self.chain.ready();
-        self.chain.prepare(parameters, &mut ready);
-        Ok(Evaluation { network: self, ready, state: self.chain.state(EVALUATED) })
+        Ok(())
     }
 
     pub(crate) fn chain(&self) -> &Chain {

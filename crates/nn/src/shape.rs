@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// The shape of one example between two layers. In memory every shape is positions by channels, channels last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Shape {
     /// Plain numbers.
     Features(usize),
@@ -49,6 +49,16 @@ impl Shape {
             Self::Features(features) | Self::Sequence { features, .. } => features,
             Self::Image { channels, .. } => channels,
             Self::Tokens { .. } => 1,
+        }
+    }
+
+    /// All numbers, unless there are more than an address can count.
+    pub(crate) fn checked_size(self) -> Option<usize> {
+        match self {
+            Self::Features(features) => Some(features),
+            Self::Sequence { length, features } => length.checked_mul(features),
+            Self::Image { channels, height, width } => height.checked_mul(width)?.checked_mul(channels),
+            Self::Tokens { length } => Some(length),
         }
     }
 

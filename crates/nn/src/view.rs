@@ -10,7 +10,7 @@ use crate::shape::Shape;
 
 /// How an example is looked at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum View {
     /// As it is.
     Same,

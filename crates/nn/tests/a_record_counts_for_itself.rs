@@ -311,17 +311,17 @@ fn errors_name_the_layer() {
     };
     assert_eq!(
         refused(Shape::Features(9), &[Layer::linear(4), Layer::conv2d(4, 3, 1, 0)]),
-        "layer 1 (conv2d) needs an image, but gets 4 features; state the input as an image, or move the layer before `flatten`"
+        "layers[1] (conv2d) needs an image, but gets 4 features; state the input as an image, or move the layer before `flatten`"
     );
     let batch_norm = refused(image, &[Layer::conv2d(4, 3, 1, 0), Layer::BatchNorm]);
     assert!(
-        batch_norm.starts_with("layer 1 (batch_norm) normalises by statistics of the batch"),
+        batch_norm.starts_with("layers[1] (batch_norm) normalises by statistics of the batch"),
         "{batch_norm}"
     );
     assert!(batch_norm.contains("group_norm"));
     assert_eq!(
         refused(image, &[Layer::GroupNorm { groups: 2, affine: true }]),
-        "layer 0 (group_norm): groups must be a divisor of its 3 channels, got 2"
+        "layers[0] (group_norm): groups must be a divisor of its 3 channels, got 2"
     );
     let branch = Layer::Residual { body: vec![Layer::conv2d(5, 3, 1, 1)], shortcut: Vec::new() };
     assert!(
@@ -329,6 +329,6 @@ fn errors_name_the_layer() {
             .contains("the body gives an image of 5 × 8 × 8 and the shortcut an image of 3 × 8 × 8")
     );
     let deep = Layer::Residual { body: vec![Layer::conv2d(3, 30, 1, 1)], shortcut: Vec::new() };
-    assert!(refused(image, &[deep]).starts_with("layer 0 (residual) body 0 (conv2d): kernel must be"));
+    assert!(refused(image, &[deep]).starts_with("layers[0].body[0] (conv2d): kernel must be"));
     assert!(refused(image, &[Layer::Flatten]).contains("nothing to learn"));
 }

@@ -1,7 +1,5 @@
 //! Weights as safetensors, which PyTorch, JAX and NumPy users can open.
 
-use std::collections::HashMap;
-
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use serde::{Deserialize, Serialize};
 use sordino_data::Encoding;
@@ -29,7 +27,7 @@ pub(crate) fn bytes(model: &LinearModel) -> Result<Vec<u8>, Error> {
     let view = TensorView::new(Dtype::F64, shape, &data).map_err(|error| unwritable(error.to_string()))?;
     let kind = Kind { format_version: FORMAT_VERSION, loss: model.loss() };
     let kind = serde_json::to_string(&kind).map_err(|error| unwritable(error.to_string()))?;
-    let metadata = HashMap::from([(KIND.to_owned(), kind)]);
+    let metadata = [(KIND.to_owned(), kind)].into_iter().collect();
     serialize([(TENSOR, view)], Some(metadata)).map_err(|error| unwritable(error.to_string()))
 }
 

@@ -12,7 +12,7 @@ use crate::loss::softmax;
 
 /// An activation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Activation {
     /// `max(x, 0)`.
     Relu,
@@ -81,6 +81,20 @@ impl InPlace {
 }
 
 impl Activation {
+    /// Its name in files and messages.
+    pub fn kind(self) -> &'static str {
+        match self {
+            Self::Relu => "relu",
+            Self::LeakyRelu { .. } => "leaky_relu",
+            Self::Tanh => "tanh",
+            Self::Sigmoid => "sigmoid",
+            Self::TemperedSigmoid { .. } => "tempered_sigmoid",
+            Self::Gelu => "gelu",
+            Self::Silu => "silu",
+            Self::Softmax => "softmax",
+        }
+    }
+
     /// What has to be kept beside its values: derivatives, where values do not tell them.
     pub(crate) fn save(self, numbers: usize) -> Saved {
         let kept = match self {

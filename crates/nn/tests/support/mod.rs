@@ -107,7 +107,15 @@ fn one_layer(shape: Shape, layer: &Layer, parameters: &mut &[f64], x: &[f64]) ->
         Layer::AdaptiveMaxPool { output } => {
             adaptive(shape, *output, x, |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
         }
-        Layer::Flatten => (Shape::Features(positions * channels), x.to_vec()),
+        Layer::Flatten => {
+            // Channels first of pictures, positions first of sequences.
+            let transposed = |at: usize| x[at % channels * positions + at / channels];
+            let flat = match shape {
+                Shape::Sequence { .. } => (0..x.len()).map(transposed).collect(),
+                Shape::Image { .. } | Shape::Features(_) | Shape::Tokens { .. } => x.to_vec(),
+            };
+            (Shape::Features(positions * channels), flat)
+        }
         Layer::Activation { function } => (shape, activate(*function, positions, x)),
         Layer::GroupNorm { groups, affine } => {
             let set = |channel: usize, _: usize| channel / (channels / groups);
