@@ -108,6 +108,10 @@ mod tests {
         ]
     }
 
+    fn bits(tile: &[[f64; TILE]]) -> Vec<u64> {
+        tile.iter().flatten().map(|x| x.to_bits()).collect()
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
         /// The readable version, record by record; and lanes do not see each other.
@@ -121,6 +125,9 @@ mod tests {
                 let k = loss.outputs();
                 let mut tile = scores[..k].to_vec();
                 differentiate(loss, &mut tile, targets);
+                let mut narrow = scores[..k].to_vec();
+                plain::differentiate(loss, &mut narrow, targets);
+                prop_assert_eq!(bits(&tile), bits(&narrow), "wide registers do not show");
                 for lane in 0..TILE {
                     let mut plainly: Vec<f64> = scores[..k].iter().map(|scores| scores[lane]).collect();
                     loss.differentiate(&mut plainly, targets[lane]);

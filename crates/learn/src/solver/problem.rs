@@ -8,7 +8,7 @@
 //! ```
 //! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy and Stability of Numerical
 //! Algorithms*, 2002, section 3.1), which moves derivatives d by κ times as much, κ the curvature of the loss; e is the error of
-//! evaluating the derivative itself, with 2^-46 for `exp` and what follows it (libraries have 2^-52 or a little more); and sums
+//! evaluating the derivative itself, with 2^-46 for the exponential function (ours has 2^-50) and what follows it; and sums
 //! of products err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums by blocks of 4096, and blocks in order,
 //! so that K is about 516 + n/4096. Four roundings of the last three terms would be enough; eight
 //! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
