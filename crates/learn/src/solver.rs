@@ -8,8 +8,8 @@
 //! norm plus a bound on its error (see [`Problem`]); a point that misses it is not returned.
 //!
 //! # Method
-//! Newton's, shortening steps until the gradient is shorter than before: near the minimum gradients can be told apart long after values cannot.
-//! Up to 512 parameters a Hessian of a sample of the records is factored, and kept, corrected by what steps show, as long as each leaves a
+//! Newton's, from near the minimum of a few records on where there are many, shortening steps until the gradient is shorter than before: near
+//! the minimum gradients can be told apart long after values cannot. Up to 512 parameters a Hessian of a sample of the records is factored, and kept, corrected by what steps show, as long as each leaves a
 //! tenth of the gradient or less; where samples do not help it is that of all. Beyond, conjugate gradients. Should all that stall, Nesterov's method
 //! for smooth, strongly convex functions goes on for as many steps as its theorem asks for,
 //! ```text
@@ -22,6 +22,7 @@ mod cholesky;
 mod curvature;
 mod hessian;
 mod problem;
+mod start;
 
 pub(crate) use self::cholesky::{Cholesky, slack};
 use self::curvature::Curvature;
@@ -53,7 +54,7 @@ impl Problem<'_> {
 
     /// Until the tolerance is met or no step makes the gradient shorter.
     pub(crate) fn newton(&self, tolerance: f64) -> (Vec<f64>, Gradient) {
-        let mut point = vec![0.0; self.dimension()];
+        let mut point = self.start();
         let mut gradient = self.gradient(&point);
         let (mut part, mut curvature) = (Part::Sample, None);
         for _ in 0..NEWTON_STEPS {
@@ -309,6 +310,26 @@ mod tests {
         let problem = problem(Loss::Logistic, &data, 1.0);
         let point = problem.minimise(1e-6).unwrap();
         assert!(problem.gradient(&point).norm_above <= 1e-6);
+    }
+
+    /// Where the few are like the rest the way begins near its end; where they know nothing of it, it ends all the same.
+    #[test]
+    fn a_few_records_tell_where_to_begin() {
+        let wave = |i: usize, j: usize| ((i * (2 * j + 3) + j) as f64 * 0.7).sin();
+        for is_like_the_rest in [true, false] {
+            let told = |i: usize| is_like_the_rest || !(i / ROWS_PER_BLOCK).is_multiple_of(4);
+            let rows: Vec<Vec<f64>> = (0..33 * ROWS_PER_BLOCK)
+                .map(|i| (0..2).map(|j| if told(i) { wave(i, j) } else { 0.0 }).collect())
+                .collect();
+            let labels: Vec<usize> = rows.iter().map(|row| usize::from(row[0] > 0.1)).collect();
+            let data = classes(&rows, &labels, 2);
+            let problem = problem(Loss::Logistic, &data, 300.0);
+            let norm = |w: &[f64]| length(&problem.gradient(w).vector);
+            let is_near = norm(&problem.start()) < 0.05 * norm(&vec![0.0; problem.dimension()]);
+            assert_eq!(is_near, is_like_the_rest);
+            let point = problem.minimise(1e-3).unwrap();
+            assert!(problem.gradient(&point).norm_above <= 1e-3);
+        }
     }
 
     proptest! {

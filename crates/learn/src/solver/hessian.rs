@@ -27,18 +27,42 @@ impl Problem<'_> {
             Part::All => 1,
         };
         let sample: Vec<BlockView<'_>> = all.iter().step_by(stride).copied().collect();
-        let slots = |blocks: &[BlockView<'_>]| blocks.iter().map(|block| block.targets.len()).sum::<usize>();
-        let weight = slots(&all) as f64 / slots(&sample) as f64;
-        let (d, mut total) = (w.len(), vec![0.0; w.len() * w.len()]);
-        for part in on_threads(&sample, |blocks| self.hessian_of(blocks, w)) {
+        self.rough_hessian(&sample, w)
+    }
+
+    /// The same over some blocks, which stand for all.
+    pub(super) fn rough_hessian(&self, blocks: &[BlockView<'_>], w: &[f64]) -> Vec<f64> {
+        let (d, weight) = (w.len(), self.weight(blocks));
+        let mut total = vec![0.0; d * d];
+        for part in on_threads(blocks, |blocks| self.hessian_of(blocks, w)) {
             total.iter_mut().zip(part).for_each(|(total, part)| *total += weight * part);
         }
         (0..d).for_each(|j| total[j * d + j] += self.ridge);
         total
     }
 
+    /// The gradient over some blocks, which stand for all.
+    pub(super) fn rough_gradient(&self, blocks: &[BlockView<'_>], w: &[f64]) -> Vec<f64> {
+        let weight = self.weight(blocks);
+        let penalty = w.iter().zip(&self.tilt).map(|(w, b)| self.ridge * w + b);
+        let mut total: Vec<f64> = penalty.collect();
+        let sums = on_threads(blocks, |blocks| {
+            blocks.iter().map(|block| self.block_gradient(block, w).0).collect::<Vec<_>>()
+        });
+        for part in sums.iter().flatten() {
+            total.iter_mut().zip(part).for_each(|(total, part)| *total += weight * part);
+        }
+        total
+    }
+
+    /// Slots of all blocks for each of these.
+    fn weight(&self, blocks: &[BlockView<'_>]) -> f64 {
+        let slots: usize = blocks.iter().map(|block| block.targets.len()).sum();
+        self.data.slots() as f64 / slots as f64
+    }
+
     /// Every which block is in the sample.
-    fn stride(&self, blocks: usize) -> usize {
+    pub(super) fn stride(&self, blocks: usize) -> usize {
         let (n, d) = (self.data.slots(), self.dimension());
         let records = (8 * n / self.data.width()).max(64 * d);
         (blocks / records.div_ceil(ROWS_PER_BLOCK)).max(1)

@@ -86,7 +86,7 @@ impl Problem<'_> {
     }
 
     /// The sum of a block's gradients, and of the norms of their derivatives by the scores.
-    fn block_gradient(&self, block: &BlockView<'_>, w: &[f64]) -> (Vec<f64>, f64) {
+    pub(super) fn block_gradient(&self, block: &BlockView<'_>, w: &[f64]) -> (Vec<f64>, f64) {
         let width = self.data.width();
         let (mut total, mut slopes) = (vec![0.0; w.len()], 0.0);
         let mut coefficients = vec![[0.0; TILE]; self.loss.outputs()];
