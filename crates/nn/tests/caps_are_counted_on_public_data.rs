@@ -64,3 +64,17 @@ fn a_capped_record_counts_for_as_much_as_the_cap_says() {
     let sum = clipped_sum(&objective, &vec![0.0; objective.dimension()], &full_batch(1), &plan, 0.1);
     assert!((length(&sum) / (0.8 / 1.95 * 0.05) - 1.0).abs() < 1e-5, "{}", length(&sum));
 }
+
+/// One position: the spread of a gradient is its length, and plain clipping is all there is.
+#[test]
+fn dense_layers_on_one_position_are_never_capped() {
+    let layers = [Layer::linear(30), Layer::tanh(), Layer::linear(3)];
+    let network = Network::new(Shape::Features(FEATURES), &layers, Loss::CrossEntropy).unwrap();
+    let inputs = (0..40 * FEATURES).map(|i| (i % 17) as f32 * 0.1 - 0.8).collect();
+    let rows = Rows::new(inputs, FEATURES, (0..40).map(|slot| (slot % 3) as f32).collect(), 1);
+    let objective = NetworkObjective::new(&network, &rows, 40.0).unwrap();
+    for clip_norm in [1e-3, 1.0, 1e3] {
+        let plan = plan(40, Neighbours::ZeroOut, Clipping::Flat { norm: clip_norm });
+        assert_eq!(caps(&objective, &plan, clip_norm, 2), 0);
+    }
+}

@@ -84,7 +84,7 @@ impl UpdateRule {
     }
 }
 
-/// The memory of a rule.
+/// The memory of a rule: m and v, each empty where the rule has none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RuleState {
     pub(crate) first: Vec<f64>,
@@ -92,12 +92,13 @@ pub(crate) struct RuleState {
 }
 
 impl RuleState {
-    pub(crate) fn new(dimension: usize) -> Self {
-        Self { first: vec![0.0; dimension], second: vec![0.0; dimension] }
+    pub(crate) fn new(rule: &UpdateRule, dimension: usize) -> Self {
+        let [first, second] = kept(rule, dimension).map(|length| vec![0.0; length]);
+        Self { first, second }
     }
 
-    pub(crate) fn has_dimension(&self, dimension: usize) -> bool {
-        self.first.len() == dimension && self.second.len() == dimension
+    pub(crate) fn has_dimension(&self, rule: &UpdateRule, dimension: usize) -> bool {
+        [self.first.len(), self.second.len()] == kept(rule, dimension)
     }
 
     /// One update. `t` counts from 0; `gradient(j, w_j)` is the noisy gradient's coordinate j, made when it is needed: nobody keeps it; and
@@ -111,38 +112,58 @@ impl RuleState {
         deviation: impl Fn(usize) -> f64,
         parameters: &mut [f64],
     ) {
-        for (j, w) in parameters.iter_mut().enumerate() {
-            let g = gradient(j, *w);
-            let (m, v) = (&mut self.first[j], &mut self.second[j]);
-            *w -= rate
-                * match rule {
-                    UpdateRule::Sgd => g,
-                    UpdateRule::Momentum { momentum } => {
-                        *m = momentum * *m + g;
-                        *m
+        let (m, v) = (&mut self.first, &mut self.second);
+        let heavy = |m: &mut f64, momentum: f64, g: f64| {
+            *m = momentum * *m + g;
+            *m
+        };
+        match rule {
+            UpdateRule::Sgd => each(parameters, rate, gradient),
+            UpdateRule::Momentum { momentum } => {
+                each(parameters, rate, |j, w| heavy(&mut m[j], *momentum, gradient(j, w)));
+            }
+            UpdateRule::Nesterov { momentum } => each(parameters, rate, |j, w| {
+                let g = gradient(j, w);
+                g + momentum * heavy(&mut m[j], *momentum, g)
+            }),
+            UpdateRule::Adam { first, second, floor, corrected } => {
+                let whole = [first, second].map(|decay| 1.0 - decay.powf((t + 1) as f64));
+                each(parameters, rate, |j, w| {
+                    let g = gradient(j, w);
+                    m[j] = first * m[j] + (1.0 - first) * g;
+                    v[j] = second * v[j] + (1.0 - second) * g * g;
+                    let (mean, square) = (m[j] / whole[0], v[j] / whole[1]);
+                    if *corrected {
+                        mean / (square - deviation(j).powi(2)).max(floor * floor).sqrt()
+                    } else {
+                        mean / (square.sqrt() + floor)
                     }
-                    UpdateRule::Nesterov { momentum } => {
-                        *m = momentum * *m + g;
-                        g + momentum * *m
-                    }
-                    UpdateRule::Adam { first, second, floor, corrected } => {
-                        *m = first * *m + (1.0 - first) * g;
-                        *v = second * *v + (1.0 - second) * g * g;
-                        let mean = *m / (1.0 - first.powf((t + 1) as f64));
-                        let square = *v / (1.0 - second.powf((t + 1) as f64));
-                        if *corrected {
-                            mean / (square - deviation(j).powi(2)).max(floor * floor).sqrt()
-                        } else {
-                            mean / (square.sqrt() + floor)
-                        }
-                    }
-                    UpdateRule::AdaGrad { floor } => {
-                        *v += g * g;
-                        g / (v.sqrt() + floor)
-                    }
-                    UpdateRule::Diagonal { factors } => factors[j] * g,
-                };
+                });
+            }
+            UpdateRule::AdaGrad { floor } => each(parameters, rate, |j, w| {
+                let g = gradient(j, w);
+                v[j] += g * g;
+                g / (v[j].sqrt() + floor)
+            }),
+            UpdateRule::Diagonal { factors } => each(parameters, rate, |j, w| factors[j] * gradient(j, w)),
         }
+    }
+}
+
+/// Lengths of m and v.
+fn kept(rule: &UpdateRule, dimension: usize) -> [usize; 2] {
+    match rule {
+        UpdateRule::Sgd | UpdateRule::Diagonal { .. } => [0, 0],
+        UpdateRule::Momentum { .. } | UpdateRule::Nesterov { .. } => [dimension, 0],
+        UpdateRule::Adam { .. } => [dimension, dimension],
+        UpdateRule::AdaGrad { .. } => [0, dimension],
+    }
+}
+
+/// `w_j -= rate step(j, w_j)` for all j.
+fn each(parameters: &mut [f64], rate: f64, mut step: impl FnMut(usize, f64) -> f64) {
+    for (j, w) in parameters.iter_mut().enumerate() {
+        *w -= rate * step(j, *w);
     }
 }
 
@@ -152,7 +173,7 @@ mod tests {
 
     /// Two steps of gradient 1, then 2, from 0 with rate 1.
     fn after_two(rule: UpdateRule) -> f64 {
-        let mut state = RuleState::new(1);
+        let mut state = RuleState::new(&rule, 1);
         let mut w = [0.0];
         for (t, g) in [(0, 1.0), (1, 2.0)] {
             state.update(&rule, t, 1.0, |_, _| g, |_| 0.5, &mut w);

@@ -187,7 +187,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             step: 0,
             clip_norm: self.plan.initial_clip_norm(dimension),
             parameters,
-            rule: RuleState::new(dimension),
+            rule: RuleState::new(&self.options.rule, dimension),
             average: Average::new(self.options.averaging, dimension),
         };
         self.steps(state, permit, self.plan.event(), true, source, progress)
@@ -204,7 +204,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         permit.covers(&claim)?;
         let (state, dimension) = (&checkpoint.state, self.objective.dimension());
         let fits = state.parameters.len() == dimension
-            && state.rule.has_dimension(dimension)
+            && state.rule.has_dimension(&self.options.rule, dimension)
             && state.average.has_dimension(dimension)
             && state.clip_norm > 0.0;
         // What it says was paid must be the plan's own price, and all replays since.

@@ -190,7 +190,7 @@ impl Worker {
             if counts {
                 let is_within = norm <= clip.grid().clip_norm();
                 *(if is_within { &mut self.within } else { &mut self.beyond }) += 1;
-                self.capped += u64::from(most < plain);
+                self.capped += u64::from(is_capped(most, plain));
             } else {
                 job.network.chain().erase(pass, &mut self.state, example);
             }
@@ -218,7 +218,7 @@ impl Worker {
             let weight = below(plain.min(cap));
             counts &= usable(&size) && norm <= LONGEST && f64::from(weight) * size.largest <= FURTHEST;
             is_within &= norm <= clip.grid().clip_norm();
-            is_capped |= cap < plain;
+            is_capped |= self::is_capped(cap, plain);
             weights.push(weight);
         }
         if counts {
@@ -268,6 +268,11 @@ fn even_parts(slots: &[usize], parts: usize) -> impl Iterator<Item = (usize, &[u
 fn usable(size: &Size) -> bool {
     // A comparison with NaN is false.
     size.squared.is_finite() && size.spread.is_finite() && size.largest <= LONGEST
+}
+
+/// Whether a cap lowers a weight. Where a gradient's spread is its length and β is 1, the two are the same but for roundings.
+fn is_capped(cap: f64, plain: f64) -> bool {
+    cap < plain * (1.0 - 1e-6)
 }
 
 /// The nearest `f32` that is not above.

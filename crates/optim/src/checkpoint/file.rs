@@ -9,8 +9,8 @@
 //! | 8 a number | vectors whose numbers are here, in the order of [`Vectors`] |
 //! | 32 | SHA-256 of all before |
 //!
-//! Integers and doubles are little-endian, and doubles come back to the last bit. A vector that is all zeros (the memory of a rule that has
-//! none) or that nobody keeps (the average that is the last iterate) is a word in the head. Version 1 was JSON from end to end, some
+//! Integers and doubles are little-endian, and doubles come back to the last bit. A vector that is all zeros, or that nobody keeps (the
+//! memory of a rule that has none, the average that is the last iterate), is a word in the head. Version 1 was JSON from end to end, some
 //! twenty bytes a number; it is refused by name.
 //!
 //! # Pitfalls
