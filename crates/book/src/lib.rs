@@ -17,6 +17,7 @@ pages! {
     readme: "README.md",
     first_ten_minutes: "docs/guide/first-ten-minutes.md",
     audit: "docs/guide/audit.md",
+    networks: "docs/guide/networks.md",
     report: "docs/guide/report.md",
     schema: "docs/guide/schema.md",
 }

@@ -59,7 +59,7 @@ use crate::error::LearnError;
 use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::plan::{Learned, LearningPlan, Terms, check_relation};
 use columns::Columns;
 
 /// Steps a coordinate where K is not said.
@@ -214,7 +214,7 @@ impl CoordinateDescent {
             }
         };
         let claim = Claim::new(self.neighbours, event(noise)?);
-        Ok(CoordinatePlan { learner, encoding: encoding.clone(), n, noise, claim })
+        Ok(CoordinatePlan { terms: Terms { encoding: encoding.clone(), n, claim }, learner, noise })
     }
 
     fn check(&self, encoding: &Encoding) -> Result<(), LearnError> {
@@ -319,11 +319,9 @@ impl CoordinateDescent {
 /// Noisy coordinate descent with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoordinatePlan {
+    terms: Terms,
     learner: CoordinateDescent,
-    encoding: Encoding,
-    n: Count,
     noise: NoiseMultiplier,
-    claim: Claim,
 }
 
 impl CoordinatePlan {
@@ -332,33 +330,10 @@ impl CoordinatePlan {
         self.noise
     }
 
-    /// The permit first, then shapes, then records.
-    fn run(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim, &self.encoding)?;
-        check_data(&self.encoding, self.n.get(), data)?;
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
-        let mut columns = Columns::new(data);
-        let smoothness = self.smoothness(&columns, bits)?;
-        let grids = self.grids(&smoothness)?;
-        if let CoordinateClipping::Jointly { .. } = self.learner.clipping {
-            columns.clip_jointly(&grids);
-        }
-        let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
-        let permit = permit.with_arithmetic(Inflation::new(inflation)?);
-        let weights = self.descend(&columns, &smoothness, &grids, bits)?;
-        let model = LinearModel::new(self.learner.loss, self.encoding.clone(), weights);
-        Ok(permit.seal(&self.claim.event, model)?)
-    }
-
     /// M_j, penalty included.
     fn smoothness(&self, columns: &Columns, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
-        let Self { learner, encoding, .. } = self;
-        let bounds = encoding.coordinate_bounds();
+        let learner = &self.learner;
+        let bounds = self.terms.encoding.coordinate_bounds();
         let declared = bounds.iter().map(|bound| bound * bound);
         let mean_squares: Vec<f64> = match &learner.smoothness {
             Smoothness::Declared => declared.collect(),
@@ -383,7 +358,7 @@ impl CoordinatePlan {
         let releases = self.learner.releases(bounds.len() as u64);
         // `plan_with` has made the event from the same number.
         let Some(noise) = self.learner.estimate_noise(releases, self.noise)? else { return Ok(Vec::new()) };
-        let (p, n) = (bounds.len(), self.n.get());
+        let (p, n) = (bounds.len(), self.terms.n.get());
         let grid = GridPlan::new(0.5 * (p as f64).sqrt(), noise.get(), p, n);
         let least = grid.least_depth()?;
         let grid = (least.depth()..=DEPTH).rev().find_map(|depth| grid.at_depth(depth).ok()).unwrap_or(least);
@@ -409,7 +384,7 @@ impl CoordinatePlan {
             CoordinateClipping::Uniform { norm } => norm / p.sqrt(),
             CoordinateClipping::Jointly { norm } => norm * (p * smoothness[j] / total).sqrt(),
             CoordinateClipping::Lipschitz => {
-                let bound = self.encoding.coordinate_bounds()[j];
+                let bound = self.terms.encoding.coordinate_bounds()[j];
                 // `check` has refused losses without a slope.
                 self.learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30)
             }
@@ -431,7 +406,8 @@ impl CoordinatePlan {
             | Neighbours::MetricBall(_) => Allowance::Exact,
         };
         let grid = |j| {
-            let plan = GridPlan::new(clip_norm(j), self.noise.get(), 1, self.n.get()).allowance(allowance);
+            let plan =
+                GridPlan::new(clip_norm(j), self.noise.get(), 1, self.terms.n.get()).allowance(allowance);
             let least = plan.least_depth()?;
             let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
             Ok(deeper.unwrap_or(least))
@@ -460,7 +436,7 @@ impl CoordinatePlan {
             for step in 0..steps {
                 let j = turns.next(bits);
                 let noisy = columns.clamped_sum(loss, &scores, j, grids[j])?.add_gaussian(bits)?.to_f64()[0];
-                let gradient = noisy / self.n.get() as f64 + l2 * weights[j];
+                let gradient = noisy / self.terms.n.get() as f64 + l2 * weights[j];
                 mean[j] += weights[j] * step.saturating_sub(since[j]) as f64;
                 since[j] = since[j].max(step);
                 let change = -step_size / smoothness[j] * gradient;
@@ -506,7 +482,7 @@ impl LearningPlan for CoordinatePlan {
     type Model = LinearModel;
 
     fn claim(&self) -> Claim {
-        self.claim.clone()
+        self.terms.claim.clone()
     }
 
     fn fit_with(
@@ -515,7 +491,17 @@ impl LearningPlan for CoordinatePlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, bits)
+        self.terms.fit(data, permit, bits, |bits| {
+            let mut columns = Columns::new(data);
+            let smoothness = self.smoothness(&columns, bits)?;
+            let grids = self.grids(&smoothness)?;
+            if let CoordinateClipping::Jointly { .. } = self.learner.clipping {
+                columns.clip_jointly(&grids);
+            }
+            let weights = self.descend(&columns, &smoothness, &grids, bits)?;
+            let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
+            Ok(Learned { loss: self.learner.loss, weights, arithmetic: Inflation::new(inflation)? })
+        })
     }
 }
 

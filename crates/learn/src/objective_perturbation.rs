@@ -44,7 +44,7 @@ use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
-use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::plan::{Learned, LearningPlan, Terms, check_relation};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -116,16 +116,15 @@ impl ObjectivePerturbation {
         let step = scale / (1u64 << DEPTH) as f64;
         let off = (tolerance + 0.5 * (dimension as f64).sqrt() * step) / ridge * (1.0 + 1e-12);
         let output = VectorNoise::new(shape, 2.0 * off, share.output(shape)?, dimension)?;
+        let claim = Claim::new(self.neighbours, limit.event(share.event(shape)?));
         Ok(ObjectivePlan {
+            terms: Terms { encoding: encoding.clone(), n, claim },
             loss: self.loss,
-            encoding: encoding.clone(),
-            n,
             ridge,
             tolerance,
             shape,
             scale,
             output,
-            claim: Claim::new(self.neighbours, limit.event(share.event(shape)?)),
         })
     }
 
@@ -221,9 +220,8 @@ fn longest(shape: Shape, dimension: usize) -> f64 {
 /// Objective perturbation with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ObjectivePlan {
+    terms: Terms,
     loss: Loss,
-    encoding: Encoding,
-    n: Count,
     /// Λ.
     ridge: f64,
     /// τ.
@@ -232,13 +230,12 @@ pub struct ObjectivePlan {
     /// Of b: σ, or s.
     scale: f64,
     output: VectorNoise,
-    claim: Claim,
 }
 
 impl ObjectivePlan {
     /// λ, after it was raised to what the theorem needs.
     pub fn l2(&self) -> f64 {
-        self.ridge / self.n.get() as f64
+        self.ridge / self.terms.n.get() as f64
     }
 
     /// The scale of b: a standard deviation, or s of `exp(-‖b‖/s)`.
@@ -246,30 +243,9 @@ impl ObjectivePlan {
         self.scale
     }
 
-    /// The permit first, then shapes, then records.
-    fn run(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim, &self.encoding)?;
-        check_data(&self.encoding, self.n.get(), data)?;
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
-        let tilt = self.tilt(bits)?;
-        let zero = vec![0.0; tilt.len()];
-        let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt };
-        let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
-        self.output.add(&mut weights, bits)?;
-        let model = LinearModel::new(self.loss, self.encoding.clone(), weights);
-        // What floats cost here is the output's part of the budget.
-        let permit = permit.with_arithmetic(Inflation::new(OUTPUT / (1.0 - OUTPUT))?);
-        Ok(permit.seal(&self.claim.event, model)?)
-    }
-
     /// b, rounded to its grid.
     fn tilt(&self, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
-        let mut steps = vec![0i64; self.loss.outputs() * self.encoding.width()];
+        let mut steps = vec![0i64; self.loss.outputs() * self.terms.encoding.width()];
         match self.shape {
             Shape::Gaussian => RoundedGaussian::new(DEPTH)?.fill(bits, &mut steps),
             Shape::Spherical => RoundedSpherical::new(DEPTH)?.fill(bits, &mut steps)?,
@@ -283,7 +259,7 @@ impl LearningPlan for ObjectivePlan {
     type Model = LinearModel;
 
     fn claim(&self) -> Claim {
-        self.claim.clone()
+        self.terms.claim.clone()
     }
 
     fn fit_with(
@@ -292,7 +268,16 @@ impl LearningPlan for ObjectivePlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, bits)
+        self.terms.fit(data, permit, bits, |bits| {
+            let tilt = self.tilt(bits)?;
+            let zero = vec![0.0; tilt.len()];
+            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt };
+            let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
+            self.output.add(&mut weights, bits)?;
+            // What floats cost here is the output's part of the budget.
+            let arithmetic = Inflation::new(OUTPUT / (1.0 - OUTPUT))?;
+            Ok(Learned { loss: self.loss, weights, arithmetic })
+        })
     }
 }
 
@@ -327,9 +312,9 @@ mod tests {
             for (epsilon, l2) in [(1.0, 1e-9), (1.0, 0.1), (0.05, 0.01), (20.0, 1e-3)] {
                 let learner = ObjectivePerturbation::new(Loss::Logistic).l2(l2).neighbours(neighbours);
                 let plan = plan(learner, 100, epsilon, 0.0).unwrap();
-                let determinant = (0.25 * plan.encoding.row_norm().powi(2) / plan.ridge).ln_1p();
+                let determinant = (0.25 * plan.terms.encoding.row_norm().powi(2) / plan.ridge).ln_1p();
                 let norms = if neighbours == Neighbours::Replace { 2.0 } else { 1.0 };
-                let noise = norms * plan.encoding.row_norm() / plan.scale;
+                let noise = norms * plan.terms.encoding.row_norm() / plan.scale;
                 let step = plan.scale / 2f64.powi(40);
                 let off = (plan.tolerance + 0.5 * 3f64.sqrt() * step) / plan.ridge;
                 let output = 2.0 * off / plan.output.scale();
@@ -351,7 +336,7 @@ mod tests {
         assert!(bound.upper <= 1.0 && bound.upper > 0.999, "{bound:?}");
         // δ of the parts: 99 hundredths for b, one for the output.
         let b = theorem::gaussian(Loss::Logistic, Neighbours::ZeroOut, 0.99 * 0.75, 0.99e-6).unwrap();
-        assert!(plan.scale <= b.get() * plan.encoding.row_norm() * 1.01);
+        assert!(plan.scale <= b.get() * plan.terms.encoding.row_norm() * 1.01);
     }
 
     fn variance(draws: impl ExactSizeIterator<Item = f64> + Clone) -> f64 {

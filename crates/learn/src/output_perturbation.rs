@@ -42,7 +42,7 @@ use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
-use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::plan::{Learned, LearningPlan, Terms, check_relation};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -102,15 +102,14 @@ impl OutputPerturbation {
         let clip_norm = (lipschitz + 2.0 * tolerance) / ridge * (1.0 + 1e-12);
         let noise = VectorNoise::new(shape, clip_norm, noise, dimension)?;
         let for_floats = (1.0 + 2.0 * tolerance / lipschitz) * (1.0 + noise.inflation()?.get()) - 1.0;
+        let claim = Claim::new(self.neighbours, limit.event(event));
         Ok(OutputPlan {
+            terms: Terms { encoding: encoding.clone(), n, claim },
             loss: self.loss,
-            encoding: encoding.clone(),
-            n,
             ridge,
             tolerance,
             noise,
             arithmetic: Inflation::new(for_floats)?,
-            claim: Claim::new(self.neighbours, limit.event(event)),
         })
     }
 
@@ -168,46 +167,25 @@ impl OutputPerturbation {
 /// Output perturbation with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputPlan {
+    terms: Terms,
     loss: Loss,
-    encoding: Encoding,
-    n: Count,
     /// nλ.
     ridge: f64,
     /// τ.
     tolerance: f64,
     noise: VectorNoise,
     arithmetic: Inflation,
-    claim: Claim,
 }
 
 impl OutputPlan {
     /// λ.
     pub fn l2(&self) -> f64 {
-        self.ridge / self.n.get() as f64
+        self.ridge / self.terms.n.get() as f64
     }
 
     /// The scale of the noise of a weight: standard deviation, or s of (1).
     pub fn noise_scale(&self) -> f64 {
         self.noise.scale()
-    }
-
-    /// The permit first, then shapes, then records.
-    fn run(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim, &self.encoding)?;
-        check_data(&self.encoding, self.n.get(), data)?;
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
-        let dimension = self.loss.outputs() * self.encoding.width();
-        let zero = vec![0.0; dimension];
-        let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt: zero.clone() };
-        let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
-        self.noise.add(&mut weights, bits)?;
-        let model = LinearModel::new(self.loss, self.encoding.clone(), weights);
-        Ok(permit.with_arithmetic(self.arithmetic).seal(&self.claim.event, model)?)
     }
 }
 
@@ -215,7 +193,7 @@ impl LearningPlan for OutputPlan {
     type Model = LinearModel;
 
     fn claim(&self) -> Claim {
-        self.claim.clone()
+        self.terms.claim.clone()
     }
 
     fn fit_with(
@@ -224,7 +202,13 @@ impl LearningPlan for OutputPlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, bits)
+        self.terms.fit(data, permit, bits, |bits| {
+            let zero = vec![0.0; self.loss.outputs() * self.terms.encoding.width()];
+            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt: zero.clone() };
+            let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
+            self.noise.add(&mut weights, bits)?;
+            Ok(Learned { loss: self.loss, weights, arithmetic: self.arithmetic })
+        })
     }
 }
 
@@ -261,7 +245,7 @@ mod tests {
     }
 
     fn minimum(plan: &OutputPlan, data: &Encoded) -> Vec<f64> {
-        let tilt = vec![0.0; plan.loss.outputs() * plan.encoding.width()];
+        let tilt = vec![0.0; plan.loss.outputs() * plan.terms.encoding.width()];
         let problem = Problem { loss: plan.loss, data, ridge: plan.ridge, tilt };
         problem.minimise(plan.tolerance).unwrap()
     }

@@ -2,9 +2,11 @@
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Neighbours, Permit, Release};
+use sordino_privacy::{Claim, Count, Inflation, Neighbours, Permit, Release};
 
 use crate::error::LearnError;
+use crate::loss::Loss;
+use crate::model::LinearModel;
 
 /// A learner with all its numbers, ready to be charged.
 ///
@@ -31,6 +33,39 @@ pub trait LearningPlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<Self::Model>, LearnError>;
+}
+
+/// What a learner that has no steps to tell of was planned for, and what it costs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Terms {
+    pub(crate) encoding: Encoding,
+    pub(crate) n: Count,
+    pub(crate) claim: Claim,
+}
+
+/// What came out of noisy numbers, and what rounding took of the guarantee.
+pub(crate) struct Learned {
+    pub(crate) loss: Loss,
+    pub(crate) weights: Vec<f64>,
+    pub(crate) arithmetic: Inflation,
+}
+
+impl Terms {
+    /// The one order of things: the permit first, then shapes, and only then does `learn` see records.
+    pub(crate) fn fit(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        bits: &mut dyn Bits,
+        learn: impl FnOnce(&mut dyn Bits) -> Result<Learned, LearnError>,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        check_permit(&permit, &self.claim, &self.encoding)?;
+        check_data(&self.encoding, self.n.get(), data)?;
+        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+        let Learned { loss, weights, arithmetic } = learn(bits)?;
+        let model = LinearModel::new(loss, self.encoding.clone(), weights);
+        Ok(permit.with_arithmetic(arithmetic).seal(&self.claim.event, model)?)
+    }
 }
 
 /// That a permit pays for a claim, and promises it to the unit that the schema speaks of: an event for records is no promise to users, who may

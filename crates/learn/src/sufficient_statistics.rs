@@ -43,7 +43,7 @@ use crate::error::LearnError;
 use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::plan::{Learned, LearningPlan, Terms, check_relation};
 use crate::solver::Cholesky;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -131,7 +131,8 @@ impl SufficientStatistics {
             let sensitivity = 1.0 + 2.0 * bounds.eigenvalue_error(n.get());
             VectorNoise::new(Shape::Gaussian, sensitivity, noise, 1)
         });
-        Ok(StatisticsPlan { learner, encoding, n, bounds, grid, eigenvalue: eigenvalue.transpose()?, claim })
+        let terms = Terms { encoding, n, claim };
+        Ok(StatisticsPlan { terms, learner, bounds, grid, eigenvalue: eigenvalue.transpose()? })
     }
 
     /// Squares of inverse multipliers add up to that of the whole.
@@ -177,40 +178,19 @@ fn grid(
 /// Regression from noisy sums with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StatisticsPlan {
+    terms: Terms,
     learner: SufficientStatistics,
-    encoding: Encoding,
-    n: Count,
     bounds: Bounds,
     grid: Grid,
     eigenvalue: Option<VectorNoise>,
-    claim: Claim,
 }
 
 impl StatisticsPlan {
-    /// The permit first, then shapes, then records.
-    fn run(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim, &self.encoding)?;
-        check_data(&self.encoding, self.n.get(), data)?;
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
-        let moments = self.bounds.sum(data, self.grid)?;
-        let ridge = self.ridge(&moments, bits)?;
-        let noisy = moments.sum.add_gaussian(bits)?.to_f64();
-        let weights = self.solve(&noisy, ridge);
-        let model = LinearModel::new(Loss::Squared, self.encoding.clone(), weights);
-        let permit = permit.with_arithmetic(Inflation::new(self.inflation()?)?);
-        Ok(permit.seal(&self.claim.event, model)?)
-    }
-
     /// nλ + a of (1), by (2) where it is adaptive.
     fn ridge(&self, moments: &Moments, bits: &mut dyn Bits) -> Result<f64, LearnError> {
-        let penalty = self.learner.l2 * self.n.get() as f64;
+        let penalty = self.learner.l2 * self.terms.n.get() as f64;
         let Some(noise) = self.eigenvalue else { return Ok(penalty) };
-        let mut least = [moments.least_eigenvalue(self.bounds.width, self.n.get())];
+        let mut least = [moments.least_eigenvalue(self.bounds.width, self.terms.n.get())];
         noise.add(&mut least, bits)?;
         let deviations = (2.0 * (2.0 / MISS).ln()).sqrt();
         let surely = (least[0] - noise.scale() * deviations).max(0.0);
@@ -241,7 +221,7 @@ impl StatisticsPlan {
     fn inflation(&self) -> Result<f64, LearnError> {
         let of_eigenvalue = match self.eigenvalue {
             None => 0.0,
-            Some(noise) => noise.inflation()?.get() + 2.0 * self.bounds.eigenvalue_error(self.n.get()),
+            Some(noise) => noise.inflation()?.get() + 2.0 * self.bounds.eigenvalue_error(self.terms.n.get()),
         };
         Ok(self.grid.inflation().max(of_eigenvalue))
     }
@@ -251,7 +231,7 @@ impl LearningPlan for StatisticsPlan {
     type Model = LinearModel;
 
     fn claim(&self) -> Claim {
-        self.claim.clone()
+        self.terms.claim.clone()
     }
 
     fn fit_with(
@@ -260,7 +240,13 @@ impl LearningPlan for StatisticsPlan {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, bits)
+        self.terms.fit(data, permit, bits, |bits| {
+            let moments = self.bounds.sum(data, self.grid)?;
+            let ridge = self.ridge(&moments, bits)?;
+            let noisy = moments.sum.add_gaussian(bits)?.to_f64();
+            let arithmetic = Inflation::new(self.inflation()?)?;
+            Ok(Learned { loss: Loss::Squared, weights: self.solve(&noisy, ridge), arithmetic })
+        })
     }
 }
 

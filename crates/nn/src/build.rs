@@ -1,11 +1,13 @@
 //! From layers as they are written to layers that run: shapes follow from the input, errors name the layer.
 
+mod checks;
+
 use crate::chain::{Chain, Step};
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::network::Stream;
 use crate::op::Op;
-use crate::op::activation::{Activation, InPlace};
+use crate::op::activation::InPlace;
 use crate::op::convolution::{Convolution, Window};
 use crate::op::dropout::Dropout;
 use crate::op::embedding::Embedding;
@@ -17,24 +19,24 @@ use crate::op::pooling::{Kind, Pool};
 use crate::op::residual::Residual;
 use crate::shape::Shape;
 
-/// Builds a chain for that many views of an example. `within` is the list's name: `layers`, or `layers[3].body`.
-///
-/// The input has sides of at least 1: the caller has checked it.
-pub(crate) fn chain(
-    input: Shape,
-    layers: &[Layer],
-    views: usize,
-    within: &str,
-) -> Result<Chain, NetworkError> {
+pub(crate) use checks::{check_input, check_parameters};
+
+/// Builds the chain of a network, for that many views of an example. The input has sides of at least 1: the caller has checked it.
+pub(crate) fn network(input: Shape, layers: &[Layer], views: usize) -> Result<Chain, NetworkError> {
+    chain(input, layers, views, "layers", 0)
+}
+
+/// Builds a list of layers. `within` is its name, `layers` or `layers[3].body`, and `of` its number.
+fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) -> Result<Chain, NetworkError> {
     let mut chain = Chain::new(input);
-    for (number, layer) in layers.iter().enumerate() {
+    for (at, layer) in layers.iter().enumerate() {
         if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
             continue; // they are flat
         }
         let place = Place {
-            path: format!("{within}[{number}]"),
+            path: format!("{within}[{at}]"),
             kind: layer.kind(),
-            number: number as u64,
+            number: number(of, at),
             input: chain.output(),
             views,
         };
@@ -43,22 +45,15 @@ pub(crate) fn chain(
     Ok(chain)
 }
 
-/// Refuses inputs without numbers, and those that no computer holds.
-pub(crate) fn check_input(input: Shape) -> Result<(), NetworkError> {
-    match input.checked_size() {
-        Some(1..=LARGEST) => Ok(()),
-        _ => Err(NetworkError::Size { input }),
-    }
+/// The number of what stands at `at` within something that has a number: no two places of a network share one, so random choices in
+/// one do not repeat those in another.
+pub(crate) fn number(of: u64, at: usize) -> u64 {
+    Stream(of ^ (at as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).next()
 }
 
-/// Refuses more weights than a network can have.
-pub(crate) fn check_parameters(parameters: usize) -> Result<(), NetworkError> {
-    match parameters {
-        0 => Err(NetworkError::NothingToLearn),
-        1..=LARGEST => Ok(()),
-        _ => Err(NetworkError::TooLarge { parameters }),
-    }
-}
+/// Places of the two branches of a block.
+pub(crate) const BODY: usize = 0;
+pub(crate) const SHORTCUT: usize = 1;
 
 /// What comes out of a layer.
 pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
@@ -86,6 +81,7 @@ pub(crate) fn frozen_values(
 struct Place {
     path: String,
     kind: &'static str,
+    /// See [`number`].
     number: u64,
     input: Shape,
     views: usize,
@@ -93,12 +89,6 @@ struct Place {
 
 /// ε of normalisations, as PyTorch has it.
 const NORM_EPSILON: f32 = 1e-5;
-
-/// The largest number of numbers in one array: weights of a layer, or what an example has between two layers.
-const LARGEST: usize = 1 << 31;
-/// The largest kernel, padding or dilation. That of a stride is less: its square is a number of tables.
-const LARGEST_WINDOW: usize = 1 << 12;
-const LARGEST_STRIDE: usize = 1 << 8;
 
 impl Place {
     fn alone(input: Shape, layer: &Layer, number: u64) -> Self {
@@ -117,7 +107,7 @@ impl Place {
             Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
                 let window =
                     Window { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
-                self.convolution(*channels, window, *groups)?;
+                self.check_convolution(*channels, window, *groups)?;
                 let plain = Convolution::new(self.input, *channels, window, *groups, *bias, self.views);
                 map(if *standardised { plain.standardised() } else { plain })
             }
@@ -135,7 +125,7 @@ impl Place {
             }
             Layer::Activation { function } => {
                 self.not_tokens()?;
-                self.activation(*function)?;
+                self.check_activation(*function)?;
                 Step::InPlace(InPlace::Activation(*function))
             }
             Layer::GroupNorm { groups, affine } => {
@@ -197,8 +187,9 @@ impl Place {
     fn residual(&self, body: &[Layer], shortcut: &[Layer]) -> Result<Step, NetworkError> {
         self.not_tokens()?;
         let within = |branch: &str| format!("{}.{branch}", self.path);
-        let body = chain(self.input, body, self.views, &within("body"))?;
-        let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"))?;
+        let of = |branch: usize| number(self.number, branch);
+        let body = chain(self.input, body, self.views, &within("body"), of(BODY))?;
+        let shortcut = chain(self.input, shortcut, self.views, &within("shortcut"), of(SHORTCUT))?;
         if body.output() != shortcut.output() {
             let (body, shortcut) = (body.output(), shortcut.output());
             return Err(NetworkError::Branches { layer: self.name(), body, shortcut });
@@ -229,43 +220,6 @@ impl Place {
         Ok(values.to_vec())
     }
 
-    fn convolution(&self, channels: usize, window: Window, groups: usize) -> Result<(), NetworkError> {
-        let (from, size) = self.image()?;
-        self.at_least_one("channels", channels)?;
-        self.at_least_one("groups", groups)?;
-        self.window(window)?;
-        if !from.is_multiple_of(groups) || !channels.is_multiple_of(groups) {
-            let expected = format!("a divisor of its channels, {from} in and {channels} out");
-            return Err(self.parameter("groups", expected, groups));
-        }
-        let padded = [0, 1].map(|axis| size[axis] + 2 * window.padding[axis]);
-        self.fits("padding", window.padding[0], &[padded[0], padded[1], from.max(channels)])?;
-        self.fits("channels", channels, &[channels, from / groups, window.kernel[0], window.kernel[1]])?;
-        for (axis, length) in size.into_iter().enumerate() {
-            if window.outputs(axis, length).is_none() {
-                let expected = "no larger than the padded picture, dilation counted".to_owned();
-                return Err(self.parameter("kernel", expected, window.kernel[axis]));
-            }
-        }
-        Ok(())
-    }
-
-    /// Each number in its range.
-    fn window(&self, Window { kernel, stride, padding, dilation }: Window) -> Result<(), NetworkError> {
-        let ranges = [
-            ("kernel", kernel, 1, LARGEST_WINDOW),
-            ("stride", stride, 1, LARGEST_STRIDE),
-            ("padding", padding, 0, LARGEST_WINDOW),
-            ("dilation", dilation, 1, LARGEST_WINDOW),
-        ];
-        for (name, pair, least, most) in ranges {
-            if let Some(number) = pair.into_iter().find(|number| !(least..=most).contains(number)) {
-                return Err(self.parameter(name, format!("from {least} to {most}"), number));
-            }
-        }
-        Ok(())
-    }
-
     fn pool(&self, kind: Kind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
         let (_, size) = self.image()?;
         for axis in 0..2 {
@@ -286,78 +240,6 @@ impl Place {
             }
         }
         Ok(map(Pool::adaptive(kind, self.input, output)))
-    }
-
-    fn activation(&self, function: Activation) -> Result<(), NetworkError> {
-        match function {
-            Activation::LeakyRelu { slope } if !(slope >= 0.0 && slope.is_finite()) => {
-                Err(self.parameter("slope", "a finite number of at least 0".to_owned(), slope))
-            }
-            Activation::TemperedSigmoid { height, slope, shift }
-                if !(height > 0.0 && height.is_finite() && slope.is_finite() && shift.is_finite()) =>
-            {
-                Err(self.parameter(
-                    "height",
-                    "finite and above 0, as slope and shift are finite".to_owned(),
-                    height,
-                ))
-            }
-            Activation::Relu
-            | Activation::LeakyRelu { .. }
-            | Activation::Tanh
-            | Activation::Sigmoid
-            | Activation::TemperedSigmoid { .. }
-            | Activation::Gelu
-            | Activation::Silu
-            | Activation::Softmax => Ok(()),
-        }
-    }
-
-    fn name(&self) -> String {
-        format!("{} ({})", self.path, self.kind)
-    }
-
-    /// Channels and (lines, columns).
-    fn image(&self) -> Result<(usize, [usize; 2]), NetworkError> {
-        match self.input {
-            Shape::Image { channels, height, width } => Ok((channels, [height, width])),
-            Shape::Features(_) | Shape::Sequence { .. } | Shape::Tokens { .. } => {
-                Err(self.wrong("an image", "state the input as an image, or move the layer before `flatten`"))
-            }
-        }
-    }
-
-    fn not_tokens(&self) -> Result<(), NetworkError> {
-        match self.input {
-            Shape::Tokens { .. } => Err(self.wrong("numbers", "put an embedding first")),
-            Shape::Features(_) | Shape::Sequence { .. } | Shape::Image { .. } => Ok(()),
-        }
-    }
-
-    fn at_least_one(&self, name: &'static str, number: usize) -> Result<(), NetworkError> {
-        if number == 0 {
-            return Err(self.parameter(name, "at least 1".to_owned(), 0));
-        }
-        Ok(())
-    }
-
-    /// Refuses an array that no computer holds, before anything of its size is made.
-    fn fits(&self, name: &'static str, got: usize, sides: &[usize]) -> Result<(), NetworkError> {
-        let size = sides.iter().try_fold(1usize, |size, side| size.checked_mul(*side));
-        if size.is_none_or(|size| size > LARGEST) {
-            let expected =
-                format!("less: the layer would have arrays of {sides:?} numbers, and 2^31 are the most");
-            return Err(self.parameter(name, expected, got));
-        }
-        Ok(())
-    }
-
-    fn parameter(&self, name: &'static str, expected: String, got: impl ToString) -> NetworkError {
-        NetworkError::Parameter { layer: self.name(), name, expected, got: got.to_string() }
-    }
-
-    fn wrong(&self, expected: &str, hint: &'static str) -> NetworkError {
-        NetworkError::Input { layer: self.name(), expected: expected.to_owned(), got: self.input, hint }
     }
 }
 

@@ -43,13 +43,13 @@ pub enum NetworkError {
     #[error("the network has nothing to learn; leave at least one layer with weights unfrozen")]
     NothingToLearn,
     /// An input without numbers, or with too many.
-    #[error("the input is {input}; every side must be at least 1, and all numbers together at most 2^31")]
+    #[error("the input is {input}; every side must be at least 1, and all numbers together at most 2^28")]
     Size {
         /// What came.
         input: Shape,
     },
     /// More weights than fit in an array.
-    #[error("the network has {parameters} weights, and 2^31 are the most; make its layers narrower")]
+    #[error("the network has {parameters} weights, and 2^28 are the most; make its layers narrower")]
     TooLarge {
         /// Weights of all layers.
         parameters: usize,

@@ -51,7 +51,7 @@ impl Network {
         views: &[View],
     ) -> Result<Self, NetworkError> {
         build::check_input(input)?;
-        let chain = build::chain(input, layers, views.len().max(1), "layers")?;
+        let chain = build::network(input, layers, views.len().max(1))?;
         build::check_parameters(chain.parameters())?;
         let views = if views.is_empty() { vec![View::Same] } else { views.to_vec() };
         Ok(Self { chain, input, loss, layers: layers.to_vec(), views, isa: Isa::detect() })

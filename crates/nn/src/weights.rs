@@ -76,13 +76,15 @@ impl Network {
         Ok(parameters)
     }
 
-    /// The same network with frozen layers whose weights are those of a safetensors file: public features, learned elsewhere.
+    /// The same network with frozen layers whose weights are those of a safetensors file: public features, learned elsewhere. What the file
+    /// has beside them, such as a last layer for other classes, is passed over.
     pub fn with_frozen_weights(&self, bytes: &[u8]) -> Result<Self, WeightsError> {
+        let file = open(bytes)?;
         let mut values: Vec<Vec<f64>> = Vec::new();
-        for (tensor, read) in self.read(bytes)? {
+        for tensor in self.tensors()? {
             if let Numbers::Frozen(number, _) = tensor.numbers {
                 values.resize_with(values.len().max(number + 1), Vec::new);
-                values[number].extend(read);
+                values[number].extend(numbers(&file, &tensor)?);
             }
         }
         let mut layers = self.layers().to_vec();
@@ -126,24 +128,25 @@ impl Network {
         Ok((METADATA + each) as u64)
     }
 
-    /// All tensors, each with its numbers in our order.
+    /// All tensors, each with its numbers in our order, of a file that has no others.
     fn read(&self, bytes: &[u8]) -> Result<Vec<(Tensor, Vec<f64>)>, WeightsError> {
-        let file = SafeTensors::deserialize(bytes)
-            .map_err(|error| WeightsError::Format { reason: error.to_string() })?;
-        let tensors = self.tensors()?;
-        let missing = tensors.iter().find(|tensor| file.tensor(&tensor.name).is_err());
-        if let Some(tensor) = missing {
-            let (tensor, shape) = (tensor.name.clone(), tensor.shape.clone());
-            let hint = relative(&tensor, &file);
-            return Err(WeightsError::Missing { tensor, shape, hint });
+        let file = open(bytes)?;
+        let mut read = Vec::new();
+        for tensor in self.tensors()? {
+            let numbers = numbers(&file, &tensor)?;
+            read.push((tensor, numbers));
         }
-        let known = |name: &str| tensors.iter().any(|tensor| tensor.name == name);
+        let known = |name: &str| read.iter().any(|(tensor, _)| tensor.name == name);
         // The first by name: the order of a file's header is nobody's.
-        if let Some(name) = file.names().into_iter().filter(|name| !known(name)).min() {
-            return Err(WeightsError::Unexpected { tensor: quoted(name) });
+        match file.names().into_iter().filter(|name| !known(name)).min() {
+            Some(name) => Err(WeightsError::Unexpected { tensor: quoted(name) }),
+            None => Ok(read),
         }
-        tensors.into_iter().map(|tensor| numbers(&file, &tensor).map(|read| (tensor, read))).collect()
     }
+}
+
+fn open(bytes: &[u8]) -> Result<SafeTensors<'_>, WeightsError> {
+    SafeTensors::deserialize(bytes).map_err(|error| WeightsError::Format { reason: error.to_string() })
 }
 
 /// Puts values into frozen layers, in the order in which [`tensors`] counts them.
@@ -171,9 +174,11 @@ fn bytes(tensor: &Tensor, numbers: &[f64]) -> Result<Vec<u8>, WeightsError> {
 
 /// A tensor's numbers in our order.
 fn numbers(file: &SafeTensors<'_>, tensor: &Tensor) -> Result<Vec<f64>, WeightsError> {
-    let view =
-        file.tensor(&tensor.name).map_err(|error| WeightsError::Format { reason: error.to_string() })?;
     let name = || tensor.name.clone();
+    let Ok(view) = file.tensor(&tensor.name) else {
+        let (shape, hint) = (tensor.shape.clone(), relative(&tensor.name, file));
+        return Err(WeightsError::Missing { tensor: name(), shape, hint });
+    };
     if view.shape() != tensor.shape {
         let (expected, got) = (tensor.shape.clone(), view.shape().to_vec());
         return Err(WeightsError::Shape { tensor: name(), expected, got });

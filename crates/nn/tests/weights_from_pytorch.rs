@@ -79,6 +79,9 @@ fn frozen_layers_take_over_weights() {
     );
     let network = begun.with_frozen_weights(&bytes).unwrap();
     let parameters = network.read_safetensors(&bytes).unwrap();
+    let three = description.network_for(description.input.unwrap(), 3).unwrap();
+    let three = three.with_frozen_weights(&bytes).unwrap(); // the file's last layer has five classes
+    assert_eq!(three.layers()[..9], network.layers()[..9]);
     case.assert_outputs(&network, &parameters);
     // The description holds the frozen weights, so it is the whole network.
     let again =

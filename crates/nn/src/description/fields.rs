@@ -76,8 +76,15 @@ impl Fields {
         value.as_f64().ok_or_else(|| self.wrong(name, "a number", &value))
     }
 
-    pub(super) fn optional_number(&mut self, name: &'static str) -> Result<Option<f64>, DescriptionError> {
-        if self.table.contains_key(name) { self.number(name).map(Some) } else { Ok(None) }
+    /// A number that the engine computes with as it is written.
+    pub(super) fn single(&mut self, name: &'static str) -> Result<f32, DescriptionError> {
+        self.optional_single(name)?.ok_or_else(|| self.missing(name, "a number"))
+    }
+
+    pub(super) fn optional_single(&mut self, name: &'static str) -> Result<Option<f32>, DescriptionError> {
+        let Some(value) = self.table.remove(name) else { return Ok(None) };
+        let number = value.as_f64().map(|number| number as f32).filter(|number| number.is_finite());
+        number.map(Some).ok_or_else(|| self.wrong(name, "a number of single precision", &value))
     }
 
     /// Numbers, none if they are left out.

@@ -135,15 +135,13 @@ fn frozen(at: &str, fields: &mut Fields) -> Result<Layer, DescriptionError> {
 fn activation(name: &str, fields: &mut Fields) -> Result<Activation, DescriptionError> {
     Ok(match name {
         "relu" => Activation::Relu,
-        "leaky_relu" => {
-            Activation::LeakyRelu { slope: fields.optional_number("slope")?.unwrap_or(0.01) as f32 }
-        }
+        "leaky_relu" => Activation::LeakyRelu { slope: fields.optional_single("slope")?.unwrap_or(0.01) },
         "tanh" => Activation::Tanh,
         "sigmoid" => Activation::Sigmoid,
         "tempered_sigmoid" => Activation::TemperedSigmoid {
-            height: fields.number("height")? as f32,
-            slope: fields.number("slope")? as f32,
-            shift: fields.number("shift")? as f32,
+            height: fields.single("height")?,
+            slope: fields.single("slope")?,
+            shift: fields.single("shift")?,
         },
         "gelu" => Activation::Gelu,
         "silu" => Activation::Silu,

@@ -14,7 +14,7 @@
 
 use std::ops::Range;
 
-use crate::build;
+use crate::build::{self, BODY, SHORTCUT, number};
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::shape::Shape;
@@ -69,7 +69,7 @@ impl Tensor {
 /// All tensors of layers, in the order of parameters. The layers fit: they are those of a network.
 pub(super) fn tensors(input: Shape, layers: &[Layer]) -> Result<Vec<Tensor>, NetworkError> {
     let mut walk = Walk { tensors: Vec::new(), learned: 0, frozen: 0 };
-    walk.list(input, layers, "", &mut None)?;
+    walk.list(input, layers, "", 0, &mut None)?;
     Ok(walk.tensors)
 }
 
@@ -90,33 +90,34 @@ impl Walk {
         input: Shape,
         layers: &[Layer],
         within: &str,
+        of: u64,
         fixed: &mut Fixed<'_>,
     ) -> Result<Shape, NetworkError> {
         let mut shape = input;
-        for (number, layer) in layers.iter().enumerate() {
-            shape = self.layer(shape, layer, &format!("{within}{number}."), number as u64, fixed)?;
+        for (at, layer) in layers.iter().enumerate() {
+            shape = self.layer(shape, layer, &format!("{within}{at}."), number(of, at), fixed)?;
         }
         Ok(shape)
     }
 
-    /// Adds a layer's tensors; gives the shape that comes out.
+    /// Adds a layer's tensors; gives the shape that comes out. `place` is its number in the network, as when it was built.
     fn layer(
         &mut self,
         input: Shape,
         layer: &Layer,
         name: &str,
-        number: u64,
+        place: u64,
         fixed: &mut Fixed<'_>,
     ) -> Result<Shape, NetworkError> {
         if let Layer::Residual { body, shortcut } = layer {
-            self.list(input, body, &format!("{name}body."), fixed)?;
-            return self.list(input, shortcut, &format!("{name}shortcut."), fixed);
+            self.list(input, body, &format!("{name}body."), number(place, BODY), fixed)?;
+            return self.list(input, shortcut, &format!("{name}shortcut."), number(place, SHORTCUT), fixed);
         }
         if let Layer::Frozen { layer, values } = layer {
-            let values = build::frozen_values(input, layer, values, number)?;
+            let values = build::frozen_values(input, layer, values, place)?;
             let frozen = self.frozen;
             self.frozen += 1;
-            return self.layer(input, layer, name, number, &mut Some((frozen, &values)));
+            return self.layer(input, layer, name, place, &mut Some((frozen, &values)));
         }
         for Part { name: part, shape, groups, padding } in parts(layer, input) {
             let numbers = self.numbers(shape.iter().product(), fixed);
