@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use sordino::mechanisms::MechanismError;
 use sordino::noise::EntropyError;
 use sordino::prelude::Neighbours;
-use sordino::privacy::{AccountError, ChargeError, ParamError, ReadError};
-use sordino_data::{DataError, SchemaError};
+use sordino::privacy::{AccountError, ChargeError, ParamError, ReadError, ReleaseError};
+use sordino_data::{DataError, DiscoverError, SchemaError};
 use sordino_learn::LearnError;
 use sordino_ledger::{Label, LedgerError};
+use sordino_nn::{DescriptionError, NetworkError};
 use sordino_optim::OptimError;
 use thiserror::Error as ThisError;
 
@@ -136,6 +137,40 @@ pub(crate) enum Error {
     )]
     NothingDeclared { statistic: &'static str },
 
+    #[error("the file has no column `{}`{hint}", column.escape_debug())]
+    NoSuchColumn { column: String, hint: String },
+
+    #[error(
+        "nothing says whether column `{column}` holds numbers or categories: name the columns to be found with --numbers and \
+         --categories, or declare it in the schema that --schema names"
+    )]
+    UnknownKind { column: String },
+
+    #[error(
+        "{flag} is for what is paid, and a template costs nothing; add --epsilon to find bounds in the data, or leave {flag} out"
+    )]
+    NothingToPay { flag: &'static str },
+
+    #[error(
+        "`{}` is a schema that an earlier run bought for other columns or another price; give the same flags as then, or remove its \
+         folder to give it up (what it was charged stays spent)", path.display()
+    )]
+    OtherSchemaBought { path: PathBuf },
+
+    #[error(
+        "{flag} needs a schema, and with --estimate-schema-with there is none before it is paid for; buy one with `sordino schema --epsilon`, \
+         and give it with --schema"
+    )]
+    NoSchemaYet { flag: &'static str },
+
+    #[error(
+        "{flag} names what is to be bought, and nothing says for how much; add --estimate-schema-with FRACTION, or leave {flag} out"
+    )]
+    NeedsEstimate { flag: &'static str },
+
+    #[error("`{}` exists, and is not overwritten; name another file with --out, or remove it", path.display())]
+    FileExists { path: PathBuf },
+
     #[error("the table has no column to read; declare one that is not ignored")]
     NoColumn,
 
@@ -211,8 +246,66 @@ pub(crate) enum Error {
     )]
     PrivateSize { neighbours: Neighbours },
 
+    #[error(
+        "no method is done within {given} minutes: the fastest takes about {needed:.1}; allow more with --minutes, or name fewer \
+         records with --rows"
+    )]
+    NoTime { needed: f64, given: f64 },
+
+    #[error(
+        "without DATA the schema must name every column, and `{pattern}` stands for several; name DATA, of which only the header \
+         is read"
+    )]
+    PatternWithoutData { pattern: String },
+
     #[error("--method {method} does not use {flag}; leave it out, or use one that does: {known}")]
     FlagOfOtherMethod { flag: &'static str, method: &'static str, known: String },
+
+    #[error("{first} and {second} are both given, and say the same thing; leave one of them out")]
+    TwoFlags { first: &'static str, second: &'static str },
+
+    #[error(
+        "a batch of {batch} is more than all {n} records; give fewer with --batch-size, or --method gradient-descent, which takes all"
+    )]
+    LargeBatch { batch: u64, n: u64 },
+
+    #[error(
+        "--method {method} is for linear models; leave it out, or use sgd or gradient-descent with --model"
+    )]
+    MethodForLinear { method: &'static str },
+
+    #[error("{flag} is for linear models; leave it out, or leave --model out")]
+    FlagOfLinear { flag: &'static str },
+
+    #[error("{flag} is for networks; leave it out, or name a network with --model")]
+    FlagOfNetwork { flag: &'static str },
+
+    #[error("--hidden is for a preset, and `{name}` is a file; write the widths into it")]
+    HiddenAndFile { name: String },
+
+    #[error(
+        "--image {image} is not what the records are: they have {numbers} numbers; correct it, or leave it out"
+    )]
+    OtherPicture { image: String, numbers: usize },
+
+    #[error("the target is {target}, and the description states another loss; leave it out")]
+    OtherLoss { target: &'static str },
+
+    #[error("--model {name}: {source}")]
+    Description { name: String, source: Box<DescriptionError> },
+
+    #[error("{0}")]
+    Network(#[from] NetworkError),
+
+    #[error(
+        "the data is not what it was when the run was planned: it was changed meanwhile; what was charged stays spent"
+    )]
+    ChangedData,
+
+    #[error(
+        "--minutes plans linear models; with --model, --plan says how long the run that you describe takes"
+    )]
+    PlannedNetwork,
 
     #[error("this method is done at once and has nothing to resume; leave --resume out")]
     CannotResume,
@@ -281,6 +374,12 @@ pub(crate) enum Error {
     Optim(OptimError),
 
     #[error("{0}")]
+    Discover(DiscoverError),
+
+    #[error("{0}")]
+    Release(#[from] ReleaseError),
+
+    #[error("{0}")]
     Param(#[from] ParamError),
 
     #[error("cannot write `{name}`: {source}")]
@@ -303,6 +402,15 @@ impl From<LearnError> for Error {
             return error.into();
         }
         if let LearnError::Account(error) = error { error.into() } else { Self::Learn(error) }
+    }
+}
+
+impl From<DiscoverError> for Error {
+    fn from(error: DiscoverError) -> Self {
+        if let DiscoverError::Data(error) = error {
+            return error.into();
+        }
+        if let DiscoverError::Charge(error) = error { error.into() } else { Self::Discover(error) }
     }
 }
 

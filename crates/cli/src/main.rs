@@ -1,56 +1,8 @@
-//! The `sordino` command: train within a budget, and say what private computations cost, promise and leave.
-//!
-//! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the honest answer is
-//! no; 2: could not run.
+//! The `sordino` command.
 #![forbid(unsafe_code)]
-
-mod account;
-mod args;
-mod calibrate;
-mod decimal;
-mod describe;
-mod error;
-mod explain;
-mod input;
-mod json;
-mod ledger;
-mod manual;
-mod model;
-mod nearest;
-mod output;
-mod predict;
-mod purse;
-mod query;
-mod schema;
-mod schema_file;
-mod split;
-mod table;
-mod train;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
-use crate::args::{Arguments, Verb};
-
 fn main() -> ExitCode {
-    let done = match Arguments::parse().verb {
-        Verb::Train(args) => train::run(*args),
-        Verb::Predict(args) => predict::run(args),
-        Verb::Account(args) => account::run(args),
-        Verb::Calibrate(args) => calibrate::run(args),
-        Verb::Explain(args) => explain::run(args),
-        Verb::Query(args) => query::run(args),
-        Verb::Ledger(args) => ledger::run(args),
-        Verb::Schema(args) => schema::run(args),
-        Verb::Completions(args) => manual::completions(args),
-        Verb::Man(args) => manual::man(args),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            output::complain(&error);
-            error.exit_code()
-        }
-    }
+    sordino_cli::run()
 }

@@ -2,7 +2,9 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `model.safetensors` | one tensor `weights`, `F64`, of shape [scores, coordinates]; metadata `sordino_linear`: format and loss |
+//! | `model.safetensors` | linear: one tensor `weights`, `F64`, of shape [scores, coordinates]; metadata `sordino_linear`: format and loss |
+//! | | network: the tensors of its layers with PyTorch's names and layouts |
+//! | `network.toml` | of a network: its description, complete |
 //! | `encoding.json` | how records become rows: schema, features in order, scaling |
 //! | `guarantee.json` | what is promised |
 //! | `configuration.toml` | every setting of the run, defaults included |
@@ -13,15 +15,20 @@
 //! A file that was changed is noticed by its hash. Whoever can change a file can change the manifest as well, so where a
 //! ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger` compares them.
 
+mod learned;
 mod manifest;
+mod network;
 mod package;
 mod stored;
 mod weights;
 
+pub(crate) use self::learned::{Model, Prediction, network_loss};
+pub(crate) use self::network::NetworkModel;
 pub(crate) use self::package::Package;
 pub(crate) use self::stored::Stored;
 
 pub(crate) const MODEL: &str = "model.safetensors";
+pub(crate) const NETWORK: &str = "network.toml";
 pub(crate) const ENCODING: &str = "encoding.json";
 pub(crate) const GUARANTEE: &str = "guarantee.json";
 pub(crate) const CONFIGURATION: &str = "configuration.toml";

@@ -10,11 +10,10 @@ use std::path::PathBuf;
 use clap::Args;
 use sordino::noise::danger;
 use sordino_data::{Door, Loader, Source};
-use sordino_learn::LinearModel;
 
 use crate::args::Output;
 use crate::error::Error;
-use crate::model::Stored;
+use crate::model::{Model, Prediction, Stored};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -59,17 +58,6 @@ pub(crate) struct PredictArgs {
     output: Output,
 }
 
-/// What the model says about one record; nothing about one that has no place in the schema.
-struct Prediction {
-    value: Option<Value>,
-    probabilities: Option<Vec<f64>>,
-}
-
-enum Value {
-    Class(usize),
-    Number(f64),
-}
-
 pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
     let stored = Stored::open(&args.model)?;
     if let Some(ledger) = &args.ledger {
@@ -78,8 +66,8 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
             output::note(&format!("the ledger booked this model: {}, by {}", charge.what, charge.who));
         }
     }
-    if args.proba && !models_probabilities(&stored.model) {
-        return Err(Error::NoProbabilities { loss: stored.model.loss().name() });
+    if args.proba && !stored.model.has_probabilities() {
+        return Err(Error::NoProbabilities { loss: stored.model.loss_name() });
     }
     if stored.guarantee.seeded && !args.output.quiet {
         output::note("the model was trained with seeded noise: nothing is promised about it");
@@ -96,37 +84,14 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
     }
 }
 
-fn predictions(model: &LinearModel, args: &PredictArgs) -> Result<Vec<Prediction>, Error> {
+/// One for each record; nothing for one that has no place in the schema.
+fn predictions(model: &Model, args: &PredictArgs) -> Result<Vec<Option<Prediction>>, Error> {
     let encoding = model.encoding().for_prediction();
     let source = Source::open(&args.data, encoding.schema().csv())?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
     // No units, so nothing is drawn.
     let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0))?;
-    let predict = |slot: usize| match rows.row(slot) {
-        None => Prediction { value: None, probabilities: None },
-        Some(row) => Prediction {
-            value: Some(value(model, row)),
-            probabilities: args.proba.then(|| model.probabilities(row)).flatten(),
-        },
-    };
-    Ok((0..rows.slots()).map(predict).collect())
-}
-
-/// A class, or a number within the declared bounds.
-fn value(model: &LinearModel, row: &[f32]) -> Value {
-    let predicted = model.predict(row);
-    match model.encoding().target_bounds() {
-        // Classes are small whole numbers.
-        None => Value::Class(predicted as usize),
-        Some(bounds) => {
-            let number = model.encoding().decode_target(predicted);
-            Value::Number(number.clamp(bounds.lower(), bounds.upper()))
-        }
-    }
-}
-
-fn models_probabilities(model: &LinearModel) -> bool {
-    model.probabilities(&vec![0.0; model.encoding().width()]).is_some()
+    model.predictions(&rows, args.proba)
 }
 
 /// Whole or not there: written beside its place and renamed.

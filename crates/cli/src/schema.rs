@@ -1,4 +1,6 @@
-//! `sordino schema DATA`: a schema to fill in, from the header of a file alone.
+//! `sordino schema DATA`: a schema to fill in, from the header of a file alone, or one that is found in the data and paid for.
+
+pub(crate) mod found;
 
 use std::path::PathBuf;
 
@@ -6,6 +8,7 @@ use clap::Args;
 use serde::Serialize;
 use sordino_data::{CsvOptions, HeaderColumn, Source, TypeHint, template};
 
+use self::found::FindArgs;
 use crate::args::Output;
 use crate::error::Error;
 use crate::json::{self, Writer};
@@ -18,7 +21,11 @@ Examples:
   The header as JSON:
     sordino schema examples/data/digits.csv.gz --json
 
-No value of the file is looked at: bounds and categories are yours to declare.";
+  Bounds and values that nobody can declare, found with noise and paid for from a budget:
+    sordino schema patients.csv --epsilon 0.5 --numbers income --categories city --schema known.toml \
+      --ledger budgets.ledger --out patients.toml
+
+Without --epsilon no value of the file is looked at: bounds and categories are yours to declare.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -32,10 +39,19 @@ pub(crate) struct SchemaArgs {
     delimiter: u8,
 
     #[command(flatten)]
+    find: FindArgs,
+
+    #[command(flatten)]
     output: Output,
 }
 
 pub(crate) fn run(args: SchemaArgs) -> Result<(), Error> {
+    if let Some(epsilon) = args.find.epsilon {
+        return found::run(&args, epsilon);
+    }
+    if let Some(flag) = args.find.stray() {
+        return Err(Error::NothingToPay { flag });
+    }
     let csv = CsvOptions { delimiter: args.delimiter, ..CsvOptions::default() };
     let source = Source::open(&args.data, &csv)?;
     if args.output.json {

@@ -4,41 +4,54 @@
 //! door the owner is told before anything is charged whether every record fits the schema; through the permissive
 //! door nobody is told, and every record fits.
 
+mod advice;
 pub(crate) mod args;
 mod blueprint;
 mod config;
+mod cost;
 mod estimate;
+mod estimated;
 mod evaluation;
 mod facts;
+mod invented;
 mod learner;
 mod log;
+mod loss;
 mod method;
+mod network;
 mod pages;
 mod place;
+mod planner;
 mod show;
 mod stop;
+mod subject;
 mod watch;
+
+use std::path::Path;
+use std::time::Duration;
 
 use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
 use sordino_data::{Door, Encoded};
-use sordino_learn::LinearModel;
 use sordino_optim::{Checkpoint, Checkpoints, OptimError};
 
 use self::args::Settings;
 pub(crate) use self::args::TrainArgs;
 use self::blueprint::Blueprint;
 use self::estimate::Estimate;
+use self::estimated::Estimated;
 use self::evaluation::PublicTest;
 use self::facts::Outcome;
 use self::learner::Session;
 use self::log::Log;
 use self::pages::Pages;
 use self::place::Place;
+use self::planner::Advice;
+use self::subject::Subject;
 use self::watch::Watch;
 use crate::args::{Output, Relation};
 use crate::error::Error;
-use crate::model::{CARD, Package, REPORT, RUN};
+use crate::model::{CARD, Model, Package, REPORT, RUN};
 use crate::output;
 use crate::purse::{Purse, purpose};
 
@@ -48,18 +61,69 @@ const ROOM_FOR_WORDS: u64 = 2 << 20;
 pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     let settings = config::merged(args.settings.clone(), args.config.as_deref())?;
     let mut log = Log::open(args.verbose, args.log.as_deref())?;
-    let mut purse = open_purse(&settings)?;
-    let blueprint = Blueprint::draw(&settings, &purse)?;
-    log.say(&format!("planned: {} records, {} coordinates", blueprint.n, blueprint.encoding.width()));
+    let mut purse = open_purse(&settings, args.minutes.is_some())?;
+    if let Some(minutes) = args.minutes {
+        return advise(&settings, &purse, minutes, args.output);
+    }
+    let (place, estimated) = estimated(&settings, &mut purse, &args, &mut log)?;
+    let blueprint = match &estimated {
+        Some(estimated) => Blueprint::draw(&estimated.settings(&settings), &purse)?.stating(&settings),
+        None => Blueprint::draw(&settings, &purse)?,
+    };
+    log.say(&format!(
+        "planned: {} records, {} coordinates",
+        blueprint.subject.n,
+        blueprint.subject.encoding.width()
+    ));
     if args.plan {
         return plan(&blueprint, &purse, args.output);
     }
-    let (trained, pages) = train(&blueprint, &mut purse, &args, &mut log)?;
+    let place = match place {
+        Some(place) => place.with_room(room(&blueprint))?,
+        None => prepare(&blueprint)?,
+    };
+    let (trained, pages) = train(&blueprint, &mut purse, (place, estimated), &args, &mut log)?;
     if !args.output.quiet {
         show::notes(&trained).into_iter().for_each(output::note);
         pages.findings.iter().for_each(|finding| output::note(finding));
     }
     output::result(&if args.output.json { pages.json } else { show::text(&blueprint, &trained, &purse)? })
+}
+
+/// Buys a schema, if that is asked for, into the working folder of the run.
+fn estimated(
+    settings: &Settings,
+    purse: &mut Purse,
+    args: &TrainArgs,
+    log: &mut Log,
+) -> Result<(Option<Place>, Option<Estimated>), Error> {
+    let Some(fraction) = settings.estimate_schema_with else {
+        let stray =
+            [(settings.numbers.is_some(), "--numbers"), (settings.categories.is_some(), "--categories")];
+        return match stray.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, flag)) => Err(Error::NeedsEstimate { flag }),
+            None => Ok((None, None)),
+        };
+    };
+    if args.plan {
+        return Err(Error::NoSchemaYet { flag: "--plan" });
+    }
+    settings.report.as_deref().map_or(Ok(()), place::check_writable)?;
+    let place = Place::prepare(&blueprint::out_of(settings)?, ROOM_FOR_WORDS)?;
+    log.say("buying a schema");
+    let estimated = Estimated::buy(settings, fraction, purse, &place)?;
+    Ok((Some(place), Some(estimated)))
+}
+
+/// The working folder, and the report's place.
+fn prepare(blueprint: &Blueprint) -> Result<Place, Error> {
+    blueprint.settings.report.as_deref().map_or(Ok(()), place::check_writable)?;
+    Place::prepare(&blueprint.out, room(blueprint))
+}
+
+/// See [`crate::effective_configuration`].
+pub(crate) fn effective_configuration(text: &str) -> Result<String, Error> {
+    config::text(&config::parsed(text, Path::new("the configuration"))?)
 }
 
 /// What would be done. Fails as the run would if the budget does not allow it.
@@ -74,6 +138,28 @@ fn plan(blueprint: &Blueprint, purse: &Purse, output: Output) -> Result<(), Erro
     })
 }
 
+/// What could be done within some minutes.
+fn advise(settings: &Settings, purse: &Purse, minutes: f64, output: Output) -> Result<(), Error> {
+    if settings.model.is_some() {
+        return Err(Error::PlannedNetwork);
+    }
+    let mut notes = Vec::new();
+    let subject = match &settings.data {
+        Some(_) => Subject::of_file(settings, purse, &mut notes)?.0,
+        None => Subject::of_schema(settings, purse, &mut notes)?,
+    };
+    let advice = Advice::of(&subject, settings, Duration::from_secs_f64(60.0 * minutes))?;
+    purse.ask(&advice.best().claim, &subject.unit())?;
+    if !output.quiet {
+        notes.iter().for_each(|note| output::note(note));
+    }
+    output::result(&if output.json {
+        advice::object(&subject, &advice, minutes)?
+    } else {
+        advice::text(&subject, &advice, minutes)?
+    })
+}
+
 /// Once nothing else can go wrong, and before anything is charged.
 fn say_defaults(blueprint: &Blueprint, output: Output) {
     if !output.quiet {
@@ -83,26 +169,30 @@ fn say_defaults(blueprint: &Blueprint, output: Output) {
 
 /// A model that was released, and what is said about it.
 pub(crate) struct Trained {
-    pub(crate) model: LinearModel,
+    pub(crate) model: Model,
     pub(crate) guarantee: Guarantee,
     pub(crate) public: Option<PublicTest>,
 }
 
-fn open_purse(settings: &Settings) -> Result<Purse, Error> {
+/// Where nothing is to be trained there need be no data, unless a ledger is to be asked about it.
+fn open_purse(settings: &Settings, is_advice: bool) -> Result<Purse, Error> {
     let asked = settings.neighbours.map(Relation::neighbours);
+    if is_advice && settings.data.is_none() && settings.payment.ledger.is_none() {
+        return Ok(Purse::Unmetered(asked.unwrap_or(Neighbours::ZeroOut)));
+    }
     let what = purpose("train", settings.target.as_deref());
-    Purse::open(&blueprint::data_of(settings)?, &settings.payment, asked, Neighbours::ZeroOut, what)
+    Purse::open(&subject::data_of(settings)?, &settings.payment, asked, Neighbours::ZeroOut, what)
 }
 
 fn train(
     blueprint: &Blueprint,
     purse: &mut Purse,
+    (place, estimated): (Place, Option<Estimated>),
     args: &TrainArgs,
     log: &mut Log,
 ) -> Result<(Trained, Pages), Error> {
     // Everything that can fail without a word about the records, before anything is charged.
     let configuration = config::text(&blueprint.settings)?;
-    let place = Place::prepare(&blueprint.out, room(blueprint))?;
     let earlier = place.earlier(args.resume)?;
     let public = PublicTest::open(blueprint)?;
     let claim = match &earlier {
@@ -113,12 +203,12 @@ fn train(
     blueprint.check_rows()?;
     if blueprint.door() == Door::Strict {
         log.say("checking that every record fits the schema");
-        blueprint.loader().check(&blueprint.encoding)?;
+        blueprint.loader().check(&blueprint.subject.encoding)?;
     }
     say_defaults(blueprint, args.output);
     let spent_before = purse.spent()?;
     log.say("charging");
-    let permit = purse.pay(claim, blueprint.unit(), blueprint.delta)?;
+    let permit = purse.pay(claim, blueprint.unit(), blueprint.subject.delta)?;
     if let Some(reservation) = permit.reservation() {
         place.note_charge(reservation)?;
     }
@@ -128,6 +218,10 @@ fn train(
     let mut watch = Watch::new(blueprint, public.as_ref(), purse, args, log)?;
     let (model, guarantee) = fit(blueprint, &data, permit, &place, earlier, &mut watch)?;
     let curve = watch.finish();
+    let guarantee = match &estimated {
+        Some(estimated) => estimated.together(&guarantee)?,
+        None => guarantee,
+    };
     let trained = Trained { model, guarantee, public };
     let outcome = Outcome { trained: &trained, curve: &curve, spent_before, configuration: &configuration };
     let pages = Pages::of(&facts::run(blueprint, purse, &outcome)?)?;
@@ -168,7 +262,7 @@ fn fit(
     place: &Place,
     from: Option<Checkpoint>,
     watch: &mut Watch<'_>,
-) -> Result<(LinearModel, Guarantee), Error> {
+) -> Result<(Model, Guarantee), Error> {
     let stop = stop::on_request(blueprint.learner.steps().is_some())?;
     let settings = &blueprint.settings;
     let every = settings.checkpoint_every.map_or(1, Count::get);
@@ -196,11 +290,11 @@ fn read(blueprint: &Blueprint) -> Result<Encoded, Error> {
         Some(seed) => Box::new(danger::seeded(u64::from(seed) | 1 << 63)),
         None => Box::new(entropy()?),
     };
-    Ok(blueprint.loader().encoded(&blueprint.encoding, &mut *bits)?)
+    Ok(blueprint.loader().encoded(&blueprint.subject.encoding, &mut *bits)?)
 }
 
 /// What the model's directory will take, with something to spare.
 fn room(blueprint: &Blueprint) -> u64 {
-    let weights = blueprint.loss.outputs() * blueprint.encoding.width() * 8;
-    (weights + 2 * blueprint.encoding.to_json().len()) as u64 + ROOM_FOR_WORDS
+    let weights = 8 * blueprint.learner.weights();
+    (weights + 2 * blueprint.subject.encoding.to_json().len()) as u64 + ROOM_FOR_WORDS
 }

@@ -129,6 +129,32 @@ fn the_same_command_gives_another_model_unless_it_is_seeded() {
     assert!(predict(&here, "c", "").stderr.contains("nothing is promised"));
 }
 
+/// A penalty that the method chose by itself is a setting like any other: written down, and the same when it is read.
+#[test]
+fn a_penalty_that_was_chosen_is_written_down() {
+    let here = folder("chosen");
+    for method in ["output-perturbation", "objective-perturbation"] {
+        let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
+        let line = format!(
+            "train {data} --schema {schema} --target diagnosis --epsilon 1 --method {method} --out {method}"
+        );
+        let run = sordino_in(&here, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.code, 0, "{run:?}");
+        let configuration = fs::read_to_string(here.join(method).join("configuration.toml")).unwrap();
+        let l2 = |text: &str| {
+            let line = text.lines().find_map(|line| line.strip_prefix("l2 = ")).expect("a line for l2");
+            line.parse::<f64>().unwrap()
+        };
+        assert!(l2(&configuration) > 0.0, "{configuration}");
+        let again = here.join(method).join("configuration.toml").display().to_string();
+        let run = sordino_in(&here, &["train", "--config", &again, "--out", "again", "--quiet"]);
+        assert_eq!(run.code, 0, "{run:?}");
+        let second = fs::read_to_string(here.join("again/configuration.toml")).unwrap();
+        assert!((l2(&second) / l2(&configuration) - 1.0).abs() < 1e-12, "{second}");
+        fs::remove_dir_all(here.join("again")).unwrap();
+    }
+}
+
 #[test]
 fn a_tampered_model_or_guarantee_is_noticed() {
     let here = folder("tampered");

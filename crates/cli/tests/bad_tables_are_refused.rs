@@ -59,6 +59,21 @@ fn columns_and_values_that_do_not_fit() {
     assert_eq!(train(&here, b"age,ward,ill\n41,north,no\nSECRET,x,y\n", "--permissive").code, 0);
 }
 
+/// How many records a schema drops is private, so that none is left is nobody's business: the model is noise.
+#[test]
+fn a_table_of_which_no_record_is_left_gives_noise_and_no_message() {
+    let here = folder("dropped");
+    fs::write(
+        here.join("t.toml"),
+        SCHEMA.replace("bounds = [0, 120]", "bounds = [0, 120], missing = 'drop'"),
+    )
+    .unwrap();
+    let run = train(&here, b"age,ward,ill\n,north,no\n,south,yes\n,north,no\n", "");
+    assert_eq!(run.code, 0, "{run:?}");
+    assert!(run.line("learned by").contains("3 records"), "{run:?}");
+    assert!(!run.stderr.contains("drop"), "{run:?}");
+}
+
 #[test]
 fn files_that_are_no_tables() {
     let here = folder("files");
@@ -145,6 +160,14 @@ fn places_that_cannot_be_written() {
     let here = folder("places");
     train(&here, GOOD, "--out t.csv/m").refuses(&["cannot write `t.csv/m.part`"]);
     train(&here, GOOD, "--out no/such/folder").refuses(&["cannot write `no/such/folder.part`"]);
+    // The report's place too, before anything is charged; a file that is there keeps its content if the run fails later.
+    train(&here, GOOD, "--report t.csv/report.html").refuses(&["cannot write `t.csv/report.html`"]);
+    train(&here, GOOD, "--report .").refuses(&["cannot write `.`"]);
+    fs::write(here.join("old.html"), "old").unwrap();
+    train(&here, b"age,ward,ill\nx,north,no\n", "--report old.html").refuses(&["row 1"]);
+    assert_eq!(fs::read_to_string(here.join("old.html")).unwrap(), "old");
+    train(&here, b"age,ward,ill\nx,north,no\n", "--report new.html").refuses(&["row 1"]);
+    assert!(!here.join("new.html").exists());
     fs::create_dir(here.join("taken")).unwrap();
     train(&here, GOOD, "--out taken").refuses(&["`taken` exists", "never overwritten"]);
     #[cfg(unix)]
@@ -161,6 +184,27 @@ fn places_that_cannot_be_written() {
         assert!(stderr.contains("no room for") && stderr.contains("nothing was charged"), "{stderr}");
         assert!(!here.join("t.model").exists() && !here.join("t.model.part").exists());
     }
+}
+
+/// A write that was cut short leaves `OUT.part` behind: never half a model under its own name, and nothing that stands in the way.
+#[test]
+fn half_a_model_is_never_taken_for_one() {
+    let here = folder("interrupted");
+    let part = here.join("t.model.part");
+    fs::create_dir_all(part.join("model")).unwrap();
+    fs::write(part.join("model/model.safetensors"), "cut sh").unwrap();
+    fs::write(here.join("p.csv"), GOOD).unwrap();
+    sordino_in(&here, &["predict", "t.model.part/model", "p.csv"]).refuses(&["manifest.json"]);
+    sordino_in(&here, &["predict", "t.model", "p.csv"]).refuses(&["no model", "no directory"]);
+    assert_eq!(train(&here, GOOD, "").code, 0);
+    assert!(!part.exists());
+    assert_eq!(sordino_in(&here, &["predict", "t.model", "p.csv"]).code, 0);
+    // A file of the directory that is shorter than it was.
+    let weights = here.join("t.model/model.safetensors");
+    let whole = fs::read(&weights).unwrap();
+    fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
+    let cut = sordino_in(&here, &["predict", "t.model", "p.csv"]);
+    assert!(cut.code == 1 && cut.stderr.contains("SHA-256 differs"), "{cut:?}");
 }
 
 /// The place of the model is taken while it is being trained: it was paid for, so it is put elsewhere, whole.

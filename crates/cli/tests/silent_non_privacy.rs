@@ -52,6 +52,28 @@ fn pitfall_14_every_method_adds_the_noise_that_it_states() {
     }
 }
 
+/// Networks too: other weights each time, and within ε.
+#[test]
+fn pitfall_14_networks_add_the_noise_that_they_state() {
+    let here = folder("networks");
+    let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
+    let train = |out: &str| {
+        let line = format!(
+            "train {data} --schema {schema} --target diagnosis --epsilon 1 --model softmax --steps 20 --out {out}"
+        );
+        let run = sordino_in(&here, &line.split(' ').collect::<Vec<_>>());
+        assert_eq!(run.code, 0, "{run:?}");
+        let read = |file: &str| fs::read(here.join(out).join(file)).unwrap();
+        let guarantee: Value = serde_json::from_slice(&read("guarantee.json")).unwrap();
+        (read("model.safetensors"), guarantee)
+    };
+    let ((first, guarantee), (second, _)) = (train("1"), train("2"));
+    assert_ne!(first, second);
+    let upper = ends(&guarantee["epsilon"]).1;
+    assert!(upper > 0.5 && upper <= 1.0, "{guarantee}");
+    assert!(guarantee["event"].to_string().contains("poisson_sampled"), "{guarantee}");
+}
+
 /// No flag of the command switches noise, clipping or the permit off: the only dangerous one marks what it makes.
 #[test]
 fn pitfall_14_only_the_flag_called_danger_voids_a_guarantee() {

@@ -5,11 +5,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use sordino::privacy::Guarantee;
-use sordino_learn::LinearModel;
 use sordino_ledger::Digest;
 
 use super::manifest::Manifest;
-use super::{CONFIGURATION, ENCODING, GUARANTEE, MANIFEST, MODEL, weights};
+use super::{CONFIGURATION, ENCODING, GUARANTEE, MANIFEST, Model};
 use crate::error::Error;
 
 pub(crate) struct Package {
@@ -17,21 +16,16 @@ pub(crate) struct Package {
 }
 
 impl Package {
-    pub(crate) fn new(
-        model: &LinearModel,
-        guarantee: &Guarantee,
-        configuration: &str,
-    ) -> Result<Self, Error> {
+    pub(crate) fn new(model: &Model, guarantee: &Guarantee, configuration: &str) -> Result<Self, Error> {
         let unwritable = |error: serde_json::Error| Error::Unwritable { reason: error.to_string() };
         let guarantee = serde_json::to_string_pretty(guarantee).map_err(unwritable)? + "\n";
-        Ok(Self {
-            files: vec![
-                (MODEL, weights::bytes(model)?),
-                (ENCODING, (model.encoding().to_json() + "\n").into_bytes()),
-                (GUARANTEE, guarantee.into_bytes()),
-                (CONFIGURATION, configuration.as_bytes().to_vec()),
-            ],
-        })
+        let mut files = model.files()?;
+        files.extend([
+            (ENCODING, (model.encoding().to_json() + "\n").into_bytes()),
+            (GUARANTEE, guarantee.into_bytes()),
+            (CONFIGURATION, configuration.as_bytes().to_vec()),
+        ]);
+        Ok(Self { files })
     }
 
     /// With one more file.

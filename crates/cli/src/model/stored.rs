@@ -7,11 +7,10 @@ use std::path::{Path, PathBuf};
 
 use sordino::privacy::Guarantee;
 use sordino_data::Encoding;
-use sordino_learn::LinearModel;
 use sordino_ledger::{ChargeRecord, Digest, Ledger, State};
 
 use super::manifest::{FORMAT_VERSION, Manifest};
-use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, weights};
+use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, NetworkModel, weights};
 use crate::error::Error;
 
 /// The longest manifest that is read.
@@ -19,7 +18,7 @@ const LONGEST_MANIFEST: u64 = 1 << 20;
 
 #[derive(Debug)]
 pub(crate) struct Stored {
-    pub(crate) model: LinearModel,
+    pub(crate) model: Model,
     pub(crate) guarantee: Guarantee,
     folder: PathBuf,
     digest: Digest,
@@ -42,7 +41,12 @@ impl Stored {
         let guarantee = serde_json::from_str(text(GUARANTEE)?);
         let guarantee = guarantee.map_err(|error| unsound(folder, GUARANTEE, error.to_string()))?;
         let bytes = files.get(MODEL).ok_or_else(|| missing(folder, MODEL))?;
-        let model = weights::model(bytes, encoding).map_err(|reason| unsound(folder, MODEL, reason))?;
+        let model = if files.contains_key(NETWORK) {
+            NetworkModel::read(text(NETWORK)?, bytes, encoding).map(Model::Network)
+        } else {
+            weights::model(bytes, encoding).map(Model::Linear)
+        };
+        let model = model.map_err(|reason| unsound(folder, MODEL, reason))?;
         Ok(Self { model, guarantee, folder: folder.to_owned(), digest })
     }
 

@@ -1,28 +1,27 @@
 //! Predictions as CSV and as JSON.
 
 use serde::Serialize;
-use sordino_learn::LinearModel;
 
-use super::{Prediction, Value};
 use crate::error::Error;
 use crate::json::{self, Writer};
+use crate::model::{Model, Prediction};
 
 /// One line a record: `prediction`, and `probability_CLASS` for each class if they are asked for. Empty for a record that has no place
 /// in the schema.
-pub(crate) fn csv(model: &LinearModel, predictions: &[Prediction], proba: bool) -> String {
+pub(crate) fn csv(model: &Model, predictions: &[Option<Prediction>], proba: bool) -> String {
     let classes = model.encoding().classes().unwrap_or_default();
     let mut header = vec!["prediction".to_owned()];
     if proba {
         header.extend(classes.iter().map(|class| field(&format!("probability_{class}"))));
     }
     let mut text = header.join(",") + "\n";
-    for Prediction { value, probabilities } in predictions {
-        let mut fields = vec![match value {
-            None => String::new(),
-            Some(Value::Class(class)) => field(&classes[*class]),
-            Some(Value::Number(number)) => number.to_string(),
-        }];
-        match probabilities {
+    for prediction in predictions {
+        let said = prediction.as_ref().map(|prediction| match predicted(model, prediction.value) {
+            Predicted::Class(class) => field(class),
+            Predicted::Number(number) => number.to_string(),
+        });
+        let mut fields = vec![said.unwrap_or_default()];
+        match prediction.as_ref().and_then(|prediction| prediction.probabilities.as_ref()) {
             Some(probabilities) => fields.extend(probabilities.iter().map(f64::to_string)),
             None if proba => fields.extend(classes.iter().map(|_| String::new())),
             None => {}
@@ -62,18 +61,31 @@ enum Predicted<'a> {
     Number(f64),
 }
 
-pub(crate) fn object(model: &LinearModel, predictions: &[Prediction], proba: bool) -> Result<String, Error> {
-    let classes = model.encoding().classes();
-    let predicted = |prediction: &Prediction| match prediction.value.as_ref()? {
-        Value::Class(class) => Some(Predicted::Class(&classes?[*class])),
-        Value::Number(number) => Some(Predicted::Number(*number)),
-    };
-    let probabilities = || predictions.iter().map(|prediction| prediction.probabilities.as_deref()).collect();
+/// A class by its name, or a number within the declared bounds.
+fn predicted(model: &Model, value: f64) -> Predicted<'_> {
+    match (model.encoding().classes(), model.encoding().target_bounds()) {
+        // Classes are small whole numbers.
+        (Some(classes), _) => Predicted::Class(&classes[value as usize]),
+        (None, bounds) => {
+            let number = model.encoding().decode_target(value);
+            Predicted::Number(bounds.map_or(number, |bounds| number.clamp(bounds.lower(), bounds.upper())))
+        }
+    }
+}
+
+pub(crate) fn object(
+    model: &Model,
+    predictions: &[Option<Prediction>],
+    proba: bool,
+) -> Result<String, Error> {
+    let said = |prediction: &Option<Prediction>| Some(predicted(model, prediction.as_ref()?.value));
+    let probabilities =
+        || predictions.iter().map(|prediction| prediction.as_ref()?.probabilities.as_deref()).collect();
     json::text(&PredictObject {
         writer: Writer::this(),
         target: model.encoding().target().unwrap_or_default(),
-        classes,
-        predictions: predictions.iter().map(predicted).collect(),
+        classes: model.encoding().classes(),
+        predictions: predictions.iter().map(said).collect(),
         probabilities: proba.then(probabilities),
     })
 }

@@ -9,6 +9,7 @@ use sordino::prelude::*;
 use sordino::privacy::ClipNorm;
 
 use super::method::Method;
+use super::network::ImageShape;
 use crate::args::{Output, Relation, count};
 use crate::purse::Payment;
 
@@ -19,8 +20,12 @@ Examples:
       --public-test volunteers.csv
   What would that cost, take and lose? Nothing is read but the header and the number of records:
     sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml --plan
+  With 50000 records and ten minutes, which method, how many steps, which batches?
+    sordino train --schema patients.toml --target smoker --epsilon 1 --rows 50000 --plan --minutes 10
   Paid for from a budget (see `sordino ledger create --neighbours zero_out`):
     sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml --ledger budgets.ledger
+  A network for digits of 8 x 8 pixels, in batches of 256:
+    sordino train digits.csv --target digit --epsilon 8 --schema digits.toml --model cnn --image 1x8x8 --batch-size 256
   Settings from a file, one of them changed:
     sordino train --config run.toml --steps 500
 
@@ -40,6 +45,10 @@ pub(crate) struct TrainArgs {
     /// Say what would be spent, how long it takes and what the noise is likely to cost; train nothing
     #[arg(long)]
     pub(crate) plan: bool,
+
+    /// With --plan: choose method, steps and batches that take at most this many minutes. DATA may be left out; --rows then says n
+    #[arg(long, value_name = "M", requires = "plan", value_parser = minutes, allow_hyphen_values = true)]
+    pub(crate) minutes: Option<f64>,
 
     /// Go on with a run that was stopped or killed; give all its other flags again
     #[arg(long, conflicts_with = "plan")]
@@ -81,6 +90,18 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
 
+    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and delta finds bounds and categories with noise
+    #[arg(long, value_name = "FRACTION", value_parser = fraction, allow_hyphen_values = true)]
+    pub(crate) estimate_schema_with: Option<f64>,
+
+    /// Columns of numbers whose bounds are to be bought
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) numbers: Option<Vec<String>>,
+
+    /// Columns of categories whose values are to be bought
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub(crate) categories: Option<Vec<String>>,
+
     /// What a neighbouring data set is: zero_out or replace [default: zero_out, or what the ledger says]
     #[arg(long, value_enum)]
     pub(crate) neighbours: Option<Relation>,
@@ -89,7 +110,20 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "N", value_parser = count)]
     pub(crate) rows: Option<Count>,
 
-    /// How to learn
+    /// Train a neural network instead of a linear model: a preset (softmax, mlp, cnn, tanh_cnn, cifar_cnn, resnet20), or a
+    /// description in a file (.toml, .json)
+    #[arg(long, value_name = "PRESET|FILE")]
+    pub(crate) model: Option<String>,
+
+    /// Widths of the layers of `--model mlp` [default: 1024,1024]
+    #[arg(long, value_name = "WIDTHS", value_delimiter = ',')]
+    pub(crate) hidden: Option<Vec<usize>>,
+
+    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's format says, if it is one of pictures]
+    #[arg(long, value_name = "CxHxW")]
+    pub(crate) image: Option<ImageShape>,
+
+    /// How to learn [default: gradient-descent; sgd for a network]
     #[arg(long, value_enum)]
     pub(crate) method: Option<Method>,
 
@@ -105,9 +139,21 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     pub(crate) sampling_rate: Option<SamplingRate>,
 
-    /// The length of a step [default: one over the smoothness of the loss]
+    /// The same as a number of records: the sampling rate is this divided by n
+    #[arg(long, value_name = "B", value_parser = count)]
+    pub(crate) batch_size: Option<Count>,
+
+    /// Passes over the data, instead of --steps
+    #[arg(long, value_name = "E", value_parser = count)]
+    pub(crate) epochs: Option<Count>,
+
+    /// The length of a step [default: one over the smoothness of the loss; 0.5/C for a network]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) learning_rate: Option<f64>,
+
+    /// How much of the last step goes into the next; for a network [default: 0.9]
+    #[arg(long, value_name = "BETA", allow_hyphen_values = true)]
+    pub(crate) momentum: Option<f64>,
 
     /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's]
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
@@ -117,7 +163,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "NORM", allow_hyphen_values = true)]
     pub(crate) row_norm: Option<f64>,
 
-    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0]
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0, or what suits a perturbation's noise]
     #[arg(long, value_name = "LAMBDA", allow_hyphen_values = true)]
     pub(crate) l2: Option<f64>,
 
@@ -146,6 +192,10 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "T", value_parser = count)]
     pub(crate) checkpoint_every: Option<Count>,
 
+    /// Megabytes for what grows with a network's batches; the result is the same but for roundings
+    #[arg(long, value_name = "MB", value_parser = count)]
+    pub(crate) memory: Option<Count>,
+
     /// Threads to compute with; the result is the same [default: all processors]
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<NonZero<usize>>,
@@ -168,6 +218,22 @@ pub(crate) enum LossFlag {
     Squared,
     /// A number, with large residuals counted linearly
     Huber,
+}
+
+fn minutes(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(minutes) if minutes > 0.0 && minutes <= 1e6 => Ok(minutes),
+        Ok(_) | Err(_) => {
+            Err(format!("minutes must be a number above 0 and at most a million, got `{text}`"))
+        }
+    }
+}
+
+fn fraction(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(part) if part > 0.0 && part < 1.0 => Ok(part),
+        Ok(_) | Err(_) => Err(format!("a fraction must be a number above 0 and below 1, got `{text}`")),
+    }
 }
 
 fn is_off(flag: &bool) -> bool {

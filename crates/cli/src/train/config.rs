@@ -21,8 +21,16 @@ pub(crate) fn merged(flags: Settings, path: Option<&Path>) -> Result<Settings, E
     let Some(path) = path else { return Ok(flags) };
     let mut settings = read(path)?;
     settings.extend(table(&flags)?);
-    let refused = |error: toml::de::Error| wrong(path, error.message().to_owned());
-    settings.try_into().map_err(refused)
+    settings_of(settings, path)
+}
+
+/// The settings in a file's text.
+pub(crate) fn parsed(text: &str, path: &Path) -> Result<Settings, Error> {
+    settings_of(known_table(text, path)?, path)
+}
+
+fn settings_of(table: Table, path: &Path) -> Result<Settings, Error> {
+    table.try_into().map_err(|error: toml::de::Error| wrong(path, error.message().to_owned()))
 }
 
 /// The settings as a file that `--config` reads.
@@ -42,20 +50,27 @@ fn read(path: &Path) -> Result<Table, Error> {
     if fs::metadata(path).map_err(failed)?.len() > LONGEST {
         return Err(wrong(path, format!("it has more than {LONGEST} bytes")));
     }
-    let text = fs::read_to_string(path).map_err(failed)?;
+    known_table(&fs::read_to_string(path).map_err(failed)?, path)
+}
+
+/// The table in a text, if all of its names are those of settings.
+fn known_table(text: &str, path: &Path) -> Result<Table, Error> {
     let table: Table = text.parse().map_err(|error: toml::de::Error| wrong(path, error.to_string()))?;
-    table.into_iter().map(|(name, value)| Ok((known(path, &name)?, value))).collect()
+    let flags = Settings::augment_args(Command::new("settings"));
+    let names: Vec<&str> = flags.get_arguments().map(|argument| argument.get_id().as_str()).collect();
+    table.into_iter().map(|(name, value)| Ok((known(path, &name, &names)?, value))).collect()
 }
 
 /// The name of a setting, as fields spell it.
-fn known(path: &Path, name: &str) -> Result<String, Error> {
+fn known(path: &Path, name: &str, names: &[&str]) -> Result<String, Error> {
     let spelled = name.replace('-', "_");
-    let flags = Settings::augment_args(Command::new("settings"));
-    let names: Vec<&str> = flags.get_arguments().map(|argument| argument.get_id().as_str()).collect();
     if names.contains(&spelled.as_str()) {
         return Ok(spelled);
     }
-    Err(wrong(path, format!("there is no setting `{}`{}", name.escape_debug(), hint(&spelled, names))))
+    Err(wrong(
+        path,
+        format!("there is no setting `{}`{}", name.escape_debug(), hint(&spelled, names.iter().copied())),
+    ))
 }
 
 fn wrong(path: &Path, reason: String) -> Error {
@@ -84,7 +99,8 @@ mod tests {
     }
 
     /// Every flag there is, so that a setting that cannot be written is found here.
-    const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --neighbours replace --rows 7 --method sgd \
+    const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --estimate-schema-with 0.1 --numbers a,b --categories c --neighbours replace --rows 7 --method sgd \
+        --model mlp --hidden 8,4 --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 \
         --loss huber --steps 9 --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 --row-norm 3 --l2 0.01 \
         --public-test t.csv --permissive --ledger l --name n --who w --out o --report r --checkpoint-every 3 --threads 2 \
         --danger-seed 5";

@@ -1,7 +1,8 @@
 //! Everything that there is to say about a run, as the value that report, card and `--json` are made from.
 
+use std::path::Path;
+
 use sordino::prelude::*;
-use sordino_learn::{LinearModel, Loss};
 use sordino_report::{
     Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
     Scale, Score, Setting, Source, Task,
@@ -10,8 +11,10 @@ use sordino_report::{
 use super::Trained;
 use super::args::Settings;
 use super::blueprint::Blueprint;
-use super::evaluation::{PublicTest, score_name};
+use super::evaluation::PublicTest;
+use super::subject::Subject;
 use crate::error::Error;
+use crate::model::Model;
 use crate::purse::Purse;
 
 /// What is known beside the plan when a run has ended.
@@ -27,59 +30,71 @@ pub(crate) struct Outcome<'a> {
 pub(crate) fn run(blueprint: &Blueprint, purse: &Purse, outcome: &Outcome<'_>) -> Result<Run, Error> {
     let Trained { model, guarantee, public } = outcome.trained;
     let mut run = Run::new(
-        released(model),
+        released(model, blueprint.settings.model.as_deref()),
         source(blueprint, guarantee.neighbours),
         method(blueprint),
         guarantee.clone(),
     );
-    run.requested = Some(Requested { epsilon: blueprint.epsilon, delta: blueprint.delta });
+    let Settings { epsilon, delta, .. } = blueprint.settings;
+    let epsilon = epsilon.unwrap_or(blueprint.subject.epsilon);
+    run.requested = Some(Requested { epsilon, delta: delta.unwrap_or(guarantee.delta) });
     run.budget = budget(blueprint, purse, outcome.spent_before)?;
-    run.evaluation = public.as_ref().map(|public| evaluation(model, public, outcome.curve));
+    run.evaluation = public.as_ref().map(|public| evaluation(model, public, outcome.curve)).transpose()?;
     run.configuration = Some(outcome.configuration.to_owned());
     Ok(run)
 }
 
-fn released(model: &LinearModel) -> Released {
-    let name = match model.loss() {
-        Loss::Logistic => "logistic regression",
-        Loss::SmoothHinge { .. } => "linear classifier with a smooth hinge loss",
-        Loss::Squared => "linear regression",
-        Loss::Huber { .. } => "linear regression with a Huber loss",
-        // The enum may grow; of several classes there is one.
-        Loss::Softmax { .. } | _ => "multinomial logistic regression",
-    };
+fn released(model: &Model, network: Option<&str>) -> Released {
+    let name = network.and_then(|name| Path::new(name).file_stem()).map(|name| name.to_string_lossy());
     Released {
-        model: name.to_owned(),
-        task: if model.loss().is_classification() { Task::Classification } else { Task::Regression },
+        model: name.map_or_else(|| model.kind(), |name| format!("{}: {name}", model.kind())),
+        task: if model.is_classification() { Task::Classification } else { Task::Regression },
         target: model.encoding().target().map(str::to_owned),
-        weights: (model.loss().outputs() * model.encoding().width()) as u64,
+        weights: model.weights(),
     }
 }
 
 fn source(blueprint: &Blueprint, neighbours: Neighbours) -> Source {
-    let Blueprint { source, schema, encoding, n, .. } = blueprint;
+    let Blueprint { source, subject, .. } = blueprint;
+    let Subject { schema, encoding, n, .. } = subject;
     Source {
         data: source.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         identity: None,
         rows: PublicRows::new(*n, neighbours).ok(),
         features: Some(encoding.width() as u64),
         max_records: schema.unit().column().map(|_| schema.unit().max_records().get()),
-        bounds: Bounds::Declared,
+        bounds: match blueprint.settings.estimate_schema_with {
+            Some(_) => Bounds::Estimated,
+            None => Bounds::Declared,
+        },
     }
 }
 
 /// Settings that decide what was released, by the names of their flags.
 fn method(blueprint: &Blueprint) -> Method {
-    let Settings { method, steps, sampling_rate, learning_rate, clip_norm, row_norm, l2, .. } =
-        &blueprint.settings;
+    let Settings {
+        model,
+        method,
+        steps,
+        sampling_rate,
+        learning_rate,
+        momentum,
+        clip_norm,
+        row_norm,
+        l2,
+        ..
+    } = &blueprint.settings;
+    // Networks are clipped, whatever their inputs are.
+    let row_norm = || row_norm.unwrap_or_else(|| blueprint.subject.encoding.row_norm());
     let mut settings: Vec<Setting> = Vec::new();
     settings.extend(steps.map(|steps| Setting::from(("steps", steps.get()))));
     let numbers = [
         ("noise_multiplier", blueprint.learner.noise_multiplier()),
         ("clip_norm", clip_norm.map(|norm| norm.get())),
-        ("row_norm", Some(row_norm.unwrap_or_else(|| blueprint.encoding.row_norm()))),
+        ("row_norm", model.is_none().then(row_norm)),
         ("sampling_rate", sampling_rate.map(|rate| rate.get())),
         ("learning_rate", *learning_rate),
+        ("momentum", *momentum),
         ("l2", *l2),
     ];
     settings.extend(numbers.into_iter().filter_map(|(name, value)| Some(Setting::from((name, value?)))));
@@ -91,13 +106,11 @@ fn budget(blueprint: &Blueprint, purse: &Purse, before: Option<f64>) -> Result<O
         return Ok(None);
     };
     let payment = &blueprint.settings.payment;
-    let shown =
-        |path: Option<&std::path::Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
+    let shown = |path: Option<&Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
     let name = payment.name.as_ref().map(ToString::to_string);
     Ok(Some(BudgetUse {
         ledger: shown(payment.ledger.as_deref()),
-        data_set: name
-            .unwrap_or_else(|| shown(blueprint.source.path().file_name().map(std::path::Path::new))),
+        data_set: name.unwrap_or_else(|| shown(blueprint.source.path().file_name().map(Path::new))),
         epsilon: terms.epsilon,
         delta: terms.delta,
         spent_before: Epsilon::new(spent_before)?,
@@ -105,9 +118,9 @@ fn budget(blueprint: &Blueprint, purse: &Purse, before: Option<f64>) -> Result<O
     }))
 }
 
-fn evaluation(model: &LinearModel, public: &PublicTest, points: &[(u64, f64)]) -> Evaluation {
-    let (name, value) = (score_name(model), public.score(model));
-    let (score, scale, better) = if model.loss().is_classification() {
+fn evaluation(model: &Model, public: &PublicTest, points: &[(u64, f64)]) -> Result<Evaluation, Error> {
+    let (name, value) = (model.score_name(), public.score(model)?);
+    let (score, scale, better) = if model.is_classification() {
         (Score::share(name, value), Scale::Share, Better::Higher)
     } else {
         (Score::new(name, value, Better::Lower), Scale::Number, Better::Lower)
@@ -116,5 +129,5 @@ fn evaluation(model: &LinearModel, public: &PublicTest, points: &[(u64, f64)]) -
     points.iter().for_each(|(step, value)| curve.push(*step, *value));
     let file = public.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let curves = if points.is_empty() { Vec::new() } else { vec![curve] };
-    Evaluation { data: PublicData::declared(file, Some(public.rows())), scores: vec![score], curves }
+    Ok(Evaluation { data: PublicData::declared(file, Some(public.rows())), scores: vec![score], curves })
 }

@@ -7,17 +7,25 @@ use std::sync::atomic::AtomicBool;
 use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
 use sordino::privacy::ClipNorm;
-use sordino_data::{Encoded, Sampling};
-use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Noise};
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, Progress, TrainingOptions};
+use sordino_data::{Encoded, Encoding, Sampling};
+use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Loss, Noise};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Progress, TrainingOptions};
 
 use super::args::Settings;
+use super::loss::flag_of;
 use super::method::Task;
 use crate::error::Error;
+use crate::model::Model;
 
 pub(crate) trait Learner {
     /// What a fit costs.
     fn claim(&self) -> Claim;
+
+    /// What is minimised.
+    fn loss_name(&self) -> &'static str;
+
+    /// How many numbers are learned.
+    fn weights(&self) -> usize;
 
     /// Puts what was decided by default into the settings.
     fn settle(&self, settings: &mut Settings);
@@ -28,16 +36,22 @@ pub(crate) trait Learner {
     /// How many steps a run has, if it has any that can be watched.
     fn steps(&self) -> Option<u64>;
 
+    /// How often a run looks at each record, where that is planned.
+    fn passes(&self) -> Option<f64>;
+
+    /// What one look at one record takes, in numbers of a linear model: each is a product and a sum, twice.
+    fn work(&self) -> f64 {
+        self.weights() as f64
+    }
+
     /// What must be charged before a run can go on from here.
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error>;
 
+    /// The model of an iterate.
+    fn model(&self, parameters: &[f64]) -> Result<Model, Error>;
+
     /// Learns, against a permit.
-    fn fit(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        session: Session<'_>,
-    ) -> Result<Release<LinearModel>, Error>;
+    fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error>;
 }
 
 /// What one run has around it.
@@ -51,27 +65,70 @@ pub(crate) struct Session<'a> {
     pub(crate) watch: &'a mut dyn FnMut(Progress<'_>),
 }
 
+/// What all linear learners have in common.
+pub(crate) struct Linear {
+    loss: Loss,
+    encoding: Encoding,
+}
+
+impl Linear {
+    pub(crate) fn new(loss: Loss, encoding: &Encoding) -> Self {
+        Self { loss, encoding: encoding.clone() }
+    }
+
+    fn weights(&self) -> usize {
+        self.loss.outputs() * self.encoding.width()
+    }
+
+    fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
+        let model = LinearModel::from_parts(self.loss, self.encoding.clone(), parameters.to_vec())?;
+        Ok(Model::Linear(model))
+    }
+}
+
 /// Gradient descent of any kind.
-pub(crate) struct ByGradients(GradientPlan);
+pub(crate) struct ByGradients {
+    plan: GradientPlan,
+    linear: Linear,
+}
 
 impl ByGradients {
-    pub(crate) fn plan(learner: GradientDescent, task: &Task<'_>) -> Result<Box<dyn Learner>, Error> {
+    pub(crate) fn plan(
+        learner: GradientDescent,
+        linear: Linear,
+        task: &Task<'_>,
+    ) -> Result<Box<dyn Learner>, Error> {
         let learner = task.tuned(learner);
-        let plan = learner.plan(task.encoding, task.n, task.epsilon, task.delta)?;
-        let Some(learning_rate) = task.settings.learning_rate else { return Ok(Box::new(Self(plan))) };
-        let training = TrainingOptions { learning_rate, ..plan.training().clone() };
-        let noise = Noise::Multiplier(plan.plan().noise_multiplier());
-        Ok(Box::new(Self(learner.training(training).plan_with(task.encoding, task.n, noise)?)))
+        let budget = Noise::Budget { epsilon: task.epsilon, delta: task.delta };
+        let noise = task.noise.map_or(budget, Noise::Multiplier);
+        let mut plan = learner.plan_with(task.encoding, task.n, noise)?;
+        if let Some(learning_rate) = task.settings.learning_rate {
+            let training = TrainingOptions { learning_rate, ..plan.training().clone() };
+            let noise = Noise::Multiplier(plan.plan().noise_multiplier());
+            plan = learner.training(training).plan_with(task.encoding, task.n, noise)?;
+        }
+        Ok(Box::new(Self { plan, linear }))
     }
 }
 
 impl Learner for ByGradients {
     fn claim(&self) -> Claim {
-        self.0.claim()
+        self.plan.claim()
+    }
+
+    fn loss_name(&self) -> &'static str {
+        self.linear.loss.name()
+    }
+
+    fn weights(&self) -> usize {
+        self.linear.weights()
     }
 
     fn settle(&self, settings: &mut Settings) {
-        let (plan, training) = (self.0.plan(), self.0.training());
+        let (plan, training) = (self.plan.plan(), self.plan.training());
+        settings.loss = Some(flag_of(self.linear.loss));
+        settings.epochs = None;
+        settings.batch_size = None;
         settings.steps = Count::new(plan.batches().steps()).ok();
         settings.learning_rate = Some(training.learning_rate);
         settings.l2 = Some(training.l2);
@@ -86,23 +143,26 @@ impl Learner for ByGradients {
     }
 
     fn noise_multiplier(&self) -> Option<f64> {
-        Some(self.0.plan().noise_multiplier().get())
+        Some(self.plan.plan().noise_multiplier().get())
     }
 
     fn steps(&self) -> Option<u64> {
-        Some(self.0.plan().batches().steps())
+        Some(self.plan.plan().batches().steps())
+    }
+
+    fn passes(&self) -> Option<f64> {
+        Some(passes(self.plan.plan()))
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error> {
-        Ok(self.0.replay_claim(checkpoint)?)
+        Ok(self.plan.replay_claim(checkpoint)?)
     }
 
-    fn fit(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        session: Session<'_>,
-    ) -> Result<Release<LinearModel>, Error> {
+    fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
+        self.linear.model(parameters)
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error> {
         let mut seeded = session.seed.map(danger::seeded);
         let options = FitOptions {
             progress: Some(session.watch),
@@ -111,29 +171,46 @@ impl Learner for ByGradients {
             threads: session.threads,
             bits: seeded.as_mut().map(|bits| bits as &mut dyn Bits),
         };
-        Ok(match session.from {
-            None => self.0.fit_under(data, permit, options)?,
-            Some(checkpoint) => self.0.resume(data, checkpoint, permit, options)?,
-        })
+        let release = match session.from {
+            None => self.plan.fit_under(data, permit, options)?,
+            Some(checkpoint) => self.plan.resume(data, checkpoint, permit, options)?,
+        };
+        Ok(release.post_process(Model::Linear))
     }
 }
 
 /// A learner that is not watched: no progress, no checkpoints.
-pub(crate) struct AtOnce<P>(P);
+pub(crate) struct AtOnce<P> {
+    plan: P,
+    linear: Linear,
+    /// The penalty it uses: the one asked for, or what its theorem or its balance of errors makes of that.
+    l2: f64,
+}
 
 impl<P: LearningPlan<Model = LinearModel> + 'static> AtOnce<P> {
     /// In a box, as the table has it.
-    pub(crate) fn plan(plan: P) -> Result<Box<dyn Learner>, Error> {
-        Ok(Box::new(Self(plan)))
+    pub(crate) fn plan(plan: P, linear: Linear, l2: f64) -> Result<Box<dyn Learner>, Error> {
+        Ok(Box::new(Self { plan, linear, l2 }))
     }
 }
 
 impl<P: LearningPlan<Model = LinearModel>> Learner for AtOnce<P> {
     fn claim(&self) -> Claim {
-        self.0.claim()
+        self.plan.claim()
     }
 
-    fn settle(&self, _: &mut Settings) {}
+    fn loss_name(&self) -> &'static str {
+        self.linear.loss.name()
+    }
+
+    fn weights(&self) -> usize {
+        self.linear.weights()
+    }
+
+    fn settle(&self, settings: &mut Settings) {
+        settings.loss = Some(flag_of(self.linear.loss));
+        settings.l2 = Some(self.l2);
+    }
 
     fn noise_multiplier(&self) -> Option<f64> {
         None
@@ -143,20 +220,45 @@ impl<P: LearningPlan<Model = LinearModel>> Learner for AtOnce<P> {
         None
     }
 
+    fn passes(&self) -> Option<f64> {
+        None
+    }
+
     fn replay_claim(&self, _: &Checkpoint) -> Result<Claim, Error> {
         Err(Error::CannotResume)
     }
 
-    fn fit(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        session: Session<'_>,
-    ) -> Result<Release<LinearModel>, Error> {
+    fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
+        self.linear.model(parameters)
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error> {
         let mut bits: Box<dyn Bits> = match session.seed {
             Some(seed) => Box::new(danger::seeded(seed)),
             None => Box::new(entropy()?),
         };
-        Ok(self.0.fit_with(data, permit, &mut *bits)?)
+        Ok(self.plan.fit_with(data, permit, &mut *bits)?.post_process(Model::Linear))
+    }
+}
+
+/// Steps, times the part of all records that one of them looks at.
+pub(crate) fn passes(plan: &Plan) -> f64 {
+    rate(plan) * plan.batches().steps() as f64
+}
+
+/// Records of a batch, on average.
+pub(crate) fn expected_batch(plan: &Plan) -> f64 {
+    rate(plan) * plan.batches().slots().get() as f64
+}
+
+fn rate(plan: &Plan) -> f64 {
+    match plan.batches().sampling() {
+        Sampling::Poisson { rate } => rate.get(),
+        // All records, or all within an epoch; the command makes no batches of a fixed size.
+        Sampling::FullBatch
+        | Sampling::WithoutReplacement { .. }
+        | Sampling::WithReplacement { .. }
+        | Sampling::ShuffledEpochs { .. }
+        | Sampling::BallsInBins { .. } => 1.0,
     }
 }

@@ -38,13 +38,38 @@ impl Place {
             return Err(Error::OutInUse { out: out.to_owned() });
         }
         let place = Self { out: out.to_owned(), part, _lock: lock };
-        place.keep_room(room).map_err(|source| Error::NoRoom { out: out.to_owned(), room, source })?;
-        Ok(place)
+        place.with_room(room)
+    }
+
+    /// With so many bytes kept for the result.
+    pub(crate) fn with_room(self, room: u64) -> Result<Self, Error> {
+        self.keep_room(room).map_err(|source| Error::NoRoom { out: self.out.clone(), room, source })?;
+        Ok(self)
     }
 
     /// Where checkpoints are written.
     pub(crate) fn checkpoint(&self) -> PathBuf {
         self.part.join("checkpoint")
+    }
+
+    /// Where a schema that was bought is kept, and what was promised about it.
+    pub(crate) fn schema(&self) -> PathBuf {
+        self.part.join("schema.toml")
+    }
+
+    pub(crate) fn schema_guarantee(&self) -> PathBuf {
+        self.part.join("schema.guarantee.json")
+    }
+
+    /// Writes a file of the working folder: whole, or not there.
+    pub(crate) fn keep(&self, path: &Path, text: &str) -> Result<(), Error> {
+        let part = beside(path, ".part");
+        let written = File::create(&part).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.sync_all()?;
+            fs::rename(&part, path)
+        });
+        written.map_err(|source| self.failed(source))
     }
 
     /// What an earlier run left. It must be there if `resume`, and must not be if not.
@@ -140,13 +165,25 @@ impl Place {
 }
 
 impl Drop for Place {
-    /// A run that stopped before its first step leaves nothing to go on with.
+    /// A run that stopped before its first step leaves nothing to go on with, unless it has bought a schema.
     fn drop(&mut self) {
         let _ = fs::remove_file(self.room());
-        if !self.checkpoint().exists() {
+        if !self.checkpoint().exists() && !self.schema().exists() {
             let _ = fs::remove_dir_all(&self.part);
         }
     }
+}
+
+/// That a file can be written here, found out by opening it. What is there stays as it is.
+pub(crate) fn check_writable(path: &Path) -> Result<(), Error> {
+    let is_new = fs::symlink_metadata(path).is_err();
+    let opened = OpenOptions::new().create(true).append(true).open(path);
+    opened.map_err(|source| Error::WriteFile { name: path.display().to_string(), source })?;
+    if is_new {
+        // If it cannot be removed it is empty, and will be written over.
+        let _ = fs::remove_file(path);
+    }
+    Ok(())
 }
 
 fn beside(path: &Path, suffix: &str) -> PathBuf {

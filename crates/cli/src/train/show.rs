@@ -8,7 +8,6 @@ use sordino::prelude::*;
 use super::Trained;
 use super::blueprint::Blueprint;
 use super::estimate::Estimate;
-use super::evaluation::score_name;
 use crate::decimal;
 use crate::describe;
 use crate::error::Error;
@@ -37,12 +36,15 @@ pub(crate) fn text(blueprint: &Blueprint, trained: &Trained, purse: &Purse) -> R
     let Trained { model, guarantee, public } = trained;
     let mut table = Table::default();
     table.row(["model", &blueprint.out.display().to_string()]);
-    table.row(["predicts", blueprint.encoding.target().unwrap_or_default()]);
-    let method = blueprint.settings.method.unwrap_or_default().name();
-    table.row(["learned by", &format!("{method}, {} loss, {} records", model.loss().name(), blueprint.n)]);
+    table.row(["predicts", blueprint.target()]);
+    let method = how(blueprint);
+    table.row([
+        "learned by",
+        &format!("{method}, {} loss, {} records", model.loss_name(), blueprint.subject.n),
+    ]);
     if let Some(public) = public {
-        let score = format!("{:.4} on {} public records", public.score(model), public.rows());
-        table.row([score_name(model), &score]);
+        let score = format!("{:.4} on {} public records", public.score(model)?, public.rows());
+        table.row([model.score_name(), &score]);
     }
     table.row(["epsilon", &decimal::between(guarantee.epsilon)]);
     table.row(["delta", &decimal::exact(guarantee.delta.get())]);
@@ -57,14 +59,15 @@ pub(crate) fn text(blueprint: &Blueprint, trained: &Trained, purse: &Purse) -> R
 /// A plan for people.
 pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimate) -> Result<String, Error> {
     let claim = blueprint.learner.claim();
-    let cost = accounting::epsilon(&claim, blueprint.delta, Accountant::Auto)?.bound;
+    let subject = &blueprint.subject;
+    let cost = accounting::epsilon(&claim, subject.delta, Accountant::Auto)?.bound;
     let mut table = Table::default();
-    table.row(["would predict", blueprint.encoding.target().unwrap_or_default()]);
-    let method = blueprint.settings.method.unwrap_or_default().name();
-    let size = format!("{} records, {} coordinates", blueprint.n, blueprint.encoding.width());
-    table.row(["learn by", &format!("{method}, {} loss, {size}", blueprint.loss.name())]);
+    table.row(["would predict", blueprint.target()]);
+    let method = how(blueprint);
+    let size = format!("{} records, {} coordinates", subject.n, subject.encoding.width());
+    table.row(["learn by", &format!("{method}, {} loss, {size}", blueprint.learner.loss_name())]);
     table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
-    table.row(["delta", &decimal::exact(blueprint.delta.get())]);
+    table.row(["delta", &decimal::exact(subject.delta.get())]);
     table.row(["neighbours", &claim.neighbours.to_string()]);
     table.row(["event", &describe::event(&claim.event)]);
     if let Some(noise) = blueprint.learner.noise_multiplier() {
@@ -76,15 +79,23 @@ pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimat
     table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
     table.row(["memory", &format!("about {} MB for the data", estimate.memory.div_ceil(1_000_000))]);
     let Estimate { with_noise, without_noise, .. } = estimate;
-    let name = if blueprint.loss.is_classification() { "accuracy" } else { "error" };
     let scores = format!(
         "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from invented records"
     );
-    table.row([name, &scores]);
+    table.row([subject.score_name(), &scores]);
     Ok(table.text())
 }
 
-fn duration(time: Duration) -> String {
+/// The method, and the network that it trains.
+fn how(blueprint: &Blueprint) -> String {
+    let method = blueprint.settings.method.unwrap_or_default().name();
+    match &blueprint.settings.model {
+        Some(model) => format!("{model} by {method}"),
+        None => method.to_owned(),
+    }
+}
+
+pub(crate) fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
     if seconds < 1.0 {
         "a second".to_owned()
@@ -100,6 +111,9 @@ fn duration(time: Duration) -> String {
 struct PlanObject<'a> {
     #[serde(flatten)]
     writer: Writer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    weights: usize,
     method: &'static str,
     loss: &'static str,
     rows: u64,
@@ -123,16 +137,18 @@ pub(crate) fn plan_object(
     purse: &Purse,
     estimate: &Estimate,
 ) -> Result<String, Error> {
-    let claim = blueprint.learner.claim();
+    let (claim, subject) = (blueprint.learner.claim(), &blueprint.subject);
     json::text(&PlanObject {
         writer: Writer::this(),
+        model: blueprint.settings.model.as_deref(),
+        weights: blueprint.learner.weights(),
         method: blueprint.settings.method.unwrap_or_default().name(),
-        loss: blueprint.loss.name(),
-        rows: blueprint.n.get(),
-        coordinates: blueprint.encoding.width(),
+        loss: blueprint.learner.loss_name(),
+        rows: subject.n.get(),
+        coordinates: subject.encoding.width(),
         neighbours: claim.neighbours,
-        epsilon: accounting::epsilon(&claim, blueprint.delta, Accountant::Auto)?.bound,
-        delta: blueprint.delta.get(),
+        epsilon: accounting::epsilon(&claim, subject.delta, Accountant::Auto)?.bound,
+        delta: subject.delta.get(),
         event: &claim.event,
         noise_multiplier: blueprint.learner.noise_multiplier(),
         left: purse.left()?,

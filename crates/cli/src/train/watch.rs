@@ -7,7 +7,6 @@ use std::io::{IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use sordino::prelude::*;
-use sordino_learn::LinearModel;
 use sordino_optim::Progress;
 
 use super::TrainArgs;
@@ -57,7 +56,8 @@ impl<'a> Watch<'a> {
     pub(crate) fn step(&mut self, progress: Progress<'_>) {
         let (step, of) = (progress.step(), progress.of());
         if is_due(step, of, POINTS) {
-            self.score = self.public.and_then(|public| Some(public.score(&self.model(&progress)?)));
+            let model = || self.blueprint.learner.model(progress.parameters()).ok();
+            self.score = self.public.and_then(|public| public.score(&model()?).ok());
             self.curve.extend(self.score.map(|score| (step, score)));
         }
         if is_due(step, of, LINES) {
@@ -76,20 +76,15 @@ impl<'a> Watch<'a> {
         std::mem::take(&mut self.curve)
     }
 
-    fn model(&self, progress: &Progress<'_>) -> Option<LinearModel> {
-        let Blueprint { loss, encoding, .. } = self.blueprint;
-        LinearModel::from_parts(*loss, encoding.clone(), progress.parameters().to_vec()).ok()
-    }
-
     fn line(&self, progress: &Progress<'_>) -> String {
-        let spent = match progress.epsilon(self.blueprint.delta) {
+        let spent = match progress.epsilon(self.blueprint.subject.delta) {
             // Three digits, upwards: enough for a line that changes.
             Ok(Bound { upper, .. }) => format!("{:.3}", (upper * 1000.0).ceil() / 1000.0),
             Err(_) => "?".to_owned(),
         };
-        let name = if self.blueprint.loss.is_classification() { "accuracy" } else { "error" };
+        let name = self.blueprint.subject.score_name();
         let score = self.score.map(|score| format!("  public {name} {score:.3}")).unwrap_or_default();
-        let of = self.blueprint.epsilon;
+        let of = self.blueprint.subject.epsilon;
         format!(
             "step {} of {}  epsilon {spent} of {of}  {}{score}",
             progress.step(),

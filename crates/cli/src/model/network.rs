@@ -1,0 +1,118 @@
+//! A trained network with the encoding without which it is of no use.
+
+use std::sync::Arc;
+
+use sordino_data::{Encoded, Encoding, ROWS_PER_BLOCK};
+use sordino_nn::{Description, Loss, Network};
+
+use super::learned::Prediction;
+use super::{MODEL, NETWORK};
+use crate::error::Error;
+
+#[derive(Clone, Debug)]
+pub(crate) struct NetworkModel {
+    network: Arc<Network>,
+    encoding: Encoding,
+    parameters: Vec<f64>,
+}
+
+impl NetworkModel {
+    /// Of parameters that are the network's, for records whose rows are its inputs.
+    pub(crate) fn new(network: Arc<Network>, encoding: Encoding, parameters: Vec<f64>) -> Self {
+        Self { network, encoding, parameters }
+    }
+
+    /// From its files. `Err` says what is wrong with them.
+    pub(crate) fn read(description: &str, weights: &[u8], encoding: Encoding) -> Result<Self, String> {
+        let description = Description::from_toml(description).map_err(|error| error.to_string())?;
+        let network = description.network().map_err(|error| error.to_string())?;
+        let outputs = encoding.classes().map_or(1, <[String]>::len);
+        let (input, output) = (network.input().size(), network.output().size());
+        if (input, output) != (encoding.width(), outputs) {
+            let width = encoding.width();
+            return Err(format!(
+                "the network takes {input} numbers and gives {output}, and the encoding has {width} and {outputs}"
+            ));
+        }
+        let parameters = network.read_safetensors(weights).map_err(|error| error.to_string())?;
+        Ok(Self::new(Arc::new(network), encoding, parameters))
+    }
+
+    pub(crate) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
+        let unwritable = |reason: String| Error::Unwritable { reason };
+        let weights = self.network.to_safetensors(&self.parameters);
+        let weights = weights.map_err(|error| unwritable(error.to_string()))?;
+        let description = Description::from(&*self.network).to_toml();
+        let description = description.map_err(|error| unwritable(error.to_string()))?;
+        Ok(vec![(MODEL, weights), (NETWORK, description.into_bytes())])
+    }
+
+    pub(crate) fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    pub(crate) fn loss(&self) -> Loss {
+        self.network.loss()
+    }
+
+    pub(crate) fn weights(&self) -> u64 {
+        self.network.parameters() as u64
+    }
+
+    /// What people call it.
+    pub(crate) fn kind(&self) -> String {
+        format!("neural network of {} layers", self.network.layers().len())
+    }
+
+    pub(crate) fn predictions(&self, data: &Encoded, proba: bool) -> Result<Vec<Option<Prediction>>, Error> {
+        let mut predictions = Vec::with_capacity(data.slots());
+        let output = self.network.output().size();
+        for first in (0..data.slots()).step_by(ROWS_PER_BLOCK) {
+            let slots = first..data.slots().min(first + ROWS_PER_BLOCK);
+            let inputs: Vec<f32> =
+                slots.clone().filter_map(|slot| data.row(slot)).flatten().copied().collect();
+            let outputs = self.network.outputs(&self.parameters, &inputs)?;
+            let mut each = outputs.chunks_exact(output);
+            // As many outputs as there are records in slots.
+            let said =
+                |slot| data.row(slot).and_then(|_| each.next()).map(|scores| self.prediction(scores, proba));
+            predictions.extend(slots.map(said));
+        }
+        Ok(predictions)
+    }
+
+    fn prediction(&self, scores: &[f32], proba: bool) -> Prediction {
+        let value = match self.loss() {
+            Loss::CrossEntropy => largest(scores) as f64,
+            Loss::Squared => f64::from(scores[0]),
+        };
+        let is_asked = proba && self.loss() == Loss::CrossEntropy;
+        Prediction { value, probabilities: is_asked.then(|| softmax(scores)) }
+    }
+}
+
+/// Where the first largest number is.
+fn largest(scores: &[f32]) -> usize {
+    (0..scores.len()).fold(0, |best, k| if scores[k] > scores[best] { k } else { best })
+}
+
+/// `e^s / Σ e^s`, without overflow.
+fn softmax(scores: &[f32]) -> Vec<f64> {
+    let most = scores.iter().fold(f32::NEG_INFINITY, |most, score| most.max(*score));
+    let parts: Vec<f64> = scores.iter().map(|score| f64::from(score - most).exp()).collect();
+    let sum: f64 = parts.iter().sum();
+    parts.into_iter().map(|part| part / sum).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_sum_to_one_and_follow_the_scores() {
+        let all = softmax(&[1000.0, 1001.0, 0.0]);
+        assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-15);
+        assert!((all[1] / all[0] - 1f64.exp()).abs() < 1e-9 && all[2] == 0.0);
+        assert_eq!((largest(&[0.0, 2.0, 2.0]), largest(&[-1.0])), (1, 0));
+    }
+}

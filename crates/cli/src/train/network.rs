@@ -1,0 +1,20 @@
+//! Neural networks: a description or a preset becomes a learner.
+//!
+//! # What is decided for the user
+//! | setting | default |
+//! |---|---|
+//! | input | a picture, if `--image` says so or the file is one of pictures; else the encoded columns |
+//! | outputs | the classes, or one number |
+//! | loss | cross entropy, or squared for a number |
+//! | batches | Poisson samples of 256 records on average, or of a hundredth of all if that is more |
+//! | steps | as many as twenty passes over the data take |
+//! | clipping | each record's gradient to norm 1 |
+//! | updates | momentum 0.9, a rate of 0.5 divided by the clip norm that falls along a cosine; the result is an average of the last iterates |
+//!
+//! All of it follows from public numbers. The start is drawn from a fixed public seed.
+
+mod learner;
+mod source;
+
+pub(crate) use self::learner::plan;
+pub(crate) use self::source::ImageShape;

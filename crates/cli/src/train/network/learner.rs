@@ -1,0 +1,235 @@
+//! DP-SGD on a network, as the command's other learners.
+
+use std::num::NonZero;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sordino::noise::danger;
+use sordino::prelude::*;
+use sordino::privacy::ClipNorm;
+use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
+use sordino_nn::{Example, Examples, Network, NetworkObjective, Records};
+use sordino_optim::{
+    Averaging, Checkpoint, Clipping, Plan, PlanOptions, Schedule, Training, TrainingOptions, UpdateRule,
+};
+
+use super::source;
+use crate::error::Error;
+use crate::model::{Model, NetworkModel, network_loss};
+use crate::train::args::Settings;
+use crate::train::learner::{Learner, Session, expected_batch, passes};
+use crate::train::method::{Method, Task};
+
+/// The seed of the first weights. Public, and the same for all.
+const START: u64 = 1;
+/// Passes over the data, unless `--epochs` or `--steps` says otherwise.
+const EPOCHS: f64 = 20.0;
+/// Records of a batch at least, and as a part of all.
+const LEAST_BATCH: f64 = 256.0;
+const PART: f64 = 0.01;
+const CLIP_NORM: f64 = 1.0;
+/// Of steps whose gradients have the clip norm.
+const STEP_LENGTH: f64 = 0.5;
+const MOMENTUM: f64 = 0.9;
+/// Iterates that the result is averaged over, as a part of all.
+const TAIL: f64 = 0.1;
+/// Records whose forward pass is timed, and what a step takes beside it.
+const TIMED: usize = 64;
+const BACKWARD: f64 = 3.0;
+
+/// As many empty slots as there will be records.
+struct Nobody(usize);
+
+impl Examples for Nobody {
+    fn slots(&self) -> usize {
+        self.0
+    }
+
+    fn example(&self, _: usize) -> Option<Example<'_>> {
+        None
+    }
+}
+
+struct ByNetwork {
+    network: Arc<Network>,
+    encoding: Encoding,
+    method: Method,
+    plan: Plan,
+    training: TrainingOptions,
+    /// For what grows with batches, in bytes.
+    memory: Option<usize>,
+}
+
+/// The learner for the network that `--model` names.
+pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Error> {
+    let &Task { encoding, n, epsilon, delta, neighbours, settings, noise } = task;
+    let method = Method::of(settings);
+    method.check_network(settings)?;
+    if delta == Delta::ZERO {
+        return Err(Error::PureTraining { method: method.name() });
+    }
+    let network = Arc::new(source::network(name, settings, encoding)?);
+    let usual = (LEAST_BATCH.max(PART * n.get() as f64) / n.get() as f64).min(1.0);
+    let (sampling, steps) = match method {
+        Method::GradientDescent => (Sampling::FullBatch, task.steps(1.0, EPOCHS)?),
+        Method::Sgd
+        | Method::CoordinateDescent
+        | Method::OutputPerturbation
+        | Method::ObjectivePerturbation
+        | Method::SufficientStatistics => {
+            let rate = task.rate(usual)?;
+            (Sampling::Poisson { rate }, task.steps(rate.get(), EPOCHS)?)
+        }
+    };
+    let clip_norm = settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get);
+    let options = PlanOptions {
+        sampling,
+        slots: n,
+        rounds: steps,
+        neighbours,
+        clipping: Clipping::Flat { norm: clip_norm },
+        scales: None,
+        divisor: None,
+        limit: ContributionLimit::of(encoding.schema().unit()),
+    };
+    let training = TrainingOptions {
+        rule: UpdateRule::Momentum { momentum: settings.momentum.unwrap_or(MOMENTUM) },
+        learning_rate: settings.learning_rate.unwrap_or(STEP_LENGTH / clip_norm),
+        schedule: Schedule::Cosine,
+        averaging: Averaging::Tail { fraction: TAIL },
+        l2: settings.l2.unwrap_or(0.0),
+        radius: None,
+        start: Some(network.initial(START)),
+    };
+    let plan = match noise {
+        Some(noise) => Plan::with_noise(options, noise)?,
+        None => Plan::calibrated(options, epsilon, delta)?,
+    };
+    let memory = settings.memory.map(|megabytes| megabytes.get() as usize * 1_000_000);
+    let learner = ByNetwork { network, encoding: encoding.clone(), method, plan, training, memory };
+    // Whether the memory suffices is known before there is data.
+    learner.objective(&Nobody(n.get() as usize), settings.threads)?;
+    Ok(Box::new(learner))
+}
+
+impl Learner for ByNetwork {
+    fn claim(&self) -> Claim {
+        self.plan.claim()
+    }
+
+    fn loss_name(&self) -> &'static str {
+        network_loss(self.network.loss())
+    }
+
+    fn weights(&self) -> usize {
+        self.network.parameters()
+    }
+
+    fn settle(&self, settings: &mut Settings) {
+        let (plan, training) = (&self.plan, &self.training);
+        settings.method = Some(self.method);
+        settings.steps = Count::new(plan.batches().steps()).ok();
+        settings.epochs = None;
+        settings.batch_size = None;
+        settings.learning_rate = Some(training.learning_rate);
+        settings.l2 = Some(training.l2);
+        if let UpdateRule::Momentum { momentum } = training.rule {
+            settings.momentum = Some(momentum);
+        }
+        if let Clipping::Flat { norm } = plan.clipping() {
+            settings.clip_norm = ClipNorm::new(*norm).ok();
+        }
+        if let Sampling::Poisson { rate } = plan.batches().sampling() {
+            settings.sampling_rate = Some(rate);
+        }
+        let twentieth = plan.batches().steps().div_ceil(20);
+        settings.checkpoint_every = settings.checkpoint_every.or(Count::new(twentieth).ok());
+    }
+
+    fn noise_multiplier(&self) -> Option<f64> {
+        Some(self.plan.noise_multiplier().get())
+    }
+
+    fn steps(&self) -> Option<u64> {
+        Some(self.plan.batches().steps())
+    }
+
+    fn passes(&self) -> Option<f64> {
+        Some(passes(&self.plan))
+    }
+
+    fn work(&self) -> f64 {
+        let inputs = vec![0.5; TIMED * self.network.input().size()];
+        let parameters = self.network.initial(START);
+        let start = Instant::now();
+        // Fails only for other shapes than these.
+        let _ = self.network.outputs(&parameters, &inputs);
+        let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
+        (BACKWARD * nanoseconds / TIMED as f64).max(self.weights() as f64)
+    }
+
+    fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error> {
+        Ok(self.plan.replay_claim(checkpoint)?)
+    }
+
+    fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
+        Ok(self.model_of(parameters.to_vec()))
+    }
+
+    fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error> {
+        self.check(data, &permit, session.from.as_ref())?;
+        let records = Records::new(data);
+        let objective = self.objective(&records, session.threads)?;
+        let mut training = Training::new(&self.plan, &objective, self.training.clone())?;
+        training = training.cancelled_by(session.stop);
+        if let Some(threads) = session.threads {
+            training = training.threads(threads);
+        }
+        if let Some(checkpoints) = session.checkpoints {
+            training = training.with_checkpoints(checkpoints)?;
+        }
+        let mut seeded = session.seed.map(danger::seeded);
+        let release = match (session.from, &mut seeded) {
+            (None, None) => training.run(permit, session.watch)?,
+            (None, Some(bits)) => training.run_with(permit, bits, session.watch)?,
+            (Some(checkpoint), None) => training.resume(checkpoint, permit, session.watch)?,
+            (Some(checkpoint), Some(bits)) => {
+                training.resume_with(checkpoint, permit, bits, session.watch)?
+            }
+        };
+        Ok(release.post_process(|parameters| self.model_of(parameters)))
+    }
+}
+
+impl ByNetwork {
+    fn model_of(&self, parameters: Vec<f64>) -> Model {
+        Model::Network(NetworkModel::new(Arc::clone(&self.network), self.encoding.clone(), parameters))
+    }
+
+    fn objective<'a, E: Examples>(
+        &'a self,
+        examples: &'a E,
+        threads: Option<NonZero<usize>>,
+    ) -> Result<NetworkObjective<'a, E>, Error> {
+        let objective = NetworkObjective::new(&self.network, examples, expected_batch(&self.plan))?;
+        let Some(bytes) = self.memory else { return Ok(objective) };
+        let threads = threads.or_else(|| std::thread::available_parallelism().ok());
+        Ok(objective.memory(bytes, threads.unwrap_or(NonZero::<usize>::MIN))?)
+    }
+
+    /// The permit first, then shapes: that it pays for this, under the schema's unit, and that the data is what the plan was made for.
+    fn check(&self, data: &Encoded, permit: &Permit, from: Option<&Checkpoint>) -> Result<(), Error> {
+        let claim = from.map_or_else(|| Ok(self.claim()), |checkpoint| self.replay_claim(checkpoint))?;
+        permit.covers(&claim)?;
+        let unit = self.encoding.schema().unit();
+        if *permit.unit() != unit.unit() {
+            let (ledger, schema) = (permit.unit().to_string(), unit.unit().to_string());
+            return Err(Error::OtherUnit { ledger, schema });
+        }
+        let is_planned_for = *data.encoding() == self.encoding
+            && *data.limit() == ContributionLimit::of(unit)
+            && data.slots() as u64 == self.plan.batches().slots().get()
+            && data.has_target();
+        if is_planned_for { Ok(()) } else { Err(Error::ChangedData) }
+    }
+}

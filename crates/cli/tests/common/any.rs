@@ -1,0 +1,116 @@
+//! What must hold for whatever comes in from outside: data files, schemas, configurations, networks, weights, checkpoints. Shared by the
+//! test `any_bytes` and the targets in `fuzz/`.
+
+use std::path::PathBuf;
+
+use sordino_data::{
+    ContributionLimit, CsvOptions, DataError, Door, Encoding, EncodingOptions, Loader, Sampling, Schema,
+    Source, UnitRule,
+};
+use sordino_nn::{Description, Layer, Loss, Network, Shape};
+use sordino_noise::danger::seeded;
+use sordino_optim::{Checkpoint, Clipping, Plan, PlanOptions};
+use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
+
+/// Records that are read of one file.
+const MOST_COLUMNS: usize = 64;
+
+/// A file of this process and thread.
+fn place(name: &str) -> PathBuf {
+    let folder = format!("sordino-any-{}-{:?}", std::process::id(), std::thread::current().id());
+    let folder = std::env::temp_dir().join(folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder.join(name)
+}
+
+/// Any bytes under a name whose ending says what they are: every row lies where the schema says, or the file is refused in words.
+pub(crate) fn data(name: &str, bytes: &[u8]) {
+    let path = place(name);
+    std::fs::write(&path, bytes).expect("a file can be written");
+    let kinds = [
+        "columns.'*' = { kind = 'number', bounds = [-1, 3], missing = 0 }",
+        "columns.'*' = { kind = 'category', values = ['no', 'yes', '1'] }",
+    ];
+    for (kind, door) in kinds.into_iter().flat_map(|kind| [(kind, Door::Strict), (kind, Door::Permissive)]) {
+        if let Err(error) = read(&path, &Schema::from_toml(kind).expect("a schema"), door) {
+            assert!(!error.to_string().is_empty());
+        }
+    }
+    let _ = std::fs::remove_file(&path);
+}
+
+fn read(path: &std::path::Path, schema: &Schema, door: Door) -> Result<(), DataError> {
+    let source = Source::open(path, &CsvOptions::default())?;
+    let names = source.names();
+    if names.len() > MOST_COLUMNS && path.extension().is_none_or(|extension| extension != "bin") {
+        return Ok(()); // read all the same, and only slower
+    }
+    let encoding = Encoding::new(schema, &names, EncodingOptions::default())?;
+    let encoded = Loader::new(&source, schema, door).encoded(&encoding, &mut seeded(1))?;
+    for row in (0..encoded.slots()).filter_map(|slot| encoded.row(slot)) {
+        assert!(row.len() == encoding.width() && row.iter().all(|x| (-1.0..=1.0).contains(x)), "{row:?}");
+    }
+    Ok(())
+}
+
+/// Any text in the place of a schema: what is read is written as what was read.
+pub(crate) fn schema(text: &str) {
+    if let Ok(schema) = Schema::from_toml(text) {
+        assert_eq!(Schema::from_toml(&schema.to_toml()).expect("what is written is read"), schema);
+    }
+}
+
+/// Any text in the place of `run.toml`: refused in words, or settings that are written and read again as the same.
+pub(crate) fn configuration(text: &str) {
+    match sordino_cli::effective_configuration(text) {
+        Ok(written) => assert_eq!(sordino_cli::effective_configuration(&written).as_ref(), Ok(&written)),
+        Err(reason) => assert!(!reason.is_empty()),
+    }
+}
+
+/// Any text in the place of a network.
+pub(crate) fn description(text: &str) {
+    if let Ok(description) = Description::from_toml(text) {
+        let written = description.to_toml().expect("what was read can be written");
+        assert_eq!(Description::from_toml(&written).expect("and read again"), description);
+        // Networks that no computer holds are refused before anything of their size is made.
+        let _ = description.network_for(Shape::Features(16), 2);
+        let _ = description.network();
+    }
+}
+
+/// Any bytes in the place of weights: finite numbers, as many as there are parameters, or a refusal.
+pub(crate) fn weights(bytes: &[u8]) {
+    let layers = [Layer::linear(2), Layer::tanh(), Layer::linear(2)];
+    let network = Network::new(Shape::Features(3), &layers, Loss::CrossEntropy).expect("a network");
+    if let Ok(parameters) = network.read_safetensors(bytes) {
+        assert!(parameters.len() == network.parameters() && parameters.iter().all(|x| x.is_finite()));
+        let written = network.to_safetensors(&parameters).expect("what was read can be written");
+        assert_eq!(network.read_safetensors(&written).expect("and read again"), parameters);
+    }
+}
+
+/// Any bytes in the place of a checkpoint. One that was moved is never cheaper than one step for each that is left.
+pub(crate) fn checkpoint(bytes: &[u8]) {
+    let path = place("checkpoint.json");
+    std::fs::write(&path, bytes).expect("a file can be written");
+    let Ok(checkpoint) = Checkpoint::read(&path) else { return };
+    let plan = plan(100);
+    let replays = plan.replay_claim(&checkpoint).expect("a price");
+    let left = 100u64.saturating_sub(checkpoint.steps());
+    assert_eq!(replays, plan.claim_of(left).expect("a price"), "{checkpoint:?}");
+}
+
+fn plan(steps: u64) -> Plan {
+    let options = PlanOptions {
+        sampling: Sampling::FullBatch,
+        slots: Count::new(4).expect("a count"),
+        rounds: Count::new(steps).expect("a count"),
+        neighbours: Neighbours::ZeroOut,
+        clipping: Clipping::Flat { norm: 1.0 },
+        scales: None,
+        divisor: None,
+        limit: ContributionLimit::of(&UnitRule::Record),
+    };
+    Plan::with_noise(options, NoiseMultiplier::new(10.0).expect("a multiplier")).expect("a plan")
+}
