@@ -190,10 +190,15 @@ pub(crate) fn scaling(summaries: &[Summary], quick: bool) -> Result<String, Fail
         rows.filter_map(|row| Some((number(row, "size")?, row))).collect()
     };
     let (batches, depths) = (points("time by batch"), points("time by depth"));
-    for (axis, unit, points) in [("batch", "example", &batches), ("depth", "layer", &depths)] {
+    for (axis, unit, points) in [("batch", "an example", &batches), ("depth", "a layer", &depths)] {
         for (size, row) in points {
             let (step, each) = (row.median * 1e3, row.median * 1e6 / size);
-            let _ = writeln!(text, "{axis} {size:>6}: {step:>9.3} ms a step, {each:>8.2} µs an {unit}");
+            // What the threads took together says something also where the machine is not alone.
+            let processors = number(row, "processor_s").map_or(f64::NAN, |seconds| seconds * 1e6 / size);
+            let _ = writeln!(
+                text,
+                "{axis} {size:>6}: {step:>9.3} ms a step, {each:>8.1} µs {unit}, {processors:>8.1} µs of processors"
+            );
         }
     }
     let (few, many) = (points("memory few"), points("memory many"));
