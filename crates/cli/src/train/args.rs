@@ -147,7 +147,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "E", value_parser = count)]
     pub(crate) epochs: Option<Count>,
 
-    /// The length of a step [default: one over the smoothness of the loss; 0.5/C for a network]
+    /// The length of a step [default: one over the smoothness of the loss; 0.5/C for a network, less where noise is loud]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) learning_rate: Option<f64>,
 

@@ -51,8 +51,9 @@ pub(crate) struct Estimate {
 impl Estimate {
     pub(crate) fn of(blueprint: &Blueprint) -> Result<Self, Error> {
         let Blueprint { subject, learner, settings, asked, .. } = blueprint;
-        // A penalty that was chosen to suit the noise is chosen again where there is none.
-        let settings = Settings { l2: asked.l2, ..settings.clone() };
+        // A penalty or a rate that was chosen to suit the noise is chosen again where there is none.
+        let &Settings { l2, learning_rate, .. } = asked;
+        let settings = Settings { l2, learning_rate, ..settings.clone() };
         let rehearsal = Rehearsal::new(subject, &**learner, &settings, MOST_WORK)?;
         let (train, test) = (rehearsal.table.train()?, rehearsal.table.test()?);
         let without = rehearsal.run(&*rehearsal.without_noise()?, &train, 0)?.0;

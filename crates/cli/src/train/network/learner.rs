@@ -28,8 +28,9 @@ const EPOCHS: f64 = 20.0;
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
 const CLIP_NORM: f64 = 1.0;
-/// Of steps whose gradients have the clip norm.
+/// Of steps whose gradients have the clip norm; and the length of the noise in a mean gradient, in clip norms, from which on they are shorter.
 const STEP_LENGTH: f64 = 0.5;
+const LOUD: f64 = 0.7;
 const MOMENTUM: f64 = 0.9;
 /// Iterates that the result is averaged over, as a part of all.
 const TAIL: f64 = 0.1;
@@ -69,47 +70,66 @@ pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Erro
         return Err(Error::PureTraining { method: method.name() });
     }
     let network = Arc::new(source::network(name, settings, encoding)?);
-    let usual = (LEAST_BATCH.max(PART * n.get() as f64) / n.get() as f64).min(1.0);
-    let (sampling, steps) = match method {
-        Method::GradientDescent => (Sampling::FullBatch, task.steps(1.0, EPOCHS)?),
-        Method::Sgd
-        | Method::CoordinateDescent
-        | Method::OutputPerturbation
-        | Method::ObjectivePerturbation
-        | Method::SufficientStatistics => {
-            let rate = task.rate(usual)?;
-            (Sampling::Poisson { rate }, task.steps(rate.get(), EPOCHS)?)
-        }
-    };
-    let clip_norm = settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get);
+    let (sampling, rounds) = batches(method, task)?;
     let options = PlanOptions {
         sampling,
         slots: n,
-        rounds: steps,
+        rounds,
         neighbours,
-        clipping: Clipping::Flat { norm: clip_norm },
+        clipping: Clipping::Flat { norm: settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get) },
         scales: None,
         divisor: None,
         limit: ContributionLimit::of(encoding.schema().unit()),
-    };
-    let training = TrainingOptions {
-        rule: UpdateRule::Momentum { momentum: settings.momentum.unwrap_or(MOMENTUM) },
-        learning_rate: settings.learning_rate.unwrap_or(STEP_LENGTH / clip_norm),
-        schedule: Schedule::Cosine,
-        averaging: Averaging::Tail { fraction: TAIL },
-        l2: settings.l2.unwrap_or(0.0),
-        radius: None,
-        start: Some(network.initial(START)),
     };
     let plan = match noise {
         Some(noise) => Plan::with_noise(options, noise)?,
         None => Plan::calibrated(options, epsilon, delta)?,
     };
+    let training = training(&network, &plan, settings);
     let memory = settings.memory.map(|megabytes| megabytes.get() as usize * 1_000_000);
     let learner = ByNetwork { network, encoding: encoding.clone(), method, plan, training, memory };
     // Whether the memory suffices is known before there is data.
     learner.objective(&Nobody(n.get() as usize), settings.threads)?;
     Ok(Box::new(learner))
+}
+
+/// How batches are drawn, and how many.
+fn batches(method: Method, task: &Task<'_>) -> Result<(Sampling, Count), Error> {
+    let n = task.n.get() as f64;
+    match method {
+        Method::GradientDescent => Ok((Sampling::FullBatch, task.steps(1.0, EPOCHS)?)),
+        // The others were refused.
+        Method::Sgd
+        | Method::CoordinateDescent
+        | Method::OutputPerturbation
+        | Method::ObjectivePerturbation
+        | Method::SufficientStatistics => {
+            let rate = task.rate((LEAST_BATCH / n).clamp(PART, 1.0))?;
+            Ok((Sampling::Poisson { rate }, task.steps(rate.get(), EPOCHS)?))
+        }
+    }
+}
+
+/// All that is post-processing.
+fn training(network: &Network, plan: &Plan, settings: &Settings) -> TrainingOptions {
+    let clip_norm = settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get);
+    let usual_rate = || usual_rate(plan, clip_norm, network.parameters());
+    TrainingOptions {
+        rule: UpdateRule::Momentum { momentum: settings.momentum.unwrap_or(MOMENTUM) },
+        learning_rate: settings.learning_rate.unwrap_or_else(usual_rate),
+        schedule: Schedule::Cosine,
+        averaging: Averaging::Tail { fraction: TAIL },
+        l2: settings.l2.unwrap_or(0.0),
+        radius: None,
+        start: Some(network.initial(START)),
+    }
+}
+
+/// A rate at which noise does not carry the weights away, from public numbers: the noise in the mean of a batch has a length of about
+/// `z sqrt(d)/batch` clip norms.
+fn usual_rate(plan: &Plan, clip_norm: f64, parameters: usize) -> f64 {
+    let noise = plan.noise_multiplier().get() * (parameters as f64).sqrt() / expected_batch(plan);
+    STEP_LENGTH / clip_norm * (LOUD / noise).min(1.0)
 }
 
 impl Learner for ByNetwork {
