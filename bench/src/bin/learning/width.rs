@@ -24,13 +24,13 @@ use crate::networks::{DELTA, accuracy, poisson, train};
 use crate::study::{Summary, by_threads, percent};
 use crate::svg::{Axis, Svg};
 
-const WIDTHS: [usize; 5] = [2, 8, 32, 128, 512];
+const WIDTHS: [usize; 5] = [4, 16, 64, 256, 1024];
 const EPSILONS: [f64; 2] = [1.0, 0.25];
 const SEEDS: u64 = 3;
 const BATCH: u64 = 1024;
 const EPOCHS: f64 = 3.0;
 const CLIP_NORM: f64 = 0.5;
-const RATES: [f64; 3] = [0.125, 0.5, 2.0];
+const RATES: [f64; 3] = [0.5, 2.0, 8.0];
 /// Of networks that are neither clipped nor noisy.
 const PLAIN_RATE: f64 = 0.1;
 /// So little that it does not show: one noisy sum is within a ten-thousandth of the clip norm.
