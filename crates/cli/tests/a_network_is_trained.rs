@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use command::{Run, ends, example, folder, sordino_in};
 use serde_json::Value;
+use sordino_optim::Checkpoint;
 
 /// The shipped digits in two files: every fifth is public.
 fn digits(folder: &Path) {
@@ -101,11 +102,8 @@ fn a_killed_network_goes_on_and_pays_for_what_it_repeats() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let checkpoint = here.join("m.part/checkpoint.json");
-    let steps = || -> Option<u64> {
-        let text = fs::read_to_string(&checkpoint).ok()?;
-        serde_json::from_str::<Value>(&text).ok()?["state"]["step"].as_u64()
-    };
+    let checkpoint = here.join("m.part/checkpoint");
+    let steps = || Some(Checkpoint::read(&checkpoint).ok()?.steps());
     while steps().is_none_or(|steps| steps == 0) {
         assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
         std::thread::sleep(Duration::from_millis(5));

@@ -9,6 +9,8 @@ mod any;
 use std::fs;
 use std::path::Path;
 
+use sordino_optim::Checkpoint;
+
 /// A fixed sequence (Knuth, "The Art of Computer Programming", volume 2, 3.3.4, MMIX).
 struct Random(u64);
 
@@ -91,5 +93,7 @@ fn any_network() {
 
 #[test]
 fn any_checkpoint() {
+    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/checkpoint/stopped");
+    assert_eq!(Checkpoint::read(&seed).expect("a checkpoint").steps(), 32_800);
     each("checkpoint", 3000, any::checkpoint);
 }
