@@ -88,7 +88,7 @@ fn pitfall_09_the_clipping_count_has_its_noise() {
 fn clip_norm(file: &[u8]) -> f64 {
     let length = u64::from_le_bytes(file[19..27].try_into().unwrap()) as usize;
     let head: serde_json::Value = serde_json::from_slice(&file[27..27 + length]).unwrap();
-    head["clip_norm"].as_f64().unwrap()
+    head["numbers"]["clip_norm"].as_f64().unwrap()
 }
 
 /// Reading ε advanced an accountant elsewhere (Opacus #535).

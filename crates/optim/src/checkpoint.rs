@@ -3,7 +3,7 @@
 //! # What is charged
 //! A run pays for all its T steps before the first. A checkpoint says that c of them are done. Should the process die, up to
 //! `every` further steps may have drawn their noise after the checkpoint was written; going on from c does them again, with
-//! new noise, and they are charged again: [`Training::replay_claim`](crate::Training::replay_claim). Steps charged = steps
+//! new noise, and they are charged again: [`Checkpoint::replay_claim`]. Steps charged = steps
 //! done + replays, and the guarantee of a resumed run is that of both charges together. A run that was stopped on request
 //! wrote its checkpoint after its last step and replays nothing.
 //!
@@ -13,77 +13,80 @@
 //! - The file is whole or not there: written beside its place, flushed, renamed, and the folder flushed. A write that fails, on a full disk
 //!   say, ends the run and leaves the checkpoint before it.
 //! - Two processes cannot go on from one file at a time (a lock beside it), and not one after the other for the price of one:
-//!   whoever goes on writes the new charge into the file before the first step.
+//!   whoever goes on does so in the same place, finds the file as it was when it was read, and writes the new charge into it before the first step.
 //!
 //! # Pitfalls
 //! A *copy* of a checkpoint could be resumed beside the original, and each would do all remaining steps. A file that is not where
-//! it was written is therefore charged for all of them. A backup put back in its old place looks like the original: do not
+//! it was written is therefore charged for all of them, and may then go on anywhere. A backup put back in its old place looks like the original: do not
 //! resume from backups without charging the whole run again.
 
 mod file;
 #[cfg(test)]
 mod tests;
+mod writer;
 
-use std::fmt::{self, Write};
-use std::fs::{File, OpenOptions};
-use std::io;
 use std::path::{Path, PathBuf};
 
-use sha2::{Digest, Sha256};
-use sordino_privacy::Guarantee;
+use sordino_privacy::{Claim, Guarantee};
 
-use crate::average::Average;
 use crate::error::OptimError;
-use crate::rule::RuleState;
+use crate::run::Priced;
 use file::{Failed, Head};
+pub(crate) use writer::Writer;
 
 /// The one version of the format.
-pub const CHECKPOINT_FORMAT_VERSION: u32 = 2;
+pub const CHECKPOINT_FORMAT_VERSION: u32 = 3;
 
 /// Where and how often checkpoints are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoints {
     /// The file. It is removed when the run has ended.
     pub path: PathBuf,
-    /// Steps between two checkpoints: as many are charged again after a crash.
+    /// Steps between two checkpoints, at least 1: as many are charged again after a crash.
     pub every: u64,
+}
+
+/// What one step hands to the next, for a checkpoint to keep. Made of noisy sums and public numbers alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Snapshot<'a> {
+    /// Steps that are done.
+    pub step: u64,
+    /// Finite numbers, by name.
+    pub numbers: Vec<(&'static str, f64)>,
+    /// Vectors, by name: one to four, of one length or empty, the first of them not.
+    pub vectors: Vec<(&'static str, &'a [f64])>,
 }
 
 /// A run that stopped.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
+    /// Where it was read from.
+    path: PathBuf,
     head: Head,
-    pub(crate) state: State,
-}
-
-/// What one step hands to the next.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct State {
-    pub(crate) step: u64,
-    pub(crate) clip_norm: f64,
-    pub(crate) parameters: Vec<f64>,
-    pub(crate) rule: RuleState,
-    pub(crate) average: Average,
+    vectors: file::Vectors,
+    /// Of the file.
+    digest: file::Digest,
 }
 
 impl Checkpoint {
     /// Reads a checkpoint.
     pub fn read(path: &Path) -> Result<Self, OptimError> {
         let failed = |source| OptimError::CheckpointFile { path: path.to_owned(), source };
-        let (mut head, state) = file::read(path).map_err(|error| match error {
+        let (mut head, vectors, digest) = file::read(path).map_err(|error| match error {
             Failed::System(source) => failed(source),
             Failed::Content(reason) => OptimError::CheckpointContent { path: path.to_owned(), reason },
         })?;
+        let path = writer::absolute(path).map_err(failed)?;
         // Where a copy was read from is what counts.
-        if head.place != absolute(path).map_err(failed)? {
+        if head.place != path {
             (head.every, head.is_final) = (u64::MAX, false);
         }
-        Ok(Self { head, state })
+        Ok(Self { path, head, vectors, digest })
     }
 
     /// Steps that are done.
     pub fn steps(&self) -> u64 {
-        self.state.step
+        self.head.step
     }
 
     /// What was paid for so far.
@@ -91,106 +94,55 @@ impl Checkpoint {
         &self.head.guarantee
     }
 
-    /// Steps that may have been done after it was written, of a run of `steps`.
-    pub(crate) fn replays(&self, steps: u64) -> u64 {
-        if self.head.is_final { 0 } else { self.head.every.min(steps.saturating_sub(self.steps())) }
+    /// The number of this name in the [`Snapshot`], if it has one.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.head.numbers.get(name).copied()
     }
 
+    /// Takes the vector of this name out; it is empty if there is none.
+    pub fn take_vector(&mut self, name: &str) -> Vec<f64> {
+        self.vectors.remove(name).unwrap_or_default()
+    }
+
+    /// What must be charged before a run of `plan` can go on from here: the steps that may be done a second time.
+    pub fn replay_claim(&self, plan: &dyn Priced) -> Result<Claim, OptimError> {
+        plan.claim_again(self.replays(plan.steps()))
+    }
+
+    /// The error of one that is asked to go on with what it is no part of.
+    pub fn of_another_run(&self) -> OptimError {
+        self.refused("it belongs to another plan or other options; resume with those of the first run")
+    }
+
+    /// Steps that may have been done after it was written, of a run of `steps`.
+    pub(crate) fn replays(&self, steps: u64) -> u64 {
+        if self.head.is_final { 0 } else { self.head.every.min(self.left(steps)) }
+    }
+
+    /// Steps that are not done, of a run of `steps`.
+    pub(crate) fn left(&self, steps: u64) -> u64 {
+        steps.saturating_sub(self.steps())
+    }
+
+    /// Whether it was written by the run of this [fingerprint](crate::run).
     pub(crate) fn is_of(&self, run: &str) -> bool {
         self.head.run == run
     }
-}
 
-/// Writes the checkpoints of one run, and keeps others from writing them.
-#[derive(Debug)]
-pub(crate) struct Writer {
-    path: PathBuf,
-    every: u64,
-    run: String,
-    guarantee: Guarantee,
-    /// Held until the run has ended, by the process's death if need be.
-    _lock: File,
-}
+    /// Whether it was read from this place.
+    pub(crate) fn is_at(&self, path: &Path) -> bool {
+        writer::absolute(path).is_ok_and(|path| path == self.path)
+    }
 
-impl Writer {
-    /// Locks the place. A new run refuses a checkpoint that is already there.
-    pub(crate) fn new(
-        checkpoints: &Checkpoints,
-        run: String,
-        guarantee: Guarantee,
-        is_new: bool,
-    ) -> Result<Self, OptimError> {
-        let failed = |source| OptimError::CheckpointFile { path: checkpoints.path.clone(), source };
-        let path = absolute(&checkpoints.path).map_err(failed)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(beside(&path, ".lock"));
-        let lock = lock.map_err(failed)?;
-        lock.try_lock().map_err(|error| failed(error.into()))?;
-        if is_new && path.exists() {
-            let reason = "an earlier run left it; resume that run, or remove the file".to_owned();
-            return Err(OptimError::CheckpointContent { path, reason });
+    /// That the file is still the one that was read.
+    pub(crate) fn check_untouched(&self) -> Result<(), OptimError> {
+        if file::digest_of(&self.path).is_ok_and(|digest| digest == self.digest) {
+            return Ok(());
         }
-        Ok(Self { path, every: checkpoints.every, run, guarantee, _lock: lock })
+        Err(self.refused("a run has gone on from it since it was read; read what that one has left, and pay for its replays"))
     }
 
-    pub(crate) fn is_due(&self, step: u64) -> bool {
-        step.is_multiple_of(self.every)
+    pub(crate) fn refused(&self, reason: &str) -> OptimError {
+        OptimError::CheckpointContent { path: self.path.clone(), reason: reason.to_owned() }
     }
-
-    pub(crate) fn write(&self, state: &State, is_final: bool) -> Result<(), OptimError> {
-        let head = Head::new(&self.path, &self.run, self.every, is_final, &self.guarantee, state);
-        let placed = write_at_once(&self.path, |file| file::write(file, &head, state));
-        placed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
-    }
-
-    /// The run has ended: nothing is left to go on with.
-    pub(crate) fn remove(self) -> Result<(), OptimError> {
-        let removed = std::fs::remove_file(&self.path);
-        removed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
-    }
-}
-
-/// The digest of what a run is made of. Networks begin at many numbers, and a checkpoint need not spell them out.
-pub(crate) fn fingerprint(run: fmt::Arguments<'_>) -> String {
-    struct Hasher(Sha256);
-    impl Write for Hasher {
-        fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.update(text);
-            Ok(())
-        }
-    }
-    let mut hasher = Hasher(Sha256::new());
-    // A digest takes every text.
-    let _ = hasher.write_fmt(run);
-    hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn write_at_once(path: &Path, content: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
-    let part = beside(path, ".part");
-    let file = File::create(&part)?;
-    if let Err(error) = content(&file).and_then(|()| file.sync_all()) {
-        // What a full disk has no room for need not take any.
-        let _ = std::fs::remove_file(&part);
-        return Err(error);
-    }
-    drop(file);
-    std::fs::rename(&part, path)?;
-    // The new name is durable once its folder is. Not every system lets folders be opened.
-    match path.parent().map(File::open) {
-        Some(Ok(folder)) => folder.sync_all(),
-        Some(Err(_)) | None => Ok(()),
-    }
-}
-
-/// The path with its folder resolved; the file itself need not be there.
-fn absolute(path: &Path) -> io::Result<PathBuf> {
-    let path = std::path::absolute(path)?;
-    let name = path.file_name().ok_or_else(|| io::Error::other("a checkpoint needs a file name"))?;
-    let folder = path.parent().unwrap_or(Path::new("/"));
-    Ok(folder.canonicalize()?.join(name))
-}
-
-fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    PathBuf::from(name)
 }

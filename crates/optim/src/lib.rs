@@ -10,6 +10,9 @@
 //! what is charged are all read from that one value, so they cannot disagree. All iterates are accounted for as if they
 //! were released; update rules, schedules, averaging, projections and penalties are post-processing.
 //!
+//! # Beyond gradients
+//! What is not about gradients, a [`Run`] that is paid for, kept and resumed, serves every learner that has steps ([`Priced`]).
+//!
 //! # Words
 //! An [`Objective`] knows the data and returns the *sum* of clipped gradients as integers on the plan's grid, never a
 //! mean. The sum of an empty batch is zero, and its release is noise.
@@ -23,16 +26,18 @@ mod objective;
 mod plan;
 mod progress;
 mod rule;
+mod run;
 mod schedule;
 mod training;
 
 pub use average::Averaging;
-pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints};
+pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints, Snapshot};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{Plan, PlanOptions};
 pub use progress::Progress;
 pub use rule::UpdateRule;
+pub use run::{Priced, Run};
 pub use schedule::Schedule;
 pub use training::{Training, TrainingOptions};

@@ -19,6 +19,7 @@ use crate::checkpoint::Checkpoint;
 use crate::clip::{Clip, ClipRule, Clipping};
 use crate::error::{OptimError, positive};
 use crate::objective::FloatSums;
+use crate::run::Priced;
 
 /// Bits of depth beyond those of the number of records: truncation then moves no sum by 1/512 of the noise.
 const SPARE_BITS: u32 = 9;
@@ -130,7 +131,7 @@ impl Plan {
 
     /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
-        self.claim_of(checkpoint.replays(self.batches.steps()))
+        checkpoint.replay_claim(self)
     }
 
     fn event_of(&self, batches: &BatchPlan) -> Event {
@@ -214,6 +215,20 @@ impl Plan {
             Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => size.get(),
             Sampling::ShuffledEpochs { batches } => n.div_ceil(batches.get()),
         }
+    }
+}
+
+impl Priced for Plan {
+    fn steps(&self) -> u64 {
+        self.batches.steps()
+    }
+
+    fn claim(&self) -> Claim {
+        Self::claim(self)
+    }
+
+    fn claim_of(&self, steps: u64) -> Result<Claim, OptimError> {
+        Self::claim_of(self, steps)
     }
 }
 

@@ -3,14 +3,13 @@
 use sordino_privacy::{Accountant, Bound, Claim, Delta, Event, accounting};
 
 use crate::error::OptimError;
-use crate::plan::Plan;
+use crate::run::Priced;
 
 /// What a run tells while it lasts; all of it is public.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     pub(crate) step: u64,
-    pub(crate) of: u64,
-    pub(crate) plan: &'a Plan,
+    pub(crate) plan: &'a dyn Priced,
     pub(crate) parameters: &'a [f64],
     /// All that was charged, of a run that was resumed.
     pub(crate) whole: Option<&'a Event>,
@@ -24,7 +23,7 @@ impl<'a> Progress<'a> {
 
     /// Steps in all.
     pub fn of(&self) -> u64 {
-        self.of
+        self.plan.steps()
     }
 
     /// The parameters after this step. Every iterate is accounted for as if it were released.
@@ -37,7 +36,7 @@ impl<'a> Progress<'a> {
     pub fn epsilon(&self, delta: Delta) -> Result<Bound, OptimError> {
         let claim = match self.whole {
             None => self.plan.claim_of(self.step)?,
-            Some(event) => Claim::new(self.plan.neighbours(), event.clone()),
+            Some(event) => Claim::new(self.plan.claim().neighbours, event.clone()),
         };
         Ok(accounting::epsilon(&claim, delta, Accountant::Auto)?.bound)
     }

@@ -16,22 +16,26 @@
 //! Stopping when a loss on the data looks good is another mechanism; T is fixed before the first step. Time is not
 //! protected: a Poisson batch's size shows in how long its step takes.
 
+mod state;
+
 use std::num::NonZero;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Event, Inflation, Permit, Release};
+use sordino_privacy::{Claim, Inflation, Permit, Release};
 
-use crate::average::{Average, Averaging};
-use crate::checkpoint::{Checkpoint, Checkpoints, State, Writer, fingerprint};
+use crate::average::Averaging;
+use crate::checkpoint::{Checkpoint, Checkpoints};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::rule::{RuleState, UpdateRule};
+use crate::rule::UpdateRule;
+use crate::run::Run;
 use crate::schedule::Schedule;
+use state::State;
 
 /// Everything about a run that is post-processing.
 #[derive(Clone, Debug, PartialEq)]
@@ -180,17 +184,10 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        permit.covers(&self.plan.claim())?;
+        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?;
         let dimension = self.objective.dimension();
-        let parameters = self.options.start.clone().unwrap_or_else(|| vec![0.0; dimension]);
-        let state = State {
-            step: 0,
-            clip_norm: self.plan.initial_clip_norm(dimension),
-            parameters,
-            rule: RuleState::new(&self.options.rule, dimension),
-            average: Average::new(self.options.averaging, dimension),
-        };
-        self.steps(state, permit, self.plan.event(), true, source, progress)
+        let state = State::new(&self.options, self.plan.initial_clip_norm(dimension), dimension);
+        self.steps(state, run, source, progress)
     }
 
     fn go_on(
@@ -200,56 +197,32 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        let claim = self.replay_claim(&checkpoint)?;
-        permit.covers(&claim)?;
-        let (state, dimension) = (&checkpoint.state, self.objective.dimension());
-        let fits = state.parameters.len() == dimension
-            && state.rule.has_dimension(&self.options.rule, dimension)
-            && state.average.has_dimension(dimension)
-            && state.clip_norm > 0.0;
-        // What it says was paid must be the plan's own price, and all replays since.
-        let is_paid = checkpoint.guarantee().neighbours == self.plan.neighbours()
-            && is_first(&self.plan.event(), &checkpoint.guarantee().event);
-        if !fits || !is_paid || !checkpoint.is_of(&self.fingerprint()) {
-            let path =
-                self.checkpoints.as_ref().map(|checkpoints| checkpoints.path.clone()).unwrap_or_default();
-            let reason =
-                "it belongs to another plan or other options; resume with those of the first run".to_owned();
-            return Err(OptimError::CheckpointContent { path, reason });
-        }
-        let event = checkpoint.guarantee().event.clone().followed_by(claim.event);
-        let permit = permit.together_with(checkpoint.guarantee())?;
-        self.steps(checkpoint.state, permit, event, false, source, progress)
+        let checkpoints = self.checkpoints.as_ref();
+        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?;
+        let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
+        self.steps(state, run, source, progress)
     }
 
-    /// All steps from `state` on, for a permit that has been found to cover `event`.
+    /// All steps from `state` on.
     fn steps(
         &self,
         mut state: State,
-        permit: Permit,
-        event: Event,
-        is_new: bool,
+        run: Run<'_>,
         mut source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let is_seeded = matches!(&source, Source::Given(bits) if bits.is_seeded());
-        let permit = if is_seeded { permit.seeded() } else { permit };
         let clip =
             self.plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
-        let permit = permit.with_arithmetic(Inflation::new(clip.grid().inflation())?);
-        let writer = self.checkpoints.as_ref().map(|checkpoints| {
-            Writer::new(checkpoints, self.fingerprint(), permit.guarantee().clone(), is_new)
-        });
-        let writer = writer.transpose()?;
-        // Before the first step: whoever goes on from here has to see what was charged.
-        writer.iter().try_for_each(|writer| writer.write(&state, false))?;
+        let run = run.seeded(is_seeded).with_arithmetic(Inflation::new(clip.grid().inflation())?);
+        run.keep(&state.snapshot())?;
         let of = self.plan.batches().steps();
         let mut batches = self.plan.batches().batches_from(state.step)?;
         while state.step < of {
             if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 // In the middle of an epoch nothing can go on: the last checkpoint stays, and what came after it is charged again.
                 if state.step.is_multiple_of(self.plan.steps_a_round()) {
-                    writer.iter().try_for_each(|writer| writer.write(&state, true))?;
+                    run.keep_last(&state.snapshot())?;
                 }
                 return Err(OptimError::Cancelled { steps: state.step });
             }
@@ -257,16 +230,10 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
                 Source::System => self.step(&mut state, &mut batches, &mut entropy()?)?,
                 Source::Given(bits) => self.step(&mut state, &mut batches, *bits)?,
             }
-            if let Some(writer) = writer.as_ref().filter(|writer| writer.is_due(state.step)) {
-                writer.write(&state, false)?;
-            }
-            let whole = if is_new { None } else { Some(&event) };
-            let parameters = &state.parameters;
-            progress(Progress { step: state.step, of, plan: self.plan, parameters, whole });
+            run.keep_if_due(&state.snapshot())?;
+            progress(run.progress(state.step, &state.parameters));
         }
-        let release = permit.seal(event, state.average.result(state.parameters))?;
-        writer.map(Writer::remove).transpose()?;
-        Ok(release)
+        run.finish(state.average.result(state.parameters))
     }
 
     fn step<R: Bits + ?Sized>(
@@ -300,8 +267,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Everything public that the run is made of: what a checkpoint must agree with.
-    fn fingerprint(&self) -> String {
-        fingerprint(format_args!("{:?} {:?}", self.plan, self.options))
+    fn made_of(&self) -> (&Plan, &TrainingOptions) {
+        (self.plan, &self.options)
     }
 }
 
@@ -309,12 +276,6 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 fn available_threads() -> NonZero<usize> {
     static THREADS: OnceLock<NonZero<usize>> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
-}
-
-/// Whether `event` is `first`, or a composition that begins with it, however deep.
-fn is_first(first: &Event, event: &Event) -> bool {
-    event == first
-        || matches!(event, Event::Composed { events } if events.first().is_some_and(|event| is_first(first, event)))
 }
 
 fn project(parameters: &mut [f64], radius: f64) {

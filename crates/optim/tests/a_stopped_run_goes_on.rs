@@ -118,6 +118,46 @@ fn a_copy_pays_for_all_that_it_will_do() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
+/// A checkpoint in memory is no licence: who goes on leaves nothing for others, and who comes second is told.
+#[test]
+fn nobody_goes_on_twice_for_the_price_of_one() {
+    let (plan, points, path) = (poisson_plan(), points(), place("second"));
+    crash(&plan, &points, &path);
+    let (first, second) = (Checkpoint::read(&path).unwrap(), Checkpoint::read(&path).unwrap());
+    let replays = || permit(plan.replay_claim(&first).unwrap());
+    // Without a place, or in another one, the file would stay as it is.
+    let nowhere = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
+    let elsewhere = training(&plan, &points, &path.with_file_name("elsewhere"));
+    for training in [nowhere, elsewhere] {
+        let error = training.resume(first.clone(), replays(), &mut |_| {}).unwrap_err().to_string();
+        assert!(error.contains("kept in its place"), "{error}");
+    }
+    let flag = AtomicBool::new(false);
+    let stopped =
+        training(&plan, &points, &path).cancelled_by(&flag).resume(first.clone(), replays(), &mut |_| {
+            flag.store(true, Ordering::Relaxed);
+        });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 5 })), "{stopped:?}");
+    for _ in 0..2 {
+        let late = training(&plan, &points, &path).resume(second.clone(), replays(), &mut |_| {});
+        let error = late.unwrap_err().to_string();
+        assert!(error.contains("has gone on from it since"), "{error}");
+        // Nor when the other run has ended.
+        std::fs::remove_file(&path).unwrap_or_default();
+    }
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// Zero steps between two checkpoints would be nothing to charge again.
+#[test]
+fn checkpoints_are_at_least_a_step_apart() {
+    let (plan, path) = (poisson_plan(), place("zero"));
+    let checkpoints = Checkpoints { path: path.clone(), every: 0 };
+    let refused = sordino_optim::Run::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
+    assert!(matches!(refused, Err(OptimError::Parameter { .. })), "{refused:?}");
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
 #[test]
 fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happened() {
     let (plan, points, path) =
@@ -159,9 +199,9 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     let paid = permit(plan.claim_of(4).unwrap());
     let refused = training(&other, &points, &path).resume(checkpoint, paid, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
-    forge(&path, &head(&path).replace("\"format_version\":2", "\"format_version\":3"));
+    forge(&path, &head(&path).replace("\"format_version\":3", "\"format_version\":2"));
     let error = Checkpoint::read(&path).unwrap_err().to_string();
-    assert!(error.contains("format version 3, and this program knows 2"), "{error}");
+    assert!(error.contains("format version 2, and this program knows 3"), "{error}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
@@ -247,7 +287,7 @@ fn the_count_of_adaptive_clipping_has_its_noise() {
         assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 1 })));
         let json: serde_json::Value = serde_json::from_str(&head(&path)).unwrap();
         std::fs::remove_file(&path).unwrap();
-        json["clip_norm"].as_f64().unwrap().ln()
+        json["numbers"]["clip_norm"].as_f64().unwrap().ln()
     };
     let variance = (0..draws).map(|seed| change(seed).powi(2)).sum::<f64>() / draws as f64;
     let expected = (rate * noise / n).powi(2);

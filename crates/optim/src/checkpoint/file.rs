@@ -1,39 +1,45 @@
 //! The file of a checkpoint: a head that people can read, and vectors as they are in memory.
 //!
-//! # Format, version 2
+//! # Format, version 3
 //! | bytes | what |
 //! |---|---|
 //! | 19 | `sordino checkpoint`, a line end |
 //! | 8 | length of the head, at most 2²⁴ |
 //! | as many | the head: JSON |
-//! | 8 a number | vectors whose numbers are here, in the order of [`Vectors`] |
+//! | 8 a number | vectors whose numbers are here, in the order of the head |
 //! | 32 | SHA-256 of all before |
 //!
-//! Integers and doubles are little-endian, and doubles come back to the last bit. A vector that is all zeros, or that nobody keeps (the
-//! memory of a rule that has none, the average that is the last iterate), is a word in the head. Version 1 was JSON from end to end, some
-//! twenty bytes a number; it is refused by name.
+//! Integers and doubles are little-endian, and doubles come back to the last bit. Numbers and vectors have the names that the run gave them. A vector
+//! that is all zeros, or that nobody keeps (the memory of a rule that has none, the average that is the last iterate), is a word in the head.
+//! Version 1 was JSON from end to end, some twenty bytes a number, and version 2 knew only gradient descent; both are refused by name.
 //!
 //! # Pitfalls
-//! Reading asks for no more memory than four times the file's length, whatever the head says: parameters are always here, and the length of
-//! the file must be what the head speaks of. A checksum tells an accident, not an adversary: who can write the file can write its digest.
+//! Reading asks for no more memory than four times the file's length, whatever the head says: there are at most four vectors of one length, the first
+//! is always here, and the length of the file must be what the head speaks of. A checksum tells an accident, not an adversary: who can write the file can write its digest.
 
+use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
+use sha2::{Digest as _, Sha256};
 use sordino_privacy::Guarantee;
 
-use super::{CHECKPOINT_FORMAT_VERSION, State};
-use crate::average::{Average, Averaging};
-use crate::rule::RuleState;
+use super::{CHECKPOINT_FORMAT_VERSION, Snapshot};
 
 const MAGIC: &[u8] = b"sordino checkpoint\n";
 const DIGEST: usize = 32;
+const MOST_VECTORS: usize = 4;
 const LONGEST_HEAD: u64 = 1 << 24;
 /// Numbers that are turned into bytes at a time.
 const CHUNK: usize = 4096;
+
+/// Vectors, by name.
+pub(crate) type Vectors = BTreeMap<String, Vec<f64>>;
+
+/// What a file ends with.
+pub(crate) type Digest = [u8; DIGEST];
 
 /// Everything but the vectors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -49,23 +55,12 @@ pub(crate) struct Head {
     pub(crate) is_final: bool,
     /// What was paid so far.
     pub(crate) guarantee: Guarantee,
-    step: u64,
-    clip_norm: f64,
-    averaging: Averaging,
-    /// Sum of the weights of the average.
-    weight: f64,
+    pub(crate) step: u64,
+    pub(crate) numbers: BTreeMap<String, f64>,
+    /// Of each vector that is not empty.
     dimension: u64,
-    vectors: Vectors,
-}
-
-/// Where each vector is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Vectors {
-    parameters: Stored,
-    first: Stored,
-    second: Stored,
-    average: Stored,
+    /// Where each vector is.
+    vectors: Vec<(String, Stored)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,15 +92,19 @@ impl From<io::Error> for Failed {
 }
 
 impl Head {
-    /// The head of a file with this state.
+    /// The head of a file with this content.
     pub(crate) fn new(
         place: &Path,
         run: &str,
         every: u64,
         is_final: bool,
         paid: &Guarantee,
-        state: &State,
+        snapshot: &Snapshot<'_>,
     ) -> Self {
+        let mut vectors: Vec<_> =
+            snapshot.vectors.iter().map(|(name, vector)| ((*name).to_owned(), Stored::of(vector))).collect();
+        // Even zeros: its length bounds that of the others.
+        vectors.iter_mut().take(1).for_each(|(_, stored)| *stored = Stored::Here);
         Self {
             format_version: CHECKPOINT_FORMAT_VERSION,
             place: place.to_owned(),
@@ -113,30 +112,23 @@ impl Head {
             every,
             is_final,
             guarantee: paid.clone(),
-            step: state.step,
-            clip_norm: state.clip_norm,
-            averaging: state.average.averaging,
-            weight: state.average.weight,
-            dimension: state.parameters.len() as u64,
-            vectors: Vectors {
-                parameters: Stored::Here,
-                first: Stored::of(&state.rule.first),
-                second: Stored::of(&state.rule.second),
-                average: Stored::of(&state.average.sum),
-            },
+            step: snapshot.step,
+            numbers: snapshot.numbers.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect(),
+            dimension: snapshot.vectors.first().map_or(0, |(_, vector)| vector.len() as u64),
+            vectors,
         }
+    }
+
+    /// Whether vectors are as many as there may be, and the first is here.
+    fn is_bounded(&self) -> bool {
+        let first = self.vectors.first().map(|(_, stored)| *stored);
+        first == Some(Stored::Here) && self.vectors.len() <= MOST_VECTORS
     }
 
     /// Numbers in the file; none if that is beyond counting.
     fn numbers(&self) -> Option<u64> {
-        let here = self.vectors.all().into_iter().filter(|stored| *stored == Stored::Here).count();
+        let here = self.vectors.iter().filter(|(_, stored)| *stored == Stored::Here).count();
         self.dimension.checked_mul(here as u64)
-    }
-}
-
-impl Vectors {
-    fn all(&self) -> [Stored; 4] {
-        [self.parameters, self.first, self.second, self.average]
     }
 }
 
@@ -153,7 +145,11 @@ impl Stored {
 }
 
 /// Writes a whole file.
-pub(crate) fn write(to: impl Write, head: &Head, state: &State) -> io::Result<()> {
+pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<()> {
+    let has_length = |length: usize| length == 0 || length as u64 == head.dimension;
+    if !head.is_bounded() || !snapshot.vectors.iter().all(|(_, vector)| has_length(vector.len())) {
+        return Err(io::Error::other("a checkpoint has one to four vectors of one length"));
+    }
     let mut to = Hashed { inner: to, digest: Sha256::new() };
     let text = serde_json::to_vec(head)?;
     if text.len() as u64 > LONGEST_HEAD {
@@ -162,9 +158,8 @@ pub(crate) fn write(to: impl Write, head: &Head, state: &State) -> io::Result<()
     to.write_all(MAGIC)?;
     to.write_all(&(text.len() as u64).to_le_bytes())?;
     to.write_all(&text)?;
-    let vectors = [&state.parameters, &state.rule.first, &state.rule.second, &state.average.sum];
-    for (vector, stored) in vectors.into_iter().zip(head.vectors.all()) {
-        if stored == Stored::Here {
+    for ((_, vector), (_, stored)) in snapshot.vectors.iter().zip(&head.vectors) {
+        if *stored == Stored::Here {
             write_numbers(&mut to, vector)?;
         }
     }
@@ -172,31 +167,38 @@ pub(crate) fn write(to: impl Write, head: &Head, state: &State) -> io::Result<()
     inner.write_all(&digest.finalize())
 }
 
-/// Reads a whole file.
-pub(crate) fn read(path: &Path) -> Result<(Head, State), Failed> {
+/// Reads a whole file: head, vectors, and the digest of all that.
+pub(crate) fn read(path: &Path) -> Result<(Head, Vectors, Digest), Failed> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
     let mut from = Hashed { inner: file.take(length), digest: Sha256::new() };
     let head = read_head(&mut from, length)?;
     let dimension = usize::try_from(head.dimension).map_err(|_| Failed::Content(altered()))?;
-    let mut vector = |stored| match stored {
-        Stored::Here => read_numbers(&mut from, dimension),
-        Stored::Zeros => Ok(vec![0.0; dimension]),
-        Stored::Nothing => Ok(Vec::new()),
-    };
-    let Vectors { first, second, average, .. } = head.vectors;
-    let parameters = vector(Stored::Here)?;
-    let rule = RuleState { first: vector(first)?, second: vector(second)? };
-    let sum = vector(average)?;
+    let mut vectors = Vectors::new();
+    for (name, stored) in &head.vectors {
+        let vector = match stored {
+            Stored::Here => read_numbers(&mut from, dimension)?,
+            Stored::Zeros => vec![0.0; dimension],
+            Stored::Nothing => Vec::new(),
+        };
+        vectors.insert(name.clone(), vector);
+    }
     let Hashed { mut inner, digest } = from;
     let mut said = [0; DIGEST];
     inner.read_exact(&mut said)?;
     if digest.finalize()[..] != said {
         return Err(Failed::Content(altered()));
     }
-    let average = Average { averaging: head.averaging, sum, weight: head.weight };
-    let state = State { step: head.step, clip_norm: head.clip_norm, parameters, rule, average };
-    Ok((head, state))
+    Ok((head, vectors, said))
+}
+
+/// What a file says its digest is.
+pub(crate) fn digest_of(path: &Path) -> io::Result<Digest> {
+    let mut file = File::open(path)?;
+    file.seek(SeekFrom::End(-(DIGEST as i64)))?;
+    let mut said = [0; DIGEST];
+    file.read_exact(&mut said)?;
+    Ok(said)
 }
 
 /// A head of this version that speaks of as many bytes as there are.
@@ -227,7 +229,7 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
     let head: Head = serde_json::from_slice(&text).map_err(unreadable)?;
     let fixed = (MAGIC.len() + 8 + DIGEST) as u64 + size;
     let spoken_of = head.numbers().and_then(|numbers| numbers.checked_mul(8)?.checked_add(fixed));
-    if head.vectors.parameters != Stored::Here || spoken_of != Some(length) {
+    if !head.is_bounded() || spoken_of != Some(length) {
         return Err(Failed::Content(altered()));
     }
     Ok(head)

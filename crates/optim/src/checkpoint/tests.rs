@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use sordino_privacy::{Claim, Delta, Event, Neighbours, NoiseMultiplier, Unit, danger};
 
 use super::file::{self, Head};
-use super::{Checkpoint, State, write_at_once};
-use crate::average::{Average, Averaging};
+use super::writer::write_at_once;
+use super::{Checkpoint, Snapshot};
 use crate::error::OptimError;
-use crate::rule::RuleState;
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("sordino-checkpoint-{name}-{}", std::process::id()));
@@ -21,20 +20,28 @@ fn strange() -> Vec<f64> {
     vec![0.1, -0.0, 5e-324, f64::MAX, f64::from_bits(0x7ff8_0000_0000_1234), f64::NEG_INFINITY, 1.0 / 3.0]
 }
 
-fn state(first: Vec<f64>, average: Vec<f64>) -> State {
-    let parameters = strange();
-    let rule = RuleState { first, second: vec![0.0; parameters.len()] };
-    let average =
-        Average { averaging: Averaging::Exponential { decay: 0.9 }, sum: average, weight: 0.1 + 0.2 };
-    State { step: 3, clip_norm: 0.1 + 0.7, parameters, rule, average }
+/// Three vectors, of which the first is [`strange`].
+struct State([Vec<f64>; 3]);
+
+impl State {
+    fn new(second: Vec<f64>, third: Vec<f64>) -> Self {
+        Self([strange(), second, third])
+    }
+
+    fn snapshot(&self) -> Snapshot<'_> {
+        let [first, second, third] = &self.0;
+        let vectors: Vec<(_, &[f64])> = vec![("z", first), ("b", second), ("a", third)];
+        Snapshot { step: 3, numbers: vec![("x", 0.1 + 0.7), ("y", 0.1 + 0.2)], vectors }
+    }
 }
 
 fn write(path: &Path, state: &State) -> Result<(), Box<dyn Error>> {
     let event = Event::gaussian(NoiseMultiplier::new(1.0)?);
     let claim = Claim::new(Neighbours::ZeroOut, event);
     let permit = danger::unmetered(claim, Unit::Record, Delta::new(1e-5)?)?;
-    let head = Head::new(path, "a run", 7, false, permit.guarantee(), state);
-    Ok(write_at_once(path, |to| file::write(to, &head, state))?)
+    let snapshot = state.snapshot();
+    let head = Head::new(path, "a run", 7, false, permit.guarantee(), &snapshot);
+    Ok(write_at_once(path, |to| file::write(to, &head, &snapshot))?)
 }
 
 fn bits(numbers: &[f64]) -> Vec<u64> {
@@ -46,26 +53,21 @@ fn what_was_written_comes_back_to_the_last_bit() {
     let path = folder("bits").join("c");
     let other: Vec<f64> = strange().into_iter().rev().collect();
     for state in [
-        state(other.clone(), other.clone()),
-        state(other.clone(), strange()),
-        state(vec![0.0; 7], vec![0.0; 7]),
-        state(vec![-0.0; 7], Vec::new()),
+        State::new(other.clone(), other.clone()),
+        State::new(other.clone(), strange()),
+        State::new(vec![0.0; 7], vec![0.0; 7]),
+        State::new(vec![-0.0; 7], Vec::new()),
     ] {
         write(&path, &state).unwrap();
-        let read = Checkpoint::read(&path).unwrap();
+        let mut read = Checkpoint::read(&path).unwrap();
         assert_eq!((read.steps(), read.replays(5), read.replays(100)), (3, 2, 7));
         assert!(read.is_of("a run") && !read.is_of("another run"));
-        let got = read.state;
-        for (got, put) in [
-            (&got.parameters, &state.parameters),
-            (&got.rule.first, &state.rule.first),
-            (&got.rule.second, &state.rule.second),
-            (&got.average.sum, &state.average.sum),
-        ] {
-            assert_eq!(bits(got), bits(put));
+        for (name, put) in state.snapshot().vectors {
+            assert_eq!(bits(&read.take_vector(name)), bits(put), "{name}");
         }
-        assert_eq!((got.clip_norm, got.average.weight), (state.clip_norm, state.average.weight));
-        assert_eq!(got.average.averaging, state.average.averaging);
+        assert_eq!(read.take_vector("no such"), Vec::<f64>::new());
+        assert_eq!((read.number("x"), read.number("y")), (Some(0.1 + 0.7), Some(0.1 + 0.2)));
+        assert_eq!(read.number("no such"), None);
     }
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
@@ -79,7 +81,8 @@ fn files_have_eight_bytes_for_each_number_that_says_something() {
         std::fs::metadata(&path).unwrap().len()
     };
     let other: Vec<f64> = strange().into_iter().rev().collect();
-    let (least, most) = (size(&state(vec![0.0; 7], Vec::new())), size(&state(other.clone(), other)));
+    let (least, most) =
+        (size(&State::new(vec![0.0; 7], Vec::new())), size(&State::new(other.clone(), other)));
     // "zeros" and "nothing" are longer words than "here".
     assert_eq!(most - least, 2 * 7 * 8 + 2 * 4 - 5 - 7);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -88,7 +91,7 @@ fn files_have_eight_bytes_for_each_number_that_says_something() {
 #[test]
 fn no_byte_can_be_altered_and_no_end_cut_off() {
     let path = folder("altered").join("c");
-    write(&path, &state(strange(), strange())).unwrap();
+    write(&path, &State::new(strange(), strange())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
@@ -110,7 +113,7 @@ fn no_byte_can_be_altered_and_no_end_cut_off() {
 #[test]
 fn sizes_beyond_the_file_are_refused() {
     let path = folder("sizes").join("c");
-    write(&path, &state(strange(), strange())).unwrap();
+    write(&path, &State::new(strange(), strange())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&whole);
     let at = text.find("\"dimension\":7").unwrap() + "\"dimension\":".len();
@@ -141,19 +144,38 @@ fn other_files_and_other_versions_are_refused_by_name() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
+/// What no reader would take is not written.
+#[test]
+fn vectors_of_several_lengths_and_too_many_are_not_written() {
+    let path = folder("lengths").join("c");
+    assert!(write(&path, &State::new(vec![1.0; 6], Vec::new())).is_err());
+    assert!(write(&path, &State([Vec::new(), strange(), strange()])).is_err());
+    let guarantee = |path| -> Result<(), Box<dyn Error>> {
+        let claim = Claim::new(Neighbours::ZeroOut, Event::gaussian(NoiseMultiplier::new(1.0)?));
+        let permit = danger::unmetered(claim, Unit::Record, Delta::new(1e-5)?)?;
+        let vectors = vec![("v", &[1.0][..]); 5];
+        let snapshot = Snapshot { step: 0, numbers: Vec::new(), vectors };
+        let head = Head::new(path, "a run", 7, false, permit.guarantee(), &snapshot);
+        Ok(write_at_once(path, |to| file::write(to, &head, &snapshot))?)
+    };
+    assert!(guarantee(&path).is_err());
+    assert!(!path.exists());
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
 /// The disk is full in the middle of a file: the one before it stays, and nothing is left beside it.
 #[test]
 fn a_write_that_fails_leaves_what_was_there() {
     let folder = folder("full");
     let path = folder.join("c");
-    let before = state(strange(), strange());
+    let before = State::new(strange(), strange());
     write(&path, &before).unwrap();
     let failed = write_at_once(&path, |mut file| {
         file.write_all(b"half of a")?;
         Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
     });
     assert_eq!(failed.unwrap_err().kind(), std::io::ErrorKind::StorageFull);
-    assert_eq!(bits(&Checkpoint::read(&path).unwrap().state.parameters), bits(&before.parameters));
+    assert_eq!(bits(&Checkpoint::read(&path).unwrap().take_vector("z")), bits(&before.0[0]));
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     let missing = Checkpoint::read(&folder.join("other"));
     assert!(matches!(missing, Err(OptimError::CheckpointFile { .. })));
