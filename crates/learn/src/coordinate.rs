@@ -33,11 +33,9 @@
 //! With N steps z grows like sqrt(N), and a mean over all of them has the same noise however many they are. A round of few steps a coordinate
 //! throws this away: its last iterates have the noise of single steps. So: one round, many passes, half of them in the mean.
 //!
-//! # Smoothness
-//! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the bound `x_ij² <= X_j²` from the encoding,
-//! for free. [`Smoothness::Estimated`] releases `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
-//! `sqrt(p)/2`. Two deviations of its noise, which are public, are added: steps that are too short cost a little, steps longer than 2/M_j
-//! diverge. An estimate below `floor` of its bound is raised to it. A wrong M_j harms convergence, never privacy.
+//! # On the way
+//! A fit is watched, stopped, kept and resumed by *passes*: between two of them there is no order of coordinates to remember, and weights, the sum of the round's iterates
+//! so far and the smoothness are all there is. An estimate of smoothness was released once; a resumed fit goes on with that one.
 //!
 //! # Arithmetic
 //! A block's contributions are summed in `f64` and rounded to the grid of their coordinate. Scores are kept up to
@@ -45,29 +43,25 @@
 //! by the grid's inflation ι; a grid has room for one ι, so joint contributions are kept `sqrt(p) ι` shorter (see `Columns`).
 
 mod columns;
+mod descent;
+mod grids;
+mod iterates;
+mod plan;
+mod price;
+mod smoothness;
 
-use std::num::NonZero;
-
-use sordino_data::{ContributionLimit, Encoded, Encoding, ROWS_PER_BLOCK};
-use sordino_noise::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping, Sum};
-use sordino_noise::{Bits, uniform_below};
-use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
-};
+use sordino_data::Encoding;
+use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, calibrate};
 
 use crate::error::LearnError;
 use crate::gradient::Noise;
 use crate::loss::Loss;
-use crate::model::LinearModel;
-use crate::plan::{Learned, LearningPlan, Terms, check_relation};
-use columns::Columns;
+use crate::plan::check_relation;
+pub use plan::CoordinatePlan;
+use price::Price;
 
 /// Steps a coordinate where K is not said.
 const PASSES: u64 = 30;
-/// How many deviations of its noise an estimate of smoothness is raised by.
-const CAUTION: f64 = 2.0;
-/// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
-const DEPTH: u32 = 30;
 
 /// Where coordinate smoothness comes from.
 #[derive(Clone, Debug, PartialEq)]
@@ -197,24 +191,20 @@ impl CoordinateDescent {
         noise: Noise,
     ) -> Result<CoordinatePlan, LearnError> {
         self.check(encoding)?;
-        let width = encoding.width() as u64;
-        let steps = if self.steps == 0 { PASSES * width } else { self.steps };
+        let steps = if self.steps == 0 { PASSES * encoding.width() as u64 } else { self.steps };
         let learner = Self { steps, ..self.clone() };
-        let releases = Count::new(learner.releases(width))?;
-        let event = |noise| learner.event(encoding, releases, noise);
+        let price = |noise| Price::new(&learner, encoding, noise);
         let noise = match noise {
             Noise::Multiplier(noise) => noise,
             Noise::Budget { epsilon, delta } => {
-                let claim = |noise| {
-                    // A multiplier whose share is out of range is no candidate: no guarantee at all.
-                    let event = event(noise).unwrap_or(Event::NonPrivate);
-                    Claim::new(self.neighbours, event)
-                };
+                // A multiplier whose share is out of range is no candidate: no guarantee at all.
+                let nothing = || Claim::new(self.neighbours, Event::NonPrivate);
+                let claim = |noise| price(noise).map_or_else(|_| nothing(), |price| price.whole());
                 calibrate::noise_of(epsilon, delta, claim)?.value
             }
         };
-        let claim = Claim::new(self.neighbours, event(noise)?);
-        Ok(CoordinatePlan { terms: Terms { encoding: encoding.clone(), n, claim }, learner, noise })
+        let price = price(noise)?;
+        Ok(CoordinatePlan::new(encoding.clone(), n, learner, price))
     }
 
     fn check(&self, encoding: &Encoding) -> Result<(), LearnError> {
@@ -274,234 +264,9 @@ impl CoordinateDescent {
         }
     }
 
-    /// How many Gaussian releases the descent is: steps, or passes begun.
-    fn releases(&self, width: u64) -> u64 {
-        let steps = self.rounds.saturating_mul(self.steps);
-        match self.clipping {
-            CoordinateClipping::Jointly { .. } => steps.div_ceil(width),
-            CoordinateClipping::BySmoothness { .. }
-            | CoordinateClipping::Uniform { .. }
-            | CoordinateClipping::Lipschitz => steps,
-        }
-    }
-
-    /// `releases` of multiplier `noise`, and the estimate with its share.
-    fn event(
-        &self,
-        encoding: &Encoding,
-        releases: Count,
-        noise: NoiseMultiplier,
-    ) -> Result<Event, LearnError> {
-        let steps = Event::gaussian(noise).repeated(releases);
-        let event = match self.estimate_noise(releases.get(), noise)? {
-            None => steps,
-            Some(estimate) => Event::composed([Event::gaussian(estimate), steps]),
-        };
-        Ok(ContributionLimit::of(encoding.schema().unit()).event(event))
-    }
-
-    /// Squares of inverse multipliers add up: the estimate has its share of them.
-    fn estimate_noise(
-        &self,
-        releases: u64,
-        noise: NoiseMultiplier,
-    ) -> Result<Option<NoiseMultiplier>, LearnError> {
-        match self.smoothness {
-            Smoothness::Declared | Smoothness::Public(_) => Ok(None),
-            Smoothness::Estimated { share, .. } => {
-                let ratio = ((1.0 - share) / (share * releases as f64)).sqrt();
-                Ok(Some(NoiseMultiplier::new(noise.get() * ratio)?))
-            }
-        }
-    }
-}
-
-/// Noisy coordinate descent with all its numbers.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CoordinatePlan {
-    terms: Terms,
-    learner: CoordinateDescent,
-    noise: NoiseMultiplier,
-}
-
-impl CoordinatePlan {
-    /// z of a step.
-    pub fn noise_multiplier(&self) -> NoiseMultiplier {
-        self.noise
-    }
-
-    /// M_j, penalty included.
-    fn smoothness(&self, columns: &Columns, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
-        let learner = &self.learner;
-        let bounds = self.terms.encoding.coordinate_bounds();
-        let declared = bounds.iter().map(|bound| bound * bound);
-        let mean_squares: Vec<f64> = match &learner.smoothness {
-            Smoothness::Declared => declared.collect(),
-            Smoothness::Public(all) => return Ok(all.iter().map(|m| m + learner.l2).collect()),
-            Smoothness::Estimated { floor, .. } => {
-                let parts = self.estimate(columns, &bounds, bits)?;
-                declared.zip(parts).map(|(most, part)| most * part.clamp(*floor, 1.0)).collect()
-            }
-        };
-        let of = |mean_square: f64| learner.loss.coordinate_smoothness(mean_square) + learner.l2;
-        // A coordinate that is always 0 never moves, whatever its step size.
-        Ok(mean_squares.into_iter().map(|square| of(square).max(1e-30)).collect())
-    }
-
-    /// `(1/n) Σ x_ij²/X_j²` for all j, with noise, and raised by [`CAUTION`] deviations of it.
-    fn estimate(
-        &self,
-        columns: &Columns,
-        bounds: &[f64],
-        bits: &mut dyn Bits,
-    ) -> Result<Vec<f64>, LearnError> {
-        let releases = self.learner.releases(bounds.len() as u64);
-        // `plan_with` has made the event from the same number.
-        let Some(noise) = self.learner.estimate_noise(releases, self.noise)? else { return Ok(Vec::new()) };
-        let (p, n) = (bounds.len(), self.terms.n.get());
-        let grid = GridPlan::new(0.5 * (p as f64).sqrt(), noise.get(), p, n);
-        let least = grid.least_depth()?;
-        let grid = (least.depth()..=DEPTH).rev().find_map(|depth| grid.at_depth(depth).ok()).unwrap_or(least);
-        let mut sum = Sum::new(grid);
-        let mut record = vec![0.0; p];
-        for slot in (0..columns.slots).filter(|slot| columns.present[*slot]) {
-            for (j, (part, bound)) in record.iter_mut().zip(bounds).enumerate() {
-                let x = f64::from(columns.column(j)[slot]) / bound.max(f64::MIN_POSITIVE);
-                *part = (x * x).clamp(0.0, 1.0) - 0.5;
-            }
-            sum.add(&record)?;
-        }
-        let raised = 0.5 + CAUTION * grid.noise_scale() / n as f64;
-        Ok(sum.add_gaussian(bits)?.to_f64().iter().map(|sum| sum / n as f64 + raised).collect())
-    }
-
-    /// One grid of one dimension for each coordinate.
-    fn grids(&self, smoothness: &[f64]) -> Result<Vec<Grid>, LearnError> {
-        let total: f64 = smoothness.iter().sum();
-        let p = smoothness.len() as f64;
-        let clip_norm = |j: usize| match self.learner.clipping {
-            CoordinateClipping::BySmoothness { norm } => norm * (smoothness[j] / total).sqrt(),
-            CoordinateClipping::Uniform { norm } => norm / p.sqrt(),
-            CoordinateClipping::Jointly { norm } => norm * (p * smoothness[j] / total).sqrt(),
-            CoordinateClipping::Lipschitz => {
-                let bound = self.terms.encoding.coordinate_bounds()[j];
-                // `check` has refused losses without a slope.
-                self.learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30)
-            }
-        };
-        let allowance = match self.learner.neighbours {
-            Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
-                group_size: ROWS_PER_BLOCK as u32,
-                chain: ROWS_PER_BLOCK as u64 + 2,
-                unit_roundoff: FloatGroups::F64,
-                beta: 1.0,
-                positions: 1,
-                grouping: Grouping::FixedSlots,
-            }),
-            // Groups show the order of records, which may differ here.
-            Neighbours::AddRemove
-            | Neighbours::AddRemoveOrdered
-            | Neighbours::ZeroOutUnordered
-            | Neighbours::Replace
-            | Neighbours::MetricBall(_) => Allowance::Exact,
-        };
-        let grid = |j| {
-            let plan =
-                GridPlan::new(clip_norm(j), self.noise.get(), 1, self.terms.n.get()).allowance(allowance);
-            let least = plan.least_depth()?;
-            let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
-            Ok(deeper.unwrap_or(least))
-        };
-        (0..smoothness.len()).map(grid).collect()
-    }
-
-    fn descend(
-        &self,
-        columns: &Columns,
-        smoothness: &[f64],
-        grids: &[Grid],
-        bits: &mut dyn Bits,
-    ) -> Result<Vec<f64>, LearnError> {
-        let CoordinateDescent { loss, rounds, steps, tail, step_size, l2, .. } = self.learner;
-        let p = smoothness.len();
-        // At least one iterate, at most all.
-        let first_of_tail = steps - ((tail * steps as f64).ceil() as u64).clamp(1, steps);
-        let mut turns = Turns::new(p);
-        let mut weights = vec![0.0; p];
-        for _ in 0..rounds {
-            let mut scores = columns.scores(&weights);
-            let mut mean = vec![0.0; p];
-            // When each coordinate last changed: its share of the mean is added then, and not at every step.
-            let mut since = vec![first_of_tail; p];
-            for step in 0..steps {
-                let j = turns.next(bits);
-                let noisy = columns.clamped_sum(loss, &scores, j, grids[j])?.add_gaussian(bits)?.to_f64()[0];
-                let gradient = noisy / self.terms.n.get() as f64 + l2 * weights[j];
-                mean[j] += weights[j] * step.saturating_sub(since[j]) as f64;
-                since[j] = since[j].max(step);
-                let change = -step_size / smoothness[j] * gradient;
-                weights[j] += change;
-                columns.move_scores(&mut scores, j, change);
-            }
-            for (j, weight) in weights.iter_mut().enumerate() {
-                // The value since its last change counts from that step on.
-                *weight = (mean[j] + *weight * (steps - since[j]) as f64) / (steps - first_of_tail) as f64;
-            }
-        }
-        Ok(weights)
-    }
-}
-
-/// Coordinates in the order of their turns: each once in a pass, in a new random order.
-struct Turns {
-    coordinates: Vec<usize>,
-    taken: usize,
-}
-
-impl Turns {
-    /// `p` is at least 1: an encoding has a coordinate.
-    fn new(p: usize) -> Self {
-        Self { coordinates: (0..p).collect(), taken: 0 }
-    }
-
-    /// One step of a shuffle: the next is any of those that had no turn in this pass.
-    fn next(&mut self, bits: &mut dyn Bits) -> usize {
-        if self.taken == self.coordinates.len() {
-            self.taken = 0;
-        }
-        let rest = (self.coordinates.len() - self.taken) as u64;
-        // `rest` is at least 1: the branch above.
-        let other = uniform_below(NonZero::new(rest).unwrap_or(NonZero::<u64>::MIN), bits) as usize;
-        self.coordinates.swap(self.taken, self.taken + other);
-        self.taken += 1;
-        self.coordinates[self.taken - 1]
-    }
-}
-
-impl LearningPlan for CoordinatePlan {
-    type Model = LinearModel;
-
-    fn claim(&self) -> Claim {
-        self.terms.claim.clone()
-    }
-
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        self.terms.fit(data, permit, bits, |bits| {
-            let mut columns = Columns::new(data);
-            let smoothness = self.smoothness(&columns, bits)?;
-            let grids = self.grids(&smoothness)?;
-            if let CoordinateClipping::Jointly { .. } = self.learner.clipping {
-                columns.clip_jointly(&grids);
-            }
-            let weights = self.descend(&columns, &smoothness, &grids, bits)?;
-            let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
-            Ok(Learned { loss: self.learner.loss, weights, arithmetic: Inflation::new(inflation)? })
-        })
+    /// T K.
+    fn all_steps(&self) -> u64 {
+        self.rounds.saturating_mul(self.steps)
     }
 }
 

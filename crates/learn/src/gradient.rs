@@ -10,22 +10,18 @@
 //! 2014; Abadi et al., *Deep Learning with Differential Privacy*, 2016), z the least for (ε, δ) by the tightest accountant.
 //!
 //! # On the way
-//! [`GradientPlan::fit_under`] tells how far it is, can be stopped, and keeps checkpoints; [`GradientPlan::resume`] goes on from one, once the steps
-//! that may be done a second time have been charged again ([`GradientPlan::replay_claim`]).
+//! A plan is a [`StepwisePlan`]: its fit tells how far it is, can be stopped, kept, and resumed.
 //!
 //! # Defaults
 //! Full batches: without sampling there is nothing that noise is spent on but the gradient itself, and for linear models
 //! a pass is cheap. 100 steps of Nesterov's method, the mean of the last half of the iterates. The clip norm is the
 //! Lipschitz constant, if the loss has one: then nothing is clipped and there is no bias.
 
-use std::num::NonZero;
-use std::sync::atomic::AtomicBool;
-
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, PlanOptions, Progress, Training,
-    TrainingOptions, UpdateRule,
+    Averaging, Checkpoint, Clipping, OptimError, Plan, PlanOptions, Progress, Training, TrainingOptions,
+    UpdateRule,
 };
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate,
@@ -36,6 +32,7 @@ use crate::linear_objective::LinearObjective;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
+use crate::stepwise::{FitOptions, StepwisePlan};
 
 /// How much noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -189,40 +186,6 @@ impl GradientPlan {
         &self.training
     }
 
-    /// Learns as `fit` does, and is watched, stopped or kept on the way.
-    pub fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.run_with(permit, bits, progress),
-            None => training.run(permit, progress),
-        })
-    }
-
-    /// What must be charged before a fit can go on from `checkpoint`: the steps that may be done a second time.
-    pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
-        Ok(self.plan.replay_claim(checkpoint)?)
-    }
-
-    /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of both charges
-    /// together.
-    pub fn resume(
-        &self,
-        data: &Encoded,
-        checkpoint: Checkpoint,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
-            None => training.resume(checkpoint, permit, progress),
-        })
-    }
-
     /// The permit first, then shapes, then records.
     fn run(
         &self,
@@ -257,19 +220,40 @@ impl GradientPlan {
     }
 }
 
-/// What a fit of many steps may be told beside its data. All of it is optional.
-#[derive(Default)]
-pub struct FitOptions<'a> {
-    /// Who is told how far it is, after each step. Nothing private is told.
-    pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
-    /// Stops before the next step once it is set; what was charged stays charged.
-    pub cancel: Option<&'a AtomicBool>,
-    /// Where to keep what is needed to go on.
-    pub checkpoints: Option<Checkpoints>,
-    /// How many threads; the result is the same.
-    pub threads: Option<NonZero<usize>>,
-    /// Bits for the noise. With [`danger::seeded`](sordino_noise::danger::seeded) ones the guarantee says that it is void.
-    pub bits: Option<&'a mut dyn Bits>,
+impl StepwisePlan for GradientPlan {
+    fn steps(&self) -> u64 {
+        self.plan.batches().steps()
+    }
+
+    fn fit_under(
+        &self,
+        data: &Encoded,
+        permit: Permit,
+        options: FitOptions<'_>,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
+            Some(bits) => training.run_with(permit, bits, progress),
+            None => training.run(permit, progress),
+        })
+    }
+
+    fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
+        Ok(self.plan.replay_claim(checkpoint)?)
+    }
+
+    fn resume(
+        &self,
+        data: &Encoded,
+        checkpoint: Checkpoint,
+        permit: Permit,
+        options: FitOptions<'_>,
+    ) -> Result<Release<LinearModel>, LearnError> {
+        let claim = self.replay_claim(&checkpoint)?;
+        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
+            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
+            None => training.resume(checkpoint, permit, progress),
+        })
+    }
 }
 
 impl LearningPlan for GradientPlan {

@@ -1,7 +1,8 @@
 //! Private empirical risk minimisation for linear models.
 //!
 //! Every learner has one face: a builder with public numbers, `plan(&encoding, n, ε, δ)`, [`LearningPlan::claim`], a permit for
-//! it, and [`LearningPlan::fit`], which gives a `Release` of a [`LinearModel`].
+//! it, and [`LearningPlan::fit`], which gives a `Release` of a [`LinearModel`]. Learners that go step by step can be watched, stopped and
+//! resumed: [`StepwisePlan`].
 //!
 //! | learner | releases | relation |
 //! |---|---|---|
@@ -56,6 +57,7 @@ mod output_perturbation;
 mod perturbation;
 mod plan;
 mod solver;
+mod stepwise;
 mod sufficient_statistics;
 #[cfg(test)]
 mod testing;
@@ -63,11 +65,12 @@ mod vector_noise;
 
 pub use coordinate::{CoordinateClipping, CoordinateDescent, CoordinatePlan, Smoothness};
 pub use error::LearnError;
-pub use gradient::{FitOptions, GradientDescent, GradientPlan, Noise};
+pub use gradient::{GradientDescent, GradientPlan, Noise};
 pub use linear_objective::LinearObjective;
 pub use loss::Loss;
 pub use model::LinearModel;
 pub use objective_perturbation::{ObjectivePerturbation, ObjectivePlan};
 pub use output_perturbation::{OutputPerturbation, OutputPlan};
 pub use plan::LearningPlan;
+pub use stepwise::{FitOptions, StepwisePlan};
 pub use sufficient_statistics::{StatisticsPlan, SufficientStatistics};

@@ -3,134 +3,338 @@
 mod contract;
 
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use contract::data::easy;
+use contract::data::{easy, of_users};
 use contract::learners::LOGISTIC;
 use contract::{distance, unmetered, weights};
-use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearnError, LearningPlan, Noise};
+use sordino_data::Encoded;
+use sordino_learn::{
+    CoordinateClipping, CoordinateDescent, CoordinatePlan, FitOptions, GradientDescent, LearnError,
+    LearningPlan, LinearModel, Noise, Smoothness, StepwisePlan,
+};
+use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Checkpoints, OptimError};
-use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Event, NoiseMultiplier, SamplingRate, Terms};
+use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress};
+use sordino_privacy::{
+    Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, SamplingRate,
+    Terms, Unit, danger,
+};
 
 const EVERY: u64 = 4;
+/// Coordinates of [`easy`] data.
+const P: u64 = 3;
 
-/// Plans of ten steps, by sampling.
-fn plans(noise: Noise) -> Vec<(&'static str, GradientPlan)> {
-    let half = SamplingRate::new(0.5).unwrap();
-    let size = Count::new(50).unwrap();
-    let learners = [
-        ("full", GradientDescent::full_batch(LOGISTIC)),
-        ("poisson", GradientDescent::poisson(LOGISTIC, half)),
-        ("fixed", GradientDescent::fixed_size(LOGISTIC, size)),
-    ];
-    let plan = |learner: GradientDescent| {
-        let learner = learner.steps(Count::new(10).unwrap());
-        learner.plan_with(easy(LOGISTIC).encoding(), Count::new(400).unwrap(), noise).unwrap()
-    };
-    learners.into_iter().map(|(name, learner)| (name, plan(learner))).collect()
+/// A plan of ten steps, and what four of them cost, written down once more.
+struct Case {
+    name: &'static str,
+    plan: Box<dyn StepwisePlan<Model = LinearModel>>,
+    of_every: Event,
 }
 
 fn multiplier(z: f64) -> Noise {
     Noise::Multiplier(NoiseMultiplier::new(z).unwrap())
 }
 
+/// Of gradient descent by sampling, of coordinate descent by clipping and smoothness.
+fn cases(noise: Noise) -> Vec<Case> {
+    let half = SamplingRate::new(0.5).unwrap();
+    let size = Count::new(50).unwrap();
+    let gradients = [
+        ("full", GradientDescent::full_batch(LOGISTIC)),
+        ("poisson", GradientDescent::poisson(LOGISTIC, half)),
+        ("fixed", GradientDescent::fixed_size(LOGISTIC, size)),
+    ];
+    let by_gradients = |(name, learner): (_, GradientDescent)| {
+        let learner = learner.steps(Count::new(10).unwrap());
+        let plan = learner.plan_with(easy(LOGISTIC).encoding(), Count::new(400).unwrap(), noise).unwrap();
+        Case { name, of_every: plan.plan().claim_of(EVERY).unwrap().event, plan: Box::new(plan) }
+    };
+    let by_coordinates = |(name, clipping, smoothness, releases)| {
+        let plan = coordinates(clipping, smoothness, noise);
+        let once = Event::gaussian(plan.noise_multiplier());
+        Case { name, of_every: once.repeated(Count::new(releases).unwrap()), plan: Box::new(plan) }
+    };
+    let mut all: Vec<Case> = gradients.into_iter().map(by_gradients).collect();
+    all.extend(kinds().into_iter().map(by_coordinates));
+    all
+}
+
+/// Ways of coordinate descent, with the Gaussian releases of [`EVERY`] passes.
+fn kinds() -> [(&'static str, CoordinateClipping, Smoothness, u64); 4] {
+    let (jointly, clamped) =
+        (CoordinateClipping::Jointly { norm: 1.0 }, CoordinateClipping::BySmoothness { norm: 1.0 });
+    [
+        ("jointly, declared", jointly, Smoothness::Declared, EVERY),
+        ("jointly, estimated", jointly, estimated(), EVERY),
+        ("clamped, declared", clamped, Smoothness::Declared, EVERY * P),
+        ("clamped, estimated", clamped, estimated(), EVERY * P),
+    ]
+}
+
+fn estimated() -> Smoothness {
+    Smoothness::Estimated { share: 0.1, floor: 1e-4 }
+}
+
+/// Two rounds of 14 steps: the first ends in the middle of the fifth pass, the tenth pass has one step.
+fn coordinates(clipping: CoordinateClipping, smoothness: Smoothness, noise: Noise) -> CoordinatePlan {
+    let learner = CoordinateDescent::new(LOGISTIC).rounds(2).steps(14).tail(0.7).l2(0.01);
+    let learner = learner.clipping(clipping).smoothness(smoothness);
+    learner.plan_with(easy(LOGISTIC).encoding(), Count::new(400).unwrap(), noise).unwrap()
+}
+
 fn place(name: &str) -> PathBuf {
+    let name = name.replace(", ", "-");
     let folder = std::env::temp_dir().join(format!("sordino-learn-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
-    folder.join("fit.json")
+    folder.join("fit")
 }
 
-fn checkpoints(path: &std::path::Path) -> Option<Checkpoints> {
-    Some(Checkpoints { path: path.to_owned(), every: EVERY })
+fn clear(path: &Path) {
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
-/// A kill, as far as a test can have one: a panic after step 6, between two checkpoints.
-fn kill(plan: &GradientPlan, path: &std::path::Path) {
-    let died = std::panic::catch_unwind(|| {
-        let mut progress = |progress: sordino_optim::Progress<'_>| assert!(progress.step() < 6, "killed");
-        let options = FitOptions {
-            progress: Some(&mut progress),
-            checkpoints: checkpoints(path),
-            ..FitOptions::default()
+fn kept<'a>(path: &Path) -> FitOptions<'a> {
+    FitOptions {
+        checkpoints: Some(Checkpoints { path: path.to_owned(), every: EVERY }),
+        ..FitOptions::default()
+    }
+}
+
+type Plan = dyn StepwisePlan<Model = LinearModel>;
+
+fn free(plan: &Plan) -> Permit {
+    unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
+}
+
+/// A kill, as far as a test can have one: a panic after step 6, between two checkpoints; or later, when going on from one.
+fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
+    let done = from.as_ref().map_or(0, Checkpoint::steps);
+    let died = catch_unwind(AssertUnwindSafe(|| {
+        let mut progress = |progress: Progress<'_>| assert!(progress.step() < done.max(6), "killed");
+        let options = FitOptions { progress: Some(&mut progress), ..kept(path) };
+        let data = easy(LOGISTIC);
+        let _ = match from {
+            None => plan.fit_under(&data, unmetered(plan.claim()), options),
+            Some(from) => {
+                let permit = unmetered(plan.replay_claim(&from).unwrap());
+                plan.resume(&data, from, permit, options)
+            }
         };
-        let _ = plan.fit_under(&easy(LOGISTIC), unmetered(plan.claim()), options);
-    });
+    }));
     assert!(died.is_err());
+}
+
+/// A fit that is stopped after `steps` steps, with its checkpoint.
+fn stop(plan: &Plan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
+    let flag = AtomicBool::new(steps == 0);
+    let mut told = Vec::new();
+    let mut progress = |progress: Progress<'_>| {
+        told.push((progress.step(), progress.of()));
+        flag.store(progress.step() == steps, Ordering::Relaxed);
+    };
+    let bits = bits.map(|bits| bits as &mut dyn Bits);
+    let options = FitOptions { progress: Some(&mut progress), cancel: Some(&flag), bits, ..kept(path) };
+    let stopped = plan.fit_under(&easy(LOGISTIC), unmetered(plan.claim()), options);
+    assert!(
+        matches!(stopped, Err(LearnError::Optim(OptimError::Cancelled { steps: at })) if at == steps),
+        "{stopped:?}"
+    );
+    assert_eq!(told, (1..=steps).map(|step| (step, 10)).collect::<Vec<_>>());
+    Checkpoint::read(path).unwrap()
 }
 
 #[test]
 fn a_killed_fit_goes_on_and_its_replays_are_charged() {
     let data = easy(LOGISTIC);
-    for (name, plan) in plans(multiplier(5.0)) {
-        let path = place(&format!("kill-{name}"));
-        kill(&plan, &path);
+    for Case { name, plan, of_every } in cases(multiplier(5.0)) {
+        let (plan, path) = (&*plan, place(&format!("kill-{name}")));
+        kill(plan, &path, None);
         let checkpoint = Checkpoint::read(&path).unwrap();
-        assert_eq!(checkpoint.steps(), 4, "{name}");
+        assert_eq!((checkpoint.steps(), plan.steps()), (4, 10), "{name}");
         let replays = plan.replay_claim(&checkpoint).unwrap();
-        assert_eq!(replays, plan.plan().claim_of(EVERY).unwrap(), "{name}");
-        // Not for free, and not on other data.
-        let free = unmetered(sordino_privacy::Claim::new(replays.neighbours, Event::composed([])));
-        let refused = plan.resume(&data, checkpoint.clone(), free, FitOptions::default());
+        assert_eq!(replays, Claim::new(plan.claim().neighbours, of_every.clone()), "{name}");
+        // Not for free.
+        let refused = plan.resume(&data, checkpoint.clone(), free(plan), kept(&path));
         assert!(matches!(refused, Err(LearnError::Release(_))), "{name}: {refused:?}");
-        let options = || FitOptions { checkpoints: checkpoints(&path), ..FitOptions::default() };
-        let release = plan.resume(&data, checkpoint, unmetered(replays.clone()), options()).unwrap();
-        let both = Event::composed([plan.claim().event, replays.event]);
-        assert_eq!(release.guarantee().event, both, "{name}");
+        // A second kill is charged a second time, and the file knows of both charges.
+        kill(plan, &path, Some(checkpoint));
+        let checkpoint = Checkpoint::read(&path).unwrap();
+        let once = plan.claim().event.followed_by(of_every.clone());
+        assert_eq!((checkpoint.steps(), &checkpoint.guarantee().event), (4, &once), "{name}");
+        assert_eq!(plan.replay_claim(&checkpoint).unwrap(), replays, "{name}");
+        let release = plan.resume(&data, checkpoint, unmetered(replays), kept(&path)).unwrap();
+        assert_eq!(release.guarantee().event, once.followed_by(of_every), "{name}");
         assert!(!path.exists(), "{name}: a fit that has ended leaves nothing to go on with");
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+        clear(&path);
     }
 }
 
 #[test]
 fn a_budget_without_room_for_replays_does_not_let_it_go_on() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
-    let (_, plan) = plans(Noise::Budget { epsilon, delta }).swap_remove(0);
-    let path = place("budget");
-    let mut budget = Budget::new(Terms::new(epsilon, plan.claim().neighbours).with_delta(delta));
-    drop(budget.charge_claim(plan.claim()).unwrap());
-    kill(&plan, &path);
-    let replays = plan.replay_claim(&Checkpoint::read(&path).unwrap()).unwrap();
-    assert!(budget.charge_claim(replays).is_err());
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    for Case { name, plan, .. } in cases(Noise::Budget { epsilon, delta }) {
+        let (plan, path) = (&*plan, place(&format!("budget-{name}")));
+        let mut budget = Budget::new(Terms::new(epsilon, plan.claim().neighbours).with_delta(delta));
+        drop(budget.charge_claim(plan.claim()).unwrap());
+        kill(plan, &path, None);
+        let replays = plan.replay_claim(&Checkpoint::read(&path).unwrap()).unwrap();
+        assert!(budget.charge_claim(replays).is_err(), "{name}");
+        clear(&path);
+    }
 }
 
-/// With all records and hardly any noise a fit that was stopped and resumed is the one that was not.
+/// With the same noise, a fit that was stopped and resumed is the one that was not. What is drawn comes from one stream, so a resumed fit that drew
+/// anything twice, an estimate of smoothness for one, would end elsewhere.
 #[test]
 fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
     let data = easy(LOGISTIC);
-    let (_, plan) = plans(multiplier(1e-6)).swap_remove(0);
-    let path = place("stop");
-    let flag = AtomicBool::new(false);
-    let mut told = Vec::new();
-    let mut progress = |progress: sordino_optim::Progress<'_>| {
-        told.push((progress.step(), progress.of()));
-        flag.store(progress.step() == 5, Ordering::Relaxed);
-    };
-    let options = FitOptions {
-        progress: Some(&mut progress),
-        cancel: Some(&flag),
-        checkpoints: checkpoints(&path),
-        ..FitOptions::default()
-    };
-    let stopped = plan.fit_under(&data, unmetered(plan.claim()), options);
-    assert!(matches!(stopped, Err(LearnError::Optim(OptimError::Cancelled { steps: 5 }))), "{stopped:?}");
-    assert_eq!(told, (1..=5).map(|step| (step, 10)).collect::<Vec<_>>());
+    // 5 and 9 lie in the middle of a round; at 0 there is nothing but the smoothness.
+    for (noise, steps) in [(1e-6, 5), (5.0, 5), (5.0, 9), (5.0, 0)] {
+        for Case { name, plan, .. } in cases(multiplier(noise)) {
+            let (plan, path) = (&*plan, place(&format!("stop-{name}")));
+            let mut bits = seeded(7);
+            let checkpoint = stop(plan, &path, steps, Some(&mut bits));
+            let replays = plan.replay_claim(&checkpoint).unwrap();
+            assert_eq!(replays.event, Event::composed([]), "{name}");
+            let options = FitOptions { bits: Some(&mut bits), ..kept(&path) };
+            let resumed = plan.resume(&data, checkpoint, unmetered(replays), options).unwrap();
+            let straight = plan.fit_with(&data, unmetered(plan.claim()), &mut seeded(7)).unwrap();
+            let apart = distance(&weights(resumed.value()), &weights(straight.value()));
+            assert!(apart < 1e-6, "{name} at {steps} with noise {noise}: {apart}");
+            assert!(noise < 1.0 || apart < 1e-3 * distance(&weights(straight.value()), &[0.0; 3]), "{name}");
+            clear(&path);
+        }
+    }
+}
+
+/// What was estimated was released once. Going on, with bits of the system and on other data of the same shape, leaves it as it is.
+#[test]
+fn smoothness_is_estimated_once() {
+    let other = contract::data::encoded(LOGISTIC, &[vec![0.01; 400], vec![0.0; 400]], &[1.0; 400], true);
+    for (name, clipping, smoothness, _) in kinds() {
+        let plan = coordinates(clipping, smoothness, multiplier(5.0));
+        let path = place(&format!("once-{name}"));
+        let of = |checkpoint: &Checkpoint| checkpoint.clone().take_vector("smoothness");
+        let first = stop(&plan, &path, 0, None);
+        assert!(of(&first).iter().all(|m| *m > 0.0) && of(&first).len() == 3, "{name}");
+        let flag = AtomicBool::new(false);
+        let mut seen = |_: Progress<'_>| flag.store(true, Ordering::Relaxed);
+        let options = FitOptions { progress: Some(&mut seen), cancel: Some(&flag), ..kept(&path) };
+        let again = plan.resume(&other, first.clone(), free(&plan), options);
+        assert!(matches!(again, Err(LearnError::Optim(OptimError::Cancelled { steps: 1 }))), "{again:?}");
+        assert_eq!(of(&Checkpoint::read(&path).unwrap()), of(&first), "{name}");
+        clear(&path);
+    }
+}
+
+#[test]
+fn a_copy_pays_for_all_passes_that_are_left() {
+    for (name, clipping, smoothness, of_every) in kinds() {
+        let plan = coordinates(clipping, smoothness, multiplier(5.0));
+        let path = place(&format!("copy-{name}"));
+        kill(&plan, &path, None);
+        let copy = path.with_file_name("copy");
+        std::fs::copy(&path, &copy).unwrap();
+        let checkpoint = Checkpoint::read(&copy).unwrap();
+        let left = Event::gaussian(plan.noise_multiplier()).repeated(Count::new(of_every / 2 * 3).unwrap());
+        let replays = plan.replay_claim(&checkpoint).unwrap();
+        assert_eq!(replays.event, left, "{name}");
+        let data = easy(LOGISTIC);
+        let release = plan.resume(&data, checkpoint, unmetered(replays), FitOptions::default()).unwrap();
+        assert_eq!(release.guarantee().event, plan.claim().event.followed_by(left), "{name}");
+        clear(&path);
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_plan_is_refused() {
+    let data = easy(LOGISTIC);
+    let of = |noise: f64| cases(multiplier(noise));
+    for (at, Case { name, plan, .. }) in of(5.0).into_iter().enumerate() {
+        let path = place(&format!("other-{name}"));
+        let checkpoint = stop(&*plan, &path, 5, None);
+        let others = of(5.0).into_iter().enumerate().filter(|(other, _)| *other != at).map(|(_, case)| case);
+        for other in others.chain(of(5.1)) {
+            let refused = other.plan.resume(&data, checkpoint.clone(), free(&*other.plan), kept(&path));
+            let is_other = |refused: &Result<Release<LinearModel>, _>| {
+                matches!(refused, Err(LearnError::Optim(OptimError::CheckpointContent { .. })))
+            };
+            assert!(is_other(&refused), "{name} as {}: {refused:?}", other.name);
+        }
+        clear(&path);
+    }
+}
+
+/// A unit of two records pays for replays as a group.
+#[test]
+fn replays_are_charged_to_units() {
+    let data = of_users(LOGISTIC, true);
+    let user = || Unit::Column("user".to_owned());
+    let permit = |claim: Claim| danger::unmetered(claim, user(), Delta::ZERO).unwrap();
+    let learner = CoordinateDescent::new(LOGISTIC).steps(10 * data.encoding().width() as u64);
+    let n = Count::new(data.slots() as u64).unwrap();
+    let plan = learner.plan_with(data.encoding(), n, multiplier(5.0)).unwrap();
+    let path = place("users");
+    let died = catch_unwind(AssertUnwindSafe(|| {
+        let mut progress = |_: Progress<'_>| panic!("killed");
+        let options = FitOptions { progress: Some(&mut progress), ..kept(&path) };
+        let _ = plan.fit_under(&data, permit(plan.claim()), options);
+    }));
+    assert!(died.is_err());
     let checkpoint = Checkpoint::read(&path).unwrap();
     let replays = plan.replay_claim(&checkpoint).unwrap();
-    assert_eq!(replays.event, Event::composed([]));
-    let options = FitOptions { checkpoints: checkpoints(&path), ..FitOptions::default() };
-    let resumed = plan.resume(&data, checkpoint, unmetered(replays), options).unwrap();
-    let straight = plan.fit(&data, unmetered(plan.claim())).unwrap();
-    assert!(distance(&weights(resumed.value()), &weights(straight.value())) < 1e-4);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    let steps = Event::gaussian(plan.noise_multiplier()).repeated(Count::new(EVERY).unwrap());
+    assert_eq!(replays.event, Event::Group { size: Count::new(2).unwrap(), event: Box::new(steps) });
+    let of_records = plan.resume(&data, checkpoint.clone(), unmetered(replays.clone()), kept(&path));
+    assert!(matches!(of_records, Err(LearnError::OtherUnit { .. })), "{of_records:?}");
+    let release = plan.resume(&data, checkpoint, permit(replays.clone()), kept(&path)).unwrap();
+    let guarantee = release.guarantee();
+    assert_eq!(
+        (&guarantee.event, &guarantee.unit),
+        (&plan.claim().event.followed_by(replays.event), &user())
+    );
+    clear(&path);
+}
+
+/// While a fit lasts its ε grows from that of the estimate to that of the whole; resumed, it is that of all that was charged.
+#[test]
+fn progress_states_what_passes_cost() {
+    let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+    for (name, clipping, smoothness, _) in kinds() {
+        let plan = coordinates(clipping, smoothness, Noise::Budget { epsilon, delta });
+        let watched = |fit: &dyn Fn(FitOptions<'_>) -> Release<LinearModel>| {
+            let mut told = Vec::new();
+            let mut progress = |progress: Progress<'_>| told.push(progress.epsilon(delta).unwrap().upper);
+            let release = fit(FitOptions { progress: Some(&mut progress), ..FitOptions::default() });
+            (told, release.guarantee().epsilon.upper)
+        };
+        let data: Encoded = easy(LOGISTIC);
+        let permit = |claim| danger::unmetered(claim, Unit::Record, delta).unwrap();
+        let (told, whole) = watched(&|options| plan.fit_under(&data, permit(plan.claim()), options).unwrap());
+        assert!(told.len() == 10 && told.is_sorted(), "{name}: {told:?}");
+        assert!((told[9] - whole).abs() < 1e-9 && told[0] < 0.6 * whole, "{name}: {told:?}, {whole}");
+        let path = place(&format!("progress-{name}"));
+        kill(&plan, &path, None);
+        let checkpoint = Checkpoint::read(&path).unwrap();
+        let replays = plan.replay_claim(&checkpoint).unwrap();
+        let (told, both) = watched(&|options| {
+            let FitOptions { checkpoints, .. } = kept(&path);
+            let options = FitOptions { checkpoints, ..options };
+            plan.resume(&data, checkpoint.clone(), permit(replays.clone()), options).unwrap()
+        });
+        assert!(told.len() == 6 && told.iter().all(|epsilon| (epsilon - both).abs() < 1e-9), "{name}");
+        assert!(both > whole, "{name}");
+        clear(&path);
+    }
 }
 
 #[test]
 fn threads_do_not_show_in_a_fit() {
     let data = easy(LOGISTIC);
-    for (name, plan) in plans(multiplier(1.0)) {
+    for Case { name, plan, .. } in cases(multiplier(1.0)) {
         let with = |threads: usize| {
             let mut bits = seeded(9);
             let threads = NonZero::new(threads);

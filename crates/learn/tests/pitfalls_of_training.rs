@@ -6,7 +6,7 @@ use contract::data::encoded;
 use contract::learners::LOGISTIC;
 use contract::unmetered;
 use sordino_data::Encoded;
-use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, Noise};
+use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, Noise, StepwisePlan};
 use sordino_noise::danger::seeded;
 use sordino_optim::TrainingOptions;
 use sordino_privacy::{Count, Event, FixedSample, NoiseMultiplier, SamplingRate};

@@ -8,7 +8,9 @@ use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
 use sordino::privacy::ClipNorm;
 use sordino_data::{Encoded, Encoding, Sampling};
-use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Loss, Noise};
+use sordino_learn::{
+    FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Loss, Noise, StepwisePlan,
+};
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Progress, TrainingOptions};
 
 use super::args::Settings;

@@ -1,12 +1,17 @@
 //! Orders, means, and what one record can do over a pass.
 
 use sordino_data::{
-    Bounds, Column, Door, EncodingOptions, NumberColumn, RawTable, Scaling, Schema, Table, UnitRule,
+    Bounds, Column, ContributionLimit, Door, Encoded, EncodingOptions, NumberColumn, RawTable, Scaling,
+    Schema, Table, UnitRule,
 };
+use sordino_noise::Bits;
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_privacy::{Unit, danger};
+use sordino_privacy::{NoiseMultiplier, Unit, danger};
 
+use super::columns::Columns;
+use super::descent::order;
 use super::*;
+use crate::plan::LearningPlan;
 
 /// Columns x0, x1, ... within ±`bound`, the last one the target.
 fn encoded(columns: &[Vec<f64>], bound: f64) -> Encoded {
@@ -42,9 +47,8 @@ fn weights(learner: &CoordinateDescent, data: &Encoded, z: f64, seed: u64) -> Ve
 
 #[test]
 fn every_coordinate_has_its_turn_in_every_pass() {
-    let mut turns = Turns::new(5);
     let mut bits = seeded(1);
-    let passes: Vec<Vec<usize>> = (0..50).map(|_| (0..5).map(|_| turns.next(&mut bits)).collect()).collect();
+    let passes: Vec<Vec<usize>> = (0..50).map(|_| order(5, &mut bits)).collect();
     for pass in &passes {
         let mut sorted = pass.clone();
         sorted.sort_unstable();

@@ -1,0 +1,106 @@
+//! The descent itself: passes over coordinates.
+
+use std::num::NonZero;
+
+use sordino_noise::grid::Grid;
+use sordino_noise::{Bits, uniform_below};
+use sordino_optim::{Checkpoint, OptimError, Snapshot};
+
+use super::CoordinateDescent;
+use super::columns::Columns;
+use super::iterates::{Iterates, Tail};
+use crate::error::LearnError;
+
+/// Everything that stays as it is while the weights move.
+pub(super) struct Descent<'a> {
+    pub(super) learner: &'a CoordinateDescent,
+    pub(super) n: f64,
+    pub(super) columns: Columns,
+    pub(super) smoothness: Vec<f64>,
+    pub(super) grids: Vec<Grid>,
+}
+
+/// What one pass hands to the next.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct State {
+    pub(super) pass: u64,
+    pub(super) iterates: Iterates,
+}
+
+impl State {
+    /// Before the first pass.
+    pub(super) fn new(learner: &CoordinateDescent, width: usize) -> Self {
+        Self { pass: 0, iterates: Iterates::new(width, tail(learner)) }
+    }
+
+    /// As a checkpoint has it, with the smoothness.
+    pub(super) fn of(
+        mut checkpoint: Checkpoint,
+        learner: &CoordinateDescent,
+        width: usize,
+    ) -> Result<(Self, Vec<f64>), OptimError> {
+        let [weights, sum, smoothness] =
+            ["weights", "sum", "smoothness"].map(|name| checkpoint.take_vector(name));
+        if [&weights, &sum, &smoothness].iter().any(|vector| vector.len() != width) {
+            return Err(checkpoint.of_another_run());
+        }
+        let pass = checkpoint.steps();
+        let at = boundary(learner, pass, width) % learner.steps;
+        Ok((Self { pass, iterates: Iterates::from_parts(weights, sum, at, tail(learner)) }, smoothness))
+    }
+
+    pub(super) fn snapshot<'a>(&'a self, smoothness: &'a [f64]) -> Snapshot<'a> {
+        let Iterates { weights, sum, .. } = &self.iterates;
+        let vectors: Vec<(_, &[f64])> = vec![("weights", weights), ("sum", sum), ("smoothness", smoothness)];
+        Snapshot { step: self.pass, numbers: Vec::new(), vectors }
+    }
+}
+
+impl Descent<'_> {
+    /// The next pass; `scores` are those of the weights, before and after.
+    pub(super) fn pass(
+        &self,
+        state: &mut State,
+        scores: &mut Vec<f64>,
+        bits: &mut dyn Bits,
+    ) -> Result<(), LearnError> {
+        let &CoordinateDescent { loss, steps, step_size, l2, .. } = self.learner;
+        let State { pass, iterates } = state;
+        let width = self.grids.len();
+        let [first, end] = [*pass, *pass + 1].map(|pass| boundary(self.learner, pass, width));
+        for (step, j) in (first..end).zip(order(width, bits)) {
+            let sum = self.columns.clamped_sum(loss, scores, j, self.grids[j])?;
+            let gradient = sum.add_gaussian(bits)?.to_f64()[0] / self.n + l2 * iterates.weights[j];
+            let change = -step_size / self.smoothness[j] * gradient;
+            iterates.step(step % steps, j, change);
+            self.columns.move_scores(scores, j, change);
+            if (step + 1).is_multiple_of(steps) {
+                iterates.end_round();
+                *scores = self.columns.scores(&iterates.weights);
+            }
+        }
+        iterates.settle(end % steps);
+        *pass += 1;
+        Ok(())
+    }
+}
+
+/// Steps before this pass, of all rounds. The last pass is shorter if they do not come out even.
+fn boundary(learner: &CoordinateDescent, pass: u64, width: usize) -> u64 {
+    pass.saturating_mul(width as u64).min(learner.all_steps())
+}
+
+fn tail(learner: &CoordinateDescent) -> Tail {
+    Tail::new(learner.steps, learner.tail)
+}
+
+/// Coordinates in a random order, all of them equally likely: each has its turn once in a pass.
+pub(super) fn order(width: usize, bits: &mut dyn Bits) -> Vec<usize> {
+    let mut coordinates: Vec<usize> = (0..width).collect();
+    for taken in 0..width {
+        // At least 1: `taken` is below `width`.
+        let rest = NonZero::new((width - taken) as u64).unwrap_or(NonZero::<u64>::MIN);
+        coordinates.swap(taken, taken + uniform_below(rest, bits) as usize);
+    }
+    coordinates
+}

@@ -1,0 +1,70 @@
+//! Clip norms of coordinates, and the grids that their sums are rounded to.
+
+use sordino_data::{Encoding, ROWS_PER_BLOCK};
+use sordino_noise::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping};
+use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
+
+use super::{CoordinateClipping, CoordinateDescent};
+use crate::error::LearnError;
+
+/// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
+const DEPTH: u32 = 30;
+
+/// One grid of one dimension for each coordinate.
+pub(super) fn grids(
+    learner: &CoordinateDescent,
+    encoding: &Encoding,
+    n: Count,
+    noise: NoiseMultiplier,
+    smoothness: &[f64],
+) -> Result<Vec<Grid>, LearnError> {
+    let allowance = allowance(learner.neighbours);
+    let grid = |norm: f64| deepest(&GridPlan::new(norm, noise.get(), 1, n.get()).allowance(allowance));
+    clip_norms(learner, encoding, smoothness).into_iter().map(grid).collect()
+}
+
+/// The deepest grid that is of use, or what it takes at least.
+pub(super) fn deepest(plan: &GridPlan) -> Result<Grid, LearnError> {
+    let least = plan.least_depth()?;
+    let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
+    Ok(deeper.unwrap_or(least))
+}
+
+/// C_j.
+fn clip_norms(learner: &CoordinateDescent, encoding: &Encoding, smoothness: &[f64]) -> Vec<f64> {
+    let (total, p) = (smoothness.iter().sum::<f64>(), smoothness.len() as f64);
+    match learner.clipping {
+        CoordinateClipping::BySmoothness { norm } => {
+            smoothness.iter().map(|m| norm * (m / total).sqrt()).collect()
+        }
+        CoordinateClipping::Uniform { norm } => vec![norm / p.sqrt(); smoothness.len()],
+        CoordinateClipping::Jointly { norm } => {
+            smoothness.iter().map(|m| norm * (p * m / total).sqrt()).collect()
+        }
+        CoordinateClipping::Lipschitz => {
+            // `check` has refused losses without a slope.
+            let of = |bound| learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30);
+            encoding.coordinate_bounds().into_iter().map(of).collect()
+        }
+    }
+}
+
+/// Blocks of fixed slots are summed in `f64`, where slots are fixed.
+fn allowance(neighbours: Neighbours) -> Allowance {
+    match neighbours {
+        Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
+            group_size: ROWS_PER_BLOCK as u32,
+            chain: ROWS_PER_BLOCK as u64 + 2,
+            unit_roundoff: FloatGroups::F64,
+            beta: 1.0,
+            positions: 1,
+            grouping: Grouping::FixedSlots,
+        }),
+        // Groups show the order of records, which may differ here.
+        Neighbours::AddRemove
+        | Neighbours::AddRemoveOrdered
+        | Neighbours::ZeroOutUnordered
+        | Neighbours::Replace
+        | Neighbours::MetricBall(_) => Allowance::Exact,
+    }
+}
