@@ -269,7 +269,7 @@ fn fit(
     let session = Session {
         threads: settings.threads,
         seed: settings.danger_seed.map(u64::from),
-        checkpoints: Some(Checkpoints { path: place.checkpoint(), every }),
+        checkpoints: Some(Checkpoints { path: place.checkpoint(), every, keep: true }),
         from,
         stop: &stop,
         watch: &mut |progress| watch.step(progress),
