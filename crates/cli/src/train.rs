@@ -246,7 +246,7 @@ fn release(
         None => package,
     };
     let (charges, digest) = (place.charges()?, package.digest());
-    place.finish(&package)?;
+    place.finish(&package, blueprint.learner.steps())?;
     charges.into_iter().try_for_each(|charge| purse.book(charge, digest))?;
     match (&blueprint.settings.report, &pages.for_people) {
         (Some(path), Some((html, _))) => std::fs::write(path, html)
