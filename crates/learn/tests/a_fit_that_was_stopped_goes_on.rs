@@ -98,7 +98,7 @@ fn clear(path: &Path) {
 
 fn kept<'a>(path: &Path) -> FitOptions<'a> {
     FitOptions {
-        checkpoints: Some(Checkpoints { path: path.to_owned(), every: EVERY }),
+        checkpoints: Some(Checkpoints { path: path.to_owned(), every: EVERY, keep: false }),
         ..FitOptions::default()
     }
 }
@@ -207,6 +207,28 @@ fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
             assert!(noise < 1.0 || apart < 1e-3 * distance(&weights(straight.value()), &[0.0; 3]), "{name}");
             clear(&path);
         }
+    }
+}
+
+/// The process dies after the last step, before anybody has put the model away: nothing is done or paid for again.
+#[test]
+fn a_fit_that_has_ended_can_be_ended_again_for_free() {
+    let data = easy(LOGISTIC);
+    for Case { name, plan, .. } in cases(multiplier(5.0)) {
+        let (plan, path) = (&*plan, place(&format!("ended-{name}")));
+        let checkpoints = Checkpoints { path: path.clone(), every: EVERY, keep: true };
+        let options = || FitOptions { checkpoints: Some(checkpoints.clone()), ..FitOptions::default() };
+        let first = plan.fit_under(&data, unmetered(plan.claim()), options()).unwrap();
+        let mut no_step = |_: Progress<'_>| panic!("no step is left");
+        let options = FitOptions { progress: Some(&mut no_step), ..options() };
+        let checkpoint = Checkpoint::read(&path).unwrap();
+        assert_eq!(
+            (checkpoint.steps(), plan.replay_claim(&checkpoint).unwrap().event),
+            (10, Event::composed([]))
+        );
+        let again = plan.resume(&data, checkpoint, free(plan), options).unwrap();
+        assert_eq!(again.value(), first.value(), "{name}");
+        clear(&path);
     }
 }
 

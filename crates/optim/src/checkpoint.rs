@@ -7,6 +7,9 @@
 //! done + replays, and the guarantee of a resumed run is that of both charges together. A run that was stopped on request
 //! wrote its checkpoint after its last step and replays nothing.
 //!
+//! A run that has ended has nothing left to do, but its result is not yet where it belongs: should the process die now, what was paid for
+//! is lost, unless the file [stays](Checkpoints::keep) until it is. Going on from it does no step, draws no noise and gives the same result.
+//!
 //! # Guarantee
 //! - A checkpoint is a function of noisy sums and public numbers. It holds no generator: a resumed run draws new bits, since
 //!   the same noise on other sums would give the difference of the sums away.
@@ -40,10 +43,12 @@ pub const CHECKPOINT_FORMAT_VERSION: u32 = 3;
 /// Where and how often checkpoints are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoints {
-    /// The file. It is removed when the run has ended.
+    /// The file.
     pub path: PathBuf,
     /// Steps between two checkpoints, at least 1: as many are charged again after a crash.
     pub every: u64,
+    /// Whether the file stays when the run has ended, with all its steps done. The caller removes it once the result is in its place.
+    pub keep: bool,
 }
 
 /// What one step hands to the next, for a checkpoint to keep. Made of noisy sums and public numbers alone.

@@ -6,7 +6,7 @@
 //!
 //! # How to use it
 //! Make it before the data is touched; `keep` before the first step, so that whoever goes on sees what was charged; `keep_if_due` after each step;
-//! `keep_last` if it stops on request; `finish` at the end. Between two calls no more than one step may be done.
+//! `keep_last` if it stops on request; `keep_end` and `finish` at the end. Between two calls no more than one step may be done.
 
 use std::fmt::{self, Write};
 
@@ -123,10 +123,15 @@ impl<'a> Run<'a> {
         Progress { step, plan: self.plan, parameters, whole }
     }
 
-    /// The result, with what is promised about it. Nothing is left to go on from.
+    /// After the last step: where the file is to [stay](Checkpoints::keep), all of it is in there.
+    pub fn keep_end(&self, snapshot: &Snapshot<'_>) {
+        self.writer.iter().for_each(|writer| writer.write_last(snapshot, self.permit.guarantee()));
+    }
+
+    /// The result, with what is promised about it.
     pub fn finish<T>(self, value: T) -> Result<Release<T>, OptimError> {
         let release = self.permit.seal(self.event, value)?;
-        self.writer.map(Writer::remove).transpose()?;
+        self.writer.map(Writer::end).transpose()?;
         Ok(release)
     }
 

@@ -233,6 +233,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             run.keep_if_due(&state.snapshot())?;
             progress(run.progress(state.step, &state.parameters));
         }
+        run.keep_end(&state.snapshot());
         run.finish(state.average.result(state.parameters))
     }
 

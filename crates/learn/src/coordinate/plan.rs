@@ -85,6 +85,7 @@ impl CoordinatePlan {
             run.keep_if_due(&state.snapshot(&descent.smoothness))?;
             progress(run.progress(state.pass, &state.iterates.weights));
         }
+        run.keep_end(&state.snapshot(&descent.smoothness));
         let release = run.finish(state.iterates.weights)?;
         Ok(release
             .post_process(|weights| LinearModel::new(self.learner.loss, self.encoding.clone(), weights)))

@@ -14,6 +14,7 @@ use crate::error::OptimError;
 pub(crate) struct Writer {
     path: PathBuf,
     every: u64,
+    keep: bool,
     run: String,
     /// Held until the run has ended, by the process's death if need be.
     _lock: File,
@@ -26,7 +27,7 @@ impl Writer {
         run: String,
         from: Option<&Checkpoint>,
     ) -> Result<Self, OptimError> {
-        let every = checkpoints.every;
+        let &Checkpoints { every, keep, .. } = checkpoints;
         if every == 0 {
             let (name, expected) = ("steps between checkpoints", "at least 1");
             return Err(OptimError::Parameter { name, expected, got: every as f64 });
@@ -45,7 +46,7 @@ impl Writer {
             }
             None => {}
         }
-        Ok(Self { path, every, run, _lock: lock })
+        Ok(Self { path, every, keep, run, _lock: lock })
     }
 
     pub(crate) fn is_due(&self, step: u64) -> bool {
@@ -63,8 +64,19 @@ impl Writer {
         placed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
     }
 
-    /// The run has ended: nothing is left to go on with.
-    pub(crate) fn remove(self) -> Result<(), OptimError> {
+    /// All steps are done. Should this fail the checkpoint before it stays, and the result is not given up for want of a copy.
+    pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Guarantee) {
+        // At a due step it has just been written.
+        if self.keep && !self.is_due(snapshot.step) {
+            let _ = self.write(snapshot, guarantee, true);
+        }
+    }
+
+    /// The run has ended: nothing is left to go on with, unless the file is kept.
+    pub(crate) fn end(self) -> Result<(), OptimError> {
+        if self.keep {
+            return Ok(());
+        }
         let removed = std::fs::remove_file(&self.path);
         removed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
     }
