@@ -343,9 +343,9 @@ pub(crate) enum Error {
     ModelWaits { out: PathBuf, source: io::Error },
 
     #[error(
-        "stopped after {steps} of {of} steps; what was charged stays spent, and this goes on from here at no further cost:\n  {command}"
+        "stopped after {steps} of {of} {what}; what was charged stays spent, and this goes on from here at no further cost:\n  {command}"
     )]
-    Stopped { steps: u64, of: u64, command: String },
+    Stopped { steps: u64, of: u64, what: &'static str, command: String },
 
     #[error("cannot prepare for Ctrl-C: {source}")]
     Signals { source: io::Error },

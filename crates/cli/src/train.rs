@@ -8,6 +8,7 @@ mod advice;
 pub(crate) mod args;
 mod blueprint;
 mod config;
+mod coordinates;
 mod cost;
 mod estimate;
 mod estimated;
@@ -278,7 +279,8 @@ fn fit(
         Ok(release) => Ok(release.into_parts()),
         Err(Error::Optim(OptimError::Cancelled { steps })) => {
             let of = blueprint.learner.steps().unwrap_or(steps);
-            Err(Error::Stopped { steps, of, command: stop::command_to_resume() })
+            let [_, what] = blueprint.learner.step_name();
+            Err(Error::Stopped { steps, of, what, command: stop::command_to_resume() })
         }
         Err(error) => Err(error),
     }

@@ -4,7 +4,7 @@ mod command;
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use command::{Run, ends, example, folder, sordino_in};
@@ -135,99 +135,120 @@ fn a_ledger_that_cannot_pay_says_why() {
     sordino_in(&here, &words(&data, &schema, "--epsilon 1")).refuses(&["nuclei"]);
 }
 
+/// A kind of run long enough to be caught: its flags, what it counts, and whether an estimate is paid for beside the steps.
+struct Long {
+    name: &'static str,
+    flags: &'static str,
+    counts: &'static str,
+    has_estimate: bool,
+}
+
+/// 4000 steps, or passes over the 31 coordinates of the table.
+const LONG: [Long; 2] = [
+    Long { name: "gradients", flags: "--steps 4000", counts: "steps", has_estimate: false },
+    Long {
+        name: "coordinates",
+        flags: "--method coordinate-descent --steps 124000",
+        counts: "passes",
+        has_estimate: true,
+    },
+];
+
+fn begun(folder: &Path, more: &str) -> Child {
+    let (data, schema) = (example(DATA), example("breast-cancer.toml"));
+    Command::new(env!("CARGO_BIN_EXE_sordino"))
+        .args(words(&data, &schema, more))
+        .current_dir(folder)
+        .env("USER", "ada")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+fn guarantee(folder: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(folder.join("m/guarantee.json")).unwrap()).unwrap()
+}
+
 /// SIGKILL, the machine's own way of stopping: up to `--checkpoint-every` steps are done and charged again, and no more.
 #[test]
 fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
-    let here = folder("killed");
-    ledger(&here, "--epsilon 2 --delta 1e-6 --neighbours zero_out");
-    let (data, schema) = (example(DATA), example("breast-cancer.toml"));
-    // Long enough to be caught: some thousand steps.
-    let more = "--epsilon 1 --steps 4000 --checkpoint-every 20 --threads 1 --out m";
-    let all = words(&data, &schema, more);
-    let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
-        .args(&all)
-        .current_dir(&here)
-        .env("USER", "ada")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    let checkpoint = here.join("m.part/checkpoint");
-    let steps = || Some(Checkpoint::read(&checkpoint).ok()?.steps());
-    while steps().is_none_or(|steps| steps == 0) {
-        assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    assert!(!here.join("m").exists());
-    let done = steps().unwrap();
-    assert!(done < 4000, "{done}");
+    for Long { name, flags, has_estimate, .. } in LONG {
+        let here = folder(&format!("killed-{name}"));
+        ledger(&here, "--epsilon 2 --delta 1e-6 --neighbours zero_out");
+        let more = format!("--epsilon 1 {flags} --checkpoint-every 20 --threads 1 --out m");
+        let mut child = begun(&here, &more);
+        let checkpoint = here.join("m.part/checkpoint");
+        let steps = || Some(Checkpoint::read(&checkpoint).ok()?.steps());
+        while steps().is_none_or(|steps| steps == 0) {
+            assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be killed");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(!here.join("m").exists());
+        let done = steps().unwrap();
+        assert!(done < 4000, "{done}");
 
-    // Without --resume the rest is not thrown away.
-    train(&here, more).refuses(&["m.part", "--resume"]);
-    let resumed = train(&here, &format!("{more} --resume"));
-    assert_eq!(resumed.code, 0, "{resumed:?}");
-    let guarantee: Value =
-        serde_json::from_str(&fs::read_to_string(here.join("m/guarantee.json")).unwrap()).unwrap();
-    // 4020 steps were paid for, and the guarantee says so.
-    let counts: Vec<u64> = guarantee["event"]["events"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|event| event["count"].as_u64().unwrap())
-        .collect();
-    assert_eq!(counts, [4000, 20], "{guarantee}");
-    let upper = ends(&guarantee["epsilon"]).1;
-    assert!(upper > 1.0 && upper < 1.01, "{upper}");
-    let history = history(&here);
-    let charges = history["charges"].as_array().unwrap();
-    assert_eq!(charges.len(), 2, "{history}");
-    assert!(!here.join("m.part").exists());
-    let test = example("data/breast-cancer-test.csv.gz");
-    assert_eq!(sordino_in(&here, &["predict", "m", &test, "--ledger", "b.ledger"]).code, 0);
+        // Without --resume the rest is not thrown away.
+        train(&here, &more).refuses(&["m.part", "--resume"]);
+        let resumed = train(&here, &format!("{more} --resume"));
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        // 4020 steps were paid for, and the guarantee says so; what was estimated was paid for once.
+        let guarantee = guarantee(&here);
+        let events = guarantee["event"]["events"].as_array().unwrap();
+        let counts: Vec<u64> = events.iter().filter_map(|event| event["count"].as_u64()).collect();
+        assert_eq!(counts, [4000, 20], "{guarantee}");
+        assert_eq!(events.len(), if has_estimate { 3 } else { 2 }, "{guarantee}");
+        let upper = ends(&guarantee["epsilon"]).1;
+        assert!(upper > 1.0 && upper < 1.01, "{upper}");
+        let history = history(&here);
+        let charges = history["charges"].as_array().unwrap();
+        assert_eq!(charges.len(), 2, "{history}");
+        assert!(!here.join("m.part").exists());
+        let test = example("data/breast-cancer-test.csv.gz");
+        assert_eq!(sordino_in(&here, &["predict", "m", &test, "--ledger", "b.ledger"]).code, 0);
+    }
 }
 
 /// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing: the budget allows it once and no more.
 #[cfg(unix)]
 #[test]
 fn a_stopped_run_goes_on_at_no_cost() {
-    let here = folder("stopped");
-    ledger(&here, "--epsilon 1 --delta 1e-6 --neighbours zero_out");
-    let (data, schema) = (example(DATA), example("breast-cancer.toml"));
-    let more = "--epsilon 1 --steps 4000 --checkpoint-every 1000 --threads 1 --out m --verbose";
-    let child = Command::new(env!("CARGO_BIN_EXE_sordino"))
-        .args(words(&data, &schema, more))
-        .current_dir(&here)
-        .env("USER", "ada")
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    while !here.join("m.part/checkpoint").exists() {
-        std::thread::sleep(Duration::from_millis(5));
+    for Long { name, flags, counts, .. } in LONG {
+        let here = folder(&format!("stopped-{name}"));
+        ledger(&here, "--epsilon 1 --delta 1e-6 --neighbours zero_out");
+        let more = format!("--epsilon 1 {flags} --checkpoint-every 1000 --threads 1 --out m --verbose");
+        let mut child = begun(&here, &more);
+        while !here.join("m.part/checkpoint").exists() {
+            assert!(child.try_wait().unwrap().is_none(), "the run ended before it could be stopped");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let pid = child.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
+        let output = child.wait_with_output().unwrap();
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{stderr}");
+        assert!(stderr.contains(&format!("of 4000 {counts}")) && stderr.contains("--resume"), "{stderr}");
+        let resumed = train(&here, &format!("{more} --resume"));
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        let upper = ends(&guarantee(&here)["epsilon"]).1;
+        assert!(upper <= 1.0, "{upper}");
     }
-    let pid = child.id().to_string();
-    assert!(Command::new("kill").args(["-INT", &pid]).status().unwrap().success());
-    let output = child.wait_with_output().unwrap();
-    let stderr = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{stderr}");
-    assert!(stderr.contains("of 4000 steps") && stderr.contains("--resume"), "{stderr}");
-    let resumed = train(&here, &format!("{more} --resume"));
-    assert_eq!(resumed.code, 0, "{resumed:?}");
-    let guarantee = fs::read_to_string(here.join("m/guarantee.json")).unwrap();
-    let upper = ends(&serde_json::from_str::<Value>(&guarantee).unwrap()["epsilon"]).1;
-    assert!(upper <= 1.0, "{guarantee}");
 }
 
 /// A run dies after its last step and before its model is where it belongs (here: because that cannot be written). Going on does no step,
-/// costs nothing and writes the model; the budget says so, for linear models and for networks.
+/// costs nothing and writes the model; the budget says so, for every learner that has steps.
 #[test]
 fn a_run_that_has_paid_for_its_model_writes_it_later() {
     let here = folder("unplaced");
     ledger(&here, "--epsilon 4 --delta 1e-6 --neighbours zero_out");
-    for (out, kind) in [("linear", "--checkpoint-every 7"), ("network", "--model mlp --hidden 4")] {
-        let more = format!("--epsilon 1 --steps 20 {kind} --out {out}");
+    for (out, kind) in [
+        ("linear", "--steps 20 --checkpoint-every 7"),
+        ("coordinates", "--method coordinate-descent --steps 620 --checkpoint-every 7"),
+        ("network", "--steps 20 --model mlp --hidden 4"),
+    ] {
+        let more = format!("--epsilon 1 {kind} --out {out}");
         let part = here.join(format!("{out}.part"));
         fs::create_dir(&part).unwrap();
         fs::write(part.join("model"), "no folder, and none can be made here").unwrap();
@@ -247,6 +268,6 @@ fn a_run_that_has_paid_for_its_model_writes_it_later() {
         assert!(!part.exists());
     }
     let charges = history(&here)["charges"].as_array().unwrap().clone();
-    assert_eq!(charges.len(), 4, "{charges:?}");
+    assert_eq!(charges.len(), 6, "{charges:?}");
     assert!(charges.iter().all(|charge| charge["state"] == "booked"), "{charges:?}");
 }

@@ -93,7 +93,9 @@ fn any_network() {
 
 #[test]
 fn any_checkpoint() {
-    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/checkpoint/stopped");
-    assert_eq!(Checkpoint::read(&seed).expect("a checkpoint").steps(), 32_800);
+    let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/checkpoint");
+    for (seed, steps) in [("stopped", 32_800), ("coordinates", 18_900)] {
+        assert_eq!(Checkpoint::read(&seeds.join(seed)).expect("a checkpoint").steps(), steps);
+    }
     each("checkpoint", 3000, any::checkpoint);
 }

@@ -188,7 +188,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
 
-    /// Steps between two checkpoints: after a crash as many are charged again [default: a twentieth]
+    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are charged again [default: a twentieth]
     #[arg(long, value_name = "T", value_parser = count)]
     pub(crate) checkpoint_every: Option<Count>,
 

@@ -38,6 +38,11 @@ pub(crate) trait Learner {
     /// How many steps a run has, if it has any that can be watched.
     fn steps(&self) -> Option<u64>;
 
+    /// What these steps are called: one, and many.
+    fn step_name(&self) -> [&'static str; 2] {
+        ["step", "steps"]
+    }
+
     /// How often a run looks at each record, where that is planned.
     fn passes(&self) -> Option<f64>;
 
@@ -78,11 +83,19 @@ impl Linear {
         Self { loss, encoding: encoding.clone() }
     }
 
-    fn weights(&self) -> usize {
+    pub(crate) fn loss_name(&self) -> &'static str {
+        self.loss.name()
+    }
+
+    pub(crate) fn weights(&self) -> usize {
         self.loss.outputs() * self.encoding.width()
     }
 
-    fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
+    pub(crate) fn settle(&self, settings: &mut Settings) {
+        settings.loss = Some(flag_of(self.loss));
+    }
+
+    pub(crate) fn model(&self, parameters: &[f64]) -> Result<Model, Error> {
         let model = LinearModel::from_parts(self.loss, self.encoding.clone(), parameters.to_vec())?;
         Ok(Model::Linear(model))
     }
@@ -119,7 +132,7 @@ impl Learner for ByGradients {
     }
 
     fn loss_name(&self) -> &'static str {
-        self.linear.loss.name()
+        self.linear.loss_name()
     }
 
     fn weights(&self) -> usize {
@@ -128,7 +141,7 @@ impl Learner for ByGradients {
 
     fn settle(&self, settings: &mut Settings) {
         let (plan, training) = (self.plan.plan(), self.plan.training());
-        settings.loss = Some(flag_of(self.linear.loss));
+        self.linear.settle(settings);
         settings.epochs = None;
         settings.batch_size = None;
         settings.steps = Count::new(plan.batches().steps()).ok();
@@ -165,20 +178,30 @@ impl Learner for ByGradients {
     }
 
     fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error> {
-        let mut seeded = session.seed.map(danger::seeded);
-        let options = FitOptions {
-            progress: Some(session.watch),
-            cancel: Some(session.stop),
-            checkpoints: session.checkpoints,
-            threads: session.threads,
-            bits: seeded.as_mut().map(|bits| bits as &mut dyn Bits),
-        };
-        let release = match session.from {
-            None => self.plan.fit_under(data, permit, options)?,
-            Some(checkpoint) => self.plan.resume(data, checkpoint, permit, options)?,
-        };
-        Ok(release.post_process(Model::Linear))
+        fit_stepwise(&self.plan, data, permit, session)
     }
+}
+
+/// From the first step, or from where an earlier run stopped.
+pub(crate) fn fit_stepwise(
+    plan: &impl StepwisePlan<Model = LinearModel>,
+    data: &Encoded,
+    permit: Permit,
+    session: Session<'_>,
+) -> Result<Release<Model>, Error> {
+    let mut seeded = session.seed.map(danger::seeded);
+    let options = FitOptions {
+        progress: Some(session.watch),
+        cancel: Some(session.stop),
+        checkpoints: session.checkpoints,
+        threads: session.threads,
+        bits: seeded.as_mut().map(|bits| bits as &mut dyn Bits),
+    };
+    let release = match session.from {
+        None => plan.fit_under(data, permit, options)?,
+        Some(checkpoint) => plan.resume(data, checkpoint, permit, options)?,
+    };
+    Ok(release.post_process(Model::Linear))
 }
 
 /// A learner that is not watched: no progress, no checkpoints.
@@ -202,7 +225,7 @@ impl<P: LearningPlan<Model = LinearModel>> Learner for AtOnce<P> {
     }
 
     fn loss_name(&self) -> &'static str {
-        self.linear.loss.name()
+        self.linear.loss_name()
     }
 
     fn weights(&self) -> usize {
@@ -210,7 +233,7 @@ impl<P: LearningPlan<Model = LinearModel>> Learner for AtOnce<P> {
     }
 
     fn settle(&self, settings: &mut Settings) {
-        settings.loss = Some(flag_of(self.linear.loss));
+        self.linear.settle(settings);
         settings.l2 = Some(self.l2);
     }
 

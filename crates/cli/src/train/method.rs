@@ -11,6 +11,7 @@ use sordino_learn::{
 use sordino_optim::Clipping;
 
 use super::args::Settings;
+use super::coordinates::ByCoordinates;
 use super::learner::{AtOnce, ByGradients, Learner, Linear};
 use super::loss::loss;
 use super::network;
@@ -82,7 +83,7 @@ impl Method {
                 "--sampling-rate",
                 "--batch-size",
             ],
-            Self::CoordinateDescent => &["--steps", "--clip-norm"],
+            Self::CoordinateDescent => &["--steps", "--clip-norm", "--checkpoint-every"],
             Self::OutputPerturbation | Self::ObjectivePerturbation | Self::SufficientStatistics => &[],
         }
     }
@@ -103,10 +104,7 @@ impl Method {
                 ByGradients::plan(GradientDescent::full_batch(loss).steps(steps), linear, task)
             }
             Self::Sgd => ByGradients::plan(task.sgd(loss)?, linear, task),
-            Self::CoordinateDescent => {
-                let plan = task.coordinate_descent(loss).plan(encoding, n, epsilon, delta)?;
-                AtOnce::plan(plan, linear, settings.l2.unwrap_or(0.0))
-            }
+            Self::CoordinateDescent => ByCoordinates::plan(&task.coordinate_descent(loss), linear, task),
             Self::OutputPerturbation => {
                 let learner = OutputPerturbation::new(loss).neighbours(neighbours);
                 let learner = settings.l2.map_or(learner.clone(), |l2| learner.l2(l2));

@@ -61,7 +61,8 @@ impl<'a> Watch<'a> {
             self.curve.extend(self.score.map(|score| (step, score)));
         }
         if is_due(step, of, LINES) {
-            self.log.say(&format!("step {step} of {of}"));
+            let [name, _] = self.blueprint.learner.step_name();
+            self.log.say(&format!("{name} {step} of {of}"));
         }
         if self.is_live && (Instant::now() >= self.next || step == of) {
             let start = Instant::now();
@@ -84,9 +85,9 @@ impl<'a> Watch<'a> {
         };
         let name = self.blueprint.subject.score_name();
         let score = self.score.map(|score| format!("  public {name} {score:.3}")).unwrap_or_default();
-        let of = self.blueprint.subject.epsilon;
+        let (of, [what, _]) = (self.blueprint.subject.epsilon, self.blueprint.learner.step_name());
         format!(
-            "step {} of {}  epsilon {spent} of {of}  {}{score}",
+            "{what} {} of {}  epsilon {spent} of {of}  {}{score}",
             progress.step(),
             progress.of(),
             self.left
