@@ -141,6 +141,33 @@ fn a_ledger_pays_and_then_refuses() {
     assert_eq!(changed.code, 2, "{changed:?}");
 }
 
+/// A schema that forgets a column, a column that is not there, a record that does not fit: each is found out before anything is charged.
+#[test]
+fn what_cannot_be_answered_is_not_charged() {
+    let (data, ledger, schema) = (place("unpaid.csv"), place("unpaid.ledger"), place("unpaid.toml"));
+    let _ = fs::remove_file(&ledger);
+    let _ = fs::remove_file(place("unpaid.ledger-head"));
+    fs::write(&data, "age,ward\n30,1\nSECRET,2\n40,1\n").unwrap();
+    let (file, table) = (ledger.display(), data.display());
+    assert_eq!(sordino(&format!("ledger create {file} --data {table} --epsilon 1 --delta 0")).code, 0);
+    let column = |name: &str| format!("[columns.{name}]\nkind = 'number'\nbounds = [0, 120]\n");
+    let ask = |columns: &[&str], words: &str| {
+        fs::write(&schema, columns.iter().map(|name| column(name)).collect::<String>()).unwrap();
+        query(
+            &data,
+            &format!("{words} --schema {} --epsilon 0.9 --ledger {file} --who ada", schema.display()),
+        )
+    };
+    ask(&["age"], "mean age").refuses(&["column `ward`, which the schema does not declare"]);
+    ask(&["age", "ward", "bed"], "mean bed").refuses(&["`bed`"]);
+    let strict = ask(&["age", "ward"], "mean age");
+    strict.refuses(&["row 2", "column `age`"]);
+    assert!(!strict.stderr.contains("SECRET"), "{strict:?}");
+    let export = sordino(&format!("ledger export {file}")).object();
+    assert_eq!(export["charges"], serde_json::json!([]), "{export}");
+    assert_eq!(ask(&["age", "ward"], "mean ward").code, 0);
+}
+
 #[test]
 fn what_is_not_declared_or_not_there_is_refused() {
     let data = table("refused.csv");

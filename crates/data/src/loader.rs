@@ -74,15 +74,28 @@ impl<'a> Loader<'a> {
     /// Whether every record fits the schema, for the owner: fails like [`Loader::encoded`] would and keeps nothing. Through
     /// the permissive door every record does.
     pub fn check(&self, encoding: &Encoding) -> Result<(), DataError> {
-        let binding = self.encoding_binding(encoding)?;
-        let mut table = Table::empty(&binding, self.schema);
+        self.check_bound(&self.encoding_binding(encoding)?)
+    }
+
+    /// The same for these columns alone, as [`Loader::table`] reads them. What file and schema are made of is compared first; through
+    /// the permissive door that is all.
+    pub fn check_columns(&self, columns: &[&str]) -> Result<(), DataError> {
+        let binding = self.binding(&[])?.only(columns)?;
+        match self.door {
+            Door::Strict => self.check_bound(&binding),
+            Door::Permissive => Ok(()),
+        }
+    }
+
+    fn check_bound(&self, binding: &Binding) -> Result<(), DataError> {
+        let mut table = Table::empty(binding, self.schema);
         if let Some(pick) = binding.unit_pick() {
             let name = pick.name.clone();
             self.read(vec![pick], |chunk, _| self.all_have_units(&chunk, &name))?;
         }
         self.read(binding.picks(), |chunk, _| {
             table.clear();
-            table.extend(&binding, chunk, self.door, self.source.path())
+            table.extend(binding, chunk, self.door, self.source.path())
         })
     }
 

@@ -65,20 +65,24 @@ impl Question {
             Some(schema) => schema,
             None => inline_schema(args, &source)?,
         };
-        let column = args.column.clone().or_else(|| first_column(&schema)).ok_or(Error::NoColumn)?;
+        let column = args.column.clone().or_else(|| first_column(&schema, &source)).ok_or(Error::NoColumn)?;
         let plan = Plan::new(args, &schema, &column, purse.neighbours())?;
         let door = if args.permissive { Door::Permissive } else { Door::Strict };
         check_drops(args.statistic, &schema, &column, door, purse.neighbours())?;
         Ok(Self { source, schema, door, column, plan, seed: args.danger_seed })
     }
 
-    /// Pays, then reads, then releases, then books.
+    /// Asks, checks that nothing will fail, pays, then reads, then releases, then books.
     pub(crate) fn answer(&self, purse: &mut Purse) -> Result<Answer, Error> {
+        let unit = self.schema.unit().unit();
+        purse.ask(&self.plan.claim(), &unit)?;
+        let (loader, columns) = (Loader::new(&self.source, &self.schema, self.door), [self.column.as_str()]);
+        loader.check_columns(&columns)?;
         // Pure privacy: the statistics here have no δ.
-        let permit = purse.pay(self.plan.claim(), self.schema.unit().unit(), Delta::ZERO)?;
+        let permit = purse.pay(self.plan.claim(), unit, Delta::ZERO)?;
         let reservation = permit.reservation();
         let mut bits = entropy()?;
-        let table = Loader::new(&self.source, &self.schema, self.door).table(&[&self.column], &mut bits)?;
+        let table = loader.table(&columns, &mut bits)?;
         let (value, guarantee) = match self.seed {
             Some(seed) => self.plan.release(&table, &self.column, permit, &mut danger::seeded(seed))?,
             None => self.plan.release(&table, &self.column, permit, &mut bits)?,
@@ -233,9 +237,10 @@ fn anything() -> Result<Column, Error> {
     Ok(Column::Category(any))
 }
 
-fn first_column(schema: &Schema) -> Option<String> {
-    let used = |(_, column): &(&str, &Column)| !matches!(column, Column::Ignore);
-    schema.columns().find(used).map(|(name, _)| name.to_owned())
+/// The first column of the file that is used. The schema may name it by a pattern.
+fn first_column(schema: &Schema, source: &Source) -> Option<String> {
+    let is_used = |name: &String| schema.column(name).is_some_and(|column| !matches!(column, Column::Ignore));
+    source.names().into_iter().find(is_used)
 }
 
 fn bounds(schema: &Schema, column: &str) -> Result<Bounds, Error> {
