@@ -337,6 +337,12 @@ pub(crate) enum Error {
     ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
 
     #[error(
+        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume writes it at no further cost",
+        out.display()
+    )]
+    ModelWaits { out: PathBuf, source: io::Error },
+
+    #[error(
         "stopped after {steps} of {of} steps; what was charged stays spent, and this goes on from here at no further cost:\n  {command}"
     )]
     Stopped { steps: u64, of: u64, command: String },

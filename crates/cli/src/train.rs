@@ -246,7 +246,7 @@ fn release(
         None => package,
     };
     let (charges, digest) = (place.charges()?, package.digest());
-    place.finish(&package)?;
+    place.finish(&package, blueprint.learner.steps())?;
     charges.into_iter().try_for_each(|charge| purse.book(charge, digest))?;
     match (&blueprint.settings.report, &pages.for_people) {
         (Some(path), Some((html, _))) => std::fs::write(path, html)
@@ -269,7 +269,7 @@ fn fit(
     let session = Session {
         threads: settings.threads,
         seed: settings.danger_seed.map(u64::from),
-        checkpoints: Some(Checkpoints { path: place.checkpoint(), every }),
+        checkpoints: Some(Checkpoints { path: place.checkpoint(), every, keep: true }),
         from,
         stop: &stop,
         watch: &mut |progress| watch.step(progress),

@@ -188,12 +188,12 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
     assert_eq!(sordino_in(&here, &["predict", "m", &test, "--ledger", "b.ledger"]).code, 0);
 }
 
-/// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing.
+/// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing: the budget allows it once and no more.
 #[cfg(unix)]
 #[test]
 fn a_stopped_run_goes_on_at_no_cost() {
     let here = folder("stopped");
-    ledger(&here, "--epsilon 2 --delta 1e-6 --neighbours zero_out");
+    ledger(&here, "--epsilon 1 --delta 1e-6 --neighbours zero_out");
     let (data, schema) = (example(DATA), example("breast-cancer.toml"));
     let more = "--epsilon 1 --steps 4000 --checkpoint-every 1000 --threads 1 --out m --verbose";
     let child = Command::new(env!("CARGO_BIN_EXE_sordino"))
@@ -218,4 +218,35 @@ fn a_stopped_run_goes_on_at_no_cost() {
     let guarantee = fs::read_to_string(here.join("m/guarantee.json")).unwrap();
     let upper = ends(&serde_json::from_str::<Value>(&guarantee).unwrap()["epsilon"]).1;
     assert!(upper <= 1.0, "{guarantee}");
+}
+
+/// A run dies after its last step and before its model is where it belongs (here: because that cannot be written). Going on does no step,
+/// costs nothing and writes the model; the budget says so, for linear models and for networks.
+#[test]
+fn a_run_that_has_paid_for_its_model_writes_it_later() {
+    let here = folder("unplaced");
+    ledger(&here, "--epsilon 4 --delta 1e-6 --neighbours zero_out");
+    for (out, kind) in [("linear", "--checkpoint-every 7"), ("network", "--model mlp --hidden 4")] {
+        let more = format!("--epsilon 1 --steps 20 {kind} --out {out}");
+        let part = here.join(format!("{out}.part"));
+        fs::create_dir(&part).unwrap();
+        fs::write(part.join("model"), "no folder, and none can be made here").unwrap();
+        train(&here, &more).refuses(&["--resume writes it at no further cost", out]);
+        assert_eq!(Checkpoint::read(&part.join("checkpoint")).unwrap().steps(), 20);
+        train(&here, &more).refuses(&["holds a run that was stopped", "--resume"]);
+        let show = || sordino_in(&here, &["ledger", "show", "b.ledger", "--json"]).object();
+        let spent = || show()["data_sets"][0]["spent"].as_f64().unwrap();
+        let before = spent();
+        fs::remove_file(part.join("model")).unwrap();
+        let resumed = train(&here, &format!("{more} --resume"));
+        assert_eq!(resumed.code, 0, "{resumed:?}");
+        assert_eq!(spent(), before);
+        let guarantee = fs::read_to_string(here.join(out).join("guarantee.json")).unwrap();
+        let guarantee: Value = serde_json::from_str(&guarantee).unwrap();
+        assert!(ends(&guarantee["epsilon"]).1 <= 1.0, "{guarantee}");
+        assert!(!part.exists());
+    }
+    let charges = history(&here)["charges"].as_array().unwrap().clone();
+    assert_eq!(charges.len(), 4, "{charges:?}");
+    assert!(charges.iter().all(|charge| charge["state"] == "booked"), "{charges:?}");
 }

@@ -207,18 +207,17 @@ fn half_a_model_is_never_taken_for_one() {
     assert!(cut.code == 1 && cut.stderr.contains("SHA-256 differs"), "{cut:?}");
 }
 
-/// The place of the model is taken while it is being trained: it was paid for, so it is put elsewhere, whole.
-#[cfg(unix)]
+/// The place of the model is taken while it is being trained. It was paid for: going on writes it, and costs nothing more.
 #[test]
-fn a_model_that_cannot_be_written_is_not_lost() {
-    let here = folder("rescued");
-    fs::create_dir(here.join("tmp")).unwrap();
+fn a_model_whose_place_was_taken_is_written_later() {
+    let here = folder("taken");
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
+    let line = format!(
+        "train {data} --schema {schema} --target diagnosis --epsilon 1 --steps 1500 --checkpoint-every 1000 --threads 1 --out m"
+    );
     let child = Command::new(env!("CARGO_BIN_EXE_sordino"))
-        .args(["train", &data, "--schema", &schema, "--target", "diagnosis", "--epsilon", "1", "--out", "m"])
-        .args(["--steps", "1500", "--checkpoint-every", "1000", "--threads", "1"])
+        .args(line.split(' '))
         .current_dir(&here)
-        .env("TMPDIR", here.join("tmp"))
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
         .spawn()
@@ -231,11 +230,39 @@ fn a_model_that_cannot_be_written_is_not_lost() {
     let output = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("`m`") && stderr.contains("--resume writes it at no further cost"), "{stderr}");
+    assert_eq!(fs::read_dir(here.join("m")).unwrap().count(), 1);
+    fs::rename(here.join("m"), here.join("theirs")).unwrap();
+    let resumed = sordino_in(&here, &line.split(' ').chain(["--resume"]).collect::<Vec<_>>());
+    assert_eq!(resumed.code, 0, "{resumed:?}");
+    let test = example("data/breast-cancer-test.csv.gz");
+    assert_eq!(sordino_in(&here, &["predict", "m", &test]).code, 0);
+    assert!(!here.join("m.part").exists());
+}
+
+/// Methods that are done at once have nothing to go on from: their model is put elsewhere, whole.
+#[test]
+fn a_model_that_cannot_be_written_is_not_lost() {
+    let here = folder("rescued");
+    fs::create_dir(here.join("tmp")).unwrap();
+    // What is no folder cannot be made way for.
+    fs::create_dir(here.join("m.part")).unwrap();
+    fs::write(here.join("m.part/model"), "").unwrap();
+    let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
+    let output = Command::new(env!("CARGO_BIN_EXE_sordino"))
+        .args(["train", &data, "--schema", &schema, "--target", "diagnosis", "--epsilon", "1", "--out", "m"])
+        .args(["--method", "output-perturbation"])
+        .current_dir(&here)
+        .env("TMPDIR", here.join("tmp"))
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
     let place = stderr.split("is in `").nth(1).and_then(|rest| rest.split('`').next()).expect(&stderr);
     assert!(Path::new(place).starts_with(here.join("tmp")), "{stderr}");
     let test = example("data/breast-cancer-test.csv.gz");
     assert_eq!(sordino_in(&here, &["predict", place, &test]).code, 0);
-    assert_eq!(fs::read_dir(here.join("m")).unwrap().count(), 1);
+    assert!(!here.join("m").exists());
 }
 
 #[test]

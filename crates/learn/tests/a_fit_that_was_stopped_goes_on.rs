@@ -43,7 +43,7 @@ fn place(name: &str) -> PathBuf {
 }
 
 fn checkpoints(path: &std::path::Path) -> Option<Checkpoints> {
-    Some(Checkpoints { path: path.to_owned(), every: EVERY })
+    Some(Checkpoints { path: path.to_owned(), every: EVERY, keep: false })
 }
 
 /// A kill, as far as a test can have one: a panic after step 6, between two checkpoints.

@@ -48,7 +48,8 @@ fn work(folder: &Path) {
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let path = folder.join("run");
     let training = Training::new(&plan, &objective, options(&network)).unwrap();
-    let training = training.with_checkpoints(Checkpoints { path: path.clone(), every: EVERY }).unwrap();
+    let training =
+        training.with_checkpoints(Checkpoints { path: path.clone(), every: EVERY, keep: false }).unwrap();
     let mut log = OpenOptions::new().create(true).append(true).open(folder.join("log")).unwrap();
     let mut seen = log.try_clone().unwrap();
     let mut step = |progress: sordino_optim::Progress<'_>| note(&mut seen, "step", progress.step());

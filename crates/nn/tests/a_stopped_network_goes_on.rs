@@ -31,7 +31,7 @@ fn training<'a>(
     options: TrainingOptions,
     path: &Path,
 ) -> Run<'a> {
-    let checkpoints = Checkpoints { path: path.to_owned(), every: EVERY };
+    let checkpoints = Checkpoints { path: path.to_owned(), every: EVERY, keep: false };
     Training::new(plan, objective, options).unwrap().with_checkpoints(checkpoints).unwrap()
 }
 

@@ -71,7 +71,8 @@ fn pitfall_09_the_clipping_count_has_its_noise() {
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("run");
     let training = Training::new(&plan, &objective, from_zero()).unwrap();
-    let training = training.with_checkpoints(Checkpoints { path: path.clone(), every: 1 }).unwrap();
+    let training =
+        training.with_checkpoints(Checkpoints { path: path.clone(), every: 1, keep: false }).unwrap();
     let (mut before, mut squares) = (CLIP_NORM, 0.0);
     let release = training.run_with(permit(plan.claim()), &mut seeded(1), &mut |_| {
         let now = clip_norm(&std::fs::read(&path).unwrap());

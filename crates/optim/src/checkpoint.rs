@@ -7,6 +7,9 @@
 //! done + replays, and the guarantee of a resumed run is that of both charges together. A run that was stopped on request
 //! wrote its checkpoint after its last step and replays nothing.
 //!
+//! A run that has ended has nothing left to do, but its result is not yet where it belongs: should the process die now, what was paid for
+//! is lost, unless the file [stays](Checkpoints::keep) until it is. Going on from it does no step, draws no noise and gives the same result.
+//!
 //! # Guarantee
 //! - A checkpoint is a function of noisy sums and public numbers. It holds no generator: a resumed run draws new bits, since
 //!   the same noise on other sums would give the difference of the sums away.
@@ -43,10 +46,12 @@ pub const CHECKPOINT_FORMAT_VERSION: u32 = 2;
 /// Where and how often checkpoints are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checkpoints {
-    /// The file. It is removed when the run has ended.
+    /// The file.
     pub path: PathBuf,
     /// Steps between two checkpoints: as many are charged again after a crash.
     pub every: u64,
+    /// Whether the file stays when the run has ended, with all its steps done. The caller removes it once the result is in its place.
+    pub keep: bool,
 }
 
 /// A run that stopped.
@@ -106,6 +111,7 @@ impl Checkpoint {
 pub(crate) struct Writer {
     path: PathBuf,
     every: u64,
+    keep: bool,
     run: String,
     guarantee: Guarantee,
     /// Held until the run has ended, by the process's death if need be.
@@ -129,7 +135,8 @@ impl Writer {
             let reason = "an earlier run left it; resume that run, or remove the file".to_owned();
             return Err(OptimError::CheckpointContent { path, reason });
         }
-        Ok(Self { path, every: checkpoints.every, run, guarantee, _lock: lock })
+        let &Checkpoints { every, keep, .. } = checkpoints;
+        Ok(Self { path, every, keep, run, guarantee, _lock: lock })
     }
 
     pub(crate) fn is_due(&self, step: u64) -> bool {
@@ -142,8 +149,19 @@ impl Writer {
         placed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
     }
 
-    /// The run has ended: nothing is left to go on with.
-    pub(crate) fn remove(self) -> Result<(), OptimError> {
+    /// All steps are done. Should this fail the checkpoint before it stays, and the result is not given up for want of a copy.
+    pub(crate) fn write_last(&self, state: &State) {
+        // At a due step it has just been written.
+        if self.keep && !self.is_due(state.step) {
+            let _ = self.write(state, true);
+        }
+    }
+
+    /// The run has ended: nothing is left to go on with, unless the file is kept.
+    pub(crate) fn end(self) -> Result<(), OptimError> {
+        if self.keep {
+            return Ok(());
+        }
         let removed = std::fs::remove_file(&self.path);
         removed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
     }

@@ -264,8 +264,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             let parameters = &state.parameters;
             progress(Progress { step: state.step, of, plan: self.plan, parameters, whole });
         }
+        writer.iter().for_each(|writer| writer.write_last(&state));
         let release = permit.seal(event, state.average.result(state.parameters))?;
-        writer.map(Writer::remove).transpose()?;
+        writer.map(Writer::end).transpose()?;
         Ok(release)
     }
 

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sha2::{Digest, Sha256};
 use sordino_data::Sampling;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions};
+use sordino_optim::{
+    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
+};
 use sordino_privacy::{Count, Event, SamplingRate};
 
 use support::{Points, options, permit, plan};
@@ -29,7 +31,7 @@ fn points() -> Points {
 }
 
 fn training<'a>(plan: &'a Plan, points: &'a Points, path: &Path) -> Training<'a, Points> {
-    let checkpoints = Checkpoints { path: path.to_path_buf(), every: 4 };
+    let checkpoints = Checkpoints { path: path.to_path_buf(), every: 4, keep: false };
     let training = Training::new(plan, points, TrainingOptions::default()).unwrap();
     training.with_checkpoints(checkpoints).unwrap()
 }
@@ -143,6 +145,37 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
+/// The process dies after the last step, before anybody has put the result away: nothing is done or paid for again.
+#[test]
+fn a_run_that_has_ended_can_be_ended_again_for_free() {
+    let (plan, points, path) = (poisson_plan(), points(), place("ended"));
+    // Whether or not the last step is one after which a checkpoint is due.
+    for every in [4, 5] {
+        let checkpoints = Checkpoints { path: path.clone(), every, keep: true };
+        let averaging = Averaging::Tail { fraction: 0.5 };
+        let options = TrainingOptions { averaging, ..TrainingOptions::default() };
+        let training = Training::new(&plan, &points, options).unwrap().with_checkpoints(checkpoints).unwrap();
+        let first = training.run(permit(plan.claim()), &mut |_| {}).unwrap();
+        // A second time as a first: the file that was left is one to go on from.
+        for _ in 0..2 {
+            let checkpoint = Checkpoint::read(&path).unwrap();
+            assert_eq!(checkpoint.steps(), 10);
+            let free = training.replay_claim(&checkpoint).unwrap();
+            assert_eq!(free.event, Event::composed([]));
+            let again =
+                training.resume(checkpoint, permit(free), &mut |_| panic!("no step is left")).unwrap();
+            assert_eq!(again.value(), first.value());
+            assert_eq!(again.guarantee().epsilon, first.guarantee().epsilon);
+        }
+        // A copy has nothing more to do either.
+        let copy = path.with_file_name("copy");
+        std::fs::rename(&path, &copy).unwrap();
+        let checkpoint = Checkpoint::read(&copy).unwrap();
+        assert_eq!(training.replay_claim(&checkpoint).unwrap().event, Event::composed([]));
+    }
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
 #[test]
 fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     let (plan, points, path) = (poisson_plan(), points(), place("other"));
@@ -177,7 +210,7 @@ fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
     let bins = Sampling::BallsInBins { bins: Count::new(5).unwrap() };
     let epochs = support::plan(options(20, 3, bins, 1.0), 1.0);
     let training = Training::new(&epochs, &points, TrainingOptions::default()).unwrap();
-    assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4 }).is_err());
+    assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4, keep: false }).is_err());
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
@@ -206,7 +239,7 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let shuffled = Sampling::ShuffledEpochs { batches: Count::new(5).unwrap() };
     let plan = plan(options(20, 3, shuffled, 1.0), 2.0);
     let flag = AtomicBool::new(false);
-    let checkpoints = Checkpoints { path: path.clone(), every: 5 };
+    let checkpoints = Checkpoints { path: path.clone(), every: 5, keep: false };
     let training = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let training = training.with_checkpoints(checkpoints).unwrap().cancelled_by(&flag);
     let stopped = training.run(permit(plan.claim()), &mut |progress| {

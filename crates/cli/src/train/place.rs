@@ -2,7 +2,7 @@
 //!
 //! `OUT.part/` has a lock, the checkpoint, the numbers of the charges, a file that keeps room for the result, and at the end
 //! `model/`, which is flushed and then renamed to `OUT`. So `OUT` is whole or not there; a run that was killed leaves
-//! `OUT.part/` for `--resume`; and a disk that is full, or a folder that may not be written, is found out before anything is charged.
+//! `OUT.part/` for `--resume`, be it after its last step: the checkpoint goes with the folder, once `OUT` is there; and a disk that is full, or a folder that may not be written, is found out before anything is charged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -106,14 +106,16 @@ impl Place {
         noted.map_err(|source| self.failed(source))
     }
 
-    /// Puts the model where it belongs, whole. If that cannot be done the model is put where there is room, for it was paid for.
-    pub(crate) fn finish(self, package: &Package) -> Result<(), Error> {
+    /// Puts the model where it belongs, whole. If that cannot be done it is kept all the same, for it was paid for: in the checkpoint of a
+    /// run of so many steps, or where there is room.
+    pub(crate) fn finish(self, package: &Package, steps: Option<u64>) -> Result<(), Error> {
         match self.write(package) {
             Ok(()) => {
                 // What is left behind is of no use to anybody, and no harm.
                 let _ = fs::remove_dir_all(&self.part);
                 Ok(())
             }
+            Err(source) if self.has_all(steps) => Err(Error::ModelWaits { out: self.out.clone(), source }),
             Err(source) => Err(self.rescue(package, source)),
         }
     }
@@ -126,6 +128,12 @@ impl Place {
         package.write(&model)?;
         fs::rename(&model, &self.out)?;
         sync_folder(self.out.parent())
+    }
+
+    /// Whether the checkpoint is that of a run that has done all its steps.
+    fn has_all(&self, steps: Option<u64>) -> bool {
+        let done = Checkpoint::read(&self.checkpoint()).map(|checkpoint| checkpoint.steps()).ok();
+        done.is_some() && done == steps
     }
 
     fn rescue(&self, package: &Package, source: io::Error) -> Error {

@@ -49,7 +49,10 @@ impl Filter {
 
     /// ε of everything in `spent`, and of `next` after it.
     pub(super) fn total(&mut self, spent: &Spent, next: Option<&Event>) -> Result<f64, AccountError> {
-        let charges = spent.charges() + u64::from(next.is_some());
+        // Whoever is charged for nothing, as a run that goes on where it was stopped, gets no result that could influence what follows.
+        let nothing = Event::composed([]);
+        let charges =
+            spent.charges() - spent.count(&nothing) + u64::from(next.is_some_and(|event| *event != nothing));
         if charges == 0 {
             return Ok(0.0);
         }

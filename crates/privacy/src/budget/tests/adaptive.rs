@@ -44,6 +44,33 @@ fn whatever_advanced_composition_grants_is_granted() {
     }
 }
 
+/// A run that was stopped and goes on is charged for nothing. That once ended the exact price of its one release: from the second charge on the
+/// filter's holds, which is higher.
+#[test]
+fn nothing_costs_nothing_before_and_after_the_first_release() {
+    let nothing = Event::composed([]);
+    let mut budget = Budget::new(approximate(4.0, 1e-6));
+    grant(&mut budget, &nothing);
+    assert_eq!(budget.total().unwrap(), 0.0);
+    grant(&mut budget, &gaussian(4.0));
+    let alone = budget.total().unwrap();
+    let mut once = Budget::new(approximate(4.0, 1e-6));
+    grant(&mut once, &gaussian(4.0));
+    assert_eq!(alone, once.total().unwrap());
+    grant(&mut budget, &nothing);
+    assert_eq!(budget.total().unwrap(), alone);
+    // What follows is added up by the filter, as without it.
+    grant(&mut budget, &gaussian(20.0));
+    grant(&mut once, &gaussian(20.0));
+    assert_eq!(budget.total().unwrap(), once.total().unwrap());
+    assert!(once.total().unwrap() > 1.1 * alone);
+    // A budget that the release has used up is not exceeded by going on.
+    let mut full = Budget::new(approximate(alone, 1e-6));
+    grant(&mut full, &gaussian(4.0));
+    grant(&mut full, &nothing);
+    assert!(full.charge(gaussian(1e6)).is_err());
+}
+
 /// Two hundred releases with a δ of 1e-9 each use up 2e-7, to the last one.
 #[test]
 fn deltas_of_releases_are_granted_up_to_what_was_set_aside() {
