@@ -15,6 +15,8 @@ use sordino_nn::{DescriptionError, NetworkError};
 use sordino_optim::OptimError;
 use thiserror::Error as ThisError;
 
+use crate::train::receipt::Mismatch;
+
 #[derive(Debug, ThisError)]
 pub(crate) enum Error {
     #[error("cannot read {name}: {source}")]
@@ -330,6 +332,15 @@ pub(crate) enum Error {
     )]
     NothingToResume { part: PathBuf },
 
+    #[error("cannot go on with what an earlier run left: {0}")]
+    Resume(#[from] Mismatch),
+
+    #[error(
+        "what `{}` keeps cannot be read: {reason}; if another version of this program left it, go on with that one, or remove the folder to give it \
+         up (what it was charged stays spent)", part.display()
+    )]
+    BadRecord { part: PathBuf, reason: String },
+
     #[error(
         "cannot write `{}`: {source}; the model was paid for and is in `{}` instead: move it from there, it is whole",
         out.display(), elsewhere.display()
@@ -349,6 +360,12 @@ pub(crate) enum Error {
 
     #[error("cannot prepare for Ctrl-C: {source}")]
     Signals { source: io::Error },
+
+    #[error(
+        "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be one more release, which nobody pays \
+         for; name other records after --public-test, or leave it out", path.display()
+    )]
+    PrivateTest { path: PathBuf },
 
     #[error("`{}` has no column `{column}`, which the predictions are to be compared with", path.display())]
     NoPublicTarget { path: PathBuf, column: String },

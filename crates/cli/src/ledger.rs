@@ -153,17 +153,21 @@ fn export(args: ExportArgs) -> Result<(), Error> {
 
 /// The name and the hash of a data file.
 pub(crate) fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, Error> {
-    let shown = format!("`{}`", data.display());
-    if data.is_dir() {
-        return Err(Error::DataIsDirectory { name: shown });
-    }
-    let content =
-        File::open(data).and_then(Digest::of_reader).map_err(|source| Error::Read { name: shown, source })?;
+    let content = content(data)?;
     let name = match name {
         Some(name) => name.clone(),
         None => file_name(data)?,
     };
     Ok(Identity { name, content })
+}
+
+/// The hash of a data file.
+pub(crate) fn content(data: &Path) -> Result<Digest, Error> {
+    let name = format!("`{}`", data.display());
+    if data.is_dir() {
+        return Err(Error::DataIsDirectory { name });
+    }
+    File::open(data).and_then(Digest::of_reader).map_err(|source| Error::Read { name, source })
 }
 
 fn file_name(path: &Path) -> Result<Label, Error> {

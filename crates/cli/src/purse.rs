@@ -10,7 +10,7 @@ use sordino::privacy::{Permit, Terms, danger};
 use sordino_ledger::{Account, Digest, Label, Ledger};
 
 use crate::error::Error;
-use crate::ledger::identity;
+use crate::ledger::{content, identity};
 
 /// Said wherever nothing is charged.
 pub(crate) const UNMETERED_NOTE: &str =
@@ -37,7 +37,11 @@ pub(crate) struct Payment {
 }
 
 pub(crate) enum Purse {
-    Ledger(Box<Account>),
+    Ledger {
+        account: Box<Account>,
+        /// Of the data file.
+        content: Digest,
+    },
     Unmetered(Neighbours),
 }
 
@@ -64,13 +68,29 @@ impl Purse {
             Some(asked) if asked != stated => {
                 Err(Error::TwoRelations { name: path.display().to_string(), stated, asked })
             }
-            _ => Ok(Self::Ledger(Box::new(account))),
+            _ => Ok(Self::Ledger { account: Box::new(account), content: identity.content }),
+        }
+    }
+
+    /// The ledger's account, if there is a ledger.
+    pub(crate) fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Ledger { account, .. } => Some(account),
+            Self::Unmetered(_) => None,
+        }
+    }
+
+    /// What is in `data`, the file that it was opened for.
+    pub(crate) fn content(&self, data: &Path) -> Result<Digest, Error> {
+        match self {
+            Self::Ledger { content, .. } => Ok(*content),
+            Self::Unmetered(_) => content(data),
         }
     }
 
     pub(crate) fn neighbours(&self) -> Neighbours {
         match self {
-            Self::Ledger(account) => account.terms().neighbours,
+            Self::Ledger { account, .. } => account.terms().neighbours,
             Self::Unmetered(neighbours) => *neighbours,
         }
     }
@@ -78,7 +98,7 @@ impl Purse {
     /// What may be spent in all.
     pub(crate) fn terms(&self) -> Option<&Terms> {
         match self {
-            Self::Ledger(account) => Some(account.terms()),
+            Self::Ledger { account, .. } => Some(account.terms()),
             Self::Unmetered(_) => None,
         }
     }
@@ -87,7 +107,7 @@ impl Purse {
     pub(crate) fn ask(&self, claim: &Claim, unit: &Unit) -> Result<(), Error> {
         self.check_unit(unit)?;
         match self {
-            Self::Ledger(account) => Ok(account.ask(&claim.event)?),
+            Self::Ledger { account, .. } => Ok(account.ask(&claim.event)?),
             Self::Unmetered(_) => Ok(()),
         }
     }
@@ -96,7 +116,7 @@ impl Purse {
     pub(crate) fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, Error> {
         self.check_unit(&unit)?;
         match self {
-            Self::Ledger(account) => Ok(account.charge_claim(claim)?),
+            Self::Ledger { account, .. } => Ok(account.charge_claim(claim)?),
             Self::Unmetered(_) => Ok(danger::unmetered(claim, unit, delta)?),
         }
     }
@@ -104,7 +124,7 @@ impl Purse {
     /// Records that the result of a charge was released.
     pub(crate) fn book(&mut self, reservation: u64, result: Digest) -> Result<(), Error> {
         match self {
-            Self::Ledger(account) => Ok(account.book(reservation, Some(result))?),
+            Self::Ledger { account, .. } => Ok(account.book(reservation, Some(result))?),
             Self::Unmetered(_) => Ok(()),
         }
     }
@@ -112,7 +132,7 @@ impl Purse {
     /// What is left of the budget.
     pub(crate) fn left(&self) -> Result<Option<f64>, Error> {
         match self {
-            Self::Ledger(account) => Ok(Some(account.left()?)),
+            Self::Ledger { account, .. } => Ok(Some(account.left()?)),
             Self::Unmetered(_) => Ok(None),
         }
     }
@@ -120,17 +140,17 @@ impl Purse {
     /// What was spent of the budget.
     pub(crate) fn spent(&self) -> Result<Option<f64>, Error> {
         match self {
-            Self::Ledger(account) => Ok(Some(account.total()?)),
+            Self::Ledger { account, .. } => Ok(Some(account.total()?)),
             Self::Unmetered(_) => Ok(None),
         }
     }
 
     fn check_unit(&self, unit: &Unit) -> Result<(), Error> {
         match self {
-            Self::Ledger(account) if account.terms().unit != *unit => {
+            Self::Ledger { account, .. } if account.terms().unit != *unit => {
                 Err(Error::OtherUnit { ledger: account.terms().unit.to_string(), schema: unit.to_string() })
             }
-            Self::Ledger(_) | Self::Unmetered(_) => Ok(()),
+            Self::Ledger { .. } | Self::Unmetered(_) => Ok(()),
         }
     }
 }

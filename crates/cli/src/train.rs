@@ -23,6 +23,7 @@ mod network;
 mod pages;
 mod place;
 mod planner;
+pub(crate) mod receipt;
 mod show;
 mod stop;
 mod subject;
@@ -48,6 +49,7 @@ use self::log::Log;
 use self::pages::Pages;
 use self::place::Place;
 use self::planner::Advice;
+use self::receipt::Receipt;
 use self::subject::Subject;
 use self::watch::Watch;
 use crate::args::{Output, Relation};
@@ -195,10 +197,15 @@ fn train(
     // Everything that can fail without a word about the records, before anything is charged.
     let configuration = config::text(&blueprint.settings)?;
     let earlier = place.earlier(args.resume)?;
-    let public = PublicTest::open(blueprint)?;
-    let claim = match &earlier {
-        Some(checkpoint) => blueprint.learner.replay_claim(checkpoint)?,
-        None => blueprint.learner.claim(),
+    let content = purse.content(&subject::data_of(&blueprint.settings)?)?;
+    let public = PublicTest::open(blueprint, content, purse)?;
+    let (claim, receipt) = match &earlier {
+        Some(checkpoint) => {
+            let receipt: Receipt = place.kept(&place.receipt())?;
+            receipt.check_open(content, purse)?;
+            (blueprint.learner.replay_claim(checkpoint)?, receipt)
+        }
+        None => (blueprint.learner.claim(), Receipt::new(content)),
     };
     purse.ask(&claim, &blueprint.unit())?;
     blueprint.check_rows()?;
@@ -210,9 +217,7 @@ fn train(
     let spent_before = purse.spent()?;
     log.say("charging");
     let permit = purse.pay(claim, blueprint.unit(), blueprint.subject.delta)?;
-    if let Some(reservation) = permit.reservation() {
-        place.note_charge(reservation)?;
-    }
+    place.keep_record(&place.receipt(), &receipt.with(permit.reservation(), purse)?)?;
     log.say("reading the data");
     let data = read(blueprint)?;
     log.say("training");
@@ -246,9 +251,9 @@ fn release(
         Some((html, card)) => package.with(REPORT, html.as_bytes()).with(CARD, card.as_bytes()),
         None => package,
     };
-    let (charges, digest) = (place.charges()?, package.digest());
+    let (receipt, digest) = (place.kept::<Receipt>(&place.receipt())?, package.digest());
     place.finish(&package, blueprint.learner.steps())?;
-    charges.into_iter().try_for_each(|charge| purse.book(charge, digest))?;
+    receipt.charges().try_for_each(|charge| purse.book(charge, digest))?;
     match (&blueprint.settings.report, &pages.for_people) {
         (Some(path), Some((html, _))) => std::fs::write(path, html)
             .map_err(|source| Error::WriteFile { name: path.display().to_string(), source }),

@@ -65,6 +65,11 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.budget.left()
     }
 
+    /// The number of the data set.
+    pub fn data_set(&self) -> u64 {
+        self.budget.journal().data_set
+    }
+
     /// The ledger behind it.
     pub fn ledger(&self) -> &Ledger {
         self.budget.journal().ledger.borrow()

@@ -113,7 +113,8 @@ impl Row {
 }
 
 /// The last entry, by number and hash: it stands for the whole history.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Head {
     /// How many entries there are.
     pub number: u64,
@@ -137,6 +138,20 @@ impl Head {
 impl std::fmt::Display for Head {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}", self.number, self.hash)
+    }
+}
+
+impl From<Head> for String {
+    fn from(head: Head) -> Self {
+        head.to_string()
+    }
+}
+
+impl TryFrom<String> for Head {
+    type Error = HeadError;
+
+    fn try_from(text: String) -> Result<Self, HeadError> {
+        text.parse()
     }
 }
 

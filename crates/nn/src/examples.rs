@@ -16,6 +16,9 @@ pub trait Examples: Sync {
     /// n, empty slots included.
     fn slots(&self) -> usize;
 
+    /// Numbers of an input and of a target: public, and the same for all slots. An example of other lengths counts as an empty slot.
+    fn widths(&self) -> [usize; 2];
+
     /// What a slot holds; nothing if it is empty.
     fn example(&self, slot: usize) -> Option<Example<'_>>;
 }
@@ -24,19 +27,25 @@ pub trait Examples: Sync {
 pub struct Records<'a> {
     blocks: Vec<BlockView<'a>>,
     width: usize,
+    target_width: usize,
     slots: usize,
 }
 
 impl<'a> Records<'a> {
     /// Looks at `data`, and copies nothing.
     pub fn new(data: &'a Encoded) -> Self {
-        Self { blocks: data.blocks().collect(), width: data.width(), slots: data.slots() }
+        let target_width = usize::from(data.has_target());
+        Self { blocks: data.blocks().collect(), width: data.width(), target_width, slots: data.slots() }
     }
 }
 
 impl Examples for Records<'_> {
     fn slots(&self) -> usize {
         self.slots
+    }
+
+    fn widths(&self) -> [usize; 2] {
+        [self.width, self.target_width]
     }
 
     fn example(&self, slot: usize) -> Option<Example<'_>> {
@@ -71,6 +80,10 @@ impl Rows {
 impl Examples for Rows {
     fn slots(&self) -> usize {
         self.inputs.len() / self.width
+    }
+
+    fn widths(&self) -> [usize; 2] {
+        [self.width, self.target_width]
     }
 
     fn example(&self, slot: usize) -> Option<Example<'_>> {

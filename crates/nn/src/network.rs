@@ -145,18 +145,13 @@ impl Network {
         self.isa
     }
 
-    /// Checks an example's shape.
-    pub(crate) fn check(&self, example: &Example<'_>) -> Result<(), NetworkError> {
-        let expected = [
-            ("input", self.input.size(), example.input.len()),
-            ("target", self.targets(), example.target.len()),
-        ];
-        for (what, expected, got) in expected {
-            if expected != got {
-                return Err(NetworkError::Data { what, expected, got });
-            }
+    /// Checks how many numbers an input and a target have.
+    pub(crate) fn check(&self, [input, target]: [usize; 2]) -> Result<(), NetworkError> {
+        let expected = [("input", self.input.size(), input), ("target", self.targets(), target)];
+        match expected.into_iter().find(|(_, expected, got)| expected != got) {
+            Some((what, expected, got)) => Err(NetworkError::Data { what, expected, got }),
+            None => Ok(()),
         }
-        Ok(())
     }
 }
 

@@ -36,11 +36,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     /// For batches of about `batch` records. The number is public; it decides how records are grouped, and one that is far off costs
     /// time, not privacy.
     pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
-        let slots = examples.slots();
-        if let Some(example) = (0..slots).find_map(|slot| examples.example(slot)) {
-            network.check(&example)?;
-        }
-        let layout = Layout::new(network.chain(), network.views().len(), slots, batch);
+        network.check(examples.widths())?;
+        let layout = Layout::new(network.chain(), network.views().len(), examples.slots(), batch);
         Ok(Self { network, examples, layout, memory: Mutex::default() })
     }
 

@@ -38,9 +38,39 @@ fn dense() -> Case {
     Case { input: Shape::Features(37), layers, loss: Loss::CrossEntropy, examples: 300, seed: 4 }
 }
 
+/// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
+fn ghost() -> Case {
+    let layers = vec![
+        Layer::conv2d(32, 3, 1, 1),
+        Layer::relu(),
+        Layer::conv2d(40, 3, 1, 0),
+        Layer::tanh(),
+        Layer::Flatten,
+        Layer::linear(4),
+    ];
+    let input = Shape::Image { channels: 24, height: 4, width: 4 };
+    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 5 }
+}
+
+/// Words, and dense layers at each of them.
+fn words() -> Case {
+    let layers = vec![
+        Layer::Embedding { words: 11, features: 30, padding: None },
+        Layer::linear(60),
+        Layer::tanh(),
+        Layer::LayerNorm { affine: true },
+        Layer::Flatten,
+        Layer::linear(3),
+    ];
+    let input = Shape::Tokens { length: 6 };
+    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 6 }
+}
+
 fn flat(norm: f64) -> Clipping {
     Clipping::Flat { norm }
 }
+
+const CLIP_NORM: f64 = 0.05;
 
 /// A sample of about half of the slots.
 fn sample(slots: usize) -> Batch {
@@ -109,6 +139,10 @@ impl Examples for Altered<'_> {
         self.rows.slots()
     }
 
+    fn widths(&self) -> [usize; 2] {
+        self.rows.widths()
+    }
+
     fn example(&self, slot: usize) -> Option<Example<'_>> {
         match self.at.iter().find(|(at, _)| *at == slot) {
             Some((_, None)) => None,
@@ -144,36 +178,71 @@ fn records_that_are_not_finite_count_as_nothing() {
             let with = sum(vec![(5, Some((input.clone(), target.clone()))), (17, None)]);
             let difference: Vec<f64> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
             assert!(length(&difference) < 1e-4, "{:?} {target:?}: {}", input[0], length(&difference));
+            // In the first slot, too: no record decides whether anything fails.
+            sum(vec![(0, Some((input, target)))]);
         }
     }
 }
 
-/// With and without one record, sums differ by no more than the clip norm times the allowance, in integers; even where a block has more
-/// records than a group.
+/// With and without one record, sums differ by no more than the clip norm times the allowance, in integers: whichever way norms are found,
+/// and even where a block has more records than a group.
 #[test]
 fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
-    for case in [mixed(), dense()] {
-        let network = case.network();
-        let (rows, parameters) = (case.rows(&network), network.initial(1));
-        let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.05));
+    for case in [mixed(), dense(), ghost(), words()] {
         // Expecting few records makes blocks long, so that there is a surplus.
         for expected in [case.examples as f64, 4.0] {
-            let batch = full_batch(case.examples);
-            let objective = NetworkObjective::new(&network, &rows, expected).unwrap();
-            let grid = plan.clip(0.05, objective.dimension(), objective.float_sums()).unwrap().grid();
-            let whole = units(&objective, &parameters, &batch, &plan, 0.05, 2).0;
-            for slot in [0, 1, 40, case.examples - 1] {
-                let altered = Altered { rows: &rows, at: vec![(slot, None)] };
-                let objective = NetworkObjective::new(&network, &altered, expected).unwrap();
-                let less = units(&objective, &parameters, &batch, &plan, 0.05, 2).0;
-                let moved: f64 =
-                    whole.iter().zip(&less).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>().sqrt();
-                let most = grid.clip_units() as f64 * (1.0 + grid.inflation());
-                assert!(moved <= most && moved > 0.9 * most / 1.02, "{moved} of {most}");
-            }
-            assert!(grid.inflation() < 0.01, "{}", grid.inflation());
+            moves_by_the_clip_norm(&case, &case.network(), &|objective| objective, expected);
         }
     }
+}
+
+#[test]
+fn one_record_of_many_views_moves_the_sum_by_no_more_than_the_grid_allows() {
+    let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: 0 }];
+    for case in [mixed(), ghost()] {
+        let network = Network::with_views(case.input, &case.layers, case.loss, &views).unwrap();
+        moves_by_the_clip_norm(&case, &network, &|objective| objective, case.examples as f64);
+    }
+}
+
+#[test]
+fn one_record_clipped_by_layers_moves_the_sum_by_no_more_than_the_grid_allows() {
+    for case in [mixed(), ghost(), words()] {
+        let network = case.network();
+        let shares = vec![1.0; network.parts().len()];
+        moves_by_the_clip_norm(
+            &case,
+            &network,
+            &|objective| objective.per_layer(&shares).unwrap(),
+            case.examples as f64,
+        );
+    }
+}
+
+/// The clip norm is far below all gradients, so that every record moves the sum by all of it.
+fn moves_by_the_clip_norm(
+    case: &Case,
+    network: &Network,
+    clipped: &dyn for<'a> Fn(NetworkObjective<'a, Altered<'a>>) -> NetworkObjective<'a, Altered<'a>>,
+    expected: f64,
+) {
+    let (rows, parameters) = (case.rows(&case.network()), network.initial(1));
+    let plan = plan(case.examples, Neighbours::ZeroOut, flat(CLIP_NORM));
+    let batch = full_batch(case.examples);
+    let sum_of = |at: Vec<(usize, Content)>| {
+        let altered = Altered { rows: &rows, at };
+        let objective = clipped(NetworkObjective::new(network, &altered, expected).unwrap());
+        let clip = plan.clip(CLIP_NORM, objective.dimension(), objective.float_sums()).unwrap();
+        (units(&objective, &parameters, &batch, &plan, CLIP_NORM, 2).0, clip.grid())
+    };
+    let (whole, grid) = sum_of(Vec::new());
+    for slot in [0, 1, 40, case.examples - 1] {
+        let (less, _) = sum_of(vec![(slot, None)]);
+        let moved: f64 = whole.iter().zip(&less).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>().sqrt();
+        let most = grid.clip_units() as f64 * (1.0 + grid.inflation());
+        assert!(moved <= most && moved > 0.9 * most / 1.02, "{:?}: {moved} of {most}", case.input);
+    }
+    assert!(grid.inflation() < 0.01, "{}", grid.inflation());
 }
 
 /// Opacus (#161, #164, #530, #676, #806) stumbled over batches that nobody had joined.

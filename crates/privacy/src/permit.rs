@@ -109,9 +109,9 @@ impl Permit {
         self
     }
 
-    /// States the inflation of sensitivity that the event already pays for floating-point error.
+    /// States the inflation of sensitivity that the event already pays for floating-point error: the largest one, where there are several.
     pub fn with_arithmetic(mut self, inflation: Inflation) -> Self {
-        self.guarantee.arithmetic = inflation;
+        self.guarantee.arithmetic = self.guarantee.arithmetic.max(inflation);
         self
     }
 

@@ -135,6 +135,7 @@ pub(crate) fn search(
 }
 
 /// Columns that are named, by what they hold.
+#[derive(Debug)]
 pub(crate) struct Columns<'a> {
     pub(crate) numbers: &'a [String],
     pub(crate) categories: &'a [String],

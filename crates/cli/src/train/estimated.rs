@@ -1,17 +1,19 @@
 //! `train --estimate-schema-with FRACTION`: a part of ε and δ buys the bounds and categories that no schema declares, and the rest trains.
 //!
 //! The model's guarantee is that of both releases together. The schema is kept in the working folder before anything else happens, so that a run
-//! that fails, or is killed, does not pay for it twice.
+//! that fails, or is killed, does not pay for it twice: what was asked then has to be what is asked now, of the same data and from the same
+//! ledger.
 
-use std::fs;
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use sordino::prelude::*;
 use sordino_data::Source;
 use sordino_ledger::Digest;
 
 use super::args::Settings;
 use super::place::Place;
+use super::receipt::Receipt;
 use super::subject::data_of;
 use crate::args::default_delta;
 use crate::error::Error;
@@ -47,25 +49,23 @@ impl Estimated {
             numbers: asked.numbers.as_deref().unwrap_or_default(),
             categories: asked.categories.as_deref().unwrap_or_default(),
         };
+        let words = format!("{} {columns:?} {part:?} {of_schema:?} {}", known.to_toml(), purse.neighbours());
+        let (question, content) = (Digest::of(words.as_bytes()), purse.content(&data_of(asked)?)?);
         let plan = found::wanted(&columns, known, &source, purse.neighbours())?.plan(part, of_schema)?;
         let epsilon = Epsilon::new(whole.get() - part.get())?;
-        let (path, promise) = (place.schema(), place.schema_guarantee());
-        if path.exists() {
-            let guarantee = read(&promise)?;
-            return match guarantee.event == plan.event() && guarantee.neighbours == purse.neighbours() {
-                true => Ok(Self { path, guarantee, delta, epsilon, rest }),
-                false => Err(Error::OtherSchemaBought { path }),
-            };
-        }
-        purse.ask(&plan.claim(), &unit)?;
-        let bought = found::search(&plan, &source, purse, unit, of_schema, asked.danger_seed)?;
-        let written = serde_json::to_string(&bought.guarantee).map_err(|error| unwritable(&error))?;
-        place.keep(&promise, &written)?;
-        place.keep(&path, &bought.text)?;
-        if let Some(reservation) = bought.reservation {
-            purse.book(reservation, Digest::of(bought.text.as_bytes()))?;
-        }
-        Ok(Self { path, guarantee: bought.guarantee, delta, epsilon, rest })
+        let path = place.schema();
+        let guarantee = if path.exists() {
+            Purchase::kept(question, content, purse, place)?
+        } else {
+            purse.ask(&plan.claim(), &unit)?;
+            let bought = found::search(&plan, &source, purse, unit, of_schema, asked.danger_seed)?;
+            let receipt = Receipt::new(content).with(bought.reservation, purse)?;
+            let purchase = Purchase { question, receipt, guarantee: bought.guarantee };
+            place.keep_record(&place.purchase(), &purchase)?;
+            place.keep(&path, &bought.text)?;
+            purchase.book(Digest::of(bought.text.as_bytes()), purse)?
+        };
+        Ok(Self { path, guarantee, delta, epsilon, rest })
     }
 
     /// The settings of the training alone.
@@ -99,12 +99,35 @@ fn deltas(asked: &Settings, fraction: f64, purse: &Purse) -> Result<(Delta, Delt
     Ok((delta, part, Some(Delta::new(delta.get() - part.get())?)))
 }
 
-fn read(path: &PathBuf) -> Result<Guarantee, Error> {
-    let name = format!("`{}`", path.display());
-    let text = fs::read_to_string(path).map_err(|source| Error::Read { name, source })?;
-    serde_json::from_str(&text).map_err(|error| unwritable(&error))
+/// What is kept beside a schema that was bought.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Purchase {
+    /// Digest of all that the schema is an answer to, but the data.
+    question: Digest,
+    receipt: Receipt,
+    guarantee: Guarantee,
 }
 
-fn unwritable(error: &serde_json::Error) -> Error {
-    Error::Unwritable { reason: error.to_string() }
+impl Purchase {
+    /// What was promised about the schema of an earlier run, if it answers this question about this data.
+    fn kept(question: Digest, content: Digest, purse: &mut Purse, place: &Place) -> Result<Guarantee, Error> {
+        let path = place.schema();
+        let kept: Self = place.kept(&place.purchase())?;
+        if kept.question != question {
+            return Err(Error::OtherSchemaBought { path });
+        }
+        let name = format!("`{}`", path.display());
+        let text = std::fs::read(&path).map_err(|source| Error::Read { name, source })?;
+        let result = Digest::of(&text);
+        match kept.receipt.check_kept(content, purse, result)? {
+            true => Ok(kept.guarantee),
+            false => kept.book(result, purse),
+        }
+    }
+
+    fn book(self, result: Digest, purse: &mut Purse) -> Result<Guarantee, Error> {
+        self.receipt.charges().try_for_each(|charge| purse.book(charge, result))?;
+        Ok(self.guarantee)
+    }
 }

@@ -1,13 +1,16 @@
 //! Where a run works: a folder beside the model's, which becomes the model's in one step.
 //!
-//! `OUT.part/` has a lock, the checkpoint, the numbers of the charges, a file that keeps room for the result, and at the end
+//! `OUT.part/` has a lock, the checkpoint, the receipt, a file that keeps room for the result, and at the end
 //! `model/`, which is flushed and then renamed to `OUT`. So `OUT` is whole or not there; a run that was killed leaves
-//! `OUT.part/` for `--resume`, be it after its last step: the checkpoint goes with the folder, once `OUT` is there; and a disk that is full, or a folder that may not be written, is found out before anything is charged.
+//! `OUT.part/` for `--resume`, be it after its last step: the checkpoint goes with the folder, once `OUT` is there; and a disk that is
+//! full, or a folder that may not be written, is found out before anything is charged.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use sordino_optim::Checkpoint;
 
 use crate::error::Error;
@@ -52,13 +55,19 @@ impl Place {
         self.part.join("checkpoint")
     }
 
-    /// Where a schema that was bought is kept, and what was promised about it.
+    /// Where it is written from what the run was paid.
+    pub(crate) fn receipt(&self) -> PathBuf {
+        self.part.join("receipt.json")
+    }
+
+    /// Where a schema that was bought is kept.
     pub(crate) fn schema(&self) -> PathBuf {
         self.part.join("schema.toml")
     }
 
-    pub(crate) fn schema_guarantee(&self) -> PathBuf {
-        self.part.join("schema.guarantee.json")
+    /// Where it is written for what a schema was bought, and what was promised about it.
+    pub(crate) fn purchase(&self) -> PathBuf {
+        self.part.join("schema.purchase.json")
     }
 
     /// Writes a file of the working folder: whole, or not there.
@@ -72,38 +81,33 @@ impl Place {
         written.map_err(|source| self.failed(source))
     }
 
+    /// The same with what can be read again by [`kept`](Self::kept).
+    pub(crate) fn keep_record(&self, path: &Path, record: &impl Serialize) -> Result<(), Error> {
+        let text = serde_json::to_string(record);
+        self.keep(path, &text.map_err(|error| Error::Unwritable { reason: error.to_string() })?)
+    }
+
+    /// Reads a record of the working folder.
+    pub(crate) fn kept<T: DeserializeOwned>(&self, path: &Path) -> Result<T, Error> {
+        let name = format!("`{}`", path.display());
+        let text = fs::read_to_string(path).map_err(|source| Error::Read { name, source })?;
+        let part = self.part.clone();
+        serde_json::from_str(&text).map_err(|error| Error::BadRecord { part, reason: error.to_string() })
+    }
+
     /// What an earlier run left. It must be there if `resume`, and must not be if not.
     pub(crate) fn earlier(&self, resume: bool) -> Result<Option<Checkpoint>, Error> {
         let (path, part) = (self.checkpoint(), self.part.clone());
         match (path.exists(), resume) {
             (false, false) => {
                 // Charges of a run that died before its first step: spent, and not this run's.
-                let _ = fs::remove_file(self.charges_path());
+                let _ = fs::remove_file(self.receipt());
                 Ok(None)
             }
             (true, true) => Ok(Some(Checkpoint::read(&path)?)),
             (true, false) => Err(Error::Unfinished { part }),
             (false, true) => Err(Error::NothingToResume { part }),
         }
-    }
-
-    /// Charges of this run that are not booked yet.
-    pub(crate) fn charges(&self) -> Result<Vec<u64>, Error> {
-        match fs::read_to_string(self.charges_path()) {
-            Ok(text) => Ok(text.lines().filter_map(|line| line.parse().ok()).collect()),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(source) => Err(self.failed(source)),
-        }
-    }
-
-    /// Notes a charge before its first step, so that whoever goes on can book it.
-    pub(crate) fn note_charge(&self, reservation: u64) -> Result<(), Error> {
-        let file = OpenOptions::new().create(true).append(true).open(self.charges_path());
-        let noted = file.and_then(|mut file| {
-            writeln!(file, "{reservation}")?;
-            file.sync_all()
-        });
-        noted.map_err(|source| self.failed(source))
     }
 
     /// Puts the model where it belongs, whole. If that cannot be done it is kept all the same, for it was paid for: in the checkpoint of a
@@ -161,10 +165,6 @@ impl Place {
 
     fn room(&self) -> PathBuf {
         self.part.join("room")
-    }
-
-    fn charges_path(&self) -> PathBuf {
-        self.part.join("charges")
     }
 
     fn failed(&self, source: io::Error) -> Error {

@@ -93,6 +93,27 @@ fn sizes_of_poisson_batches_have_the_binomial_mean_and_variance() {
     }
 }
 
+/// Pitfall 1: whether a slot joins a step tells nothing about other steps. Epochs in bins look the same step by step: they are what this is for.
+#[test]
+fn pitfall_01_steps_of_poisson_batches_are_independent() {
+    let (slots, steps, q) = (10, 20_000u64, 0.2);
+    let together = |sampling, rounds, lag: usize| {
+        let batches = all(plan(sampling, slots, rounds), &mut seeded(13));
+        let both = |(one, other): (&Vec<usize>, &Vec<usize>)| {
+            one.iter().filter(|slot| other.contains(slot)).count() as f64
+        };
+        batches.iter().zip(&batches[lag..]).map(both).sum::<f64>()
+    };
+    for lag in 1..=3 {
+        // Trials that share a step are correlated: the variance is at most 1.4 times that of independent ones (false alarm 4e-7 each).
+        let trials = (slots * (steps - lag as u64)) as f64;
+        near(together(rate(q), steps, lag), trials, q * q);
+        let in_bins = together(Sampling::BallsInBins { bins: count(5) }, steps / 5, lag);
+        // Both only where an epoch ends in between.
+        assert!((in_bins - trials * q * q).abs() > 18.0 * (trials * q * q).sqrt(), "lag {lag}: {in_bins}");
+    }
+}
+
 /// Pitfall 15: an empty batch is a batch. It is handed out, it counts as a step, and the next one follows.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_batch() {

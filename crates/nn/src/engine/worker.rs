@@ -254,7 +254,8 @@ impl<E: ?Sized> Job<'_, E> {
 
 /// What a slot holds, if it has the network's shape. A record of another shape contributes nothing.
 fn present<'a, E: Examples + ?Sized>(job: &Job<'a, E>, slot: usize) -> Option<Example<'a>> {
-    job.examples.example(slot).filter(|example| job.network.check(example).is_ok())
+    let fits = |example: &Example<'_>| job.network.check([example.input.len(), example.target.len()]).is_ok();
+    job.examples.example(slot).filter(fits)
 }
 
 /// Parts of nearly the same length, each with its start.

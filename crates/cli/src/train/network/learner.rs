@@ -39,11 +39,18 @@ const TIMED: usize = 64;
 const BACKWARD: f64 = 3.0;
 
 /// As many empty slots as there will be records.
-struct Nobody(usize);
+struct Nobody {
+    slots: usize,
+    widths: [usize; 2],
+}
 
 impl Examples for Nobody {
     fn slots(&self) -> usize {
-        self.0
+        self.slots
+    }
+
+    fn widths(&self) -> [usize; 2] {
+        self.widths
     }
 
     fn example(&self, _: usize) -> Option<Example<'_>> {
@@ -89,7 +96,8 @@ pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Erro
     let memory = settings.memory.map(|megabytes| megabytes.get() as usize * 1_000_000);
     let learner = ByNetwork { network, encoding: encoding.clone(), method, plan, training, memory };
     // Whether the memory suffices is known before there is data.
-    learner.objective(&Nobody(n.get() as usize), settings.threads)?;
+    let nobody = Nobody { slots: n.get() as usize, widths: [encoding.width(), 1] };
+    learner.objective(&nobody, settings.threads)?;
     Ok(Box::new(learner))
 }
 

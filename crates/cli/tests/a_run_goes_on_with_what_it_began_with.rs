@@ -1,0 +1,164 @@
+//! A run that goes on rests on what its first part was charged: for the same data, from the same ledger, and once.
+
+mod command;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use command::{Run, folder, sordino_in};
+
+const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+
+fn run(here: &Path, line: &str) -> Run {
+    sordino_in(here, &line.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Two tables that look alike: as many records, one schema.
+fn tables(name: &str) -> PathBuf {
+    let here = folder(name);
+    for (file, odd) in [("a.csv", 0), ("b.csv", 1)] {
+        let record = |row: i32| format!("0.{},{}\n", row % 10, if row % 2 == odd { "yes" } else { "no" });
+        fs::write(here.join(file), format!("x,y\n{}", (0..200).map(record).collect::<String>())).unwrap();
+    }
+    fs::write(here.join("t.toml"), SCHEMA).unwrap();
+    here
+}
+
+fn budget(here: &Path, ledger: &str, data: &str, epsilon: f64) {
+    let made = run(
+        here,
+        &format!(
+            "ledger create {ledger} --data {data} --epsilon {epsilon} --delta 1e-6 --neighbours zero_out"
+        ),
+    );
+    assert_eq!(made.code, 0, "{made:?}");
+}
+
+fn train(here: &Path, data: &str, more: &str) -> Run {
+    run(here, &format!("train {data} --target y --schema t.toml --epsilon 1 --steps 20 --out m {more}"))
+}
+
+/// A run whose model cannot be written: it is paid for and waits in `m.part`.
+fn unfinished(here: &Path, data: &str, more: &str) {
+    fs::create_dir_all(here.join("m.part")).unwrap();
+    fs::write(here.join("m.part/model"), "in the way").unwrap();
+    train(here, data, more).refuses(&["--resume"]);
+    fs::remove_file(here.join("m.part/model")).unwrap();
+    assert!(here.join("m.part/checkpoint").exists());
+}
+
+fn spent(here: &Path, ledger: &str, set: usize) -> f64 {
+    let shown = run(here, &format!("ledger show {ledger} --json")).object();
+    shown["data_sets"][set]["spent"].as_f64().unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        fs::copy(entry.path(), to.join(entry.file_name())).unwrap();
+    }
+}
+
+/// The budget of one table once paid for the model of another: going on was free, whatever the data.
+#[test]
+fn one_table_does_not_pay_for_the_model_of_another() {
+    for (kind, model) in [("linear", ""), ("network", "--model mlp --hidden 4")] {
+        let here = tables(&format!("other-data-{kind}"));
+        budget(&here, "l", "a.csv", 10.0);
+        budget(&here, "l", "b.csv", 0.1);
+        unfinished(&here, "a.csv", &format!("--ledger l {model}"));
+        let stolen = train(&here, "b.csv", &format!("--ledger l {model} --resume"));
+        stolen.refuses(&["other data", "the file that it was begun with"]);
+        assert!(!here.join("m").exists() && spent(&here, "l", 1) == 0.0);
+        // Its own data still goes on, and for nothing.
+        let before = spent(&here, "l", 0);
+        let own = train(&here, "a.csv", &format!("--ledger l {model} --resume"));
+        assert_eq!(own.code, 0, "{own:?}");
+        assert_eq!(spent(&here, "l", 0), before);
+    }
+}
+
+#[test]
+fn without_a_ledger_other_data_is_refused_as_well() {
+    let here = tables("unmetered");
+    unfinished(&here, "a.csv", "--delta 1e-6");
+    train(&here, "b.csv", "--delta 1e-6 --resume").refuses(&["other data"]);
+    // A ledger takes over nothing that was not charged there.
+    budget(&here, "l", "a.csv", 10.0);
+    train(&here, "a.csv", "--ledger l --resume").refuses(&["begun without a ledger"]);
+    assert_eq!(train(&here, "a.csv", "--delta 1e-6 --resume").code, 0);
+}
+
+#[test]
+fn a_run_goes_on_with_the_ledger_that_paid_for_it() {
+    let here = tables("other-ledger");
+    for ledger in ["one", "two"] {
+        budget(&here, ledger, "a.csv", 10.0);
+    }
+    // A charge of the same number in both.
+    unfinished(&here, "a.csv", "--ledger one");
+    let other = run(&here, "query a.csv count --schema t.toml --epsilon 0.1 --ledger two");
+    assert_eq!(other.code, 0, "{other:?}");
+    train(&here, "a.csv", "--ledger two --resume").refuses(&["another ledger"]);
+    train(&here, "a.csv", "--delta 1e-6 --resume").refuses(&["give --ledger as before"]);
+    assert_eq!(train(&here, "a.csv", "--ledger one --resume").code, 0);
+}
+
+/// A copy of the working folder, put back once the model is written, would be another model for the same price.
+#[test]
+fn a_folder_that_is_put_back_is_refused_by_the_ledger() {
+    let here = tables("put-back");
+    budget(&here, "l", "a.csv", 10.0);
+    unfinished(&here, "a.csv", "--ledger l");
+    copy(&here.join("m.part"), &here.join("kept"));
+    assert_eq!(train(&here, "a.csv", "--ledger l --resume").code, 0);
+    fs::rename(here.join("m"), here.join("first")).unwrap();
+    fs::rename(here.join("kept"), here.join("m.part")).unwrap();
+    train(&here, "a.csv", "--ledger l --resume").refuses(&["its charge is booked"]);
+    assert!(!here.join("m").exists());
+}
+
+/// A schema that was bought is not bought again, and is not another data set's, another question's or another ledger's.
+#[test]
+fn a_bought_schema_answers_its_own_question() {
+    let here = tables("bought");
+    budget(&here, "l", "a.csv", 10.0);
+    budget(&here, "l", "b.csv", 10.0);
+    budget(&here, "other", "a.csv", 10.0);
+    let buy = |data: &str, more: &str| {
+        let line = "--target y --epsilon 4 --steps 20 --out m --estimate-schema-with 0.5 --numbers x";
+        run(&here, &format!("train {data} {line} {more}"))
+    };
+    // The schema stays, and the run is given up.
+    fs::write(here.join("y.toml"), "columns.y = { kind = 'category', values = ['no', 'yes'] }").unwrap();
+    fs::create_dir(here.join("m.part")).unwrap();
+    fs::write(here.join("m.part/model"), "in the way").unwrap();
+    buy("a.csv", "--ledger l --schema y.toml").refuses(&["--resume"]);
+    fs::remove_file(here.join("m.part/checkpoint")).unwrap();
+    fs::remove_file(here.join("m.part/model")).unwrap();
+    fs::write(here.join("wider.toml"), "columns.y = { kind = 'category', values = ['no', 'yes', 'never'] }")
+        .unwrap();
+    buy("a.csv", "--ledger l --schema wider.toml").refuses(&["other columns or another price"]);
+    buy("b.csv", "--ledger l --schema y.toml").refuses(&["other data"]);
+    buy("a.csv", "--ledger other --schema y.toml").refuses(&["another ledger"]);
+    // Nothing is set aside without a ledger.
+    buy("a.csv", "--delta 1e-6 --schema y.toml").refuses(&["another price"]);
+    let before = spent(&here, "l", 0);
+    let again = buy("a.csv", "--ledger l --schema y.toml");
+    assert_eq!(again.code, 0, "{again:?}");
+    let charges = run(&here, "ledger export l").object()["charges"].as_array().unwrap().len();
+    assert!(charges == 3 && spent(&here, "l", 0) > before, "one schema, two runs: {charges}");
+}
+
+#[test]
+fn what_is_private_is_no_public_test() {
+    let here = tables("public-test");
+    fs::copy(here.join("a.csv"), here.join("copy.csv")).unwrap();
+    train(&here, "a.csv", "--delta 1e-6 --public-test copy.csv").refuses(&["is private", "one more release"]);
+    budget(&here, "l", "a.csv", 10.0);
+    budget(&here, "l", "b.csv", 10.0);
+    train(&here, "a.csv", "--ledger l --public-test b.csv").refuses(&["is private", "has a budget"]);
+    assert_eq!(spent(&here, "l", 0), 0.0);
+    assert_eq!(train(&here, "a.csv", "--public-test b.csv").code, 0);
+}
