@@ -205,6 +205,9 @@ impl GradientPlan {
         let FitOptions { progress, cancel, checkpoints, threads, bits } = options;
         let objective = LinearObjective::new(self.loss, data);
         let mut training = Training::new(&self.plan, &objective, self.training.clone())?;
+        if checkpoints.is_some() {
+            training = training.about(format!("{:?} {}", self.loss, self.encoding.to_json()));
+        }
         if let Some(threads) = threads {
             training = training.threads(threads);
         }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::data::{easy, of_users};
-use contract::learners::LOGISTIC;
+use contract::learners::{HINGE, LOGISTIC};
 use contract::{distance, unmetered, weights};
 use sordino_data::Encoded;
 use sordino_learn::{
@@ -17,7 +17,7 @@ use sordino_learn::{
 };
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Progress, TrainingOptions};
 use sordino_privacy::{
     Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, SamplingRate,
     Terms, Unit, danger,
@@ -288,6 +288,25 @@ fn a_checkpoint_of_another_plan_is_refused() {
         }
         clear(&path);
     }
+}
+
+/// Steps of one loss are no beginning for another, though all numbers of plan and training are the same.
+#[test]
+fn a_checkpoint_of_another_loss_is_refused() {
+    let data = easy(LOGISTIC);
+    let plan = |loss| {
+        let learner = GradientDescent::full_batch(loss).steps(Count::new(10).unwrap());
+        let learner = learner.training(TrainingOptions::default()).clipping(Clipping::Flat { norm: 1.0 });
+        learner.plan_with(data.encoding(), Count::new(400).unwrap(), multiplier(5.0)).unwrap()
+    };
+    let (one, other) = (plan(LOGISTIC), plan(HINGE));
+    assert_eq!((one.plan(), one.training()), (other.plan(), other.training()));
+    let path = place("loss");
+    let checkpoint = stop(&one, &path, 5, None);
+    let refused = other.resume(&data, checkpoint.clone(), free(&other), kept(&path));
+    assert!(matches!(refused, Err(LearnError::Optim(OptimError::CheckpointContent { .. }))), "{refused:?}");
+    assert!(one.resume(&data, checkpoint, free(&one), kept(&path)).is_ok());
+    clear(&path);
 }
 
 /// A unit of two records pays for replays as a group.

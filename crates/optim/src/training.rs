@@ -81,6 +81,7 @@ pub struct Training<'a, O: ?Sized> {
     threads: NonZero<usize>,
     cancel: Option<&'a AtomicBool>,
     checkpoints: Option<Checkpoints>,
+    about: String,
 }
 
 /// Whom bits come from.
@@ -108,7 +109,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
         }
         let threads = available_threads();
-        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None })
+        let about = String::new();
+        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, about })
     }
 
     /// On this many threads. The result is the same.
@@ -119,6 +121,11 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     /// Stops before the next step once `flag` is set.
     pub fn cancelled_by(self, flag: &'a AtomicBool) -> Self {
         Self { cancel: Some(flag), ..self }
+    }
+
+    /// Says what is public about the objective, its loss and encoding for instance, and the same in every process: checkpoints of others are refused.
+    pub fn about(self, objective: String) -> Self {
+        Self { about: objective, ..self }
     }
 
     /// Writes checkpoints. Runs by epochs can only go on at the beginning of one.
@@ -268,8 +275,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Everything public that the run is made of: what a checkpoint must agree with.
-    fn made_of(&self) -> (&Plan, &TrainingOptions) {
-        (self.plan, &self.options)
+    fn made_of(&self) -> (&Plan, &TrainingOptions, &str) {
+        (self.plan, &self.options, &self.about)
     }
 }
 

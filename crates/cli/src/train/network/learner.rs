@@ -214,7 +214,7 @@ impl Learner for ByNetwork {
             training = training.threads(threads);
         }
         if let Some(checkpoints) = session.checkpoints {
-            training = training.with_checkpoints(checkpoints)?;
+            training = training.with_checkpoints(checkpoints)?.about(self.encoding.to_json());
         }
         let mut seeded = session.seed.map(danger::seeded);
         let release = match (session.from, &mut seeded) {
