@@ -105,6 +105,22 @@ fn a_run_goes_on_with_the_ledger_that_paid_for_it() {
     assert_eq!(train(&here, "a.csv", "--ledger one --resume").code, 0);
 }
 
+/// Another activation has as many weights, and would go on from weights that mean something else.
+#[test]
+fn a_network_goes_on_as_the_same_network() {
+    let here = tables("other-network");
+    for (name, activation) in [("tanh", "tanh"), ("relu", "relu")] {
+        let network = format!(
+            "[[layers]]\ntype = 'linear'\noutputs = 4\n[[layers]]\ntype = '{activation}'\n[[layers]]\ntype = 'linear'\noutputs = 2\n"
+        );
+        fs::write(here.join(format!("{name}.toml")), network).unwrap();
+    }
+    unfinished(&here, "a.csv", "--delta 1e-6 --model tanh.toml");
+    train(&here, "a.csv", "--delta 1e-6 --model relu.toml --resume")
+        .refuses(&["another plan or other options"]);
+    assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model tanh.toml --resume").code, 0);
+}
+
 /// A copy of the working folder, put back once the model is written, would be another model for the same price.
 #[test]
 fn a_folder_that_is_put_back_is_refused_by_the_ledger() {

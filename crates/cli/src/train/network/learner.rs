@@ -214,7 +214,9 @@ impl Learner for ByNetwork {
             training = training.threads(threads);
         }
         if let Some(checkpoints) = session.checkpoints {
-            training = training.with_checkpoints(checkpoints)?.about(self.encoding.to_json());
+            let (layers, loss) = (self.network.layers(), self.network.loss());
+            let about = format!("{} {layers:?} {loss:?}", self.encoding.to_json());
+            training = training.with_checkpoints(checkpoints)?.about(about);
         }
         let mut seeded = session.seed.map(danger::seeded);
         let release = match (session.from, &mut seeded) {
