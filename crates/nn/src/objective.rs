@@ -77,9 +77,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let mut sum = vec![0.0f64; self.network.parameters()];
         let slots: Vec<usize> = batch.iter().collect();
         for slab in slots.chunks(self.layout.slab) {
-            let rows = self.layout.micro_batch;
-            let runs: Vec<&[usize]> = slab.chunks(rows).collect();
-            self.room(kept, runs.len(), rows);
+            let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
+            self.room(kept, runs.len(), self.layout.micro_batch);
             let items = runs.iter().zip(kept.iter_mut()).collect();
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
             let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len())).collect();
@@ -195,9 +194,9 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         slab: &[Records],
     ) -> Vec<Placed> {
         let slots: Vec<usize> = slab.iter().flat_map(|group| group.slots.iter().copied()).collect();
-        let rows = self.layout.micro_batch;
+        let rows = self.run_rows(slots.len(), workers.len());
         let runs: Vec<&[usize]> = slots.chunks(rows).collect();
-        self.room(kept, runs.len(), rows);
+        self.room(kept, runs.len(), self.layout.micro_batch);
         let items: Vec<(&[usize], &mut Kept)> = runs.into_iter().zip(kept.iter_mut()).collect();
         share(workers, items, |worker, (slots, kept)| worker.run(job, slots, Some(kept)));
         let mut start = 0;
@@ -316,6 +315,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             examples <= self.layout.slab
         };
         groups.iter().take_while(fits).count().max(1)
+    }
+
+    /// Examples that a thread takes at a time.
+    fn run_rows(&self, examples: usize, threads: usize) -> usize {
+        if self.layout.defers_all {
+            self.layout.even_rows(examples, threads, self.network.isa().tile_rows())
+        } else {
+            self.layout.micro_batch
+        }
     }
 
     fn room(&self, kept: &mut Vec<Kept>, count: usize, rows: usize) {
