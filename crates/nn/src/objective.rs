@@ -7,7 +7,8 @@ use sordino_data::Batch;
 use sordino_noise::grid::{Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::engine::deferred::{self, Dispatch, Kept, Landing, Placed, Products, Unrounded};
+use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
+use crate::engine::kept::{Kept, Placed};
 use crate::engine::layout::Layout;
 use crate::engine::threads::share;
 use crate::engine::worker::{Job, Worker, counted};
@@ -81,8 +82,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             self.room(kept, runs.len(), self.layout.micro_batch);
             let items = runs.iter().zip(kept.iter_mut()).collect();
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
-            let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len())).collect();
-            let groups = [(Placed { records: 0, parts }, Unrounded)];
+            let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len()));
+            let groups = [(Placed::new(0, parts), Unrounded)];
             self.products(workers, kept, &groups, &mut sum);
         }
         for range in job.summed() {
@@ -180,9 +181,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             worker.round(job, Rounding::new(&clip.grid(), group.records));
         });
         let placed = slab.iter().enumerate();
-        placed
-            .map(|(part, group)| Placed { records: group.records, parts: vec![(part, 0..group.slots.len())] })
-            .collect()
+        placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())])).collect()
     }
 
     /// Phase 1 where all layers are deferred: a thread takes the next few examples, whatever their groups.
@@ -206,7 +205,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             let parts = (from / rows..end.div_ceil(rows)).map(|part| {
                 (part, from.max(part * rows) - part * rows..end.min((part + 1) * rows) - part * rows)
             });
-            Placed { records: group.records, parts: parts.collect() }
+            Placed::new(group.records, parts)
         };
         slab.iter().map(&mut place).collect()
     }
@@ -228,6 +227,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             tasks.extend(deferred::tasks(isa, layer, dense, of_layer));
             (rest, done) = (later, dense.parameters.end);
         }
+        // The longest first: what is left for one thread in the end is short.
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
         share(workers, tasks, |_, task| deferred::run(isa, kept, groups, task));
     }
 

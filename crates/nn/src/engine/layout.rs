@@ -20,7 +20,7 @@
 use sordino_noise::grid::FloatGroups;
 use sordino_optim::FloatSums;
 
-use super::deferred::LONG_RUN;
+use super::kept::LONG_RUN;
 use crate::chain::{Chain, Dense};
 use crate::error::NetworkError;
 use crate::kernel::dense::MOST_ROWS;
