@@ -31,6 +31,8 @@ struct Memory {
     ready: Vec<Ready>,
     workers: Vec<Worker>,
     kept: Vec<Kept>,
+    /// Of the parameters at hand.
+    salt: u64,
 }
 
 impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
@@ -72,8 +74,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept } = &mut memory;
-        let job = self.job(parameters, ready, None);
+        let Memory { ready, workers, kept, salt } = &mut memory;
+        let job = self.job(ready, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let mut sum = vec![0.0f64; self.network.parameters()];
         let slots: Vec<usize> = batch.iter().collect();
@@ -130,8 +132,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept } = &mut memory;
-        let job = self.job(parameters, ready, Some(clip));
+        let Memory { ready, workers, kept, salt } = &mut memory;
+        let job = self.job(ready, Some(clip), *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let mut units = vec![0; self.network.parameters()];
         let groups = self.groups(batch);
@@ -241,7 +243,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError> {
         let memory = self.take_memory(parameters, threads);
-        let (job, d) = (self.job(parameters, &memory.ready, None), self.network.parameters());
+        let (job, d) = (self.job(&memory.ready, None, memory.salt), self.network.parameters());
         let workspace = || (Worker::new(self.network, 1), vec![0.0f64; d], vec![0.0f64; d]);
         let sums = self.float_sums();
         let total =
@@ -291,8 +293,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         Ok(())
     }
 
-    fn job<'b>(&'b self, parameters: &[f64], ready: &'b [Ready], clip: Option<&'b Clip<'b>>) -> Job<'b, E> {
-        let salt = salt(parameters);
+    fn job<'b>(&'b self, ready: &'b [Ready], clip: Option<&'b Clip<'b>>, salt: u64) -> Job<'b, E> {
         Job { network: self.network, layout: &self.layout, examples: self.examples, ready, clip, salt }
     }
 
@@ -346,6 +347,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         memory.workers.resize_with(threads.get(), new);
         let items = self.network.chain().preparations(parameters, &mut memory.ready);
         share(&mut memory.workers, items, |_, (op, parameters, ready)| op.prepare(parameters, ready));
+        memory.salt = salt(parameters, &mut memory.workers);
         memory
     }
 
@@ -390,14 +392,26 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
 }
 
 /// Noisy parameters are public and differ from step to step: so does this number, and so do the choices that are made from it.
-fn salt(parameters: &[f64]) -> u64 {
-    let mixed = |salt: u64, bits: u64| (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+fn salt(parameters: &[f64], workers: &mut [Worker]) -> u64 {
+    /// Parameters that one thread takes at a time; fixed, so that the number of threads changes nothing.
+    const PART: usize = 1 << 18;
+    let mut salts = vec![0; parameters.len().div_ceil(PART)];
+    let parts = parameters.chunks(PART).zip(&mut salts).collect();
+    share(workers, parts, |_, (part, salt)| *salt = salt_of_part(part));
+    salts.into_iter().fold(0, mixed)
+}
+
+fn salt_of_part(parameters: &[f64]) -> u64 {
     // Eight chains: a single one waits for its multiplications, milliseconds for a million parameters.
     let mut chains = [0, 1, 2, 3, 4, 5, 6, 7];
     for some in parameters.chunks(chains.len()) {
         chains.iter_mut().zip(some).for_each(|(chain, w)| *chain = mixed(*chain, w.to_bits()));
     }
     chains.into_iter().fold(0, mixed)
+}
+
+fn mixed(salt: u64, bits: u64) -> u64 {
+    (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
 }
 
 /// Clips a part of a gradient to its share of the clip norm; its norm divided by the share, unless it is beyond what can count.
