@@ -77,13 +77,13 @@ pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl F
     }
 }
 
-/// Packs a matrix that is stored by rows: `B[k][n] = matrix[k * width + n]`.
-pub(crate) fn pack_rows(packed: &mut [f32], width: usize, matrix: &[f64]) {
-    let depth = matrix.len() / width;
+/// Packs some rows, from `first` on, of a matrix of `depth` that is stored by rows: `B[first + k][n] = rows[k * width + n]`.
+pub(crate) fn pack_rows(packed: &mut [f32], depth: usize, first: usize, width: usize, rows: &[f64]) {
     for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
         let column = panel * LANES;
         let lanes = LANES.min(width - column);
-        for (line, row) in lines.as_chunks_mut::<LANES>().0.iter_mut().zip(matrix.chunks_exact(width)) {
+        let lines = &mut lines.as_chunks_mut::<LANES>().0[first..];
+        for (line, row) in lines.iter_mut().zip(rows.chunks_exact(width)) {
             line.iter_mut().zip(&row[column..column + lanes]).for_each(|(to, from)| *to = *from as f32);
         }
     }
@@ -290,7 +290,9 @@ mod tests {
         let matrix: Vec<f64> = numbers(depth * width, 3).iter().map(|x| f64::from(*x)).collect();
         let mut packed = [(); 3].map(|()| vec![0.0; packed_len(depth, width)]);
         pack(&mut packed[0], depth, width, |k, n| matrix[k * width + n] as f32);
-        pack_rows(&mut packed[1], width, &matrix);
+        for (part, rows) in matrix.chunks(5 * width).enumerate() {
+            pack_rows(&mut packed[1], depth, part * 5, width, rows);
+        }
         let turned: Vec<f64> = (0..depth * width).map(|at| matrix[at % depth * width + at / depth]).collect();
         pack_columns(&mut packed[2], depth, &turned);
         assert!(packed[0] == packed[1] && packed[0] == packed[2]);

@@ -8,7 +8,7 @@
 
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
 use crate::kernel::dense::{Matrix, dense_product, is_worthwhile};
-use crate::kernel::isa::Isa;
+use crate::kernel::isa::{Isa, LANES};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
@@ -111,8 +111,11 @@ impl Op for Linear {
         let [forward, backward, bias] = &mut ready.panels[..] else { unreachable!("three were made") };
         forward.resize(packed_len(k, n), 0.0);
         backward.resize(packed_len(n, k), 0.0);
-        pack_columns(forward, k, &parameters[..k * n]);
-        pack_rows(backward, k, &parameters[..k * n]);
+        // The weights of a panel's outputs come from memory once, for both.
+        for (panel, weights) in parameters[..k * n].chunks(k * LANES).enumerate() {
+            pack_columns(&mut forward[panel * k * LANES..][..k * LANES], k, weights);
+            pack_rows(backward, n, panel * LANES, k, weights);
+        }
         bias.resize(n, 0.0);
         bias.iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
     }
