@@ -58,6 +58,8 @@ pub(crate) struct ChainState {
     pub(crate) values: Vec<Vec<f32>>,
     pub(crate) slopes: Vec<Vec<f32>>,
     pub(crate) saved: Vec<Saved>,
+    /// Lent to one layer after the other.
+    room: Vec<f32>,
 }
 
 impl Chain {
@@ -126,7 +128,7 @@ impl Chain {
             Step::Map(op) => op.save(images),
             Step::InPlace(activation) => activation.save(images * self.shapes[node.to].size()),
         });
-        ChainState { values: arrays(), slopes: arrays(), saved: saved.collect() }
+        ChainState { values: arrays(), slopes: arrays(), saved: saved.collect(), room: Vec::new() }
     }
 
     pub(crate) fn ready(&self) -> Vec<Ready> {
@@ -169,7 +171,9 @@ impl Chain {
             match &node.step {
                 Step::Map(op) => {
                     let (before, after) = state.values.split_at_mut(node.to);
+                    std::mem::swap(&mut saved.room, &mut state.room);
                     op.forward(pass, ready, &before[node.from], &mut after[0], saved);
+                    std::mem::swap(&mut saved.room, &mut state.room);
                 }
                 Step::InPlace(activation) => {
                     let shape = self.shapes[node.to];
@@ -198,7 +202,9 @@ impl Chain {
                     let (before, after) = state.slopes.split_at_mut(node.to);
                     let (input, d_output) = (&state.values[node.from], &after[0]);
                     let d_input = (wants_input || number > first).then_some(&mut before[node.from][..]);
+                    std::mem::swap(&mut saved.room, &mut state.room);
                     op.backward(pass, ready, input, d_output, d_input, saved);
+                    std::mem::swap(&mut saved.room, &mut state.room);
                     if pass.is_private && !node.leaves.is_empty() {
                         op.measure(pass, ready, input, d_output, saved, &mut sizes[node.leaves.clone()]);
                     }

@@ -14,6 +14,7 @@
 //! groups is integers.
 
 pub(crate) mod deferred;
+pub(crate) mod kept;
 pub(crate) mod layout;
 pub(crate) mod threads;
 pub(crate) mod worker;

@@ -1,7 +1,9 @@
 //! The inner loops.
 
+pub(crate) mod dense;
 pub(crate) mod isa;
 pub(crate) mod outer;
 pub(crate) mod pointwise;
 pub(crate) mod product;
 pub(crate) mod speed;
+pub(crate) mod tile;

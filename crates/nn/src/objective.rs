@@ -7,7 +7,8 @@ use sordino_data::Batch;
 use sordino_noise::grid::{Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::engine::deferred::{self, Dispatch, Kept, Landing, Placed, Products, Unrounded};
+use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
+use crate::engine::kept::{Kept, Placed};
 use crate::engine::layout::Layout;
 use crate::engine::threads::share;
 use crate::engine::worker::{Job, Worker, counted};
@@ -30,6 +31,8 @@ struct Memory {
     ready: Vec<Ready>,
     workers: Vec<Worker>,
     kept: Vec<Kept>,
+    /// Of the parameters at hand.
+    salt: u64,
 }
 
 impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
@@ -68,19 +71,18 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept } = &mut memory;
-        let job = self.job(parameters, ready, None);
+        let Memory { ready, workers, kept, salt } = &mut memory;
+        let job = self.job(ready, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let mut sum = vec![0.0f64; self.network.parameters()];
         let slots: Vec<usize> = batch.iter().collect();
         for slab in slots.chunks(self.layout.slab) {
-            let rows = self.layout.micro_batch;
-            let runs: Vec<&[usize]> = slab.chunks(rows).collect();
-            self.room(kept, runs.len(), rows);
+            let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
+            self.room(kept, runs.len(), self.layout.micro_batch);
             let items = runs.iter().zip(kept.iter_mut()).collect();
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
-            let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len())).collect();
-            let groups = [(Placed { records: 0, parts }, Unrounded)];
+            let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len()));
+            let groups = [(Placed::new(0, parts), Unrounded)];
             self.products(workers, kept, &groups, &mut sum);
         }
         for range in job.summed() {
@@ -127,8 +129,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept } = &mut memory;
-        let job = self.job(parameters, ready, Some(clip));
+        let Memory { ready, workers, kept, salt } = &mut memory;
+        let job = self.job(ready, Some(clip), *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let mut units = vec![0; self.network.parameters()];
         let groups = self.groups(batch);
@@ -178,9 +180,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             worker.round(job, Rounding::new(&clip.grid(), group.records));
         });
         let placed = slab.iter().enumerate();
-        placed
-            .map(|(part, group)| Placed { records: group.records, parts: vec![(part, 0..group.slots.len())] })
-            .collect()
+        placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())])).collect()
     }
 
     /// Phase 1 where all layers are deferred: a thread takes the next few examples, whatever their groups.
@@ -192,9 +192,9 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         slab: &[Records],
     ) -> Vec<Placed> {
         let slots: Vec<usize> = slab.iter().flat_map(|group| group.slots.iter().copied()).collect();
-        let rows = self.layout.micro_batch;
+        let rows = self.run_rows(slots.len(), workers.len());
         let runs: Vec<&[usize]> = slots.chunks(rows).collect();
-        self.room(kept, runs.len(), rows);
+        self.room(kept, runs.len(), self.layout.micro_batch);
         let items: Vec<(&[usize], &mut Kept)> = runs.into_iter().zip(kept.iter_mut()).collect();
         share(workers, items, |worker, (slots, kept)| worker.run(job, slots, Some(kept)));
         let mut start = 0;
@@ -204,7 +204,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             let parts = (from / rows..end.div_ceil(rows)).map(|part| {
                 (part, from.max(part * rows) - part * rows..end.min((part + 1) * rows) - part * rows)
             });
-            Placed { records: group.records, parts: parts.collect() }
+            Placed::new(group.records, parts)
         };
         slab.iter().map(&mut place).collect()
     }
@@ -226,6 +226,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             tasks.extend(deferred::tasks(isa, layer, dense, of_layer));
             (rest, done) = (later, dense.parameters.end);
         }
+        // The longest first: what is left for one thread in the end is short.
+        tasks.sort_by_key(|task| std::cmp::Reverse(task.work()));
         share(workers, tasks, |_, task| deferred::run(isa, kept, groups, task));
     }
 
@@ -238,7 +240,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError> {
         let memory = self.take_memory(parameters, threads);
-        let (job, d) = (self.job(parameters, &memory.ready, None), self.network.parameters());
+        let (job, d) = (self.job(&memory.ready, None, memory.salt), self.network.parameters());
         let workspace = || (Worker::new(self.network, 1), vec![0.0f64; d], vec![0.0f64; d]);
         let sums = self.float_sums();
         let total =
@@ -288,8 +290,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         Ok(())
     }
 
-    fn job<'b>(&'b self, parameters: &[f64], ready: &'b [Ready], clip: Option<&'b Clip<'b>>) -> Job<'b, E> {
-        let salt = salt(parameters);
+    fn job<'b>(&'b self, ready: &'b [Ready], clip: Option<&'b Clip<'b>>, salt: u64) -> Job<'b, E> {
         Job { network: self.network, layout: &self.layout, examples: self.examples, ready, clip, salt }
     }
 
@@ -315,6 +316,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         groups.iter().take_while(fits).count().max(1)
     }
 
+    /// Examples that a thread takes at a time.
+    fn run_rows(&self, examples: usize, threads: usize) -> usize {
+        if self.layout.defers_all {
+            self.layout.even_rows(examples, threads, self.network.isa().tile_rows())
+        } else {
+            self.layout.micro_batch
+        }
+    }
+
     fn room(&self, kept: &mut Vec<Kept>, count: usize, rows: usize) {
         if kept.first().is_some_and(|kept| kept.capacity() != rows) {
             kept.clear();
@@ -334,6 +344,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         memory.workers.resize_with(threads.get(), new);
         let items = self.network.chain().preparations(parameters, &mut memory.ready);
         share(&mut memory.workers, items, |_, (op, parameters, ready)| op.prepare(parameters, ready));
+        memory.salt = salt(parameters, &mut memory.workers);
         memory
     }
 
@@ -378,14 +389,26 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
 }
 
 /// Noisy parameters are public and differ from step to step: so does this number, and so do the choices that are made from it.
-fn salt(parameters: &[f64]) -> u64 {
-    let mixed = |salt: u64, bits: u64| (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17);
+fn salt(parameters: &[f64], workers: &mut [Worker]) -> u64 {
+    /// Parameters that one thread takes at a time; fixed, so that the number of threads changes nothing.
+    const PART: usize = 1 << 18;
+    let mut salts = vec![0; parameters.len().div_ceil(PART)];
+    let parts = parameters.chunks(PART).zip(&mut salts).collect();
+    share(workers, parts, |_, (part, salt)| *salt = salt_of_part(part));
+    salts.into_iter().fold(0, mixed)
+}
+
+fn salt_of_part(parameters: &[f64]) -> u64 {
     // Eight chains: a single one waits for its multiplications, milliseconds for a million parameters.
     let mut chains = [0, 1, 2, 3, 4, 5, 6, 7];
     for some in parameters.chunks(chains.len()) {
         chains.iter_mut().zip(some).for_each(|(chain, w)| *chain = mixed(*chain, w.to_bits()));
     }
     chains.into_iter().fold(0, mixed)
+}
+
+fn mixed(salt: u64, bits: u64) -> u64 {
+    (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
 }
 
 /// Clips a part of a gradient to its share of the clip norm; its norm divided by the share, unless it is beyond what can count.

@@ -71,6 +71,8 @@ pub(crate) struct Saved {
     pub(crate) input: Vec<f32>,
     /// A place to work in.
     pub(crate) work: Vec<f32>,
+    /// Another, which the layers of a chain lend each other.
+    pub(crate) room: Vec<f32>,
     /// Gradients of all examples, where they are materialised.
     pub(crate) gradients: Vec<f32>,
     /// Rows of inputs, of slopes as factors of products, and of slopes as factors of outer products.

@@ -1,77 +1,19 @@
 //! Products of large dense layers, over all groups of a slab, rounded in registers.
 //!
-//! Inputs are kept in panels of sixteen columns and weighted slopes in panels of as many as a tile has rows, each by examples: a
-//! tile of weights is one pass over two panels. Examples of a group are summed in runs of at most [`LONG_RUN`], each from zero.
-
-use std::ops::Range;
+//! Examples of a group are summed in runs of at most [`LONG_RUN`](super::kept::LONG_RUN), each from zero, and the runs are added: the
+//! longest chain of additions that leads to a number of a group of m is `LONG_RUN + ceil(m/LONG_RUN)`.
 
 use sordino_noise::grid::Rounding;
 
+use super::kept::{Kept, Placed};
 use crate::chain::Dense;
 use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
+use crate::kernel::tile::tile;
 
-/// Examples of one chain of additions.
-pub(crate) const LONG_RUN: usize = 64;
-
-/// Panels of slopes that one piece of work has: with a group's examples they fit in a second-level cache.
+/// Panels of slopes that one piece of work has: with a group's examples, and with their sums of so many panels of columns, they fit
+/// in a second-level cache.
 const PANELS: usize = 16;
-
-/// Inputs and slopes of some examples, for all deferred layers.
-#[derive(Debug, Default)]
-pub(crate) struct Kept {
-    layers: Vec<KeptLayer>,
-    capacity: usize,
-}
-
-#[derive(Debug)]
-struct KeptLayer {
-    inputs: Vec<f32>,
-    slopes: Vec<f32>,
-}
-
-impl Kept {
-    /// Room for that many examples.
-    pub(crate) fn new(isa: Isa, deferred: &[Dense], capacity: usize) -> Self {
-        let layers = deferred.iter().map(|dense| KeptLayer {
-            inputs: vec![0.0; dense.inputs.next_multiple_of(LANES) * capacity],
-            slopes: vec![0.0; dense.outputs.next_multiple_of(isa.tile_rows()) * capacity],
-        });
-        Self { layers: layers.collect(), capacity }
-    }
-
-    pub(crate) fn capacity(&self) -> usize {
-        self.capacity
-    }
-
-    /// Keeps one example's inputs, and its slopes times its weight.
-    pub(crate) fn put(
-        &mut self,
-        isa: Isa,
-        layer: usize,
-        row: usize,
-        inputs: &[f32],
-        slopes: &[f32],
-        weight: f32,
-    ) {
-        let (kept, height) = (&mut self.layers[layer], isa.tile_rows());
-        for (panel, from) in inputs.chunks(LANES).enumerate() {
-            kept.inputs[(panel * self.capacity + row) * LANES..][..from.len()].copy_from_slice(from);
-        }
-        for (panel, from) in slopes.chunks(height).enumerate() {
-            let to = &mut kept.slopes[(panel * self.capacity + row) * height..][..from.len()];
-            to.iter_mut().zip(from).for_each(|(to, slope)| *to = slope * weight);
-        }
-    }
-}
-
-/// Where the examples of a group are.
-#[derive(Clone, Debug)]
-pub(crate) struct Placed {
-    /// Records that the group covers.
-    pub(crate) records: u32,
-    /// Rows of which kept parts, in order.
-    pub(crate) parts: Vec<(usize, Range<usize>)>,
-}
+const COLUMN_PANELS: usize = 8;
 
 /// What a float sum becomes.
 pub(crate) trait Landing: Copy + Sync {
@@ -110,6 +52,13 @@ pub(crate) struct Task<'a, T> {
     /// Whole rows of weights; or the bias.
     sums: &'a mut [T],
     is_bias: bool,
+}
+
+impl<T> Task<'_, T> {
+    /// Numbers that it sums.
+    pub(crate) fn work(&self) -> usize {
+        self.sums.len()
+    }
 }
 
 /// Cuts the sums of one deferred layer into tasks.
@@ -196,26 +145,43 @@ fn task_body<M: Machine, L: Landing, const H: usize>(
     let Task { layer, inputs, first_panel, sums, .. } = task;
     let rows = sums.len() / inputs;
     let panels = rows.div_ceil(H);
-    let mut landed = vec![[[L::Number::default(); LANES]; H]; panels];
-    for column_panel in 0..inputs.div_ceil(LANES) {
-        landed.iter_mut().for_each(|tile| *tile = [[L::Number::default(); LANES]; H]);
-        for (placed, landing) in groups {
-            for (panel, landed) in landed.iter_mut().enumerate() {
-                let tile =
-                    group_tile::<M, H>(machine, kept, placed, layer, first_panel + panel, column_panel);
-                for (landed, sum) in landed.iter_mut().zip(&tile) {
-                    let sum = machine.store(*sum);
-                    for lane in 0..LANES {
-                        landed[lane] += landing.land(sum[lane]);
+    let slopes_of = |placed: &Placed| -> Vec<&[[f32; H]]> {
+        (first_panel..first_panel + panels).flat_map(|panel| placed.slopes(kept, layer, panel)).collect()
+    };
+    let slopes: Vec<Vec<&[[f32; H]]>> = groups.iter().map(|(placed, _)| slopes_of(placed)).collect();
+    let column_panels = inputs.div_ceil(LANES);
+    let mut landed = vec![[[L::Number::default(); LANES]; H]; panels * COLUMN_PANELS];
+    for first in (0..column_panels).step_by(COLUMN_PANELS) {
+        let columns = first..column_panels.min(first + COLUMN_PANELS);
+        landed.fill([[L::Number::default(); LANES]; H]);
+        for ((placed, landing), slopes) in groups.iter().zip(&slopes) {
+            for (column_panel, landed) in columns.clone().zip(landed.chunks_exact_mut(panels)) {
+                let lines: Vec<&[[f32; LANES]]> = placed.lines(kept, layer, column_panel).collect();
+                // The next columns come nearer meanwhile, some lines with each tile.
+                let next = placed.lines(kept, layer, column_panel + 1).flat_map(|lines| lines.chunks(LANES));
+                let next: Vec<&[[f32; LANES]]> = next.collect();
+                for (panel, landed) in landed.iter_mut().enumerate() {
+                    for line in next.get(panel).copied().unwrap_or_default() {
+                        machine.prefetch(line);
+                    }
+                    let slopes = &slopes[panel * lines.len()..][..lines.len()];
+                    let tile = group_tile(machine, placed, &lines, slopes);
+                    for (landed, sum) in landed.iter_mut().zip(&tile) {
+                        let sum = machine.store(*sum);
+                        for lane in 0..LANES {
+                            landed[lane] += landing.land(sum[lane]);
+                        }
                     }
                 }
             }
         }
-        let column = column_panel * LANES;
-        let lanes = LANES.min(inputs - column);
-        for (row, landed) in landed.iter().flatten().take(rows).enumerate() {
-            let to = &mut sums[row * inputs + column..][..lanes];
-            to.iter_mut().zip(landed).for_each(|(to, landed)| *to += *landed);
+        for (column_panel, landed) in columns.zip(landed.chunks_exact(panels)) {
+            let column = column_panel * LANES;
+            let lanes = LANES.min(inputs - column);
+            for (row, landed) in landed.iter().flatten().take(rows).enumerate() {
+                let to = &mut sums[row * inputs + column..][..lanes];
+                to.iter_mut().zip(landed).for_each(|(to, landed)| *to += *landed);
+            }
         }
     }
 }
@@ -224,32 +190,16 @@ fn task_body<M: Machine, L: Landing, const H: usize>(
 #[inline(always)]
 fn group_tile<M: Machine, const H: usize>(
     machine: M,
-    kept: &[Kept],
     placed: &Placed,
-    layer: usize,
-    panel: usize,
-    column_panel: usize,
+    lines: &[&[[f32; LANES]]],
+    slopes: &[&[[f32; H]]],
 ) -> [M::Line; H] {
-    let (mut total, mut sums, mut left) = ([machine.zero(); H], [machine.zero(); H], LONG_RUN);
-    for (part, rows) in &placed.parts {
-        let (of_layer, capacity) = (&kept[*part].layers[layer], kept[*part].capacity);
-        let inputs = &of_layer.inputs.as_chunks::<LANES>().0[column_panel * capacity..][rows.clone()];
-        let slopes = &of_layer.slopes.as_chunks::<H>().0[panel * capacity..][rows.clone()];
-        let (mut inputs, mut slopes) = (inputs, slopes);
-        while !inputs.is_empty() {
-            let now = left.min(inputs.len()).min(slopes.len());
-            for (line, slope) in inputs[..now].iter().zip(&slopes[..now]) {
-                let line = machine.load(line);
-                for i in 0..H {
-                    sums[i] = machine.multiply_add(slope[i], line, sums[i]);
-                }
-            }
-            (inputs, slopes) = (&inputs[now..], &slopes[now..]);
-            left -= now;
-            if left == 0 {
-                total = added(machine, total, sums);
-                (sums, left) = ([machine.zero(); H], LONG_RUN);
-            }
+    let (mut total, mut sums) = ([machine.zero(); H], [machine.zero(); H]);
+    for (stretch, (lines, slopes)) in placed.stretches.iter().zip(lines.iter().zip(slopes)) {
+        sums = tile(machine, slopes, lines, sums);
+        if stretch.ends_run {
+            total = added(machine, total, sums);
+            sums = [machine.zero(); H];
         }
     }
     added(machine, total, sums)
@@ -277,17 +227,15 @@ fn bias<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<
 fn bias_body<L: Landing, const H: usize>(kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
     for (panel, to) in task.sums.chunks_mut(H).enumerate() {
         for (placed, landing) in groups {
-            let slopes = placed.parts.iter().flat_map(|(part, rows)| {
-                let (of_layer, capacity) = (&kept[*part].layers[task.layer], kept[*part].capacity);
-                &of_layer.slopes.as_chunks::<H>().0[panel * capacity..][rows.clone()]
-            });
-            let (mut total, mut sums, mut left) = ([0.0; H], [0.0; H], LONG_RUN);
-            for slope in slopes {
-                (0..H).for_each(|i| sums[i] += slope[i]);
-                left -= 1;
-                if left == 0 {
+            let (mut total, mut sums) = ([0.0; H], [0.0; H]);
+            for (stretch, slopes) in placed.stretches.iter().zip(placed.slopes::<H>(kept, task.layer, panel))
+            {
+                for slope in slopes {
+                    (0..H).for_each(|i| sums[i] += slope[i]);
+                }
+                if stretch.ends_run {
                     (0..H).for_each(|i| total[i] += sums[i]);
-                    (sums, left) = ([0.0; H], LONG_RUN);
+                    sums = [0.0; H];
                 }
             }
             let sums = total.iter().zip(&sums).map(|(total, sum)| total + sum);

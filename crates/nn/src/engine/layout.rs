@@ -20,9 +20,10 @@
 use sordino_noise::grid::FloatGroups;
 use sordino_optim::FloatSums;
 
-use super::deferred::LONG_RUN;
+use super::kept::LONG_RUN;
 use crate::chain::{Chain, Dense};
 use crate::error::NetworkError;
+use crate::kernel::dense::MOST_ROWS;
 use crate::kernel::outer::RUN;
 use crate::op::Style;
 
@@ -42,7 +43,8 @@ const CACHE: usize = 768 << 10;
 /// has leave its registers waiting.
 const LEAST: usize = 6;
 
-/// Rows of a micro-batch where weights, and not activations, are what does not fit in a cache.
+/// Rows of a micro-batch where more would fit. (Where weights, and not activations, are what does not fit in a cache, it is a whole block
+/// of the product.)
 const WIDE: usize = 64;
 
 /// Examples whose inputs and slopes are kept at a time.
@@ -73,7 +75,8 @@ impl Layout {
         let deferred: Vec<Dense> =
             dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
         let example_bytes = 4 * (chain.footprint() * views + chain.materialised());
-        let micro_batch = if defers_all { WIDE } else { (CACHE / example_bytes.max(1)).clamp(LEAST, WIDE) };
+        let micro_batch =
+            if defers_all { MOST_ROWS } else { (CACHE / example_bytes.max(1)).clamp(LEAST, WIDE) };
         let mut layout = Self {
             deferred,
             defers_all,
@@ -117,6 +120,15 @@ impl Layout {
         self.micro_batch = self.micro_batch.min(share / self.example_bytes.max(1)).max(1);
         self.slab = self.slab.min(memory / 2 / kept.max(1)).max(1);
         Ok(self)
+    }
+
+    /// Rows of micro-batches of so many examples where all layers are deferred: as many as are allowed, but as much work for
+    /// each thread. (No sum depends on it: a row has the same bits among any others, and groups are summed in the order of their
+    /// slots.)
+    pub(crate) fn even_rows(&self, examples: usize, threads: usize, tile_rows: usize) -> usize {
+        let runs = examples.div_ceil(self.micro_batch).next_multiple_of(threads.max(1));
+        let rows = examples.div_ceil(runs.max(1)).next_multiple_of(tile_rows);
+        rows.clamp(1, self.micro_batch)
     }
 
     /// Bytes that one more example in a slab takes: inputs and slopes of deferred layers.
@@ -208,6 +220,20 @@ mod tests {
         };
         let each = of(2) - of(1);
         assert!(each > 0 && [4, 16, 64].into_iter().all(|depth| of(depth) == of(1) + (depth - 1) * each));
+    }
+
+    #[test]
+    fn threads_get_as_much_work_each() {
+        let (layout, _) = layout(784, &[Layer::linear(1024), Layer::relu(), Layer::linear(10)]);
+        assert!(layout.defers_all);
+        for (examples, threads, runs) in
+            [(256, 2, 2), (256, 1, 2), (2048, 2, 16), (7, 2, 2), (1, 4, 1), (144, 1, 1)]
+        {
+            let rows = layout.even_rows(examples, threads, 6);
+            assert!(rows >= 1 && rows <= layout.micro_batch);
+            assert_eq!(examples.div_ceil(rows), runs, "{examples} on {threads}");
+        }
+        assert_eq!(layout.even_rows(0, 2, 6), 1);
     }
 
     /// The inflation that groups cost is within what was set, for full batches and for samples.

@@ -3,7 +3,7 @@
 use sordino_noise::grid::{Rounding, SumError};
 use sordino_optim::Clip;
 
-use super::deferred::Kept;
+use super::kept::{Kept, Table};
 use super::layout::Layout;
 use crate::chain::ChainState;
 use crate::examples::{Example, Examples};
@@ -232,12 +232,12 @@ impl Worker {
 
     fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut Kept) {
         for (layer, dense) in job.layout.deferred.iter().enumerate() {
-            let inputs = self.state.values[dense.from].chunks_exact(dense.inputs);
-            let slopes = self.state.slopes[dense.to].chunks_exact(dense.outputs);
-            for (example, (inputs, slopes)) in inputs.zip(slopes).take(pass.examples()).enumerate() {
-                let weight = if pass.is_private { self.weights[dense.leaf][example] } else { 1.0 };
-                kept.put(pass.isa, layer, start + example, inputs, slopes, weight);
-            }
+            let inputs = &self.state.values[dense.from][..pass.examples() * dense.inputs];
+            let slopes = &self.state.slopes[dense.to][..pass.examples() * dense.outputs];
+            let inputs = Table { data: inputs, width: dense.inputs };
+            let slopes = Table { data: slopes, width: dense.outputs };
+            let weights = pass.is_private.then_some(&self.weights[dense.leaf][..]);
+            kept.put(pass.isa, layer, start, inputs, slopes, weights);
         }
     }
 }

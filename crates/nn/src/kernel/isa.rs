@@ -76,6 +76,10 @@ pub(crate) trait Machine: Copy {
     /// `x line + sum`, with one rounding where the instructions have it.
     fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line;
 
+    /// Asks for numbers that will be wanted soon; without effect on any result.
+    #[inline(always)]
+    fn prefetch(self, _numbers: &[f32; LANES]) {}
+
     fn zero(self) -> Self::Line {
         self.load(&[0.0; LANES])
     }
@@ -149,6 +153,12 @@ macro_rules! machine {
             fn multiply_add(self, $x: f32, $y: Self::Line, $sum: Self::Line) -> Self::Line {
                 // SAFETY: `self` exists, so the processor has the instructions.
                 unsafe { $fused }
+            }
+
+            #[inline(always)]
+            fn prefetch(self, numbers: &[f32; LANES]) {
+                // SAFETY: reads nothing, and would not fault anywhere.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().cast()) }
             }
         }
     };

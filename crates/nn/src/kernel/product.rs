@@ -14,6 +14,7 @@
 //! tile and in a tile of one row: the bits of a row depend on that row and B alone. A test removes and replaces the others.
 
 use super::isa::{LANES, Machine, vectorised};
+use super::tile::{load_some, store_some};
 
 /// Rows of B that are used at a time: a panel of them is half of a first-level cache.
 const DEEP: usize = 256;
@@ -76,13 +77,13 @@ pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl F
     }
 }
 
-/// Packs a matrix that is stored by rows: `B[k][n] = matrix[k * width + n]`.
-pub(crate) fn pack_rows(packed: &mut [f32], width: usize, matrix: &[f64]) {
-    let depth = matrix.len() / width;
+/// Packs some rows, from `first` on, of a matrix of `depth` that is stored by rows: `B[first + k][n] = rows[k * width + n]`.
+pub(crate) fn pack_rows(packed: &mut [f32], depth: usize, first: usize, width: usize, rows: &[f64]) {
     for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
         let column = panel * LANES;
         let lanes = LANES.min(width - column);
-        for (line, row) in lines.as_chunks_mut::<LANES>().0.iter_mut().zip(matrix.chunks_exact(width)) {
+        let lines = &mut lines.as_chunks_mut::<LANES>().0[first..];
+        for (line, row) in lines.iter_mut().zip(rows.chunks_exact(width)) {
             line.iter_mut().zip(&row[column..column + lanes]).for_each(|(to, from)| *to = *from as f32);
         }
     }
@@ -109,6 +110,18 @@ pub(crate) enum Init<'a> {
     Zero,
     /// The same for every row, N numbers.
     Bias(&'a [f32]),
+}
+
+impl Init<'_> {
+    /// What `lanes` columns begin with.
+    #[inline(always)]
+    pub(crate) fn line(self, column: usize, lanes: usize) -> [f32; LANES] {
+        let mut line = [0.0; LANES];
+        if let Init::Bias(bias) = self {
+            line[..lanes].copy_from_slice(&bias[column..column + lanes]);
+        }
+        line
+    }
 }
 
 vectorised! {
@@ -144,11 +157,7 @@ fn product_body<M: Machine>(
         for (panel, lines) in packed.chunks_exact(depth * LANES).enumerate() {
             let column = panel * LANES;
             let lanes = LANES.min(width - column);
-            let mut first = [0.0; LANES];
-            if let Init::Bias(bias) = init {
-                first[..lanes].copy_from_slice(&bias[column..column + lanes]);
-            }
-            let init = if done == 0 { Some(first) } else { None };
+            let init = (done == 0).then(|| init.line(column, lanes));
             let lines = &lines[done * LANES..(done + deep) * LANES];
             sweep(machine, rows, count, data, now, lines, init, column, lanes, out);
         }
@@ -219,17 +228,7 @@ fn tile<M: Machine, const H: usize>(
 ) {
     let mut sums = match init {
         Some(first) => [machine.load(&first); H],
-        None => std::array::from_fn(|i| {
-            let from = &out[outs[i] + column..][..lanes];
-            from.first_chunk().map_or_else(
-                || {
-                    let mut sum = [0.0; LANES];
-                    sum[..lanes].copy_from_slice(from);
-                    machine.load(&sum)
-                },
-                |sum| machine.load(sum),
-            )
-        }),
+        None => std::array::from_fn(|i| load_some(machine, &out[outs[i] + column..][..lanes])),
     };
     let mut lines = lines.as_chunks::<LANES>().0;
     for segment in segments {
@@ -244,12 +243,7 @@ fn tile<M: Machine, const H: usize>(
         lines = later;
     }
     for (i, sum) in sums.iter().enumerate() {
-        let (to, sum) = (&mut out[outs[i] + column..][..lanes], machine.store(*sum));
-        // A whole line is two instructions; a part of one is a call.
-        match to.first_chunk_mut() {
-            Some(to) => *to = sum,
-            None => to.copy_from_slice(&sum[..lanes]),
-        }
+        store_some(machine, *sum, &mut out[outs[i] + column..][..lanes]);
     }
 }
 
@@ -296,7 +290,9 @@ mod tests {
         let matrix: Vec<f64> = numbers(depth * width, 3).iter().map(|x| f64::from(*x)).collect();
         let mut packed = [(); 3].map(|()| vec![0.0; packed_len(depth, width)]);
         pack(&mut packed[0], depth, width, |k, n| matrix[k * width + n] as f32);
-        pack_rows(&mut packed[1], width, &matrix);
+        for (part, rows) in matrix.chunks(5 * width).enumerate() {
+            pack_rows(&mut packed[1], depth, part * 5, width, rows);
+        }
         let turned: Vec<f64> = (0..depth * width).map(|at| matrix[at % depth * width + at / depth]).collect();
         pack_columns(&mut packed[2], depth, &turned);
         assert!(packed[0] == packed[1] && packed[0] == packed[2]);

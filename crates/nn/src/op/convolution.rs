@@ -18,28 +18,19 @@
 //! Batch-Channel Normalization and Weight Standardization*, 2019). That is a function of the parameters alone, so it mixes no records;
 //! an example's gradient by the parameters is a linear map of that by the standardised weights, and what is clipped is the former.
 
+mod geometry;
+mod standard;
+
+pub(crate) use geometry::Window;
+
+use geometry::Phase;
+use standard::{standard_slopes, standardise};
+
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_scaled, add_weighted, sum_of_squares};
-use crate::kernel::product::{Init, Rows, Segment, pack, packed_len, product};
+use crate::kernel::product::{Init, Rows, pack, packed_len, product};
 use crate::shape::Shape;
-
-/// The numbers of a convolution, as (lines, columns).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
-    pub(crate) kernel: [usize; 2],
-    pub(crate) stride: [usize; 2],
-    pub(crate) padding: [usize; 2],
-    pub(crate) dilation: [usize; 2],
-}
-
-impl Window {
-    /// Outputs along one axis; none if the kernel does not fit.
-    pub(crate) fn outputs(&self, axis: usize, length: usize) -> Option<usize> {
-        let reach = self.dilation[axis] * (self.kernel[axis] - 1) + 1;
-        Some((length + 2 * self.padding[axis]).checked_sub(reach)? / self.stride[axis] + 1)
-    }
-}
 
 #[derive(Debug)]
 pub(crate) struct Convolution {
@@ -61,15 +52,6 @@ pub(crate) struct Convolution {
     /// Lines and columns of padded slopes, and where the first slope is.
     slopes: [usize; 2],
     margin: [usize; 2],
-}
-
-/// Pixels with one remainder, for one group.
-#[derive(Debug)]
-struct Phase {
-    group: usize,
-    rows: Rows,
-    /// Kernel positions in the order of the segments.
-    taps: Vec<usize>,
 }
 
 impl Convolution {
@@ -150,58 +132,6 @@ impl Convolution {
 
     fn weights(&self) -> usize {
         self.groups * self.depth() * self.outputs
-    }
-
-    /// Equation (1): a row for each output pixel of the group.
-    fn forward_rows(&self, group: usize) -> Rows {
-        let ([_, width], channels, Window { kernel, stride, dilation, .. }) =
-            (self.padded(), self.inputs * self.groups, self.window);
-        let mut rows = Rows::default();
-        for (y, x) in grid(self.output) {
-            rows.bases.push((y * stride[0] * width + x * stride[1]) * channels);
-            rows.outs.push((y * self.output[1] + x) * self.outputs * self.groups + group * self.outputs);
-        }
-        let taps = grid(kernel).map(|(y, x)| Segment {
-            offset: (y * dilation[0] * width + x * dilation[1]) * channels + group * self.inputs,
-            length: self.inputs,
-        });
-        rows.segments = joined(taps);
-        rows
-    }
-
-    fn phases_of(&self, group: usize) -> Vec<Phase> {
-        grid(self.window.stride).map(|remainder| self.phase(group, [remainder.0, remainder.1])).collect()
-    }
-
-    /// With `iy + p = q s + φ` and `ky d = j s + φ`, pixel iy gets tap ky of output `q - j`.
-    fn phase(&self, group: usize, remainder: [usize; 2]) -> Phase {
-        let Window { kernel, stride, padding, dilation } = self.window;
-        let (width, channels) = (self.slopes[1], self.outputs * self.groups);
-        let taps_of = |axis: usize| -> Vec<(usize, usize)> {
-            let taps = (0..kernel[axis]).filter(|k| k * dilation[axis] % stride[axis] == remainder[axis]);
-            taps.map(|k| (k, (k * dilation[axis] - remainder[axis]) / stride[axis])).rev().collect()
-        };
-        let (lines, columns) = (taps_of(0), taps_of(1));
-        let furthest = [&lines, &columns].map(|taps| taps.first().map_or(0, |(_, j)| *j));
-        let pixels = |axis: usize| {
-            (0..self.input[axis]).filter(move |i| (i + padding[axis]) % stride[axis] == remainder[axis])
-        };
-        let mut rows = Rows::default();
-        for y in pixels(0) {
-            for x in pixels(1) {
-                let line = (y + padding[0]) / stride[0] + self.margin[0] - furthest[0];
-                let column = (x + padding[1]) / stride[1] + self.margin[1] - furthest[1];
-                rows.bases.push((line * width + column) * channels);
-                rows.outs.push((y * self.input[1] + x) * self.inputs * self.groups + group * self.inputs);
-            }
-        }
-        let both = || lines.iter().flat_map(|line| columns.iter().map(move |column| (*line, *column)));
-        rows.segments = joined(both().map(|((_, j), (_, i))| Segment {
-            offset: ((furthest[0] - j) * width + furthest[1] - i) * channels + group * self.outputs,
-            length: self.outputs,
-        }));
-        let taps = both().map(|((y, _), (x, _))| y * kernel[1] + x).collect();
-        Phase { group, rows, taps }
     }
 
     /// The input as the products see it: padded, or as it is.
@@ -300,61 +230,6 @@ impl Convolution {
         }
         size
     }
-}
-
-/// Keeps a variance of 0 from becoming infinite weights.
-const LEAST_VARIANCE: f64 = 1e-5;
-
-/// Brings each column (an output's weights) to mean 0 and variance 1; returns the factors.
-fn standardise(weights: &mut [f64], outputs: usize) -> Vec<f32> {
-    let depth = (weights.len() / outputs) as f64;
-    let column = |weights: &[f64], output: usize, f: &dyn Fn(f64) -> f64| {
-        weights.iter().skip(output).step_by(outputs).map(|w| f(*w)).sum::<f64>() / depth
-    };
-    (0..outputs)
-        .map(|output| {
-            let mean = column(weights, output, &|w| w);
-            let variance = column(weights, output, &|w| (w - mean) * (w - mean));
-            let factor = (variance + LEAST_VARIANCE).sqrt().recip();
-            weights.iter_mut().skip(output).step_by(outputs).for_each(|w| *w = (*w - mean) * factor);
-            factor as f32
-        })
-        .collect()
-}
-
-/// Slopes by weights from slopes by standardised weights, column by column, in place.
-fn standard_slopes(slopes: &mut [f32], standard: &[f32], factors: &[f32]) {
-    let outputs = factors.len();
-    let depth = (slopes.len() / outputs) as f32;
-    let (mut means, mut products) = (vec![0.0; outputs], vec![0.0; outputs]);
-    for (d, w) in slopes.chunks_exact(outputs).zip(standard.chunks_exact(outputs)) {
-        for output in 0..outputs {
-            means[output] += d[output] / depth;
-            products[output] += d[output] * w[output] / depth;
-        }
-    }
-    for (d, w) in slopes.chunks_exact_mut(outputs).zip(standard.chunks_exact(outputs)) {
-        for output in 0..outputs {
-            d[output] = factors[output] * (d[output] - means[output] - w[output] * products[output]);
-        }
-    }
-}
-
-/// All pairs, lines first.
-fn grid(size: [usize; 2]) -> impl Iterator<Item = (usize, usize)> {
-    (0..size[0]).flat_map(move |y| (0..size[1]).map(move |x| (y, x)))
-}
-
-/// Segments that follow each other without a gap become one.
-fn joined(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
-    let mut all: Vec<Segment> = Vec::new();
-    for segment in segments {
-        match all.last_mut() {
-            Some(last) if last.offset + last.length == segment.offset => last.length += segment.length,
-            _ => all.push(segment),
-        }
-    }
-    all
 }
 
 /// Copies lines of `line` numbers into the middle of a larger picture.

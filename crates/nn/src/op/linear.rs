@@ -7,6 +7,8 @@
 //! `‖d‖² (‖x‖² + 1)`; with more, that of the bias is `‖Σ_t d_t‖²` and not `Σ_t ‖d_t‖²`.
 
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
+use crate::kernel::dense::{Matrix, dense_product, is_worthwhile};
+use crate::kernel::isa::{Isa, LANES};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
@@ -61,6 +63,25 @@ fn slope_rows(count: usize, outputs: usize) -> Rows {
     Rows { segments: vec![Segment { offset: 0, length: outputs }], ..dense }
 }
 
+/// By the product that is faster for so many rows and columns; bits are the same.
+#[allow(clippy::too_many_arguments, reason = "all that a product is made of")]
+fn multiply(
+    isa: Isa,
+    table: &Rows,
+    rows: usize,
+    data: &[f32],
+    matrix: Matrix<'_>,
+    init: Init<'_>,
+    room: &mut Vec<f32>,
+    out: &mut [f32],
+) {
+    if is_worthwhile(isa, rows, matrix.width) {
+        dense_product(isa, rows, data, matrix, init, room, out);
+    } else {
+        product(isa, table, rows, data, matrix.packed, matrix.width, init, out);
+    }
+}
+
 impl Op for Linear {
     fn output(&self) -> Shape {
         match self.input {
@@ -90,8 +111,11 @@ impl Op for Linear {
         let [forward, backward, bias] = &mut ready.panels[..] else { unreachable!("three were made") };
         forward.resize(packed_len(k, n), 0.0);
         backward.resize(packed_len(n, k), 0.0);
-        pack_columns(forward, k, &parameters[..k * n]);
-        pack_rows(backward, k, &parameters[..k * n]);
+        // The weights of a panel's outputs come from memory once, for both.
+        for (panel, weights) in parameters[..k * n].chunks(k * LANES).enumerate() {
+            pack_columns(&mut forward[panel * k * LANES..][..k * LANES], k, weights);
+            pack_rows(backward, n, panel * LANES, k, weights);
+        }
         bias.resize(n, 0.0);
         bias.iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
     }
@@ -113,8 +137,9 @@ impl Op for Linear {
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         let count = pass.images * self.input.positions();
+        let matrix = Matrix { packed: &ready.panels[0], depth: self.inputs, width: self.outputs };
         let init = Init::Bias(&ready.panels[2]);
-        product(pass.isa, &saved.rows, count, input, &ready.panels[0], self.outputs, init, output);
+        multiply(pass.isa, &saved.rows, count, input, matrix, init, &mut saved.room, output);
     }
 
     fn backward(
@@ -128,8 +153,8 @@ impl Op for Linear {
     ) {
         let count = pass.images * self.input.positions();
         if let Some(d_input) = d_input {
-            let packed = &ready.panels[1];
-            product(pass.isa, &saved.back, count, d_output, packed, self.inputs, Init::Zero, d_input);
+            let matrix = Matrix { packed: &ready.panels[1], depth: self.outputs, width: self.inputs };
+            multiply(pass.isa, &saved.back, count, d_output, matrix, Init::Zero, &mut saved.room, d_input);
         }
     }
 

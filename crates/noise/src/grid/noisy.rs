@@ -54,9 +54,13 @@ impl NoisySum {
     }
 }
 
-/// Coordinates whose noise comes from one stream: enough that a key is soon paid for, and few enough that their noise is
-/// still in the cache when it is added. Seeded values depend on it, so it never changes.
+/// Coordinates whose noise comes from one stream: enough that a key is soon paid for, and few enough for threads to share. Seeded
+/// values depend on it, so it never changes.
 const PART: usize = 1 << 14;
+
+/// Of these, coordinates that are drawn and added at a time: in the nearest cache. Samplers draw in chunks of 512, so that any multiple of
+/// it gives the same values.
+const PIECE: usize = 1 << 12;
 
 impl Sum {
     /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the grid. Refuses
@@ -139,11 +143,13 @@ impl Sum {
             shares[number % threads].push((Branch::of(bits), part));
         }
         let work = |share: Vec<(Branch, &mut [i64])>| {
-            let mut drawn = Zeroizing::new(vec![0; PART]);
+            let mut drawn = Zeroizing::new(vec![0; PIECE]);
             for (mut branch, part) in share {
-                let drawn = &mut drawn[..part.len()];
-                noise.fill(&mut branch, drawn);
-                add_clamped(part, drawn, end);
+                for piece in part.chunks_mut(PIECE) {
+                    let drawn = &mut drawn[..piece.len()];
+                    noise.fill(&mut branch, drawn);
+                    add_clamped(piece, drawn, end);
+                }
             }
         };
         std::thread::scope(|scope| {
@@ -249,6 +255,19 @@ mod tests {
         assert_eq!(sum(Norm::L2, dimension).add_gaussian(&mut danger::seeded(5)).unwrap(), one);
         let parts: Vec<&[i64]> = one.units().chunks(PART).collect();
         assert!(parts[0] != parts[1] && parts[1] != parts[2] && one.is_seeded());
+    }
+
+    #[test]
+    fn noise_in_pieces_is_the_noise_of_the_whole_part() {
+        let gaussian = Coordinatewise::Gaussian(RoundedGaussian::new(20).unwrap());
+        let laplace = Coordinatewise::Laplace(RoundedLaplace::new(20).unwrap());
+        for noise in [gaussian, laplace] {
+            let (mut whole, mut pieces) = (vec![0; PART - 7], vec![0; PART - 7]);
+            noise.fill(&mut danger::seeded(6), &mut whole);
+            let mut bits = danger::seeded(6);
+            pieces.chunks_mut(PIECE).for_each(|piece| noise.fill(&mut bits, piece));
+            assert_eq!(whole, pieces);
+        }
     }
 
     /// Mean of squares of n Gaussians: relative deviation sqrt(2/n); of Laplace, sqrt(5/n). Six of them: a

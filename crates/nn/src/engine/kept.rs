@@ -1,0 +1,220 @@
+//! Inputs and slopes of deferred layers, as their products want them, and where the examples of a group are among them.
+//!
+//! Inputs are kept in panels of sixteen columns and weighted slopes in panels of as many as a tile has rows, each by examples: a
+//! tile of weights is one pass over two panels. A thread fills a part of its own; groups go across parts as they come.
+
+use std::ops::Range;
+
+use crate::chain::Dense;
+use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
+
+/// Examples of one chain of additions. Sums leave their registers at its end.
+pub(crate) const LONG_RUN: usize = 128;
+
+/// Inputs and slopes of some examples, for all deferred layers.
+#[derive(Debug, Default)]
+pub(crate) struct Kept {
+    layers: Vec<KeptLayer>,
+    capacity: usize,
+}
+
+#[derive(Debug)]
+struct KeptLayer {
+    inputs: Vec<f32>,
+    slopes: Vec<f32>,
+}
+
+impl Kept {
+    /// Room for that many examples.
+    pub(crate) fn new(isa: Isa, deferred: &[Dense], capacity: usize) -> Self {
+        let layers = deferred.iter().map(|dense| KeptLayer {
+            inputs: vec![0.0; dense.inputs.next_multiple_of(LANES) * capacity],
+            slopes: vec![0.0; dense.outputs.next_multiple_of(isa.tile_rows()) * capacity],
+        });
+        Self { layers: layers.collect(), capacity }
+    }
+
+    pub(crate) fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Keeps inputs of examples that lie one after the other, and their slopes times their weights (1 if none are given), from row
+    /// `start` on.
+    pub(crate) fn put(
+        &mut self,
+        isa: Isa,
+        layer: usize,
+        start: usize,
+        inputs: Table<'_>,
+        slopes: Table<'_>,
+        weights: Option<&[f32]>,
+    ) {
+        let (kept, capacity) = (&mut self.layers[layer], self.capacity);
+        put_inputs(isa, inputs, start, capacity, &mut kept.inputs);
+        put_slopes(isa, slopes, weights, start, capacity, &mut kept.slopes);
+    }
+}
+
+/// Rows of `width` numbers, one for each example.
+#[derive(Clone, Copy)]
+pub(crate) struct Table<'a> {
+    pub(crate) data: &'a [f32],
+    pub(crate) width: usize,
+}
+
+vectorised! {
+    fn put_inputs(inputs: Table<'_>, start: usize, capacity: usize, kept: &mut [f32]) = put_inputs_body;
+}
+
+/// Panel by panel: what is written lies in one place, and what is read is near.
+#[inline(always)]
+fn put_inputs_body<M: Machine>(_: M, inputs: Table<'_>, start: usize, capacity: usize, kept: &mut [f32]) {
+    let panels = kept.as_chunks_mut::<LANES>().0.chunks_exact_mut(capacity);
+    for (panel, lines) in panels.enumerate() {
+        let column = panel * LANES;
+        let lanes = LANES.min(inputs.width - column);
+        for (line, row) in lines[start..].iter_mut().zip(inputs.data.chunks_exact(inputs.width)) {
+            let from = &row[column..column + lanes];
+            match from.first_chunk() {
+                Some(from) => *line = *from,
+                None => line[..lanes].copy_from_slice(from),
+            }
+        }
+    }
+}
+
+vectorised! {
+    fn put_slopes(
+        slopes: Table<'_>,
+        weights: Option<&[f32]>,
+        start: usize,
+        capacity: usize,
+        kept: &mut [f32],
+    ) = put_slopes_body;
+}
+
+#[inline(always)]
+fn put_slopes_body<M: Machine>(
+    _: M,
+    slopes: Table<'_>,
+    weights: Option<&[f32]>,
+    start: usize,
+    capacity: usize,
+    kept: &mut [f32],
+) {
+    match M::ROWS {
+        4 => put_slopes_of::<4>(slopes, weights, start, capacity, kept),
+        6 => put_slopes_of::<6>(slopes, weights, start, capacity, kept),
+        12 => put_slopes_of::<12>(slopes, weights, start, capacity, kept),
+        _ => unreachable!("no machine has other tiles"),
+    }
+}
+
+#[inline(always)]
+fn put_slopes_of<const H: usize>(
+    slopes: Table<'_>,
+    weights: Option<&[f32]>,
+    start: usize,
+    capacity: usize,
+    kept: &mut [f32],
+) {
+    let panels = kept.as_chunks_mut::<H>().0.chunks_exact_mut(capacity);
+    for (panel, tiles) in panels.enumerate() {
+        let column = panel * H;
+        let height = H.min(slopes.width - column);
+        let rows = slopes.data.chunks_exact(slopes.width).enumerate();
+        for (to, (example, row)) in tiles[start..].iter_mut().zip(rows) {
+            let (weight, from) =
+                (weights.map_or(1.0, |weights| weights[example]), &row[column..column + height]);
+            match from.first_chunk::<H>() {
+                Some(from) => *to = from.map(|slope| slope * weight),
+                None => to.iter_mut().zip(from).for_each(|(to, slope)| *to = slope * weight),
+            }
+        }
+    }
+}
+
+/// Where the examples of a group are.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    /// Records that the group covers.
+    pub(crate) records: u32,
+    pub(crate) stretches: Vec<Stretch>,
+}
+
+/// Examples of one run, or of a part of it, that lie one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct Stretch {
+    part: usize,
+    rows: Range<usize>,
+    pub(crate) ends_run: bool,
+}
+
+impl Placed {
+    /// At some rows of some kept parts, in order.
+    pub(crate) fn new(records: u32, parts: impl IntoIterator<Item = (usize, Range<usize>)>) -> Self {
+        let (mut stretches, mut left) = (Vec::new(), LONG_RUN);
+        for (part, Range { mut start, end }) in parts {
+            while start < end {
+                let rows = start..end.min(start + left);
+                (start, left) = (rows.end, left - rows.len());
+                let ends_run = left == 0;
+                left = if ends_run { LONG_RUN } else { left };
+                stretches.push(Stretch { part, rows, ends_run });
+            }
+        }
+        Self { records, stretches }
+    }
+
+    /// Inputs of sixteen columns, stretch by stretch; nothing beyond the last column.
+    pub(crate) fn lines<'k>(
+        &self,
+        kept: &'k [Kept],
+        layer: usize,
+        panel: usize,
+    ) -> impl Iterator<Item = &'k [[f32; LANES]]> {
+        self.stretches.iter().filter_map(move |Stretch { part, rows, .. }| {
+            let lines = kept[*part].layers[layer].inputs.as_chunks::<LANES>().0;
+            Some(&lines.chunks_exact(kept[*part].capacity).nth(panel)?[rows.clone()])
+        })
+    }
+
+    /// Slopes of H rows, stretch by stretch.
+    pub(crate) fn slopes<'k, const H: usize>(
+        &self,
+        kept: &'k [Kept],
+        layer: usize,
+        panel: usize,
+    ) -> impl Iterator<Item = &'k [[f32; H]]> {
+        self.stretches.iter().map(move |Stretch { part, rows, .. }| {
+            let slopes = kept[*part].layers[layer].slopes.as_chunks::<H>().0;
+            &slopes[panel * kept[*part].capacity..][rows.clone()]
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs do not feel how examples are spread over parts.
+    #[test]
+    fn runs_end_after_as_many_examples_wherever_these_are() {
+        let lengths = |parts: &[usize]| -> Vec<usize> {
+            let placed = Placed::new(0, parts.iter().map(|length| 3..3 + length).enumerate());
+            let mut runs = vec![0];
+            for stretch in &placed.stretches {
+                runs[0] += stretch.rows.len();
+                if stretch.ends_run {
+                    runs.insert(0, 0);
+                }
+            }
+            runs.into_iter().rev().collect()
+        };
+        let whole = lengths(&[2 * LONG_RUN + 9]);
+        assert_eq!(whole, [LONG_RUN, LONG_RUN, 9]);
+        assert_eq!(lengths(&[5, 0, LONG_RUN, 1, LONG_RUN + 3]), whole);
+        assert_eq!(lengths(&[LONG_RUN - 1, 1, LONG_RUN, 9]), whole);
+        assert_eq!(lengths(&[]), [0]);
+    }
+}
