@@ -65,6 +65,8 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     if let Some(minutes) = args.minutes {
         return advise(&settings, &purse, minutes, args.output);
     }
+    // Before the command, and so before it buys a schema.
+    let spent_before = purse.spent()?;
     let (place, estimated) = estimated(&settings, &mut purse, &args, &mut log)?;
     let blueprint = match &estimated {
         Some(estimated) => Blueprint::draw(&estimated.settings(&settings), &purse)?.stating(&settings),
@@ -82,7 +84,8 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
         Some(place) => place.with_room(room(&blueprint))?,
         None => prepare(&blueprint)?,
     };
-    let (trained, pages) = train(&blueprint, &mut purse, (place, estimated), &args, &mut log)?;
+    let (trained, pages) =
+        train(&blueprint, &mut purse, (place, estimated), spent_before, &args, &mut log)?;
     if !args.output.quiet {
         show::notes(&trained).into_iter().for_each(output::note);
         pages.findings.iter().for_each(|finding| output::note(finding));
@@ -188,6 +191,7 @@ fn train(
     blueprint: &Blueprint,
     purse: &mut Purse,
     (place, estimated): (Place, Option<Estimated>),
+    spent_before: Option<f64>,
     args: &TrainArgs,
     log: &mut Log,
 ) -> Result<(Trained, Pages), Error> {
@@ -206,7 +210,6 @@ fn train(
         blueprint.loader().check(&blueprint.subject.encoding)?;
     }
     say_defaults(blueprint, args.output);
-    let spent_before = purse.spent()?;
     log.say("charging");
     let permit = purse.pay(claim, blueprint.unit(), blueprint.subject.delta)?;
     if let Some(reservation) = permit.reservation() {
