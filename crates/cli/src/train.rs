@@ -44,6 +44,7 @@ use self::evaluation::PublicTest;
 use self::facts::Outcome;
 use self::learner::Session;
 use self::log::Log;
+use self::network::NetworkAdvice;
 use self::pages::Pages;
 use self::place::Place;
 use self::planner::Advice;
@@ -84,8 +85,7 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
         Some(place) => place.with_room(room(&blueprint))?,
         None => prepare(&blueprint)?,
     };
-    let (trained, pages) =
-        train(&blueprint, &mut purse, (place, estimated), spent_before, &args, &mut log)?;
+    let (trained, pages) = train(&blueprint, &mut purse, (place, estimated), spent_before, &args, &mut log)?;
     if !args.output.quiet {
         show::notes(&trained).into_iter().for_each(output::note);
         pages.findings.iter().for_each(|finding| output::note(finding));
@@ -143,24 +143,26 @@ fn plan(blueprint: &Blueprint, purse: &Purse, output: Output) -> Result<(), Erro
 
 /// What could be done within some minutes.
 fn advise(settings: &Settings, purse: &Purse, minutes: f64, output: Output) -> Result<(), Error> {
-    if settings.model.is_some() {
-        return Err(Error::PlannedNetwork);
-    }
     let mut notes = Vec::new();
     let subject = match &settings.data {
         Some(_) => Subject::of_file(settings, purse, &mut notes)?.0,
         None => Subject::of_schema(settings, purse, &mut notes)?,
     };
-    let advice = Advice::of(&subject, settings, Duration::from_secs_f64(60.0 * minutes))?;
-    purse.ask(&advice.best().claim, &subject.unit())?;
+    let limit = Duration::from_secs_f64(60.0 * minutes);
+    let (claim, text) = if settings.model.is_some() {
+        let advice = NetworkAdvice::of(&subject, settings, limit)?;
+        let show = if output.json { network::advice::object } else { network::advice::text };
+        (advice.best().learner.claim(), show(&subject, &advice, minutes)?)
+    } else {
+        let advice = Advice::of(&subject, settings, limit)?;
+        let show = if output.json { advice::object } else { advice::text };
+        (advice.best().claim.clone(), show(&subject, &advice, minutes)?)
+    };
+    purse.ask(&claim, &subject.unit())?;
     if !output.quiet {
         notes.iter().for_each(|note| output::note(note));
     }
-    output::result(&if output.json {
-        advice::object(&subject, &advice, minutes)?
-    } else {
-        advice::text(&subject, &advice, minutes)?
-    })
+    output::result(&text)
 }
 
 /// Once nothing else can go wrong, and before anything is charged.
