@@ -3,28 +3,13 @@
 mod command;
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use command::{Run, ends, example, folder, sordino_in};
+use command::{Run, digits, ends, example, folder, sordino_in};
 use serde_json::Value;
 use sordino_optim::Checkpoint;
-
-/// The shipped digits in two files: every fifth is public.
-fn digits(folder: &Path) {
-    let mut text = String::new();
-    let file = fs::File::open(example("data/digits.csv.gz")).unwrap();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    let (header, records) = text.split_once('\n').unwrap();
-    for (name, is_public) in [("train.csv", false), ("public.csv", true)] {
-        let lines = records.lines().enumerate().filter(|(row, _)| (row % 5 == 4) == is_public);
-        let lines: Vec<&str> = std::iter::once(header).chain(lines.map(|(_, line)| line)).collect();
-        fs::write(folder.join(name), lines.join("\n") + "\n").unwrap();
-    }
-    fs::copy(example("digits.toml"), folder.join("digits.toml")).unwrap();
-}
 
 const TRAIN: &str = "train train.csv --schema digits.toml --target digit";
 
