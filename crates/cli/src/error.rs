@@ -304,11 +304,6 @@ pub(crate) enum Error {
     )]
     ChangedData,
 
-    #[error(
-        "--minutes plans linear models; with --model, --plan says how long the run that you describe takes"
-    )]
-    PlannedNetwork,
-
     #[error("this method is done at once and has nothing to resume; leave --resume out")]
     CannotResume,
 

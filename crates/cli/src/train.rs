@@ -46,6 +46,7 @@ use self::evaluation::PublicTest;
 use self::facts::Outcome;
 use self::learner::Session;
 use self::log::Log;
+use self::network::NetworkAdvice;
 use self::pages::Pages;
 use self::place::Place;
 use self::planner::Advice;
@@ -68,6 +69,8 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     if let Some(minutes) = args.minutes {
         return advise(&settings, &purse, minutes, args.output);
     }
+    // Before the command, and so before it buys a schema.
+    let spent_before = purse.spent()?;
     let (place, estimated) = estimated(&settings, &mut purse, &args, &mut log)?;
     let blueprint = match &estimated {
         Some(estimated) => Blueprint::draw(&estimated.settings(&settings), &purse)?.stating(&settings),
@@ -85,7 +88,7 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
         Some(place) => place.with_room(room(&blueprint))?,
         None => prepare(&blueprint)?,
     };
-    let (trained, pages) = train(&blueprint, &mut purse, (place, estimated), &args, &mut log)?;
+    let (trained, pages) = train(&blueprint, &mut purse, (place, estimated), spent_before, &args, &mut log)?;
     if !args.output.quiet {
         show::notes(&trained).into_iter().for_each(output::note);
         pages.findings.iter().for_each(|finding| output::note(finding));
@@ -143,24 +146,26 @@ fn plan(blueprint: &Blueprint, purse: &Purse, output: Output) -> Result<(), Erro
 
 /// What could be done within some minutes.
 fn advise(settings: &Settings, purse: &Purse, minutes: f64, output: Output) -> Result<(), Error> {
-    if settings.model.is_some() {
-        return Err(Error::PlannedNetwork);
-    }
     let mut notes = Vec::new();
     let subject = match &settings.data {
         Some(_) => Subject::of_file(settings, purse, &mut notes)?.0,
         None => Subject::of_schema(settings, purse, &mut notes)?,
     };
-    let advice = Advice::of(&subject, settings, Duration::from_secs_f64(60.0 * minutes))?;
-    purse.ask(&advice.best().claim, &subject.unit())?;
+    let limit = Duration::from_secs_f64(60.0 * minutes);
+    let (claim, text) = if settings.model.is_some() {
+        let advice = NetworkAdvice::of(&subject, settings, limit)?;
+        let show = if output.json { network::advice::object } else { network::advice::text };
+        (advice.best().learner.claim(), show(&subject, &advice, minutes)?)
+    } else {
+        let advice = Advice::of(&subject, settings, limit)?;
+        let show = if output.json { advice::object } else { advice::text };
+        (advice.best().claim.clone(), show(&subject, &advice, minutes)?)
+    };
+    purse.ask(&claim, &subject.unit())?;
     if !output.quiet {
         notes.iter().for_each(|note| output::note(note));
     }
-    output::result(&if output.json {
-        advice::object(&subject, &advice, minutes)?
-    } else {
-        advice::text(&subject, &advice, minutes)?
-    })
+    output::result(&text)
 }
 
 /// Once nothing else can go wrong, and before anything is charged.
@@ -191,6 +196,7 @@ fn train(
     blueprint: &Blueprint,
     purse: &mut Purse,
     (place, estimated): (Place, Option<Estimated>),
+    spent_before: Option<f64>,
     args: &TrainArgs,
     log: &mut Log,
 ) -> Result<(Trained, Pages), Error> {
@@ -214,7 +220,6 @@ fn train(
         blueprint.loader().check(&blueprint.subject.encoding)?;
     }
     say_defaults(blueprint, args.output);
-    let spent_before = purse.spent()?;
     log.say("charging");
     let permit = purse.pay(claim, blueprint.unit(), blueprint.subject.delta)?;
     place.keep_record(&place.receipt(), &receipt.with(permit.reservation(), purse)?)?;

@@ -3,28 +3,13 @@
 mod command;
 
 use std::fs;
-use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use command::{Run, ends, example, folder, sordino_in};
+use command::{Run, digits, ends, example, folder, sordino_in};
 use serde_json::Value;
 use sordino_optim::Checkpoint;
-
-/// The shipped digits in two files: every fifth is public.
-fn digits(folder: &Path) {
-    let mut text = String::new();
-    let file = fs::File::open(example("data/digits.csv.gz")).unwrap();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    let (header, records) = text.split_once('\n').unwrap();
-    for (name, is_public) in [("train.csv", false), ("public.csv", true)] {
-        let lines = records.lines().enumerate().filter(|(row, _)| (row % 5 == 4) == is_public);
-        let lines: Vec<&str> = std::iter::once(header).chain(lines.map(|(_, line)| line)).collect();
-        fs::write(folder.join(name), lines.join("\n") + "\n").unwrap();
-    }
-    fs::copy(example("digits.toml"), folder.join("digits.toml")).unwrap();
-}
 
 const TRAIN: &str = "train train.csv --schema digits.toml --target digit";
 
@@ -75,7 +60,7 @@ fn a_post_office_reads_digits_with_a_network() {
 
     // What is said about it: curve, settings and weights are in the report, and a change of the description is noticed.
     let facts = json(&here.join("reader/run.json")).to_string();
-    for part in ["neural network", "cnn", "noise_multiplier", "momentum", "9258"] {
+    for part in ["neural network", "cnn", "noise_multiplier", "momentum", "9258", "type = \\\"conv2d\\\""] {
         assert!(facts.contains(part), "{part}: {facts}");
     }
     let network = here.join("copy/network.toml");
@@ -152,6 +137,39 @@ fn a_described_network_predicts_a_measure() {
     sordino(&here, &format!("predict m {test} --proba")).refuses(&["squared loss has no probabilities"]);
 }
 
+/// `--memory` makes micro-batches smaller; the plan says how small, the configuration remembers it, and the model is the same but for roundings.
+#[test]
+fn a_limit_of_memory_is_planned_kept_and_changes_nothing_else() {
+    let here = folder("memory");
+    digits(&here);
+    let line = format!(
+        "{TRAIN} --epsilon 8 --delta 1e-6 --model cnn --image 1x8x8 --epochs 2 --threads 2 --danger-seed 3"
+    );
+    let plan = |more: &str| sordino(&here, &format!("{line} --plan {more}"));
+    let (free, tight) = (plan("--json").object(), plan("--json --memory 1").object());
+    let of = |object: &Value, name: &str| object[name].as_u64().unwrap_or_else(|| panic!("{name}: {object}"));
+    assert!(of(&free, "batch_bytes") > 1_000_000 && of(&tight, "batch_bytes") <= 1_000_000, "{free} {tight}");
+    let (many, few) = (of(&free, "micro_batch"), of(&tight, "micro_batch"));
+    assert!(few < many && few > 1, "{few} {many}");
+    assert_eq!(of(&free, "bytes"), of(&tight, "bytes"));
+    assert_eq!(free["event"], tight["event"]);
+    let said = plan("--memory 1");
+    let expected = format!("for the data, 1 MB for micro-batches of {few} records");
+    assert!(said.line("memory").ends_with(&expected), "{said:?}");
+
+    let predictions = |out: &str, more: &str| {
+        let run = sordino(&here, &format!("{line} --out {out} {more}"));
+        assert_eq!(run.code, 0, "{run:?}");
+        let said = sordino(&here, &format!("predict {out} public.csv")).stdout;
+        said.lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (free, tight) = (predictions("free", ""), predictions("tight", "--memory 1"));
+    let configuration = fs::read_to_string(here.join("tight/configuration.toml")).unwrap();
+    assert!(configuration.contains("memory = 1\n"), "{configuration}");
+    let other = free.iter().zip(&tight).filter(|(free, tight)| free != tight).count();
+    assert!(free.len() == 360 && other <= 3, "{other} of 359 predictions differ");
+}
+
 #[test]
 fn networks_that_cannot_be_are_refused_before_anything_is_charged() {
     let here = folder("refused");
@@ -173,6 +191,6 @@ fn networks_that_cannot_be_are_refused_before_anything_is_charged() {
     refused("--model no.toml").refuses(&["cannot read `no.toml`"]);
     fs::write(here.join("bad.toml"), "[[layers]]\ntype = 'batch_norm'\n").unwrap();
     refused("--model bad.toml").refuses(&["bad.toml", "batch_norm", "group_norm"]);
-    refused("--model mlp --plan --minutes 1").refuses(&["--minutes plans linear models"]);
+    refused("--model cnn --image 1x8x8 --memory 1 --threads 64").refuses(&["memory", "64 threads"]);
     assert!(!here.join("train.model").exists() && !here.join("train.model.part").exists());
 }

@@ -54,6 +54,64 @@ fn advice_can_be_followed() {
     assert_eq!(guarantee["event"]["count"].as_u64(), Some(steps), "{flags} {guarantee}");
 }
 
+fn network_plan(more: &str) -> Run {
+    let (data, schema) = (example("data/digits.csv.gz"), example("digits.toml"));
+    let line = format!(
+        "train {data} --schema {schema} --target digit --epsilon 3 --delta 1e-6 --model mlp --hidden 16 --plan {more}"
+    );
+    sordino_in(&std::env::temp_dir(), &line.split_whitespace().collect::<Vec<_>>())
+}
+
+/// Networks are not rehearsed: their candidates are ranked by a bound, typed here again from the documentation.
+#[test]
+fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
+    let object = network_plan("--minutes 10 --json").object();
+    let weights = 64.0 * 16.0 + 16.0 + 160.0 + 10.0;
+    assert_eq!(object["weights"].as_f64(), Some(weights), "{object}");
+    assert!(object["seconds_of_record"].as_f64().unwrap() < 1.0 && object["micro_batch"].as_u64() > Some(0));
+    let candidates = object["candidates"].as_array().unwrap();
+    // Batches of 64 to 512 of 1797 records, five numbers of passes each.
+    assert_eq!(candidates.len() as u64 + object["too_long"].as_u64().unwrap(), 20, "{object}");
+    let of = |candidate: &Value, name: &str| {
+        candidate[name].as_f64().unwrap_or_else(|| panic!("{name}: {candidate}"))
+    };
+    let mut lengths = Vec::new();
+    for candidate in candidates {
+        let batch = of(candidate, "sampling_rate") * 1797.0;
+        let noise = of(candidate, "noise_multiplier") * weights.sqrt() / batch;
+        let bound = ((1.0 + noise * noise) / of(candidate, "steps")).sqrt();
+        assert!((of(candidate, "bound") / bound - 1.0).abs() < 1e-9, "{candidate}");
+        assert!(of(candidate, "seconds") <= 600.0 && candidate["score"].is_null(), "{candidate}");
+        // The rate is the bound, divided by its 1 + ν² and times the length of the first weights, which is the same for all.
+        lengths.push(of(candidate, "learning_rate") * (1.0 + noise * noise) / bound);
+    }
+    assert!(lengths.iter().all(|length| (length / lengths[0] - 1.0).abs() < 1e-9), "{lengths:?}");
+    let bounds = || candidates.iter().map(|candidate| of(candidate, "bound"));
+    let least = bounds().fold(f64::INFINITY, f64::min);
+    let best = &candidates[0];
+    assert!(of(best, "bound") <= 1.1 * least, "{object}");
+    let alike = candidates.iter().filter(|candidate| of(candidate, "bound") <= 1.1 * least);
+    assert!(alike.into_iter().all(|other| of(other, "seconds") >= of(best, "seconds")), "{object}");
+}
+
+/// What is advised on a network is what a run with these flags does, and no accuracy is promised.
+#[test]
+fn advice_on_a_network_can_be_followed() {
+    let said = network_plan("--minutes 10 --batch-size 128");
+    let flags = said.line("use").to_owned();
+    assert!(flags.starts_with("--batch-size 128 --epochs "), "{said:?}");
+    assert!(said.line("accuracy").starts_with("not foretold"), "{said:?}");
+    assert!(said.line("memory").contains("micro-batches"), "{said:?}");
+    assert!(said.stdout.contains("clip norms long in the mean of 128 records"), "{said:?}");
+    let followed = network_plan(&flags);
+    assert_eq!(followed.line("noise multiplier"), said.line("noise multiplier"), "{followed:?}");
+    assert_eq!(followed.line("spend"), said.line("spend"), "{followed:?}");
+    network_plan("--minutes 0.0000001").refuses(&["no method is done within", "--minutes"]);
+    // Every record in each batch, as given; then there are steps to be chosen.
+    let full = network_plan("--minutes 10 --method gradient-descent");
+    assert!(full.line("use").starts_with("--epochs "), "{full:?}");
+}
+
 #[test]
 fn a_planner_that_cannot_help_says_why() {
     plan("--rows 1000000000 --minutes 0.0001")

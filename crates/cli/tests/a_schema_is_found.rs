@@ -100,6 +100,30 @@ fn what_cannot_be_found_is_refused_before_anything_is_charged() {
     assert_eq!(charges["charges"].as_array().map(Vec::len), Some(0));
 }
 
+/// The report says what was spent before the command and after it: the schema that it bought is in between.
+#[test]
+fn the_budget_before_is_that_before_the_schema_was_bought() {
+    let here = folder("before");
+    table(&here);
+    let create =
+        "ledger create b.ledger --data t.csv --epsilon 3 --delta 1e-5 --set-aside 1e-6 --neighbours zero_out";
+    let created = sordino(&here, create);
+    assert_eq!(created.code, 0, "{created:?}");
+    let train = |out: &str| {
+        let line = "train t.csv --target income --epsilon 1 --estimate-schema-with 0.25 --numbers income,age --steps 5 --ledger b.ledger --json";
+        sordino(&here, &format!("{line} --out {out}")).object()
+    };
+    let budget = |run: &Value| {
+        let of = |name: &str| run["budget"][name].as_f64().unwrap_or_else(|| panic!("{name}: {run}"));
+        (of("spent_before"), of("spent_after"))
+    };
+    let (first, second) = (train("first"), train("second"));
+    assert_eq!(budget(&first).0, 0.0, "{first}");
+    assert!(budget(&first).1 > 0.9, "{first}");
+    assert_eq!(budget(&second).0, budget(&first).1, "{second}");
+    assert!(first["guarantee"]["metered"].as_bool().unwrap(), "{first}");
+}
+
 /// `train` can buy the schema itself: one promise for both, and a run that stops does not buy it twice.
 #[test]
 fn a_part_of_the_budget_buys_the_schema_of_a_model() {

@@ -3,55 +3,24 @@
 mod command;
 
 use std::fs;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use command::{Run, example, folder, sordino_in};
-
-/// The shipped digits in two files: every fifth is public.
-fn digits(folder: &Path) -> (PathBuf, PathBuf) {
-    let mut text = String::new();
-    let file = fs::File::open(example("data/digits.csv.gz")).unwrap();
-    flate2::read::GzDecoder::new(file).read_to_string(&mut text).unwrap();
-    let (header, records) = text.split_once('\n').unwrap();
-    let part = |name: &str, is_public: bool| {
-        let lines = records.lines().enumerate().filter(|(row, _)| (row % 5 == 4) == is_public);
-        let lines: Vec<&str> = std::iter::once(header).chain(lines.map(|(_, line)| line)).collect();
-        let path = folder.join(name);
-        fs::write(&path, lines.join("\n") + "\n").unwrap();
-        path
-    };
-    (part("train.csv", false), part("public.csv", true))
-}
+use command::{Run, digits, example, folder, sordino_in};
 
 fn score(run: &Run, name: &str) -> f64 {
     run.line(name).split(' ').next().unwrap().parse().unwrap()
+}
+
+fn train_reader(folder: &Path, more: &str) -> Run {
+    let line = "train train.csv --target digit --schema digits.toml --epsilon 8 --public-test public.csv --out reader";
+    sordino_in(folder, &line.split(' ').chain(more.split(' ')).collect::<Vec<_>>())
 }
 
 #[test]
 fn a_post_office_reads_digits() {
     let here = folder("digits");
     digits(&here);
-    let schema = example("digits.toml");
-    let run = sordino_in(
-        &here,
-        &[
-            "train",
-            "train.csv",
-            "--target",
-            "digit",
-            "--schema",
-            &schema,
-            "--epsilon",
-            "8",
-            "--steps",
-            "30",
-            "--public-test",
-            "public.csv",
-            "--out",
-            "reader",
-        ],
-    );
+    let run = train_reader(&here, "--steps 30");
     // One in ten would be guessing.
     assert!(score(&run, "accuracy") > 0.6, "{run:?}");
     assert!(run.line("learned by").contains("softmax"), "{run:?}");
@@ -67,30 +36,7 @@ fn a_post_office_reads_digits() {
 fn sampled_batches_are_learned_from_too() {
     let here = folder("sampled");
     digits(&here);
-    let schema = example("digits.toml");
-    let run = sordino_in(
-        &here,
-        &[
-            "train",
-            "train.csv",
-            "--target",
-            "digit",
-            "--schema",
-            &schema,
-            "--epsilon",
-            "8",
-            "--method",
-            "sgd",
-            "--sampling-rate",
-            "0.1",
-            "--steps",
-            "40",
-            "--public-test",
-            "public.csv",
-            "--out",
-            "reader",
-        ],
-    );
+    let run = train_reader(&here, "--method sgd --sampling-rate 0.1 --steps 40");
     assert!(score(&run, "accuracy") > 0.5, "{run:?}");
     let guarantee = fs::read_to_string(here.join("reader/guarantee.json")).unwrap();
     assert!(guarantee.contains("poisson_sampled") && guarantee.contains("\"pld\""), "{guarantee}");

@@ -63,6 +63,11 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         self.layout.micro_batch
     }
 
+    /// Bytes that grow with micro-batches, on all of `threads` threads: what [`memory`](Self::memory) limits.
+    pub fn batch_bytes(&self, threads: NonZero<usize>) -> usize {
+        self.layout.batch_bytes(threads.get(), self.examples.slots())
+    }
+
     /// The plain sum of gradients over `batch`, neither clipped nor noisy: see [`danger`](crate::danger).
     pub(crate) fn unclipped_sum(
         &self,

@@ -339,6 +339,7 @@ fn a_memory_limit_picks_the_micro_batch() {
     let free = NetworkObjective::new(&network, &rows, 90.0).unwrap();
     let tight = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(200_000, two).unwrap();
     assert!(tight.micro_batch() < free.micro_batch());
+    assert!(tight.batch_bytes(two) <= 200_000 && free.batch_bytes(two) > 200_000);
     let difference: Vec<f64> = sum(&free).iter().zip(sum(&tight)).map(|(a, b)| a - b).collect();
     assert!(length(&difference) < 1e-5 * length(&sum(&free)));
     let refused = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(1000, two).map(drop);

@@ -5,6 +5,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::bound::Bound;
+use crate::budget::{ChargeError, price};
+use crate::claim::Claim;
 use crate::event::Event;
 use crate::params::{Delta, Inflation, Shown};
 use crate::relation::{Neighbours, Unit};
@@ -56,6 +58,20 @@ impl Guarantee {
     /// Is anything promised at all? Not for a seeded run, nor where ε is unbounded.
     pub fn holds(&self) -> bool {
         !self.seeded && self.epsilon.upper.is_finite()
+    }
+
+    /// What is promised about this release and an earlier one together, at `delta`: their composition, of this one's unit. It can
+    /// only promise less than either.
+    pub fn together_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
+        if self.neighbours != earlier.neighbours {
+            return Err(ChargeError::OtherRelation { budget: self.neighbours, claim: earlier.neighbours });
+        }
+        let event = earlier.event.clone().followed_by(self.event.clone());
+        let claim = Claim::new(self.neighbours, event);
+        let mut both = price(claim, self.unit.clone(), delta, self.metered && earlier.metered)?;
+        both.seeded = self.seeded || earlier.seeded;
+        both.arithmetic = self.arithmetic.max(earlier.arithmetic);
+        Ok(both)
     }
 }
 

@@ -28,7 +28,7 @@
 
 use std::borrow::Borrow;
 
-use crate::budget::{ChargeError, price};
+use crate::budget::ChargeError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::guarantee::Guarantee;
@@ -74,15 +74,7 @@ impl Permit {
     /// than either.
     pub fn together_with(self, earlier: &Guarantee) -> Result<Self, ChargeError> {
         let Self { guarantee: own, reservation } = self;
-        if own.neighbours != earlier.neighbours {
-            return Err(ChargeError::OtherRelation { budget: own.neighbours, claim: earlier.neighbours });
-        }
-        let event = earlier.event.clone().followed_by(own.event);
-        let metered = own.metered && earlier.metered;
-        let claim = Claim::new(own.neighbours, event);
-        let mut guarantee = price(claim, own.unit, own.delta, metered)?;
-        guarantee.seeded = own.seeded || earlier.seeded;
-        guarantee.arithmetic = own.arithmetic.max(earlier.arithmetic);
+        let guarantee = own.together_with(earlier, own.delta)?;
         Ok(Self { guarantee, reservation })
     }
 

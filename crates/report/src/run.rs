@@ -79,6 +79,9 @@ pub struct Run {
     /// The effective configuration, defaults included, as text that can be run again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub configuration: Option<String>,
+    /// The layers of a network, as text that can be trained again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
     /// Anything else that a reader should know, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -197,6 +200,7 @@ impl Run {
             public_assumptions: Vec::new(),
             finished: None,
             configuration: None,
+            network: None,
             notes: Vec::new(),
         }
     }

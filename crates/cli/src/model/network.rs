@@ -39,12 +39,15 @@ impl NetworkModel {
     }
 
     pub(crate) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, Error> {
-        let unwritable = |reason: String| Error::Unwritable { reason };
         let weights = self.network.to_safetensors(&self.parameters);
-        let weights = weights.map_err(|error| unwritable(error.to_string()))?;
-        let description = Description::from(&*self.network).to_toml();
-        let description = description.map_err(|error| unwritable(error.to_string()))?;
-        Ok(vec![(MODEL, weights), (NETWORK, description.into_bytes())])
+        let weights = weights.map_err(|error| Error::Unwritable { reason: error.to_string() })?;
+        Ok(vec![(MODEL, weights), (NETWORK, self.description()?.into_bytes())])
+    }
+
+    /// Input, layers and loss.
+    pub(crate) fn description(&self) -> Result<String, Error> {
+        let text = Description::from(&*self.network).to_toml();
+        text.map_err(|error| Error::Unwritable { reason: error.to_string() })
     }
 
     pub(crate) fn encoding(&self) -> &Encoding {

@@ -13,22 +13,33 @@ use crate::table::Table;
 
 pub(crate) fn text(subject: &Subject, advice: &Advice, minutes: f64) -> Result<String, Error> {
     let best = advice.best();
-    let cost = accounting::epsilon(&best.claim, subject.delta, Accountant::Auto)?.bound;
     let mut table = Table::default();
     table.row(["use", &best.flags()]);
     table.row(["for", &format!("{} records, {} coordinates", subject.n, subject.encoding.width())]);
-    table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
-    table.row(["delta", &decimal::exact(subject.delta.get())]);
-    table.row(["neighbours", &subject.neighbours.to_string()]);
-    if let Some(noise) = best.noise_multiplier {
-        table.row(["noise multiplier", &decimal::up(noise)]);
-    }
+    terms(&mut table, subject, &best.claim, best.noise_multiplier)?;
     let time = format!("about {} of {minutes} minutes, reading aside", duration(best.time));
     table.row(["time", &time]);
     table.row(["memory", &format!("about {} MB for the data", advice.memory.div_ceil(1_000_000))]);
     table.row([subject.score_name(), &format!("{}, on invented records", score(best))]);
     table.row(["sure", &sure(advice)]);
     Ok(table.text())
+}
+
+/// What is spent, and for what noise.
+pub(crate) fn terms(
+    table: &mut Table,
+    subject: &Subject,
+    claim: &Claim,
+    noise_multiplier: Option<f64>,
+) -> Result<(), Error> {
+    let cost = accounting::epsilon(claim, subject.delta, Accountant::Auto)?.bound;
+    table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
+    table.row(["delta", &decimal::exact(subject.delta.get())]);
+    table.row(["neighbours", &subject.neighbours.to_string()]);
+    if let Some(noise) = noise_multiplier {
+        table.row(["noise multiplier", &decimal::up(noise)]);
+    }
+    Ok(())
 }
 
 fn score(candidate: &Candidate) -> String {

@@ -46,7 +46,7 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     pub(crate) plan: bool,
 
-    /// With --plan: choose method, steps and batches that take at most this many minutes. DATA may be left out; --rows then says n
+    /// With --plan: choose method, steps and batches (of a network: batches, passes and rate) that take at most this many minutes. DATA may be left out; --rows then says n
     #[arg(long, value_name = "M", requires = "plan", value_parser = minutes, allow_hyphen_values = true)]
     pub(crate) minutes: Option<f64>,
 
@@ -147,7 +147,7 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "E", value_parser = count)]
     pub(crate) epochs: Option<Count>,
 
-    /// The length of a step [default: one over the smoothness of the loss; 0.5/C for a network, less where noise is loud]
+    /// The length of a step [default: one over the smoothness of the loss; for a network what suits its steps and their noise]
     #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
     pub(crate) learning_rate: Option<f64>,
 

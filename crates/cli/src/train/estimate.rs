@@ -6,13 +6,17 @@
 //! real table has, the noise in a mean would be too large by their ratio; the noise of a step is lessened by it, or ε raised. Time is that of the rehearsal, in proportion to the
 //! number of records.
 //!
+//! A network whose rehearsal would take more than some seconds is not rehearsed: its time is that of a few [steps](super::network::Pace), and no score is estimated.
+//!
 //! # Pitfalls
 //! It is a guess about tables in general: four directions are what real tables of some dozen columns are like, and classes may be easier or
 //! harder to tell apart. The guide has its error on three data sets.
 
+use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use serde::Serialize;
 use sordino::prelude::*;
 use sordino::privacy::danger;
 use sordino_data::Encoded;
@@ -22,6 +26,7 @@ use super::blueprint::Blueprint;
 use super::invented::Invented;
 use super::learner::{Learner, Session};
 use super::method::Task;
+use super::network::Pace;
 use super::subject::Subject;
 use crate::error::Error;
 use crate::model::Model;
@@ -32,6 +37,8 @@ const MOST_WORK: f64 = 1e8;
 const LEAST: f64 = 500.0;
 /// Passes over the records of learners that are done at once.
 const PASSES: f64 = 100.0;
+/// Nanoseconds that a rehearsal of a network may take, by the time of one record; beyond that there is none.
+const LONGEST: f64 = 3e9;
 /// So little noise, as a part of what there is, that it plays no part; for learners that are done at once, so large an ε.
 const NO_NOISE: f64 = 0.01;
 const NO_LIMIT: f64 = 1e4;
@@ -39,11 +46,15 @@ const NO_LIMIT: f64 = 1e4;
 const REPEATS: u64 = 3;
 
 pub(crate) struct Estimate {
-    /// Of the data in memory, in bytes.
-    pub(crate) memory: u64,
+    pub(crate) memory: Memory,
     /// Of all steps, on this machine.
     pub(crate) time: Duration,
-    /// The score with noise and with next to none.
+    /// None for networks whose rehearsal would take too long.
+    pub(crate) scores: Option<Scores>,
+}
+
+/// With the noise of the run, and with next to none.
+pub(crate) struct Scores {
     pub(crate) with_noise: f64,
     pub(crate) without_noise: f64,
 }
@@ -51,6 +62,11 @@ pub(crate) struct Estimate {
 impl Estimate {
     pub(crate) fn of(blueprint: &Blueprint) -> Result<Self, Error> {
         let Blueprint { subject, learner, settings, asked, .. } = blueprint;
+        let memory = Memory::of(subject, &**learner, settings);
+        if settings.model.is_some() && LEAST * learner.passes().unwrap_or(1.0) * learner.work() > LONGEST {
+            let time = Pace::measured(subject, settings)?.of_learner(&**learner, subject.n);
+            return Ok(Self { memory, time, scores: None });
+        }
         // A penalty or a rate that was chosen to suit the noise is chosen again where there is none.
         let &Settings { l2, learning_rate, .. } = asked;
         let settings = Settings { l2, learning_rate, ..settings.clone() };
@@ -66,16 +82,52 @@ impl Estimate {
             fastest = fastest.min(time);
         }
         Ok(Self {
-            memory: memory(subject),
+            memory,
             time: fastest.mul_f64(subject.n.get() as f64 / rehearsal.table.n as f64),
-            with_noise,
-            without_noise: without.score(&test)?,
+            scores: Some(Scores { with_noise, without_noise: without.score(&test)? }),
         })
     }
 }
 
+/// What a run holds in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Memory {
+    /// Of the data.
+    bytes: u64,
+    /// Of a network's batches, in micro-batches of so many records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch_bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    micro_batch: Option<usize>,
+}
+
+impl Memory {
+    pub(crate) fn of(subject: &Subject, learner: &dyn Learner, settings: &Settings) -> Self {
+        let threads = settings.threads.or_else(|| std::thread::available_parallelism().ok());
+        let batches = learner.batches(threads.unwrap_or(NonZero::<usize>::MIN));
+        Self {
+            bytes: data_bytes(subject),
+            batch_bytes: batches.map(|batches| batches.bytes),
+            micro_batch: batches.map(|batches| batches.records),
+        }
+    }
+
+    pub(crate) fn text(&self) -> String {
+        let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+        let data = format!("about {} MB for the data", megabytes(self.bytes));
+        match (self.batch_bytes, self.micro_batch) {
+            (Some(bytes), Some(records)) => {
+                let records =
+                    if records == 1 { "one record".to_owned() } else { format!("{records} records") };
+                format!("{data}, {} MB for micro-batches of {records}", megabytes(bytes as u64))
+            }
+            (None, _) | (_, None) => data,
+        }
+    }
+}
+
 /// What encoded records take in memory: numbers of four bytes, a target, whether they are there, and what reading adds.
-pub(crate) fn memory(subject: &Subject) -> u64 {
+pub(crate) fn data_bytes(subject: &Subject) -> u64 {
     subject.n.get() * (4 * subject.encoding.width() as u64 + 4 + 1 + 8)
 }
 

@@ -76,16 +76,8 @@ impl Estimated {
 
     /// What is promised about schema and model together.
     pub(crate) fn together(&self, model: &Guarantee) -> Result<Guarantee, Error> {
-        let (schema, mut both) = (&self.guarantee, model.clone());
-        both.event = Event::composed([schema.event.clone(), model.event.clone()]);
-        both.delta = if model.metered { model.delta } else { self.delta };
-        let claim = Claim::new(both.neighbours, both.event.clone());
-        let account = accounting::epsilon(&claim, both.delta, Accountant::Auto)?;
-        (both.epsilon, both.accountant) = (account.bound, account.accountant.to_owned());
-        both.metered &= schema.metered;
-        both.seeded |= schema.seeded;
-        both.arithmetic = both.arithmetic.max(schema.arithmetic);
-        Ok(both)
+        let delta = if model.metered { model.delta } else { self.delta };
+        Ok(model.together_with(&self.guarantee, delta)?)
     }
 }
 

@@ -17,6 +17,9 @@ use crate::error::Error;
 use crate::model::Model;
 use crate::purse::Purse;
 
+/// Bytes of a network's description that a report still shows.
+const LONGEST_DESCRIPTION: usize = 1 << 14;
+
 /// What is known beside the plan when a run has ended.
 pub(crate) struct Outcome<'a> {
     pub(crate) trained: &'a Trained,
@@ -41,7 +44,14 @@ pub(crate) fn run(blueprint: &Blueprint, purse: &Purse, outcome: &Outcome<'_>) -
     run.budget = budget(blueprint, purse, outcome.spent_before)?;
     run.evaluation = public.as_ref().map(|public| evaluation(model, public, outcome.curve)).transpose()?;
     run.configuration = Some(outcome.configuration.to_owned());
+    run.network = layers(model)?;
     Ok(run)
+}
+
+/// The layers of a network, unless frozen weights make them too long to be read.
+fn layers(model: &Model) -> Result<Option<String>, Error> {
+    let Model::Network(network) = model else { return Ok(None) };
+    Ok(Some(network.description()?).filter(|text| text.len() <= LONGEST_DESCRIPTION))
 }
 
 fn released(model: &Model, network: Option<&str>) -> Released {

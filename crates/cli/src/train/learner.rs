@@ -51,6 +51,11 @@ pub(crate) trait Learner {
         self.weights() as f64
     }
 
+    /// What batches take beside the data, where that is planned, on all of `threads` threads.
+    fn batches(&self, _threads: NonZero<usize>) -> Option<BatchMemory> {
+        None
+    }
+
     /// What must be charged before a run can go on from here.
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error>;
 
@@ -59,6 +64,13 @@ pub(crate) trait Learner {
 
     /// Learns, against a permit.
     fn fit(&self, data: &Encoded, permit: Permit, session: Session<'_>) -> Result<Release<Model>, Error>;
+}
+
+/// Records that are in memory at a time with all that is computed of them, on each thread, and bytes of it on all threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct BatchMemory {
+    pub(crate) records: usize,
+    pub(crate) bytes: usize,
 }
 
 /// What one run has around it.

@@ -18,7 +18,7 @@ use sordino::prelude::*;
 
 use super::args::Settings;
 use super::cost::Speed;
-use super::estimate::{Rehearsal, memory};
+use super::estimate::{Rehearsal, data_bytes};
 use super::learner::Learner;
 use super::method::Method;
 use super::subject::Subject;
@@ -89,7 +89,7 @@ impl Advice {
         // Of errors the smallest is best.
         let sign = if subject.encoding.classes().is_some() { -1.0 } else { 1.0 };
         ranked.sort_by(|a, b| (sign * a.score).total_cmp(&(sign * b.score)));
-        Ok(Self { ranked, too_long, speed, memory: memory(subject) })
+        Ok(Self { ranked, too_long, speed, memory: data_bytes(subject) })
     }
 
     /// The one to use. There is one: [`Advice::of`] fails without.

@@ -7,7 +7,7 @@ use sordino::prelude::*;
 
 use super::Trained;
 use super::blueprint::Blueprint;
-use super::estimate::Estimate;
+use super::estimate::{Estimate, Memory, Scores};
 use crate::decimal;
 use crate::describe;
 use crate::error::Error;
@@ -77,11 +77,13 @@ pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimat
         table.row(["left before", &format!("epsilon {}", decimal::down(left))]);
     }
     table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
-    table.row(["memory", &format!("about {} MB for the data", estimate.memory.div_ceil(1_000_000))]);
-    let Estimate { with_noise, without_noise, .. } = estimate;
-    let scores = format!(
-        "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from invented records"
-    );
+    table.row(["memory", &estimate.memory.text()]);
+    let scores = match estimate.scores {
+        Some(Scores { with_noise, without_noise }) => format!(
+            "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from invented records"
+        ),
+        None => "not estimated: a rehearsal of this network would take too long".to_owned(),
+    };
     table.row([subject.score_name(), &scores]);
     Ok(table.text())
 }
@@ -127,9 +129,12 @@ struct PlanObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<f64>,
     seconds: f64,
-    bytes: u64,
-    score_with_noise: f64,
-    score_without_noise: f64,
+    #[serde(flatten)]
+    memory: Memory,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score_with_noise: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score_without_noise: Option<f64>,
 }
 
 pub(crate) fn plan_object(
@@ -153,8 +158,8 @@ pub(crate) fn plan_object(
         noise_multiplier: blueprint.learner.noise_multiplier(),
         left: purse.left()?,
         seconds: estimate.time.as_secs_f64(),
-        bytes: estimate.memory,
-        score_with_noise: estimate.with_noise,
-        score_without_noise: estimate.without_noise,
+        memory: estimate.memory,
+        score_with_noise: estimate.scores.as_ref().map(|scores| scores.with_noise),
+        score_without_noise: estimate.scores.as_ref().map(|scores| scores.without_noise),
     })
 }

@@ -3,7 +3,7 @@
 #![allow(dead_code)]
 
 use std::fs;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -137,4 +137,18 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder can be made");
     folder
+}
+
+/// The shipped digits in two files, `train.csv` and `public.csv`: every fifth is public.
+pub(crate) fn digits(folder: &Path) {
+    let mut text = String::new();
+    let file = fs::File::open(example("data/digits.csv.gz")).expect("the digits are shipped");
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("they are text");
+    let (header, records) = text.split_once('\n').expect("they have a header");
+    for (name, is_public) in [("train.csv", false), ("public.csv", true)] {
+        let lines = records.lines().enumerate().filter(|(row, _)| (row % 5 == 4) == is_public);
+        let lines: Vec<&str> = std::iter::once(header).chain(lines.map(|(_, line)| line)).collect();
+        fs::write(folder.join(name), lines.join("\n") + "\n").expect("a file can be written");
+    }
+    fs::copy(example("digits.toml"), folder.join("digits.toml")).expect("a file can be written");
 }

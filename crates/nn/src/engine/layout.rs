@@ -136,6 +136,11 @@ impl Layout {
         self.deferred.iter().map(|dense| 4 * (dense.inputs + dense.outputs)).sum()
     }
 
+    /// Bytes of micro-batches on all threads, and of a slab of at most `slots` examples.
+    pub(crate) fn batch_bytes(&self, threads: usize, slots: usize) -> usize {
+        threads * self.micro_batch * self.example_bytes + self.slab.min(slots) * self.kept_bytes()
+    }
+
     fn float_sums(&self, chain: &Chain, views: usize, slots: usize, batch: f64) -> FloatSums {
         let mut mean = self.mean_group(chain);
         loop {

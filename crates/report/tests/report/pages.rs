@@ -32,6 +32,7 @@ pub(crate) fn named(name: &str) -> Run {
     run.public_assumptions = vec![name()];
     run.finished = Some(name());
     run.configuration = Some(name());
+    run.network = Some(name());
     run.notes = vec![name()];
     run.sordino = name();
     run

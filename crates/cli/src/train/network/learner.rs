@@ -17,7 +17,7 @@ use super::source;
 use crate::error::Error;
 use crate::model::{Model, NetworkModel, network_loss};
 use crate::train::args::Settings;
-use crate::train::learner::{Learner, Session, expected_batch, passes};
+use crate::train::learner::{BatchMemory, Learner, Session, expected_batch, passes};
 use crate::train::method::{Method, Task};
 
 /// The seed of the first weights. Public, and the same for all.
@@ -28,9 +28,6 @@ const EPOCHS: f64 = 20.0;
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
 const CLIP_NORM: f64 = 1.0;
-/// Of steps whose gradients have the clip norm; and the length of the noise in a mean gradient, in clip norms, from which on they are shorter.
-const STEP_LENGTH: f64 = 0.5;
-const LOUD: f64 = 0.7;
 const MOMENTUM: f64 = 0.9;
 /// Iterates that the result is averaged over, as a part of all.
 const TAIL: f64 = 0.1;
@@ -121,7 +118,8 @@ fn batches(method: Method, task: &Task<'_>) -> Result<(Sampling, Count), Error> 
 /// All that is post-processing.
 fn training(network: &Network, plan: &Plan, settings: &Settings) -> TrainingOptions {
     let clip_norm = settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get);
-    let usual_rate = || usual_rate(plan, clip_norm, network.parameters());
+    let start = network.initial(START);
+    let usual_rate = || usual_rate(plan, clip_norm, &start);
     TrainingOptions {
         rule: UpdateRule::Momentum { momentum: settings.momentum.unwrap_or(MOMENTUM) },
         learning_rate: settings.learning_rate.unwrap_or_else(usual_rate),
@@ -129,15 +127,23 @@ fn training(network: &Network, plan: &Plan, settings: &Settings) -> TrainingOpti
         averaging: Averaging::Tail { fraction: TAIL },
         l2: settings.l2.unwrap_or(0.0),
         radius: None,
-        start: Some(network.initial(START)),
+        start: Some(start),
     }
 }
 
-/// A rate at which noise does not carry the weights away, from public numbers: the noise in the mean of a batch has a length of about
-/// `z sqrt(d)/batch` clip norms.
-fn usual_rate(plan: &Plan, clip_norm: f64, parameters: usize) -> f64 {
-    let noise = plan.noise_multiplier().get() * (parameters as f64).sqrt() / expected_batch(plan);
-    STEP_LENGTH / clip_norm * (LOUD / noise).min(1.0)
+/// `D/(C √(T (1 + ν²)))`: the rate that makes the most of T steps of a convex loss whose minimum is D away, when gradients have norm C and noise of ν
+/// clip norms (see the [planner](super::planner)). How far a network has to go nobody knows; D is the length of its first weights, which is
+/// public, and the scale on which they change what it does. A network that begins at 0 has a way of length 1 before it.
+fn usual_rate(plan: &Plan, clip_norm: f64, start: &[f64]) -> f64 {
+    let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
+    let (steps, distance) = (plan.batches().steps() as f64, if length > 0.0 { length } else { 1.0 });
+    let noise = noise_length(plan.noise_multiplier().get(), start.len(), expected_batch(plan));
+    distance / (clip_norm * (steps * (1.0 + noise * noise)).sqrt())
+}
+
+/// ν: the length of the noise in the mean of a batch, in clip norms, about `z √d / batch`.
+pub(crate) fn noise_length(noise_multiplier: f64, weights: usize, batch: f64) -> f64 {
+    noise_multiplier * (weights as f64).sqrt() / batch
 }
 
 impl Learner for ByNetwork {
@@ -194,6 +200,13 @@ impl Learner for ByNetwork {
         let _ = self.network.outputs(&parameters, &inputs);
         let nanoseconds = start.elapsed().as_secs_f64() * 1e9;
         (BACKWARD * nanoseconds / TIMED as f64).max(self.weights() as f64)
+    }
+
+    fn batches(&self, threads: NonZero<usize>) -> Option<BatchMemory> {
+        let nobody = Nobody(self.plan.batches().slots().get() as usize);
+        // It was made before, when the plan was.
+        let objective = self.objective(&nobody, Some(threads)).ok()?;
+        Some(BatchMemory { records: objective.micro_batch(), bytes: objective.batch_bytes(threads) })
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Error> {

@@ -117,6 +117,9 @@ pub(super) fn method(report: &Report<'_>) -> Section {
         let title = "The effective configuration";
         blocks.push(Block::Folded { title, blocks: vec![Block::Code(configuration.clone())] });
     }
+    if let Some(network) = &run.network {
+        blocks.push(Block::Folded { title: "The network", blocks: vec![Block::Code(network.clone())] });
+    }
     section("method", "How it was made", blocks)
 }
 
