@@ -243,8 +243,7 @@ impl ByNetwork {
         permit.covers(&claim)?;
         let unit = self.encoding.schema().unit();
         if *permit.unit() != unit.unit() {
-            let (ledger, schema) = (permit.unit().to_string(), unit.unit().to_string());
-            return Err(Error::OtherUnit { ledger, schema });
+            return Err(Error::other_unit(permit.unit(), &unit.unit()));
         }
         let is_planned_for = *data.encoding() == self.encoding
             && *data.limit() == ContributionLimit::of(unit)
