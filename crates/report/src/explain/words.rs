@@ -64,7 +64,7 @@ fn guesses(facts: &Explanation, whose: &Whose) -> String {
     )
 }
 
-/// A guess is judged over all results; a belief after one of them. The second number is larger unless all results tell as much.
+/// A guess is judged over all results, a belief after one of them: as a rule the second number is larger.
 fn conclusions(facts: &Explanation, whose: &Whose) -> String {
     let lines: Vec<String> = facts
         .odds

@@ -52,8 +52,8 @@ fn odds(report: &Report<'_>) -> Block {
     };
     Block::Table(Table {
         caption: format!(
-            "What somebody believes, before and after {result}, because {} {} used. Guesses are judged over all results, and \
-             so they are right less often than this.",
+            "What somebody believes, before and after {result}, because {} {} used. Guesses are judged over all \
+             results, such a belief after one.",
             whose.it,
             whose.was()
         )
