@@ -15,7 +15,7 @@ macro_rules! pages {
 
 pages! {
     readme: "README.md",
-    first_ten_minutes: "docs/guide/first-ten-minutes.md",
+    costs_and_noise: "docs/guide/costs-and-noise.md",
     audit: "docs/guide/audit.md",
     networks: "docs/guide/networks.md",
     report: "docs/guide/report.md",

@@ -21,6 +21,12 @@ pub(crate) fn down(value: f64) -> String {
     rounded(value, Ordering::Less)
 }
 
+/// What is left of a budget, rounded down. Charges are compared with a slack of 10^-9 of the budget, so that 0.2 fits what is left of 1 after
+/// 0.8, although in doubles it is less; then `0.2` is what is shown.
+pub(crate) fn left(value: f64, budget: f64) -> String {
+    if value > 0.0 { down((value + 1e-9 * budget).min(budget)) } else { down(0.0) }
+}
+
 /// An interval in words, its digits dropped outwards.
 pub(crate) fn between(bound: Bound) -> String {
     let (low, high) = (down(bound.lower), up(bound.upper));
@@ -119,6 +125,16 @@ mod tests {
         assert_eq!((down(123_456.7), up(1_234_567.8)), ("123456".into(), "1234570".into()));
         assert_eq!((down(f64::INFINITY), up(f64::INFINITY)), ("∞".into(), "∞".into()));
         assert_eq!(up(f64::MAX).parse::<f64>().ok(), Some(f64::INFINITY));
+    }
+
+    #[test]
+    fn what_is_left_is_what_fits() {
+        assert_ne!(1.0 - 0.8, 0.2);
+        assert_eq!(
+            (left(1.0 - 0.8, 1.0), left(0.0, 1.0), left(1.0, 1.0)),
+            ("0.2".into(), "0".into(), "1".into())
+        );
+        assert_eq!((left(0.199_998, 1.0), left(0.123_456_7, 1.0)), ("0.199998".into(), "0.123456".into()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use sordino::mechanisms::MechanismError;
 use sordino::noise::EntropyError;
-use sordino::prelude::Neighbours;
+use sordino::prelude::{Neighbours, Unit};
 use sordino::privacy::{AccountError, ChargeError, ParamError, ReadError, ReleaseError};
 use sordino_data::{DataError, DiscoverError, SchemaError};
 use sordino_learn::LearnError;
@@ -108,6 +108,21 @@ pub(crate) enum Error {
     #[error("{0}")]
     Data(#[from] DataError),
 
+    #[error(
+        "`{}` has column `{column}`, which the model was not trained with{hint}; remove the column from the file: the model's schema is \
+         part of it", path.display()
+    )]
+    ColumnOfOtherModel { path: PathBuf, column: String, hint: String },
+
+    #[error("the model needs column `{column}`, which `{}` does not have{hint}; add it", path.display())]
+    ColumnOfModel { path: PathBuf, column: String, hint: String },
+
+    #[error(
+        "`{}`, row {row}, column `{column}`: the model expects {expected}; correct the value, or give --permissive, which maps it or leaves \
+         the prediction empty", path.display()
+    )]
+    CellOfModel { path: PathBuf, row: u64, column: String, expected: String },
+
     #[error("{0}")]
     Account(#[from] AccountError),
 
@@ -176,6 +191,9 @@ pub(crate) enum Error {
     #[error("the table has no column to read; declare one that is not ignored")]
     NoColumn,
 
+    #[error("the schema declares no column `{}`{hint}", column.escape_debug())]
+    NotDeclared { column: String, hint: String },
+
     #[error("column `{column}` is {is}, and this statistic needs {needed}")]
     ColumnKind { column: String, needed: &'static str, is: &'static str },
 
@@ -190,9 +208,10 @@ pub(crate) enum Error {
     Drops { column: String, neighbours: Neighbours },
 
     #[error(
-        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget"
+        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget: use a schema with \
+         the ledger's unit, or a budget that was made for this one (`sordino ledger create --unit {flag}`)"
     )]
-    OtherUnit { ledger: String, schema: String },
+    OtherUnit { ledger: String, schema: String, flag: String },
 
     #[error("{flag} is for the ledger's record, and no --ledger is given; give one, or leave {flag} out")]
     NeedsLedger { flag: &'static str },
@@ -405,6 +424,18 @@ pub(crate) enum Error {
 
     #[error("cannot write the result: {source}")]
     Write { source: io::Error },
+}
+
+impl Error {
+    /// What a ledger protects is not what the schema says.
+    pub(crate) fn other_unit(ledger: &Unit, schema: &Unit) -> Self {
+        let flag = match schema {
+            Unit::Record => "record".to_owned(),
+            Unit::Column(name) => format!("column:{}", name.escape_debug()),
+            Unit::Client => "client".to_owned(),
+        };
+        Self::OtherUnit { ledger: ledger.to_string(), schema: schema.to_string(), flag }
+    }
 }
 
 impl From<SchemaError> for Error {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino_report::{Explanation, Promise, picture, words};
+use sordino_report::{Explanation, Promise, Whose, picture, words};
 
 use crate::args::{self, Output, Relation};
 use crate::decimal;
@@ -99,7 +99,7 @@ fn delta_of_event(args: &ExplainArgs) -> Delta {
 /// Numbers first for those who know what they look for, then sentences for everybody.
 fn page(facts: &Explanation) -> String {
     let mut text = summary(facts).text();
-    for paragraph in words(facts) {
+    for paragraph in words(facts, &Whose::person()) {
         text.push('\n');
         text.push_str(&wrapped(&paragraph));
     }
@@ -156,7 +156,7 @@ struct ExplainObject<'a> {
 }
 
 fn object(facts: &Explanation) -> Result<String, Error> {
-    json::text(&ExplainObject { writer: Writer::this(), facts, words: words(facts) })
+    json::text(&ExplainObject { writer: Writer::this(), facts, words: words(facts, &Whose::person()) })
 }
 
 #[cfg(test)]

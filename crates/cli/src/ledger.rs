@@ -8,6 +8,7 @@ use std::fs::File;
 use std::path::Path;
 
 use serde::Serialize;
+use sordino::prelude::Neighbours;
 use sordino::privacy::Terms;
 use sordino_ledger::{Digest, Head, Identity, Label, Ledger, LedgerError};
 
@@ -15,11 +16,18 @@ use self::args::{
     Action, BackupArgs, CreateArgs, ExportArgs, Format, GrantArgs, LedgerArgs, LedgerFile, LinkArgs,
     VerifyArgs,
 };
-use crate::args::{self as flags, Output};
+use crate::args::{self as flags, Output, Relation};
 use crate::error::Error;
 use crate::json::{self, Writer};
 use crate::output;
 use crate::table::Table;
+
+/// A budget is never replaced, so it is one that all verbs can spend: training needs a public number of records.
+const USUAL_NEIGHBOURS: Neighbours = Neighbours::ZeroOut;
+
+/// What is said when [`USUAL_NEIGHBOURS`] is taken.
+const USUAL_NEIGHBOURS_NOTE: &str = "no --neighbours given: took zero_out, under which the number of records is public; add_remove hides it, \
+    and then `sordino train` cannot spend this budget";
 
 pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
     match args.action {
@@ -38,10 +46,7 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 fn create(args: CreateArgs) -> Result<(), Error> {
     // First what can fail without leaving a ledger behind.
     let identity = identity(&args.data.data, args.data.name.as_ref())?;
-    if args.delta.is_none() && !args.file.output.quiet {
-        output::note(flags::DEFAULT_DELTA_NOTE);
-    }
-    let terms = Terms::new(args.epsilon, args.neighbours.neighbours())
+    let terms = Terms::new(args.epsilon, args.neighbours.map_or(USUAL_NEIGHBOURS, Relation::neighbours))
         .with_delta(args.delta.unwrap_or_else(flags::default_delta))
         .for_unit(args.unit);
     let terms = if args.planned { terms.planned() } else { terms };
@@ -49,6 +54,12 @@ fn create(args: CreateArgs) -> Result<(), Error> {
     let path = &args.file.ledger;
     let ledger = if Ledger::exists(path)? { Ledger::open(path)? } else { Ledger::create(path)? };
     ledger.create_data_set(&identity, &terms)?;
+    let taken = [
+        (args.delta.is_none(), flags::DEFAULT_DELTA_NOTE),
+        (args.neighbours.is_none(), USUAL_NEIGHBOURS_NOTE),
+    ];
+    let notes = taken.into_iter().filter(|(is_usual, _)| *is_usual && !args.file.output.quiet);
+    notes.for_each(|(_, note)| output::note(note));
     show::print(&ledger, Some(&identity.name), args.file.output)
 }
 

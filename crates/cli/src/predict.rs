@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sordino::noise::danger;
-use sordino_data::{Door, Loader, Source};
+use sordino_data::{DataError, Door, Loader, Source};
 
 use crate::args::Output;
 use crate::error::Error;
@@ -90,8 +90,22 @@ fn predictions(model: &Model, args: &PredictArgs) -> Result<Vec<Option<Predictio
     let source = Source::open(&args.data, encoding.schema().csv())?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
     // No units, so nothing is drawn.
-    let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0))?;
-    model.predictions(&rows, args.proba)
+    let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0));
+    model.predictions(&rows.map_err(of_model)?, args.proba)
+}
+
+/// The schema came with the model, so advice to change it would be of no use.
+fn of_model(error: DataError) -> Error {
+    if let DataError::UndeclaredColumn { path, column, hint } = error {
+        return Error::ColumnOfOtherModel { path, column, hint };
+    }
+    if let DataError::MissingColumn { path, column, hint } = error {
+        return Error::ColumnOfModel { path, column, hint };
+    }
+    if let DataError::Cell { path, row, column, expected, .. } = error {
+        return Error::CellOfModel { path, row, column, expected };
+    }
+    error.into()
 }
 
 /// Whole or not there: written beside its place and renamed.

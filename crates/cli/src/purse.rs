@@ -9,6 +9,7 @@ use sordino::prelude::*;
 use sordino::privacy::{Permit, Terms, danger};
 use sordino_ledger::{Account, Digest, Label, Ledger};
 
+use crate::decimal;
 use crate::error::Error;
 use crate::ledger::{content, identity};
 
@@ -137,6 +138,12 @@ impl Purse {
         }
     }
 
+    /// The same for people.
+    pub(crate) fn left_shown(&self) -> Result<Option<String>, Error> {
+        let budget = self.terms().map(|terms| terms.epsilon.get());
+        Ok(self.left()?.zip(budget).map(|(left, budget)| format!("epsilon {}", decimal::left(left, budget))))
+    }
+
     /// What was spent of the budget.
     pub(crate) fn spent(&self) -> Result<Option<f64>, Error> {
         match self {
@@ -148,7 +155,7 @@ impl Purse {
     fn check_unit(&self, unit: &Unit) -> Result<(), Error> {
         match self {
             Self::Ledger { account, .. } if account.terms().unit != *unit => {
-                Err(Error::OtherUnit { ledger: account.terms().unit.to_string(), schema: unit.to_string() })
+                Err(Error::other_unit(&account.terms().unit, unit))
             }
             Self::Ledger { .. } | Self::Unmetered(_) => Ok(()),
         }

@@ -234,7 +234,7 @@ fn train(
         None => guarantee,
     };
     let trained = Trained { model, guarantee, public };
-    let outcome = Outcome { trained: &trained, curve: &curve, spent_before, configuration: &configuration };
+    let outcome = Outcome { trained: &trained, curve: &curve, spent_before };
     let pages = Pages::of(&facts::run(blueprint, purse, &outcome)?)?;
     release(blueprint, place, purse, &trained, &pages, &configuration)?;
     log.say("written and booked");

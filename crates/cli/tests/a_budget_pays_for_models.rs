@@ -124,8 +124,11 @@ fn a_plan_spends_nothing_and_reads_no_record() {
 #[test]
 fn a_ledger_that_cannot_pay_says_why() {
     let here = folder("other-relation");
-    ledger(&here, "--epsilon 2 --delta 1e-6");
+    ledger(&here, "--epsilon 2 --delta 1e-6 --neighbours add_remove");
     train(&here, "--epsilon 1").refuses(&["public number of records", "add_remove", "--neighbours zero_out"]);
+    let here = folder("other-unit");
+    ledger(&here, "--epsilon 2 --delta 1e-6 --unit column:patient_id");
+    train(&here, "--epsilon 1").refuses(&["column `patient_id`", "`sordino ledger create --unit record`"]);
     let here = folder("pure");
     ledger(&here, "--epsilon 2 --delta 0 --neighbours zero_out");
     train(&here, "--epsilon 1").refuses(&["delta is 0", "Gaussian"]);

@@ -90,6 +90,61 @@ fn the_report_holds_what_json_says() {
     assert!(fs::read_to_string(here.join("m/card.md")).unwrap().starts_with("# "));
 }
 
+/// The report is handed out: it says what a number means before it says the number, and not where the files lie.
+#[test]
+fn a_report_is_for_the_colleague_who_was_not_there() {
+    let here = folder("handed-out");
+    let ledger = here.join("b.ledger").display().to_string();
+    let data = example("data/breast-cancer-train.csv.gz");
+    sordino_in(&here, &["ledger", "create", &ledger, "--data", &data, "--epsilon", "2", "--delta", "1e-6"]);
+    let run = train(&here, &format!("--epsilon 1 --ledger {ledger} --who ann --out m --tuned-on none"));
+    assert_eq!(run.code, 0, "{run:?}");
+    let folder = Path::new(&data).parent().unwrap().display().to_string();
+    for file in ["report.html", "card.md", "run.json"] {
+        let text = fs::read_to_string(here.join("m").join(file)).unwrap();
+        assert!(text.contains("breast-cancer-train.csv.gz") && text.contains("b.ledger"), "{file}");
+        for path in [&folder, &here.display().to_string()] {
+            assert!(!text.contains(path), "{file} says {path}");
+        }
+        assert!(!text.contains("tuning_not_stated"), "{file}");
+    }
+    let card = fs::read_to_string(here.join("m/card.md")).unwrap();
+    let opens = card.lines().nth(2).unwrap();
+    assert!(
+        opens.starts_with("Whoever sees this model and guesses whether one record was used is right at most"),
+        "{opens}"
+    );
+    let kept = fs::read_to_string(here.join("m/configuration.toml")).unwrap();
+    assert!(kept.contains(&ledger) && kept.contains("tuned_on = \"none\""), "{kept}");
+}
+
+/// The schema is part of the model: nobody who predicts can change it.
+#[test]
+fn advice_to_whoever_predicts_can_be_followed() {
+    let here = folder("advice");
+    fs::write(here.join("t.csv"), "age,ward,ill\n41,north,no\n57,south,yes\n33,north,no\n").unwrap();
+    let schema = "columns.age = { kind = 'number', bounds = [0, 120] }
+        columns.ward = { kind = 'category', values = ['north', 'south'] }
+        columns.ill = { kind = 'category', values = ['no', 'yes'] }";
+    fs::write(here.join("t.toml"), schema).unwrap();
+    let line = "train t.csv --schema t.toml --target ill --epsilon 1 --steps 5 --out m";
+    assert_eq!(sordino_in(&here, &line.split(' ').collect::<Vec<_>>()).code, 0);
+    let predict = |content: &str, more: &[&str]| {
+        fs::write(here.join("p.csv"), content).unwrap();
+        sordino_in(&here, &[&["predict", "m", "p.csv"], more].concat())
+    };
+    let odd = "age,ward\n41,west\n50,south\n";
+    predict(odd, &[]).refuses(&["row 1, column `ward`", "give --permissive"]);
+    assert_eq!(predict(odd, &["--permissive"]).code, 0);
+    let more = "age,ward,shoe\n41,north,38\n";
+    predict(more, &[]).refuses(&["column `shoe`", "not trained with", "remove the column"]);
+    predict("age\n41\n", &[]).refuses(&["needs column `ward`", "add it"]);
+    for content in [odd, more] {
+        let run = predict(content, &[]);
+        assert!(!run.stderr.contains("add it to") && !run.stderr.contains("kind ="), "{run:?}");
+    }
+}
+
 /// Round trips: a copy predicts the same, and the effective configuration is a configuration.
 #[test]
 fn a_copied_directory_predicts_the_same() {

@@ -42,6 +42,16 @@ fn spend(folder: &Path, epsilon: f64, is_booked: bool) {
     }
 }
 
+/// As many as the budget allows.
+fn spend_gaussians(folder: &Path, noise_multiplier: f64) {
+    let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
+    let ledger = Ledger::open(&folder.join("a.ledger")).unwrap();
+    let (who, what) = (Label::new("ann").unwrap(), Label::new("a sum").unwrap());
+    let mut account = Account::open(ledger, &identity, who, what).unwrap();
+    let event = Event::gaussian(NoiseMultiplier::new(noise_multiplier).unwrap());
+    while account.charge(event.clone()).is_ok() {}
+}
+
 #[test]
 fn a_new_budget_is_shown_whole() {
     let folder = scene("new");
@@ -70,7 +80,7 @@ fn what_is_spent_is_shown_in_words_as_a_bar_and_as_json() {
     let set = &object["data_sets"][0];
     assert_eq!((set["spent"].as_f64(), set["left"].as_f64()), (Some(0.5), Some(0.5)));
     assert_eq!((set["charges"].as_u64(), set["not_booked"].as_u64()), (Some(2), Some(1)));
-    assert_eq!((set["neighbours"].as_str(), set["choice"].as_str()), (Some("add_remove"), Some("adaptive")));
+    assert_eq!((set["neighbours"].as_str(), set["choice"].as_str()), (Some("zero_out"), Some("adaptive")));
     assert_eq!(object["sordino"], env!("CARGO_PKG_VERSION"));
 }
 
@@ -223,6 +233,50 @@ fn without_a_delta_the_default_is_taken_and_said() {
     let run = create(&folder, "--epsilon 1");
     assert!(run.stderr.contains("took delta = 1e-6"), "{run:?}");
     assert_eq!(run.line("budget"), "epsilon 1, delta 1e-6");
+}
+
+/// A budget is never replaced: one that `train` could not spend was a trap.
+#[test]
+fn without_a_relation_the_one_that_training_needs_is_taken_and_said() {
+    let folder = scene("relation");
+    let run = create(&folder, "--epsilon 1 --delta 0");
+    assert!(run.stderr.contains("took zero_out") && run.stderr.contains("add_remove hides it"), "{run:?}");
+    assert_eq!(run.line("neighbours"), "zero_out");
+    let folder = scene("relation-named");
+    let run = create(&folder, "--epsilon 1 --delta 0 --neighbours add_remove");
+    assert_eq!((run.line("neighbours"), run.stderr.as_str()), ("add_remove", ""));
+}
+
+/// A budget of 0.5 was said to have let out more than 0.5.
+#[test]
+fn nothing_beyond_the_budget_is_said_to_be_out() {
+    let folder = scene("so-far");
+    create(&folder, "--epsilon 0.5 --delta 0");
+    let data = folder.join("census.csv").display().to_string();
+    let ledger_file = folder.join("a.ledger").display().to_string();
+    let ask =
+        format!("query {data} histogram age --values 17,41 --epsilon 0.5 --ledger {ledger_file} --who ann");
+    let run = sordino(&ask);
+    assert_eq!((run.line("left"), run.code), ("epsilon 0", 0), "{run:?}");
+    let show = ledger(&folder, "show", "");
+    assert_eq!(show.line("left"), "0 of 0.5");
+    assert_eq!(show.line("spent"), format!("[{}] 0.5", "#".repeat(30)));
+    assert!(
+        show.line("so far").starts_with("everything released is within epsilon 0.5, delta 0"),
+        "{show:?}"
+    );
+    let set = &ledger(&folder, "show", "--json").object()["data_sets"][0];
+    assert_eq!((set["spent"].as_f64(), set["so_far"]["by"].as_str()), (Some(0.5), Some("odometer")));
+
+    // Gaussians up to the end: sums at every moment cost more than the budget, which holds all the same.
+    let folder = scene("so-far-full");
+    create(&folder, "--epsilon 1.5 --delta 1e-6");
+    spend_gaussians(&folder, 40.0);
+    let show = ledger(&folder, "show", "");
+    let said = show.line("so far");
+    assert!(said.starts_with("everything released is within epsilon 1.5, delta 1e-6 (the budget,"), "{said}");
+    let so_far = &ledger(&folder, "show", "--json").object()["data_sets"][0]["so_far"];
+    assert_eq!((so_far["epsilon"].as_f64(), so_far["by"].as_str()), (Some(1.5), Some("budget")));
 }
 
 #[test]

@@ -65,6 +65,30 @@ fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
     assert_eq!(object["value"], again["value"]);
 }
 
+/// A release of 0.5 was certified to cost 0.5000000000000019, because the accountant rounded a quotient up by many units.
+#[test]
+fn no_release_costs_more_than_was_asked_for() {
+    let data = table("cost.csv");
+    for statistic in [
+        "count",
+        "histogram smoker --values no,yes",
+        "mode smoker --values no,yes",
+        "sum age --bounds 0,120",
+        "mean age --bounds 0,120",
+        "variance age --bounds 0,120",
+        "quantile age --bounds 0,120",
+    ] {
+        for epsilon in ["0.1", "0.3", "0.5"] {
+            for relation in ["add_remove", "zero_out", "replace"] {
+                let run =
+                    query(&data, &format!("{statistic} --epsilon {epsilon} --neighbours {relation} --json"));
+                let upper = run.object()["guarantee"]["epsilon"]["upper"].as_f64().unwrap();
+                assert!(upper <= epsilon.parse().unwrap(), "{statistic} {epsilon} {relation}: {upper}");
+            }
+        }
+    }
+}
+
 /// With a unit, one person's four records are one contribution, and the noise grows accordingly.
 #[test]
 fn a_unit_is_protected_as_a_whole() {
@@ -111,6 +135,7 @@ fn what_drops_records_is_not_asked_where_their_number_is_public() {
         assert_eq!(ask("\"drop\"", statistic).code, 0);
     }
     assert_eq!(ask("\"drop\"", "quantile age --neighbours replace").code, 0);
+    ask("40", "mean agee").refuses(&["declares no column `agee`", "did you mean `age`?"]);
 }
 
 #[test]
@@ -133,7 +158,11 @@ fn a_ledger_pays_and_then_refuses() {
     let refused = ask();
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("this release costs"), "{refused:?}");
+    // A slip of the pen costs nothing.
+    let words = format!("mean agee --bounds 0,120 --epsilon 0.1 --ledger {} --who ada", ledger.display());
+    query(&data, &words).refuses(&["did you mean `age`?"]);
     let history = sordino(&format!("ledger history {}", ledger.display()));
+    assert_eq!(history.stdout.lines().count(), 3, "{history:?}");
     assert!(history.stdout.contains("mean age") && history.stdout.contains("ada"), "{history:?}");
     // One byte more is another data set.
     fs::write(&data, fs::read_to_string(&data).unwrap() + "p9999,30,no\n").unwrap();
@@ -172,7 +201,8 @@ fn what_cannot_be_answered_is_not_charged() {
 fn what_is_not_declared_or_not_there_is_refused() {
     let data = table("refused.csv");
     query(&data, "mean age --epsilon 1").refuses(&["must not be read off the data", "--bounds"]);
-    query(&data, "mean agee --bounds 0,120 --epsilon 1").refuses(&["agee", "age"]);
+    query(&data, "mean agee --bounds 0,120 --epsilon 1")
+        .refuses(&["no column `agee`", "did you mean `age`?"]);
     query(&data, "mean smoker --values no,yes --epsilon 1").refuses(&["`smoker` is a category"]);
     query(&data, "mean --bounds 0,120 --epsilon 1").refuses(&["COLUMN"]);
     query(&data, "mean age --bounds 120,0 --epsilon 1").refuses(&["120"]);

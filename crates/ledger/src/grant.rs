@@ -9,7 +9,7 @@
 //! An analyst is a name. Whether it is true is known to whoever lets analysts in, not to the ledger. Two analysts who
 //! put their results together know what both were granted; what they know together is bounded by the whole.
 
-use sordino_privacy::{Event, Gate, Odometer, Reading, Spent, Terms};
+use sordino_privacy::{Event, Gate, SoFar, Spent, Terms};
 
 use crate::book::{ChargeRecord, DataSet};
 use crate::error::LedgerError;
@@ -41,10 +41,10 @@ impl DataSet {
         Ok(Gate::new(&self.terms).total(&self.spent)?)
     }
 
-    /// What may be said of everything released so far, at every moment at once.
-    pub fn reading(&self) -> Result<Reading, LedgerError> {
-        let odometer = Odometer::of(&self.terms, self.spent.clone());
-        Ok(odometer.map_err(sordino_privacy::ChargeError::from)?.reading())
+    /// What may be said of everything released so far, at every moment at once: never more than the budget.
+    pub fn so_far(&self) -> Result<SoFar, LedgerError> {
+        let said = SoFar::of(&self.terms, self.spent.clone());
+        Ok(said.map_err(sordino_privacy::ChargeError::from)?)
     }
 
     /// The share of `who`; `None` if the budget is not spent by shares.

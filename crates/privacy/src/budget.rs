@@ -46,7 +46,8 @@
 //!
 //! # Pitfalls
 //! Totals are filters: statements about where the process may stop, not a running ε that could be quoted
-//! at every moment. What may be quoted is the budget, or the reading of an [`Odometer`].
+//! at every moment. What may be quoted is the budget, or the reading of an [`Odometer`]: [`SoFar`] says
+//! which is less.
 
 mod ceiling;
 mod filter;
@@ -61,7 +62,7 @@ mod terms;
 
 pub use self::gate::Gate;
 pub use self::journal::{Journal, Memory, Spent};
-pub use self::odometer::{Odometer, Reading};
+pub use self::odometer::{Odometer, Reading, SoFar, Voucher};
 pub(crate) use self::price::price;
 pub use self::refusal::Refusal;
 pub use self::tallies::Work;
@@ -136,9 +137,10 @@ impl<J: Journal> Budget<J> {
         self.gate.total(&self.journal.spent()?)
     }
 
-    /// What the budget exceeds the total by; not additive: an event may fit that costs more alone.
+    /// What the budget exceeds the total by; not additive: an event may fit that costs more alone. A rest within the slack of the
+    /// rule is 0: it is rounding, and not something to spend.
     pub fn left(&self) -> Result<f64, ChargeError> {
-        Ok((self.terms().epsilon.get() - self.total()?).max(0.0))
+        Ok(self.terms().left(self.total()?))
     }
 
     /// What was granted.

@@ -19,8 +19,8 @@ mod spelling;
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
 pub use budget::{
-    Budget, Charge, ChargeError, Choice, Gate, Journal, Memory, Odometer, Reading, Refusal, Spent, Terms,
-    Work,
+    Budget, Charge, ChargeError, Choice, Gate, Journal, Memory, Odometer, Reading, Refusal, SoFar, Spent,
+    Terms, Voucher, Work,
 };
 pub use claim::{Claim, ReadError};
 pub use event::{

@@ -19,6 +19,7 @@
 //! - δ is not the probability that something goes wrong; but publishing one whole record chosen at random has δ = 1/n,
 //!   so a δ that is not far below 1/n promises little.
 
+mod whose;
 mod words;
 
 use serde::Serialize;
@@ -26,6 +27,7 @@ use sordino_privacy::accounting::{self, Accountant};
 use sordino_privacy::notion::{Approximate, TradeOff};
 use sordino_privacy::{AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours};
 
+pub use self::whose::Whose;
 pub use self::words::words;
 
 /// Rates of false alarms that an attacker is asked about.

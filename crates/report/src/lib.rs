@@ -27,7 +27,7 @@ mod run;
 #[cfg(test)]
 mod sample;
 
-pub use explain::{Attack, Crowd, Explanation, Group, Odds, Promise, words};
+pub use explain::{Attack, Crowd, Explanation, Group, Odds, Promise, Whose, words};
 pub use lint::{Code, Finding};
 pub use picture::picture;
 pub use pitfalls::Avoided;

@@ -12,6 +12,7 @@ use sordino_privacy::{Bound, Count, Epsilon, Event, Neighbours, Unit};
 
 pub use self::code::Code;
 use crate::escape::visible;
+use crate::explain::Whose;
 use crate::number::{count, given, up};
 use crate::run::{Run, Tuning, hides_size};
 
@@ -253,9 +254,13 @@ fn zero_out(run: &Run) -> String {
         Some(pair) => format!("epsilon = {} at delta = {}", up(pair.epsilon().get()), up(pair.delta().get())),
         None => "nothing".to_owned(),
     };
+    let whose = Whose::unit(&guarantee.unit);
     format!(
-        "The relation is zero_out: a record is compared with an empty one. Two different values of one record are two steps \
-         apart: between them {promised} is promised. How many records there are is not hidden."
+        "The relation is zero_out: {} {} compared with an empty place. Two different contents are two steps \
+         apart: between them {promised} is promised. How many {} there are is not hidden.",
+        whose.data,
+        whose.is(),
+        whose.counted
     )
 }
 
@@ -342,6 +347,10 @@ mod tests {
         run.guarantee.epsilon = Bound::exactly(1.0);
         let text = zero_out(&run);
         assert!(text.contains("epsilon = 2 at delta = 3.719e-5 is promised"), "{text}");
+        assert!(text.contains("one record is compared with an empty place"), "{text}");
+        run.guarantee.unit = Unit::Column("patient_id".into());
+        let text = zero_out(&run);
+        assert!(text.contains("the records of one patient_id are compared with an empty place"), "{text}");
     }
 
     #[test]

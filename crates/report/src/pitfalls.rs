@@ -81,8 +81,8 @@ fn sum(run: &Run) -> Option<String> {
 
 fn relation(run: &Run) -> Option<String> {
     let moves = match run.guarantee.neighbours.contribution()? {
-        Contribution::Absent => "a record appears or disappears, and moves a sum by one clip norm",
-        Contribution::Changed => "a record becomes another, and moves a sum by two clip norms",
+        Contribution::Absent => "a unit appears or disappears, and moves a sum by one clip norm",
+        Contribution::Changed => "a unit becomes another, and moves a sum by two clip norms",
     };
     let accounted = match run.setting("clip_norm") {
         Some(_) => format!("{moves}, which is what was accounted"),

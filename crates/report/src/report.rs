@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 use sordino_privacy::accounting::{self, Accountant};
-use sordino_privacy::{Bound, Claim, Delta, Epsilon};
+use sordino_privacy::{Bound, Claim, Delta, Epsilon, Unit};
 
-use crate::explain::{Explanation, Promise};
+use crate::explain::{Explanation, Promise, Whose};
 use crate::lint::{self, Finding};
 use crate::page::{content, html, markdown};
 use crate::pitfalls::{self, Avoided};
@@ -46,7 +46,9 @@ impl<'a> Report<'a> {
         let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
         let recomputed = recomputed(run);
         let promise = promise(run, &claim);
-        let people = run.source.rows.map(|rows| rows.get());
+        // How many values a column has is not known, and not public.
+        let rows = run.source.rows.filter(|_| guarantee.unit == Unit::Record);
+        let people = rows.map(|rows| rows.get());
         let explanation = Explanation::of(&promise, people, None);
         Self {
             run,
@@ -64,7 +66,12 @@ impl<'a> Report<'a> {
         self.run
     }
 
-    /// What the promise means for one person.
+    /// Whose data the promise is about.
+    pub(crate) fn whose(&self) -> Whose {
+        Whose::unit(&self.run.guarantee.unit)
+    }
+
+    /// What the promise means for one unit.
     pub fn explanation(&self) -> &Explanation {
         &self.explanation
     }

@@ -12,6 +12,8 @@ const EXAMPLES: &str = "\
 Examples:
   Give a data set a budget, once:
     sordino ledger create budgets.ledger --data census.csv --epsilon 2 --delta 1e-7
+  Spend some of it; `sordino train` and `sordino schema --epsilon` have the same flags for it:
+    sordino query census.csv count --epsilon 0.25 --ledger budgets.ledger --who ann
   What is left?
     sordino ledger show budgets.ledger
   Let ann spend half of it, and nobody else until they have a share too:
@@ -20,7 +22,8 @@ Examples:
     sordino ledger history budgets.ledger
     sordino ledger verify budgets.ledger
 
-Nothing in a ledger is ever changed, removed or refunded.";
+A budget has one relation and one unit for good. Training needs the relation zero_out, which is the default, or replace; where the schema's unit
+is a column, create the budget with --unit column:NAME. Nothing in a ledger is ever changed, removed or refunded.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -78,11 +81,12 @@ pub(crate) struct CreateArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<Delta>,
 
-    /// What a neighbouring data set is
-    #[arg(long, value_enum, default_value_t = Relation::AddRemove)]
-    pub(crate) neighbours: Relation,
+    /// What a neighbouring data set is; `train` needs zero_out or replace [default: zero_out]
+    #[arg(long, value_enum)]
+    pub(crate) neighbours: Option<Relation>,
 
-    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column
+    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column; the schemas that are used with it
+    /// must say the same
     #[arg(long, value_parser = unit, default_value = "record")]
     pub(crate) unit: Unit,
 

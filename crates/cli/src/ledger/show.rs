@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino::privacy::{Choice, Reading};
+use sordino::privacy::{Choice, SoFar, Terms, Voucher};
 use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, State};
 
 use super::args::LedgerFile;
@@ -31,10 +31,10 @@ pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Re
         let is_open = |state: &State| matches!(state, State::Reserved);
         let not_booked =
             charges.iter().filter(|charge| charge.data_set == set.number && is_open(&charge.state)).count();
-        let share = Share::new(set.total()?, set.terms.epsilon);
-        let shares = set.grants.iter().map(|grant| Ok(Share::new(grant.total()?, grant.terms.epsilon)));
+        let share = Share::new(set.total()?, &set.terms);
+        let shares = set.grants.iter().map(|grant| Ok(Share::new(grant.total()?, &grant.terms)));
         let shares = shares.collect::<Result<_, Error>>()?;
-        lines.push(Line { reading: set.reading()?, set, share, shares, not_booked });
+        lines.push(Line { said: set.so_far()?, set, share, shares, not_booked });
     }
     if output.json {
         let data_sets = lines.iter().map(Line::object).collect();
@@ -52,7 +52,7 @@ struct Line {
     share: Share,
     /// Of the grants, in their order.
     shares: Vec<Share>,
-    reading: Reading,
+    said: SoFar,
     not_booked: usize,
 }
 
@@ -69,13 +69,13 @@ impl Line {
             table.row(["set aside", &format!("delta {}", decimal::exact(terms.set_aside.get()))]);
         }
         table.row(["spent", &format!("{} {}", share.bar(), decimal::up(share.spent))]);
-        table.row(["left", &format!("{} of {epsilon}", decimal::down(share.left))]);
+        table.row(["left", &format!("{} of {epsilon}", decimal::left(share.left, share.budget))]);
         table.row(["in words", &share.words()]);
-        if self.reading.epsilon.is_finite() && share.spent > 0.0 {
-            table.row(["so far", &so_far(self.reading)]);
+        if share.spent > 0.0 {
+            table.row(["so far", &so_far(self.said)]);
         }
         for (grant, share) in set.grants.iter().zip(&self.shares) {
-            let (left, all) = (decimal::down(share.left), decimal::exact(share.budget));
+            let (left, all) = (decimal::left(share.left, share.budget), decimal::exact(share.budget));
             table.row([&format!("for {}", grant.to), &format!("{} {left} left of {all}", share.bar())]);
         }
         table.row(["charges", &self.charges()]);
@@ -98,7 +98,7 @@ impl Line {
     }
 
     fn object(&self) -> DataSetObject<'_> {
-        let Self { set, share, shares, reading, not_booked } = self;
+        let Self { set, share, shares, said, not_booked } = self;
         DataSetObject {
             data_set: set.number,
             names: &set.names,
@@ -111,7 +111,7 @@ impl Line {
             choice: set.terms.choice,
             spent: share.spent,
             left: share.left,
-            so_far: ReadingObject { epsilon: reading.epsilon, delta: reading.delta },
+            so_far: SoFarObject { epsilon: said.within.epsilon, delta: said.within.delta, by: said.by },
             grants: set.grants.iter().zip(shares).map(GrantObject::new).collect(),
             charges: set.spent.charges(),
             not_booked: *not_booked,
@@ -128,13 +128,12 @@ struct Share {
 }
 
 impl Share {
-    fn new(spent: f64, budget: Epsilon) -> Self {
-        let budget = budget.get();
-        Self { spent, left: (budget - spent).max(0.0), budget }
+    fn new(spent: f64, terms: &Terms) -> Self {
+        Self { spent, left: terms.left(spent), budget: terms.epsilon.get() }
     }
 
     fn bar(self) -> String {
-        bar(self.spent, self.budget)
+        bar(if self.left > 0.0 { self.spent } else { self.budget }, self.budget)
     }
 
     /// What is left, rounded down.
@@ -152,9 +151,15 @@ impl Share {
     }
 }
 
-fn so_far(reading: Reading) -> String {
-    let (epsilon, delta) = (decimal::up(reading.epsilon), decimal::up(reading.delta));
-    format!("everything released is within epsilon {epsilon}, delta {delta}, at whatever moment one looks")
+fn so_far(said: SoFar) -> String {
+    let (epsilon, delta) = (decimal::up(said.within.epsilon), decimal::up(said.within.delta));
+    let by = match said.by {
+        Voucher::Odometer => "",
+        Voucher::Budget => " (the budget, which is never exceeded)",
+    };
+    format!(
+        "everything released is within epsilon {epsilon}, delta {delta}{by}, at whatever moment one looks"
+    )
 }
 
 /// Full when everything is spent, and not a moment before; empty only if nothing is.
@@ -199,17 +204,18 @@ struct DataSetObject<'a> {
     choice: Choice,
     spent: f64,
     left: f64,
-    so_far: ReadingObject,
+    so_far: SoFarObject,
     grants: Vec<GrantObject<'a>>,
     charges: u64,
     not_booked: usize,
 }
 
-/// What may be said at any moment; an unbounded ε is `null`.
+/// What may be said at any moment, and who vouches for it.
 #[derive(Debug, Serialize)]
-struct ReadingObject {
+struct SoFarObject {
     epsilon: f64,
     delta: f64,
+    by: Voucher,
 }
 
 #[derive(Debug, Serialize)]
@@ -245,12 +251,16 @@ mod tests {
 
     #[test]
     fn words_never_promise_more_than_is_left() {
-        let words = |spent, budget| Share::new(spent, Epsilon::new(budget).unwrap()).words();
+        let words = |spent, budget| {
+            let terms = Terms::new(Epsilon::new(budget).unwrap(), Neighbours::ZeroOut);
+            Share::new(spent, &terms).words()
+        };
         assert_eq!(words(0.0, 2.0), "all of it is left");
         assert_eq!(words(0.001, 2.0), "99 % is left");
         assert_eq!(words(1.0, 2.0), "50 % is left");
         assert_eq!(words(1.99, 2.0), "less than 1 % is left");
-        for spent in [2.0, 2.1] {
+        // What rounding leaves is nothing.
+        for spent in [2.0 - 2.1e-11, 2.0, 2.1] {
             assert_eq!(words(spent, 2.0), "nothing is left: further charges are refused");
         }
     }

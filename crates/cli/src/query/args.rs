@@ -16,7 +16,7 @@ Examples:
   The ninth decile, and a histogram of declared values:
     sordino query patients.csv quantile income --at 0.9 --epsilon 0.5 --bounds 0,500000
     sordino query patients.csv histogram smoker --epsilon 0.5 --values no,yes
-  Paid for from a budget (see `sordino ledger create`):
+  Paid for from a budget (see `sordino ledger create`; its relation and its unit hold):
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
 
 Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose unit is a
@@ -25,7 +25,7 @@ column, a histogram and a mode count units, each at most once for a value.";
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct QueryArgs {
-    /// The table: CSV (also .gz, .zst) or any other format that is read by its extension
+    /// The table: CSV (also .gz, .zst), Parquet, Arrow IPC, NPY, IDX (MNIST) or CIFAR binary
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 

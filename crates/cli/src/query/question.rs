@@ -16,6 +16,7 @@ use sordino_ledger::Digest;
 
 use super::args::{QueryArgs, Statistic};
 use crate::error::Error;
+use crate::nearest::hint;
 use crate::purse::Purse;
 use crate::schema_file;
 
@@ -222,12 +223,13 @@ fn inline_schema(args: &QueryArgs, source: &Source) -> Result<Schema, Error> {
     };
     let names = source.header().iter().map(|column| column.name.clone());
     let asked = args.column.clone().or_else(|| names.clone().next()).ok_or(Error::NoColumn)?;
-    let mut columns: Vec<(String, Column)> = names
+    if !names.clone().any(|name| name == asked) {
+        let hint = hint(&asked, source.header().iter().map(|column| column.name.as_str()));
+        return Err(Error::NoSuchColumn { column: asked, hint });
+    }
+    let columns: Vec<(String, Column)> = names
         .map(|name| if name == asked { (name, declared.clone()) } else { (name, Column::Ignore) })
         .collect();
-    if !columns.iter().any(|(name, _)| *name == asked) {
-        columns.push((asked, declared)); // the loader says that it is missing, and what is near
-    }
     Ok(Schema::new(UnitRule::Record, columns)?)
 }
 
@@ -249,14 +251,14 @@ fn bounds(schema: &Schema, column: &str) -> Result<Bounds, Error> {
             let bounds = number.bounds();
             Ok(Bounds::new(bounds.lower(), bounds.upper())?)
         }
-        other => Err(Error::ColumnKind { column: column.to_owned(), needed: "a number", is: kind(other) }),
+        other => Err(other_column(schema, column, "a number", other)),
     }
 }
 
 fn values<'a>(schema: &'a Schema, column: &str) -> Result<&'a [String], Error> {
     match schema.column(column) {
         Some(Column::Category(category)) => Ok(category.values()),
-        other => Err(Error::ColumnKind { column: column.to_owned(), needed: "a category", is: kind(other) }),
+        other => Err(other_column(schema, column, "a category", other)),
     }
 }
 
@@ -271,11 +273,17 @@ fn code(schema: &Schema, column: &str, value: &str) -> Result<u32, Error> {
     })
 }
 
-fn kind(column: Option<&Column>) -> &'static str {
-    match column {
+/// A column that does not serve, or is not declared at all.
+fn other_column(schema: &Schema, name: &str, needed: &'static str, found: Option<&Column>) -> Error {
+    let column = name.to_owned();
+    let is = match found {
         Some(Column::Number(_)) => "a number",
         Some(Column::Category(_)) => "a category",
         Some(Column::Ignore) => "ignored",
-        None => "not in the schema",
-    }
+        None => {
+            let hint = hint(name, schema.columns().map(|(name, _)| name));
+            return Error::NotDeclared { column, hint };
+        }
+    };
+    Error::ColumnKind { column, needed, is }
 }

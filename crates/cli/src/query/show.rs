@@ -53,8 +53,8 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     table.row(["delta", &decimal::exact(answer.guarantee.delta.get())]);
     table.row(["neighbours", &answer.guarantee.neighbours.to_string()]);
     table.row(["unit", &answer.guarantee.unit.to_string()]);
-    if let Some(left) = purse.left()? {
-        table.row(["left", &format!("epsilon {}", decimal::down(left))]);
+    if let Some(left) = purse.left_shown()? {
+        table.row(["left", &left]);
     }
     Ok(table.text())
 }

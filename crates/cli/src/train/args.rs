@@ -102,8 +102,9 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     pub(crate) categories: Option<Vec<String>>,
 
-    /// What a neighbouring data set is: zero_out or replace [default: zero_out, or what the ledger says]
-    #[arg(long, value_enum)]
+    /// What a neighbouring data set is: zero_out (one unit left empty) or replace (one exchanged for another), under which the number of
+    /// records is public, as learning needs it [default: zero_out, or what the ledger says]
+    #[arg(long, value_enum, hide_possible_values = true, value_name = "zero_out|replace")]
     pub(crate) neighbours: Option<Relation>,
 
     /// n, the number of records, which is public [default: counted]
@@ -171,6 +172,10 @@ pub(crate) struct Settings {
     #[arg(long, value_name = "FILE")]
     pub(crate) public_test: Option<PathBuf>,
 
+    /// What the settings were tuned on before this run, for the report
+    #[arg(long, value_enum)]
+    pub(crate) tuned_on: Option<TunedOn>,
+
     /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
     #[arg(long)]
     #[serde(skip_serializing_if = "is_off")]
@@ -218,6 +223,20 @@ pub(crate) enum LossFlag {
     Squared,
     /// A number, with large residuals counted linearly
     Huber,
+}
+
+/// What somebody says about the search for settings. Nobody can check it; the report repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TunedOn {
+    /// Nothing: they are defaults, or follow a rule
+    None,
+    /// Data that everybody may see
+    Public,
+    /// The private data, and each run was charged to the same budget
+    Booked,
+    /// The private data, and nobody paid
+    Private,
 }
 
 fn minutes(text: &str) -> Result<f64, String> {

@@ -4,7 +4,7 @@
 //! over the other, so that a setting which is added to [`Settings`] needs no line here.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Command};
 use toml::Table;
@@ -39,6 +39,25 @@ pub(crate) fn text(settings: &Settings) -> Result<String, Error> {
     Ok(format!(
         "# Every setting of this run, defaults included. `sordino train --config FILE` reads it.\n{table}"
     ))
+}
+
+/// The same for a page that is handed out: files by their names, and not where they lie.
+pub(crate) fn without_folders(settings: &Settings) -> Result<String, Error> {
+    let mut shown = settings.clone();
+    let Settings { data, schema, public_test, out, report, payment, model, .. } = &mut shown;
+    let paths = [data, schema, public_test, out, report, &mut payment.ledger];
+    paths.into_iter().flatten().for_each(|path| *path = file_name(path));
+    if let Some(model) = model {
+        *model = file_name(Path::new(model)).to_string_lossy().into_owned();
+    }
+    Ok(format!(
+        "# Every setting of this run, defaults included; files without their folders.\n{}",
+        table(&shown)?
+    ))
+}
+
+fn file_name(path: &Path) -> PathBuf {
+    path.file_name().map_or_else(|| path.to_owned(), PathBuf::from)
 }
 
 fn table(settings: &Settings) -> Result<Table, Error> {
@@ -103,7 +122,7 @@ mod tests {
         --model mlp --hidden 8,4 --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 \
         --loss huber --steps 9 --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 --row-norm 3 --l2 0.01 \
         --public-test t.csv --permissive --ledger l --name n --who w --out o --report r --checkpoint-every 3 --threads 2 \
-        --danger-seed 5";
+        --danger-seed 5 --tuned-on public";
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -114,6 +133,20 @@ mod tests {
         let known = Settings::augment_args(Command::new("settings"));
         for argument in known.get_arguments() {
             assert!(text.contains(&format!("\n{} = ", argument.get_id())), "{argument} is not in {text}");
+        }
+    }
+
+    /// A report is handed out; folders and names of machines are not for everybody.
+    #[test]
+    fn what_is_shown_has_files_and_no_folders() {
+        let settings = flags(
+            "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model /secret/net.toml --out /secret/o \
+             --report secret/r.html --ledger postgres://ann:secret@host/budgets --target y",
+        );
+        let text = without_folders(&settings).unwrap();
+        assert!(!text.contains("secret") && !text.contains('/'), "{text}");
+        for file in ["a.csv", "s.toml", "t.csv", "net.toml", "o", "r.html", "budgets"] {
+            assert!(text.contains(&format!("\"{file}\"")), "{file}: {text}");
         }
     }
 

@@ -5,12 +5,13 @@ use std::path::Path;
 use sordino::prelude::*;
 use sordino_report::{
     Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
-    Scale, Score, Setting, Source, Task,
+    Scale, Score, Setting, Source, Task, Tuning,
 };
 
 use super::Trained;
-use super::args::Settings;
+use super::args::{Settings, TunedOn};
 use super::blueprint::Blueprint;
+use super::config;
 use super::evaluation::PublicTest;
 use super::subject::Subject;
 use crate::error::Error;
@@ -27,7 +28,6 @@ pub(crate) struct Outcome<'a> {
     pub(crate) curve: &'a [(u64, f64)],
     /// ε that the ledger had spent before.
     pub(crate) spent_before: Option<f64>,
-    pub(crate) configuration: &'a str,
 }
 
 pub(crate) fn run(blueprint: &Blueprint, purse: &Purse, outcome: &Outcome<'_>) -> Result<Run, Error> {
@@ -43,9 +43,19 @@ pub(crate) fn run(blueprint: &Blueprint, purse: &Purse, outcome: &Outcome<'_>) -
     run.requested = Some(Requested { epsilon, delta: delta.unwrap_or(guarantee.delta) });
     run.budget = budget(blueprint, purse, outcome.spent_before)?;
     run.evaluation = public.as_ref().map(|public| evaluation(model, public, outcome.curve)).transpose()?;
-    run.configuration = Some(outcome.configuration.to_owned());
+    run.tuning = tuning(blueprint.settings.tuned_on);
+    run.configuration = Some(config::without_folders(&blueprint.settings)?);
     run.network = layers(model)?;
     Ok(run)
+}
+
+fn tuning(tuned_on: Option<TunedOn>) -> Tuning {
+    match tuned_on {
+        None => Tuning::NotStated,
+        Some(TunedOn::None | TunedOn::Public) => Tuning::WithoutData,
+        Some(TunedOn::Booked) => Tuning::Booked,
+        Some(TunedOn::Private) => Tuning::NotBooked,
+    }
 }
 
 /// The layers of a network, unless frozen weights make them too long to be read.
@@ -116,11 +126,15 @@ fn budget(blueprint: &Blueprint, purse: &Purse, before: Option<f64>) -> Result<O
         return Ok(None);
     };
     let payment = &blueprint.settings.payment;
-    let shown = |path: Option<&Path>| path.map(|path| path.display().to_string()).unwrap_or_default();
+    // Where it lies is nobody's business who reads the report.
+    let shown = |path: Option<&Path>| {
+        let name = path.and_then(Path::file_name);
+        name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+    };
     let name = payment.name.as_ref().map(ToString::to_string);
     Ok(Some(BudgetUse {
         ledger: shown(payment.ledger.as_deref()),
-        data_set: name.unwrap_or_else(|| shown(blueprint.source.path().file_name().map(Path::new))),
+        data_set: name.unwrap_or_else(|| shown(Some(blueprint.source.path()))),
         epsilon: terms.epsilon,
         delta: terms.delta,
         spent_before: Epsilon::new(spent_before)?,

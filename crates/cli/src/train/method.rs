@@ -30,7 +30,7 @@ pub(crate) enum Method {
     Sgd,
     /// One noisy coordinate a step; for unevenly scaled columns, two classes or a number
     CoordinateDescent,
-    /// The minimum, with noise added to it; for classes
+    /// The minimum, with noise added to it; for classes, or a number with --loss huber
     OutputPerturbation,
     /// The minimum of an objective with noise in it; for two classes
     ObjectivePerturbation,

@@ -50,8 +50,8 @@ pub(crate) fn text(blueprint: &Blueprint, trained: &Trained, purse: &Purse) -> R
     table.row(["delta", &decimal::exact(guarantee.delta.get())]);
     table.row(["neighbours", &guarantee.neighbours.to_string()]);
     table.row(["unit", &guarantee.unit.to_string()]);
-    if let Some(left) = purse.left()? {
-        table.row(["left", &format!("epsilon {}", decimal::down(left))]);
+    if let Some(left) = purse.left_shown()? {
+        table.row(["left", &left]);
     }
     Ok(table.text())
 }
@@ -73,8 +73,8 @@ pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimat
     if let Some(noise) = blueprint.learner.noise_multiplier() {
         table.row(["noise multiplier", &decimal::up(noise)]);
     }
-    if let Some(left) = purse.left()? {
-        table.row(["left before", &format!("epsilon {}", decimal::down(left))]);
+    if let Some(left) = purse.left_shown()? {
+        table.row(["left before", &left]);
     }
     table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
     table.row(["memory", &estimate.memory.text()]);

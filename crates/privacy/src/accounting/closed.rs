@@ -41,11 +41,13 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
 pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
     let terms = steps.0.iter().filter(|(_, count)| *count > 0);
     let total: Option<f64> = terms.map(|(step, count)| Some(*count as f64 * pure_epsilon(step)?)).sum();
-    // One release that states its epsilon has nothing to round.
-    if let [(Step::Pure { epsilon } | Step::BoundedRange { epsilon } | Step::Laplace { epsilon }, 1)] =
-        &steps.0[..]
-    {
-        return Bound::exactly(*epsilon);
+    // One release that states its epsilon has nothing to round, and a quotient has its two neighbours.
+    match &steps.0[..] {
+        [(Step::Pure { epsilon } | Step::BoundedRange { epsilon } | Step::Laplace { epsilon }, 1)] => {
+            return Bound::exactly(*epsilon);
+        }
+        [(Step::DiscreteLaplace { scale, shift }, 1)] => return quotient(*shift, *scale),
+        _ => {}
     }
     let bound = total.map_or(Bound::UNBOUNDED, |total| rounded(total, steps.0.len()));
     if steps.0.iter().all(|(step, _)| is_attained(step)) { bound } else { Bound { lower: 0.0, ..bound } }
@@ -116,6 +118,25 @@ fn sampled(rate: f64, sided: Sided, base: &Step) -> Option<f64> {
     })
 }
 
+/// The doubles next to `shift / scale`, or the one that it is: whoever took the least scale with `shift / scale <= epsilon` is certified
+/// `epsilon` and not a unit of its last place more.
+fn quotient(shift: u64, scale: f64) -> Bound {
+    let (whole, nearest) = (shift as f64, shift as f64 / scale);
+    // Beyond 2^53 the shift itself is rounded. An infinite quotient has no bound.
+    if shift > 1 << 53 || !nearest.is_finite() {
+        return if nearest.is_finite() { rounded(nearest, 1) } else { Bound::UNBOUNDED };
+    }
+    // The fused product has the sign of the exact remainder: that is 0, or at least 2^-105 of a shift, which is 1 or more.
+    let remainder = nearest.mul_add(-scale, whole);
+    if remainder == 0.0 {
+        Bound::exactly(nearest)
+    } else if remainder > 0.0 {
+        Bound { lower: nearest, upper: nearest.next_up() }
+    } else {
+        Bound { lower: nearest.next_down(), upper: nearest }
+    }
+}
+
 /// A sum of `terms` positive numbers, or its root, with room for the rounding of each operation.
 fn rounded(value: f64, terms: usize) -> Bound {
     if value == 0.0 {
@@ -173,6 +194,37 @@ mod tests {
         assert_eq!(delta(&list, 9.2), Some(Bound::exactly(0.0)));
         assert_eq!(delta(&list, 9.0), None);
         assert_eq!(epsilon(&Steps::default(), 0.0), Some(Bound::exactly(0.0)));
+    }
+
+    /// The scale of a mechanism is the least double t with `shift <= epsilon t`: its certified cost is then at most epsilon, and
+    /// where the quotient is a double, exactly that. `shift <= upper t` and `lower t <= shift` are checked by fused products.
+    #[test]
+    fn one_integer_costs_no_more_than_was_asked_for() {
+        let one = |scale, shift| at_delta_zero(&steps(&[(Step::DiscreteLaplace { scale, shift }, 1)]));
+        assert_eq!(one(2.0, 1), Bound::exactly(0.5));
+        assert_eq!(one(24.0, 3), Bound::exactly(0.125));
+        assert_eq!(one(7.0, 0), Bound::exactly(0.0));
+        for shift in [1_u64, 3, 7, 1 << 30, (1 << 53) - 1] {
+            for tenths in 1..200 {
+                let epsilon = f64::from(tenths) / 10.0;
+                let quotient = shift as f64 / epsilon;
+                let too_low = quotient.mul_add(epsilon, -(shift as f64)) < 0.0;
+                let scale = if too_low { quotient.next_up() } else { quotient };
+                let bound = one(scale, shift);
+                assert!(bound.upper <= epsilon, "{shift} over {scale}: {bound:?}");
+                assert!(
+                    bound.upper.mul_add(scale, -(shift as f64)) >= 0.0,
+                    "{shift} over {scale}: {bound:?}"
+                );
+                assert!(
+                    bound.lower.mul_add(scale, -(shift as f64)) <= 0.0,
+                    "{shift} over {scale}: {bound:?}"
+                );
+                assert!(bound.upper <= bound.lower.next_up());
+            }
+        }
+        assert_eq!(one(f64::MIN_POSITIVE / 8.0, 1 << 40), Bound::UNBOUNDED);
+        assert!(one(3.0, (1 << 60) + 1).relative_gap() > 0.0);
     }
 
     /// (2, 1): 0.731 truth; (10, 3): 0.6906 truth: both have the eps they were made for.

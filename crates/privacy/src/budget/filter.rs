@@ -3,14 +3,12 @@
 use super::ceiling::Ceiling;
 use super::price::certified;
 use super::tallies::{Tallies, Work};
+use super::terms::SLACK;
 use super::{Choice, Spent, Terms};
 use crate::accounting::{AccountError, Tally};
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::params::Count;
-
-/// Relative slack of the comparison with the budget.
-const SLACK: f64 = 1e-9;
 
 /// Totals under one set of terms, with the sums that were already made.
 #[derive(Clone, Debug)]
@@ -33,7 +31,7 @@ pub(super) enum Verdict {
 
 impl Filter {
     pub(super) fn new(terms: &Terms) -> Self {
-        let order = best_order(terms.epsilon.get(), rest_of_delta(terms));
+        let order = best_order(terms.epsilon.get(), terms.rest_of_delta());
         let tallies = Tallies::new(terms.neighbours, vec![order]);
         Self { terms: terms.clone(), order, tallies, ceiling: Ceiling::default(), composed: 0 }
     }
@@ -115,7 +113,7 @@ impl Filter {
 
     /// The total of Rényi divergences as an ε at the δ that is left for it.
     fn converted(&self, total: &Tally) -> f64 {
-        let rest = rest_of_delta(&self.terms);
+        let rest = self.terms.rest_of_delta();
         let is_kept = total.lost == 0.0 || total.lost <= self.terms.set_aside.get() * (1.0 + SLACK);
         if rest <= 0.0 || !is_kept {
             return f64::INFINITY;
@@ -149,12 +147,6 @@ fn listed(spent: &Spent, next: Option<&Event>) -> Vec<(Event, u64)> {
         None => {}
     }
     list
-}
-
-/// δ without what is set aside.
-fn rest_of_delta(terms: &Terms) -> f64 {
-    // Rounded down, so that the parts do not exceed the whole.
-    ((terms.delta.get() - terms.set_aside.get()) * (1.0 - f64::EPSILON)).max(0.0)
 }
 
 /// `-(ln(1 - 1/a) - (ln δ + ln a) / (a - 1))`: divergence at order a minus this is ε at δ

@@ -51,7 +51,7 @@ impl Gate {
                 Err(ChargeError::Refused(Box::new(Refusal {
                     name: self.name.clone(),
                     costs: self.price(event)?.epsilon,
-                    left: (self.terms().epsilon.get() - before).max(0.0),
+                    left: self.terms().left(before),
                     total,
                     terms: self.terms().clone(),
                 })))

@@ -24,11 +24,22 @@
 //! "Fully-Adaptive Composition in Differential Privacy", 2023, section 5, with a union over orders in place of
 //! a mixture.
 //!
+//! # Beside a budget
+//! Of what a budget granted two things are true at every moment: the reading, at the part of δ that is not set aside, and the pair (ε, δ)
+//! of the budget. The latter because a filter bounds everything that is seen until the process ends, and what is seen until any
+//! moment N, however it is chosen, is computed from that. [`SoFar`] quotes the reading where it is within the budget's pair, and else that pair.
+//! This is an odometer again. Fix (ε', δ'). If the budget's pair is within it, `P(S) <= e^ε' Q(S) + δ'` for all S. If not, a
+//! quote within it is a reading within it; whether it was quoted is part of what was seen, so it can be put into S, and the guarantee above
+//! has the same bound.
+//!
 //! # Pitfalls
 //! The price of "at every moment" is ln K beside ln(1/δ), and a conversion that holds for the loss itself: a reading is above
 //! the total of a filter with the same δ. What a budget has left is not an odometer.
 
+use serde::Serialize;
+
 use super::tallies::{Tallies, Work};
+use super::terms::SLACK;
 use super::{Spent, Terms};
 use crate::accounting::AccountError;
 use crate::event::Event;
@@ -67,15 +78,60 @@ pub struct Reading {
     pub delta: f64,
 }
 
+/// What may be said of everything that was granted so far, at any moment.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SoFar {
+    /// Everything released is within it.
+    pub within: Reading,
+    /// Who says so.
+    pub by: Voucher,
+}
+
+/// Who vouches for everything released so far.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Voucher {
+    /// The running sums.
+    Odometer,
+    /// The budget, which is never exceeded.
+    Budget,
+}
+
+impl SoFar {
+    /// Of everything that was granted under these terms; the module's documentation has the theorem.
+    pub fn of(terms: &Terms, spent: Spent) -> Result<Self, AccountError> {
+        let reading = Odometer::of(terms, spent)?.reading();
+        let (epsilon, delta) = (terms.epsilon.get(), terms.delta.get());
+        // Compared as charges are, and what exceeds the budget within the slack is called the budget, as there.
+        let is_within = |part: f64, whole: f64| part <= whole * (1.0 + SLACK);
+        let by = if is_within(reading.epsilon, epsilon) && is_within(reading.delta, delta) {
+            Voucher::Odometer
+        } else {
+            Voucher::Budget
+        };
+        let within = match by {
+            Voucher::Odometer => {
+                Reading { epsilon: reading.epsilon.min(epsilon), delta: reading.delta.min(delta) }
+            }
+            Voucher::Budget => Reading { epsilon, delta },
+        };
+        Ok(Self { within, by })
+    }
+}
+
 impl Odometer {
     /// Nothing spent yet.
     pub fn new(neighbours: Neighbours, delta: Delta) -> Self {
         Self { delta, tallies: Tallies::new(neighbours, orders()), spent: Spent::default() }
     }
 
-    /// Of everything that was granted under these terms, at their δ.
+    /// Of everything that was granted under these terms, at the part of their δ that is not set aside: with what events lose themselves, a
+    /// reading is then at δ.
     pub fn of(terms: &Terms, spent: Spent) -> Result<Self, AccountError> {
-        let mut odometer = Self::new(terms.neighbours, terms.delta);
+        // A difference of two numbers in [0, 1), and not below 0.
+        let rest = Delta::new(terms.rest_of_delta()).unwrap_or(terms.delta);
+        let mut odometer = Self::new(terms.neighbours, rest);
         odometer.tallies.catch_up(&spent)?;
         Ok(Self { spent, ..odometer })
     }

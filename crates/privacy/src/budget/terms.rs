@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::params::{Delta, Epsilon};
 use crate::relation::{Neighbours, Unit};
 
+/// Relative slack of the comparison with the budget.
+pub(super) const SLACK: f64 = 1e-9;
+
 /// What a budget allows, over which data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -61,6 +64,20 @@ impl Terms {
     /// of δ converts the others: where nothing is left of it, only pure bounds add up.
     pub fn setting_aside(self, set_aside: Delta) -> Self {
         Self { set_aside, ..self }
+    }
+
+    /// What is left of ε when the total is `spent`: 0 where the two differ by no more than the slack of their comparison.
+    pub fn left(&self, spent: f64) -> f64 {
+        let epsilon = self.epsilon.get();
+        let left = epsilon - spent;
+        // Not a number if both are ∞; then nothing is left.
+        if left > SLACK * epsilon { left } else { 0.0 }
+    }
+
+    /// δ without what is set aside.
+    pub(super) fn rest_of_delta(&self) -> f64 {
+        // Rounded down, so that the parts do not exceed the whole.
+        ((self.delta.get() - self.set_aside.get()) * (1.0 - f64::EPSILON)).max(0.0)
     }
 
     /// For events that do not depend on earlier results: tighter. See the module's documentation.

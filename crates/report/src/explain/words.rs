@@ -8,14 +8,19 @@
 
 use sordino_privacy::Neighbours;
 
-use super::{Explanation, Group};
+use super::{Explanation, Group, Whose};
 use crate::number::{given, of_100, percent_up, up};
 
 /// The explanation, a paragraph each: what is hidden, guesses, conclusions, low false alarms, groups, δ, and what is not promised.
-pub fn words(facts: &Explanation) -> Vec<String> {
-    let mut paragraphs = vec![hidden(facts.neighbours), guesses(facts), conclusions(facts), alarms(facts)];
-    paragraphs.extend(facts.groups.iter().map(group));
-    paragraphs.push(delta(facts));
+pub fn words(facts: &Explanation, whose: &Whose) -> Vec<String> {
+    let mut paragraphs = vec![
+        hidden(facts.neighbours, whose),
+        guesses(facts, whose),
+        conclusions(facts, whose),
+        alarms(facts),
+    ];
+    paragraphs.extend(facts.groups.iter().map(|facts| group(facts, whose)));
+    paragraphs.push(delta(facts, whose));
     paragraphs.push(
         "What is not promised: that nothing is learned about people like you. A conclusion that would be drawn \
          without your data may still be drawn. And whoever holds the raw data still holds it: the promise is about \
@@ -25,40 +30,60 @@ pub fn words(facts: &Explanation) -> Vec<String> {
     paragraphs
 }
 
-fn hidden(neighbours: Neighbours) -> String {
-    let what = match neighbours {
-        Neighbours::AddRemove => "whether one person's data were used at all",
+fn hidden(neighbours: Neighbours, whose: &Whose) -> String {
+    let Whose { data, counted, .. } = whose;
+    let was = whose.was();
+    match neighbours {
+        Neighbours::AddRemove => format!("Hidden is whether {data} {was} used at all."),
         Neighbours::ZeroOut => {
-            "whether one person's data were used or left blank; how many people there are is public"
+            format!(
+                "Hidden is whether {data} {was} used or left blank; how many {counted} there are is public."
+            )
         }
         Neighbours::Replace => {
-            "whether the data of one person or those of another were used; how many people there are is public"
+            format!(
+                "Hidden is whether {data} {was} used, or {} instead; how many {counted} there are is public.",
+                whose.another()
+            )
         }
         Neighbours::AddRemoveOrdered | Neighbours::ZeroOutUnordered | Neighbours::ReplaceOrdered => {
-            "which of two neighbouring data sets was used"
+            "Hidden is which of two neighbouring data sets was used.".to_owned()
         }
-        Neighbours::MetricBall(_) => "which of two vectors within the stated distance was released",
-    };
-    format!("Hidden is {what}.")
+        Neighbours::MetricBall(_) => {
+            "Hidden is which of two vectors within the stated distance was released.".to_owned()
+        }
+    }
 }
 
-fn guesses(facts: &Explanation) -> String {
+fn guesses(facts: &Explanation, whose: &Whose) -> String {
     format!(
-        "Whoever sees the result, knows everybody else's data and guesses is right in at most {} of 100 cases; by \
+        "Whoever sees the result, knows {} and guesses which of the two it was is right in at most {} of 100 cases; by \
          tossing a coin, in 50.",
+        whose.others,
         of_100(facts.right_guesses)
     )
 }
 
-fn conclusions(facts: &Explanation) -> String {
+/// A guess is judged over all results, a belief after one of them: as a rule the second number is larger.
+fn conclusions(facts: &Explanation, whose: &Whose) -> String {
     let lines: Vec<String> = facts
         .odds
         .iter()
         .map(|odds| format!("from {} to at most {} of 100", of_100(odds.before), of_100(odds.after)))
         .collect();
-    let which = if facts.delta == 0.0 { "" } else { " (one that is drawn in at least 1 of 100 outcomes)" };
+    let which = if facts.delta == 0.0 {
+        "after the most telling of all".to_owned()
+    } else {
+        format!(
+            "after one of the most telling (a kind that comes up at least once in 100 times without {})",
+            whose.it
+        )
+    };
     format!(
-        "What somebody believes about you{which} can become more certain because you took part: {}.",
+        "That is the average over all results that could have come out, and some tell more than others: {which}, what somebody \
+         believes can become more certain because {} {} used, {}.",
+        whose.it,
+        whose.was(),
         lines.join("; ")
     )
 }
@@ -72,35 +97,38 @@ fn alarms(facts: &Explanation) -> String {
         })
         .collect();
     format!(
-        "An attacker who rarely accuses wrongly finds at most this share of those who took part, at this share of \
+        "An attacker who rarely accuses wrongly finds at most this share of those that took part, at this share of \
          false alarms: {}.",
         cases.join(", ")
     )
 }
 
-fn group(group: &Group) -> String {
+fn group(group: &Group, whose: &Whose) -> String {
     format!(
-        "{} people together, such as a family, are promised epsilon = {} at delta = {}: a guess about all of them is right in \
+        "{} {} together, {}, are promised epsilon = {} at delta = {}: a guess about all of them is right in \
          at most {} of 100 cases.",
         group.size,
+        whose.many,
+        whose.such_as,
         up(group.epsilon),
         up(group.delta),
         of_100(0.5 * (1.0 + group.advantage))
     )
 }
 
-fn delta(facts: &Explanation) -> String {
+fn delta(facts: &Explanation, whose: &Whose) -> String {
     if facts.delta == 0.0 {
         return "Delta is 0: the promise has no exception.".to_owned();
     }
     let delta = given(facts.delta);
     let meaning = format!(
         "Delta = {delta} is the room that the promise leaves for rare outcomes. It is not the chance that something \
-         goes wrong; but a program that publishes one whole record with chance {delta} for each person would keep a promise with \
-         this delta."
+         goes wrong; but a program that publishes one whole record with chance {delta} for {} would keep a promise with \
+         this delta.",
+        whose.each
     );
     let Some(crowd) = facts.crowd else {
-        return format!("{meaning} So it should be far below one over the number of people.");
+        return format!("{meaning} So it should be far below one over the number of {}.", whose.many);
     };
     let verdict = if crowd.exposed >= 0.1 {
         "That is too much: take a smaller delta"
@@ -108,15 +136,16 @@ fn delta(facts: &Explanation) -> String {
         "The smaller the better"
     };
     format!(
-        "{meaning} Among {} people that would be {} records on average. {verdict}.",
+        "{meaning} Among {} {} that would be {} records on average. {verdict}.",
         crowd.people,
+        whose.many,
         up(crowd.exposed)
     )
 }
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::{Count, Delta, Epsilon};
+    use sordino_privacy::{Count, Delta, Epsilon, Unit};
 
     use super::*;
     use crate::Promise;
@@ -125,7 +154,41 @@ mod tests {
         let promise =
             Promise::pair(Epsilon::new(epsilon).unwrap(), Delta::new(delta).unwrap(), Neighbours::AddRemove);
         let people = people.map(|people| Count::new(people).unwrap());
-        words(&Explanation::of(&promise, people, None)).join("\n")
+        words(&Explanation::of(&promise, people, None), &Whose::person()).join("\n")
+    }
+
+    /// Reports of runs whose unit was a record spoke of persons.
+    #[test]
+    fn sentences_speak_of_the_unit_and_of_nobody_else() {
+        let delta = Delta::new(1e-6).unwrap();
+        let people = Some(Count::new(3000).unwrap());
+        for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove, Neighbours::Replace] {
+            let promise = Promise::pair(Epsilon::new(1.0).unwrap(), delta, neighbours);
+            let facts = Explanation::of(&promise, people, None);
+            let text = |unit: &Unit| words(&facts, &Whose::unit(unit)).join("\n");
+            let record = text(&Unit::Record);
+            assert!(record.contains("Hidden is whether one record was used"), "{record}");
+            assert!(record.contains("Among 3000 records") && record.contains("for each record"), "{record}");
+            let column = text(&Unit::Column("ward\u{202e}".into()));
+            assert!(column.contains("the records of one wardU+202E were used"), "{column}");
+            for text in [&record, &column, &text(&Unit::Client)] {
+                let (about, _) = text.split_once("What is not promised").unwrap();
+                assert!(!about.contains("people") && !about.contains("one person's data"), "{about}");
+            }
+        }
+    }
+
+    /// (1 + 0.1974)/2 of guesses over all results; after results that come up once in 100 times odds grow 3.39 times.
+    #[test]
+    fn the_two_numbers_are_told_apart() {
+        let claim = sordino_privacy::Claim::from_json(r#"{"type":"gdp","mu":0.5}"#).unwrap();
+        let facts = Explanation::of(&Promise::of(claim, Delta::new(1e-6).unwrap()).unwrap(), None, None);
+        let text = words(&facts, &Whose::person()).join("\n");
+        assert!(text.contains("is right in at most 60 of 100 cases"), "{text}");
+        assert!(
+            text.contains("average over all results") && text.contains("from 50 to at most 78 of 100"),
+            "{text}"
+        );
     }
 
     #[test]

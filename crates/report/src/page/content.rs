@@ -8,12 +8,14 @@ mod record;
 use sordino_privacy::{Neighbours, Unit};
 
 use super::{Block, Section, Text};
-use crate::number::{given, up};
+use crate::number::{given, of_100, up};
 use crate::report::Report;
 
 /// What heads the page.
 pub(crate) struct Title {
     pub(crate) title: Text,
+    /// What the claim means, for whoever reads one sentence; none if there is no claim.
+    pub(crate) meaning: Option<String>,
     /// The claim in a line.
     pub(crate) claim: Text,
     /// That there is no claim, if there is none.
@@ -46,7 +48,19 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
     } else {
         None
     };
-    Title { title, claim, void }
+    let meaning = void.is_none().then(|| meaning(report));
+    Title { title, meaning, claim, void }
+}
+
+/// What the best attacker gains over a coin. The number is that of the section on the promise.
+fn meaning(report: &Report<'_>) -> String {
+    let whose = report.whose();
+    format!(
+        "Whoever sees this model and guesses whether {} {} used is right at most {} times in 100; a coin is right 50 times.",
+        whose.data,
+        whose.was(),
+        of_100(report.explanation().right_guesses)
+    )
 }
 
 /// All sections, in the order in which they are read.

@@ -44,7 +44,11 @@ pub(crate) fn page(title: &Title, sections: &[Section], report: &Report<'_>) -> 
 
 fn header(title: &Title, sections: &[Section], out: &mut String) {
     let _ = writeln!(out, "<header>\n<p class=\"eyebrow\">What was released, and what it promises</p>");
-    let _ = writeln!(out, "<h1>{}</h1>\n<p class=\"claim\">{}</p>", text(&title.title), text(&title.claim));
+    let _ = writeln!(out, "<h1>{}</h1>", text(&title.title));
+    if let Some(meaning) = &title.meaning {
+        let _ = writeln!(out, "<p class=\"meaning\">{}</p>", unbroken(meaning));
+    }
+    let _ = writeln!(out, "<p class=\"claim\">{}</p>", text(&title.claim));
     if let Some(void) = title.void {
         let _ = writeln!(out, "<p class=\"void\" role=\"note\">{}</p>", escaped(void));
     }

@@ -9,7 +9,11 @@ use crate::escape::{markdown as escaped, visible};
 pub(crate) fn page(title: &Title, sections: &[Section]) -> String {
     // Writing to a string cannot fail, here and below.
     let mut out = String::new();
-    let _ = writeln!(out, "# {}\n\n{}\n", text(&title.title), text(&title.claim));
+    let _ = writeln!(out, "# {}\n", text(&title.title));
+    if let Some(meaning) = &title.meaning {
+        let _ = writeln!(out, "{}\n", escaped(meaning));
+    }
+    let _ = writeln!(out, "{}\n", text(&title.claim));
     if let Some(void) = title.void {
         let _ = writeln!(out, "**{}**\n", escaped(void));
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::pages::{HOSTILE, embedded, html_rows, logistic, markdown_rows, named};
+use sordino_privacy::Unit;
 use sordino_report::{Report, Run, Value};
 
 #[test]
@@ -104,6 +105,32 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
         }
     }
     all
+}
+
+/// The first sentence is for whoever reads one: the best guess against a coin, by the number of the explanation.
+#[test]
+fn a_page_opens_with_what_its_promise_means() {
+    let mut run = logistic();
+    let report = Report::of(&run);
+    let right = (100.0 * report.explanation().right_guesses).ceil();
+    let opens = format!(
+        "Whoever sees this model and guesses whether one record was used is right at most {right} times in 100; a coin is right 50 times."
+    );
+    let (html, markdown) = (report.html(), report.markdown());
+    assert!(markdown.lines().nth(2) == Some(opens.as_str()), "{markdown}");
+    assert!(html.find(&opens).unwrap() < html.find("ε ≤").unwrap());
+    assert!(html.contains("Hidden is whether one record was used or left blank"));
+    // A column's values are not counted by its records.
+    run.guarantee.unit = Unit::Column("patient_id".into());
+    let report = Report::of(&run);
+    let html = report.html();
+    assert!(html.contains("guesses whether the records of one patient_id were used is right at most"));
+    assert!(
+        report.explanation().crowd.is_none() && html.contains("one over the number of values of patient_id")
+    );
+    // A promise that does not hold means nothing.
+    run.guarantee.seeded = true;
+    assert!(!Report::of(&run).html().contains("Whoever sees this model"));
 }
 
 /// What the page says can be done with the event can be done.

@@ -93,8 +93,7 @@ pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Erro
     let memory = settings.memory.map(|megabytes| megabytes.get() as usize * 1_000_000);
     let learner = ByNetwork { network, encoding: encoding.clone(), method, plan, training, memory };
     // Whether the memory suffices is known before there is data.
-    let nobody = Nobody { slots: n.get() as usize, widths: [encoding.width(), 1] };
-    learner.objective(&nobody, settings.threads)?;
+    learner.objective(&learner.nobody(), settings.threads)?;
     Ok(Box::new(learner))
 }
 
@@ -203,7 +202,7 @@ impl Learner for ByNetwork {
     }
 
     fn batches(&self, threads: NonZero<usize>) -> Option<BatchMemory> {
-        let nobody = Nobody(self.plan.batches().slots().get() as usize);
+        let nobody = self.nobody();
         // It was made before, when the plan was.
         let objective = self.objective(&nobody, Some(threads)).ok()?;
         Some(BatchMemory { records: objective.micro_batch(), bytes: objective.batch_bytes(threads) })
@@ -245,6 +244,10 @@ impl Learner for ByNetwork {
 }
 
 impl ByNetwork {
+    fn nobody(&self) -> Nobody {
+        Nobody { slots: self.plan.batches().slots().get() as usize, widths: [self.encoding.width(), 1] }
+    }
+
     fn model_of(&self, parameters: Vec<f64>) -> Model {
         Model::Network(NetworkModel::new(Arc::clone(&self.network), self.encoding.clone(), parameters))
     }
@@ -266,8 +269,7 @@ impl ByNetwork {
         permit.covers(&claim)?;
         let unit = self.encoding.schema().unit();
         if *permit.unit() != unit.unit() {
-            let (ledger, schema) = (permit.unit().to_string(), unit.unit().to_string());
-            return Err(Error::OtherUnit { ledger, schema });
+            return Err(Error::other_unit(permit.unit(), &unit.unit()));
         }
         let is_planned_for = *data.encoding() == self.encoding
             && *data.limit() == ContributionLimit::of(unit)

@@ -146,6 +146,55 @@ fn a_reading_is_never_below_the_tight_total_and_not_absurdly_above() {
     assert_eq!(odometer.reading().epsilon, f64::INFINITY);
 }
 
+/// A budget of 1.5 was said to have let out 1.65, and δ was said to be more than all of it.
+#[test]
+fn nothing_beyond_the_budget_is_quoted() {
+    // Many small Gaussians up to the end of the budget: the odometer pays for every moment, the budget does not.
+    let terms = approximate(1.5, 1e-6);
+    let mut budget = Budget::new(terms.clone());
+    let events = std::iter::repeat_n(gaussian(40.0), 100_000);
+    let granted = events.take_while(|event| budget.charge(event.clone()).is_ok()).count();
+    assert!(granted > 10);
+    let spent = budget.spent().unwrap();
+    assert!(Odometer::of(&terms, spent.clone()).unwrap().reading().epsilon > 1.5);
+    let full = SoFar::of(&terms, spent).unwrap();
+    assert_eq!((full.by, full.within), (Voucher::Budget, Reading { epsilon: 1.5, delta: 1e-6 }));
+    // Little of it: the odometer says less.
+    let mut budget = Budget::new(terms.clone());
+    grant(&mut budget, &gaussian(40.0));
+    let little = SoFar::of(&terms, budget.spent().unwrap()).unwrap();
+    assert!(little.by == Voucher::Odometer && little.within.epsilon < 0.5 && little.within.delta <= 1e-6);
+}
+
+#[test]
+fn a_quote_keeps_to_delta_whatever_was_set_aside() {
+    let terms = setting_aside(5.0, 1e-5, 5e-6);
+    let mut budget = Budget::new(terms.clone());
+    grant(&mut budget, &gaussian(20.0));
+    grant(&mut budget, &pair(0.05, 5e-6));
+    let said = SoFar::of(&terms, budget.spent().unwrap()).unwrap();
+    assert_eq!(said.by, Voucher::Odometer);
+    assert!(said.within.delta <= 1e-5 && said.within.delta > 0.999_999e-5, "{said:?}");
+    // A first charge that needs more than its part of δ: what is left to quote is the budget.
+    let mut budget = Budget::new(approximate(5.0, 1e-5));
+    grant(&mut budget, &pair(0.05, 1e-5));
+    let said = SoFar::of(budget.terms(), budget.spent().unwrap()).unwrap();
+    assert_eq!((said.by, said.within), (Voucher::Budget, Reading { epsilon: 5.0, delta: 1e-5 }));
+}
+
+/// What rounding leaves is not offered to anybody.
+#[test]
+fn a_rest_within_the_slack_is_nothing() {
+    let mut budget = Budget::new(terms(1.0));
+    grant(&mut budget, &pure(1.0 - 1e-11));
+    assert_eq!(budget.left().unwrap(), 0.0);
+    let refusal = budget.charge(pure(0.25)).unwrap_err().to_string();
+    assert!(refusal.contains("but the budget has 0 left of 1"), "{refusal}");
+    let mut budget = Budget::new(terms(1.0));
+    grant(&mut budget, &pure(1.0 - 1e-8));
+    assert!((budget.left().unwrap() - 1e-8).abs() < 1e-15);
+}
+
 /// Simulated: an analyst reads the odometer after each answer and stops at the first moment at which the loss exceeds
 /// it. That must happen with probability at most δ. With δ = 0.2 and 4000 runs, more than 1000 excesses have probability
 /// below 1e-13 (Hoeffding).

@@ -8,8 +8,14 @@ use crate::plot::{Axis, Curve, Line, Plot, Shape};
 use crate::report::{ProfileEntry, Report};
 
 pub(super) fn attacker(report: &Report<'_>) -> Section {
-    let intro = "The attacker sees the release, knows everybody else's data, and decides whether one unit took part. The \
-                 trade-off curve shows how often that can succeed. The closer it is to the diagonal, which is guessing, the better for those in the data.";
+    let whose = report.whose();
+    let intro = format!(
+        "The attacker sees the release, knows {}, and decides whether {} {} used. The trade-off curve shows how often that can \
+         succeed. The closer it is to the diagonal, which is guessing, the better for those in the data.",
+        whose.others,
+        whose.data,
+        whose.was()
+    );
     let figure = Figure { id: "plot-attacker".to_owned(), plot: attacker_plot(report.promise()) };
     let blocks =
         vec![paragraph(intro), Block::Figure(figure), detections(report), odds(report), groups(report)];
@@ -31,17 +37,28 @@ fn detections(report: &Report<'_>) -> Block {
 
 fn odds(report: &Report<'_>) -> Block {
     let facts = report.explanation();
-    let which = if facts.delta == 0.0 { "" } else { ", one that is drawn in at least 1 of 100 outcomes" };
+    let whose = report.whose();
+    let result = if facts.delta == 0.0 {
+        "the most telling result".to_owned()
+    } else {
+        format!(
+            "one of the most telling results (a kind that comes up at least once in 100 times without {})",
+            whose.it
+        )
+    };
     let row = |odds: &crate::Odds| {
         let in_100 = |share: f64| Text::number(format!("{} of 100", of_100(share)), share);
         vec![in_100(odds.before), in_100(odds.after)]
     };
     Block::Table(Table {
         caption: format!(
-            "What somebody believes about a person{which}, without and with that person's data."
+            "What somebody believes, before and after {result}, because {} {} used. Guesses are judged over all \
+             results, such a belief after one.",
+            whose.it,
+            whose.was()
         )
         .into(),
-        head: vec!["without", "with, at most"],
+        head: vec!["before", "after, at most"],
         rows: facts.odds.iter().map(row).collect(),
     })
 }

@@ -43,7 +43,7 @@ pub(super) fn guarantee(report: &Report<'_>) -> Section {
     facts.push(("budget".into(), charged.into()));
     let mut blocks = vec![Block::Facts(facts)];
     if bound.upper.is_finite() {
-        blocks.extend(words(report.explanation()).into_iter().map(paragraph));
+        blocks.extend(words(report.explanation(), &report.whose()).into_iter().map(paragraph));
     } else {
         blocks.push(paragraph(
             "Nothing is promised. Whoever sees the release may learn who took part, and what they said.",
