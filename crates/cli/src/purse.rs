@@ -113,6 +113,13 @@ impl Purse {
         }
     }
 
+    /// Whether analysts have shares of the budget. Then whoever runs the command need not be the owner.
+    pub(crate) fn has_shares(&self) -> Result<bool, Error> {
+        let Some(account) = self.account() else { return Ok(false) };
+        let sets = account.ledger().data_sets()?;
+        Ok(sets.iter().any(|set| set.number == account.data_set() && !set.grants.is_empty()))
+    }
+
     /// Pays before the data is read. `delta` is that of the guarantee where no ledger states one.
     pub(crate) fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, Error> {
         self.check_unit(&unit)?;
@@ -123,9 +130,9 @@ impl Purse {
     }
 
     /// Records that the result of a charge was released.
-    pub(crate) fn book(&mut self, reservation: u64, result: Digest) -> Result<(), Error> {
+    pub(crate) fn book(&mut self, reservation: u64, result: Option<Digest>) -> Result<(), Error> {
         match self {
-            Self::Ledger { account, .. } => Ok(account.book(reservation, Some(result))?),
+            Self::Ledger { account, .. } => Ok(account.book(reservation, result)?),
             Self::Unmetered(_) => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! `sordino query`: one private statistic of a table.
 //!
-//! The order is that of every release: plan from public parameters, pay, read the data, release, book.
+//! The order is that of every release: plan from public parameters, ask the budget, pay, read the data, release, book. Through the
+//! strict door the owner is told before anything is charged whether every record fits the schema.
 
 mod args;
 mod question;

@@ -1,8 +1,8 @@
 //! `sordino train`: a model of a table, released for a price.
 //!
 //! The order is that of every release: plan from public things, ask the budget, pay, read the data, release, book. Through the strict
-//! door the owner is told before anything is charged whether every record fits the schema; through the permissive
-//! door nobody is told, and every record fits.
+//! door the owner is told before anything is charged whether every record fits the schema; where analysts have shares of the budget, they are
+//! told after they have paid. Through the permissive door nobody is told, and every record fits.
 
 mod advice;
 pub(crate) mod args;
@@ -215,14 +215,16 @@ fn train(
     };
     purse.ask(&claim, &blueprint.unit())?;
     blueprint.check_rows()?;
-    if blueprint.door() == Door::Strict {
+    if blueprint.door() == Door::Strict && !purse.has_shares()? {
         log.say("checking that every record fits the schema");
         blueprint.loader().check(&blueprint.subject.encoding)?;
     }
     say_defaults(blueprint, args.output);
     log.say("charging");
     let permit = purse.pay(claim, blueprint.unit(), blueprint.subject.delta)?;
-    place.keep_record(&place.receipt(), &receipt.with(permit.reservation(), purse)?)?;
+    let receipt = receipt.with(permit.reservation(), purse)?;
+    place.keep_record(&place.receipt(), &receipt)?;
+    receipt.book_earlier(purse)?;
     log.say("reading the data");
     let data = read(blueprint)?;
     log.say("training");
@@ -258,7 +260,7 @@ fn release(
     };
     let (receipt, digest) = (place.kept::<Receipt>(&place.receipt())?, package.digest());
     place.finish(&package, blueprint.learner.steps())?;
-    receipt.charges().try_for_each(|charge| purse.book(charge, digest))?;
+    receipt.book_last(purse, digest)?;
     match (&blueprint.settings.report, &pages.for_people) {
         (Some(path), Some((html, _))) => std::fs::write(path, html)
             .map_err(|source| Error::WriteFile { name: path.display().to_string(), source }),

@@ -135,6 +135,47 @@ fn a_folder_that_is_put_back_is_refused_by_the_ledger() {
     assert!(!here.join("m").exists());
 }
 
+/// Whoever goes on leaves older copies behind, even if he never ends.
+#[test]
+fn a_copy_from_before_somebody_went_on_is_refused() {
+    let here = tables("left-behind");
+    budget(&here, "l", "a.csv", 10.0);
+    unfinished(&here, "a.csv", "--ledger l");
+    copy(&here.join("m.part"), &here.join("kept"));
+    fs::write(here.join("m.part/model"), "in the way").unwrap();
+    train(&here, "a.csv", "--ledger l --resume").refuses(&["--resume writes it"]);
+    fs::rename(here.join("m.part"), here.join("newer")).unwrap();
+    fs::rename(here.join("kept"), here.join("m.part")).unwrap();
+    train(&here, "a.csv", "--ledger l --resume").refuses(&["its charge is booked"]);
+    fs::remove_dir_all(here.join("m.part")).unwrap();
+    fs::rename(here.join("newer"), here.join("m.part")).unwrap();
+    fs::remove_file(here.join("m.part/model")).unwrap();
+    assert_eq!(train(&here, "a.csv", "--ledger l --resume").code, 0);
+    let charges = run(&here, "ledger export l").object()["charges"].clone();
+    assert!(charges.as_array().unwrap().iter().all(|charge| charge["state"] == "booked"), "{charges}");
+}
+
+/// The strict door tells its owner for nothing which record does not fit; analysts with shares of the budget pay for the question.
+#[test]
+fn where_analysts_have_shares_nothing_is_looked_at_for_free() {
+    let here = tables("shares");
+    budget(&here, "l", "a.csv", 10.0);
+    let no = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'never'] }";
+    fs::write(here.join("no.toml"), no).unwrap();
+    let ask = || {
+        run(&here, "query a.csv histogram y --schema no.toml --epsilon 0.1 --ledger l --who ann")
+            .refuses(&["row"]);
+        let line =
+            "train a.csv --target y --schema no.toml --epsilon 1 --steps 5 --ledger l --who ann --out m";
+        run(&here, line).refuses(&["row"]);
+        spent(&here, "l", 0)
+    };
+    assert_eq!(ask(), 0.0);
+    let granted = run(&here, "ledger grant l a.csv --to ann --epsilon 5");
+    assert_eq!(granted.code, 0, "{granted:?}");
+    assert!(ask() > 1.0);
+}
+
 /// A schema that was bought is not bought again, and is not another data set's, another question's or another ledger's.
 #[test]
 fn a_bought_schema_answers_its_own_question() {

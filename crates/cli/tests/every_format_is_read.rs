@@ -208,16 +208,15 @@ fn networks_learn_from_arrays_of_every_kind() {
     ] {
         let out = format!("{file}.model");
         let line = format!(
-            "train {file} --schema {schema} --target {target} --epsilon 8 --delta 1e-6 --model {model} --batch-size 40 --epochs 8 --public-test {file} --out {out}"
+            "train {file} --schema {schema} --target {target} --epsilon 8 --delta 1e-6 --model {model} --batch-size 40 --epochs 8 --out {out}"
         );
         let run = sordino(&here, &line);
-        let accuracy: f64 = run.line("accuracy").split(' ').next().unwrap().parse().unwrap();
+        assert_eq!(run.code, 0, "{run:?}");
         let configuration = fs::read_to_string(here.join(&out).join("configuration.toml")).unwrap();
         assert!(configuration.contains(&format!("image = \"{image}\"")), "{configuration}");
         let right = right(&sordino(&here, &format!("predict {out} {file}")));
         // Half would be guessing. The two halves of a picture tell a hundred times more than the noise.
         assert!(right > PICTURES * 3 / 4, "{file}: {right}, {run:?}");
-        assert!((right as f64 / PICTURES as f64 - accuracy).abs() < 1e-4, "{file}: {right}, {run:?}");
     }
     // Without its shape an array is a row of numbers.
     let line = "train array.npy --schema array.toml --target x16 --epsilon 8 --model cnn";

@@ -204,10 +204,8 @@ impl GradientPlan {
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
         let FitOptions { progress, cancel, checkpoints, threads, bits } = options;
         let objective = LinearObjective::new(self.loss, data);
-        let mut training = Training::new(&self.plan, &objective, self.training.clone())?;
-        if checkpoints.is_some() {
-            training = training.about(format!("{:?} {}", self.loss, self.encoding.to_json()));
-        }
+        let about = format!("{:?} {}", self.loss, self.encoding.to_json());
+        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(about);
         if let Some(threads) = threads {
             training = training.threads(threads);
         }

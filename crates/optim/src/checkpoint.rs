@@ -21,7 +21,8 @@
 //! # Pitfalls
 //! A *copy* of a checkpoint could be resumed beside the original, and each would do all remaining steps. A file that is not where
 //! it was written is therefore charged for all of them, and may then go on anywhere. A backup put back in its old place looks like the original: do not
-//! resume from backups without charging the whole run again.
+//! resume from backups without charging the whole run again. A checkpoint says nothing of the data, and what was paid for it was paid from one budget: whoever
+//! calls [`Training::resume`](crate::Training::resume) sees to it that data and budget are those of the beginning, as `sordino train` does.
 
 mod file;
 #[cfg(test)]

@@ -71,7 +71,7 @@ use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::permit::Permit;
-use crate::relation::Neighbours;
+use crate::relation::{Neighbours, Unit};
 
 /// Anything that a release can be paid from.
 pub trait Charge {
@@ -190,6 +190,16 @@ pub enum ChargeError {
         budget: Neighbours,
         /// The relation of the claim.
         claim: Neighbours,
+    },
+    /// Two releases that protect different units have no promise together.
+    #[error(
+        "the release protects a {unit}, and the one before it, which it goes on from, a {earlier}; use one unit for both"
+    )]
+    TwoUnits {
+        /// Of the later release.
+        unit: Unit,
+        /// Of the earlier one.
+        earlier: Unit,
     },
     /// The journal was kept under other terms.
     #[error(

@@ -60,11 +60,15 @@ impl Guarantee {
         !self.seeded && self.epsilon.upper.is_finite()
     }
 
-    /// What is promised about this release and an earlier one together, at `delta`: their composition, of this one's unit. It can
-    /// only promise less than either.
+    /// What is promised about this release and an earlier one together, at `delta`: their composition. It can
+    /// only promise less than either. Parameters of the later one must not have been chosen by the result of the earlier one.
     pub fn together_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
         if self.neighbours != earlier.neighbours {
             return Err(ChargeError::OtherRelation { budget: self.neighbours, claim: earlier.neighbours });
+        }
+        if self.unit != earlier.unit {
+            let (unit, earlier) = (self.unit.clone(), earlier.unit.clone());
+            return Err(ChargeError::TwoUnits { unit, earlier });
         }
         let event = earlier.event.clone().followed_by(self.event.clone());
         let claim = Claim::new(self.neighbours, event);
@@ -133,5 +137,13 @@ mod tests {
             words,
             "ε <= 1, δ = 1e-6 for one column `user_id` under add_remove; VOID: the noise came from a fixed seed; no budget was charged"
         );
+    }
+
+    #[test]
+    fn two_units_have_no_promise_together() {
+        let user = guarantee();
+        let record = Guarantee { unit: Unit::Record, ..guarantee() };
+        assert!(user.together_with(&user, user.delta).is_ok());
+        assert!(matches!(user.together_with(&record, user.delta), Err(ChargeError::TwoUnits { .. })));
     }
 }

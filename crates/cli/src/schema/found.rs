@@ -102,7 +102,7 @@ pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
         (false, Some(_)) => {}
     }
     if let Some(reservation) = reservation {
-        purse.book(reservation, Digest::of(text.as_bytes()))?;
+        purse.book(reservation, Some(Digest::of(text.as_bytes())))?;
     }
     if !args.output.quiet {
         notes(&found, &guarantee).iter().for_each(|note| output::note(note));

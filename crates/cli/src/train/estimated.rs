@@ -74,10 +74,14 @@ impl Estimated {
         Settings { schema, epsilon, delta: self.rest.or(asked.delta), ..asked.clone() }
     }
 
-    /// What is promised about schema and model together.
+    /// What is promised about schema and model together. The schema decides how many coordinates there are, and people may read it before they choose
+    /// the rest: the price of both is what holds whatever was chosen after the first, the sum of two that were fixed before it.
     pub(crate) fn together(&self, model: &Guarantee) -> Result<Guarantee, Error> {
         let delta = if model.metered { model.delta } else { self.delta };
-        Ok(model.together_with(&self.guarantee, delta)?)
+        let mut both = model.together_with(&self.guarantee, delta)?;
+        let sum = self.guarantee.epsilon.upper + model.epsilon.upper;
+        both.epsilon = Bound::enclosing(both.epsilon.lower, both.epsilon.upper.max(sum));
+        Ok(both)
     }
 }
 
@@ -119,7 +123,7 @@ impl Purchase {
     }
 
     fn book(self, result: Digest, purse: &mut Purse) -> Result<Guarantee, Error> {
-        self.receipt.charges().try_for_each(|charge| purse.book(charge, result))?;
+        self.receipt.book_last(purse, result)?;
         Ok(self.guarantee)
     }
 }

@@ -2,12 +2,15 @@
 //!
 //! # Guarantee
 //! A run that goes on pays for what may be done twice; the rest was paid by its first part. So it has to be the same data, and where there is a
-//! ledger the first part's charges have to be in its history, of this data set, and not booked. One table does not pay for
-//! another's model, a ledger takes over nothing that was not charged there, and a folder that is put back after its model was written is refused.
+//! ledger the first part's charges have to be in its history, of this data set, and the last of them not booked. Whoever goes on books all charges but his own:
+//! copies of the folder from before are refused from then on, as they are once the model is written. One table does not pay for
+//! another's model, and a ledger takes over nothing that was not charged there.
 //!
 //! # Pitfalls
-//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds up.
-//! The digest of the data stays in the working folder, with the owner, and goes with it.
+//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds up. With one, a process
+//! that is killed just between noting its charge and booking those before it leaves two that may go on; whoever can do that on purpose can read its memory.
+//! The digest of the data stays in the working folder, with the owner, and goes with it. It is that of the file that was named: labels of IDX
+//! pictures, in a file of their own, are not in it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
@@ -68,21 +71,40 @@ impl Receipt {
         Ok(self)
     }
 
-    /// Numbers of the charges.
-    pub(crate) fn charges(&self) -> impl Iterator<Item = u64> {
+    /// Numbers of the charges, the last one last.
+    pub(crate) fn charges(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.charges.iter().map(|charge| charge.number)
     }
 
-    /// Whether `data` and `purse` are those of the beginning and nothing is booked yet.
+    /// Books all charges but the last: what was begun with them goes on with that one, and from no copy.
+    pub(crate) fn book_earlier(&self, purse: &mut Purse) -> Result<(), Error> {
+        let last = self.charges().next_back();
+        let open: Vec<u64> = self
+            .records(purse)?
+            .iter()
+            .filter(|charge| is_open(charge))
+            .map(|charge| charge.number)
+            .collect();
+        open.into_iter()
+            .filter(|number| Some(*number) != last)
+            .try_for_each(|number| purse.book(number, None))
+    }
+
+    /// Books the last charge with its result.
+    pub(crate) fn book_last(&self, purse: &mut Purse, result: Digest) -> Result<(), Error> {
+        self.charges().next_back().map_or(Ok(()), |number| purse.book(number, Some(result)))
+    }
+
+    /// Whether `data` and `purse` are those of the beginning, and nobody else has gone on.
     pub(crate) fn check_open(&self, data: Digest, purse: &Purse) -> Result<(), Error> {
-        let is_open = |charge: &ChargeRecord| charge.state == State::Reserved;
-        self.check(data, purse, is_open)
+        let last = self.charges().next_back();
+        self.check(data, purse, |charge| Some(charge.number) != last || is_open(charge))
     }
 
     /// The same for a result that is kept: its charges may have been booked with it. Says whether they were.
     pub(crate) fn check_kept(&self, data: Digest, purse: &Purse, result: Digest) -> Result<bool, Error> {
         let is_booked = |charge: &ChargeRecord| matches!(charge.state, State::Booked { result: Some(booked), .. } if booked == result);
-        self.check(data, purse, |charge| charge.state == State::Reserved || is_booked(charge))?;
+        self.check(data, purse, |charge| is_open(charge) || is_booked(charge))?;
         Ok(self.records(purse)?.iter().all(is_booked))
     }
 
@@ -125,4 +147,8 @@ impl Receipt {
         all.retain(|charge| self.charges().any(|number| number == charge.number));
         Ok(all)
     }
+}
+
+fn is_open(charge: &ChargeRecord) -> bool {
+    charge.state == State::Reserved
 }
