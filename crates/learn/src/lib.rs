@@ -44,6 +44,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod block_sums;
 mod coordinate;
 pub mod danger;
 mod error;

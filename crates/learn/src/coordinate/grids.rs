@@ -1,10 +1,11 @@
 //! Clip norms of coordinates, and the grids that their sums are rounded to.
 
-use sordino_data::{Encoding, ROWS_PER_BLOCK};
-use sordino_noise::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping};
-use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
+use sordino_data::Encoding;
+use sordino_noise::grid::{Grid, GridPlan};
+use sordino_privacy::{Count, NoiseMultiplier};
 
 use super::{CoordinateClipping, CoordinateDescent};
+use crate::block_sums;
 use crate::error::LearnError;
 
 /// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
@@ -18,7 +19,7 @@ pub(super) fn grids(
     noise: NoiseMultiplier,
     smoothness: &[f64],
 ) -> Result<Vec<Grid>, LearnError> {
-    let allowance = allowance(learner.neighbours);
+    let allowance = block_sums::allowance(learner.neighbours, 2);
     let grid = |norm: f64| deepest(&GridPlan::new(norm, noise.get(), 1, n.get()).allowance(allowance));
     clip_norms(learner, encoding, smoothness).into_iter().map(grid).collect()
 }
@@ -46,25 +47,5 @@ fn clip_norms(learner: &CoordinateDescent, encoding: &Encoding, smoothness: &[f6
             let of = |bound| learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30);
             encoding.coordinate_bounds().into_iter().map(of).collect()
         }
-    }
-}
-
-/// Blocks of fixed slots are summed in `f64`, where slots are fixed.
-fn allowance(neighbours: Neighbours) -> Allowance {
-    match neighbours {
-        Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
-            group_size: ROWS_PER_BLOCK as u32,
-            chain: ROWS_PER_BLOCK as u64 + 2,
-            unit_roundoff: FloatGroups::F64,
-            beta: 1.0,
-            positions: 1,
-            grouping: Grouping::FixedSlots,
-        }),
-        // Groups show the order of records, which may differ here.
-        Neighbours::AddRemove
-        | Neighbours::AddRemoveOrdered
-        | Neighbours::ZeroOutUnordered
-        | Neighbours::Replace
-        | Neighbours::MetricBall(_) => Allowance::Exact,
     }
 }

@@ -13,9 +13,10 @@
 use std::num::NonZero;
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
-use sordino_noise::grid::{Allowance, FloatGroups, Grid, Grouping, Sum, SumError};
+use sordino_noise::grid::{Allowance, Grid, Sum, SumError};
 use sordino_privacy::Neighbours;
 
+use crate::block_sums;
 use crate::solver::{Cholesky, slack};
 
 /// The longest a record's vector can be: what a row may be longer than declared, squared, and the roundings of factors.
@@ -57,23 +58,8 @@ impl Bounds {
 
     /// How vectors become integers under a relation.
     pub(super) fn allowance(self, neighbours: Neighbours) -> Allowance {
-        match neighbours {
-            Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {
-                group_size: ROWS_PER_BLOCK as u32,
-                // A plain loop, and three factors afterwards.
-                chain: ROWS_PER_BLOCK as u64 + 5,
-                unit_roundoff: FloatGroups::F64,
-                beta: 1.0,
-                positions: 1,
-                grouping: Grouping::FixedSlots,
-            }),
-            // Groups show the order of records, which may differ here.
-            Neighbours::AddRemove
-            | Neighbours::AddRemoveOrdered
-            | Neighbours::ZeroOutUnordered
-            | Neighbours::Replace
-            | Neighbours::MetricBall(_) => Allowance::Exact,
-        }
+        // Three factors after the loop.
+        block_sums::allowance(neighbours, 5)
     }
 
     /// Sums over all records, on several threads; the integers do not depend on how many.
