@@ -194,7 +194,7 @@ impl GradientPlan {
         claim: &Claim,
         options: FitOptions<'_>,
         run: impl FnOnce(
-            &Training<'_, LinearObjective<'_>>,
+            Training<'_, LinearObjective<'_>>,
             Permit,
             Option<&mut dyn Bits>,
             &mut dyn FnMut(Progress<'_>),
@@ -216,7 +216,7 @@ impl GradientPlan {
             training = training.with_checkpoints(checkpoints)?;
         }
         let mut silent = |_: Progress<'_>| {};
-        let release = run(&training, permit, bits, progress.unwrap_or(&mut silent))?;
+        let release = run(training, permit, bits, progress.unwrap_or(&mut silent))?;
         Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
     }
 }

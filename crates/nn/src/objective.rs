@@ -4,16 +4,17 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use sordino_data::Batch;
-use sordino_noise::grid::{Rounding, Sum, SumError};
+use sordino_noise::grid::{NoisySum, Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
 use crate::engine::kept::{Kept, Placed};
 use crate::engine::layout::Layout;
 use crate::engine::threads::share;
-use crate::engine::worker::{Job, Worker, counted};
+use crate::engine::worker::{Job, Total, Worker, counted};
 use crate::error::NetworkError;
 use crate::examples::Examples;
+use crate::kernel::outer::Write;
 use crate::network::Network;
 use crate::op::Ready;
 
@@ -33,6 +34,8 @@ struct Memory {
     kept: Vec<Kept>,
     /// Of the parameters at hand.
     salt: u64,
+    /// Of the last release: a place for the next sum.
+    spent: Vec<i64>,
 }
 
 impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
@@ -76,10 +79,10 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept, salt } = &mut memory;
+        let Memory { ready, workers, kept, salt, .. } = &mut memory;
         let job = self.job(ready, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
-        let mut sum = vec![0.0f64; self.network.parameters()];
+        let (mut sum, mut write) = (vec![0.0f64; self.network.parameters()], Write::Set);
         let slots: Vec<usize> = batch.iter().collect();
         for slab in slots.chunks(self.layout.slab) {
             let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
@@ -88,7 +91,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
             let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len()));
             let groups = [(Placed::new(0, parts), Unrounded)];
-            self.products(workers, kept, &groups, &mut sum);
+            self.products(workers, kept, &groups, write, &mut sum);
+            write = Write::Add;
         }
         for range in job.summed() {
             for worker in workers.iter() {
@@ -134,32 +138,27 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept, salt } = &mut memory;
+        let Memory { ready, workers, kept, salt, spent } = &mut memory;
         let job = self.job(ready, Some(clip), *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
-        let mut units = vec![0; self.network.parameters()];
         let groups = self.groups(batch);
-        let mut rest = &groups[..];
+        let (mut rest, mut write) = (&groups[..], Write::Set);
+        let mut units = self.empty_units(std::mem::take(spent), groups.is_empty());
         while !rest.is_empty() {
             let slab;
             (slab, rest) = rest.split_at(self.slab_end(rest));
             let placed = if self.layout.defers_all {
                 self.run_chunks(&job, workers, kept, slab)
             } else {
-                self.run_groups(&job, workers, kept, slab, clip)
+                self.run_groups(&job, workers, kept, slab, clip, &mut units)
             };
             let landing = |placed: Placed| {
                 let rounding = Rounding::new(&clip.grid(), placed.records);
                 (placed, rounding)
             };
             let placed: Vec<_> = placed.into_iter().map(landing).collect();
-            self.products(workers, kept, &placed, &mut units);
-        }
-        for range in job.summed() {
-            for worker in workers.iter() {
-                let parts = units[range.clone()].iter_mut().zip(&worker.units[range.clone()]);
-                parts.for_each(|(unit, part)| *unit += part);
-            }
+            self.products(workers, kept, &placed, write, &mut units);
+            write = Write::Add;
         }
         let count = counted(workers, clip)?;
         let capped = workers.iter().map(|worker| worker.capped).sum();
@@ -167,6 +166,20 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let gradient = Sum::of_groups(clip.grid(), units, records)?;
         self.put_back(memory);
         Ok((ClippedSum { gradient, count }, capped))
+    }
+
+    /// A place for a sum: zeros, but for deferred layers, whose first products overwrite what is there. Where there are no products, zeros.
+    fn empty_units(&self, spent: Vec<i64>, has_no_groups: bool) -> Vec<i64> {
+        let mut units = spent;
+        units.resize(self.network.parameters(), 0);
+        let (mut rest, mut done) = (&mut units[..], 0);
+        for dense in self.layout.deferred.iter().filter(|_| !has_no_groups) {
+            let (before, from) = rest.split_at_mut(dense.parameters.start - done);
+            before.fill(0);
+            (rest, done) = (&mut from[dense.parameters.len()..], dense.parameters.end);
+        }
+        rest.fill(0);
+        units
     }
 
     /// Phase 1 where some layers are summed at once: a thread takes a whole group.
@@ -177,12 +190,14 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         kept: &mut Vec<Kept>,
         slab: &[Records],
         clip: &Clip<'_>,
+        units: &mut [i64],
     ) -> Vec<Placed> {
         self.room(kept, slab.len(), self.layout.sums.group_size as usize);
         let items: Vec<(&Records, &mut Kept)> = slab.iter().zip(kept.iter_mut()).collect();
+        let (isa, total) = (self.network.isa(), Total::new(job, units));
         share(workers, items, |worker, (group, kept)| {
             worker.run(job, &group.slots, Some(kept));
-            worker.round(job, Rounding::new(&clip.grid(), group.records));
+            worker.round(isa, Rounding::new(&clip.grid(), group.records), &total);
         });
         let placed = slab.iter().enumerate();
         placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())])).collect()
@@ -220,6 +235,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         workers: &mut [Worker],
         kept: &[Kept],
         groups: &[(Placed, L)],
+        write: Write,
         sums: &mut [L::Number],
     ) where
         Dispatch: Products<L>,
@@ -228,7 +244,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         for (layer, dense) in self.layout.deferred.iter().enumerate() {
             let (_, from) = rest.split_at_mut(dense.parameters.start - done);
             let (of_layer, later) = from.split_at_mut(dense.parameters.len());
-            tasks.extend(deferred::tasks(isa, layer, dense, of_layer));
+            tasks.extend(deferred::tasks(isa, layer, dense, write, of_layer));
             (rest, done) = (later, dense.parameters.end);
         }
         // The longest first: what is left for one thread in the end is short.
@@ -390,6 +406,10 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
         } else {
             self.one_by_one(parameters, batch, clip, threads)
         }
+    }
+
+    fn take_back(&self, spent: NoisySum) {
+        self.memory.lock().unwrap_or_else(PoisonError::into_inner).spent = spent.into_units();
     }
 }
 

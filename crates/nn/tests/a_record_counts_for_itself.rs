@@ -245,17 +245,46 @@ fn moves_by_the_clip_norm(
     assert!(grid.inflation() < 0.01, "{}", grid.inflation());
 }
 
+fn empty_batch(slots: usize) -> Batch {
+    let sampling = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
+    let slots = Count::new(slots as u64).unwrap();
+    let plan = BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut).unwrap();
+    let batch = plan.batches().next(&mut seeded(1)).unwrap();
+    assert!(batch.is_empty());
+    batch
+}
+
+/// A step's sum is made where the last release was; nothing of that may be left in it, of a batch that nobody has joined either.
+#[test]
+fn a_sum_does_not_feel_what_was_in_its_place() {
+    for case in [mixed(), dense(), ghost()] {
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let plan = plan(case.examples, Neighbours::ZeroOut, flat(1.0));
+        let sum = |objective: &NetworkObjective<'_, Rows>, batch: &Batch| {
+            let clip = plan.clip(1.0, objective.dimension(), objective.float_sums()).unwrap();
+            let sum = objective.clipped_sum(&parameters, batch, &clip, NonZero::new(2).unwrap()).unwrap();
+            let units = sordino_noise::danger::unprotected(&sum.gradient).to_vec();
+            objective.take_back(sum.gradient.add_gaussian(&mut seeded(1)).unwrap());
+            units
+        };
+        let objective = NetworkObjective::new(&network, &rows, case.examples as f64).unwrap();
+        let (whole, nobody) = (full_batch(case.examples), empty_batch(case.examples));
+        let first = sum(&objective, &whole);
+        assert!(first.iter().any(|unit| *unit != 0));
+        assert_eq!(sum(&objective, &whole), first);
+        assert!(sum(&objective, &nobody).iter().all(|unit| *unit == 0));
+        assert_eq!(sum(&objective, &whole), first);
+    }
+}
+
 /// Opacus (#161, #164, #530, #676, #806) stumbled over batches that nobody had joined.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
     let case = mixed();
     let network = case.network();
     let (rows, parameters) = (case.rows(&network), network.initial(1));
-    let sampling = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
-    let slots = Count::new(case.examples as u64).unwrap();
-    let batch = BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut).unwrap();
-    let batch = batch.batches().next(&mut seeded(1)).unwrap();
-    assert!(batch.is_empty());
+    let batch = empty_batch(case.examples);
     let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
     for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
         let plan = plan(case.examples, neighbours, flat(1.0));

@@ -42,8 +42,8 @@ fn stop<'a>(training: Run<'a>, plan: &Plan, flag: &'a AtomicBool, seed: Option<u
         flag.store(progress.step() == 5, Ordering::Relaxed);
     };
     let stopped = match seed {
-        Some(seed) => training.run_with(permit(plan.claim()), &mut seeded(seed), &mut progress),
-        None => training.run(permit(plan.claim()), &mut progress),
+        Some(seed) => training.clone().run_with(permit(plan.claim()), &mut seeded(seed), &mut progress),
+        None => training.clone().run(permit(plan.claim()), &mut progress),
     };
     assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 5 })), "{stopped:?}");
     flag.store(false, Ordering::Relaxed);
@@ -95,7 +95,7 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(EVERY).unwrap());
     let cheaper = permit(plan.claim_of(EVERY - 1).unwrap());
-    let refused = training.resume(checkpoint.clone(), cheaper, &mut |_| {});
+    let refused = training.clone().resume(checkpoint.clone(), cheaper, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::Release(_))), "{refused:?}");
     let release = training.resume(checkpoint, permit(replays.clone()), &mut |_| {}).unwrap();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), replays.event]));
@@ -165,7 +165,7 @@ fn a_full_disk_ends_the_run_and_loses_no_checkpoint() {
     let plan = plan(poisson(0.1), 12, FLAT, 1.0);
     let training = training(&plan, &objective, options(&network), &path);
     let part = path.with_extension("part");
-    let failed = training.run(permit(plan.claim()), &mut |progress| {
+    let failed = training.clone().run(permit(plan.claim()), &mut |progress| {
         if progress.step() == 6 {
             std::os::unix::fs::symlink("/dev/full", &part).unwrap();
         }

@@ -3,9 +3,12 @@
 //! With w_1 .. w_T the iterates after each step: the last; `(1/T) Σ w_t`; the same over the last part of them; or
 //! `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
 
+use std::num::NonZero;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OptimError, within};
+use crate::threads::in_parts;
 
 /// What a run returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -59,7 +62,7 @@ impl Average {
     }
 
     /// Takes in the iterate after step `t` (from 0) of `steps`.
-    pub(crate) fn take(&mut self, iterate: &[f64], t: u64, steps: u64) {
+    pub(crate) fn take(&mut self, iterate: &[f64], t: u64, steps: u64, threads: NonZero<usize>) {
         let (keep, add) = match self.averaging {
             Averaging::Last => (0.0, 1.0),
             Averaging::All => (1.0, 1.0),
@@ -70,7 +73,12 @@ impl Average {
             Averaging::Exponential { decay } => (decay, 1.0 - decay),
         };
         self.weight = keep * self.weight + add;
-        self.sum.iter_mut().zip(iterate).for_each(|(sum, w)| *sum = keep * *sum + add * w);
+        if (keep, add) == (1.0, 0.0) {
+            return;
+        }
+        in_parts(threads, [&mut self.sum], |start, [sum]| {
+            sum.iter_mut().zip(&iterate[start..]).for_each(|(sum, w)| *sum = keep * *sum + add * w);
+        });
     }
 
     /// The result, given the last iterate.
@@ -103,7 +111,7 @@ mod tests {
 
     fn of_one_to_four(averaging: Averaging) -> f64 {
         let mut average = Average::new(averaging, 1);
-        (0..4).for_each(|t| average.take(&[(t + 1) as f64], t, 4));
+        (0..4).for_each(|t| average.take(&[(t + 1) as f64], t, 4, NonZero::<usize>::MIN));
         average.result(vec![4.0])[0]
     }
 

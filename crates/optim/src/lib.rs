@@ -28,6 +28,7 @@ mod progress;
 mod rule;
 mod run;
 mod schedule;
+mod threads;
 mod training;
 
 pub use average::Averaging;

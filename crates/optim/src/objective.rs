@@ -13,7 +13,7 @@
 use std::num::NonZero;
 
 use sordino_data::{Batch, Group};
-use sordino_noise::grid::{Allowance, FloatGroups, Grouping, Sum, SumError};
+use sordino_noise::grid::{Allowance, FloatGroups, Grouping, NoisySum, Sum, SumError};
 use sordino_privacy::Neighbours;
 
 use crate::clip::Clip;
@@ -38,6 +38,9 @@ pub trait Objective: Sync {
         clip: &Clip<'_>,
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError>;
+
+    /// Takes back a gradient that has been released and used: the next sum may be made in its place.
+    fn take_back(&self, _spent: NoisySum) {}
 }
 
 /// What an objective returns.

@@ -16,9 +16,12 @@
 //! s² is the variance of the noise in the mean gradient, which is public: v estimates `E g² + s²`, and where the noise is
 //! the larger part plain Adam is gradient descent with a strange rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
 
+use std::num::NonZero;
+
 use serde::{Deserialize, Serialize};
 
 use crate::error::{OptimError, positive, within};
+use crate::threads::in_parts;
 
 /// How parameters move.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -101,51 +104,74 @@ impl RuleState {
         [self.first.len(), self.second.len()] == kept(rule, dimension)
     }
 
-    /// One update. `t` counts from 0; `gradient(j, w_j)` is the noisy gradient's coordinate j, made when it is needed: nobody keeps it; and
-    /// `deviation(j)` is the noise's standard deviation in it.
+    /// One update. `t` counts from 0.
     pub(crate) fn update(
         &mut self,
         rule: &UpdateRule,
         t: u64,
         rate: f64,
-        gradient: impl Fn(usize, f64) -> f64,
-        deviation: impl Fn(usize) -> f64,
+        gradient: Gradient<impl Fn(usize, f64) -> f64 + Sync, impl Fn(usize) -> f64 + Sync>,
         parameters: &mut [f64],
+        threads: NonZero<usize>,
     ) {
-        let (m, v) = (&mut self.first, &mut self.second);
-        let heavy = |m: &mut f64, momentum: f64, g: f64| {
-            *m = momentum * *m + g;
-            *m
-        };
-        match rule {
-            UpdateRule::Sgd => each(parameters, rate, gradient),
-            UpdateRule::Momentum { momentum } => {
-                each(parameters, rate, |j, w| heavy(&mut m[j], *momentum, gradient(j, w)));
-            }
-            UpdateRule::Nesterov { momentum } => each(parameters, rate, |j, w| {
-                let g = gradient(j, w);
-                g + momentum * heavy(&mut m[j], *momentum, g)
-            }),
-            UpdateRule::Adam { first, second, floor, corrected } => {
-                let whole = [first, second].map(|decay| 1.0 - decay.powf((t + 1) as f64));
-                each(parameters, rate, |j, w| {
-                    let g = gradient(j, w);
-                    m[j] = first * m[j] + (1.0 - first) * g;
-                    v[j] = second * v[j] + (1.0 - second) * g * g;
-                    let (mean, square) = (m[j] / whole[0], v[j] / whole[1]);
-                    if *corrected {
-                        mean / (square - deviation(j).powi(2)).max(floor * floor).sqrt()
-                    } else {
-                        mean / (square.sqrt() + floor)
-                    }
-                });
-            }
-            UpdateRule::AdaGrad { floor } => each(parameters, rate, |j, w| {
-                let g = gradient(j, w);
-                v[j] += g * g;
-                g / (v[j].sqrt() + floor)
-            }),
-            UpdateRule::Diagonal { factors } => each(parameters, rate, |j, w| factors[j] * gradient(j, w)),
+        let arrays = [parameters, &mut self.first, &mut self.second];
+        in_parts(threads, arrays, |start, part| update_part(rule, t, rate, &gradient, start, part));
+    }
+}
+
+/// The noisy gradient, each coordinate made when it is needed: nobody keeps it.
+pub(crate) struct Gradient<G, D> {
+    /// Coordinate j where the parameter is w.
+    pub(crate) of: G,
+    /// Standard deviation of the noise in coordinate j.
+    pub(crate) deviation: D,
+}
+
+/// An update of the coordinates from `start` on: their parameters, m and v.
+fn update_part<G: Fn(usize, f64) -> f64, D: Fn(usize) -> f64>(
+    rule: &UpdateRule,
+    t: u64,
+    rate: f64,
+    gradient: &Gradient<G, D>,
+    start: usize,
+    [parameters, m, v]: [&mut [f64]; 3],
+) {
+    let gradient_of = |j: usize, w: f64| (gradient.of)(start + j, w);
+    let heavy = |m: &mut f64, momentum: f64, g: f64| {
+        *m = momentum * *m + g;
+        *m
+    };
+    match rule {
+        UpdateRule::Sgd => each(parameters, rate, gradient_of),
+        UpdateRule::Momentum { momentum } => {
+            each(parameters, rate, |j, w| heavy(&mut m[j], *momentum, gradient_of(j, w)));
+        }
+        UpdateRule::Nesterov { momentum } => each(parameters, rate, |j, w| {
+            let g = gradient_of(j, w);
+            g + momentum * heavy(&mut m[j], *momentum, g)
+        }),
+        UpdateRule::Adam { first, second, floor, corrected } => {
+            let whole = [first, second].map(|decay| 1.0 - decay.powf((t + 1) as f64));
+            each(parameters, rate, |j, w| {
+                let g = gradient_of(j, w);
+                m[j] = first * m[j] + (1.0 - first) * g;
+                v[j] = second * v[j] + (1.0 - second) * g * g;
+                let (mean, square) = (m[j] / whole[0], v[j] / whole[1]);
+                if *corrected {
+                    mean / (square - (gradient.deviation)(start + j).powi(2)).max(floor * floor).sqrt()
+                } else {
+                    mean / (square.sqrt() + floor)
+                }
+            });
+        }
+        UpdateRule::AdaGrad { floor } => each(parameters, rate, |j, w| {
+            let g = gradient_of(j, w);
+            v[j] += g * g;
+            g / (v[j].sqrt() + floor)
+        }),
+        UpdateRule::Diagonal { factors } => {
+            let factors = &factors[start..][..parameters.len()];
+            each(parameters, rate, |j, w| factors[j] * gradient_of(j, w));
         }
     }
 }
@@ -176,7 +202,8 @@ mod tests {
         let mut state = RuleState::new(&rule, 1);
         let mut w = [0.0];
         for (t, g) in [(0, 1.0), (1, 2.0)] {
-            state.update(&rule, t, 1.0, |_, _| g, |_| 0.5, &mut w);
+            let gradient = Gradient { of: |_, _| g, deviation: |_| 0.5 };
+            state.update(&rule, t, 1.0, gradient, &mut w, NonZero::<usize>::MIN);
         }
         -w[0]
     }

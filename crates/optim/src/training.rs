@@ -32,7 +32,7 @@ use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::rule::UpdateRule;
+use crate::rule::{Gradient, UpdateRule};
 use crate::run::Run;
 use crate::schedule::Schedule;
 use state::State;
@@ -70,7 +70,8 @@ impl Default for TrainingOptions {
     }
 }
 
-/// One run of a plan on an objective.
+/// One run of a plan on an objective. It runs once and takes its start with it, which is not kept a second time; who wants to repeat it makes a copy
+/// before.
 ///
 /// See `crates/optim/tests` for a whole example; learners wrap it.
 #[derive(Debug)]
@@ -82,6 +83,14 @@ pub struct Training<'a, O: ?Sized> {
     cancel: Option<&'a AtomicBool>,
     checkpoints: Option<Checkpoints>,
     about: String,
+}
+
+impl<O: ?Sized> Clone for Training<'_, O> {
+    fn clone(&self) -> Self {
+        let (options, checkpoints, about) =
+            (self.options.clone(), self.checkpoints.clone(), self.about.clone());
+        Self { options, checkpoints, about, ..*self }
+    }
 }
 
 /// Whom bits come from.
@@ -141,7 +150,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 
     /// Runs all steps, against a permit for the plan's claim.
     pub fn run(
-        &self,
+        self,
         permit: Permit,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
@@ -150,7 +159,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 
     /// The same with given bits; seeded ones void the guarantee, which says so.
     pub fn run_with(
-        &self,
+        self,
         permit: Permit,
         bits: &mut dyn Bits,
         progress: &mut dyn FnMut(Progress<'_>),
@@ -166,7 +175,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
     /// both charges together.
     pub fn resume(
-        &self,
+        self,
         checkpoint: Checkpoint,
         permit: Permit,
         progress: &mut dyn FnMut(Progress<'_>),
@@ -176,7 +185,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 
     /// The same with given bits.
     pub fn resume_with(
-        &self,
+        self,
         checkpoint: Checkpoint,
         permit: Permit,
         bits: &mut dyn Bits,
@@ -186,19 +195,20 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     fn begin(
-        &self,
+        mut self,
         permit: Permit,
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?;
         let dimension = self.objective.dimension();
-        let state = State::new(&self.options, self.plan.initial_clip_norm(dimension), dimension);
+        let start = self.options.start.take();
+        let state = State::new(&self.options, start, self.plan.initial_clip_norm(dimension), dimension);
         self.steps(state, run, source, progress)
     }
 
     fn go_on(
-        &self,
+        mut self,
         checkpoint: Checkpoint,
         permit: Permit,
         source: Source<'_>,
@@ -206,6 +216,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
         let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?;
+        self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
         self.steps(state, run, source, progress)
     }
@@ -256,12 +267,16 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let clip = plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
         let sum = self.objective.clipped_sum(&state.parameters, &batch, &clip, self.threads)?;
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
-        let (divisor, grid_step, units) = (plan.divisor(), noisy.grid().step(), noisy.units());
-        let gradient =
-            |j: usize, w: f64| units[j] as f64 * grid_step * plan.scale(j) / divisor + options.l2 * w;
+        let (divisor, units) = (plan.divisor(), noisy.units());
+        let unit = noisy.grid().step() / divisor;
+        let gradient = Gradient {
+            of: |j: usize, w: f64| units[j] as f64 * unit * plan.scale(j) + options.l2 * w,
+            deviation: |j| clip.grid().noise_scale() * plan.scale(j) / divisor,
+        };
         let rate = options.learning_rate * options.schedule.factor(state.step, plan.batches().steps());
-        let deviation = |j| clip.grid().noise_scale() * plan.scale(j) / divisor;
-        state.rule.update(&options.rule, state.step, rate, gradient, deviation, &mut state.parameters);
+        let State { rule, parameters, step, .. } = state;
+        rule.update(&options.rule, *step, rate, gradient, parameters, self.threads);
+        self.objective.take_back(noisy);
         options.radius.iter().for_each(|radius| project(&mut state.parameters, *radius));
         if let (Some(count), Clipping::Quantile { quantile, rate, .. }) = (sum.count, plan.clipping()) {
             let part = count.add_gaussian(bits)?.to_f64()[0] / divisor + 0.5;
@@ -269,7 +284,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             let exponent = (-rate * (part - quantile)).clamp(-1.0, 1.0);
             state.clip_norm = (state.clip_norm * exponent.exp()).clamp(1e-30, 1e30);
         }
-        state.average.take(&state.parameters, state.step, plan.batches().steps());
+        state.average.take(&state.parameters, state.step, plan.batches().steps(), self.threads);
         state.step += 1;
         Ok(())
     }

@@ -76,7 +76,7 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(4).unwrap());
     // Not for free, and not for the price of something else.
-    let refused = training.resume(checkpoint.clone(), permit(plan.claim_of(3).unwrap()), &mut |_| {});
+    let refused = training.clone().resume(checkpoint.clone(), permit(plan.claim_of(3).unwrap()), &mut |_| {});
     assert!(matches!(refused, Err(OptimError::Release(_))));
     let mut steps = Vec::new();
     let paid = permit(replays.clone());
@@ -167,7 +167,7 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     let flag = AtomicBool::new(false);
     let training = training(&plan, &points, &path).cancelled_by(&flag);
     let mut bits = seeded(3);
-    let stopped = training.run_with(permit(plan.claim()), &mut bits, &mut |progress| {
+    let stopped = training.clone().run_with(permit(plan.claim()), &mut bits, &mut |progress| {
         flag.store(progress.step() == 6, Ordering::Relaxed);
     });
     assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 6 })), "{stopped:?}");
@@ -195,15 +195,17 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
         let averaging = Averaging::Tail { fraction: 0.5 };
         let options = TrainingOptions { averaging, ..TrainingOptions::default() };
         let training = Training::new(&plan, &points, options).unwrap().with_checkpoints(checkpoints).unwrap();
-        let first = training.run(permit(plan.claim()), &mut |_| {}).unwrap();
+        let first = training.clone().run(permit(plan.claim()), &mut |_| {}).unwrap();
         // A second time as a first: the file that was left is one to go on from.
         for _ in 0..2 {
             let checkpoint = Checkpoint::read(&path).unwrap();
             assert_eq!(checkpoint.steps(), 10);
             let free = training.replay_claim(&checkpoint).unwrap();
             assert_eq!(free.event, Event::composed([]));
-            let again =
-                training.resume(checkpoint, permit(free), &mut |_| panic!("no step is left")).unwrap();
+            let again = training
+                .clone()
+                .resume(checkpoint, permit(free), &mut |_| panic!("no step is left"))
+                .unwrap();
             assert_eq!(again.value(), first.value());
             assert_eq!(again.guarantee().epsilon, first.guarantee().epsilon);
         }
@@ -282,7 +284,7 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let checkpoints = Checkpoints { path: path.clone(), every: 5, keep: false };
     let training = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let training = training.with_checkpoints(checkpoints).unwrap().cancelled_by(&flag);
-    let stopped = training.run(permit(plan.claim()), &mut |progress| {
+    let stopped = training.clone().run(permit(plan.claim()), &mut |progress| {
         flag.store(progress.step() == 7, Ordering::Relaxed);
     });
     assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 7 })), "{stopped:?}");

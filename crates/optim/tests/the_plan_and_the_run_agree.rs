@@ -105,7 +105,7 @@ fn a_permit_for_something_else_is_refused_before_data_is_touched() {
     let training = Training::new(&plan, &points, sgd(1.0)).unwrap();
     let cheaper = plan.claim_of(9).unwrap();
     let mut touched = false;
-    let refused = training.run(permit(cheaper), &mut |_| touched = true);
+    let refused = training.clone().run(permit(cheaper), &mut |_| touched = true);
     assert!(matches!(refused, Err(OptimError::Release(_))) && !touched);
     let mut other = plan.claim();
     other.neighbours = Neighbours::Replace;
@@ -117,7 +117,7 @@ fn guarantees_say_what_was_done_and_whether_it_was_seeded() {
     let plan = plan(options(64, 10, poisson(), 1.0), 2.0);
     let points = Points(vec![vec![1.0, 0.0]; 64]);
     let training = Training::new(&plan, &points, sgd(0.1)).unwrap();
-    let real = training.run(permit(plan.claim()), &mut |_| {}).unwrap();
+    let real = training.clone().run(permit(plan.claim()), &mut |_| {}).unwrap();
     assert_eq!(real.guarantee().event, plan.event());
     assert!(real.guarantee().holds() && real.guarantee().arithmetic.get() > 0.0);
     let test = training.run_with(permit(plan.claim()), &mut seeded(1), &mut |_| {}).unwrap();

@@ -91,8 +91,9 @@ fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     while taken.len() < BLOCKS || begun.elapsed() < options.fill() {
         let sum = objective.clipped_sum(&network.initial(1), &whole, &clip, THREADS)?.gradient;
         let start = Instant::now();
-        drop(sum.add_gaussian_on(THREADS, &mut bits)?);
+        let noisy = sum.add_gaussian_on(THREADS, &mut bits)?;
         taken.push(start.elapsed().as_secs_f64());
+        objective.take_back(noisy);
     }
     let (seconds, parameters) = (median(taken), objective.dimension());
     // weights × ns a draw / threads

@@ -8,6 +8,7 @@ use sordino_noise::grid::Rounding;
 use super::kept::{Kept, Placed};
 use crate::chain::Dense;
 use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
+use crate::kernel::outer::Write;
 use crate::kernel::tile::tile;
 
 /// Panels of slopes that one piece of work has: with a group's examples, and with their sums of so many panels of columns, they fit
@@ -52,6 +53,7 @@ pub(crate) struct Task<'a, T> {
     /// Whole rows of weights; or the bias.
     sums: &'a mut [T],
     is_bias: bool,
+    write: Write,
 }
 
 impl<T> Task<'_, T> {
@@ -62,7 +64,13 @@ impl<T> Task<'_, T> {
 }
 
 /// Cuts the sums of one deferred layer into tasks.
-pub(crate) fn tasks<'a, T>(isa: Isa, layer: usize, dense: &Dense, sums: &'a mut [T]) -> Vec<Task<'a, T>> {
+pub(crate) fn tasks<'a, T>(
+    isa: Isa,
+    layer: usize,
+    dense: &Dense,
+    write: Write,
+    sums: &'a mut [T],
+) -> Vec<Task<'a, T>> {
     let rows = PANELS * isa.tile_rows();
     let (weights, bias) = sums.split_at_mut(dense.inputs * dense.outputs);
     let parts = weights.chunks_mut(rows * dense.inputs).enumerate();
@@ -73,15 +81,16 @@ pub(crate) fn tasks<'a, T>(isa: Isa, layer: usize, dense: &Dense, sums: &'a mut 
             first_panel: part * PANELS,
             sums,
             is_bias: false,
+            write,
         })
         .collect();
     if dense.has_bias {
-        tasks.push(Task { layer, inputs: dense.inputs, first_panel: 0, sums: bias, is_bias: true });
+        tasks.push(Task { layer, inputs: dense.inputs, first_panel: 0, sums: bias, is_bias: true, write });
     }
     tasks
 }
 
-/// Adds what all groups have to a task's sums.
+/// Writes what all groups have to a task's sums.
 pub(crate) fn run<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>)
 where
     Dispatch: Products<L>,
@@ -142,7 +151,7 @@ fn task_body<M: Machine, L: Landing, const H: usize>(
     groups: &[(Placed, L)],
     task: Task<'_, L::Number>,
 ) {
-    let Task { layer, inputs, first_panel, sums, .. } = task;
+    let Task { layer, inputs, first_panel, sums, write, .. } = task;
     let rows = sums.len() / inputs;
     let panels = rows.div_ceil(H);
     let slopes_of = |placed: &Placed| -> Vec<&[[f32; H]]> {
@@ -180,7 +189,12 @@ fn task_body<M: Machine, L: Landing, const H: usize>(
             let lanes = LANES.min(inputs - column);
             for (row, landed) in landed.iter().flatten().take(rows).enumerate() {
                 let to = &mut sums[row * inputs + column..][..lanes];
-                to.iter_mut().zip(landed).for_each(|(to, landed)| *to += *landed);
+                // A whole line is some instructions; a part of one is a call.
+                match (write, to.first_chunk_mut()) {
+                    (Write::Set, Some(to)) => *to = *landed,
+                    (Write::Set, None) => to.copy_from_slice(&landed[..lanes]),
+                    (Write::Add, _) => to.iter_mut().zip(landed).for_each(|(to, landed)| *to += *landed),
+                }
             }
         }
     }
@@ -225,6 +239,9 @@ fn bias<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<
 }
 
 fn bias_body<L: Landing, const H: usize>(kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
+    if task.write == Write::Set {
+        task.sums.fill(L::Number::default());
+    }
     for (panel, to) in task.sums.chunks_mut(H).enumerate() {
         for (placed, landing) in groups {
             let (mut total, mut sums) = ([0.0; H], [0.0; H]);

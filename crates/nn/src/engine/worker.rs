@@ -1,5 +1,7 @@
 //! One thread's arrays, and what it does to a micro-batch.
 
+use std::sync::{Mutex, PoisonError};
+
 use sordino_noise::grid::{Rounding, SumError};
 use sordino_optim::Clip;
 
@@ -7,6 +9,7 @@ use super::kept::{Kept, Table};
 use super::layout::Layout;
 use crate::chain::ChainState;
 use crate::examples::{Example, Examples};
+use crate::kernel::isa::Isa;
 use crate::network::{Network, Stream};
 use crate::op::{Pass, Ready, Size};
 
@@ -36,8 +39,6 @@ pub(crate) struct Worker {
     weights: Vec<Vec<f32>>,
     /// The float sum of a group; of deferred layers nothing.
     pub(crate) sum: Vec<f32>,
-    /// Rounded sums of groups.
-    pub(crate) units: Vec<i64>,
     /// Records within the clip norm, and beyond.
     pub(crate) within: u64,
     pub(crate) beyond: u64,
@@ -57,7 +58,6 @@ impl Worker {
             sizes: vec![Vec::with_capacity(micro_batch); leaves],
             weights: vec![Vec::with_capacity(micro_batch); leaves],
             sum: vec![0.0; chain.parameters()],
-            units: vec![0; chain.parameters()],
             within: 0,
             beyond: 0,
             capped: 0,
@@ -69,10 +69,7 @@ impl Worker {
     /// Forgets the last step.
     pub(crate) fn begin<E: ?Sized>(&mut self, job: &Job<'_, E>) {
         (self.within, self.beyond, self.capped) = (0, 0, 0);
-        for range in job.summed() {
-            self.units[range.clone()].fill(0);
-            self.sum[range].fill(0.0);
-        }
+        job.summed().for_each(|range| self.sum[range].fill(0.0));
     }
 
     /// Runs the slots of a group, or of a part of one: adds to the float sum, and keeps what is deferred from row 0 on.
@@ -106,10 +103,11 @@ impl Worker {
         }
     }
 
-    /// Rounds the float sum of a group and begins another.
-    pub(crate) fn round<E: ?Sized>(&mut self, job: &Job<'_, E>, rounding: Rounding) {
-        for range in job.summed() {
-            round_into(job.network.isa(), rounding, &mut self.sum[range.clone()], &mut self.units[range]);
+    /// Rounds the float sum of a group, adds it to that of all, and begins another.
+    pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &Total<'_>) {
+        for (start, units) in &total.parts {
+            let mut units = units.lock().unwrap_or_else(PoisonError::into_inner);
+            round_into(isa, rounding, &mut self.sum[*start..][..units.len()], &mut units);
         }
     }
 
@@ -249,6 +247,30 @@ impl<E: ?Sized> Job<'_, E> {
         layers
             .filter(|(number, _)| self.layout.deferred.iter().all(|dense| dense.number != *number))
             .map(|(_, parameters)| parameters)
+    }
+}
+
+/// Rounded sums of layers that are not deferred, over all groups. Integers: it does not matter which thread adds first.
+pub(crate) struct Total<'a> {
+    /// Each with the parameter that it starts at. A thread has one at a time to itself.
+    parts: Vec<(usize, Mutex<&'a mut [i64]>)>,
+}
+
+impl<'a> Total<'a> {
+    /// Coordinates that a thread takes at a time: some microseconds.
+    const PART: usize = 1 << 15;
+
+    pub(crate) fn new<E: ?Sized>(job: &Job<'_, E>, mut units: &'a mut [i64]) -> Self {
+        let (mut parts, mut done) = (Vec::new(), 0);
+        for range in job.summed() {
+            let (_, from) = units.split_at_mut(range.start - done);
+            let (of_layer, later) = from.split_at_mut(range.len());
+            for (number, part) in of_layer.chunks_mut(Self::PART).enumerate() {
+                parts.push((range.start + number * Self::PART, Mutex::new(part)));
+            }
+            (units, done) = (later, range.end);
+        }
+        Self { parts }
     }
 }
 

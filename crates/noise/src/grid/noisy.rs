@@ -15,6 +15,7 @@ use std::num::NonZero;
 
 use zeroize::Zeroizing;
 
+use super::sum::Ends;
 use super::{Grid, Norm, Sum, SumError};
 use crate::branch::Branch;
 use crate::{Bits, RoundedGaussian, RoundedLaplace, RoundedSpherical};
@@ -40,6 +41,11 @@ impl NoisySum {
     /// The noisy sum in steps.
     pub fn units(&self) -> &[i64] {
         &self.units
+    }
+
+    /// The same, to keep.
+    pub fn into_units(self) -> Vec<i64> {
+        self.units
     }
 
     /// Whether the noise repeats a seed that somebody chose ([`danger::seeded`](crate::danger::seeded)). It then
@@ -120,10 +126,10 @@ impl Sum {
 
     /// The sum plus noise that `fill` writes over zeros: integers in units of the grid, each clamped to `i64`.
     pub(super) fn add_noise(self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
-        let (grid, mut units, end) = self.into_units();
+        let (grid, mut units, ends) = self.into_units();
         let mut noise = Zeroizing::new(vec![0; units.len()]);
         fill(&mut noise);
-        add_clamped(&mut units, &noise, end);
+        ends.add(&mut units, &noise);
         NoisySum::new(grid, units, seeded)
     }
 
@@ -137,7 +143,7 @@ impl Sum {
         if self.grid().dimension() <= PART {
             return self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units));
         }
-        let (grid, mut units, end) = self.into_units();
+        let (grid, mut units, ends) = self.into_units();
         let mut shares: Vec<Vec<(Branch, &mut [i64])>> = (0..threads.get()).map(|_| Vec::new()).collect();
         for (number, part) in units.chunks_mut(PART).enumerate() {
             shares[number % threads].push((Branch::of(bits), part));
@@ -148,7 +154,7 @@ impl Sum {
                 for piece in part.chunks_mut(PIECE) {
                     let drawn = &mut drawn[..piece.len()];
                     noise.fill(&mut branch, drawn);
-                    add_clamped(piece, drawn, end);
+                    ends.add(piece, drawn);
                 }
             }
         };
@@ -190,9 +196,13 @@ impl Coordinatewise {
     }
 }
 
-fn add_clamped(units: &mut [i64], noise: &[i64], end: i64) {
-    for (unit, noise) in units.iter_mut().zip(noise) {
-        *unit = unit.saturating_add(*noise).clamp(-end, end);
+impl Ends {
+    /// Adds noise to a part of a sum.
+    fn add(self, units: &mut [i64], noise: &[i64]) {
+        for (unit, noise) in units.iter_mut().zip(noise) {
+            *unit =
+                (*unit).clamp(-self.sum, self.sum).saturating_add(*noise).clamp(-self.release, self.release);
+        }
     }
 }
 

@@ -97,19 +97,16 @@ impl Sum {
     /// records of each group.
     ///
     /// As with [`Sum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
-    /// coordinates.
+    /// coordinates. (What no groups can reach is clamped when the sum is released.)
     pub fn of_groups(
         grid: Grid,
-        mut units: Vec<i64>,
+        units: Vec<i64>,
         groups: impl IntoIterator<Item = u32>,
     ) -> Result<Self, SumError> {
         let Allowance::FloatGroups(allowed) = grid.allowance() else {
             return Err(SumError::NoAllowance);
         };
         grid.check_dimension(units.len())?;
-        // What groups within their reach cannot leave; clamping moves no two sums further apart.
-        let largest = grid.largest_sum();
-        units.iter_mut().for_each(|unit| *unit = (*unit).clamp(-largest, largest));
         let scratch = Zeroizing::new(Vec::new());
         let mut sum = Self { grid, units, scratch, records: 0, groups: 0 };
         for records in groups {
@@ -137,12 +134,10 @@ impl Sum {
         &self.units
     }
 
-    /// The sum, and the ends to which its release must be clamped. What passes the room that the grid keeps is clamped, which
-    /// is post-processing: the ends leave out as much of `i64` as sums can reach, so that noise which was clamped to
-    /// `i64` before is beyond them with any sum.
-    pub(super) fn into_units(self) -> (Grid, Vec<i64>, i64) {
-        let end = i64::MAX - self.grid.largest_sum();
-        (self.grid, self.units, end)
+    /// The sum, and the ends to which it and its release must be clamped.
+    pub(super) fn into_units(self) -> (Grid, Vec<i64>, Ends) {
+        let sum = self.grid.largest_sum();
+        (self.grid, self.units, Ends { sum, release: i64::MAX - sum })
     }
 
     /// Refuses records by themselves where the allowance is for groups: truncated by itself a record is not the
@@ -166,6 +161,16 @@ impl Sum {
         (self.records, self.groups) = (records, groups);
         Ok(())
     }
+}
+
+/// What the coordinates of a sum and of its release are clamped to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ends {
+    /// What contributions within their reach cannot leave; clamping moves no two sums further apart.
+    pub(super) sum: i64,
+    /// What passes the room that the grid keeps is clamped, which is post-processing: as much of `i64` is left out as sums can
+    /// reach, so that noise which was clamped to `i64` before is beyond these ends with any sum.
+    pub(super) release: i64,
 }
 
 /// How one group's float sum becomes integers: to nearest, within what the group can reach.
@@ -218,10 +223,11 @@ impl fmt::Debug for Sum {
     }
 }
 
-/// Adds in plain integers: see the module's guarantee for why this cannot overflow.
+/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a caller of [`Sum::of_groups`] got wrong may not;
+/// they end at its ends.)
 fn accumulate(units: &mut [i64], more: &[i64]) {
     for (unit, more) in units.iter_mut().zip(more) {
-        *unit += more;
+        *unit = unit.saturating_add(*more);
     }
 }
 
@@ -338,9 +344,10 @@ mod tests {
         let limits = |groups: &[u32]| Sum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
         assert_eq!(limits(&[5]), Some(SumError::GroupSize { limit: 4 }));
         assert_eq!(limits(&[4, 4, 4]), Some(SumError::TooMany { limit: 10 }));
-        // What no groups can reach is clamped.
-        let far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
-        assert_eq!(far.unprotected(), [grid.largest_sum(), -grid.largest_sum()]);
+        // What no groups can reach is clamped, also if it comes twice.
+        let mut far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
+        far.merge(Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap()).unwrap();
+        assert_eq!(far.add_noise(true, |_| {}).units(), [grid.largest_sum(), -grid.largest_sum()]);
     }
 
     /// A grid with very little noise has very many steps to a clip norm.

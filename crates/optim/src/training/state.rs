@@ -18,11 +18,16 @@ pub(super) struct State {
 
 impl State {
     /// Before the first step.
-    pub(super) fn new(options: &TrainingOptions, clip_norm: f64, dimension: usize) -> Self {
+    pub(super) fn new(
+        options: &TrainingOptions,
+        start: Option<Vec<f64>>,
+        clip_norm: f64,
+        dimension: usize,
+    ) -> Self {
         Self {
             step: 0,
             clip_norm,
-            parameters: options.start.clone().unwrap_or_else(|| vec![0.0; dimension]),
+            parameters: start.unwrap_or_else(|| vec![0.0; dimension]),
             rule: RuleState::new(&options.rule, dimension),
             average: Average::new(options.averaging, dimension),
         }

@@ -1,0 +1,53 @@
+//! Work on long vectors, coordinate by coordinate, that is shared by threads.
+
+use std::num::NonZero;
+
+/// Coordinates from which on a thread is worth its start.
+const MANY: usize = 1 << 17;
+
+/// Calls `work` with parts of all arrays and where they start, each on a thread of its own. The arrays have the same length, or are empty: then
+/// so are their parts. Few coordinates are one part.
+pub(crate) fn in_parts<const N: usize>(
+    threads: NonZero<usize>,
+    arrays: [&mut [f64]; N],
+    work: impl Fn(usize, [&mut [f64]; N]) + Sync,
+) {
+    let length = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
+    let part = length.div_ceil(threads.get()).max(MANY);
+    let mut arrays = arrays;
+    std::thread::scope(|scope| {
+        let (mut start, work) = (0, &work);
+        while start + part < length {
+            let parts = arrays.each_mut().map(|array| split_off(array, part));
+            scope.spawn(move || work(start, parts));
+            start += part;
+        }
+        work(start, arrays);
+    });
+}
+
+/// Takes the first `count` numbers, or as many as there are.
+fn split_off<'a>(array: &mut &'a mut [f64], count: usize) -> &'a mut [f64] {
+    let count = count.min(array.len());
+    array.split_off_mut(..count).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_coordinate_is_visited_once_wherever_it_is() {
+        for length in [0, 1, MANY, MANY + 1, 5 * MANY + 3] {
+            for threads in [1, 2, 3, 8] {
+                let (mut numbers, mut empty) = (vec![0.0; length], []);
+                let threads = NonZero::new(threads).unwrap();
+                in_parts(threads, [&mut numbers, &mut empty], |start, [part, empty]| {
+                    assert!(empty.is_empty());
+                    part.iter_mut().enumerate().for_each(|(j, x)| *x += (start + j + 1) as f64);
+                });
+                assert!(numbers.iter().enumerate().all(|(j, x)| *x == (j + 1) as f64));
+            }
+        }
+    }
+}
