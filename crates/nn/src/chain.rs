@@ -28,6 +28,13 @@ struct Node {
     to: usize,
 }
 
+impl Node {
+    /// Inputs are the first layer's alone.
+    fn pass<'a>(&self, pass: &Pass<'a>) -> Pass<'a> {
+        Pass { inputs: pass.inputs.filter(|_| self.from == 0), ..*pass }
+    }
+}
+
 /// Layers one after the other.
 #[derive(Debug)]
 pub(crate) struct Chain {
@@ -165,9 +172,16 @@ impl Chain {
         maps.collect()
     }
 
-    /// From `values[0]` to the last array.
+    /// Whether the first layer can read inputs where they are, and no other wants them.
+    pub(crate) fn reads_in_place(&self) -> bool {
+        let is_read = |node: &Node| matches!(&node.step, Step::Map(op) if op.reads_in_place());
+        self.nodes.first().is_some_and(is_read)
+    }
+
+    /// From `values[0]`, or inputs where they are, to the last array.
     pub(crate) fn forward(&self, pass: &Pass, ready: &[Ready], state: &mut ChainState) {
         for ((node, ready), saved) in self.nodes.iter().zip(ready).zip(&mut state.saved) {
+            let pass = &node.pass(pass);
             match &node.step {
                 Step::Map(op) => {
                     let (before, after) = state.values.split_at_mut(node.to);
@@ -197,6 +211,7 @@ impl Chain {
         let first = if wants_input { 0 } else { first };
         let work = self.nodes.iter().zip(ready).zip(&mut state.saved).enumerate();
         for (number, ((node, ready), saved)) in work.skip(first).rev() {
+            let pass = &node.pass(pass);
             match &node.step {
                 Step::Map(op) => {
                     let (before, after) = state.slopes.split_at_mut(node.to);
@@ -236,7 +251,7 @@ impl Chain {
                 let weights = weights.map(|weights| &weights[node.leaves.clone()]);
                 let (input, d_output) = (&state.values[node.from], &mut state.slopes[node.to]);
                 op.accumulate(
-                    pass,
+                    &node.pass(pass),
                     ready,
                     input,
                     d_output,

@@ -43,7 +43,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     /// time, not privacy.
     pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
         network.check(examples.widths())?;
-        let layout = Layout::new(network.chain(), network.views().len(), examples.slots(), batch);
+        let layout = Layout::new(network.chain(), network.views(), examples.slots(), batch);
         Ok(Self { network, examples, layout, memory: Mutex::default() })
     }
 

@@ -48,6 +48,8 @@ pub(crate) struct Pass<'a> {
     /// Public seeds of each image's random choices: of its slot, its view and the parameters, not of its place. None where nothing is
     /// learned.
     pub(crate) seeds: &'a [u64],
+    /// Of each image the input, for a layer that reads it where it is.
+    pub(crate) inputs: Option<&'a [&'a [f32]]>,
 }
 
 impl Pass<'_> {
@@ -204,6 +206,11 @@ pub(crate) trait Op: Debug + Send + Sync {
 
     /// Overwrites what was kept of some images with zeros, if it takes part in products.
     fn erase(&self, _pass: &Pass, _saved: &mut Saved, _images: std::ops::Range<usize>) {}
+
+    /// Whether it can read [`Pass::inputs`] instead of an array.
+    fn reads_in_place(&self) -> bool {
+        false
+    }
 
     /// Inputs, outputs and whether there is a bias, if this is a dense layer on one position.
     fn as_rank_one(&self) -> Option<(usize, usize, bool)> {

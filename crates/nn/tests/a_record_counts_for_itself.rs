@@ -38,6 +38,12 @@ fn dense() -> Case {
     Case { input: Shape::Features(37), layers, loss: Loss::CrossEntropy, examples: 300, seed: 4 }
 }
 
+/// Few outputs of many inputs, which are read where they are.
+fn narrow() -> Case {
+    let layers = vec![Layer::linear(7), Layer::tanh(), Layer::linear(3)];
+    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 6 }
+}
+
 /// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
 fn ghost() -> Case {
     let layers = vec![
@@ -85,7 +91,7 @@ fn sample(slots: usize) -> Batch {
 
 #[test]
 fn sums_are_the_same_at_any_number_of_threads() {
-    for case in [mixed(), dense()] {
+    for case in [mixed(), dense(), narrow()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
@@ -104,7 +110,7 @@ fn sums_are_the_same_at_any_number_of_threads() {
 /// The fast road in groups, and whole gradients one by one, are the same but for roundings.
 #[test]
 fn deferred_layers_have_the_sums_of_single_records() {
-    for case in [mixed(), dense()] {
+    for case in [mixed(), dense(), narrow()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let batch = sample(case.examples);
@@ -155,7 +161,7 @@ impl Examples for Altered<'_> {
 /// Infinite, not a number, of no class, of another shape: each counts as an empty slot, and the others stay what they are.
 #[test]
 fn records_that_are_not_finite_count_as_nothing() {
-    for case in [mixed(), dense()] {
+    for case in [mixed(), dense(), narrow()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let (size, batch) = (case.input.size(), full_batch(case.examples));
@@ -188,7 +194,7 @@ fn records_that_are_not_finite_count_as_nothing() {
 /// and even where a block has more records than a group.
 #[test]
 fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
-    for case in [mixed(), dense(), ghost(), words()] {
+    for case in [mixed(), dense(), narrow(), ghost(), words()] {
         // Expecting few records makes blocks long, so that there is a surplus.
         for expected in [case.examples as f64, 4.0] {
             moves_by_the_clip_norm(&case, &case.network(), &|objective| objective, expected);
@@ -257,7 +263,7 @@ fn empty_batch(slots: usize) -> Batch {
 /// A step's sum is made where the last release was; nothing of that may be left in it, of a batch that nobody has joined either.
 #[test]
 fn a_sum_does_not_feel_what_was_in_its_place() {
-    for case in [mixed(), dense(), ghost()] {
+    for case in [mixed(), dense(), narrow(), ghost()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let plan = plan(case.examples, Neighbours::ZeroOut, flat(1.0));

@@ -46,6 +46,8 @@ pub(crate) struct Worker {
     pub(crate) capped: u64,
     /// Of each image.
     seeds: Vec<u64>,
+    /// An input that is not there, where inputs are read in place.
+    zeros: Vec<f32>,
     capacity: usize,
 }
 
@@ -62,6 +64,7 @@ impl Worker {
             beyond: 0,
             capped: 0,
             seeds: Vec::with_capacity(images),
+            zeros: vec![0.0; network.input().size()],
             capacity: micro_batch,
         }
     }
@@ -81,12 +84,18 @@ impl Worker {
     ) {
         let parts = slots.len().div_ceil(self.capacity).max(1);
         for (start, some) in even_parts(slots, parts) {
-            self.load(job, some);
-            let seeds = std::mem::take(&mut self.seeds);
-            let pass = self.pass(job, &seeds);
+            let (seeds, zeros) = (self.load(job, some), std::mem::take(&mut self.zeros));
+            let mut inputs = job.inputs(some, &zeros);
+            let pass = self.pass(job, &seeds, inputs.as_deref());
             self.differentiate(job, &pass, some);
             let is_private = job.clip.map(|clip| self.weigh(job, &pass, clip)).is_some();
             let weights = is_private.then_some(&self.weights[..]);
+            if let (Some(inputs), Some([weights, ..])) = (&mut inputs, weights) {
+                // What cannot count is erased; 0 times NaN is NaN.
+                let erased = inputs.iter_mut().zip(weights).filter(|(_, weight)| **weight == 0.0);
+                erased.for_each(|(input, _)| *input = &zeros);
+            }
+            let pass = self.pass(job, &seeds, inputs.as_deref());
             let is_summed = |layer: usize| job.layout.deferred.iter().all(|dense| dense.number != layer);
             job.network.chain().accumulate(
                 &pass,
@@ -99,7 +108,7 @@ impl Worker {
             if let Some(kept) = &mut kept {
                 self.keep(job, &pass, start, kept);
             }
-            self.seeds = seeds;
+            (self.seeds, self.zeros) = (seeds, zeros);
         }
     }
 
@@ -114,36 +123,44 @@ impl Worker {
     /// The gradient of one example at weight 1; nothing if it is not finite.
     pub(crate) fn single<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slot: usize) -> Option<&[f32]> {
         self.sum.fill(0.0);
-        self.load(job, &[slot]);
-        let seeds = std::mem::take(&mut self.seeds);
-        let pass = Pass { is_private: true, ..self.pass(job, &seeds) };
+        let (seeds, zeros) = (self.load(job, &[slot]), std::mem::take(&mut self.zeros));
+        let inputs = job.inputs(&[slot], &zeros);
+        let pass = Pass { is_private: true, ..self.pass(job, &seeds, inputs.as_deref()) };
         self.differentiate(job, &pass, &[slot]);
         let is_usable = self.sizes.iter().all(|sizes| usable(&sizes[0]));
         job.network.chain().accumulate(&pass, job.ready, &mut self.state, None, |_| true, &mut self.sum);
-        self.seeds = seeds;
+        (self.seeds, self.zeros) = (seeds, zeros);
         is_usable.then_some(&self.sum[..])
     }
 
-    fn pass<'s, E: ?Sized>(&self, job: &Job<'_, E>, seeds: &'s [u64]) -> Pass<'s> {
-        let views = job.network.views().len();
-        Pass { isa: job.network.isa(), images: seeds.len(), views, is_private: job.clip.is_some(), seeds }
+    fn pass<'s, E: ?Sized>(
+        &self,
+        job: &Job<'_, E>,
+        seeds: &'s [u64],
+        inputs: Option<&'s [&'s [f32]]>,
+    ) -> Pass<'s> {
+        let (isa, views) = (job.network.isa(), job.network.views().len());
+        Pass { isa, images: seeds.len(), views, is_private: job.clip.is_some(), seeds, inputs }
     }
 
-    /// Writes inputs and seeds of all images.
-    fn load<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slots: &[usize]) {
-        self.seeds.clear();
+    /// Seeds of all images; writes their inputs, unless these are read in place.
+    fn load<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slots: &[usize]) -> Vec<u64> {
+        let mut seeds = std::mem::take(&mut self.seeds);
+        seeds.clear();
         let (network, views) = (job.network, job.network.views());
         let mut images = self.state.values[0].chunks_exact_mut(network.input().size());
         for slot in slots {
             let input = present(job, *slot).map(|example| example.input);
             for (number, (view, to)) in views.iter().zip(&mut images).enumerate() {
-                self.seeds.push(Stream(job.salt ^ ((*slot as u64) << 16 | number as u64)).next());
+                seeds.push(Stream(job.salt ^ ((*slot as u64) << 16 | number as u64)).next());
                 match input {
+                    _ if job.layout.reads_in_place => {}
                     Some(input) => view.write(network.input(), input, to),
                     None => to.fill(0.0),
                 }
             }
         }
+        seeds
     }
 
     /// Forward, loss, backward; sizes of all leaves.
@@ -237,6 +254,14 @@ impl Worker {
             let weights = pass.is_private.then_some(&self.weights[dense.leaf][..]);
             kept.put(pass.isa, layer, start, inputs, slopes, weights);
         }
+    }
+}
+
+impl<E: Examples + ?Sized> Job<'_, E> {
+    /// Inputs of all slots where they are, if the first layer can read them there.
+    fn inputs<'s>(&'s self, slots: &[usize], zeros: &'s [f32]) -> Option<Vec<&'s [f32]>> {
+        let input = |slot: &usize| present(self, *slot).map_or(zeros, |example| example.input);
+        self.layout.reads_in_place.then(|| slots.iter().map(input).collect())
     }
 }
 

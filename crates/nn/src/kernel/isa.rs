@@ -76,6 +76,9 @@ pub(crate) trait Machine: Copy {
     /// `x line + sum`, with one rounding where the instructions have it.
     fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line;
 
+    /// `x y + sum`, lane by lane, with one rounding where the instructions have it.
+    fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line;
+
     /// Asks for numbers that will be wanted soon; without effect on any result.
     #[inline(always)]
     fn prefetch(self, _numbers: &[f32; LANES]) {}
@@ -112,12 +115,17 @@ impl Machine for Portable {
         // `mul_add` without the instruction is a library call, some fifty times slower.
         std::array::from_fn(|lane| x * line[lane] + sum[lane])
     }
+
+    #[inline(always)]
+    fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line {
+        std::array::from_fn(|lane| x[lane] * y[lane] + sum[lane])
+    }
 }
 
 /// A machine whose registers hold a line or a half of one.
 #[cfg(target_arch = "x86_64")]
 macro_rules! machine {
-    ($(#[$doc:meta])* $name:ident, $line:ty, $rows:literal, $x:ident, $y:ident, $sum:ident, $fused:expr) => {
+    ($(#[$doc:meta])* $name:ident, $line:ty, $rows:literal, $x:ident, $y:ident, $sum:ident, $everywhere:expr, $fused:expr) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name(());
@@ -152,6 +160,12 @@ macro_rules! machine {
             #[inline(always)]
             fn multiply_add(self, $x: f32, $y: Self::Line, $sum: Self::Line) -> Self::Line {
                 // SAFETY: `self` exists, so the processor has the instructions.
+                self.multiply_lines(unsafe { $everywhere }, $y, $sum)
+            }
+
+            #[inline(always)]
+            fn multiply_lines(self, $x: Self::Line, $y: Self::Line, $sum: Self::Line) -> Self::Line {
+                // SAFETY: as above.
                 unsafe { $fused }
             }
 
@@ -168,17 +182,16 @@ macro_rules! machine {
 machine!(
     /// 256-bit registers, sixteen of them, and fused multiplication.
     Avx2, [__m256; 2], 6, x, y, sum,
-    {
-        let x = _mm256_set1_ps(x);
-        [_mm256_fmadd_ps(x, y[0], sum[0]), _mm256_fmadd_ps(x, y[1], sum[1])]
-    }
+    [_mm256_set1_ps(x); 2],
+    [_mm256_fmadd_ps(x[0], y[0], sum[0]), _mm256_fmadd_ps(x[1], y[1], sum[1])]
 );
 
 #[cfg(target_arch = "x86_64")]
 machine!(
     /// 512-bit registers, thirty-two of them.
     Avx512, __m512, 12, x, y, sum,
-    _mm512_fmadd_ps(_mm512_set1_ps(x), y, sum)
+    _mm512_set1_ps(x),
+    _mm512_fmadd_ps(x, y, sum)
 );
 
 /// Makes `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine that `isa` stands for. The body must

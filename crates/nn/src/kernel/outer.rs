@@ -97,15 +97,15 @@ fn pack(strip: &mut [[[f32; LANES]; RUN]], columns: Columns<'_>, from: usize, co
 
 /// Where sums go: columns from one on, in rows of so many.
 #[derive(Clone, Copy)]
-struct Place {
-    width: usize,
-    column: usize,
-    write: Write,
+pub(super) struct Place {
+    pub(super) width: usize,
+    pub(super) column: usize,
+    pub(super) write: Write,
 }
 
 /// All of a segment against sixteen columns.
 #[inline(always)]
-fn segment_body<M: Machine>(
+pub(super) fn segment_body<M: Machine>(
     machine: M,
     bases: &[usize],
     data: &[f32],

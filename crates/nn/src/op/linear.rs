@@ -9,6 +9,7 @@
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
 use crate::kernel::dense::{Matrix, dense_product, is_worthwhile};
 use crate::kernel::isa::{Isa, LANES};
+use crate::kernel::narrow::{is_narrow, narrow_outer, narrow_product, pack_narrow};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
@@ -35,6 +36,16 @@ impl Linear {
         self.inputs * self.outputs
     }
 
+    fn is_narrow(&self) -> bool {
+        self.style == Style::RankOne && is_narrow(self.inputs, self.outputs)
+    }
+
+    /// Inputs of all images, wherever they are.
+    fn rows<'a>(&self, pass: &Pass<'a>, input: &'a [f32]) -> Vec<&'a [f32]> {
+        let rows = || input.chunks_exact(self.inputs).take(pass.images).collect();
+        pass.inputs.map_or_else(rows, <[&[f32]]>::to_vec)
+    }
+
     /// The gradient over `rows` rows, by rows of W, then the bias.
     #[allow(clippy::too_many_arguments, reason = "all that a gradient is made of")]
     fn gradient(
@@ -48,8 +59,12 @@ impl Linear {
         sum: &mut [f32],
     ) {
         let (weights, bias) = sum.split_at_mut(self.weights());
-        let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
-        outer(pass.isa, rows, count, slopes, columns, write, weights);
+        if self.is_narrow() {
+            narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), write, weights);
+        } else {
+            let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
+            outer(pass.isa, rows, count, slopes, columns, write, weights);
+        }
         if self.has_bias {
             let columns = Columns { data: slopes, start: 0, step: self.outputs, width: self.outputs };
             sum_rows(pass.isa, columns, count, write, bias);
@@ -113,7 +128,12 @@ impl Op for Linear {
         backward.resize(packed_len(n, k), 0.0);
         // The weights of a panel's outputs come from memory once, for both.
         for (panel, weights) in parameters[..k * n].chunks(k * LANES).enumerate() {
-            pack_columns(&mut forward[panel * k * LANES..][..k * LANES], k, weights);
+            let forward = &mut forward[panel * k * LANES..][..k * LANES];
+            if self.is_narrow() {
+                pack_narrow(forward, n, weights);
+            } else {
+                pack_columns(forward, k, weights);
+            }
             pack_rows(backward, n, panel * LANES, k, weights);
         }
         bias.resize(n, 0.0);
@@ -136,6 +156,11 @@ impl Op for Linear {
     }
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
+        if self.is_narrow() {
+            let (rows, weights) = (self.rows(pass, input), &ready.panels[0][..self.weights()]);
+            narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, output);
+            return;
+        }
         let count = pass.images * self.input.positions();
         let matrix = Matrix { packed: &ready.panels[0], depth: self.inputs, width: self.outputs };
         let init = Init::Bias(&ready.panels[2]);
@@ -168,23 +193,26 @@ impl Op for Linear {
         sizes: &mut [Vec<Size>],
     ) {
         let (rows, bias) = (self.positions, if self.has_bias { 1.0 } else { 0.0 });
+        if self.style == Style::RankOne {
+            let inputs = self.rows(pass, input).into_iter().zip(d_output.chunks_exact(self.outputs));
+            sizes[0].extend(inputs.map(|(a, d)| {
+                let (a, d) = (sum_of_squares(pass.isa, a), sum_of_squares(pass.isa, d));
+                let largest = a.max(d).sqrt();
+                Size { largest, ..Size::of_whole(d * (a + bias)) }
+            }));
+            return;
+        }
         for example in 0..pass.examples() {
             let a = &input[example * rows * self.inputs..][..rows * self.inputs + SPARE];
             let d = &d_output[example * rows * self.outputs..][..rows * self.outputs + SPARE];
             let (a_only, d_only) = (&a[..rows * self.inputs], &d[..rows * self.outputs]);
             let size = match self.style {
-                Style::RankOne => {
-                    let a = sum_of_squares(pass.isa, a_only);
-                    let d = sum_of_squares(pass.isa, d_only);
-                    let largest = a.max(d).sqrt();
-                    Size { largest, ..Size::of_whole(d * (a + bias)) }
-                }
                 Style::Materialised => {
                     let gradient = &mut saved.gradients[example * self.parameters()..][..self.parameters()];
                     self.gradient(pass, &saved.slopes, a, d, rows, Write::Set, gradient);
                     Size::of_whole(sum_of_squares(pass.isa, gradient))
                 }
-                Style::Ghost => ghost::size(a_only, d_only, rows, self.has_bias),
+                Style::RankOne | Style::Ghost => ghost::size(a_only, d_only, rows, self.has_bias),
             };
             sizes[0].push(size);
         }
@@ -209,6 +237,10 @@ impl Op for Linear {
             weigh(pass.isa, &mut d_output[..count * self.outputs], &weights[0]);
         }
         self.gradient(pass, &saved.slopes, input, d_output, count, Write::Add, sum);
+    }
+
+    fn reads_in_place(&self) -> bool {
+        self.is_narrow()
     }
 
     fn as_rank_one(&self) -> Option<(usize, usize, bool)> {

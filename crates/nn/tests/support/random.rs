@@ -126,7 +126,9 @@ impl Random {
 
     /// Dense layers.
     pub(crate) fn features(&mut self) -> Case {
-        let input = Shape::Features(self.within(1, 20));
+        // Few inputs, or so many that layers of few outputs are narrow.
+        let most = if self.below(2) == 0 { 20 } else { 130 };
+        let input = Shape::Features(self.within(1, most));
         let mut layers = vec![Layer::Linear { outputs: self.within(1, 19), bias: self.below(3) > 0 }];
         layers.push(self.activation());
         layers.push(Layer::Linear { outputs: self.within(2, 5), bias: true });
