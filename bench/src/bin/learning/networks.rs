@@ -31,19 +31,20 @@ pub(crate) fn poisson(
     })
 }
 
-/// One run from a numbered seed: parameters, and ε at [`DELTA`] as certified.
+/// One run from a numbered seed: parameters, and ε at [`DELTA`] as certified. Of runs that go side by side each has a thread of its own: two threads of
+/// one run would wait for each other.
 pub(crate) fn train(
     network: &Network,
     data: &Encoded,
     plan: &Plan,
     options: TrainingOptions,
     seed: u64,
+    threads: NonZero<usize>,
 ) -> Result<(Vec<f64>, f64), Box<dyn Error>> {
     let records = Records::new(data);
     let objective = NetworkObjective::new(network, &records, plan.divisor())?;
     let permit = danger::unmetered(plan.claim(), Unit::Record, Delta::new(DELTA)?)?;
-    // Runs go side by side, each on a thread of its own: on a busy machine two threads of one run wait for each other.
-    let training = Training::new(plan, &objective, options)?.threads(NonZero::<usize>::MIN);
+    let training = Training::new(plan, &objective, options)?.threads(threads);
     let (parameters, guarantee) = training.run_with(permit, &mut seeded(seed), &mut |_| {})?.into_parts();
     Ok((parameters, guarantee.epsilon.upper))
 }

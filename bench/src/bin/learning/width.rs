@@ -12,6 +12,7 @@
 //! are the error of clipping and the error of noise.
 
 use std::error::Error;
+use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use sordino_data::Encoded;
@@ -107,7 +108,7 @@ fn one(
         start: Some(network.initial(seed)),
         ..TrainingOptions::default()
     };
-    let (parameters, _) = train(network, fit, plan, options, seed)?;
+    let (parameters, _) = train(network, fit, plan, options, seed, NonZero::<usize>::MIN)?;
     accuracy(network, &parameters, look)
 }
 
