@@ -1,6 +1,6 @@
 //! Layers one after the other, and the arrays between them.
 //!
-//! Array j holds the values of the whole micro-batch between two layers, and there is a second one for their slopes. Activations
+//! Array j holds the values of the whole micro-batch between two layers (of inputs that are read in place, nothing), and there is a second one for their slopes. Activations
 //! work in place: a layer that maps one array to another needs nothing of its output once it is there.
 
 use std::ops::Range;
@@ -266,11 +266,12 @@ impl Chain {
     /// Overwrites everything of one example with zeros: 0 times NaN is NaN, so a weight of 0 is not enough.
     pub(crate) fn erase(&self, pass: &Pass, state: &mut ChainState, example: usize) {
         let images = example * pass.views..(example + 1) * pass.views;
-        for (array, shape) in state.values.iter_mut().zip(&self.shapes) {
-            array[images.start * shape.size()..images.end * shape.size()].fill(0.0);
-        }
-        for (array, shape) in state.slopes.iter_mut().zip(&self.shapes) {
-            array[images.start * shape.size()..images.end * shape.size()].fill(0.0);
+        // Of inputs that are read in place the first arrays have nothing.
+        let first = usize::from(pass.inputs.is_some());
+        for arrays in [&mut state.values, &mut state.slopes] {
+            for (array, shape) in arrays.iter_mut().zip(&self.shapes).skip(first) {
+                array[images.start * shape.size()..images.end * shape.size()].fill(0.0);
+            }
         }
         for (node, saved) in self.nodes.iter().zip(&mut state.saved) {
             if let Step::Map(op) = &node.step {

@@ -19,7 +19,8 @@ pub trait Examples: Sync {
     /// Numbers of an input and of a target: public, and the same for all slots. An example of other lengths counts as an empty slot.
     fn widths(&self) -> [usize; 2];
 
-    /// What a slot holds; nothing if it is empty.
+    /// What a slot holds; nothing if it is empty. It is read several times in a step, and must stay the same: a record that is measured and then
+    /// changes is added with a weight that was not made for it.
     fn example(&self, slot: usize) -> Option<Example<'_>>;
 }
 

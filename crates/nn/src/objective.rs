@@ -4,14 +4,14 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use sordino_data::Batch;
-use sordino_noise::grid::{NoisySum, Rounding, Sum, SumError};
+use sordino_noise::grid::{Allowance, NoisySum, Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
 use crate::engine::kept::{Kept, Placed};
 use crate::engine::layout::Layout;
 use crate::engine::threads::share;
-use crate::engine::worker::{Job, Total, Worker, counted};
+use crate::engine::worker::{Job, Total, Worker, counted, present};
 use crate::error::NetworkError;
 use crate::examples::Examples;
 use crate::kernel::outer::Write;
@@ -318,7 +318,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     fn groups(&self, batch: &Batch) -> Vec<Records> {
         let FloatSums { block, group_size, .. } = self.layout.sums;
         let groups = batch.groups(block, group_size);
-        let present = |slot: &usize| self.examples.example(*slot).is_some();
+        let present = |slot: &usize| present(self.network, self.examples, *slot).is_some();
         groups
             .map(|group| Records {
                 records: group.len() as u32,
@@ -409,7 +409,10 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
     }
 
     fn take_back(&self, spent: NoisySum) {
-        self.memory.lock().unwrap_or_else(PoisonError::into_inner).spent = spent.into_units();
+        // The slow road has sums of its own.
+        if matches!(spent.grid().allowance(), Allowance::FloatGroups(_)) {
+            self.memory.lock().unwrap_or_else(PoisonError::into_inner).spent = spent.into_units();
+        }
     }
 }
 

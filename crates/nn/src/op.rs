@@ -1,7 +1,7 @@
 //! What a layer does to a micro-batch.
 //!
 //! # Definition
-//! A micro-batch has M examples of V views each, `M V` images in memory one after the other. A layer with weights knows of each
+//! A micro-batch has M examples of V views each, `M V` images in memory one after the other (or inputs wherever they are, see [`Pass::inputs`]). A layer with weights knows of each
 //! example, once its inputs `a_t` and the slopes `d_t` of the example's loss by its outputs are there (t over the positions of all views),
 //! ```text
 //! g = Σ_t a_t d_t^T          squared length and b = Σ_t ‖a_t‖ ‖d_t‖
@@ -63,6 +63,8 @@ impl Pass<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) panels: Vec<Vec<f32>>,
+    /// Where the first panel begins, if not at its beginning.
+    pub(crate) start: usize,
     pub(crate) inner: Vec<Ready>,
 }
 

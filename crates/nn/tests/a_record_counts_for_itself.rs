@@ -15,7 +15,7 @@ use sordino_privacy::{Count, Neighbours, SamplingRate};
 use support::random::Random;
 use support::{Case, clipped_sum, full_batch, length, plan, units};
 
-/// A picture, two convolutions, a dense layer that is deferred, and one that is not.
+/// A picture, two convolutions, a dense layer that is deferred (133 000 weights), and one that is not.
 fn mixed() -> Case {
     let layers = vec![
         Layer::conv2d(5, 3, 2, 1),
@@ -24,7 +24,7 @@ fn mixed() -> Case {
         Layer::conv2d(7, 2, 1, 0),
         Layer::relu(),
         Layer::Flatten,
-        Layer::linear(900),
+        Layer::linear(950),
         Layer::tanh(),
         Layer::linear(4),
     ];
@@ -213,7 +213,7 @@ fn one_record_of_many_views_moves_the_sum_by_no_more_than_the_grid_allows() {
 
 #[test]
 fn one_record_clipped_by_layers_moves_the_sum_by_no_more_than_the_grid_allows() {
-    for case in [mixed(), ghost(), words()] {
+    for case in [mixed(), dense(), narrow(), ghost(), words()] {
         let network = case.network();
         let shares = vec![1.0; network.parts().len()];
         moves_by_the_clip_norm(
@@ -284,6 +284,26 @@ fn a_sum_does_not_feel_what_was_in_its_place() {
     }
 }
 
+/// Two slabs: what is kept of examples is limited to some hundred of them.
+#[test]
+fn a_sum_over_several_slabs_is_the_sum() {
+    let case = dense();
+    let network = case.network();
+    let (rows, parameters, batch) = (case.rows(&network), network.initial(1), full_batch(case.examples));
+    let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
+    let free = NetworkObjective::new(&network, &rows, case.examples as f64).unwrap();
+    let sum = units(&free, &parameters, &batch, &plan, 0.5, 2).0;
+    let two = NonZero::new(2).unwrap();
+    let limited = NetworkObjective::new(&network, &rows, case.examples as f64).unwrap();
+    let limited = limited.memory(free.batch_bytes(two) / 4, two).unwrap();
+    for _ in 0..2 {
+        let clip = plan.clip(0.5, limited.dimension(), limited.float_sums()).unwrap();
+        let again = limited.clipped_sum(&parameters, &batch, &clip, two).unwrap().gradient;
+        assert_eq!(sordino_noise::danger::unprotected(&again), sum);
+        limited.take_back(again.add_gaussian(&mut seeded(2)).unwrap());
+    }
+}
+
 /// Opacus (#161, #164, #530, #676, #806) stumbled over batches that nobody had joined.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
@@ -321,6 +341,33 @@ fn pitfall_09_records_within_the_clip_norm_are_counted_on_a_grid() {
     let between =
         (1..40).map(|tenth| within(0.3 * f64::from(tenth))).filter(|count| count.abs() < half - 0.5);
     assert!(between.count() > 0, "some are, and some are not");
+}
+
+/// A record counts for half, on either road: an empty slot for nothing, not as one that was within the clip norm.
+#[test]
+fn pitfall_09_an_empty_slot_is_not_counted() {
+    let case = narrow();
+    let network = case.network();
+    let (rows, parameters) = (case.rows(&network), network.initial(1));
+    let batch = full_batch(case.examples);
+    let quantile = Clipping::Quantile { initial: 0.8, quantile: 0.5, rate: 0.2, count_noise: 10.0 };
+    for neighbours in [Neighbours::ZeroOut, Neighbours::ZeroOutUnordered] {
+        let plan = plan(case.examples, neighbours, quantile.clone());
+        let count = |at: Vec<(usize, Content)>| {
+            let altered = Altered { rows: &rows, at };
+            let objective = NetworkObjective::new(&network, &altered, case.examples as f64).unwrap();
+            let clip = plan.clip(1e-9, objective.dimension(), objective.float_sums()).unwrap();
+            let sum = objective.clipped_sum(&parameters, &batch, &clip, NonZero::new(2).unwrap()).unwrap();
+            let count = sum.count.unwrap();
+            sordino_noise::danger::unprotected(&count)[0] as f64 * count.grid().step()
+        };
+        let all = count(Vec::new());
+        let other_shape = Some((vec![0.0; 3], vec![0.0]));
+        for (absent, expected) in [(None, 0.5), (other_shape, 0.5)] {
+            let moved = count(vec![(7, absent)]) - all;
+            assert!((moved - expected).abs() < 1e-6, "{neighbours:?}: {moved}");
+        }
+    }
 }
 
 #[test]

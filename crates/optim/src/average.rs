@@ -126,4 +126,15 @@ mod tests {
         assert!(Averaging::Exponential { decay: 1.0 }.check().is_err());
         assert!(Averaging::Tail { fraction: 0.0 }.check().is_err());
     }
+
+    #[test]
+    fn long_averages_are_those_of_each_coordinate() {
+        let d = 2 * crate::threads::MANY + 3;
+        let iterate: Vec<f64> = (0..d).map(|j| j as f64).collect();
+        for threads in [1, 2, 3] {
+            let mut average = Average::new(Averaging::All, d);
+            (0..2).for_each(|t| average.take(&iterate, t, 2, NonZero::new(threads).unwrap()));
+            assert_eq!(average.result(Vec::new()), iterate);
+        }
+    }
 }

@@ -226,4 +226,35 @@ mod tests {
         assert!(UpdateRule::Momentum { momentum: 1.0 }.check(1).is_err());
         assert!(UpdateRule::Diagonal { factors: vec![1.0] }.check(2).is_err());
     }
+
+    /// Coordinates that differ, in so many parts that each has an offset: the same bits at any number of threads, and those of the coordinate alone.
+    #[test]
+    fn updates_do_not_depend_on_the_number_of_threads() {
+        let d = 2 * crate::threads::MANY + 3;
+        let number = |j: usize| 1.0 + (j % 1013) as f64 / 1013.0;
+        let adam = UpdateRule::Adam { first: 0.9, second: 0.5, floor: 1e-9, corrected: true };
+        let rules = [
+            UpdateRule::Sgd,
+            UpdateRule::Momentum { momentum: 0.5 },
+            UpdateRule::Nesterov { momentum: 0.5 },
+            adam,
+            UpdateRule::AdaGrad { floor: 1e-9 },
+            UpdateRule::Diagonal { factors: (0..d).map(|j| 3.0 - number(j)).collect() },
+        ];
+        for rule in rules {
+            let after = |threads: usize| {
+                let (mut state, mut w) = (RuleState::new(&rule, d), vec![1.0; d]);
+                for t in 0..2 {
+                    let gradient = Gradient { of: |j, w: f64| number(j) * w, deviation: |j| 0.1 * number(j) };
+                    state.update(&rule, t, 0.5, gradient, &mut w, NonZero::new(threads).unwrap());
+                }
+                (state, w)
+            };
+            let (state, w) = after(1);
+            assert!(
+                w[d - 2] != w[d - 1]
+                    && [2, 3].into_iter().all(|threads| after(threads) == (state.clone(), w.clone()))
+            );
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::num::NonZero;
 
 /// Coordinates from which on a thread is worth its start.
-const MANY: usize = 1 << 17;
+pub(crate) const MANY: usize = 1 << 17;
 
 /// Calls `work` with parts of all arrays and where they start, each on a thread of its own. The arrays have the same length, or are empty: then
 /// so are their parts. Few coordinates are one part.

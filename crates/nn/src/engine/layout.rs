@@ -79,8 +79,7 @@ impl Layout {
             dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
         let is_deferred = deferred.iter().any(|dense| dense.from == 0);
         let reads_in_place = *views == [View::Same] && chain.reads_in_place() && !is_deferred;
-        let (views, input) = (views.len(), 2 * chain.input().size());
-        let untouched = if reads_in_place { input } else { 0 };
+        let (views, untouched) = (views.len(), if reads_in_place { 2 * chain.input().size() } else { 0 });
         let example_bytes = 4 * (chain.footprint() * views + chain.materialised() - untouched);
         let micro_batch =
             if defers_all { MOST_ROWS } else { (CACHE / example_bytes.max(1)).clamp(LEAST, WIDE) };
@@ -210,11 +209,12 @@ mod tests {
         (Layout::new(network.chain(), &[View::Same], 10_000, 500.0), network.parameters())
     }
 
-    /// As many neurons in all, and up to 300 times as many weights: who forms gradients of single examples needs 4 bytes a weight.
+    /// As many neurons in all, and up to 64 times as many weights: who forms gradients of single examples needs 4 bytes a weight. (Layers
+    /// of fewer outputs than a line has lanes take other room.)
     #[test]
     fn memory_of_an_example_does_not_depend_on_the_number_of_weights() {
         let of =
-            |hidden: usize| layout(4096 - hidden, &[Layer::linear(hidden), Layer::tanh(), Layer::linear(10)]);
+            |hidden: usize| layout(4096 - hidden, &[Layer::linear(hidden), Layer::tanh(), Layer::linear(16)]);
         let (few, few_weights) = of(16);
         for hidden in [200, 512, 2048] {
             let (many, weights) = of(hidden);

@@ -120,8 +120,9 @@ impl Worker {
         }
     }
 
-    /// The gradient of one example at weight 1; nothing if it is not finite.
+    /// The gradient of one example at weight 1; nothing if the slot is empty or the gradient not finite.
     pub(crate) fn single<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slot: usize) -> Option<&[f32]> {
+        job.present(slot)?;
         self.sum.fill(0.0);
         let (seeds, zeros) = (self.load(job, &[slot]), std::mem::take(&mut self.zeros));
         let inputs = job.inputs(&[slot], &zeros);
@@ -150,7 +151,7 @@ impl Worker {
         let (network, views) = (job.network, job.network.views());
         let mut images = self.state.values[0].chunks_exact_mut(network.input().size());
         for slot in slots {
-            let input = present(job, *slot).map(|example| example.input);
+            let input = job.present(*slot).map(|example| example.input);
             for (number, (view, to)) in views.iter().zip(&mut images).enumerate() {
                 seeds.push(Stream(job.salt ^ ((*slot as u64) << 16 | number as u64)).next());
                 match input {
@@ -173,7 +174,7 @@ impl Worker {
         state.slopes[last][..outputs.len()].copy_from_slice(outputs);
         let mut images = state.slopes[last].chunks_exact_mut(size);
         for slot in slots {
-            let example = present(job, *slot);
+            let example = job.present(*slot);
             for image in (&mut images).take(pass.views) {
                 match example {
                     Some(example) => job.network.loss().differentiate(image, example.target, share),
@@ -257,10 +258,14 @@ impl Worker {
     }
 }
 
-impl<E: Examples + ?Sized> Job<'_, E> {
+impl<'a, E: Examples + ?Sized> Job<'a, E> {
+    fn present(&self, slot: usize) -> Option<Example<'a>> {
+        present(self.network, self.examples, slot)
+    }
+
     /// Inputs of all slots where they are, if the first layer can read them there.
     fn inputs<'s>(&'s self, slots: &[usize], zeros: &'s [f32]) -> Option<Vec<&'s [f32]>> {
-        let input = |slot: &usize| present(self, *slot).map_or(zeros, |example| example.input);
+        let input = |slot: &usize| self.present(*slot).map_or(zeros, |example| example.input);
         self.layout.reads_in_place.then(|| slots.iter().map(input).collect())
     }
 }
@@ -300,9 +305,13 @@ impl<'a> Total<'a> {
 }
 
 /// What a slot holds, if it has the network's shape. A record of another shape contributes nothing.
-fn present<'a, E: Examples + ?Sized>(job: &Job<'a, E>, slot: usize) -> Option<Example<'a>> {
-    let fits = |example: &Example<'_>| job.network.check([example.input.len(), example.target.len()]).is_ok();
-    job.examples.example(slot).filter(fits)
+pub(crate) fn present<'a, E: Examples + ?Sized>(
+    network: &Network,
+    examples: &'a E,
+    slot: usize,
+) -> Option<Example<'a>> {
+    let fits = |example: &Example<'_>| network.check([example.input.len(), example.target.len()]).is_ok();
+    examples.example(slot).filter(fits)
 }
 
 /// Parts of nearly the same length, each with its start.

@@ -13,9 +13,8 @@
 //! alone. Outer products are summed as in [`outer`](super::outer), with the same bits.
 
 use super::isa::{LANES, Machine, vectorised};
-use super::outer::{Place, RUN, Write, segment_body};
-use super::product::Segment;
-use super::tile::load_some;
+use super::outer::{Place, RUN, Write, put};
+use super::tile::{load_some, tile};
 
 /// Numbers of W that are used at a time: they stay in a first-level cache.
 const NEAR: usize = 5 << 10;
@@ -25,9 +24,17 @@ fn deep(outputs: usize) -> usize {
     (NEAR / outputs).next_multiple_of(LANES)
 }
 
+/// Numbers that a packed W takes, with some to spare before it.
+pub(crate) fn narrow_len(inputs: usize, outputs: usize) -> usize {
+    inputs * outputs + LANES
+}
+
 /// Packs W, which is stored by rows, part by part: its rows are often a power of two apart, and then all in the same few sets of a cache.
-pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) {
-    let (inputs, mut rest) = (weights.len() / outputs, packed);
+/// Says where in `packed` it begins: at a line of the cache, for a load that goes across two takes twice as long.
+pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) -> usize {
+    let inputs = weights.len() / outputs;
+    let start = packed.as_ptr().align_offset(LANES * size_of::<f32>()).min(packed.len() - weights.len());
+    let mut rest = &mut packed[start..];
     for from in (0..inputs).step_by(deep(outputs)) {
         let part = from..inputs.min(from + deep(outputs));
         for row in weights.chunks_exact(inputs) {
@@ -36,6 +43,7 @@ pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) {
             rest = later;
         }
     }
+    start
 }
 
 /// Whether a layer is worth it.
@@ -71,14 +79,9 @@ fn product_body<M: Machine>(
     for from in (0..depth).step_by(deep(outputs)) {
         let part = from..depth.min(from + deep(outputs));
         let weights = &weights[from * outputs..part.end * outputs];
-        for (number, sums) in sums.chunks_mut(2 * outputs).enumerate() {
-            let of =
-                |row: usize| rows.get(2 * number + row).map(|row| &row[part.clone()]).unwrap_or_default();
-            if sums.len() == 2 * outputs {
-                all_outputs(machine, [of(0), of(1)], [of(4), of(5)], weights, sums);
-            } else {
-                all_outputs(machine, [of(0)], [&[]], weights, sums);
-            }
+        for (number, sums) in sums.chunks_exact_mut(outputs).enumerate() {
+            let next = rows.get(number + AHEAD).map(|row| &row[part.clone()]).unwrap_or_default();
+            all_outputs(machine, &rows[number][part.clone()], next, weights, sums);
         }
     }
     for ((out, sums), bias) in out.iter_mut().zip(sums).zip(bias.iter().cycle()) {
@@ -86,75 +89,71 @@ fn product_body<M: Machine>(
     }
 }
 
-/// R rows against all outputs, as many at a time as registers have room for, while the next rows come nearer.
+/// How many rows before its turn a row is asked for.
+const AHEAD: usize = 4;
+
+/// A part of a row against all outputs, as many at a time as registers have room for, while that of a later row comes nearer.
 #[inline(always)]
-fn all_outputs<M: Machine, const R: usize>(
+fn all_outputs<M: Machine>(
     machine: M,
-    rows: [&[f32]; R],
-    next: [&[f32]; R],
+    row: &[f32],
+    next: &[f32],
     weights: &[f32],
     sums: &mut [[f32; LANES]],
 ) {
-    const MOST: usize = 3;
-    let outputs = sums.len() / R;
-    let (mut first, mut tiles) = (0, outputs.div_ceil(MOST));
-    while tiles > 0 {
-        let count = (outputs - first).div_ceil(tiles);
-        let next = if first == 0 { next } else { [&[][..]; R] };
-        let of = |output: usize| &weights[(first + output) * rows[0].len()..][..rows[0].len()];
-        match count {
-            1 => tile(machine, rows, next, [of(0)], first, sums),
-            2 => tile(machine, rows, next, [of(0), of(1)], first, sums),
-            _ => tile(machine, rows, next, [of(0), of(1), of(2)], first, sums),
+    let lines = next.len().div_ceil(LANES * sums.len().div_ceil(M::ROWS)).max(1);
+    let mut next = next.as_chunks().0.chunks(lines);
+    for (first, count) in tiles(sums.len(), M::ROWS) {
+        let (weights, sums) = (&weights[first * row.len()..], &mut sums[first..first + count]);
+        next.next().unwrap_or_default().iter().for_each(|line| machine.prefetch(line));
+        macro_rules! of_count {
+            ($($n:literal)*) => {
+                match count {
+                    $($n if $n <= M::ROWS => tile_of_row::<M, $n>(machine, row, weights, sums),)*
+                    _ => unreachable!("a tile has at most as many outputs as the registers hold"),
+                }
+            };
         }
-        (first, tiles) = (first + count, tiles - 1);
+        of_count!(1 2 3 4 5 6 7 8 9 10 11 12);
     }
 }
 
-/// R rows against N outputs from `first` on.
+/// A part of a row against N outputs. Weights are used once, so that a multiplication takes them from memory: one instruction each.
 #[inline(always)]
-fn tile<M: Machine, const R: usize, const N: usize>(
+fn tile_of_row<M: Machine, const N: usize>(
     machine: M,
-    rows: [&[f32]; R],
-    next: [&[f32]; R],
-    weights: [&[f32]; N],
-    first: usize,
+    row: &[f32],
+    weights: &[f32],
     sums: &mut [[f32; LANES]],
 ) {
-    let outputs = sums.len() / R;
-    let mut lines = [[machine.zero(); N]; R];
-    for r in 0..R {
-        lines[r] = std::array::from_fn(|n| machine.load(&sums[r * outputs + first + n]));
-    }
-    let (row_lines, row_rests) = (rows.map(|row| row.as_chunks::<LANES>().0), rows.map(rest));
-    let (lines_of, rests_of) = (weights.map(|row| row.as_chunks::<LANES>().0), weights.map(rest));
-    let count = row_lines[0].len();
-    let (row_lines, lines_of) =
-        (row_lines.map(|lines| &lines[..count]), lines_of.map(|lines| &lines[..count]));
-    let next = next.map(|row| row.as_chunks::<LANES>().0);
-    for k in 0..count {
-        next.iter().filter_map(|lines| lines.get(k)).for_each(|line| machine.prefetch(line));
-        let x: [M::Line; R] = std::array::from_fn(|r| machine.load(&row_lines[r][k]));
+    let of: [&[f32]; N] = std::array::from_fn(|n| &weights[n * row.len()..][..row.len()]);
+    let mut lines: [M::Line; N] = std::array::from_fn(|n| machine.load(&sums[n]));
+    let x = row.as_chunks::<LANES>().0;
+    let w = of.map(|weights| &weights.as_chunks::<LANES>().0[..x.len()]);
+    for k in 0..x.len() {
+        let x = machine.load(&x[k]);
         for n in 0..N {
-            let w = machine.load(&lines_of[n][k]);
-            for r in 0..R {
-                lines[r][n] = machine.multiply_lines(x[r], w, lines[r][n]);
-            }
+            lines[n] = machine.multiply_lines(x, machine.load(&w[n][k]), lines[n]);
         }
     }
-    if !row_rests[0].is_empty() {
-        for r in 0..R {
-            for n in 0..N {
-                let (x, w) = (load_some(machine, row_rests[r]), load_some(machine, rests_of[n]));
-                lines[r][n] = machine.multiply_lines(x, w, lines[r][n]);
-            }
-        }
-    }
-    for r in 0..R {
+    let x = rest(row);
+    if !x.is_empty() {
         for n in 0..N {
-            sums[r * outputs + first + n] = machine.store(lines[r][n]);
+            let (x, w) = (load_some(machine, x), load_some(machine, rest(of[n])));
+            lines[n] = machine.multiply_lines(x, w, lines[n]);
         }
     }
+    for n in 0..N {
+        sums[n] = machine.store(lines[n]);
+    }
+}
+
+/// Where tiles of at most so many outputs begin, and how many outputs each has: as few tiles as can be, of nearly the same height.
+#[inline(always)]
+fn tiles(outputs: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = outputs.div_ceil(most);
+    (0..count)
+        .map(move |tile| (tile * outputs / count, (tile + 1) * outputs / count - tile * outputs / count))
 }
 
 /// What is left after whole lines.
@@ -189,32 +188,59 @@ fn outer_body<M: Machine>(
         }
         return;
     };
-    let segment = Segment { offset: 0, length: outputs };
-    let mut strip = [[[0.0; LANES]; RUN]; STRIP];
-    for (run, rows) in rows.chunks(RUN).enumerate() {
-        let bases: [usize; RUN] = std::array::from_fn(|row| (run * RUN + row) * outputs);
+    let (mut strip, mut packed) = (Strip([[[0.0; LANES]; RUN]; STRIP]), [0.0; RUN * LANES]);
+    for (run, (factors, rows)) in factors.chunks(RUN * outputs).zip(rows.chunks(RUN)).enumerate() {
         let write = if run == 0 { write } else { Write::Add };
+        for (first, height) in tiles(outputs, M::ROWS) {
+            let to = packed[first * rows.len()..].chunks_exact_mut(height);
+            to.zip(factors.chunks_exact(outputs)).take(rows.len()).for_each(|(to, factors)| {
+                to.copy_from_slice(&factors[first..first + height]);
+            });
+        }
         for column in (0..width).step_by(STRIP * LANES) {
             let panels = (width - column).div_ceil(LANES).min(STRIP);
-            pack(machine, &mut strip[..panels], rows, column);
-            for (panel, lines) in strip[..panels].iter().enumerate() {
+            pack(machine, &mut strip.0[..panels], rows, column);
+            for (panel, lines) in strip.0[..panels].iter().enumerate() {
                 let place = Place { width, column: column + panel * LANES, write };
-                segment_body(
-                    machine,
-                    &bases[..rows.len()],
-                    factors,
-                    segment,
-                    &lines[..rows.len()],
-                    place,
-                    out,
-                );
+                add_panel(machine, outputs, &packed, &lines[..rows.len()], place, out);
             }
         }
     }
 }
 
+/// All outputs against sixteen columns of some rows.
+#[inline(always)]
+fn add_panel<M: Machine>(
+    machine: M,
+    outputs: usize,
+    packed: &[f32],
+    lines: &[[f32; LANES]],
+    place: Place,
+    out: &mut [f32],
+) {
+    for (first, height) in tiles(outputs, M::ROWS) {
+        let (packed, out) = (&packed[first * lines.len()..], &mut out[first * place.width..]);
+        macro_rules! of_height {
+            ($($h:literal)*) => {
+                match height {
+                    $($h if $h <= M::ROWS => {
+                        let factors = &packed.as_chunks::<$h>().0[..lines.len()];
+                        put(machine, tile(machine, factors, lines, [machine.zero(); $h]), place, out);
+                    })*
+                    _ => unreachable!("a tile has at most as many rows as the registers hold"),
+                }
+            };
+        }
+        of_height!(1 2 3 4 5 6 7 8 9 10 11 12);
+    }
+}
+
 /// Panels of columns that are copied out at a time: with what they are copied from they fit in a first-level cache.
 const STRIP: usize = 2;
+
+/// At lines of the cache, as W is.
+#[repr(align(64))]
+struct Strip([[[f32; LANES]; RUN]; STRIP]);
 
 /// Copies some panels of all rows, from a column on, and asks for the next: rows are far apart, and nobody guesses that they follow.
 #[inline(always)]
@@ -239,7 +265,7 @@ fn pack<M: Machine>(machine: M, strip: &mut [[[f32; LANES]; RUN]], rows: &[&[f32
 mod tests {
     use super::super::isa::Isa;
     use super::super::outer::{Columns, outer};
-    use super::super::product::Rows;
+    use super::super::product::{Rows, Segment};
     use super::*;
 
     fn numbers(count: usize, seed: u64) -> Vec<f32> {
@@ -250,9 +276,9 @@ mod tests {
     fn product(isa: Isa, rows: &[&[f32]], weights: &[f32], bias: &[f32]) -> Vec<f32> {
         let (mut room, mut out) = (vec![f32::NAN; 7], vec![f32::NAN; rows.len() * bias.len()]);
         let weights: Vec<f64> = weights.iter().map(|weight| f64::from(*weight)).collect();
-        let mut packed = vec![0.0; weights.len()];
-        pack_narrow(&mut packed, bias.len(), &weights);
-        narrow_product(isa, rows, &packed, bias, &mut room, &mut out);
+        let mut packed = vec![0.0; narrow_len(weights.len() / bias.len(), bias.len())];
+        let start = pack_narrow(&mut packed, bias.len(), &weights);
+        narrow_product(isa, rows, &packed[start..][..weights.len()], bias, &mut room, &mut out);
         out
     }
 

@@ -105,7 +105,7 @@ pub(super) struct Place {
 
 /// All of a segment against sixteen columns.
 #[inline(always)]
-pub(super) fn segment_body<M: Machine>(
+fn segment_body<M: Machine>(
     machine: M,
     bases: &[usize],
     data: &[f32],
@@ -155,7 +155,7 @@ fn tile<M: Machine, const H: usize>(
 }
 
 #[inline(always)]
-fn put<M: Machine, const H: usize>(machine: M, sums: [M::Line; H], place: Place, out: &mut [f32]) {
+pub(super) fn put<M: Machine, const H: usize>(machine: M, sums: [M::Line; H], place: Place, out: &mut [f32]) {
     let Place { width, column, write } = place;
     let lanes = LANES.min(width - column);
     for (i, sum) in sums.iter().enumerate() {

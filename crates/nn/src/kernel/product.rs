@@ -1,4 +1,4 @@
-//! Products of rows with a packed matrix: forward passes, and backward passes to inputs.
+//! Products of rows with a packed matrix: forward passes (but of [layers of few outputs](super::narrow)), and backward passes to inputs.
 //!
 //! # Definition
 //! A row is a list of *segments* of one array, each at the same distance from the row's base. With x the numbers of row r in

@@ -4,12 +4,13 @@
 //! y_t = W x_t + bias
 //! ```
 //! W has a row for each output. The bias is a weight whose input is 1: with one position a record's gradient has squared length
-//! `‖d‖² (‖x‖² + 1)`; with more, that of the bias is `‖Σ_t d_t‖²` and not `Σ_t ‖d_t‖²`.
+//! `‖d‖² (‖x‖² + 1)`; with more, that of the bias is `‖Σ_t d_t‖²` and not `Σ_t ‖d_t‖²`. Layers of few outputs have [loops](crate::kernel::narrow) of
+//! their own.
 
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
 use crate::kernel::dense::{Matrix, dense_product, is_worthwhile};
 use crate::kernel::isa::{Isa, LANES};
-use crate::kernel::narrow::{is_narrow, narrow_outer, narrow_product, pack_narrow};
+use crate::kernel::narrow::{is_narrow, narrow_len, narrow_outer, narrow_product, pack_narrow};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::kernel::product::{Init, Rows, Segment, pack_columns, pack_rows, packed_len, product};
@@ -116,6 +117,11 @@ impl Op for Linear {
         vec![Leaf { parameters: self.parameters(), style: self.style, positions: self.positions }]
     }
 
+    fn footprint(&self) -> usize {
+        // Sums of a narrow product in lanes.
+        if self.is_narrow() { self.outputs * LANES } else { 0 }
+    }
+
     fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
         uniform_start(self.inputs, uniform, parameters);
     }
@@ -128,11 +134,10 @@ impl Op for Linear {
         backward.resize(packed_len(n, k), 0.0);
         // The weights of a panel's outputs come from memory once, for both.
         for (panel, weights) in parameters[..k * n].chunks(k * LANES).enumerate() {
-            let forward = &mut forward[panel * k * LANES..][..k * LANES];
             if self.is_narrow() {
-                pack_narrow(forward, n, weights);
+                ready.start = pack_narrow(&mut forward[..narrow_len(k, n)], n, weights);
             } else {
-                pack_columns(forward, k, weights);
+                pack_columns(&mut forward[panel * k * LANES..][..k * LANES], k, weights);
             }
             pack_rows(backward, n, panel * LANES, k, weights);
         }
@@ -157,7 +162,7 @@ impl Op for Linear {
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         if self.is_narrow() {
-            let (rows, weights) = (self.rows(pass, input), &ready.panels[0][..self.weights()]);
+            let (rows, weights) = (self.rows(pass, input), &ready.panels[0][ready.start..][..self.weights()]);
             narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, output);
             return;
         }

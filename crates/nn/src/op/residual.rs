@@ -73,7 +73,7 @@ impl Op for Residual {
     fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
         if ready.inner.is_empty() {
             ready.inner =
-                self.branches().map(|chain| Ready { panels: Vec::new(), inner: chain.ready() }).into();
+                self.branches().map(|chain| Ready { inner: chain.ready(), ..Ready::default() }).into();
         }
         for ((chain, _, range), ready) in self.parts().into_iter().zip(&mut ready.inner) {
             chain.prepare(&parameters[range], &mut ready.inner);
