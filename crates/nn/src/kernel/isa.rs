@@ -79,6 +79,12 @@ pub(crate) trait Machine: Copy {
     /// `x y + sum`, lane by lane, with one rounding where the instructions have it.
     fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line;
 
+    /// `sum + x²`: the square is exact, and the sum has one rounding, with or without fused instructions.
+    #[inline(always)]
+    fn add_square(self, x: f32, sum: f64) -> f64 {
+        f64::from(x) * f64::from(x) + sum
+    }
+
     /// Asks for numbers that will be wanted soon; without effect on any result.
     #[inline(always)]
     fn prefetch(self, _numbers: &[f32; LANES]) {}
@@ -167,6 +173,11 @@ macro_rules! machine {
             fn multiply_lines(self, $x: Self::Line, $y: Self::Line, $sum: Self::Line) -> Self::Line {
                 // SAFETY: as above.
                 unsafe { $fused }
+            }
+
+            #[inline(always)]
+            fn add_square(self, x: f32, sum: f64) -> f64 {
+                f64::from(x).mul_add(f64::from(x), sum)
             }
 
             #[inline(always)]

@@ -144,12 +144,12 @@ vectorised! {
 }
 
 #[inline(always)]
-fn sum_of_squares_body<M: Machine>(_: M, data: &[f32]) -> f64 {
+fn sum_of_squares_body<M: Machine>(machine: M, data: &[f32]) -> f64 {
     let mut sums = [0.0f64; 16];
     let (lines, rest) = data.as_chunks::<16>();
     for line in lines {
         for (sum, x) in sums.iter_mut().zip(line) {
-            *sum += f64::from(*x) * f64::from(*x);
+            *sum = machine.add_square(*x, *sum);
         }
     }
     let tail: f64 = rest.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
