@@ -77,6 +77,8 @@ pub(crate) struct Saved {
     pub(crate) work: Vec<f32>,
     /// Another, which the layers of a chain lend each other.
     pub(crate) room: Vec<f32>,
+    /// Of each input its squared length, where a product has it by the way.
+    pub(crate) squares: Vec<f64>,
     /// Gradients of all examples, where they are materialised.
     pub(crate) gradients: Vec<f32>,
     /// Rows of inputs, of slopes as factors of products, and of slopes as factors of outer products.

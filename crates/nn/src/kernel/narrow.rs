@@ -14,6 +14,7 @@
 
 use super::isa::{LANES, Machine, vectorised};
 use super::outer::{Place, RUN, Write, put};
+use super::pointwise::sum_of_squares_body;
 use super::tile::{load_some, tile};
 
 /// Numbers of W that are used at a time: they stay in a first-level cache.
@@ -52,12 +53,14 @@ pub(crate) fn is_narrow(inputs: usize, outputs: usize) -> bool {
 }
 
 vectorised! {
-    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`]. `room` is a place to work in, which grows as it needs to.
+    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`], and `squares[r] = ‖x_r‖²` where they are wanted, in double precision, while numbers are
+    /// near. `room` is a place to work in, which grows as it needs to.
     fn narrow_product(
         rows: &[&[f32]],
         weights: &[f32],
         bias: &[f32],
         room: &mut Vec<f32>,
+        squares: Option<&mut [f64]>,
         out: &mut [f32],
     ) = product_body;
 }
@@ -69,8 +72,10 @@ fn product_body<M: Machine>(
     weights: &[f32],
     bias: &[f32],
     room: &mut Vec<f32>,
+    mut squares: Option<&mut [f64]>,
     out: &mut [f32],
 ) {
+    squares.iter_mut().for_each(|squares| squares.fill(0.0));
     let outputs = bias.len();
     let depth = weights.len() / outputs;
     room.clear();
@@ -81,7 +86,11 @@ fn product_body<M: Machine>(
         let weights = &weights[from * outputs..part.end * outputs];
         for (number, sums) in sums.chunks_exact_mut(outputs).enumerate() {
             let next = rows.get(number + AHEAD).map(|row| &row[part.clone()]).unwrap_or_default();
-            all_outputs(machine, &rows[number][part.clone()], next, weights, sums);
+            let row = &rows[number][part.clone()];
+            all_outputs(machine, row, next, weights, sums);
+            if let Some(squares) = &mut squares {
+                squares[number] += sum_of_squares_body(machine, row);
+            }
         }
     }
     for ((out, sums), bias) in out.iter_mut().zip(sums).zip(bias.iter().cycle()) {
@@ -197,7 +206,8 @@ fn outer_body<M: Machine>(
                 to.copy_from_slice(&factors[first..first + height]);
             });
         }
-        for column in (0..width).step_by(STRIP * LANES) {
+        // From the end: what the product read last is still near.
+        for column in (0..width).step_by(STRIP * LANES).rev() {
             let panels = (width - column).div_ceil(LANES).min(STRIP);
             pack(machine, &mut strip.0[..panels], rows, column);
             for (panel, lines) in strip.0[..panels].iter().enumerate() {
@@ -246,7 +256,7 @@ struct Strip([[[f32; LANES]; RUN]; STRIP]);
 #[inline(always)]
 fn pack<M: Machine>(machine: M, strip: &mut [[[f32; LANES]; RUN]], rows: &[&[f32]], column: usize) {
     for (number, row) in rows.iter().enumerate() {
-        let next = row.get(column + STRIP * LANES..).unwrap_or_default();
+        let next = column.checked_sub(STRIP * LANES).map(|column| &row[column..]).unwrap_or_default();
         next.as_chunks().0.iter().take(STRIP).for_each(|line| machine.prefetch(line));
         for (panel, lines) in strip.iter_mut().enumerate() {
             let from = &row[column + panel * LANES..];
@@ -278,7 +288,13 @@ mod tests {
         let weights: Vec<f64> = weights.iter().map(|weight| f64::from(*weight)).collect();
         let mut packed = vec![0.0; narrow_len(weights.len() / bias.len(), bias.len())];
         let start = pack_narrow(&mut packed, bias.len(), &weights);
-        narrow_product(isa, rows, &packed[start..][..weights.len()], bias, &mut room, &mut out);
+        let mut squares = vec![f64::NAN; rows.len()];
+        let packed = &packed[start..][..weights.len()];
+        narrow_product(isa, rows, packed, bias, &mut room, Some(&mut squares), &mut out);
+        for (row, square) in rows.iter().zip(squares) {
+            let exact: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
+            assert!((square / exact - 1.0).abs() < 1e-13 || exact.is_nan() && square.is_nan());
+        }
         out
     }
 

@@ -163,7 +163,9 @@ impl Op for Linear {
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         if self.is_narrow() {
             let (rows, weights) = (self.rows(pass, input), &ready.panels[0][ready.start..][..self.weights()]);
-            narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, output);
+            saved.squares.resize(rows.len(), 0.0);
+            let squares = pass.is_private.then_some(&mut saved.squares[..]);
+            narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, squares, output);
             return;
         }
         let count = pass.images * self.input.positions();
@@ -200,8 +202,9 @@ impl Op for Linear {
         let (rows, bias) = (self.positions, if self.has_bias { 1.0 } else { 0.0 });
         if self.style == Style::RankOne {
             let inputs = self.rows(pass, input).into_iter().zip(d_output.chunks_exact(self.outputs));
-            sizes[0].extend(inputs.map(|(a, d)| {
-                let (a, d) = (sum_of_squares(pass.isa, a), sum_of_squares(pass.isa, d));
+            sizes[0].extend(inputs.enumerate().map(|(row, (a, d))| {
+                let a = if self.is_narrow() { saved.squares[row] } else { sum_of_squares(pass.isa, a) };
+                let d = sum_of_squares(pass.isa, d);
                 let largest = a.max(d).sqrt();
                 Size { largest, ..Size::of_whole(d * (a + bias)) }
             }));
