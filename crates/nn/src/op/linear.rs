@@ -199,30 +199,33 @@ impl Op for Linear {
         saved: &mut Saved,
         sizes: &mut [Vec<Size>],
     ) {
-        let (rows, bias) = (self.positions, if self.has_bias { 1.0 } else { 0.0 });
-        if self.style == Style::RankOne {
-            let inputs = self.rows(pass, input).into_iter().zip(d_output.chunks_exact(self.outputs));
-            sizes[0].extend(inputs.enumerate().map(|(row, (a, d))| {
-                let a = if self.is_narrow() { saved.squares[row] } else { sum_of_squares(pass.isa, a) };
-                let d = sum_of_squares(pass.isa, d);
-                let largest = a.max(d).sqrt();
-                Size { largest, ..Size::of_whole(d * (a + bias)) }
-            }));
-            return;
-        }
-        for example in 0..pass.examples() {
-            let a = &input[example * rows * self.inputs..][..rows * self.inputs + SPARE];
-            let d = &d_output[example * rows * self.outputs..][..rows * self.outputs + SPARE];
-            let (a_only, d_only) = (&a[..rows * self.inputs], &d[..rows * self.outputs]);
-            let size = match self.style {
-                Style::Materialised => {
+        let rows = self.positions;
+        let numbers = |example: usize, width: usize| example * rows * width..(example + 1) * rows * width;
+        match self.style {
+            Style::RankOne => {
+                let inputs = self.rows(pass, input).into_iter().zip(d_output.chunks_exact(self.outputs));
+                sizes[0].extend(inputs.enumerate().map(|(row, (a, d))| {
+                    let a = if self.is_narrow() { saved.squares[row] } else { sum_of_squares(pass.isa, a) };
+                    let d = sum_of_squares(pass.isa, d);
+                    let largest = a.max(d).sqrt();
+                    Size { largest, ..Size::of_whole(d * (a + if self.has_bias { 1.0 } else { 0.0 })) }
+                }));
+            }
+            Style::Materialised => {
+                for example in 0..pass.examples() {
+                    let (a, d) = (numbers(example, self.inputs), numbers(example, self.outputs));
+                    let (a, d) = (&input[a.start..a.end + SPARE], &d_output[d.start..d.end + SPARE]);
                     let gradient = &mut saved.gradients[example * self.parameters()..][..self.parameters()];
                     self.gradient(pass, &saved.slopes, a, d, rows, Write::Set, gradient);
-                    Size::of_whole(sum_of_squares(pass.isa, gradient))
+                    sizes[0].push(Size::of_whole(sum_of_squares(pass.isa, gradient)));
                 }
-                Style::RankOne | Style::Ghost => ghost::size(a_only, d_only, rows, self.has_bias),
-            };
-            sizes[0].push(size);
+            }
+            Style::Ghost => {
+                sizes[0].extend((0..pass.examples()).map(|example| {
+                    let (a, d) = (numbers(example, self.inputs), numbers(example, self.outputs));
+                    ghost::size(&input[a], &d_output[d], rows, self.has_bias)
+                }));
+            }
         }
     }
 
