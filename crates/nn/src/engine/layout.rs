@@ -10,7 +10,7 @@
 //!
 //! | layer | K | β |
 //! |---|---|---|
-//! | dense on one position | `RUN + m + 2` | 1 |
+//! | dense on one position | `RUN + m + 2` (narrow ones: `m + 2`) | 1 |
 //! | materialised: the record's gradient is a number of its own, and only records are added | `m + 2` | 1 |
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |

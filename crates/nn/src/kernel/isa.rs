@@ -63,6 +63,10 @@ impl Isa {
 
 /// What a body is compiled for: sixteen numbers at a time. A value of such a type is a proof that its instructions are there.
 pub(crate) trait Machine: Copy {
+    /// Some numbers in one register, and how many.
+    type Register: Copy;
+    const WIDTH: usize;
+
     /// Sixteen numbers in registers.
     type Line: Copy;
 
@@ -78,6 +82,18 @@ pub(crate) trait Machine: Copy {
 
     /// `x y + sum`, lane by lane, with one rounding where the instructions have it.
     fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line;
+
+    /// `x` in all lanes.
+    fn everywhere(self, x: f32) -> Self::Register;
+
+    /// Some numbers of a line: those of its first register, its second, ...
+    fn register(self, line: &[f32; LANES], part: usize) -> Self::Register;
+
+    /// Writes them back.
+    fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize);
+
+    /// `x y + sum`, as in `multiply_lines`.
+    fn multiply_registers(self, x: Self::Register, y: Self::Register, sum: Self::Register) -> Self::Register;
 
     /// `sum + x²`: the square is exact, and the sum has one rounding, with or without fused instructions.
     #[inline(always)]
@@ -102,6 +118,9 @@ pub(crate) const LANES: usize = 16;
 pub(crate) struct Portable;
 
 impl Machine for Portable {
+    type Register = [f32; 8];
+    const WIDTH: usize = 8;
+
     type Line = [f32; LANES];
 
     const ROWS: usize = 4;
@@ -126,12 +145,32 @@ impl Machine for Portable {
     fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line {
         std::array::from_fn(|lane| x[lane] * y[lane] + sum[lane])
     }
+
+    #[inline(always)]
+    fn everywhere(self, x: f32) -> Self::Register {
+        [x; 8]
+    }
+
+    #[inline(always)]
+    fn register(self, line: &[f32; LANES], part: usize) -> Self::Register {
+        line.as_chunks().0[part]
+    }
+
+    #[inline(always)]
+    fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize) {
+        line.as_chunks_mut().0[part] = register;
+    }
+
+    #[inline(always)]
+    fn multiply_registers(self, x: Self::Register, y: Self::Register, sum: Self::Register) -> Self::Register {
+        std::array::from_fn(|lane| x[lane] * y[lane] + sum[lane])
+    }
 }
 
 /// A machine whose registers hold a line or a half of one.
 #[cfg(target_arch = "x86_64")]
 macro_rules! machine {
-    ($(#[$doc:meta])* $name:ident, $line:ty, $rows:literal, $x:ident, $y:ident, $sum:ident, $everywhere:expr, $fused:expr) => {
+    ($(#[$doc:meta])* $name:ident, $register:ty, $width:literal, $rows:literal, $everywhere:ident, $fused:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name(());
@@ -147,32 +186,66 @@ macro_rules! machine {
 
         #[allow(unsafe_code, reason = "instructions of which `self` is the proof, and arrays of plain numbers")]
         impl Machine for $name {
-            type Line = $line;
+            type Register = $register;
+            const WIDTH: usize = $width;
+
+            type Line = [$register; LANES / $width];
 
             const ROWS: usize = $rows;
 
             #[inline(always)]
             fn load(self, numbers: &[f32; LANES]) -> Self::Line {
                 // SAFETY: both are 64 bytes of numbers, for which every pattern of bits is a value.
-                unsafe { std::mem::transmute::<[f32; LANES], $line>(*numbers) }
+                unsafe { std::mem::transmute::<[f32; LANES], Self::Line>(*numbers) }
             }
 
             #[inline(always)]
             fn store(self, line: Self::Line) -> [f32; LANES] {
                 // SAFETY: as in `load`.
-                unsafe { std::mem::transmute::<$line, [f32; LANES]>(line) }
+                unsafe { std::mem::transmute::<Self::Line, [f32; LANES]>(line) }
             }
 
             #[inline(always)]
-            fn multiply_add(self, $x: f32, $y: Self::Line, $sum: Self::Line) -> Self::Line {
+            fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line {
+                self.multiply_lines([self.everywhere(x); LANES / $width], line, sum)
+            }
+
+            #[inline(always)]
+            fn multiply_lines(self, x: Self::Line, y: Self::Line, mut sum: Self::Line) -> Self::Line {
+                for part in 0..LANES / $width {
+                    sum[part] = self.multiply_registers(x[part], y[part], sum[part]);
+                }
+                sum
+            }
+
+            #[inline(always)]
+            fn everywhere(self, x: f32) -> Self::Register {
                 // SAFETY: `self` exists, so the processor has the instructions.
-                self.multiply_lines(unsafe { $everywhere }, $y, $sum)
+                unsafe { $everywhere(x) }
             }
 
             #[inline(always)]
-            fn multiply_lines(self, $x: Self::Line, $y: Self::Line, $sum: Self::Line) -> Self::Line {
-                // SAFETY: as above.
-                unsafe { $fused }
+            fn register(self, line: &[f32; LANES], part: usize) -> Self::Register {
+                // SAFETY: as in `load`.
+                unsafe { std::mem::transmute::<[f32; $width], $register>(line.as_chunks().0[part]) }
+            }
+
+            #[inline(always)]
+            fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize) {
+                // SAFETY: as in `load`.
+                line.as_chunks_mut().0[part] =
+                    unsafe { std::mem::transmute::<$register, [f32; $width]>(register) };
+            }
+
+            #[inline(always)]
+            fn multiply_registers(
+                self,
+                x: Self::Register,
+                y: Self::Register,
+                sum: Self::Register,
+            ) -> Self::Register {
+                // SAFETY: as in `everywhere`.
+                unsafe { $fused(x, y, sum) }
             }
 
             #[inline(always)]
@@ -192,17 +265,13 @@ macro_rules! machine {
 #[cfg(target_arch = "x86_64")]
 machine!(
     /// 256-bit registers, sixteen of them, and fused multiplication.
-    Avx2, [__m256; 2], 6, x, y, sum,
-    [_mm256_set1_ps(x); 2],
-    [_mm256_fmadd_ps(x[0], y[0], sum[0]), _mm256_fmadd_ps(x[1], y[1], sum[1])]
+    Avx2, __m256, 8, 6, _mm256_set1_ps, _mm256_fmadd_ps
 );
 
 #[cfg(target_arch = "x86_64")]
 machine!(
     /// 512-bit registers, thirty-two of them.
-    Avx512, __m512, 12, x, y, sum,
-    _mm512_set1_ps(x),
-    _mm512_fmadd_ps(x, y, sum)
+    Avx512, __m512, 16, 12, _mm512_set1_ps, _mm512_fmadd_ps
 );
 
 /// Makes `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine that `isa` stands for. The body must

@@ -144,7 +144,7 @@ vectorised! {
 }
 
 #[inline(always)]
-pub(super) fn sum_of_squares_body<M: Machine>(machine: M, data: &[f32]) -> f64 {
+fn sum_of_squares_body<M: Machine>(machine: M, data: &[f32]) -> f64 {
     let mut sums = [0.0f64; 16];
     let (lines, rest) = data.as_chunks::<16>();
     for line in lines {

@@ -61,7 +61,7 @@ impl Linear {
     ) {
         let (weights, bias) = sum.split_at_mut(self.weights());
         if self.is_narrow() {
-            narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), write, weights);
+            narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), weights);
         } else {
             let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
             outer(pass.isa, rows, count, slopes, columns, write, weights);
@@ -130,12 +130,12 @@ impl Op for Linear {
         let (k, n) = (self.inputs, self.outputs);
         ready.panels.resize_with(3, Vec::new);
         let [forward, backward, bias] = &mut ready.panels[..] else { unreachable!("three were made") };
-        forward.resize(packed_len(k, n), 0.0);
+        forward.resize(if self.is_narrow() { narrow_len(k, n) } else { packed_len(k, n) }, 0.0);
         backward.resize(packed_len(n, k), 0.0);
         // The weights of a panel's outputs come from memory once, for both.
         for (panel, weights) in parameters[..k * n].chunks(k * LANES).enumerate() {
             if self.is_narrow() {
-                ready.start = pack_narrow(&mut forward[..narrow_len(k, n)], n, weights);
+                ready.start = pack_narrow(forward, n, weights);
             } else {
                 pack_columns(&mut forward[panel * k * LANES..][..k * LANES], k, weights);
             }
@@ -162,7 +162,7 @@ impl Op for Linear {
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         if self.is_narrow() {
-            let (rows, weights) = (self.rows(pass, input), &ready.panels[0][ready.start..][..self.weights()]);
+            let (rows, weights) = (self.rows(pass, input), &ready.panels[0][ready.start..]);
             saved.squares.resize(rows.len(), 0.0);
             let squares = pass.is_private.then_some(&mut saved.squares[..]);
             narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, squares, output);
