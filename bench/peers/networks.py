@@ -1,6 +1,8 @@
 """Training steps of PyTorch (not private), Opacus and JAX (private) on networks of four shapes.
 
-    networks.py [--quick] [--all] [MODEL:BATCH ...]
+    networks.py [--quick] [--all] [MODEL:BATCH ...]      all contestants, one after the other
+    networks.py [--quick] --turns N --one SYSTEM MODEL:BATCH    one of them, which waits for a line of input before each of N blocks
+    networks.py [--all] --list MODEL:BATCH                their names
 
 Work of the same name as in ../src/bin/networks: a step is forward, backward, clip, noise, update on a batch that is already in memory. 32-bit
 floats, two threads, noise from each library's default generator, which is not cryptographically secure. Each contestant has a
@@ -173,8 +175,8 @@ def jax_step(shape, layers, batch, system):
     return step, sum(leaf.size for leaf in jax.tree.leaves(weights))
 
 
-def steady(step):
-    """(median seconds of one call over blocks, number of blocks), after a second of warm-up."""
+def steady(step, turns):
+    """(median seconds of one call over blocks, number of blocks), after a second of warm-up. Waits for its turn before each block, if it has turns."""
     begun, calls = time.perf_counter(), 0
     while calls < 2 or time.perf_counter() - begun < 2 * SECONDS:
         step()
@@ -182,16 +184,22 @@ def steady(step):
     start = time.perf_counter()
     step()
     count = max(1, int(SECONDS / (time.perf_counter() - start)))
-    taken = []
-    for _ in range(BLOCKS):
+    taken, blocks = [], turns or BLOCKS
+    for _ in range(blocks):
+        if turns:
+            print("waiting", flush=True)
+            sys.stdin.readline()
+            # Who has waited has cold caches: a first step is not counted.
+            for _ in range(-(-count // 8)):
+                step()
         start = time.perf_counter()
         for _ in range(count):
             step()
         taken.append((time.perf_counter() - start) / count)
-    return statistics.median(taken), BLOCKS
+    return statistics.median(taken), blocks
 
 
-def run(system, work):
+def run(system, work, turns):
     """Measures one contestant on one piece of work in this process."""
     model, batch = work.split(":")
     shape, layers = MODELS[model]
@@ -200,28 +208,42 @@ def run(system, work):
     else:
         mode = None if system == "torch" else system.removesuffix(HUGE).split()[1]
         step, parameters = torch_step(shape, layers, int(batch), mode)
-    taken, blocks = steady(step)
+    taken, blocks = steady(step, turns)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     lines.emit(work, system, "s", taken, batch=int(batch), parameters=parameters, blocks=blocks, peak_bytes=peak,
                threads=THREADS)
 
 
-def alone(system, work):
-    """The same in a process of its own, on two processors."""
+def contestants(work):
+    return [system for system in SYSTEMS + (SLOWER if ALL else []) if not is_hopeless(system, work)]
+
+
+def alone(system, work, turns=0):
+    """A process of its own for a contestant, on two processors: the words that start it, and its environment."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     environment = dict(os.environ, JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="", **{name: str(THREADS) for name in names})
     if system.endswith(HUGE):
         environment.update(GLIBC_TUNABLES="glibc.malloc.hugetlb=1", THP_MEM_ALLOC_ENABLE="1")
-    words = [sys.executable, "-W", "ignore", *sys.argv, "--one", system, work]
-    subprocess.run(words, check=True, env=environment)
+    quick = ["--quick"] if QUICK else []
+    return [sys.executable, "-W", "ignore", sys.argv[0], *quick, "--here", str(turns), system, work], environment
 
 
-if "--one" in sys.argv:
+def after(option):
+    return sys.argv[sys.argv.index(option) + 1:]
+
+
+if "--list" in sys.argv:
+    print(*contestants(*after("--list")), sep="\n")
+elif "--turns" in sys.argv:
+    words, environment = alone(*after("--one"), int(after("--turns")[0]))
+    os.execve(words[0], words, environment)
+elif "--here" in sys.argv:
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:THREADS])
-    run(*sys.argv[sys.argv.index("--one") + 1:])
+    count, system, work = after("--here")
+    run(system, work, int(count))
 else:
     for work in [word for word in sys.argv[1:] if ":" in word] or WORK:
-        for system in SYSTEMS + (SLOWER if ALL else []):
-            if not is_hopeless(system, work):
-                alone(system, work)
+        for system in contestants(work):
+            words, environment = alone(system, work)
+            subprocess.run(words, check=True, env=environment)

@@ -14,13 +14,42 @@ use serde_json::{Value, json};
 pub struct Options {
     /// Less work, to see that everything runs.
     pub quick: bool,
+    /// With `--turns N`: contestants take turns, N times each, and wait in between.
+    turns: Option<usize>,
 }
 
 impl Options {
     /// From the program's arguments; `--ends` (the ends of intervals are wanted) needs nothing here, since
     /// Sordino always has them.
     pub fn from_arguments() -> Self {
-        Self { quick: std::env::args().any(|word| word == "--quick") }
+        let turns = std::env::args().skip_while(|word| word != "--turns").nth(1);
+        Self {
+            quick: std::env::args().any(|word| word == "--quick"),
+            turns: turns.and_then(|turns| turns.parse().ok()),
+        }
+    }
+
+    /// The program's arguments that are no options.
+    pub fn words(self) -> Vec<String> {
+        let mut words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--quick").collect();
+        if let Some(at) = words.iter().position(|word| word == "--turns") {
+            words.drain(at..words.len().min(at + 2));
+        }
+        words
+    }
+
+    /// A figure is the median of so many blocks of work.
+    pub fn blocks(self) -> usize {
+        self.turns.unwrap_or(if self.quick { 3 } else { 7 })
+    }
+
+    /// Before each block: says so and waits for a line on the standard input, if contestants take turns.
+    pub fn wait(self) {
+        if self.turns.is_some() {
+            println!("waiting");
+            // Where nobody says whose turn it is, it is ours.
+            let _ = std::io::stdin().read_line(&mut String::new());
+        }
     }
 
     /// How long one figure is measured: calls are repeated until this is filled.

@@ -1,7 +1,8 @@
 //! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its peers on the same work, in one run.
 //!
 //! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
-//! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds.
+//! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds. (Steps of networks last milliseconds
+//! and contestants many seconds to start: those are all started first, and take [`turns`] block by block.)
 //! The peers live in a Python environment made for this alone, below Cargo's target directory. Every figure
 //! carries the load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
 
@@ -12,7 +13,9 @@ mod networks;
 mod peers;
 mod plot;
 mod table;
+mod turns;
 
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::json;
@@ -39,18 +42,11 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     let plan = Plan::parse(words)?;
     run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
     let python = if plan.has_peers { Some(peers::environment(plan.requirements())?) } else { None };
-    let mut lines = Vec::new();
-    for round in 0..plan.rounds {
-        eprintln!("round {} of {}", round + 1, plan.rounds);
-        for part in plan.parts() {
-            lines.extend(measured(program(&plan), &plan, round, part)?);
-            if let Some(python) = &python {
-                let mut theirs = Command::new(python);
-                theirs.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
-                lines.extend(measured(theirs, &plan, round, part)?);
-            }
-        }
-    }
+    let lines = if plan.takes_turns() {
+        by_turns(&plan, python.as_deref())?
+    } else {
+        by_rounds(&plan, python.as_deref())?
+    };
     let summaries = line::summaries(&lines);
     match plan.name {
         "linear" => {
@@ -62,6 +58,52 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
         _ => print!("{}", table::of(&summaries)),
     }
     save(&plan, &summaries)
+}
+
+/// All contestants from beginning to end, one after the other, round after round.
+fn by_rounds(plan: &Plan, python: Option<&Path>) -> Result<Vec<Line>, Failure> {
+    let mut lines = Vec::new();
+    for round in 0..plan.rounds {
+        eprintln!("round {} of {}", round + 1, plan.rounds);
+        lines.extend(measured(program(plan), plan, round)?);
+        if let Some(python) = python {
+            lines.extend(measured(script(plan, python), plan, round)?);
+        }
+    }
+    Ok(lines)
+}
+
+/// For each network all contestants at once, block after block.
+fn by_turns(plan: &Plan, python: Option<&Path>) -> Result<Vec<Line>, Failure> {
+    let mut lines = Vec::new();
+    for (work, ..) in networks::BARS {
+        let mut commands = Vec::new();
+        for start in [Some(program(plan)), python.map(|python| script(plan, python))].into_iter().flatten() {
+            let again = || {
+                let mut command = Command::new(start.get_program());
+                command.args(start.get_args()).env("PYTHONDONTWRITEBYTECODE", "1");
+                command
+            };
+            for name in run::captured(again().args(["--list", work]))?.lines() {
+                let mut command = again();
+                command.args(plan.quick.then_some("--quick"));
+                command.args(["--turns", &plan.rounds.to_string(), "--one", name, work]);
+                commands.push(command);
+            }
+        }
+        eprintln!("{work}: {} contestants, {} turns each", commands.len(), plan.rounds);
+        let before = Load::now();
+        let output = turns::take(commands, plan.rounds)?;
+        lines.extend(line::parse(&output, before.others_since())?);
+    }
+    Ok(lines)
+}
+
+/// The peers' script.
+fn script(plan: &Plan, python: &Path) -> Command {
+    let mut command = Command::new(python);
+    command.arg(run::root().join("bench/peers").join(plan.name).with_extension("py"));
+    command
 }
 
 /// Our own contestant.
@@ -84,8 +126,7 @@ impl Plan {
             Some(&"accounting") => ("accounting", true, 5),
             Some(&"ledger") => ("ledger", false, 1),
             Some(&"linear") => ("linear", true, 3),
-            // Each figure is a median by itself.
-            Some(&"networks") => ("networks", true, 1),
+            Some(&"networks") => ("networks", true, 9),
             _ => return Err(usage()),
         };
         let mut plan = Self { name, has_peers, rounds, quick: false, scaling: false };
@@ -94,7 +135,9 @@ impl Plan {
             match *word {
                 "--quick" => plan.quick = true,
                 // Peers are not asked how their cost grows.
-                "--scaling" if plan.name == "networks" => (plan.scaling, plan.has_peers) = (true, false),
+                "--scaling" if plan.name == "networks" => {
+                    (plan.scaling, plan.has_peers, plan.rounds) = (true, false, 1);
+                }
                 "--rounds" => {
                     let number = rest.next().and_then(|number| number.parse().ok());
                     plan.rounds = number.filter(|&number| number > 0).ok_or_else(usage)?;
@@ -105,13 +148,9 @@ impl Plan {
         Ok(plan)
     }
 
-    /// What contestants do before the next one has its turn: all they have, or one network.
-    fn parts(&self) -> Vec<&'static str> {
-        match self.name {
-            "networks" if self.scaling => vec!["--scaling"],
-            "networks" => networks::BARS.iter().map(|(work, ..)| *work).collect(),
-            _ => vec![""],
-        }
+    /// Whether contestants take turns block by block, and not from beginning to end.
+    fn takes_turns(&self) -> bool {
+        self.name == "networks" && !self.scaling
     }
 
     /// The file that names the peers and their versions.
@@ -121,11 +160,11 @@ impl Plan {
 }
 
 /// Runs one contestant once; its lines, each with the load of others meanwhile.
-fn measured(mut command: Command, plan: &Plan, round: usize, part: &str) -> Result<Vec<Line>, Failure> {
+fn measured(mut command: Command, plan: &Plan, round: usize) -> Result<Vec<Line>, Failure> {
     if plan.quick {
         command.arg("--quick");
     }
-    command.args(Some(part).filter(|part| !part.is_empty()));
+    command.args(plan.scaling.then_some("--scaling"));
     if plan.name == "linear" {
         // Some gigabytes of tables that contestants share; they go with the target directory.
         command.arg("--data").arg(run::target_dir().join("bench-linear"));
@@ -178,11 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn networks_take_turns_network_by_network() {
+    fn networks_take_turns_block_by_block() {
         let plan = Plan::parse(&["networks"]).unwrap();
-        assert!(plan.parts().len() == 6 && plan.has_peers);
+        assert!(plan.takes_turns() && plan.has_peers && plan.rounds >= 5);
         let plan = Plan::parse(&["networks", "--scaling"]).unwrap();
-        assert_eq!((plan.parts(), plan.has_peers), (vec!["--scaling"], false));
-        assert_eq!(Plan::parse(&["noise"]).unwrap().parts(), [""]);
+        assert!(!plan.takes_turns() && !plan.has_peers);
+        assert!(!Plan::parse(&["noise"]).unwrap().takes_turns());
     }
 }

@@ -3,10 +3,11 @@
 //!
 //! ```text
 //! networks [--quick] [--scaling] [MODEL:BATCH ...]     all figures; with --scaling those of how cost grows
-//! networks [--quick] --one MODE MODEL:BATCH            one of them, in this process
+//! networks [--quick] --one MODE MODEL:BATCH            one of them, in this process; with --turns N it waits before each block
+//! networks --list MODEL:BATCH                          its modes
 //! ```
 //! Every figure comes from a process of its own, so that its peak of memory is that of this work alone.
-#![expect(clippy::print_stdout, reason = "lines of children are passed on")]
+#![expect(clippy::print_stdout, reason = "lines of children are passed on, and modes listed")]
 
 mod scaling;
 mod step;
@@ -20,11 +21,15 @@ use work::Work;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::from_arguments();
-    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--quick").collect();
+    let words = options.words();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
         ["--one", "scaling", axis, size] => scaling::one(options, axis, size.parse()?),
         ["--one", mode, name] => step::measure(options, mode, &Work::named(name)?),
+        ["--list", _] => {
+            step::MODES.iter().for_each(|mode| println!("{mode}"));
+            Ok(())
+        }
         ["--scaling"] => scaling::points(options)
             .try_for_each(|(axis, size)| child(options, &["scaling", axis, &size.to_string()])),
         [] => compared(options, &work::ALL),

@@ -18,16 +18,13 @@ use crate::work::{CLIP_NORM, RATE, THREADS, Work};
 /// `peak`: the matrix product at its best, on all threads at once.
 pub(crate) const MODES: [&str; 4] = ["private", "plain", "noise", "peak"];
 
-/// A figure is the median of so many blocks of steps.
-const BLOCKS: usize = 7;
-
 /// Measures one mode in this process.
 pub(crate) fn measure(options: Options, mode: &str, work: &Work) -> Result<(), Box<dyn Error>> {
     match mode {
         "private" => private(options, work),
         "plain" => plain(options, work),
         "noise" => noise(options, work),
-        "peak" => peak(work),
+        "peak" => peak(options, work),
         _ => Err(format!("expected one of {MODES:?}, got `{mode}`").into()),
     }
 }
@@ -87,15 +84,20 @@ fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let objective = work.objective(&network, &examples)?;
     let (whole, plan) = (work.whole_batch()?, work.plan(1)?);
     let clip = plan.clip(CLIP_NORM, objective.dimension(), objective.float_sums())?;
-    let (mut taken, mut bits, begun) = (Vec::new(), entropy()?, Instant::now());
-    while taken.len() < BLOCKS || begun.elapsed() < options.fill() {
-        let sum = objective.clipped_sum(&network.initial(1), &whole, &clip, THREADS)?.gradient;
-        let start = Instant::now();
-        let noisy = sum.add_gaussian_on(THREADS, &mut bits)?;
-        taken.push(start.elapsed().as_secs_f64());
-        objective.take_back(noisy);
+    let (mut blocks, mut bits) = (Vec::new(), entropy()?);
+    for _ in 0..options.blocks() {
+        options.wait();
+        let (mut taken, begun) = (Vec::new(), Instant::now());
+        while taken.len() < 3 || begun.elapsed() < options.fill() {
+            let sum = objective.clipped_sum(&network.initial(1), &whole, &clip, THREADS)?.gradient;
+            let start = Instant::now();
+            let noisy = sum.add_gaussian_on(THREADS, &mut bits)?;
+            taken.push(start.elapsed().as_secs_f64());
+            objective.take_back(noisy);
+        }
+        blocks.push(median(taken));
     }
-    let (seconds, parameters) = (median(taken), objective.dimension());
+    let (seconds, parameters) = (median(blocks), objective.dimension());
     // weights × ns a draw / threads
     let nanoseconds = seconds * 1e9 * THREADS.get() as f64 / parameters as f64;
     let config = json!({ "parameters": parameters, "nanoseconds_a_draw": nanoseconds, "threads": THREADS });
@@ -104,14 +106,21 @@ fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
 }
 
 /// Operations a second of the matrix product, on all threads at once.
-fn peak(work: &Work) -> Result<(), Box<dyn Error>> {
-    let speeds: Vec<f64> = std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            (0..THREADS.get()).map(|_| scope.spawn(|| product_speed(96, 256, 256))).collect();
-        threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
-    });
+fn peak(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
+    let speed = || -> f64 {
+        std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..THREADS.get()).map(|_| scope.spawn(|| product_speed(96, 256, 256))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).sum()
+        })
+    };
+    let mut blocks = Vec::new();
+    for _ in 0..options.blocks() {
+        options.wait();
+        blocks.push(speed());
+    }
     let config = json!({ "operations": work.operations, "batch": work.batch, "threads": THREADS });
-    emit_for("sordino peak", &work.name, "GFLOP/s", speeds.iter().sum::<f64>() / 1e9, config);
+    emit_for("sordino peak", &work.name, "GFLOP/s", median(blocks) / 1e9, config);
     Ok(())
 }
 
@@ -134,24 +143,35 @@ pub(crate) fn timed(
     run(3, &mut || {})?;
     let guess = first.elapsed().as_secs_f64() / 3.0;
     let length = (block.as_secs_f64() / guess).ceil().clamp(1.0, 5000.0) as usize;
-    let (warm, steps) = (length.max(3), BLOCKS * length);
-    let (mut moments, mut before) = (Vec::with_capacity(warm + steps), None);
-    run((warm + steps) as u64, &mut || {
-        moments.push(Instant::now());
-        if moments.len() == warm {
-            before = processor_seconds();
+    let (warm, steps) = (length.max(3), options.blocks() * length);
+    // Who has waited has cold caches: some steps of each turn are not counted.
+    let lead = length.div_ceil(8);
+    let (mut blocks, mut processor, mut done) = (Vec::new(), Some(0.0), 0);
+    let mut start = (Instant::now(), None);
+    run((warm + options.blocks() * (lead + length)) as u64, &mut || {
+        done += 1;
+        let Some(turned) = usize::checked_sub(done, warm) else { return };
+        let (turn, step) = (turned / (lead + length), turned % (lead + length));
+        if step == 0 && turn > 0 {
+            blocks.push(start.0.elapsed().as_secs_f64() / length as f64);
+            let taken = processor_seconds().zip(start.1).map(|(after, before)| after - before);
+            processor = processor.zip(taken).map(|(sum, taken)| sum + taken);
+        }
+        if step == 0 && turn < options.blocks() {
+            options.wait();
+        }
+        if step == lead {
+            start = (Instant::now(), processor_seconds());
         }
     })?;
-    let processor = processor_seconds().zip(before).map(|(after, before)| (after - before) / steps as f64);
-    let blocks = moments[warm - 1..].windows(length + 1).step_by(length);
-    let seconds = blocks.map(|block| (block[length] - block[0]).as_secs_f64() / length as f64).collect();
-    Ok(Timed { seconds: median(seconds), processor, steps })
+    let processor = processor.map(|sum| sum / steps as f64);
+    Ok(Timed { seconds: median(blocks), processor, steps })
 }
 
 fn report(system: &str, work: &Work, timed: &Timed, parameters: usize, peak: Option<f64>, mut config: Value) {
     let common = json!({
         "batch": work.batch, "parameters": parameters, "operations": work.operations, "threads": THREADS,
-        "blocks": BLOCKS, "steps": timed.steps, "processor_s": timed.processor, "peak_bytes": peak,
+        "steps": timed.steps, "processor_s": timed.processor, "peak_bytes": peak,
     });
     if let (Value::Object(config), Value::Object(common)) = (&mut config, common) {
         config.extend(common);
