@@ -172,8 +172,15 @@ impl Evaluation<'_> {
             View::Same.write(shape, input, to);
             images += 1;
         }
-        let pass =
-            Pass { isa: self.network.isa, images, views: 1, is_private: false, seeds: &[], inputs: None };
+        let pass = Pass {
+            isa: self.network.isa,
+            images,
+            views: 1,
+            is_private: false,
+            begins: false,
+            seeds: &[],
+            inputs: None,
+        };
         chain.forward(&pass, &self.ready, &mut self.state);
         let last = self.state.values.len() - 1; // there is always the input
         &self.state.values[last][..images * chain.output().size()]

@@ -45,6 +45,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) views: usize,
     /// Whether lengths are wanted, and per-example gradients kept.
     pub(crate) is_private: bool,
+    /// Whether sums are known to be zero: those of a group that begins.
+    pub(crate) begins: bool,
     /// Public seeds of each image's random choices: of its slot, its view and the parameters, not of its place. None where nothing is
     /// learned.
     pub(crate) seeds: &'a [u64],

@@ -10,7 +10,7 @@
 //!
 //! | layer | K | β |
 //! |---|---|---|
-//! | dense on one position | `RUN + m + 2` (narrow ones: `m + 2`) | 1 |
+//! | dense on one position: however m records are cut into runs, the first run and the additions of the others are at most `m + 1` | `m + 3` | 1 |
 //! | materialised: the record's gradient is a number of its own, and only records are added | `m + 2` | 1 |
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |
@@ -46,7 +46,7 @@ const LEAST: usize = 6;
 
 /// Rows of a micro-batch where more would fit. (Where weights, and not activations, are what does not fit in a cache, it is a whole block
 /// of the product.)
-const WIDE: usize = 64;
+const WIDE: usize = 96;
 
 /// Examples whose inputs and slopes are kept at a time.
 const SLAB: usize = 2048;
@@ -170,7 +170,7 @@ impl Layout {
         let rounding = 0.5 * (chain.parameters() - deferred) as f64;
         let work: f64 =
             chain.leaves().iter().map(|leaf| (leaf.parameters * leaf.positions) as f64 * 0.1).sum();
-        (rounding / (0.02 * work)).clamp(16.0, 64.0)
+        (rounding / (0.02 * work)).clamp(16.0, 96.0)
     }
 
     fn groups_of(&self, chain: &Chain, views: usize, mean: f64, slots: usize, batch: f64) -> FloatSums {
@@ -182,7 +182,7 @@ impl Layout {
         let leaves = chain.leaves().iter().enumerate();
         let chains = leaves.clone().map(|(index, leaf)| match leaf.style {
             _ if is_deferred(index) => LONG_RUN as u64 + m.div_ceil(LONG_RUN as u64) + 2,
-            Style::RankOne => RUN as u64 + m + 2,
+            Style::RankOne => m + 3,
             Style::Materialised => m + 2,
             Style::Ghost => RUN as u64 + m * (leaf.positions / RUN + views) as u64 + 2,
         });

@@ -95,7 +95,8 @@ impl Worker {
                 let erased = inputs.iter_mut().zip(weights).filter(|(_, weight)| **weight == 0.0);
                 erased.for_each(|(input, _)| *input = &zeros);
             }
-            let pass = self.pass(job, &seeds, inputs.as_deref());
+            // Where there are groups, the sum is zero after each.
+            let pass = Pass { begins: is_private && start == 0, ..self.pass(job, &seeds, inputs.as_deref()) };
             let is_summed = |layer: usize| job.layout.deferred.iter().all(|dense| dense.number != layer);
             job.network.chain().accumulate(
                 &pass,
@@ -141,7 +142,8 @@ impl Worker {
         inputs: Option<&'s [&'s [f32]]>,
     ) -> Pass<'s> {
         let (isa, views) = (job.network.isa(), job.network.views().len());
-        Pass { isa, images: seeds.len(), views, is_private: job.clip.is_some(), seeds, inputs }
+        let is_private = job.clip.is_some();
+        Pass { isa, images: seeds.len(), views, is_private, begins: false, seeds, inputs }
     }
 
     /// Seeds of all images; writes their inputs, unless these are read in place.

@@ -16,6 +16,7 @@
 //! outer product is one chain over all rows, whatever calls they come in.
 
 use super::isa::{LANES, Machine, vectorised};
+use super::outer::Write;
 
 /// Columns of a part.
 const DEEP: usize = 256;
@@ -243,8 +244,8 @@ fn tiles(outputs: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 vectorised! {
-    /// Adds `Σ_r q_r x_r^T`, by rows of K numbers, to `out`; `factors` has N numbers for each row.
-    fn narrow_outer(outputs: usize, factors: &[f32], rows: &[&[f32]], out: &mut [f32]) = outer_body;
+    /// Writes `Σ_r q_r x_r^T`, by rows of K numbers, to `out`; `factors` has N numbers for each row.
+    fn narrow_outer(outputs: usize, factors: &[f32], rows: &[&[f32]], write: Write, out: &mut [f32]) = outer_body;
 }
 
 /// Sums of a part, at lines of the cache: those of all outputs together, for in `out` they are often a power of two apart.
@@ -252,7 +253,14 @@ vectorised! {
 struct Near([Part; LANES]);
 
 #[inline(always)]
-fn outer_body<M: Machine>(machine: M, outputs: usize, factors: &[f32], rows: &[&[f32]], out: &mut [f32]) {
+fn outer_body<M: Machine>(
+    machine: M,
+    outputs: usize,
+    factors: &[f32],
+    rows: &[&[f32]],
+    write: Write,
+    out: &mut [f32],
+) {
     // Arrays go on; what is beyond these rows is of others.
     let factors = &factors[..rows.len() * outputs];
     let (width, mut near, mut spare) =
@@ -260,8 +268,11 @@ fn outer_body<M: Machine>(machine: M, outputs: usize, factors: &[f32], rows: &[&
     // From the end: what the product read last is still at hand.
     for from in (0..width).step_by(DEEP).rev() {
         let part = from..width.min(from + DEEP);
-        for (near, out) in near.0.iter_mut().zip(out.chunks_exact(width)) {
-            near.as_flattened_mut()[..part.len()].copy_from_slice(&out[part.clone()]);
+        for (near, out) in near.0[..outputs].iter_mut().zip(out.chunks_exact(width)) {
+            match write {
+                Write::Set => *near = Part::default(),
+                Write::Add => near.as_flattened_mut()[..part.len()].copy_from_slice(&out[part.clone()]),
+            }
         }
         for (pair, factors) in rows.chunks(2).zip(factors.chunks(2 * outputs)) {
             let x = spare.parts(pair, from);
@@ -402,12 +413,17 @@ mod tests {
             let rows: Vec<&[f32]> = data.chunks(width).collect();
             let before = numbers(outputs * width, 9);
             for isa in [Isa::portable(), Isa::detect()] {
-                let mut sum = before.clone();
-                narrow_outer(isa, outputs, &factors, &rows, &mut sum);
-                for (at, got) in sum.iter().enumerate() {
+                let [mut sum, mut anew] = [(); 2].map(|()| before.clone());
+                narrow_outer(isa, outputs, &factors, &rows, Write::Add, &mut sum);
+                narrow_outer(isa, outputs, &factors, &rows, Write::Set, &mut anew);
+                for (at, (got, anew)) in sum.iter().zip(anew).enumerate() {
                     let (n, k) = (at / width, at % width);
                     let terms = rows.iter().zip(factors.chunks(outputs));
                     let exact: f64 = terms.map(|(x, q)| f64::from(x[k]) * f64::from(q[n])).sum();
+                    assert!(
+                        (f64::from(anew) - exact).abs() < 1e-5,
+                        "{count} {width} {outputs}: {anew} {exact}"
+                    );
                     let exact = exact + f64::from(before[at]);
                     assert!(
                         (f64::from(*got) - exact).abs() < 1e-5,
@@ -417,8 +433,10 @@ mod tests {
             }
         }
         let mut sum = [1.0, 2.0];
-        narrow_outer(Isa::detect(), 1, &[], &[], &mut sum);
+        narrow_outer(Isa::detect(), 1, &[], &[], Write::Add, &mut sum);
         assert_eq!(sum, [1.0, 2.0]);
+        narrow_outer(Isa::detect(), 1, &[], &[], Write::Set, &mut sum);
+        assert_eq!(sum, [0.0, 0.0]);
     }
 
     /// Micro-batches of other sizes make the same sums.
@@ -431,7 +449,9 @@ mod tests {
             let sums = [23, 1, 2, 7].map(|part| {
                 let mut sum = vec![0.0; outputs * width];
                 let parts = rows.chunks(part).zip(factors.chunks(part * outputs));
-                parts.for_each(|(rows, factors)| narrow_outer(isa, outputs, factors, rows, &mut sum));
+                parts.for_each(|(rows, factors)| {
+                    narrow_outer(isa, outputs, factors, rows, Write::Add, &mut sum)
+                });
                 sum
             });
             assert!(sums.iter().all(|sum| *sum == sums[0]));

@@ -61,7 +61,8 @@ impl Linear {
     ) {
         let (weights, bias) = sum.split_at_mut(self.weights());
         if self.is_narrow() {
-            narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), weights);
+            let write = if pass.begins { Write::Set } else { Write::Add };
+            narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), write, weights);
         } else {
             let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
             outer(pass.isa, rows, count, slopes, columns, write, weights);
