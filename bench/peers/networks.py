@@ -189,8 +189,8 @@ def steady(step, turns):
         if turns:
             print("waiting", flush=True)
             sys.stdin.readline()
-            # Who has waited has cold caches: a first step is not counted.
-            for _ in range(-(-count // 8)):
+            # Who has waited has cold caches: some steps are not counted. (Of steps that take as long as a block there is nothing to see.)
+            for _ in range(-(-count // 8) if count > 1 else 0):
                 step()
         start = time.perf_counter()
         for _ in range(count):

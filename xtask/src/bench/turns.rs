@@ -5,9 +5,13 @@
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
 use crate::failure::Failure;
 use crate::run;
+
+/// Threads of whoever had the last turn may look for more work for a while.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a contestant says when it waits.
 const WAITING: &str = "waiting";
@@ -86,8 +90,11 @@ pub(crate) fn take(commands: Vec<Command>, turns: usize) -> Result<String, Failu
     }
     for _ in 0..turns {
         for contestant in &mut contestants {
+            std::thread::sleep(PAUSE);
             contestant.take_turn(&mut said)?;
         }
+        // Nobody comes after the same one each time.
+        contestants.reverse();
     }
     if let Some(late) = contestants.iter().find(|contestant| !contestant.is_done) {
         return Err(late.failed("it wants more turns than there are"));
@@ -116,8 +123,8 @@ mod tests {
             shell(&format!("{block} {block} echo result of {name}"))
         };
         let said = take(vec![one("a"), one("b")], 2).unwrap();
-        assert_eq!(said, "result of a\nresult of b\n");
-        assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\na\nb\n");
+        assert_eq!(said, "result of b\nresult of a\n");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\nb\na\n");
         std::fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -38,11 +38,11 @@ const MOST_INFLATION: f64 = 0.008;
 const LARGE: usize = 1 << 17;
 
 /// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
-const CACHE: usize = 768 << 10;
+const CACHE: usize = 576 << 10;
 
 /// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and fewer rows than a tile
 /// has leave its registers waiting.
-const LEAST: usize = 6;
+const LEAST: usize = 5;
 
 /// Rows of a micro-batch where more would fit. (Where weights, and not activations, are what does not fit in a cache, it is a whole block
 /// of the product.)

@@ -156,12 +156,12 @@ fn all_outputs<M: Machine>(
     sums: &mut [Pair],
     has_squares: bool,
 ) -> [f64; 2] {
-    // The last pairs, and ends of rows, are near already, or soon.
-    let next = next.first_chunk().and_then(|[first, second]| whole(first, from).zip(whole(second, from)));
+    // One of them with each tile. The last pairs, and ends of rows, are near already, or soon.
+    let mut next = next.iter().take(2).map(|row| whole(row, from));
     let (outputs, mut squares) = (weights.len(), [0.0; 2]);
     for (first, count) in tiles(outputs, M::ROWS) {
         let (weights, sums) = (&weights[first..], &mut sums[first..]);
-        let next = next.filter(|_| first == 0);
+        let next = next.next().flatten();
         // The last tile has them.
         let has_squares = has_squares && first + count == outputs;
         macro_rules! of_count {
@@ -187,7 +187,7 @@ fn all_outputs<M: Machine>(
 fn product_tile<M: Machine, const N: usize, const S: bool>(
     machine: M,
     x: [&Part; 2],
-    next: Option<(&Part, &Part)>,
+    next: Option<&Part>,
     weights: &[Part],
     lines: usize,
     sums: &mut [Pair],
@@ -204,9 +204,8 @@ fn product_tile<M: Machine, const N: usize, const S: bool>(
     }
     for k in 0..lines.min(LINES) {
         // A line at a time: many at once would wait for each other, and everything for them.
-        if let Some((first, second)) = next {
-            machine.prefetch(&first[k]);
-            machine.prefetch(&second[k]);
+        if let Some(next) = next {
+            machine.prefetch(&next[k]);
         }
         for part in 0..parts {
             let (a, b) = (machine.register(&x[0][k], part), machine.register(&x[1][k], part));
