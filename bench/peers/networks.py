@@ -24,6 +24,8 @@ THREADS = 2
 RATE, CLIP_NORM, NOISE = 0.05, 1.0, 1.1
 # A figure is the median of so many blocks of so many seconds.
 BLOCKS, SECONDS = (3, 0.1) if QUICK else (7, 0.5)
+# Shorter ones where there are many turns; who takes longer than a block for one step has fewer.
+TURN_SECONDS, LONG_TURNS = 0.2, 5
 HUGE = " (huge pages)"
 
 # (kind, ...): conv inputs outputs kernel stride padding; max, avg kernel stride; linear inputs outputs
@@ -183,8 +185,9 @@ def steady(step, turns):
         calls += 1
     start = time.perf_counter()
     step()
-    count = max(1, int(SECONDS / (time.perf_counter() - start)))
-    taken, blocks = [], turns or BLOCKS
+    one = time.perf_counter() - start
+    count = max(1, int((TURN_SECONDS if turns else SECONDS) / one))
+    taken, blocks = [], min(turns, LONG_TURNS if one > 1 else turns) or BLOCKS
     for _ in range(blocks):
         if turns:
             print("waiting", flush=True)

@@ -126,7 +126,7 @@ impl Plan {
             Some(&"accounting") => ("accounting", true, 5),
             Some(&"ledger") => ("ledger", false, 1),
             Some(&"linear") => ("linear", true, 3),
-            Some(&"networks") => ("networks", true, 9),
+            Some(&"networks") => ("networks", true, 21),
             _ => return Err(usage()),
         };
         let mut plan = Self { name, has_peers, rounds, quick: false, scaling: false };

@@ -138,7 +138,7 @@ pub(crate) fn timed(
     options: Options,
     mut run: impl FnMut(u64, &mut dyn FnMut()) -> Result<(), Box<dyn Error>>,
 ) -> Result<Timed, Box<dyn Error>> {
-    let block = options.fill().max(Duration::from_millis(50)) * if options.quick { 1 } else { 2 };
+    let block = options.fill().max(Duration::from_millis(50));
     let first = Instant::now();
     run(3, &mut || {})?;
     let guess = first.elapsed().as_secs_f64() / 3.0;

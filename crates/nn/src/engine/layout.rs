@@ -38,7 +38,7 @@ const MOST_INFLATION: f64 = 0.008;
 const LARGE: usize = 1 << 17;
 
 /// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
-const CACHE: usize = 576 << 10;
+const CACHE: usize = 640 << 10;
 
 /// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and fewer rows than a tile
 /// has leave its registers waiting.
@@ -149,7 +149,7 @@ impl Layout {
     }
 
     fn float_sums(&self, chain: &Chain, views: usize, slots: usize, batch: f64) -> FloatSums {
-        let mut mean = self.mean_group(chain);
+        let mut mean = self.mean_group(chain, batch);
         loop {
             let sums = self.groups_of(chain, views, mean, slots, batch);
             let gamma = sums.chain as f64 * FloatGroups::F32;
@@ -160,8 +160,9 @@ impl Layout {
         }
     }
 
-    /// Records of a group on average, so that rounding is some percent of the work.
-    fn mean_group(&self, chain: &Chain) -> f64 {
+    /// Records of a group on average, so that rounding is about a percent of the work, but of small batches some sixteen groups: threads take whole
+    /// ones.
+    fn mean_group(&self, chain: &Chain, batch: f64) -> f64 {
         if self.defers_all {
             return 256.0;
         }
@@ -170,7 +171,7 @@ impl Layout {
         let rounding = 0.5 * (chain.parameters() - deferred) as f64;
         let work: f64 =
             chain.leaves().iter().map(|leaf| (leaf.parameters * leaf.positions) as f64 * 0.1).sum();
-        (rounding / (0.02 * work)).clamp(16.0, 96.0)
+        (rounding / (0.01 * work)).min(batch / 16.0).clamp(16.0, 96.0)
     }
 
     fn groups_of(&self, chain: &Chain, views: usize, mean: f64, slots: usize, batch: f64) -> FloatSums {
