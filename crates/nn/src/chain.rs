@@ -275,7 +275,8 @@ impl Chain {
         }
         for (node, saved) in self.nodes.iter().zip(&mut state.saved) {
             if let Step::Map(op) = &node.step {
-                op.erase(pass, saved, images.clone());
+                // What is read in place is this chain's input, and no branch's.
+                op.erase(&node.pass(pass), saved, images.clone());
             }
         }
     }

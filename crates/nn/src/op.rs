@@ -10,7 +10,7 @@
 //! Private Optimization on Large Model at Small Cost*, 2022), one backward pass in all.
 //!
 //! # Lengths
-//! A [`Size`] is an upper bound: sums of squares are in double precision and enlarged by more than their error. Where a gradient is
+//! A [`Size`] is an upper bound: sums of squares are in double precision, or in short chains of single precision, and enlarged by more than their error. Where a gradient is
 //! materialised it is the number itself that is measured and later added, so its own rounding does not matter, and b is the length.
 
 pub(crate) mod activation;

@@ -44,6 +44,13 @@ fn narrow() -> Case {
     Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 6 }
 }
 
+/// A branch after a layer whose inputs are read where they are.
+fn narrow_branch() -> Case {
+    let branch = Layer::Residual { body: vec![Layer::linear(10)], shortcut: Vec::new() };
+    let layers = vec![Layer::linear(10), branch, Layer::linear(3)];
+    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 7 }
+}
+
 /// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
 fn ghost() -> Case {
     let layers = vec![
@@ -161,7 +168,7 @@ impl Examples for Altered<'_> {
 /// Infinite, not a number, of no class, of another shape: each counts as an empty slot, and the others stay what they are.
 #[test]
 fn records_that_are_not_finite_count_as_nothing() {
-    for case in [mixed(), dense(), narrow()] {
+    for case in [mixed(), dense(), narrow(), narrow_branch()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let (size, batch) = (case.input.size(), full_batch(case.examples));
@@ -194,7 +201,7 @@ fn records_that_are_not_finite_count_as_nothing() {
 /// and even where a block has more records than a group.
 #[test]
 fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
-    for case in [mixed(), dense(), narrow(), ghost(), words()] {
+    for case in [mixed(), dense(), narrow(), narrow_branch(), ghost(), words()] {
         // Expecting few records makes blocks long, so that there is a surplus.
         for expected in [case.examples as f64, 4.0] {
             moves_by_the_clip_norm(&case, &case.network(), &|objective| objective, expected);

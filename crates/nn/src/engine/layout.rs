@@ -15,7 +15,7 @@
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |
 //!
-//! The layout takes the largest groups whose F is at most [`MOST_INFLATION`] and whose rounding is some percent of the work.
+//! The layout takes the largest groups whose F is at most [`MOST_INFLATION`] and whose rounding is about a percent of the work.
 
 use sordino_noise::grid::FloatGroups;
 use sordino_optim::FloatSums;
@@ -40,7 +40,7 @@ const LARGE: usize = 1 << 17;
 /// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
 const CACHE: usize = 640 << 10;
 
-/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and fewer rows than a tile
+/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and much fewer rows than a tile
 /// has leave its registers waiting.
 const LEAST: usize = 5;
 
@@ -160,8 +160,8 @@ impl Layout {
         }
     }
 
-    /// Records of a group on average, so that rounding is about a percent of the work, but of small batches some sixteen groups: threads take whole
-    /// ones.
+    /// Records of a group on average, so that rounding is about a percent of the work, but less where a batch would have fewer than sixteen groups (threads take
+    /// whole ones), and at least 16.
     fn mean_group(&self, chain: &Chain, batch: f64) -> f64 {
         if self.defers_all {
             return 256.0;

@@ -75,7 +75,8 @@ impl Worker {
         job.summed().for_each(|range| self.sum[range].fill(0.0));
     }
 
-    /// Runs the slots of a group, or of a part of one: adds to the float sum, and keeps what is deferred from row 0 on.
+    /// Runs the slots of a group: adds to the float sum, which is zero where a group begins, and keeps what is deferred from row 0 on. Where all layers
+    /// are deferred, or nothing is clipped, it may be a part of a group.
     pub(crate) fn run<E: Examples + ?Sized>(
         &mut self,
         job: &Job<'_, E>,

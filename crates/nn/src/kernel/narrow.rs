@@ -69,8 +69,8 @@ vectorised! {
 /// are not negative, each with a relative error of at most 2^-24. Four times that, for whatever double precision does to it.
 const INEXACT: f64 = 4.0 * (DEEP / 8) as f64 / (1 << 24) as f64;
 
-/// What may be missing of a square that is no normal number.
-const TINY: f64 = 1.5e-45;
+/// What may be missing of a square that is no normal number, even where a library has told the processor to take such numbers for 0.
+const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// How many rows before its turn a row is asked for.
 const AHEAD: usize = 4;
