@@ -24,8 +24,8 @@ THREADS = 2
 RATE, CLIP_NORM, NOISE = 0.05, 1.0, 1.1
 # A figure is the median of so many blocks of so many seconds.
 BLOCKS, SECONDS = (3, 0.1) if QUICK else (7, 0.5)
-# Shorter ones where there are many turns; who takes longer than a block for one step has fewer.
-TURN_SECONDS, LONG_TURNS = 0.2, 5
+# Shorter ones where there are many turns; who takes longer than a second for one step has fewer.
+TURN_SECONDS, LONG_TURNS = min(SECONDS, 0.2), 5
 HUGE = " (huge pages)"
 
 # (kind, ...): conv inputs outputs kernel stride padding; max, avg kernel stride; linear inputs outputs
@@ -192,8 +192,8 @@ def steady(step, turns):
         if turns:
             print("waiting", flush=True)
             sys.stdin.readline()
-            # Who has waited has cold caches: some steps are not counted. (Of steps that take as long as a block there is nothing to see.)
-            for _ in range(-(-count // 8) if count > 1 else 0):
+            # Who has waited has cold caches: some steps are not counted. (In steps of seconds there is nothing to see of it.)
+            for _ in range(-(-count // 8) if one <= 1 else 0):
                 step()
         start = time.perf_counter()
         for _ in range(count):

@@ -61,7 +61,6 @@ impl Linear {
     ) {
         let (weights, bias) = sum.split_at_mut(self.weights());
         if self.is_narrow() {
-            let write = if pass.begins { Write::Set } else { Write::Add };
             narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), write, weights);
         } else {
             let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
@@ -248,7 +247,8 @@ impl Op for Linear {
         if let Some(weights) = weights {
             weigh(pass.isa, &mut d_output[..count * self.outputs], &weights[0]);
         }
-        self.gradient(pass, &saved.slopes, input, d_output, count, Write::Add, sum);
+        let write = if pass.begins { Write::Set } else { Write::Add };
+        self.gradient(pass, &saved.slopes, input, d_output, count, write, sum);
     }
 
     fn reads_in_place(&self) -> bool {
