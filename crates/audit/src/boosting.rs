@@ -14,6 +14,10 @@
 //! # Pitfall
 //! A bad fit costs power, never validity: what it finds is certified on samples that it never saw.
 
+use std::num::NonZero;
+
+use sordino_threads::gather;
+
 /// The most questions a tree asks.
 const DEPTH: usize = 3;
 const LEAVES: usize = 1 << DEPTH;
@@ -91,7 +95,7 @@ fn cuts(rows: &[Vec<f64>], column: usize, most: usize) -> Vec<f64> {
 
 impl Boosted {
     /// Learns at most `most_trees` trees.
-    pub(crate) fn learn(cuts: &Cuts, rows: &Binned<'_>, most_trees: usize, threads: usize) -> Self {
+    pub(crate) fn learn(cuts: &Cuts, rows: &Binned<'_>, most_trees: usize, threads: NonZero<usize>) -> Self {
         let mut fit = Fit::new(cuts, rows, threads);
         let mut trees: Vec<Tree> = Vec::new();
         for tree in (0..most_trees).map_while(|_| fit.next_tree()) {
@@ -141,7 +145,7 @@ impl Slope {
 struct Fit<'a> {
     cuts: &'a Cuts,
     rows: &'a Binned<'a>,
-    threads: usize,
+    threads: NonZero<usize>,
     /// Where the slopes of each column begin; at last, their number.
     offsets: Vec<usize>,
     /// For each row its log-odds, and its leaf in the tree that grows.
@@ -153,7 +157,7 @@ struct Fit<'a> {
 type Sums = Vec<Slope>;
 
 impl<'a> Fit<'a> {
-    fn new(cuts: &'a Cuts, rows: &'a Binned<'a>, threads: usize) -> Self {
+    fn new(cuts: &'a Cuts, rows: &'a Binned<'a>, threads: NonZero<usize>) -> Self {
         let count = if cuts.width() == 0 { 0 } else { rows.bins.len() / cuts.width() };
         let mut offsets = vec![0];
         for cuts in &cuts.0 {
@@ -208,24 +212,17 @@ impl<'a> Fit<'a> {
     /// The slopes of all rows, each thread summing a part of them.
     fn sums(&self) -> Sums {
         let size = self.offsets[self.offsets.len() - 1];
-        let part = self.odds.len().div_ceil(self.threads).max(1);
-        std::thread::scope(|scope| {
-            let parts = (0..self.odds.len()).step_by(part).map(|first| {
-                scope.spawn(move || {
-                    let mut sums = vec![Slope::default(); size];
-                    self.add_rows(first..self.odds.len().min(first + part), &mut sums);
-                    sums
-                })
-            });
-            let parts: Vec<_> = parts.collect();
-            let mut total = vec![Slope::default(); size];
-            for part in parts {
-                // Proof: the threads above only add up slices whose bounds were computed from their lengths.
-                let sums = part.join().expect("summing slopes does not panic");
-                total.iter_mut().zip(sums).for_each(|(total, sum)| total.add(sum));
-            }
-            total
-        })
+        let part = self.odds.len().div_ceil(self.threads.get()).max(1);
+        let parts = gather(self.threads, (0..self.odds.len()).step_by(part).collect(), |first| {
+            let mut sums = vec![Slope::default(); size];
+            self.add_rows(first..self.odds.len().min(first + part), &mut sums);
+            sums
+        });
+        let mut total = vec![Slope::default(); size];
+        for sums in parts {
+            total.iter_mut().zip(sums).for_each(|(total, sum)| total.add(sum));
+        }
+        total
     }
 
     fn add_rows(&self, rows: std::ops::Range<usize>, sums: &mut Sums) {
@@ -297,7 +294,7 @@ mod tests {
         let cuts = Cuts::of(&rows);
         let mut bins = Vec::new();
         rows.iter().for_each(|row| cuts.bin(row, &mut bins));
-        Boosted::learn(&cuts, &Binned { bins: &bins, ones: one.len() }, 60, 2)
+        Boosted::learn(&cuts, &Binned { bins: &bins, ones: one.len() }, 60, NonZero::new(2).unwrap())
     }
 
     /// Uniform on [0, 1] against density 2x: log-odds ln(1/(2x)).

@@ -3,10 +3,11 @@
 //! Samples are drawn in chunks of fixed size, each from a stream of its own. No two samples share noise, and with
 //! a seed the samples do not depend on how many threads there are.
 
-use std::sync::Mutex;
+use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sordino_noise::{Bits, danger, entropy};
+use sordino_threads::gather;
 
 use crate::error::AuditError;
 
@@ -27,7 +28,7 @@ pub struct Progress {
 /// Where bits come from, how many threads draw, and who is told.
 pub(crate) struct Draws<'a> {
     pub(crate) seed: Option<u64>,
-    pub(crate) threads: usize,
+    pub(crate) threads: NonZero<usize>,
     pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
 }
 
@@ -47,36 +48,18 @@ impl Draws<'_> {
         samples: u64,
         work: impl Fn(&mut dyn Bits, u64) -> T + Sync,
     ) -> Result<Vec<T>, AuditError> {
-        let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
-        let results = Mutex::new(Vec::new());
-        let worker = || -> Result<(), AuditError> {
-            loop {
-                let chunk = next.fetch_add(1, Ordering::Relaxed);
-                let first = chunk * CHUNK;
-                if first >= samples {
-                    return Ok(());
-                }
-                let count = CHUNK.min(samples - first);
-                let result = match self.seed {
-                    Some(seed) => work(&mut danger::seeded(stream(seed, pass, chunk)), count),
-                    None => work(&mut entropy()?, count),
-                };
-                // A poisoned lock means that a mechanism panicked, and its panic is passed on below.
-                results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((chunk, result));
-                let done = done.fetch_add(count, Ordering::Relaxed) + count;
-                (self.progress)(Progress { stage: pass.stage, done, total: samples });
-            }
+        let done = AtomicU64::new(0);
+        let run = |chunk: u64| {
+            let count = CHUNK.min(samples - chunk * CHUNK);
+            let result = match self.seed {
+                Some(seed) => work(&mut danger::seeded(stream(seed, pass, chunk)), count),
+                None => work(&mut entropy()?, count),
+            };
+            let done = done.fetch_add(count, Ordering::Relaxed) + count;
+            (self.progress)(Progress { stage: pass.stage, done, total: samples });
+            Ok(result)
         };
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = (0..self.threads).map(|_| scope.spawn(worker)).collect();
-            workers.into_iter().try_for_each(|worker| match worker.join() {
-                Ok(result) => result,
-                Err(panic) => std::panic::resume_unwind(panic),
-            })
-        })?;
-        let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-        results.sort_unstable_by_key(|(chunk, _)| *chunk);
-        Ok(results.into_iter().map(|(_, result)| result).collect())
+        gather(self.threads, (0..samples.div_ceil(CHUNK)).collect(), run).into_iter().collect()
     }
 }
 
@@ -92,6 +75,7 @@ mod tests {
     const PASS: Pass = Pass { stage: "test", number: 3, input: 1 };
 
     fn drawn(threads: usize, seed: Option<u64>) -> Vec<u64> {
+        let threads = NonZero::new(threads).unwrap();
         let draws = Draws { seed, threads, progress: &|_| () };
         let work = |bits: &mut dyn Bits, count: u64| (0..count).map(|_| bits.next_u64()).collect::<Vec<_>>();
         draws.chunks(PASS, 3 * CHUNK + 5, work).unwrap().concat()

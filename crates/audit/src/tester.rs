@@ -22,8 +22,11 @@
 //! - Samples must be independent: a mechanism that caches noise between calls is not what was claimed.
 //! - Among many audits some fail by chance: give each an error of the whole budget over their number.
 
+use std::num::NonZero;
+
 use sordino_noise::Bits;
 use sordino_privacy::{Delta, Epsilon};
+use sordino_threads::available;
 
 use crate::boosting::{Binned, Boosted, Cuts};
 use crate::error::AuditError;
@@ -68,7 +71,6 @@ impl<'a> MechanismTester<'a> {
     /// The claim is pure ε-privacy; 200 000 outputs on either input to search, as many to certify, 95 %
     /// confidence, all cores.
     pub fn new(claimed: Epsilon) -> Self {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
         Self {
             epsilon: claimed,
             delta: no_delta(),
@@ -77,7 +79,7 @@ impl<'a> MechanismTester<'a> {
             certify: 200_000,
             size: EventSize::Best,
             most_trees: 100,
-            draws: Draws { seed: None, threads, progress: &|_| () },
+            draws: Draws { seed: None, threads: available(), progress: &|_| () },
         }
     }
 
@@ -113,7 +115,7 @@ impl<'a> MechanismTester<'a> {
 
     /// How many threads draw samples.
     pub fn with_threads(mut self, threads: usize) -> Self {
-        self.draws.threads = threads.max(1);
+        self.draws.threads = NonZero::new(threads).unwrap_or(NonZero::<usize>::MIN);
         self
     }
 

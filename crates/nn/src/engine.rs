@@ -16,5 +16,4 @@
 pub(crate) mod deferred;
 pub(crate) mod kept;
 pub(crate) mod layout;
-pub(crate) mod threads;
 pub(crate) mod worker;

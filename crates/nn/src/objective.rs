@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use sordino_data::Batch;
 use sordino_noise::grid::{Allowance, NoisySum, Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+use sordino_threads::share;
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
 use crate::engine::kept::{Kept, Placed};
 use crate::engine::layout::Layout;
-use crate::engine::threads::share;
 use crate::engine::worker::{Job, Total, Worker, counted, present};
 use crate::error::NetworkError;
 use crate::examples::Examples;
@@ -363,9 +363,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         }
         let new = || Worker::new(self.network, self.layout.micro_batch);
         memory.workers.resize_with(threads.get(), new);
-        let items = self.network.chain().preparations(parameters, &mut memory.ready);
-        share(&mut memory.workers, items, |_, (op, parameters, ready)| op.prepare(parameters, ready));
-        memory.salt = salt(parameters, &mut memory.workers);
+        let mut salts = vec![0; parameters.len().div_ceil(SALTED)];
+        let salted = parameters.chunks(SALTED).zip(&mut salts);
+        let salted = salted.map(|(part, to)| Box::new(|| *to = salt(part)) as Box<dyn FnOnce() + Send>);
+        let layers = self.network.chain().preparations(parameters, &mut memory.ready);
+        let prepared = layers.into_iter().map(|(op, parameters, ready)| -> Box<dyn FnOnce() + Send> {
+            Box::new(|| op.prepare(parameters, ready))
+        });
+        share(&mut memory.workers, prepared.chain(salted).collect(), |_, work| work());
+        memory.salt = salts.into_iter().fold(0, mixed);
         memory
     }
 
@@ -416,17 +422,11 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
     }
 }
 
-/// Noisy parameters are public and differ from step to step: so does this number, and so do the choices that are made from it.
-fn salt(parameters: &[f64], workers: &mut [Worker]) -> u64 {
-    /// Parameters that one thread takes at a time; fixed, so that the number of threads changes nothing.
-    const PART: usize = 1 << 18;
-    let mut salts = vec![0; parameters.len().div_ceil(PART)];
-    let parts = parameters.chunks(PART).zip(&mut salts).collect();
-    share(workers, parts, |_, (part, salt)| *salt = salt_of_part(part));
-    salts.into_iter().fold(0, mixed)
-}
+/// Parameters that one thread salts at a time; fixed, so that the number of threads changes nothing.
+const SALTED: usize = 1 << 18;
 
-fn salt_of_part(parameters: &[f64]) -> u64 {
+/// Noisy parameters are public and differ from step to step: so does this number, and so do the choices that are made from it.
+fn salt(parameters: &[f64]) -> u64 {
     // Eight chains: a single one waits for its multiplications, milliseconds for a million parameters.
     let mut chains = [0, 1, 2, 3, 4, 5, 6, 7];
     for some in parameters.chunks(chains.len()) {

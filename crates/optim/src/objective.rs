@@ -15,6 +15,7 @@ use std::num::NonZero;
 use sordino_data::{Batch, Group};
 use sordino_noise::grid::{Allowance, FloatGroups, Grouping, NoisySum, Sum, SumError};
 use sordino_privacy::Neighbours;
+use sordino_threads::gather;
 
 use crate::clip::Clip;
 use crate::error::OptimError;
@@ -141,20 +142,8 @@ pub fn sum_by_groups<W>(
         groups.iter().try_for_each(|group| add(&mut workspace, group.clone(), &mut partial))?;
         Ok::<_, SumError>(partial)
     };
-    let threads = threads.get().min(groups.len()).max(1);
-    let total = if threads == 1 {
-        share(&groups)?
-    } else {
-        std::thread::scope(|scope| {
-            let shares = groups.chunks(groups.len().div_ceil(threads));
-            let workers: Vec<_> = shares.map(|groups| scope.spawn(|| share(groups))).collect();
-            let mut total = Partial::new(clip);
-            for worker in workers {
-                // A thread that panicked has found a bug: the panic goes on here.
-                total.merge(worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?)?;
-            }
-            Ok::<_, SumError>(total)
-        })?
-    };
+    let shares = groups.chunks(groups.len().div_ceil(threads.get()).max(1)).collect();
+    let mut total = Partial::new(clip);
+    gather(threads, shares, share).into_iter().try_for_each(|part| total.merge(part?))?;
     Ok(ClippedSum { gradient: total.gradient, count: total.count })
 }

@@ -2,10 +2,12 @@
 
 use std::num::NonZero;
 
-/// Coordinates from which on a thread is worth its start.
-pub(crate) const MANY: usize = 1 << 17;
+use sordino_threads::share;
 
-/// Calls `work` with parts of all arrays and where they start, each on a thread of its own. The arrays have the same length, or are empty: then
+/// Coordinates from which on another thread is worth waking.
+pub(crate) const MANY: usize = 1 << 14;
+
+/// Calls `work` with parts of all arrays and where they start, on several threads. The arrays have the same length, or are empty: then
 /// so are their parts. Few coordinates are one part.
 pub(crate) fn in_parts<const N: usize>(
     threads: NonZero<usize>,
@@ -15,15 +17,10 @@ pub(crate) fn in_parts<const N: usize>(
     let length = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
     let part = length.div_ceil(threads.get()).max(MANY);
     let mut arrays = arrays;
-    std::thread::scope(|scope| {
-        let (mut start, work) = (0, &work);
-        while start + part < length {
-            let parts = arrays.each_mut().map(|array| split_off(array, part));
-            scope.spawn(move || work(start, parts));
-            start += part;
-        }
-        work(start, arrays);
-    });
+    let starts = (0..length).step_by(part);
+    let parts: Vec<_> =
+        starts.map(|start| (start, arrays.each_mut().map(|array| split_off(array, part)))).collect();
+    share(&mut vec![(); parts.len()], parts, |(), (start, parts)| work(start, parts));
 }
 
 /// Takes the first `count` numbers, or as many as there are.

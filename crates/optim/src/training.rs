@@ -19,11 +19,11 @@
 mod state;
 
 use std::num::NonZero;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
 use sordino_privacy::{Claim, Inflation, Permit, Release};
+use sordino_threads::available;
 
 use crate::average::Averaging;
 use crate::checkpoint::{Checkpoint, Checkpoints};
@@ -117,7 +117,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if let Some(start) = options.start.as_ref().filter(|start| start.len() != dimension) {
             return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
         }
-        let threads = available_threads();
+        let threads = available();
         let about = String::new();
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, about })
     }
@@ -293,12 +293,6 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn made_of(&self) -> (&Plan, &TrainingOptions, &str) {
         (self.plan, &self.options, &self.about)
     }
-}
-
-/// As many as the system grants. Asked once: it reads files, which takes longer than a small step.
-fn available_threads() -> NonZero<usize> {
-    static THREADS: OnceLock<NonZero<usize>> = OnceLock::new();
-    *THREADS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
 }
 
 fn project(parameters: &mut [f64], radius: f64) {

@@ -13,9 +13,8 @@
 //! so that K is about 516 + n/4096. Four roundings of the last three terms would be enough; eight
 //! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
 
-use std::num::NonZero;
-
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
+use sordino_threads::{available, gather};
 
 use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch};
 use crate::loss::Loss;
@@ -154,14 +153,8 @@ pub(super) fn on_threads<'a, T: Send>(
     if blocks.len() <= 1 {
         return vec![work(blocks)];
     }
-    let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-    let runs = blocks.chunks(blocks.len().div_ceil(threads));
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = runs.map(|run| scope.spawn(|| work(run))).collect();
-        // A thread that panicked has found a bug: the panic goes on here.
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.map(|part| part.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    })
+    let threads = available();
+    gather(threads, blocks.chunks(blocks.len().div_ceil(threads.get())).collect(), work)
 }
 
 /// A bound on (1) from public numbers: at any point of norm up to `size`.

@@ -10,11 +10,10 @@
 //! relations that let records change places each record is quantised by itself. A row that is longer than declared, which no encoding makes,
 //! contributes nothing.
 
-use std::num::NonZero;
-
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{Allowance, Grid, Sum, SumError};
 use sordino_privacy::Neighbours;
+use sordino_threads::{available, gather};
 
 use crate::block_sums;
 use crate::solver::{Cholesky, slack};
@@ -73,19 +72,15 @@ impl Bounds {
         if blocks.len() <= 1 {
             return share(&blocks);
         }
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let runs = blocks.chunks(blocks.len().div_ceil(threads));
-        std::thread::scope(|scope| {
-            let workers: Vec<_> = runs.map(|run| scope.spawn(|| share(run))).collect();
-            let mut total = share(&[])?;
-            for worker in workers {
-                // A thread that panicked has found a bug: the panic goes on here.
-                let part = worker.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-                total.sum.merge(part.sum)?;
-                total.gram.iter_mut().zip(part.gram).for_each(|(total, part)| *total += part);
-            }
-            Ok(total)
-        })
+        let threads = available();
+        let runs = blocks.chunks(blocks.len().div_ceil(threads.get())).collect();
+        let mut total = share(&[])?;
+        for part in gather(threads, runs, share) {
+            let part = part?;
+            total.sum.merge(part.sum)?;
+            total.gram.iter_mut().zip(part.gram).for_each(|(total, part)| *total += part);
+        }
+        Ok(total)
     }
 
     fn add_block(self, block: &BlockView<'_>, moments: &mut Moments) -> Result<(), SumError> {

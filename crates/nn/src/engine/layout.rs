@@ -46,7 +46,7 @@ const LEAST: usize = 5;
 
 /// Rows of a micro-batch where more would fit. (Where weights, and not activations, are what does not fit in a cache, it is a whole block
 /// of the product.)
-const WIDE: usize = 96;
+const WIDE: usize = 64;
 
 /// Examples whose inputs and slopes are kept at a time.
 const SLAB: usize = 2048;
@@ -160,8 +160,8 @@ impl Layout {
         }
     }
 
-    /// Records of a group on average, so that rounding is about a percent of the work, but less where a batch would have fewer than sixteen groups (threads take
-    /// whole ones), and at least 16.
+    /// Records of a group on average, to begin with: so that rounding is about a percent of the work, but fewer where a batch would have fewer than sixteen groups (threads take
+    /// whole ones), and between 16 and 128. Where all is deferred nobody takes whole ones.
     fn mean_group(&self, chain: &Chain, batch: f64) -> f64 {
         if self.defers_all {
             return 256.0;
@@ -171,7 +171,7 @@ impl Layout {
         let rounding = 0.5 * (chain.parameters() - deferred) as f64;
         let work: f64 =
             chain.leaves().iter().map(|leaf| (leaf.parameters * leaf.positions) as f64 * 0.1).sum();
-        (rounding / (0.01 * work)).min(batch / 16.0).clamp(16.0, 96.0)
+        (rounding / (0.01 * work)).min(batch / 16.0).clamp(16.0, 128.0)
     }
 
     fn groups_of(&self, chain: &Chain, views: usize, mean: f64, slots: usize, batch: f64) -> FloatSums {

@@ -116,9 +116,14 @@ impl Worker {
 
     /// Rounds the float sum of a group, adds it to that of all, and begins another.
     pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &Total<'_>) {
-        for (start, units) in &total.parts {
-            let mut units = units.lock().unwrap_or_else(PoisonError::into_inner);
-            round_into(isa, rounding, &mut self.sum[*start..][..units.len()], &mut units);
+        let mut add = |start: usize, units: &mut [i64]| {
+            round_into(isa, rounding, &mut self.sum[start..][..units.len()], units);
+        };
+        // First what no other thread has.
+        let mut parts: Vec<&(usize, Mutex<&mut [i64]>)> = total.parts.iter().collect();
+        parts.retain(|(start, units)| units.try_lock().map(|mut units| add(*start, &mut units)).is_err());
+        for (start, units) in parts {
+            add(*start, &mut units.lock().unwrap_or_else(PoisonError::into_inner));
         }
     }
 
@@ -291,7 +296,7 @@ pub(crate) struct Total<'a> {
 
 impl<'a> Total<'a> {
     /// Coordinates that a thread takes at a time: some microseconds.
-    const PART: usize = 1 << 15;
+    const PART: usize = 1 << 13;
 
     pub(crate) fn new<E: ?Sized>(job: &Job<'_, E>, mut units: &'a mut [i64]) -> Self {
         let (mut parts, mut done) = (Vec::new(), 0);

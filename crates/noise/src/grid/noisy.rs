@@ -13,6 +13,7 @@
 
 use std::num::NonZero;
 
+use sordino_threads::share;
 use zeroize::Zeroizing;
 
 use super::sum::Ends;
@@ -144,25 +145,17 @@ impl Sum {
             return self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units));
         }
         let (grid, mut units, ends) = self.into_units();
-        let mut shares: Vec<Vec<(Branch, &mut [i64])>> = (0..threads.get()).map(|_| Vec::new()).collect();
-        for (number, part) in units.chunks_mut(PART).enumerate() {
-            shares[number % threads].push((Branch::of(bits), part));
-        }
-        let work = |share: Vec<(Branch, &mut [i64])>| {
-            let mut drawn = Zeroizing::new(vec![0; PIECE]);
-            for (mut branch, part) in share {
-                for piece in part.chunks_mut(PIECE) {
-                    let drawn = &mut drawn[..piece.len()];
-                    noise.fill(&mut branch, drawn);
-                    ends.add(piece, drawn);
-                }
+        // Not moved any more from here until they are erased: what is moved leaves a copy.
+        let mut branches: Vec<Branch> = units.chunks(PART).map(|_| Branch::of(bits)).collect();
+        let parts: Vec<(&mut Branch, &mut [i64])> = branches.iter_mut().zip(units.chunks_mut(PART)).collect();
+        let mut workers: Vec<_> =
+            (0..threads.get().min(parts.len())).map(|_| Zeroizing::new(vec![0; PIECE])).collect();
+        share(&mut workers, parts, |drawn, (branch, part)| {
+            for piece in part.chunks_mut(PIECE) {
+                let drawn = &mut drawn[..piece.len()];
+                noise.fill(branch, drawn);
+                ends.add(piece, drawn);
             }
-        };
-        std::thread::scope(|scope| {
-            let mut shares = shares.into_iter();
-            let own = shares.next();
-            shares.filter(|share| !share.is_empty()).for_each(|share| drop(scope.spawn(|| work(share))));
-            own.map(work);
         });
         NoisySum::new(grid, units, bits.is_seeded())
     }
