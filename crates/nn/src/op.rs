@@ -29,6 +29,7 @@ use std::fmt::Debug;
 
 use crate::chain::ChainState;
 use crate::kernel::isa::Isa;
+use crate::kernel::outer::{FREE_RUN, RUN};
 use crate::kernel::product::Rows;
 use crate::shape::Shape;
 
@@ -100,6 +101,16 @@ pub(crate) enum Style {
     Materialised,
     /// `‖Σ a_t d_t^T‖² = Σ_st (a_s·a_t)(d_s·d_t)`, and no gradient is formed.
     Ghost,
+}
+
+impl Style {
+    /// Rows of one chain of additions in outer products of such layers.
+    pub(crate) fn run(self) -> usize {
+        match self {
+            Style::Materialised => FREE_RUN,
+            Style::RankOne | Style::Ghost => RUN,
+        }
+    }
 }
 
 /// How long one example's gradient is in one layer; upper bounds.

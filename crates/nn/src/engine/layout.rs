@@ -40,9 +40,9 @@ const LARGE: usize = 1 << 17;
 /// Bytes that a micro-batch may take of a second-level cache, gradients that are written once and read once included.
 const CACHE: usize = 640 << 10;
 
-/// Rows of a micro-batch even where they take more: weights of dense layers come from further away still, and much fewer rows than a tile
-/// has leave its registers waiting.
-const LEAST: usize = 5;
+/// Rows of a micro-batch even where they take more. Weights of dense layers come from further away still, but pictures whose layers do not fit in a cache are slower together
+/// than one by one.
+const LEAST: usize = 2;
 
 /// Rows of a micro-batch where more would fit. (Where weights, and not activations, are what does not fit in a cache, it is a whole block
 /// of the product.)

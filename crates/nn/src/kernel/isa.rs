@@ -73,6 +73,9 @@ pub(crate) trait Machine: Copy {
     /// Rows of a tile of sixteen columns that the registers hold.
     const ROWS: usize;
 
+    /// Times sixteen columns that so many rows may have.
+    const PANELS: usize;
+
     fn load(self, numbers: &[f32; LANES]) -> Self::Line;
 
     fn store(self, line: Self::Line) -> [f32; LANES];
@@ -125,6 +128,8 @@ impl Machine for Portable {
 
     const ROWS: usize = 4;
 
+    const PANELS: usize = 1;
+
     #[inline(always)]
     fn load(self, numbers: &[f32; LANES]) -> Self::Line {
         *numbers
@@ -170,7 +175,7 @@ impl Machine for Portable {
 /// A machine whose registers hold a line or a half of one.
 #[cfg(target_arch = "x86_64")]
 macro_rules! machine {
-    ($(#[$doc:meta])* $name:ident, $register:ty, $width:literal, $rows:literal, $everywhere:ident, $fused:ident) => {
+    ($(#[$doc:meta])* $name:ident, $register:ty, $width:literal, $rows:literal, $panels:literal, $everywhere:ident, $fused:ident) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name(());
@@ -192,6 +197,8 @@ macro_rules! machine {
             type Line = [$register; LANES / $width];
 
             const ROWS: usize = $rows;
+
+            const PANELS: usize = $panels;
 
             #[inline(always)]
             fn load(self, numbers: &[f32; LANES]) -> Self::Line {
@@ -265,13 +272,13 @@ macro_rules! machine {
 #[cfg(target_arch = "x86_64")]
 machine!(
     /// 256-bit registers, sixteen of them, and fused multiplication.
-    Avx2, __m256, 8, 6, _mm256_set1_ps, _mm256_fmadd_ps
+    Avx2, __m256, 8, 6, 1, _mm256_set1_ps, _mm256_fmadd_ps
 );
 
 #[cfg(target_arch = "x86_64")]
 machine!(
     /// 512-bit registers, thirty-two of them.
-    Avx512, __m512, 16, 12, _mm512_set1_ps, _mm512_fmadd_ps
+    Avx512, __m512, 16, 12, 2, _mm512_set1_ps, _mm512_fmadd_ps
 );
 
 /// Makes `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine that `isa` stands for. The body must

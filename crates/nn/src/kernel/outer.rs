@@ -5,14 +5,18 @@
 //! ```text
 //! out += Σ_r p_r q_r^T
 //! ```
-//! Rows are summed in runs of at most [`RUN`], each from zero, and the runs are added to `out`: the longest chain of additions
-//! that leads to a number is `min(R, RUN) + ceil(R/RUN)` for R rows, which is what the allowance for float sums counts.
+//! Rows are summed in runs, each from zero, and the runs are added to `out`. With runs of at most [`RUN`] the longest chain of additions
+//! that leads to a number is `min(R, RUN) + ceil(R/RUN)` for R rows, which is what the allowance for float sums counts. Where nothing counts chains, runs of
+//! [`FREE_RUN`] go to memory less often.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::product::{Rows, Segment};
 
-/// Rows of one chain.
+/// Rows of one chain, where chains are counted.
 pub(crate) const RUN: usize = 64;
+
+/// Rows of one chain, where they are not: one example's gradient is a number of its own, however it was made.
+pub(crate) const FREE_RUN: usize = 256;
 
 /// The second factor: rows of `width` numbers, `step` apart. The array must go on for [`LANES`] numbers after the last row.
 #[derive(Clone, Copy)]
@@ -33,12 +37,13 @@ pub(crate) enum Write {
 }
 
 vectorised! {
-    /// Writes `Σ_r p_r q_r^T` over the first `count` rows, by rows of `columns.width` numbers, to `out`.
+    /// Writes `Σ_r p_r q_r^T` over the first `count` rows, by rows of `columns.width` numbers, to `out`, in runs of at most `run`.
     fn outer(
         rows: &Rows,
         count: usize,
         data: &[f32],
         columns: Columns<'_>,
+        run: usize,
         write: Write,
         out: &mut [f32],
     ) = outer_body;
@@ -51,27 +56,31 @@ fn outer_body<M: Machine>(
     count: usize,
     data: &[f32],
     columns: Columns<'_>,
+    run: usize,
     write: Write,
     out: &mut [f32],
 ) {
     if count == 0 && write == Write::Set {
         out.fill(0.0);
     }
-    let mut strip = [[[0.0; LANES]; RUN]; STRIP];
-    for first in (0..count).step_by(RUN) {
-        let bases = &rows.bases[first..count.min(first + RUN)];
+    let (mut strip, run) = ([[[0.0; LANES]; FREE_RUN]; STRIP], run.min(FREE_RUN));
+    for first in (0..count).step_by(run) {
+        let bases = &rows.bases[first..count.min(first + run)];
         let write = if first == 0 { write } else { Write::Add };
         for column in (0..columns.width).step_by(STRIP * LANES) {
             let panels = (columns.width - column).div_ceil(LANES).min(STRIP);
             let from = columns.start + first * columns.step + column;
             pack(&mut strip[..panels], columns, from, bases.len());
-            for (panel, lines) in strip[..panels].iter().enumerate() {
+            let mut panel = 0;
+            while panel < panels {
                 let place = Place { width: columns.width, column: column + panel * LANES, write };
-                let mut line = 0;
-                for segment in &rows.segments {
-                    let to = &mut out[line * columns.width..];
-                    segment_body(machine, bases, data, *segment, &lines[..bases.len()], place, to);
-                    line += segment.length;
+                // Two panels at a time, where registers have room: what is read of a row serves both.
+                if let (2, Some(lines)) = (M::PANELS, strip[panel..panels].first_chunk::<2>()) {
+                    all_segments(machine, bases, data, &rows.segments, lines, place, out);
+                    panel += 2;
+                } else if let Some(lines) = strip[panel..].first_chunk::<1>() {
+                    all_segments(machine, bases, data, &rows.segments, lines, place, out);
+                    panel += 1;
                 }
             }
         }
@@ -80,11 +89,11 @@ fn outer_body<M: Machine>(
 
 /// Panels of columns that are copied out at a time. Rows of columns are often a power of two apart, and then all in the same few
 /// sets of a cache: what every tile reads again must not be there.
-const STRIP: usize = 4;
+const STRIP: usize = 2;
 
 /// Copies `count` rows of some panels, from `from` on.
 #[inline(always)]
-fn pack(strip: &mut [[[f32; LANES]; RUN]], columns: Columns<'_>, from: usize, count: usize) {
+fn pack(strip: &mut [[[f32; LANES]; FREE_RUN]], columns: Columns<'_>, from: usize, count: usize) {
     for row in 0..count {
         for (panel, lines) in strip.iter_mut().enumerate() {
             let Some(line) = columns.data[from + row * columns.step + panel * LANES..].first_chunk() else {
@@ -103,14 +112,32 @@ pub(super) struct Place {
     pub(super) write: Write,
 }
 
-/// All of a segment against sixteen columns.
+/// All segments against P panels.
 #[inline(always)]
-fn segment_body<M: Machine>(
+fn all_segments<M: Machine, const P: usize>(
+    machine: M,
+    bases: &[usize],
+    data: &[f32],
+    segments: &[Segment],
+    strip: &[[[f32; LANES]; FREE_RUN]; P],
+    place: Place,
+    out: &mut [f32],
+) {
+    let lines: [&[[f32; LANES]]; P] = std::array::from_fn(|panel| &strip[panel][..bases.len()]);
+    let mut line = 0;
+    for segment in segments {
+        segment_body(machine, bases, data, *segment, lines, place, &mut out[line * place.width..]);
+        line += segment.length;
+    }
+}
+
+#[inline(always)]
+fn segment_body<M: Machine, const P: usize>(
     machine: M,
     bases: &[usize],
     data: &[f32],
     segment: Segment,
-    lines: &[[f32; LANES]],
+    lines: [&[[f32; LANES]]; P],
     place: Place,
     out: &mut [f32],
 ) {
@@ -122,7 +149,11 @@ fn segment_body<M: Machine>(
         macro_rules! of_height {
             ($($h:literal)*) => {
                 match height {
-                    $($h if $h <= M::ROWS => put(machine, tile::<M, $h>(machine, bases, from, lines), place, to),)*
+                    $($h if $h <= M::ROWS => {
+                        for (panel, sums) in tile::<M, $h, P>(machine, bases, from, lines).into_iter().enumerate() {
+                            put(machine, sums, Place { column: place.column + panel * LANES, ..place }, to);
+                        }
+                    })*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
                 }
             };
@@ -133,22 +164,24 @@ fn segment_body<M: Machine>(
     }
 }
 
-/// H numbers of each row against sixteen columns.
+/// H numbers of each row against P panels.
 #[inline(always)]
-fn tile<M: Machine, const H: usize>(
+fn tile<M: Machine, const H: usize, const P: usize>(
     machine: M,
     bases: &[usize],
     from: &[f32],
-    lines: &[[f32; LANES]],
-) -> [M::Line; H] {
-    let mut sums = [machine.zero(); H];
-    for (base, line) in bases.iter().zip(lines) {
+    lines: [&[[f32; LANES]]; P],
+) -> [[M::Line; H]; P] {
+    let mut sums = [[machine.zero(); H]; P];
+    let lines: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &lines[p][..bases.len()]);
+    for (row, base) in bases.iter().enumerate() {
         let Some(x) = from[*base..].first_chunk::<H>() else {
             unreachable!("a row has all numbers of its segments");
         };
-        let line = machine.load(line);
         for i in 0..H {
-            sums[i] = machine.multiply_add(x[i], line, sums[i]);
+            for p in 0..P {
+                sums[p][i] = machine.multiply_add(x[i], machine.load(&lines[p][row]), sums[p][i]);
+            }
         }
     }
     sums
@@ -176,24 +209,33 @@ pub(super) fn put<M: Machine, const H: usize>(machine: M, sums: [M::Line; H], pl
 
 vectorised! {
     /// Writes the sum of the first `count` rows of `columns` to `out`, in the chains of [`outer`].
-    fn sum_rows(columns: Columns<'_>, count: usize, write: Write, out: &mut [f32]) = sum_rows_body;
+    fn sum_rows(columns: Columns<'_>, count: usize, run: usize, write: Write, out: &mut [f32]) = sum_rows_body;
 }
 
 #[inline(always)]
-fn sum_rows_body<M: Machine>(_: M, columns: Columns<'_>, count: usize, write: Write, out: &mut [f32]) {
+fn sum_rows_body<M: Machine>(
+    machine: M,
+    columns: Columns<'_>,
+    count: usize,
+    run: usize,
+    write: Write,
+    out: &mut [f32],
+) {
     let Columns { data, start, step, width } = columns;
-    if write == Write::Set {
-        out.fill(0.0);
-    }
-    for first in (0..count).step_by(RUN) {
+    for first in (0..count).step_by(run) {
+        let write = if first == 0 { write } else { Write::Add };
         for column in (0..width).step_by(LANES) {
-            let lanes = LANES.min(width - column);
-            let mut sums = [0.0; LANES];
-            for row in first..count.min(first + RUN) {
-                let line = &data[start + row * step + column..][..lanes];
-                sums.iter_mut().zip(line).for_each(|(sum, x)| *sum += x);
+            let mut sums = machine.zero();
+            for row in first..count.min(first + run) {
+                let Some(line) = data[start + row * step + column..].first_chunk() else {
+                    unreachable!("arrays go on for a line after their last row");
+                };
+                sums = machine.multiply_add(1.0, machine.load(line), sums);
             }
-            out[column..column + lanes].iter_mut().zip(&sums).for_each(|(out, sum)| *out += sum);
+            put(machine, [sums], Place { width, column, write }, out);
         }
+    }
+    if count == 0 && write == Write::Set {
+        out.fill(0.0);
     }
 }

@@ -19,6 +19,10 @@ use super::tile::{load_some, store_some};
 /// Rows of B that are used at a time: a panel of them is half of a first-level cache.
 const DEEP: usize = 256;
 
+/// Rows whose products are done before the next numbers of B have come, and how many numbers before their turn they are asked for.
+const FEW: usize = 6;
+const AHEAD: usize = 32;
+
 /// A run of numbers in an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
@@ -154,16 +158,39 @@ fn product_body<M: Machine>(
     let mut rest = &rows.segments[..];
     while !rest.is_empty() {
         let (now, later, deep) = split(rest);
-        for (panel, lines) in packed.chunks_exact(depth * LANES).enumerate() {
-            let column = panel * LANES;
-            let lanes = LANES.min(width - column);
-            let init = (done == 0).then(|| init.line(column, lanes));
-            let lines = &lines[done * LANES..(done + deep) * LANES];
-            sweep(machine, rows, count, data, now, lines, init, column, lanes, out);
+        let mut column = 0;
+        while column < width {
+            let panels = &packed[column * depth..];
+            let part = Part { rows, count, data, segments: now, from: done, deep, depth, column, width };
+            let init = (done == 0).then_some(init);
+            // Two panels at a time, where registers have room: what is read of a row serves both.
+            if M::PANELS == 2 && width - column > LANES {
+                sweep::<M, 2>(machine, part, panels, init, out);
+                column += 2 * LANES;
+            } else {
+                sweep::<M, 1>(machine, part, panels, init, out);
+                column += LANES;
+            }
         }
         done += deep;
         rest = later;
     }
+}
+
+/// Some rows of B against some columns.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    rows: &'a Rows,
+    count: usize,
+    data: &'a [f32],
+    segments: &'a [Segment],
+    /// Rows of B: the first, how many, and how many it has.
+    from: usize,
+    deep: usize,
+    depth: usize,
+    /// The first column, and how many there are.
+    column: usize,
+    width: usize,
 }
 
 /// As many whole segments as are used at a time, and their length.
@@ -177,31 +204,30 @@ fn split(segments: &[Segment]) -> (&[Segment], &[Segment], usize) {
     (now, later, deep)
 }
 
-/// All rows against one panel.
+/// All rows against P panels.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
-fn sweep<M: Machine>(
+fn sweep<M: Machine, const P: usize>(
     machine: M,
-    rows: &Rows,
-    count: usize,
-    data: &[f32],
-    segments: &[Segment],
-    lines: &[f32],
-    init: Option<[f32; LANES]>,
-    column: usize,
-    lanes: usize,
+    part: Part<'_>,
+    panels: &[f32],
+    init: Option<Init<'_>>,
     out: &mut [f32],
 ) {
-    let (mut row, mut tiles) = (0, count.div_ceil(M::ROWS));
+    let Part { rows, from, deep, depth, column, width, .. } = part;
+    let lanes: [usize; P] = std::array::from_fn(|panel| LANES.min(width - column - panel * LANES));
+    let init = init.map(|init| std::array::from_fn(|panel| init.line(column + panel * LANES, lanes[panel])));
+    let lines: [&[[f32; LANES]]; P] =
+        std::array::from_fn(|panel| &panels.as_chunks().0[panel * depth + from..][..deep]);
+    let (mut row, mut tiles) = (0, part.count.div_ceil(M::ROWS));
     while tiles > 0 {
         // Tiles of nearly the same height: the shortest chain of tiles that covers all rows.
-        let height = (count - row).div_ceil(tiles);
+        let height = (part.count - row).div_ceil(tiles);
         let bases = &rows.bases[row..row + height];
         let outs = &rows.outs[row..row + height];
         macro_rules! of_height {
             ($($h:literal)*) => {
                 match height {
-                    $($h if $h <= M::ROWS => tile::<M, $h>(machine, bases, outs, data, segments, lines, init, column, lanes, out),)*
+                    $($h if $h <= M::ROWS => tile::<M, $h, P>(machine, part, bases, outs, lines, init, lanes, out),)*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
                 }
             };
@@ -214,36 +240,62 @@ fn sweep<M: Machine>(
 
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
-fn tile<M: Machine, const H: usize>(
+fn tile<M: Machine, const H: usize, const P: usize>(
     machine: M,
+    part: Part<'_>,
     bases: &[usize],
     outs: &[usize],
-    data: &[f32],
-    segments: &[Segment],
-    lines: &[f32],
-    init: Option<[f32; LANES]>,
-    column: usize,
-    lanes: usize,
+    mut lines: [&[[f32; LANES]]; P],
+    init: Option<[[f32; LANES]; P]>,
+    lanes: [usize; P],
     out: &mut [f32],
 ) {
-    let mut sums = match init {
-        Some(first) => [machine.load(&first); H],
-        None => std::array::from_fn(|i| load_some(machine, &out[outs[i] + column..][..lanes])),
+    let place = |row: usize, panel: usize| outs[row] + part.column + panel * LANES;
+    let first = |p: usize, out: &[f32]| -> [M::Line; H] {
+        if let Some(first) = &init {
+            return [machine.load(&first[p]); H];
+        }
+        let mut sums = [machine.zero(); H];
+        for i in 0..H {
+            sums[i] = load_some(machine, &out[place(i, p)..][..lanes[p]]);
+        }
+        sums
     };
-    let mut lines = lines.as_chunks::<LANES>().0;
-    for segment in segments {
-        let (now, later) = lines.split_at(segment.length);
-        let row: [&[f32]; H] = std::array::from_fn(|i| &data[bases[i] + segment.offset..][..now.len()]);
-        for (k, line) in now.iter().enumerate() {
-            let line = machine.load(line);
+    let mut sums = [first(0, out); P];
+    for p in 1..P {
+        sums[p] = first(p, out);
+    }
+    for segment in part.segments {
+        let row: [&[f32]; H] =
+            std::array::from_fn(|i| &part.data[bases[i] + segment.offset..][..segment.length]);
+        let now: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &lines[p][..segment.length]);
+        for k in 0..segment.length {
+            // Few rows wait for what is read of B: it is asked for in time.
+            if H <= FEW {
+                for p in 0..P {
+                    if let Some(later) = lines[p].get(k + AHEAD) {
+                        machine.prefetch(later);
+                    }
+                }
+            }
+            let mut line = [machine.zero(); P];
+            for p in 0..P {
+                line[p] = machine.load(&now[p][k]);
+            }
             for i in 0..H {
-                sums[i] = machine.multiply_add(row[i][k], line, sums[i]);
+                for p in 0..P {
+                    sums[p][i] = machine.multiply_add(row[i][k], line[p], sums[p][i]);
+                }
             }
         }
-        lines = later;
+        for p in 0..P {
+            lines[p] = &lines[p][segment.length..];
+        }
     }
-    for (i, sum) in sums.iter().enumerate() {
-        store_some(machine, *sum, &mut out[outs[i] + column..][..lanes]);
+    for i in 0..H {
+        for p in 0..P {
+            store_some(machine, sums[p][i], &mut out[place(i, p)..][..lanes[p]]);
+        }
     }
 }
 

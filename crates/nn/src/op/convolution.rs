@@ -161,12 +161,12 @@ impl Convolution {
             for (group, (part, rows)) in parts.enumerate() {
                 let start = image * self.output_size() + group * self.outputs;
                 let columns = Columns { data: d_output, start, step: channels, width: self.outputs };
-                outer(pass.isa, rows, pixels, data, columns, write, part);
+                outer(pass.isa, rows, pixels, data, columns, self.style.run(), write, part);
             }
             if self.has_bias {
                 let start = image * self.output_size();
                 let columns = Columns { data: d_output, start, step: channels, width: channels };
-                sum_rows(pass.isa, columns, pixels, write, bias);
+                sum_rows(pass.isa, columns, pixels, self.style.run(), write, bias);
             }
         }
     }

@@ -64,11 +64,11 @@ impl Linear {
             narrow_outer(pass.isa, self.outputs, slopes, &self.rows(pass, input), write, weights);
         } else {
             let columns = Columns { data: input, start: 0, step: self.inputs, width: self.inputs };
-            outer(pass.isa, rows, count, slopes, columns, write, weights);
+            outer(pass.isa, rows, count, slopes, columns, self.style.run(), write, weights);
         }
         if self.has_bias {
             let columns = Columns { data: slopes, start: 0, step: self.outputs, width: self.outputs };
-            sum_rows(pass.isa, columns, count, write, bias);
+            sum_rows(pass.isa, columns, count, self.style.run(), write, bias);
         }
     }
 }

@@ -100,30 +100,51 @@ fn follow(windows: &[Window], length: usize) -> bool {
     end == Some(length)
 }
 
-/// The numbers of up to sixteen channels; zeros where there are fewer.
-#[inline(always)]
-fn lanes_of(data: &[f32], at: usize, lanes: usize) -> [f32; LANES] {
-    let from = &data[at..at + lanes];
-    from.first_chunk().copied().unwrap_or_else(|| {
-        let mut line = [0.0; LANES];
-        line[..lanes].copy_from_slice(from);
-        line
-    })
+/// Sixteen channels of one pixel after the other, from one on. Whole lines are instructions; parts of lines are calls, so who has only whole ones says so.
+#[derive(Clone, Copy)]
+struct Lanes<const WHOLE: bool> {
+    first: usize,
+    count: usize,
 }
 
-#[inline(always)]
-fn write_lanes(data: &mut [f32], at: usize, lanes: usize, line: &[f32; LANES]) {
-    let to = &mut data[at..at + lanes];
-    match to.first_chunk_mut() {
-        Some(to) => *to = *line,
-        None => to.copy_from_slice(&line[..lanes]),
+impl<const WHOLE: bool> Lanes<WHOLE> {
+    /// The numbers at a pixel; zeros where there are fewer than sixteen.
+    #[inline(always)]
+    fn read(self, data: &[f32], pixel: usize) -> [f32; LANES] {
+        let from = &data[pixel + self.first..];
+        let Some(line) = from.first_chunk().filter(|_| WHOLE) else {
+            let mut line = [0.0; LANES];
+            line[..self.count].copy_from_slice(&from[..self.count]);
+            return line;
+        };
+        *line
+    }
+
+    #[inline(always)]
+    fn write(self, data: &mut [f32], pixel: usize, line: &[f32; LANES]) {
+        let to = &mut data[pixel + self.first..];
+        if WHOLE && let Some(to) = to.first_chunk_mut() {
+            *to = *line;
+        } else {
+            to[..self.count].copy_from_slice(&line[..self.count]);
+        }
     }
 }
 
-/// The channels in parts of up to sixteen: first and count.
-#[inline(always)]
-fn parts(channels: usize) -> impl Iterator<Item = (usize, usize)> {
-    (0..channels).step_by(LANES).map(move |first| (first, LANES.min(channels - first)))
+/// Calls a function for the channels in parts of up to sixteen.
+macro_rules! in_parts {
+    ($channels:expr, |$lanes:ident| $call:expr) => {
+        for first in (0..$channels).step_by(LANES) {
+            let count = LANES.min($channels - first);
+            if count == LANES {
+                let $lanes = Lanes::<true> { first, count };
+                $call
+            } else {
+                let $lanes = Lanes::<false> { first, count };
+                $call
+            }
+        }
+    };
 }
 
 vectorised! {
@@ -132,15 +153,15 @@ vectorised! {
 
 #[inline(always)]
 fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32]) {
-    pool.each(|out, lines, columns| {
-        let share = 1.0 / (lines.length * columns.length) as f32;
-        for (first, lanes) in parts(pool.channels) {
+    in_parts!(pool.channels, |lanes| {
+        pool.each(|out, lines, columns| {
+            let share = 1.0 / (lines.length * columns.length) as f32;
             let mut result = match pool.kind {
                 Kind::Largest => [f32::NEG_INFINITY; LANES],
                 Kind::Mean => [0.0; LANES],
             };
             pool.pixels(lines, columns, |pixel| {
-                let from = lanes_of(input, pixel + first, lanes);
+                let from = lanes.read(input, pixel);
                 for lane in 0..LANES {
                     let (x, best) = (from[lane], result[lane]);
                     result[lane] = match pool.kind {
@@ -156,8 +177,8 @@ fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32]
                     };
                 }
             });
-            write_lanes(output, out + first, lanes, &result);
-        }
+            lanes.write(output, out, &result);
+        });
     });
 }
 
@@ -178,65 +199,63 @@ fn backward_body<M: Machine>(
     if !pool.is_partition {
         d_input.fill(0.0);
     }
-    let (mut out, channels) = (0, pool.channels);
-    for lines in &pool.lines {
-        for columns in &pool.columns {
-            for (first, lanes) in parts(channels) {
-                let slopes = lanes_of(d_output, out + first, lanes);
-                match pool.kind {
-                    Kind::Largest => {
-                        let best = lanes_of(largest, out + first, lanes);
-                        give_to_largest(pool, *lines, *columns, first, lanes, slopes, best, input, d_input);
-                    }
-                    Kind::Mean => {
-                        let share = 1.0 / (lines.length * columns.length) as f32;
-                        pool.pixels(*lines, *columns, |pixel| {
-                            let mut to = slopes_so_far(pool, d_input, pixel + first, lanes);
-                            (0..LANES).for_each(|lane| to[lane] += slopes[lane] * share);
-                            write_lanes(d_input, pixel + first, lanes, &to);
-                        });
-                    }
+    in_parts!(pool.channels, |lanes| {
+        pool.each(|out, lines, columns| {
+            let slopes = lanes.read(d_output, out);
+            match pool.kind {
+                Kind::Largest => {
+                    let best = lanes.read(largest, out);
+                    give_to_largest(pool, lines, columns, lanes, slopes, best, input, d_input);
+                }
+                Kind::Mean => {
+                    let share = 1.0 / (lines.length * columns.length) as f32;
+                    pool.pixels(lines, columns, |pixel| {
+                        let mut to = slopes_so_far(pool, d_input, pixel, lanes);
+                        (0..LANES).for_each(|lane| to[lane] += slopes[lane] * share);
+                        lanes.write(d_input, pixel, &to);
+                    });
                 }
             }
-            out += channels;
-        }
-    }
+        });
+    });
 }
 
 /// What other windows gave to a pixel.
 #[inline(always)]
-fn slopes_so_far(pool: &Pool, d_input: &[f32], at: usize, lanes: usize) -> [f32; LANES] {
-    if pool.is_partition { [0.0; LANES] } else { lanes_of(d_input, at, lanes) }
+fn slopes_so_far<const WHOLE: bool>(
+    pool: &Pool,
+    d_input: &[f32],
+    pixel: usize,
+    lanes: Lanes<WHOLE>,
+) -> [f32; LANES] {
+    if pool.is_partition { [0.0; LANES] } else { lanes.read(d_input, pixel) }
 }
 
 /// Gives the slopes of up to sixteen channels to the first pixel that has the largest value.
 #[inline(always)]
 #[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
-fn give_to_largest(
+fn give_to_largest<const WHOLE: bool>(
     pool: &Pool,
     lines: Window,
     columns: Window,
-    first: usize,
-    lanes: usize,
+    lanes: Lanes<WHOLE>,
     slopes: [f32; LANES],
     best: [f32; LANES],
     input: &[f32],
     d_input: &mut [f32],
 ) {
     // What has not been given away, as bits: masks keep the loop free of branches.
-    let mut left = slopes.map(f32::to_bits);
-    for y in lines.start..lines.start + lines.length {
-        for x in columns.start..columns.start + columns.length {
-            let at = (y * pool.width + x) * pool.channels + first;
-            let (values, mut to) = (lanes_of(input, at, lanes), slopes_so_far(pool, d_input, at, lanes));
-            for lane in 0..LANES {
-                let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
-                to[lane] += f32::from_bits(left[lane] & mask);
-                left[lane] &= !mask;
-            }
-            write_lanes(d_input, at, lanes, &to);
+    let mut left = [0; LANES];
+    (0..LANES).for_each(|lane| left[lane] = slopes[lane].to_bits());
+    pool.pixels(lines, columns, |pixel| {
+        let (values, mut to) = (lanes.read(input, pixel), slopes_so_far(pool, d_input, pixel, lanes));
+        for lane in 0..LANES {
+            let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
+            to[lane] += f32::from_bits(left[lane] & mask);
+            left[lane] &= !mask;
         }
-    }
+        lanes.write(d_input, pixel, &to);
+    });
 }
 
 impl Op for Pool {
