@@ -8,8 +8,8 @@
 //! ```
 //! Lanes of registers are K: with so few outputs most of them would be idle on the other way.
 //!
-//! Both take [`DEEP`] columns at a time, for all rows: of W, or of the sums, they have then as much at hand as a first-level cache holds, and of
-//! each row they read a stretch. Rows come in pairs, so that what is read of W, or of the sums, serves two.
+//! The product takes [`DEEP`] columns at a time, for all rows: of W it has then as much at hand as a first-level cache holds, and of
+//! each row it reads a stretch. Rows come in pairs, so that what is read of W serves two. The outer product takes as many columns as have their sums in registers.
 //!
 //! # Order
 //! A number of a product is as many chains as a register has lanes, which are added: the bits of a row depend on that row and W alone. A number of an
@@ -156,22 +156,25 @@ fn all_outputs<M: Machine>(
     sums: &mut [Pair],
     has_squares: bool,
 ) -> [f64; 2] {
-    // One of them with each tile. The last pairs, and ends of rows, are near already, or soon.
-    let mut next = next.iter().take(2).map(|row| whole(row, from));
+    // With the first two tiles one each; a single tile has both. The last pairs, and ends of rows, are near already, or soon.
+    let mut ahead = next.iter().take(2).map(|row| whole(row, from));
+    let mut next = [ahead.next().flatten(), ahead.next().flatten()];
     let (outputs, mut squares) = (weights.len(), [0.0; 2]);
     for (first, count) in tiles(outputs, M::ROWS) {
         let (weights, sums) = (&weights[first..], &mut sums[first..]);
-        let next = next.next().flatten();
+        let [now, later] = next;
+        let asked = if outputs <= M::ROWS { next } else { [now, None] };
+        next = [later, None];
         // The last tile has them.
         let has_squares = has_squares && first + count == outputs;
         macro_rules! of_count {
             ($($n:literal)*) => {
                 match (count, has_squares) {
                     $(($n, false) if $n <= M::ROWS => {
-                        product_tile::<M, $n, false>(machine, x, next, weights, lines, sums);
+                        product_tile::<M, $n, false>(machine, x, asked, weights, lines, sums);
                     })*
                     $(($n, true) if $n <= M::ROWS => {
-                        squares = product_tile::<M, $n, true>(machine, x, next, weights, lines, sums);
+                        squares = product_tile::<M, $n, true>(machine, x, asked, weights, lines, sums);
                     })*
                     _ => unreachable!("a tile has at most as many outputs as the registers hold"),
                 }
@@ -187,7 +190,7 @@ fn all_outputs<M: Machine>(
 fn product_tile<M: Machine, const N: usize, const S: bool>(
     machine: M,
     x: [&Part; 2],
-    next: Option<&Part>,
+    next: [Option<&Part>; 2],
     weights: &[Part],
     lines: usize,
     sums: &mut [Pair],
@@ -204,7 +207,7 @@ fn product_tile<M: Machine, const N: usize, const S: bool>(
     }
     for k in 0..lines.min(LINES) {
         // A line at a time: many at once would wait for each other, and everything for them.
-        if let Some(next) = next {
+        for next in next.iter().flatten() {
             machine.prefetch(&next[k]);
         }
         for part in 0..parts {
@@ -247,10 +250,6 @@ vectorised! {
     fn narrow_outer(outputs: usize, factors: &[f32], rows: &[&[f32]], write: Write, out: &mut [f32]) = outer_body;
 }
 
-/// Sums of a part, at lines of the cache: those of all outputs together, for in `out` they are often a power of two apart.
-#[repr(align(64))]
-struct Near([Part; LANES]);
-
 #[inline(always)]
 fn outer_body<M: Machine>(
     machine: M,
@@ -260,76 +259,109 @@ fn outer_body<M: Machine>(
     write: Write,
     out: &mut [f32],
 ) {
-    // Arrays go on; what is beyond these rows is of others.
-    let factors = &factors[..rows.len() * outputs];
-    let (width, mut near, mut spare) =
-        (out.len() / outputs, Near([Part::default(); LANES]), Spare::default());
-    // From the end: what the product read last is still at hand.
-    for from in (0..width).step_by(DEEP).rev() {
-        let part = from..width.min(from + DEEP);
-        for (near, out) in near.0[..outputs].iter_mut().zip(out.chunks_exact(width)) {
-            match write {
-                Write::Set => *near = Part::default(),
-                Write::Add => near.as_flattened_mut()[..part.len()].copy_from_slice(&out[part.clone()]),
-            }
-        }
-        for (pair, factors) in rows.chunks(2).zip(factors.chunks(2 * outputs)) {
-            let x = spare.parts(pair, from);
-            add_pair(machine, x, factors, part.len().div_ceil(LANES), &mut near.0[..outputs]);
-        }
-        for (near, out) in near.0.iter().zip(out.chunks_exact_mut(width)) {
-            out[part.clone()].copy_from_slice(&near.as_flattened()[..part.len()]);
-        }
+    // Two registers of columns at a time.
+    match M::WIDTH {
+        16 => all_stretches::<M, 2>(machine, outputs, factors, rows, write, out),
+        8 => all_stretches::<M, 1>(machine, outputs, factors, rows, write, out),
+        _ => unreachable!("no machine has other registers"),
     }
 }
 
-/// A part of a pair of rows, times their factors, to the sums of all outputs. The last row has none beside it: one that counts 0 times.
+/// L lines of columns at a time, for all rows: their sums stay in registers.
 #[inline(always)]
-fn add_pair<M: Machine>(machine: M, x: [&Part; 2], factors: &[f32], lines: usize, sums: &mut [Part]) {
-    let (a, b) = factors.split_at(sums.len());
-    let b = if b.is_empty() { &[0.0; LANES] } else { b };
-    // Registers hold the factors of both rows, and the sums.
-    for (first, count) in tiles(sums.len(), M::ROWS - 1) {
-        let (factors, sums) = ([&a[first..], &b[first..]], &mut sums[first..]);
-        macro_rules! of_count {
-            ($($n:literal)*) => {
-                match count {
-                    $($n if $n < M::ROWS => outer_tile::<M, $n>(machine, x, factors, lines, sums),)*
-                    _ => unreachable!("a tile has at most as many outputs as the registers hold"),
-                }
-            };
-        }
-        of_count!(1 2 3 4 5 6 7 8 9 10 11);
-    }
-}
-
-#[inline(always)]
-fn outer_tile<M: Machine, const N: usize>(
+fn all_stretches<M: Machine, const L: usize>(
     machine: M,
-    x: [&Part; 2],
-    factors: [&[f32]; 2],
-    lines: usize,
-    sums: &mut [Part],
+    outputs: usize,
+    factors: &[f32],
+    rows: &[&[f32]],
+    write: Write,
+    out: &mut [f32],
 ) {
-    let (Some(sums), [Some(a), Some(b)]) =
-        (sums.first_chunk_mut::<N>(), factors.map(<[f32]>::first_chunk::<N>))
-    else {
-        unreachable!("a tile has its factors and sums");
-    };
-    let mut q = [[machine.everywhere(0.0); 2]; N];
-    for n in 0..N {
-        q[n] = [machine.everywhere(a[n]), machine.everywhere(b[n])];
+    let width = out.len() / outputs;
+    // From the end: what the product read last is still at hand.
+    for from in (0..width).step_by(L * LANES).rev() {
+        for (first, count) in tiles(outputs, M::ROWS) {
+            let place = Stretch { outputs, first, from, width };
+            macro_rules! of_count {
+                ($($n:literal)*) => {
+                    match count {
+                        $($n if $n <= M::ROWS => outer_tile::<M, $n, L>(machine, place, factors, rows, write, out),)*
+                        _ => unreachable!("a tile has at most as many outputs as the registers hold"),
+                    }
+                };
+            }
+            of_count!(1 2 3 4 5 6 7 8 9 10 11 12);
+        }
     }
-    for k in 0..lines.min(LINES) {
-        for part in 0..LANES / M::WIDTH {
-            let (a, b) = (machine.register(&x[0][k], part), machine.register(&x[1][k], part));
-            for n in 0..N {
-                let total = machine.register(&sums[n][k], part);
-                let total = machine.multiply_registers(a, q[n][0], total);
-                machine.put(machine.multiply_registers(b, q[n][1], total), &mut sums[n][k], part);
+}
+
+/// Which outputs, of how many, and which columns.
+#[derive(Clone, Copy)]
+struct Stretch {
+    outputs: usize,
+    first: usize,
+    from: usize,
+    width: usize,
+}
+
+/// N outputs from one on, and some columns.
+#[inline(always)]
+fn outer_tile<M: Machine, const N: usize, const L: usize>(
+    machine: M,
+    place: Stretch,
+    factors: &[f32],
+    rows: &[&[f32]],
+    write: Write,
+    out: &mut [f32],
+) {
+    let Stretch { outputs, first, from, width } = place;
+    let (parts, count) = (LANES / M::WIDTH, (L * LANES).min(width - from));
+    let (mut sums, mut spare) = ([[machine.everywhere(0.0); 2]; N], [[0.0; LANES]; L]);
+    if write == Write::Add {
+        for n in 0..N {
+            let lines = lines_at(&out[(first + n) * width..][..width], from, &mut spare);
+            for r in 0..2 {
+                sums[n][r] = machine.register(&lines[r / parts], r % parts);
             }
         }
     }
+    // Arrays of factors go on; what is beyond these rows is of others.
+    for (row, factors) in rows.iter().zip(factors.chunks_exact(outputs)) {
+        let (x, Some(q)) = (lines_at(row, from, &mut spare), factors[first..].first_chunk::<N>()) else {
+            unreachable!("a row has a factor for every output");
+        };
+        let (a, b) = (machine.register(&x[0], 0), machine.register(&x[1 / parts], 1 % parts));
+        for n in 0..N {
+            let q = machine.everywhere(q[n]);
+            sums[n][0] = machine.multiply_registers(a, q, sums[n][0]);
+            sums[n][1] = machine.multiply_registers(b, q, sums[n][1]);
+        }
+    }
+    for n in 0..N {
+        for r in 0..2 {
+            machine.put(sums[n][r], &mut spare[r / parts], r % parts);
+        }
+        let to = &mut out[(first + n) * width + from..][..count];
+        match to.as_chunks_mut().0.first_chunk_mut() {
+            Some(to) => *to = spare,
+            None => to.copy_from_slice(&spare.as_flattened()[..count]),
+        }
+    }
+}
+
+/// L lines of a row, where they are or, at its end, in a place of their own, with whatever was there behind them.
+#[inline(always)]
+fn lines_at<'a, const L: usize>(
+    row: &'a [f32],
+    from: usize,
+    spare: &'a mut [[f32; LANES]; L],
+) -> &'a [[f32; LANES]; L] {
+    let rest = &row[from..];
+    if let Some(lines) = rest.as_chunks().0.first_chunk() {
+        return lines;
+    }
+    spare.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
+    spare
 }
 
 #[cfg(test)]

@@ -50,6 +50,7 @@ vectorised! {
 }
 
 #[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
 fn outer_body<M: Machine>(
     machine: M,
     rows: &Rows,

@@ -262,8 +262,8 @@ fn tile<M: Machine, const H: usize, const P: usize>(
         sums
     };
     let mut sums = [first(0, out); P];
-    for p in 1..P {
-        sums[p] = first(p, out);
+    for (p, sums) in sums.iter_mut().enumerate().skip(1) {
+        *sums = first(p, out);
     }
     for segment in part.segments {
         let row: [&[f32]; H] =
@@ -272,10 +272,8 @@ fn tile<M: Machine, const H: usize, const P: usize>(
         for k in 0..segment.length {
             // Few rows wait for what is read of B: it is asked for in time.
             if H <= FEW {
-                for p in 0..P {
-                    if let Some(later) = lines[p].get(k + AHEAD) {
-                        machine.prefetch(later);
-                    }
+                for later in lines.iter().filter_map(|lines| lines.get(k + AHEAD)) {
+                    machine.prefetch(later);
                 }
             }
             let mut line = [machine.zero(); P];
@@ -288,8 +286,8 @@ fn tile<M: Machine, const H: usize, const P: usize>(
                 }
             }
         }
-        for p in 0..P {
-            lines[p] = &lines[p][segment.length..];
+        for lines in &mut lines {
+            *lines = &lines[segment.length..];
         }
     }
     for i in 0..H {

@@ -247,15 +247,19 @@ fn give_to_largest<const WHOLE: bool>(
     // What has not been given away, as bits: masks keep the loop free of branches.
     let mut left = [0; LANES];
     (0..LANES).for_each(|lane| left[lane] = slopes[lane].to_bits());
-    pool.pixels(lines, columns, |pixel| {
-        let (values, mut to) = (lanes.read(input, pixel), slopes_so_far(pool, d_input, pixel, lanes));
-        for lane in 0..LANES {
-            let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
-            to[lane] += f32::from_bits(left[lane] & mask);
-            left[lane] &= !mask;
+    // No closure: one that is not inlined is compiled for any processor.
+    for y in lines.start..lines.start + lines.length {
+        for x in columns.start..columns.start + columns.length {
+            let pixel = (y * pool.width + x) * pool.channels;
+            let (values, mut to) = (lanes.read(input, pixel), slopes_so_far(pool, d_input, pixel, lanes));
+            for lane in 0..LANES {
+                let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
+                to[lane] += f32::from_bits(left[lane] & mask);
+                left[lane] &= !mask;
+            }
+            lanes.write(d_input, pixel, &to);
         }
-        lanes.write(d_input, pixel, &to);
-    });
+    }
 }
 
 impl Op for Pool {
