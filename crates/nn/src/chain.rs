@@ -1,11 +1,13 @@
 //! Layers one after the other, and the arrays between them.
 //!
 //! Array j holds the values of the whole micro-batch between two layers (of inputs that are read in place, nothing), and there is a second one for their slopes. Activations
-//! work in place: a layer that maps one array to another needs nothing of its output once it is there.
+//! work in place: a layer that maps one array to another needs nothing of its output once it is there. An activation may need its own; what would
+//! overwrite that gets a copy.
 
 use std::ops::Range;
 
 use crate::op::activation::InPlace;
+use crate::op::copied::Copied;
 use crate::op::{Leaf, Op, Pass, Ready, SPARE, Saved, Size};
 use crate::shape::Shape;
 
@@ -80,6 +82,16 @@ impl Chain {
     }
 
     pub(crate) fn push(&mut self, step: Step) {
+        if let Step::InPlace(next) = &step {
+            let last = self.shapes.len() - 1;
+            let bears = |node: &Node| match &node.step {
+                Step::InPlace(before) => before.bears(*next),
+                Step::Map(_) => true,
+            };
+            if !self.nodes.iter().filter(|node| node.to == last).all(bears) {
+                self.push(Step::Map(Box::new(Copied::new(self.output()))));
+            }
+        }
         let from = self.shapes.len() - 1;
         let (mut to, mut parameters, mut leaves) = (from, 0, Vec::new());
         if let Step::Map(op) = &step {
@@ -304,5 +316,22 @@ impl Chain {
         nodes
             .filter(|(_, node)| !node.leaves.is_empty())
             .map(|(number, node)| (number, node.parameters.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Layer, Loss, Network, Shape};
+
+    /// What tests of gradients take for granted about their shapes.
+    #[test]
+    fn many_inputs_of_few_outputs_are_read_in_place() {
+        let is_read = |inputs: usize, outputs: usize| {
+            let layers = [Layer::linear(outputs), Layer::tanh(), Layer::linear(3)];
+            let network = Network::new(Shape::Features(inputs), &layers, Loss::CrossEntropy).unwrap();
+            network.chain().reads_in_place()
+        };
+        assert!([(64, 15), (64, 1), (150, 7)].into_iter().all(|(inputs, outputs)| is_read(inputs, outputs)));
+        assert!([(63, 15), (64, 16), (20, 3)].into_iter().all(|(inputs, outputs)| !is_read(inputs, outputs)));
     }
 }

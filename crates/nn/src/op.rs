@@ -15,6 +15,7 @@
 
 pub(crate) mod activation;
 pub(crate) mod convolution;
+pub(crate) mod copied;
 pub(crate) mod dropout;
 pub(crate) mod embedding;
 pub(crate) mod flatten;

@@ -1,118 +1,21 @@
-//! What one record contributes depends on that record alone; sums are the same at any number of threads; nothing that a record holds can
-//! disturb the others.
+//! What one record contributes depends on that record alone; nothing that a record holds can disturb the others.
 
 mod support;
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, BatchPlan, Sampling};
-use sordino_nn::{
-    Example, Examples, Layer, Loss, Network, NetworkError, NetworkObjective, Rows, Shape, View,
-};
+use sordino_data::Batch;
+use sordino_nn::{Examples, Layer, Loss, Network, NetworkError, NetworkObjective, Rows, Shape, View};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Objective};
-use sordino_privacy::{Count, Neighbours, SamplingRate};
+use sordino_privacy::Neighbours;
+use support::networks::{
+    Altered, Content, dense, empty_batch, flat, ghost, mixed, narrow, narrow_branch, sample, words,
+};
 use support::random::Random;
 use support::{Case, clipped_sum, full_batch, length, plan, units};
 
-/// A picture, two convolutions, a dense layer that is deferred (133 000 weights), and one that is not.
-fn mixed() -> Case {
-    let layers = vec![
-        Layer::conv2d(5, 3, 2, 1),
-        Layer::tanh(),
-        Layer::max_pool(2, 1),
-        Layer::conv2d(7, 2, 1, 0),
-        Layer::relu(),
-        Layer::Flatten,
-        Layer::linear(950),
-        Layer::tanh(),
-        Layer::linear(4),
-    ];
-    let input = Shape::Image { channels: 2, height: 13, width: 12 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 90, seed: 3 }
-}
-
-/// Nothing but dense layers, large enough to be deferred, all of them.
-fn dense() -> Case {
-    let layers = vec![Layer::linear(300), Layer::relu(), Layer::linear(400), Layer::tanh(), Layer::linear(5)];
-    Case { input: Shape::Features(37), layers, loss: Loss::CrossEntropy, examples: 300, seed: 4 }
-}
-
-/// Few outputs of many inputs, which are read where they are.
-fn narrow() -> Case {
-    let layers = vec![Layer::linear(7), Layer::tanh(), Layer::linear(3)];
-    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 6 }
-}
-
-/// A branch after a layer whose inputs are read where they are.
-fn narrow_branch() -> Case {
-    let branch = Layer::Residual { body: vec![Layer::linear(10)], shortcut: Vec::new() };
-    let layers = vec![Layer::linear(10), branch, Layer::linear(3)];
-    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 7 }
-}
-
-/// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
-fn ghost() -> Case {
-    let layers = vec![
-        Layer::conv2d(32, 3, 1, 1),
-        Layer::relu(),
-        Layer::conv2d(40, 3, 1, 0),
-        Layer::tanh(),
-        Layer::Flatten,
-        Layer::linear(4),
-    ];
-    let input = Shape::Image { channels: 24, height: 4, width: 4 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 5 }
-}
-
-/// Words, and dense layers at each of them.
-fn words() -> Case {
-    let layers = vec![
-        Layer::Embedding { words: 11, features: 30, padding: None },
-        Layer::linear(60),
-        Layer::tanh(),
-        Layer::LayerNorm { affine: true },
-        Layer::Flatten,
-        Layer::linear(3),
-    ];
-    let input = Shape::Tokens { length: 6 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 6 }
-}
-
-fn flat(norm: f64) -> Clipping {
-    Clipping::Flat { norm }
-}
-
 const CLIP_NORM: f64 = 0.05;
-
-/// A sample of about half of the slots.
-fn sample(slots: usize) -> Batch {
-    let sampling = Sampling::Poisson { rate: SamplingRate::new(0.5).unwrap() };
-    let slots = Count::new(slots as u64).unwrap();
-    BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut)
-        .unwrap()
-        .batches()
-        .next(&mut seeded(9))
-        .unwrap()
-}
-
-#[test]
-fn sums_are_the_same_at_any_number_of_threads() {
-    for case in [mixed(), dense(), narrow()] {
-        let network = case.network();
-        let (rows, parameters) = (case.rows(&network), network.initial(1));
-        let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
-        for batch in [full_batch(case.examples), sample(case.examples)] {
-            let sum = |threads| {
-                let objective = NetworkObjective::new(&network, &rows, batch.len() as f64).unwrap();
-                units(&objective, &parameters, &batch, &plan, 0.5, threads).0
-            };
-            let one = sum(1);
-            assert!(one.iter().any(|unit| *unit != 0));
-            assert!([2, 3, 7].iter().all(|threads| sum(*threads) == one));
-        }
-    }
-}
 
 /// The fast road in groups, and whole gradients one by one, are the same but for roundings.
 #[test]
@@ -135,33 +38,6 @@ fn deferred_layers_have_the_sums_of_single_records() {
         let wide = clipped_sum(&objective, &parameters, &batch, &plan, 1e4);
         let difference: Vec<f64> = plain.iter().zip(&wide).map(|(a, b)| a - b).collect();
         assert!(length(&difference) < 1e-5 * length(&plain), "{}", length(&difference));
-    }
-}
-
-/// Some slots hold something else.
-struct Altered<'a> {
-    rows: &'a Rows,
-    at: Vec<(usize, Content)>,
-}
-
-/// Input and target; nothing: an empty slot.
-type Content = Option<(Vec<f32>, Vec<f32>)>;
-
-impl Examples for Altered<'_> {
-    fn slots(&self) -> usize {
-        self.rows.slots()
-    }
-
-    fn widths(&self) -> [usize; 2] {
-        self.rows.widths()
-    }
-
-    fn example(&self, slot: usize) -> Option<Example<'_>> {
-        match self.at.iter().find(|(at, _)| *at == slot) {
-            Some((_, None)) => None,
-            Some((_, Some((input, target)))) => Some(Example { input, target }),
-            None => self.rows.example(slot),
-        }
     }
 }
 
@@ -256,15 +132,6 @@ fn moves_by_the_clip_norm(
         assert!(moved <= most && moved > 0.9 * most / 1.02, "{:?}: {moved} of {most}", case.input);
     }
     assert!(grid.inflation() < 0.01, "{}", grid.inflation());
-}
-
-fn empty_batch(slots: usize) -> Batch {
-    let sampling = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
-    let slots = Count::new(slots as u64).unwrap();
-    let plan = BatchPlan::new(sampling, slots, Count::ONE, Neighbours::ZeroOut).unwrap();
-    let batch = plan.batches().next(&mut seeded(1)).unwrap();
-    assert!(batch.is_empty());
-    batch
 }
 
 /// A step's sum is made where the last release was; nothing of that may be left in it, of a batch that nobody has joined either.

@@ -260,3 +260,25 @@ fn bias_body<L: Landing, const H: usize>(kept: &[Kept], groups: &[(Placed, L)], 
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::layout::Layout;
+    use crate::{Layer, Loss, Network, Shape, View};
+
+    /// What tests of gradients take for granted about their shapes: how many layers are deferred, and whether all are.
+    #[test]
+    fn large_dense_layers_are_deferred() {
+        let of = |input: Shape, layers: &[Layer]| {
+            let network = Network::new(input, layers, Loss::CrossEntropy).unwrap();
+            let layout = Layout::new(network.chain(), &[View::Same], 90, 90.0);
+            (layout.deferred.len(), layout.defers_all)
+        };
+        let dense = [Layer::linear(300), Layer::relu(), Layer::linear(400), Layer::tanh(), Layer::linear(5)];
+        assert_eq!(of(Shape::Features(37), &dense), (3, true));
+        let picture = Shape::Image { channels: 7, height: 5, width: 4 };
+        let mixed =
+            [Layer::conv2d(7, 1, 1, 0), Layer::Flatten, Layer::linear(950), Layer::tanh(), Layer::linear(4)];
+        assert_eq!(of(picture, &mixed), (1, false));
+    }
+}

@@ -58,6 +58,17 @@ impl InPlace {
         }
     }
 
+    /// Whether slopes can be told from what is in the array after `next` has been there, too.
+    pub(crate) fn bears(self, next: Self) -> bool {
+        match (self, next) {
+            // Slopes are kept elsewhere.
+            (Self::Dropout(_) | Self::Activation(Activation::Gelu | Activation::Silu), _) => true,
+            // Signs are all that counts, and what is left out has no slope.
+            (Self::Activation(Activation::Relu | Activation::LeakyRelu { .. }), Self::Dropout(_)) => true,
+            (Self::Activation(_), _) => false,
+        }
+    }
+
     pub(crate) fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], saved: &mut Saved) {
         match self {
             Self::Activation(activation) => activation.forward(pass, channels, data, saved),

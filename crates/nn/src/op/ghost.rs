@@ -67,4 +67,12 @@ mod tests {
         assert!((without / 267.0 - 1.0).abs() < 2e-6, "{without}");
         assert!((with / (267.0 + 52.0) - 1.0).abs() < 2e-6, "{with}");
     }
+
+    /// A kernel of two by two on a picture of 1 to 9: its four patches, one slope each. The gradient is (9, 11, 15, 17).
+    #[test]
+    fn overlapping_patches_are_positions_like_others() {
+        let patches = [1.0, 2.0, 4.0, 5.0, 2.0, 3.0, 5.0, 6.0, 4.0, 5.0, 7.0, 8.0, 5.0, 6.0, 8.0, 9.0];
+        let squared = size(&patches, &[1.0, -1.0, 0.0, 2.0], 4, false).squared;
+        assert!((squared / (81.0 + 121.0 + 225.0 + 289.0) - 1.0).abs() < 2e-6, "{squared}");
+    }
 }

@@ -3,6 +3,7 @@
 use sordino_nn::{Activation, Layer, Loss, Shape};
 
 use super::Case;
+use super::reference::Place;
 
 /// Numbers that look random (a multiplicative generator on 64 bits).
 pub(crate) struct Random(pub(crate) u64);
@@ -107,7 +108,7 @@ impl Random {
     pub(crate) fn tokens(&mut self) -> Case {
         let input = Shape::Tokens { length: self.within(1, 6) };
         let padding = (self.below(2) == 0).then_some(1);
-        let mut layers = vec![Layer::Embedding { words: 5, features: self.within(2, 6), padding }];
+        let mut layers = vec![Layer::Embedding { words: 5, features: self.within(3, 6), padding }];
         match self.below(3) {
             0 => layers.push(Layer::LayerNorm { affine: true }),
             1 => layers.push(Layer::RmsNorm { affine: self.below(2) == 0 }),
@@ -135,12 +136,12 @@ impl Random {
         self.case(input, layers)
     }
 
-    fn case(&mut self, input: Shape, layers: Vec<Layer>) -> Case {
+    pub(crate) fn case(&mut self, input: Shape, layers: Vec<Layer>) -> Case {
         let loss = if self.below(3) == 0 { Loss::Squared } else { Loss::CrossEntropy };
         Case { input, layers, loss, examples: self.within(1, 6), seed: self.bits() }
     }
 
-    fn convolution(&mut self, shape: Shape) -> Option<Layer> {
+    pub(crate) fn convolution(&mut self, shape: Shape) -> Option<Layer> {
         let Shape::Image { channels, height, width } = shape else { return None };
         let groups = if channels % 2 == 0 && self.below(2) == 0 { 2 } else { 1 };
         let padding = [self.within(0, 2), self.within(0, 2)];
@@ -162,7 +163,7 @@ impl Random {
         })
     }
 
-    fn pooling(&mut self, shape: Shape) -> Option<Layer> {
+    pub(crate) fn pooling(&mut self, shape: Shape) -> Option<Layer> {
         let Shape::Image { height, width, .. } = shape else { return None };
         let window = [self.within(1, height.min(3)), self.within(1, width.min(3))];
         let stride = [self.within(1, 2), self.within(1, 2)];
@@ -177,7 +178,14 @@ impl Random {
 }
 
 /// The shape after some layers, by the reference.
-fn shape_of(input: Shape, layers: &[Layer]) -> Shape {
+pub(crate) fn shape_of(input: Shape, layers: &[Layer]) -> Shape {
     let zeros = vec![0.0; 100_000];
-    super::forward(input, layers, &mut &zeros[..], &vec![0.0; input.size()]).0
+    super::reference::forward(
+        input,
+        layers,
+        Place { of: 0, seed: None },
+        &mut &zeros[..],
+        &vec![0.0; input.size()],
+    )
+    .0
 }

@@ -1,0 +1,112 @@
+//! Sums and counts have the same bits at any number of threads, whichever road they take through the engine.
+
+mod support;
+
+use std::num::NonZero;
+
+use sordino_data::Batch;
+use sordino_nn::{Layer, Loss, Network, NetworkObjective, Shape, View};
+use sordino_noise::danger::unprotected;
+use sordino_optim::{Clipping, Objective};
+use sordino_privacy::Neighbours;
+use support::networks::{dense, flat, ghost, mixed, narrow, narrow_branch, sample, words};
+use support::{Case, full_batch, plan};
+
+/// A network and how it is clipped.
+struct Road {
+    case: Case,
+    views: Vec<View>,
+    /// Whether each layer is clipped by itself.
+    by_layers: bool,
+    clipping: Clipping,
+    neighbours: Neighbours,
+}
+
+impl Road {
+    fn of(case: Case) -> Self {
+        let (views, neighbours) = (vec![View::Same], Neighbours::ZeroOut);
+        Self { case, views, by_layers: false, clipping: flat(0.5), neighbours }
+    }
+
+    /// Sum and count in steps of their grids.
+    fn run(&self, batch: &Batch, threads: usize) -> (Vec<i64>, Option<i64>) {
+        let Case { input, layers, loss, examples, .. } = &self.case;
+        let network = Network::with_views(*input, layers, *loss, &self.views).unwrap();
+        let (rows, parameters) = (self.case.rows(&network), network.initial(1));
+        let objective = NetworkObjective::new(&network, &rows, batch.len() as f64).unwrap();
+        let shares: Vec<f64> = (0..network.parts().len()).map(|part| 1.0 + part as f64).collect();
+        let objective = if self.by_layers { objective.per_layer(&shares).unwrap() } else { objective };
+        let plan = plan(*examples, self.neighbours, self.clipping.clone());
+        let clip = plan.clip(0.5, objective.dimension(), objective.float_sums()).unwrap();
+        let sum = objective.clipped_sum(&parameters, batch, &clip, NonZero::new(threads).unwrap()).unwrap();
+        (unprotected(&sum.gradient).to_vec(), sum.count.map(|count| unprotected(&count)[0]))
+    }
+
+    fn is_the_same_at_any_number_of_threads(&self) {
+        for batch in [full_batch(self.case.examples), sample(self.case.examples)] {
+            let one = self.run(&batch, 1);
+            assert!(one.0.iter().any(|unit| *unit != 0), "{:?}", self.case);
+            for threads in [2, 3, 7] {
+                assert!(self.run(&batch, threads) == one, "{threads} threads for {:?}", self.case);
+            }
+        }
+    }
+}
+
+fn quantile() -> Clipping {
+    Clipping::Quantile { initial: 0.5, quantile: 0.5, rate: 0.2, count_noise: 10.0 }
+}
+
+fn leaving_out() -> Case {
+    let layers = vec![Layer::linear(20), Layer::Dropout { rate: 0.5 }, Layer::tanh(), Layer::linear(3)];
+    Case { input: Shape::Features(6), layers, loss: Loss::CrossEntropy, examples: 90, seed: 8 }
+}
+
+#[test]
+fn of_any_network() {
+    for case in [mixed(), dense(), narrow(), narrow_branch(), ghost(), words(), leaving_out()] {
+        Road::of(case).is_the_same_at_any_number_of_threads();
+    }
+}
+
+#[test]
+fn in_several_views() {
+    let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: 0 }];
+    for case in [mixed(), ghost(), leaving_out()] {
+        Road { views: views.to_vec(), ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+    }
+}
+
+#[test]
+fn layer_by_layer() {
+    for case in [mixed(), dense(), narrow(), ghost(), words()] {
+        Road { by_layers: true, ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+    }
+}
+
+#[test]
+fn of_automatic_clipping_and_of_the_count_of_the_adaptive_quantile() {
+    let automatic = Clipping::Automatic { norm: 0.5, gamma: 0.01 };
+    for clipping in [automatic, quantile()] {
+        for case in [dense(), narrow(), words()] {
+            for by_layers in [false, true] {
+                let clipping = clipping.clone();
+                Road { clipping, by_layers, ..Road::of(clone(&case)) }.is_the_same_at_any_number_of_threads();
+            }
+        }
+    }
+}
+
+#[test]
+fn one_record_after_the_other() {
+    for case in [narrow(), ghost(), words(), leaving_out()] {
+        for clipping in [flat(0.5), quantile()] {
+            let (case, neighbours) = (clone(&case), Neighbours::AddRemove);
+            Road { neighbours, clipping, ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+        }
+    }
+}
+
+fn clone(case: &Case) -> Case {
+    Case { layers: case.layers.clone(), ..*case }
+}
