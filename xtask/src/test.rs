@@ -18,7 +18,7 @@ const CHECKS: &[Check] = &[
 ];
 
 /// What is asked for at build time is checked too.
-const ALL_FEATURES: &str = "sordino-cli/postgresql";
+const ALL_FEATURES: &str = "sordino-cli/postgresql,sordino/postgresql,sordino/arrow,sordino/parquet";
 
 /// Runs every check and says how long each took.
 pub(crate) fn everything() -> Result<(), Failure> {

@@ -301,6 +301,9 @@ pub(crate) enum Error {
     #[error("{flag} is for networks; leave it out, or name a network with --model")]
     FlagOfNetwork { flag: &'static str },
 
+    #[error("{flag} is for {style}; leave it out, or ask for that")]
+    FlagOfStyle { flag: &'static str, style: &'static str },
+
     #[error("--hidden is for a preset, and `{name}` is a file; write the widths into it")]
     HiddenAndFile { name: String },
 

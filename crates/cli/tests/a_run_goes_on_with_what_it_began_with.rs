@@ -121,6 +121,21 @@ fn a_network_goes_on_as_the_same_network() {
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model tanh.toml --resume").code, 0);
 }
 
+/// Views are no layers, and were forgotten: a run that had looked at pictures as they are went on with their mirror images.
+#[test]
+fn a_network_goes_on_with_the_views_that_it_began_with() {
+    let here = tables("other-views");
+    let layers = "[[layers]]\ntype = 'flatten'\n[[layers]]\ntype = 'linear'\noutputs = 2\n";
+    for (name, views) in [("same", "['same']"), ("mirrored", "['same', 'mirrored']")] {
+        let input = "input = { image = { channels = 1, height = 1, width = 1 } }";
+        fs::write(here.join(format!("{name}.toml")), format!("{input}\nviews = {views}\n{layers}")).unwrap();
+    }
+    unfinished(&here, "a.csv", "--delta 1e-6 --model same.toml");
+    train(&here, "a.csv", "--delta 1e-6 --model mirrored.toml --resume")
+        .refuses(&["another plan or other options"]);
+    assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model same.toml --resume").code, 0);
+}
+
 /// A copy of the working folder, put back once the model is written, would be another model for the same price.
 #[test]
 fn a_folder_that_is_put_back_is_refused_by_the_ledger() {

@@ -36,7 +36,7 @@ pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints, Snapsho
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
-pub use plan::{Plan, PlanOptions};
+pub use plan::{NoiseSplit, Plan, PlanOptions};
 pub use progress::Progress;
 pub use rule::UpdateRule;
 pub use run::{Priced, Run};

@@ -45,6 +45,22 @@ pub struct PlanOptions {
     pub limit: ContributionLimit,
 }
 
+/// Noise multipliers of what a step releases: together they cost what one release of [`Plan::noise_multiplier`] does.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct NoiseSplit {
+    /// Of the sum of gradients, in clip norms.
+    pub gradients: f64,
+    /// Of the count of unclipped records, where the clip norm follows one: in halves of a record, which is what one contributes.
+    pub count: Option<f64>,
+}
+
+impl NoiseSplit {
+    /// Gradients and count, where there is one.
+    pub fn with_count(&self) -> Option<(f64, f64)> {
+        Some((self.gradients, self.count?))
+    }
+}
+
 /// A checked plan with its noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -156,6 +172,12 @@ impl Plan {
     /// z of a step, as it is accounted.
     pub fn noise_multiplier(&self) -> NoiseMultiplier {
         self.noise_multiplier
+    }
+
+    /// How the noise of a step is shared out between what it releases.
+    pub fn noise_split(&self) -> NoiseSplit {
+        let (gradients, count) = self.options.clipping.multipliers(self.noise_multiplier.get());
+        NoiseSplit { gradients, count }
     }
 
     /// What noisy sums are divided by.

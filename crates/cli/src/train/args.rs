@@ -9,7 +9,7 @@ use sordino::prelude::*;
 use sordino::privacy::ClipNorm;
 
 use super::method::Method;
-use super::network::ImageShape;
+use super::network::{AveragingStyle, ClippingStyle, ImageShape};
 use crate::args::{Output, Relation, count};
 use crate::purse::Payment;
 
@@ -159,6 +159,26 @@ pub(crate) struct Settings {
     /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's]
     #[arg(long, value_name = "C", allow_hyphen_values = true)]
     pub(crate) clip_norm: Option<ClipNorm>,
+
+    /// How gradients of a network are clipped [default: flat]
+    #[arg(long, value_enum)]
+    pub(crate) clipping: Option<ClippingStyle>,
+
+    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of the first step [default: 0.5]
+    #[arg(long, value_name = "PART", allow_hyphen_values = true)]
+    pub(crate) clip_quantile: Option<f64>,
+
+    /// Which iterates of a network are the result; costs nothing [default: tail]
+    #[arg(long, value_enum)]
+    pub(crate) averaging: Option<AveragingStyle>,
+
+    /// The last part of the iterates, for --averaging tail [default: 0.1]
+    #[arg(long, value_name = "PART", allow_hyphen_values = true)]
+    pub(crate) averaging_tail: Option<f64>,
+
+    /// How much of the average stays at each step, for --averaging ema [default: 1 - 10/T for T steps]
+    #[arg(long, value_name = "BETA", allow_hyphen_values = true)]
+    pub(crate) averaging_decay: Option<f64>,
 
     /// The largest norm of one encoded record; longer ones are scaled down [default: what the schema allows]
     #[arg(long, value_name = "NORM", allow_hyphen_values = true)]

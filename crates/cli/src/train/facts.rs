@@ -13,6 +13,7 @@ use super::args::{Settings, TunedOn};
 use super::blueprint::Blueprint;
 use super::config;
 use super::evaluation::PublicTest;
+use super::network::{AveragingStyle, ClippingStyle, style};
 use super::subject::Subject;
 use crate::error::Error;
 use crate::model::Model;
@@ -99,18 +100,38 @@ fn method(blueprint: &Blueprint) -> Method {
         sampling_rate,
         learning_rate,
         momentum,
+        clipping,
         clip_norm,
+        clip_quantile,
+        averaging,
+        averaging_tail,
+        averaging_decay,
         row_norm,
         l2,
         ..
     } = &blueprint.settings;
+    let learner = &blueprint.learner;
+    let (is_automatic, count) = (
+        *clipping == Some(ClippingStyle::Automatic),
+        learner.noise_split().and_then(|split| split.with_count()),
+    );
     // Networks are clipped, whatever their inputs are.
     let row_norm = || row_norm.unwrap_or_else(|| blueprint.subject.encoding.row_norm());
     let mut settings: Vec<Setting> = Vec::new();
     settings.extend(steps.map(|steps| Setting::from(("steps", steps.get()))));
+    let words =
+        [("clipping", clipping.map(ClippingStyle::name)), ("averaging", averaging.map(AveragingStyle::name))];
+    settings.extend(words.into_iter().filter_map(|(name, value)| Some(Setting::from((name, value?)))));
     let numbers = [
-        ("noise_multiplier", blueprint.learner.noise_multiplier()),
+        ("noise_multiplier", learner.noise_multiplier()),
+        ("gradient_noise_multiplier", count.map(|(gradients, _)| gradients)),
+        ("count_noise_multiplier", count.map(|(_, count)| count)),
         ("clip_norm", clip_norm.map(|norm| norm.get())),
+        ("clip_quantile", *clip_quantile),
+        ("clip_rate", count.map(|_| style::CLIP_RATE)),
+        ("clip_gamma", is_automatic.then_some(style::GAMMA)),
+        ("averaging_tail", *averaging_tail),
+        ("averaging_decay", *averaging_decay),
         ("row_norm", model.is_none().then(row_norm)),
         ("sampling_rate", sampling_rate.map(|rate| rate.get())),
         ("learning_rate", *learning_rate),

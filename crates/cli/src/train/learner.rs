@@ -11,7 +11,7 @@ use sordino_data::{Encoded, Encoding, Sampling};
 use sordino_learn::{
     FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Loss, Noise, StepwisePlan,
 };
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Progress, TrainingOptions};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, NoiseSplit, Plan, Progress, TrainingOptions};
 
 use super::args::Settings;
 use super::loss::flag_of;
@@ -34,6 +34,11 @@ pub(crate) trait Learner {
 
     /// Noise of a step, in clip norms.
     fn noise_multiplier(&self) -> Option<f64>;
+
+    /// How it is shared out where a step releases more than gradients, and where that is planned.
+    fn noise_split(&self) -> Option<NoiseSplit> {
+        None
+    }
 
     /// How many steps a run has, if it has any that can be watched.
     fn steps(&self) -> Option<u64>;

@@ -243,6 +243,11 @@ fn check_network_flags(settings: &Settings) -> Result<(), Error> {
         (settings.hidden.is_some(), "--hidden"),
         (settings.image.is_some(), "--image"),
         (settings.momentum.is_some(), "--momentum"),
+        (settings.clipping.is_some(), "--clipping"),
+        (settings.clip_quantile.is_some(), "--clip-quantile"),
+        (settings.averaging.is_some(), "--averaging"),
+        (settings.averaging_tail.is_some(), "--averaging-tail"),
+        (settings.averaging_decay.is_some(), "--averaging-decay"),
         (settings.memory.is_some(), "--memory"),
     ];
     match given.into_iter().find(|(is_given, _)| *is_given) {

@@ -6,8 +6,10 @@ use serde::Serialize;
 use sordino::prelude::*;
 
 use super::Trained;
+use super::args::Settings;
 use super::blueprint::Blueprint;
 use super::estimate::{Estimate, Memory, Scores};
+use super::network::{AveragingStyle, ClippingStyle};
 use crate::decimal;
 use crate::describe;
 use crate::error::Error;
@@ -73,6 +75,7 @@ pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimat
     if let Some(noise) = blueprint.learner.noise_multiplier() {
         table.row(["noise multiplier", &decimal::up(noise)]);
     }
+    styles(&mut table, blueprint);
     if let Some(left) = purse.left_shown()? {
         table.row(["left before", &left]);
     }
@@ -88,13 +91,43 @@ pub(crate) fn plan_text(blueprint: &Blueprint, purse: &Purse, estimate: &Estimat
     Ok(table.text())
 }
 
-/// The method, and the network that it trains.
+/// The method, and the network that it trains; its clipping, if that is not the usual one.
 fn how(blueprint: &Blueprint) -> String {
-    let method = blueprint.settings.method.unwrap_or_default().name();
-    match &blueprint.settings.model {
-        Some(model) => format!("{model} by {method}"),
-        None => method.to_owned(),
+    let Settings { method, model, clipping, .. } = &blueprint.settings;
+    let method = method.unwrap_or_default().name();
+    let Some(model) = model else { return method.to_owned() };
+    match clipping.filter(|style| *style != ClippingStyle::default()) {
+        Some(style) => format!("{model} by {method} with {} clipping", style.name()),
+        None => format!("{model} by {method}"),
     }
+}
+
+/// How a network's gradients are clipped and which iterates are the result.
+fn styles(table: &mut Table, blueprint: &Blueprint) {
+    let Settings { clipping: Some(clipping), averaging: Some(averaging), .. } = &blueprint.settings else {
+        return;
+    };
+    let settings = &blueprint.settings;
+    let norm = settings.clip_norm.map(|norm| decimal::exact(norm.get())).unwrap_or_default();
+    let count = blueprint.learner.noise_split().and_then(|split| split.with_count());
+    let clipped = match count {
+        Some((gradients, count)) => format!(
+            "{}, from norm {norm} to quantile {}; noise multipliers {} of gradients and {} of a count",
+            clipping.name(),
+            settings.clip_quantile.map(decimal::exact).unwrap_or_default(),
+            decimal::up(gradients),
+            decimal::up(count),
+        ),
+        None => format!("{}, to norm {norm}", clipping.name()),
+    };
+    table.row(["clipping", &clipped]);
+    let (tail, decay) = (settings.averaging_tail, settings.averaging_decay);
+    let averaged = match (tail, decay) {
+        (Some(part), _) => format!("{}, the last {} of the iterates", averaging.name(), decimal::exact(part)),
+        (None, Some(decay)) => format!("{}, decay {}", averaging.name(), decimal::exact(decay)),
+        (None, None) => format!("{}, the last iterate", averaging.name()),
+    };
+    table.row(["averaging", &averaged]);
 }
 
 pub(crate) fn duration(time: Duration) -> String {
@@ -126,6 +159,15 @@ struct PlanObject<'a> {
     event: &'a Event,
     #[serde(skip_serializing_if = "Option::is_none")]
     noise_multiplier: Option<f64>,
+    /// Of a network; what stands beside a count of unclipped records has both parts of the noise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clipping: Option<ClippingStyle>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gradient_noise_multiplier: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    count_noise_multiplier: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    averaging: Option<AveragingStyle>,
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<f64>,
     seconds: f64,
@@ -143,6 +185,7 @@ pub(crate) fn plan_object(
     estimate: &Estimate,
 ) -> Result<String, Error> {
     let (claim, subject) = (blueprint.learner.claim(), &blueprint.subject);
+    let count = blueprint.learner.noise_split().and_then(|split| split.with_count());
     json::text(&PlanObject {
         writer: Writer::this(),
         model: blueprint.settings.model.as_deref(),
@@ -156,6 +199,10 @@ pub(crate) fn plan_object(
         delta: subject.delta.get(),
         event: &claim.event,
         noise_multiplier: blueprint.learner.noise_multiplier(),
+        clipping: blueprint.settings.clipping,
+        gradient_noise_multiplier: count.map(|(gradients, _)| gradients),
+        count_noise_multiplier: count.map(|(_, count)| count),
+        averaging: blueprint.settings.averaging,
         left: purse.left()?,
         seconds: estimate.time.as_secs_f64(),
         memory: estimate.memory,

@@ -115,11 +115,20 @@ fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), Error> {
 
 /// Numbers that learners check when they run, which is after they were paid for.
 fn check_numbers(settings: &Settings) -> Result<(), Error> {
-    let Settings { learning_rate, l2, momentum, .. } = *settings;
+    let Settings { learning_rate, l2, momentum, clip_quantile, averaging_tail, averaging_decay, .. } =
+        *settings;
+    let part = "above 0 and at most 1";
     let checks = [
         ("--learning-rate", "a finite number above 0", learning_rate.map(|x| (x, x > 0.0 && x.is_finite()))),
         ("--l2", "a finite number of at least 0", l2.map(|x| (x, x >= 0.0 && x.is_finite()))),
         ("--momentum", "at least 0 and below 1", momentum.map(|x| (x, (0.0..1.0).contains(&x)))),
+        ("--clip-quantile", "above 0 and below 1", clip_quantile.map(|x| (x, x > 0.0 && x < 1.0))),
+        ("--averaging-tail", part, averaging_tail.map(|x| (x, x > 0.0 && x <= 1.0))),
+        (
+            "--averaging-decay",
+            "at least 0 and below 1",
+            averaging_decay.map(|x| (x, (0.0..1.0).contains(&x))),
+        ),
     ];
     for (flag, expected, given) in checks {
         if let Some((got, false)) = given {

@@ -4,6 +4,7 @@ use serde::Serialize;
 use sordino::prelude::*;
 
 use super::planner::{NetworkAdvice, NetworkCandidate};
+use super::style::{AveragingStyle, ClippingStyle};
 use crate::error::Error;
 use crate::json::{self, Writer};
 use crate::table::Table;
@@ -70,6 +71,8 @@ struct CandidateObject {
     sampling_rate: Option<f64>,
     learning_rate: Option<f64>,
     noise_multiplier: Option<f64>,
+    clipping: Option<ClippingStyle>,
+    averaging: Option<AveragingStyle>,
     event: Event,
     seconds: f64,
     /// In the mean of a batch, in clip norms.
@@ -86,6 +89,8 @@ impl CandidateObject {
             sampling_rate: settings.sampling_rate.map(SamplingRate::get),
             learning_rate: settings.learning_rate,
             noise_multiplier: learner.noise_multiplier(),
+            clipping: settings.clipping,
+            averaging: settings.averaging,
             event: learner.claim().event,
             seconds: candidate.time.as_secs_f64(),
             noise_length: candidate.noise,

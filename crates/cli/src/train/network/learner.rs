@@ -6,14 +6,14 @@ use std::time::Instant;
 
 use sordino::noise::danger;
 use sordino::prelude::*;
-use sordino::privacy::ClipNorm;
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
-use sordino_nn::{Example, Examples, Network, NetworkObjective, Records};
+use sordino_nn::{Example, Examples, Network, NetworkObjective, Records, View};
 use sordino_optim::{
-    Averaging, Checkpoint, Clipping, Plan, PlanOptions, Schedule, Training, TrainingOptions, UpdateRule,
+    Checkpoint, Clipping, NoiseSplit, Plan, PlanOptions, Schedule, Training, TrainingOptions, UpdateRule,
 };
 
 use super::source;
+use super::style::{self, ClippingStyle};
 use crate::error::Error;
 use crate::model::{Model, NetworkModel, network_loss};
 use crate::train::args::Settings;
@@ -27,10 +27,9 @@ const EPOCHS: f64 = 20.0;
 /// Records of a batch at least, and as a part of all.
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
-const CLIP_NORM: f64 = 1.0;
 const MOMENTUM: f64 = 0.9;
 /// Iterates that the result is averaged over, as a part of all.
-const TAIL: f64 = 0.1;
+pub(super) const TAIL: f64 = 0.1;
 /// Records whose forward pass is timed, and what a step takes beside it.
 const TIMED: usize = 64;
 const BACKWARD: f64 = 3.0;
@@ -60,6 +59,7 @@ struct ByNetwork {
     encoding: Encoding,
     method: Method,
     plan: Plan,
+    clipping: ClippingStyle,
     training: TrainingOptions,
     /// For what grows with batches, in bytes.
     memory: Option<usize>,
@@ -70,6 +70,7 @@ pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Erro
     let &Task { encoding, n, epsilon, delta, neighbours, settings, noise } = task;
     let method = Method::of(settings);
     method.check_network(settings)?;
+    style::check(settings)?;
     if delta == Delta::ZERO {
         return Err(Error::PureTraining { method: method.name() });
     }
@@ -80,18 +81,30 @@ pub(crate) fn plan(name: &str, task: &Task<'_>) -> Result<Box<dyn Learner>, Erro
         slots: n,
         rounds,
         neighbours,
-        clipping: Clipping::Flat { norm: settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get) },
+        clipping: Clipping::Flat { norm: style::clip_norm(settings) },
         scales: None,
         divisor: None,
         limit: ContributionLimit::of(encoding.schema().unit()),
     };
-    let plan = match noise {
-        Some(noise) => Plan::with_noise(options, noise)?,
-        None => Plan::calibrated(options, epsilon, delta)?,
+    let flat = match noise {
+        Some(noise) => Plan::with_noise(options.clone(), noise)?,
+        None => Plan::calibrated(options.clone(), epsilon, delta)?,
     };
+    // Noise does not depend on the style; how much of it a count may take depends on the noise.
+    let z = flat.noise_multiplier();
+    let clipping = style::clipping(settings, z.get(), expected_batch(&flat));
+    let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
     let training = training(&network, &plan, settings);
     let memory = settings.memory.map(|megabytes| megabytes.get() as usize * 1_000_000);
-    let learner = ByNetwork { network, encoding: encoding.clone(), method, plan, training, memory };
+    let learner = ByNetwork {
+        network,
+        encoding: encoding.clone(),
+        method,
+        plan,
+        clipping: settings.clipping.unwrap_or_default(),
+        training,
+        memory,
+    };
     // Whether the memory suffices is known before there is data.
     learner.objective(&learner.nobody(), settings.threads)?;
     Ok(Box::new(learner))
@@ -116,14 +129,14 @@ fn batches(method: Method, task: &Task<'_>) -> Result<(Sampling, Count), Error> 
 
 /// All that is post-processing.
 fn training(network: &Network, plan: &Plan, settings: &Settings) -> TrainingOptions {
-    let clip_norm = settings.clip_norm.map_or(CLIP_NORM, ClipNorm::get);
+    let clip_norm = style::clip_norm(settings);
     let start = network.initial(START);
     let usual_rate = || usual_rate(plan, clip_norm, &start);
     TrainingOptions {
         rule: UpdateRule::Momentum { momentum: settings.momentum.unwrap_or(MOMENTUM) },
         learning_rate: settings.learning_rate.unwrap_or_else(usual_rate),
         schedule: Schedule::Cosine,
-        averaging: Averaging::Tail { fraction: TAIL },
+        averaging: style::averaging(settings, plan.batches().steps()),
         l2: settings.l2.unwrap_or(0.0),
         radius: None,
         start: Some(start),
@@ -169,9 +182,7 @@ impl Learner for ByNetwork {
         if let UpdateRule::Momentum { momentum } = training.rule {
             settings.momentum = Some(momentum);
         }
-        if let Clipping::Flat { norm } = plan.clipping() {
-            settings.clip_norm = ClipNorm::new(*norm).ok();
-        }
+        style::settle(settings, plan.clipping(), training.averaging);
         if let Sampling::Poisson { rate } = plan.batches().sampling() {
             settings.sampling_rate = Some(rate);
         }
@@ -181,6 +192,10 @@ impl Learner for ByNetwork {
 
     fn noise_multiplier(&self) -> Option<f64> {
         Some(self.plan.noise_multiplier().get())
+    }
+
+    fn noise_split(&self) -> Option<NoiseSplit> {
+        Some(self.plan.noise_split())
     }
 
     fn steps(&self) -> Option<u64> {
@@ -227,7 +242,14 @@ impl Learner for ByNetwork {
         }
         if let Some(checkpoints) = session.checkpoints {
             let (layers, loss) = (self.network.layers(), self.network.loss());
-            let about = format!("{} {layers:?} {loss:?}", self.encoding.to_json());
+            let mut about = format!("{} {layers:?} {loss:?}", self.encoding.to_json());
+            if *self.network.views() != [View::Same] {
+                about.push_str(&format!(" {:?}", self.network.views()));
+            }
+            // The other styles are the plan's, which a checkpoint must agree with anyway.
+            if self.clipping == ClippingStyle::PerLayer {
+                about.push_str(" per-layer");
+            }
             training = training.with_checkpoints(checkpoints)?.about(about);
         }
         let mut seeded = session.seed.map(danger::seeded);
@@ -258,6 +280,10 @@ impl ByNetwork {
         threads: Option<NonZero<usize>>,
     ) -> Result<NetworkObjective<'a, E>, Error> {
         let objective = NetworkObjective::new(&self.network, examples, expected_batch(&self.plan))?;
+        let objective = match self.clipping {
+            ClippingStyle::PerLayer => objective.per_layer(&vec![1.0; self.network.parts().len()])?,
+            ClippingStyle::Flat | ClippingStyle::Automatic | ClippingStyle::Adaptive => objective,
+        };
         let Some(bytes) = self.memory else { return Ok(objective) };
         let threads = threads.or_else(|| std::thread::available_parallelism().ok());
         Ok(objective.memory(bytes, threads.unwrap_or(NonZero::<usize>::MIN))?)
