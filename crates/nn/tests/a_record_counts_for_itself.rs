@@ -426,9 +426,9 @@ fn a_memory_limit_picks_the_micro_batch() {
     let sum =
         |objective: &NetworkObjective<'_, Rows>| clipped_sum(objective, &parameters, &batch, &plan, 0.5);
     let free = NetworkObjective::new(&network, &rows, 90.0).unwrap();
-    let tight = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(200_000, two).unwrap();
+    let tight = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(300_000, two).unwrap();
     assert!(tight.micro_batch() < free.micro_batch());
-    assert!(tight.batch_bytes(two) <= 200_000 && free.batch_bytes(two) > 200_000);
+    assert!(tight.batch_bytes(two) <= 300_000 && free.batch_bytes(two) > 300_000);
     let difference: Vec<f64> = sum(&free).iter().zip(sum(&tight)).map(|(a, b)| a - b).collect();
     assert!(length(&difference) < 1e-5 * length(&sum(&free)));
     let refused = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(1000, two).map(drop);
