@@ -89,7 +89,7 @@ fn noise_of_every_preset_is_inflated_by_a_percent_at_most() {
     }
 }
 
-/// Groups were of 17 records at least, and of a ghost with 31 views or more that is too many: 1.03 % with 31, 1.5 % with 47, and nobody was told but by the guarantee.
+/// Groups of samples had room for 17 records at least, and of a ghost with 32 views or more that is too many: 1.02 % with 32 of these views, 1.45 % with 47.
 #[test]
 fn a_wide_dense_layer_of_many_views_has_smaller_groups() {
     let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
