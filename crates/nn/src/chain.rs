@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::op::activation::InPlace;
 use crate::op::copied::Copied;
-use crate::op::{Leaf, Op, Pass, Ready, SPARE, Saved, Size};
+use crate::op::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, held};
 use crate::shape::Shape;
 
 /// What stands in a chain.
@@ -71,6 +71,16 @@ pub(crate) struct ChainState {
     room: Vec<f32>,
 }
 
+impl ChainState {
+    /// Bytes of all arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { values, slopes, saved, room } = self;
+        let arrays = [values, slopes].map(|arrays| held(arrays) + arrays.iter().map(held).sum::<usize>());
+        let saved = held(saved) + saved.iter().map(Saved::bytes).sum::<usize>();
+        arrays.into_iter().sum::<usize>() + saved + held(room)
+    }
+}
+
 impl Chain {
     pub(crate) fn new(input: Shape) -> Self {
         Self { nodes: Vec::new(), shapes: vec![input], parameters: 0, leaves: Vec::new() }
@@ -119,7 +129,7 @@ impl Chain {
         &self.leaves
     }
 
-    /// Numbers that one image has in all arrays, values and slopes.
+    /// Numbers of one image that come by in the inner loops: values, slopes, and what layers have beside them. What micro-batches are chosen by.
     pub(crate) fn footprint(&self) -> usize {
         let inner = self.nodes.iter().map(|node| match &node.step {
             Step::Map(op) => op.footprint(),
@@ -147,7 +157,12 @@ impl Chain {
             Step::Map(op) => op.save(images),
             Step::InPlace(activation) => activation.save(images * self.shapes[node.to].size()),
         });
-        ChainState { values: arrays(), slopes: arrays(), saved: saved.collect(), room: Vec::new() }
+        let rooms = self.nodes.iter().map(|node| match &node.step {
+            Step::Map(op) => op.room(images),
+            Step::InPlace(_) => 0,
+        });
+        let room = Vec::with_capacity(rooms.max().unwrap_or(0));
+        ChainState { values: arrays(), slopes: arrays(), saved: saved.collect(), room }
     }
 
     pub(crate) fn ready(&self) -> Vec<Ready> {
@@ -231,10 +246,10 @@ impl Chain {
                     let d_input = (wants_input || number > first).then_some(&mut before[node.from][..]);
                     std::mem::swap(&mut saved.room, &mut state.room);
                     op.backward(pass, ready, input, d_output, d_input, saved);
-                    std::mem::swap(&mut saved.room, &mut state.room);
                     if pass.is_private && !node.leaves.is_empty() {
                         op.measure(pass, ready, input, d_output, saved, &mut sizes[node.leaves.clone()]);
                     }
+                    std::mem::swap(&mut saved.room, &mut state.room);
                 }
                 Step::InPlace(activation) => {
                     let shape = self.shapes[node.to];

@@ -98,10 +98,10 @@ pub enum NetworkError {
     },
     /// A limit that nothing fits in.
     #[error(
-        "one example needs {needed} bytes on each of {threads} threads, and the memory limit is {limit}; raise it or use fewer threads"
+        "micro-batches of one example on each of {threads} threads, and what is kept of one group of records, take {needed} bytes, and the memory limit is {limit}; raise it or use fewer threads"
     )]
     Memory {
-        /// Bytes a thread needs for one example.
+        /// Bytes that all threads need for micro-batches of one example.
         needed: usize,
         /// Threads.
         threads: usize,

@@ -1,5 +1,8 @@
 //! The sum of a network's losses, as an [`Objective`].
 
+#[cfg(test)]
+mod tests;
+
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
@@ -9,7 +12,7 @@ use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, s
 use sordino_threads::share;
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
-use crate::engine::kept::{Kept, Placed};
+use crate::engine::kept::{Area, Kept, Placed};
 use crate::engine::layout::Layout;
 use crate::engine::worker::{Job, Total, Worker, counted, present};
 use crate::error::NetworkError;
@@ -31,7 +34,7 @@ pub struct NetworkObjective<'a, E: ?Sized> {
 struct Memory {
     ready: Vec<Ready>,
     workers: Vec<Worker>,
-    kept: Vec<Kept>,
+    kept: Area,
     /// Of the parameters at hand.
     salt: u64,
     /// Of the last release: a place for the next sum.
@@ -43,14 +46,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     /// time, not privacy.
     pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
         network.check(examples.widths())?;
-        let layout = Layout::new(network.chain(), network.views(), examples.slots(), batch);
+        let layout = Layout::new(network, examples.slots(), batch);
         Ok(Self { network, examples, layout, memory: Mutex::default() })
     }
 
-    /// Keeps what grows with micro-batches below so many bytes on all of `threads` threads: smaller micro-batches, the same sums but
-    /// for roundings. Weights in several forms, and sums, are beside it.
+    /// Keeps what grows with micro-batches below so many bytes on all of `threads` threads, [`batch_bytes`](Self::batch_bytes) and so what is allocated: smaller micro-batches,
+    /// the same sums but for roundings. Fails where even micro-batches of one example, with what is kept of one group of records, take more.
     pub fn memory(self, bytes: usize, threads: NonZero<usize>) -> Result<Self, NetworkError> {
-        Ok(Self { layout: self.layout.within(bytes, threads.get())?, memory: Mutex::default(), ..self })
+        let layout = self.layout.within(self.network, self.examples.slots(), bytes, threads.get())?;
+        Ok(Self { layout, memory: Mutex::default(), ..self })
     }
 
     /// Clips the gradient of each part with weights ([`Network::parts`]) by itself, to its share of the plan's clip norm C: shares are scaled so
@@ -66,9 +70,11 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         self.layout.micro_batch
     }
 
-    /// Bytes that grow with micro-batches, on all of `threads` threads: what [`memory`](Self::memory) limits.
+    /// Bytes of a step's arrays that grow with micro-batches, on all of `threads` threads: what [`memory`](Self::memory) limits, counted where it is allocated. Large dense layers of a
+    /// slab of up to 2048 examples are part of it. Beside it are what grows with weights (their forms for inner loops, sums, noise) and some ten bytes for each record of a batch, the list of
+    /// who is in it.
     pub fn batch_bytes(&self, threads: NonZero<usize>) -> usize {
-        self.layout.batch_bytes(threads.get(), self.examples.slots())
+        self.layout.batch_bytes(self.network, self.examples.slots(), threads.get())
     }
 
     /// The plain sum of gradients over `batch`, neither clipped nor noisy: see [`danger`](crate::danger).
@@ -79,19 +85,20 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept, salt, .. } = &mut memory;
+        self.employ(&mut memory.workers, threads);
+        let Memory { ready, workers, kept: area, salt, .. } = &mut memory;
         let job = self.job(ready, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let (mut sum, mut write) = (vec![0.0f64; self.network.parameters()], Write::Set);
         let slots: Vec<usize> = batch.iter().collect();
         for slab in slots.chunks(self.layout.slab) {
             let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
-            self.room(kept, runs.len(), self.layout.micro_batch);
-            let items = runs.iter().zip(kept.iter_mut()).collect();
+            let mut kept = self.cut(area, runs.iter().map(|run| run.len()));
+            let items = runs.iter().zip(&mut kept).collect();
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
             let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len()));
             let groups = [(Placed::new(0, parts), Unrounded)];
-            self.products(workers, kept, &groups, write, &mut sum);
+            self.products(workers, &kept, &groups, write, &mut sum);
             write = Write::Add;
         }
         for range in job.summed() {
@@ -138,7 +145,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
-        let Memory { ready, workers, kept, salt, spent } = &mut memory;
+        self.employ(&mut memory.workers, threads);
+        let Memory { ready, workers, kept: area, salt, spent } = &mut memory;
         let job = self.job(ready, Some(clip), *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let groups = self.groups(batch);
@@ -147,17 +155,17 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         while !rest.is_empty() {
             let slab;
             (slab, rest) = rest.split_at(self.slab_end(rest));
-            let placed = if self.layout.defers_all {
-                self.run_chunks(&job, workers, kept, slab)
+            let (kept, placed) = if self.layout.defers_all {
+                self.run_chunks(&job, workers, area, slab)
             } else {
-                self.run_groups(&job, workers, kept, slab, clip, &mut units)
+                self.run_groups(&job, workers, area, slab, clip, &mut units)
             };
             let landing = |placed: Placed| {
                 let rounding = Rounding::new(&clip.grid(), placed.records);
                 (placed, rounding)
             };
             let placed: Vec<_> = placed.into_iter().map(landing).collect();
-            self.products(workers, kept, &placed, write, &mut units);
+            self.products(workers, &kept, &placed, write, &mut units);
             write = Write::Add;
         }
         let count = counted(workers, clip)?;
@@ -183,39 +191,40 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     }
 
     /// Phase 1 where some layers are summed at once: a thread takes a whole group.
-    fn run_groups(
+    fn run_groups<'m>(
         &self,
         job: &Job<'_, E>,
         workers: &mut [Worker],
-        kept: &mut Vec<Kept>,
+        area: &'m mut Area,
         slab: &[Records],
         clip: &Clip<'_>,
         units: &mut [i64],
-    ) -> Vec<Placed> {
-        self.room(kept, slab.len(), self.layout.sums.group_size as usize);
-        let items: Vec<(&Records, &mut Kept)> = slab.iter().zip(kept.iter_mut()).collect();
+    ) -> (Vec<Kept<'m>>, Vec<Placed>) {
+        let mut kept = self.cut(area, slab.iter().map(|group| group.slots.len()));
+        let items: Vec<(&Records, &mut Kept<'_>)> = slab.iter().zip(&mut kept).collect();
         let (isa, total) = (self.network.isa(), Total::new(job, units));
         share(workers, items, |worker, (group, kept)| {
             worker.run(job, &group.slots, Some(kept));
             worker.round(isa, Rounding::new(&clip.grid(), group.records), &total);
         });
         let placed = slab.iter().enumerate();
-        placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())])).collect()
+        let placed = placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())]));
+        (kept, placed.collect())
     }
 
     /// Phase 1 where all layers are deferred: a thread takes the next few examples, whatever their groups.
-    fn run_chunks(
+    fn run_chunks<'m>(
         &self,
         job: &Job<'_, E>,
         workers: &mut [Worker],
-        kept: &mut Vec<Kept>,
+        area: &'m mut Area,
         slab: &[Records],
-    ) -> Vec<Placed> {
+    ) -> (Vec<Kept<'m>>, Vec<Placed>) {
         let slots: Vec<usize> = slab.iter().flat_map(|group| group.slots.iter().copied()).collect();
         let rows = self.run_rows(slots.len(), workers.len());
         let runs: Vec<&[usize]> = slots.chunks(rows).collect();
-        self.room(kept, runs.len(), self.layout.micro_batch);
-        let items: Vec<(&[usize], &mut Kept)> = runs.into_iter().zip(kept.iter_mut()).collect();
+        let mut kept = self.cut(area, runs.iter().map(|run| run.len()));
+        let items: Vec<(&[usize], &mut Kept<'_>)> = runs.into_iter().zip(&mut kept).collect();
         share(workers, items, |worker, (slots, kept)| worker.run(job, slots, Some(kept)));
         let mut start = 0;
         let mut place = |group: &Records| {
@@ -226,14 +235,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             });
             Placed::new(group.records, parts)
         };
-        slab.iter().map(&mut place).collect()
+        let placed = slab.iter().map(&mut place).collect();
+        (kept, placed)
     }
 
     /// Phase 2: products of deferred layers, tile by tile.
     fn products<L: Landing>(
         &self,
         workers: &mut [Worker],
-        kept: &[Kept],
+        kept: &[Kept<'_>],
         groups: &[(Placed, L)],
         write: Write,
         sums: &mut [L::Number],
@@ -320,9 +330,10 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let groups = batch.groups(block, group_size);
         let present = |slot: &usize| present(self.network, self.examples, *slot).is_some();
         groups
-            .map(|group| Records {
-                records: group.len() as u32,
-                slots: group.into_slots().filter(present).collect(),
+            .map(|group| {
+                let (records, mut slots) = (group.len() as u32, Vec::with_capacity(group.len()));
+                slots.extend(group.into_slots().filter(present));
+                Records { records, slots }
             })
             .collect()
     }
@@ -346,12 +357,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         }
     }
 
-    fn room(&self, kept: &mut Vec<Kept>, count: usize, rows: usize) {
-        if kept.first().is_some_and(|kept| kept.capacity() != rows) {
-            kept.clear();
-        }
-        let missing = count.saturating_sub(kept.len());
-        kept.extend((0..missing).map(|_| Kept::new(self.network.isa(), &self.layout.deferred, rows)));
+    /// Room for runs of so many examples.
+    fn cut<'m>(&self, area: &'m mut Area, runs: impl IntoIterator<Item = usize>) -> Vec<Kept<'m>> {
+        let most = self.layout.kept_examples(self.examples.slots());
+        area.cut(self.network.isa(), &self.layout.deferred, most, runs)
+    }
+
+    /// A worker for each thread.
+    fn employ(&self, workers: &mut Vec<Worker>, threads: NonZero<usize>) {
+        workers.resize_with(threads.get(), || Worker::new(self.network, self.layout.micro_batch));
     }
 
     /// Arrays of the last step, and this step's weights.
@@ -361,8 +375,6 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         if memory.ready.is_empty() {
             memory.ready = self.network.chain().ready();
         }
-        let new = || Worker::new(self.network, self.layout.micro_batch);
-        memory.workers.resize_with(threads.get(), new);
         let mut salts = vec![0; parameters.len().div_ceil(SALTED)];
         let salted = parameters.chunks(SALTED).zip(&mut salts);
         let salted = salted.map(|(part, to)| Box::new(|| *to = salt(part)) as Box<dyn FnOnce() + Send>);
@@ -370,7 +382,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let prepared = layers.into_iter().map(|(op, parameters, ready)| -> Box<dyn FnOnce() + Send> {
             Box::new(|| op.prepare(parameters, ready))
         });
-        share(&mut memory.workers, prepared.chain(salted).collect(), |_, work| work());
+        share(&mut vec![(); threads.get()], prepared.chain(salted).collect(), |(), work| work());
         memory.salt = salts.into_iter().fold(0, mixed);
         memory
     }

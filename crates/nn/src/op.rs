@@ -93,6 +93,25 @@ pub(crate) struct Saved {
     pub(crate) sizes: Vec<Vec<Size>>,
 }
 
+impl Saved {
+    /// Bytes of all arrays.
+    pub(crate) fn bytes(&self) -> usize {
+        // By name: an array that is added has to be counted.
+        let Self { input, work, room, squares, gradients, rows, back, slopes, inner, sizes } = self;
+        let numbers = [input, work, room, gradients].into_iter().map(held).sum::<usize>();
+        let tables = [rows, back, slopes].into_iter();
+        let tables = tables.map(|rows| held(&rows.bases) + held(&rows.outs) + held(&rows.segments));
+        let sizes = held(sizes) + sizes.iter().map(held).sum::<usize>();
+        let states = held(inner) + inner.iter().map(ChainState::bytes).sum::<usize>();
+        numbers + held(squares) + tables.sum::<usize>() + sizes + states
+    }
+}
+
+/// Bytes that an array has reserved.
+pub(crate) fn held<T>(array: &Vec<T>) -> usize {
+    array.capacity() * size_of::<T>()
+}
+
 /// How a layer comes by lengths of gradients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
@@ -159,15 +178,21 @@ pub(crate) trait Op: Debug + Send + Sync {
         Vec::new()
     }
 
-    /// Numbers of an example's gradient that are kept.
+    /// Numbers of an example's gradient that are kept. Like [`footprint`](Self::footprint), for the choice of micro-batches.
     fn materialised(&self) -> usize {
         let leaves = self.leaves();
         let kept = leaves.iter().filter(|leaf| leaf.style == Style::Materialised);
         kept.map(|leaf| leaf.parameters).sum()
     }
 
-    /// Numbers that it keeps of one image, beside its input and output.
+    /// Numbers of one image that come by in the inner loops, beside its input and output: what micro-batches are chosen by. What is kept is more, and
+    /// [`Saved::bytes`] has it.
     fn footprint(&self) -> usize {
+        0
+    }
+
+    /// Most numbers of [`Saved::room`] that it works in, for that many images.
+    fn room(&self, _images: usize) -> usize {
         0
     }
 
@@ -177,7 +202,7 @@ pub(crate) trait Op: Debug + Send + Sync {
     /// Puts weights in the form that the inner loops want.
     fn prepare(&self, _parameters: &[f64], _ready: &mut Ready) {}
 
-    /// What it needs for that many images.
+    /// What it needs for that many images: all of it, so that nothing grows later and whoever counts it has counted everything.
     fn save(&self, _images: usize) -> Saved {
         Saved::default()
     }

@@ -91,7 +91,7 @@ pub(crate) fn tasks<'a, T>(
 }
 
 /// Writes what all groups have to a task's sums.
-pub(crate) fn run<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>)
+pub(crate) fn run<L: Landing>(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>)
 where
     Dispatch: Products<L>,
 {
@@ -104,35 +104,35 @@ where
 
 /// The vectorised function for a landing.
 pub(crate) trait Products<L: Landing> {
-    fn products(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>);
+    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>);
 }
 
 pub(crate) struct Dispatch;
 
 impl Products<Rounding> for Dispatch {
-    fn products(isa: Isa, kept: &[Kept], groups: &[(Placed, Rounding)], task: Task<'_, i64>) {
+    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, Rounding)], task: Task<'_, i64>) {
         rounded_products(isa, kept, groups, task);
     }
 }
 
 impl Products<Unrounded> for Dispatch {
-    fn products(isa: Isa, kept: &[Kept], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) {
+    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) {
         plain_products(isa, kept, groups, task);
     }
 }
 
 vectorised! {
-    fn rounded_products(kept: &[Kept], groups: &[(Placed, Rounding)], task: Task<'_, i64>) = products_body;
+    fn rounded_products(kept: &[Kept<'_>], groups: &[(Placed, Rounding)], task: Task<'_, i64>) = products_body;
 }
 
 vectorised! {
-    fn plain_products(kept: &[Kept], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) = products_body;
+    fn plain_products(kept: &[Kept<'_>], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) = products_body;
 }
 
 #[inline(always)]
 fn products_body<M: Machine, L: Landing>(
     machine: M,
-    kept: &[Kept],
+    kept: &[Kept<'_>],
     groups: &[(Placed, L)],
     task: Task<'_, L::Number>,
 ) {
@@ -147,7 +147,7 @@ fn products_body<M: Machine, L: Landing>(
 #[inline(always)]
 fn task_body<M: Machine, L: Landing, const H: usize>(
     machine: M,
-    kept: &[Kept],
+    kept: &[Kept<'_>],
     groups: &[(Placed, L)],
     task: Task<'_, L::Number>,
 ) {
@@ -229,7 +229,7 @@ fn added<M: Machine, const H: usize>(machine: M, total: [M::Line; H], sums: [M::
 }
 
 /// Sums of slopes, in the same chains.
-fn bias<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
+fn bias<L: Landing>(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
     match isa.tile_rows() {
         4 => bias_body::<L, 4>(kept, groups, task),
         6 => bias_body::<L, 6>(kept, groups, task),
@@ -238,7 +238,11 @@ fn bias<L: Landing>(isa: Isa, kept: &[Kept], groups: &[(Placed, L)], task: Task<
     }
 }
 
-fn bias_body<L: Landing, const H: usize>(kept: &[Kept], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
+fn bias_body<L: Landing, const H: usize>(
+    kept: &[Kept<'_>],
+    groups: &[(Placed, L)],
+    task: Task<'_, L::Number>,
+) {
     if task.write == Write::Set {
         task.sums.fill(L::Number::default());
     }

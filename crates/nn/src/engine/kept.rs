@@ -11,31 +11,94 @@ use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 /// Examples of one chain of additions. Sums leave their registers at its end.
 pub(crate) const LONG_RUN: usize = 128;
 
-/// Inputs and slopes of some examples, for all deferred layers.
+/// Room for inputs and slopes of a slab of examples. It is cut anew for every slab, into parts of as many rows as there are examples: groups of a sample differ, and
+/// parts for the largest that could come would take several times as much.
 #[derive(Debug, Default)]
-pub(crate) struct Kept {
-    layers: Vec<KeptLayer>,
+pub(crate) struct Area {
+    numbers: Vec<f32>,
+}
+
+impl Area {
+    /// Bytes of an area for that many examples.
+    pub(crate) fn bytes_for(isa: Isa, deferred: &[Dense], examples: usize) -> usize {
+        size_of::<f32>() * Self::length(isa, deferred, examples)
+    }
+
+    fn length(isa: Isa, deferred: &[Dense], examples: usize) -> usize {
+        match row_length(isa, deferred) {
+            0 => 0,
+            row => examples * row + LANES,
+        }
+    }
+
+    /// Bytes that are reserved.
+    #[cfg(test)]
+    pub(crate) fn bytes(&self) -> usize {
+        crate::op::held(&self.numbers)
+    }
+
+    /// Parts of so many examples each, `most` in all.
+    pub(crate) fn cut(
+        &mut self,
+        isa: Isa,
+        deferred: &[Dense],
+        most: usize,
+        parts: impl IntoIterator<Item = usize>,
+    ) -> Vec<Kept<'_>> {
+        let length = Self::length(isa, deferred, most);
+        if self.numbers.len() < length {
+            self.numbers = Vec::new(); // not both at a time
+            self.numbers = vec![0.0; length];
+        }
+        // A load that goes across two lines of the cache takes twice as long.
+        let first = self.numbers.as_ptr().align_offset(LANES * size_of::<f32>()).min(LANES);
+        let mut rest = self.numbers.get_mut(first..).unwrap_or_default();
+        let part = |examples: usize| {
+            let (part, later) = std::mem::take(&mut rest).split_at_mut(examples * row_length(isa, deferred));
+            rest = later;
+            Kept::new(isa, deferred, examples, part)
+        };
+        parts.into_iter().map(part).collect()
+    }
+}
+
+/// Numbers of one example: whole lines, so that every part begins with one.
+fn row_length(isa: Isa, deferred: &[Dense]) -> usize {
+    let widths = deferred.iter().map(|dense| padded(isa, dense));
+    widths.map(|(inputs, slopes)| inputs + slopes).sum::<usize>().next_multiple_of(LANES)
+}
+
+/// Inputs and slopes of one example, with what fills their last panels.
+fn padded(isa: Isa, dense: &Dense) -> (usize, usize) {
+    (dense.inputs.next_multiple_of(LANES), dense.outputs.next_multiple_of(isa.tile_rows()))
+}
+
+/// Inputs and slopes of some examples, for all deferred layers.
+#[derive(Debug)]
+pub(crate) struct Kept<'a> {
+    layers: Vec<KeptLayer<'a>>,
     capacity: usize,
 }
 
-#[derive(Debug)]
-struct KeptLayer {
-    inputs: Vec<f32>,
-    slopes: Vec<f32>,
+#[derive(Debug, Default)]
+struct KeptLayer<'a> {
+    inputs: &'a mut [f32],
+    slopes: &'a mut [f32],
 }
 
-impl Kept {
-    /// Room for that many examples.
-    pub(crate) fn new(isa: Isa, deferred: &[Dense], capacity: usize) -> Self {
-        let layers = deferred.iter().map(|dense| KeptLayer {
-            inputs: vec![0.0; dense.inputs.next_multiple_of(LANES) * capacity],
-            slopes: vec![0.0; dense.outputs.next_multiple_of(isa.tile_rows()) * capacity],
-        });
-        Self { layers: layers.collect(), capacity }
-    }
-
-    pub(crate) fn capacity(&self) -> usize {
-        self.capacity
+impl<'a> Kept<'a> {
+    /// That many examples, in `room`.
+    fn new(isa: Isa, deferred: &[Dense], capacity: usize, mut room: &'a mut [f32]) -> Self {
+        let mut layers: Vec<KeptLayer<'a>> = deferred.iter().map(|_| KeptLayer::default()).collect();
+        let mut taken = |numbers: usize| {
+            let (taken, later) = std::mem::take(&mut room).split_at_mut(numbers * capacity);
+            room = later;
+            taken
+        };
+        // First all that is in whole lines.
+        layers.iter_mut().zip(deferred).for_each(|(layer, dense)| layer.inputs = taken(padded(isa, dense).0));
+        layers.iter_mut().zip(deferred).for_each(|(layer, dense)| layer.slopes = taken(padded(isa, dense).1));
+        Self { layers, capacity }
     }
 
     /// Keeps inputs of examples that lie one after the other, and their slopes times their weights (1 if none are given), from row
@@ -50,8 +113,11 @@ impl Kept {
         weights: Option<&[f32]>,
     ) {
         let (kept, capacity) = (&mut self.layers[layer], self.capacity);
-        put_inputs(isa, inputs, start, capacity, &mut kept.inputs);
-        put_slopes(isa, slopes, weights, start, capacity, &mut kept.slopes);
+        // A group of empty slots has no panels.
+        if capacity > 0 {
+            put_inputs(isa, inputs, start, capacity, kept.inputs);
+            put_slopes(isa, slopes, weights, start, capacity, kept.slopes);
+        }
     }
 }
 
@@ -77,7 +143,11 @@ fn put_inputs_body<M: Machine>(_: M, inputs: Table<'_>, start: usize, capacity: 
             let from = &row[column..column + lanes];
             match from.first_chunk() {
                 Some(from) => *line = *from,
-                None => line[..lanes].copy_from_slice(from),
+                None => {
+                    line[..lanes].copy_from_slice(from);
+                    // Whatever was there before has had other columns here.
+                    line[lanes..].fill(0.0);
+                }
             }
         }
     }
@@ -128,7 +198,10 @@ fn put_slopes_of<const H: usize>(
                 (weights.map_or(1.0, |weights| weights[example]), &row[column..column + height]);
             match from.first_chunk::<H>() {
                 Some(from) => *to = from.map(|slope| slope * weight),
-                None => to.iter_mut().zip(from).for_each(|(to, slope)| *to = slope * weight),
+                None => {
+                    to.fill(0.0);
+                    to.iter_mut().zip(from).for_each(|(to, slope)| *to = slope * weight);
+                }
             }
         }
     }
@@ -169,7 +242,7 @@ impl Placed {
     /// Inputs of sixteen columns, stretch by stretch; nothing beyond the last column.
     pub(crate) fn lines<'k>(
         &self,
-        kept: &'k [Kept],
+        kept: &'k [Kept<'_>],
         layer: usize,
         panel: usize,
     ) -> impl Iterator<Item = &'k [[f32; LANES]]> {
@@ -182,7 +255,7 @@ impl Placed {
     /// Slopes of H rows, stretch by stretch.
     pub(crate) fn slopes<'k, const H: usize>(
         &self,
-        kept: &'k [Kept],
+        kept: &'k [Kept<'_>],
         layer: usize,
         panel: usize,
     ) -> impl Iterator<Item = &'k [[f32; H]]> {

@@ -15,24 +15,36 @@
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |
 //!
-//! The layout takes the largest groups whose F is at most [`MOST_INFLATION`] and whose rounding is about a percent of the work.
+//! The layout takes groups whose F is at most [`MOST_INFLATION`], with room for all that a sample has in a block but once in 10^15 times, and whose rounding is about a percent of the work. Where
+//! that would be too few records (many views of each), it takes the largest groups whose F is small enough, of twice as many records as a block has on average: more of them stand alone. In
+//! groups of one, F is below it for all layers that are ghosts: such a layer of k inputs and n outputs has `T V < sqrt(5.4 k n/(k + n))` positions
+//! ([`cheapest`](crate::op::cheapest)), and more than 5000 only beyond 10^13 weights.
+//!
+//! # Memory
+//! What a micro-batch takes is asked of a [`Worker`] for as many examples, and what a slab takes of an [`Area`]: the same functions that allocate it. How large
+//! micro-batches are is chosen by less, what comes by in the inner loops ([`cached_bytes`]).
 
 use sordino_noise::grid::FloatGroups;
 use sordino_optim::FloatSums;
 
-use super::kept::LONG_RUN;
+use super::kept::{Area, LONG_RUN};
+use super::worker::Worker;
 use crate::chain::{Chain, Dense};
 use crate::error::NetworkError;
 use crate::kernel::dense::MOST_ROWS;
 use crate::kernel::outer::RUN;
+use crate::network::Network;
 use crate::op::Style;
 use crate::view::View;
 
 /// β where gradients are not materialised: records whose positions cancel more than that are clipped further.
 pub(crate) const SPREAD: f64 = 8.0;
 
-/// Of the clip norm, by equation (1).
+/// Of the clip norm, by equation (1). What else is paid for, the rounding of groups, is well below the rest of a percent.
 const MOST_INFLATION: f64 = 0.008;
+
+/// Records of a group on average below which room for the largest samples would be four fifths of it.
+const FEW: f64 = 8.0;
 
 /// Weights from which a dense layer is deferred: half a megabyte.
 const LARGE: usize = 1 << 17;
@@ -62,8 +74,6 @@ pub(crate) struct Layout {
     pub(crate) micro_batch: usize,
     /// Most examples of a slab.
     pub(crate) slab: usize,
-    /// Bytes that one more example in a micro-batch takes.
-    pub(crate) example_bytes: usize,
     /// Each leaf's share of the clip norm, where leaves are clipped by themselves; the sum of squares is at most 1.
     pub(crate) shares: Option<Vec<f64>>,
     pub(crate) sums: FloatSums,
@@ -71,7 +81,8 @@ pub(crate) struct Layout {
 
 impl Layout {
     /// For batches of about `batch` records out of `slots`.
-    pub(crate) fn new(chain: &Chain, views: &[View], slots: usize, batch: f64) -> Self {
+    pub(crate) fn new(network: &Network, slots: usize, batch: f64) -> Self {
+        let (chain, views) = (network.chain(), network.views());
         let dense: Vec<Dense> = chain.dense().collect();
         let layers = chain.with_weights().count();
         let defers_all = dense.len() == layers && chain.parameters() >= LARGE;
@@ -79,17 +90,14 @@ impl Layout {
             dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
         let is_deferred = deferred.iter().any(|dense| dense.from == 0);
         let reads_in_place = *views == [View::Same] && chain.reads_in_place() && !is_deferred;
-        let (views, untouched) = (views.len(), if reads_in_place { 2 * chain.input().size() } else { 0 });
-        let example_bytes = 4 * (chain.footprint() * views + chain.materialised() - untouched);
-        let micro_batch =
-            if defers_all { MOST_ROWS } else { (CACHE / example_bytes.max(1)).clamp(LEAST, WIDE) };
+        let cached = cached_bytes(network, reads_in_place);
+        let micro_batch = if defers_all { MOST_ROWS } else { (CACHE / cached.max(1)).clamp(LEAST, WIDE) };
         let mut layout = Self {
             deferred,
             defers_all,
             reads_in_place,
             micro_batch,
             slab: SLAB,
-            example_bytes,
             shares: None,
             sums: FloatSums {
                 block: 1,
@@ -100,7 +108,7 @@ impl Layout {
                 positions: 1,
             },
         };
-        layout.sums = layout.float_sums(chain, views, slots, batch);
+        layout.sums = layout.float_sums(chain, views.len(), slots, batch);
         layout
     }
 
@@ -116,16 +124,27 @@ impl Layout {
         Ok(self)
     }
 
-    /// Keeps all threads' memory below a limit, where micro-batches of one example do.
-    pub(crate) fn within(mut self, memory: usize, threads: usize) -> Result<Self, NetworkError> {
-        let kept = self.kept_bytes();
-        let share = memory / threads.max(1) / 2;
-        if self.example_bytes > share || kept > share {
-            let needed = 2 * self.example_bytes.max(kept);
-            return Err(NetworkError::Memory { needed, threads, limit: memory });
+    /// Keeps all threads' memory below a limit, if micro-batches of one example and a slab of one group do.
+    pub(crate) fn within(
+        mut self,
+        network: &Network,
+        slots: usize,
+        limit: usize,
+        threads: usize,
+    ) -> Result<Self, NetworkError> {
+        let workers = |rows: usize| threads * Worker::new(network, rows).bytes();
+        let kept = |examples: usize| Area::bytes_for(network.isa(), &self.deferred, examples);
+        let (least, most) = (self.largest_group(slots), self.kept_examples(slots));
+        let needed = workers(1) + kept(least);
+        if needed > limit {
+            return Err(NetworkError::Memory { needed, threads, limit });
         }
-        self.micro_batch = self.micro_batch.min(share / self.example_bytes.max(1)).max(1);
-        self.slab = self.slab.min(memory / 2 / kept.max(1)).max(1);
+        // Half of it, or what a whole slab leaves, but never what one group needs.
+        let share = (limit / 2).max(limit.saturating_sub(kept(most))).min(limit - kept(least));
+        let micro_batch = most_that(1, self.micro_batch, |rows| workers(rows) <= share);
+        let left = limit - workers(micro_batch);
+        let slab = most_that(least, most, |examples| kept(examples) <= left);
+        (self.micro_batch, self.slab) = (micro_batch, slab);
         Ok(self)
     }
 
@@ -138,26 +157,38 @@ impl Layout {
         rows.clamp(1, self.micro_batch)
     }
 
-    /// Bytes that one more example in a slab takes: inputs and slopes of deferred layers.
-    fn kept_bytes(&self) -> usize {
-        self.deferred.iter().map(|dense| 4 * (dense.inputs + dense.outputs)).sum()
+    /// Most examples that are kept at a time: a slab, or a group that is larger.
+    pub(crate) fn kept_examples(&self, slots: usize) -> usize {
+        self.slab.min(slots).max(self.largest_group(slots))
     }
 
-    /// Bytes of micro-batches on all threads, and of a slab of at most `slots` examples.
-    pub(crate) fn batch_bytes(&self, threads: usize, slots: usize) -> usize {
-        threads * self.micro_batch * self.example_bytes + self.slab.min(slots) * self.kept_bytes()
+    fn largest_group(&self, slots: usize) -> usize {
+        slots.min(self.sums.group_size as usize)
+    }
+
+    /// Bytes of micro-batches on all threads, and of a slab.
+    pub(crate) fn batch_bytes(&self, network: &Network, slots: usize, threads: usize) -> usize {
+        let kept = Area::bytes_for(network.isa(), &self.deferred, self.kept_examples(slots));
+        threads * Worker::new(network, self.micro_batch).bytes() + kept
     }
 
     fn float_sums(&self, chain: &Chain, views: usize, slots: usize, batch: f64) -> FloatSums {
+        let is_exact_enough = |sums: &FloatSums| inflation(sums) <= MOST_INFLATION;
         let mut mean = self.mean_group(chain, batch);
-        loop {
-            let sums = self.groups_of(chain, views, mean, slots, batch);
-            let gamma = sums.chain as f64 * FloatGroups::F32;
-            if (2.0 * f64::from(sums.group_size) + 1.0) * gamma * sums.beta <= MOST_INFLATION || mean <= 1.0 {
+        while mean >= FEW {
+            // So many that a Poisson block has no more but once in 10^15 times.
+            let sums = self.groups_of(chain, views, mean, mean + 8.0 * mean.sqrt() + 8.0, slots, batch);
+            if is_exact_enough(&sums) {
                 return sums;
             }
             mean /= 2.0;
         }
+        let largest = |m: u32| {
+            let mean = if batch < slots as f64 { f64::from(m) / 2.0 } else { f64::from(m) };
+            self.groups_of(chain, views, mean, m.into(), slots, batch)
+        };
+        let few = (FEW + 8.0 * FEW.sqrt() + 8.0) as u32;
+        (1..=few).rev().map(largest).find(is_exact_enough).unwrap_or_else(|| largest(1))
     }
 
     /// Records of a group on average, to begin with: so that rounding is about a percent of the work, but fewer where a batch would have fewer than sixteen groups (threads take
@@ -174,10 +205,18 @@ impl Layout {
         (rounding / (0.01 * work)).min(batch / 16.0).clamp(16.0, 128.0)
     }
 
-    fn groups_of(&self, chain: &Chain, views: usize, mean: f64, slots: usize, batch: f64) -> FloatSums {
+    /// Groups of `mean` records on average, and of `most` unless a block has fewer slots.
+    fn groups_of(
+        &self,
+        chain: &Chain,
+        views: usize,
+        mean: f64,
+        most: f64,
+        slots: usize,
+        batch: f64,
+    ) -> FloatSums {
         let block = (mean * slots as f64 / batch.max(1.0)).ceil().clamp(1.0, slots.max(1) as f64);
-        // So many that a Poisson block has no more but once in 10^15 times, or as many as there are.
-        let group_size = (mean + 8.0 * mean.sqrt() + 8.0).min(block).ceil();
+        let group_size = most.min(block).ceil();
         let m = group_size as u64;
         let is_deferred = |index: usize| self.deferred.iter().any(|dense| dense.leaf == index);
         let leaves = chain.leaves().iter().enumerate();
@@ -200,28 +239,66 @@ impl Layout {
     }
 }
 
+/// Bytes of an example that come by in the inner loops. What is allocated is more; CACHE was measured with these.
+fn cached_bytes(network: &Network, reads_in_place: bool) -> usize {
+    let chain = network.chain();
+    let untouched = if reads_in_place { 2 * chain.input().size() } else { 0 };
+    4 * (chain.footprint() * network.views().len() + chain.materialised() - untouched)
+}
+
+/// Equation (1).
+fn inflation(sums: &FloatSums) -> f64 {
+    let error = sums.chain as f64 * sums.unit_roundoff;
+    (2.0 * f64::from(sums.group_size) + 1.0) * error / (1.0 - error) * sums.beta
+}
+
+/// The largest number up to `most` that `fits`, where smaller ones fit as well; `least` does.
+fn most_that(least: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
+    let (mut least, mut most) = (least, most.max(least));
+    while least < most {
+        let middle = most - (most - least) / 2;
+        if fits(middle) {
+            least = middle;
+        } else {
+            most = middle - 1;
+        }
+    }
+    least
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Layer, Loss, Network, Shape};
+    use crate::op::cheapest;
+    use crate::view::View;
+    use crate::{Layer, Loss, Shape, preset};
 
-    fn layout(input: usize, layers: &[Layer]) -> (Layout, usize) {
+    fn dense(input: usize, layers: &[Layer]) -> (Network, Layout) {
         let network = Network::new(Shape::Features(input), layers, Loss::CrossEntropy).unwrap();
-        (Layout::new(network.chain(), &[View::Same], 10_000, 500.0), network.parameters())
+        let layout = Layout::new(&network, 10_000, 500.0);
+        (network, layout)
+    }
+
+    /// What one more example in a micro-batch takes, of many.
+    fn example_bytes(network: &Network) -> usize {
+        let bytes = |rows: usize| Worker::new(network, rows).bytes();
+        (bytes(72) - bytes(24)) / 48
     }
 
     /// As many neurons in all, and up to 64 times as many weights: who forms gradients of single examples needs 4 bytes a weight. (Layers
-    /// of fewer outputs than a line has lanes take other room.)
+    /// of fewer outputs than a line has lanes take other room, and so does what products copy of their rows, up to 4 KiB of each.)
     #[test]
     fn memory_of_an_example_does_not_depend_on_the_number_of_weights() {
         let of =
-            |hidden: usize| layout(4096 - hidden, &[Layer::linear(hidden), Layer::tanh(), Layer::linear(16)]);
-        let (few, few_weights) = of(16);
+            |hidden: usize| dense(4096 - hidden, &[Layer::linear(hidden), Layer::tanh(), Layer::linear(16)]);
+        let (few, _) = of(16);
         for hidden in [200, 512, 2048] {
-            let (many, weights) = of(hidden);
-            assert!(weights > 10 * few_weights, "{weights}");
-            assert_eq!(many.example_bytes, few.example_bytes);
-            assert!(many.kept_bytes() <= many.example_bytes, "{}", many.kept_bytes());
+            let (many, layout) = of(hidden);
+            assert!(many.parameters() > 10 * few.parameters(), "{}", many.parameters());
+            assert_eq!(cached_bytes(&many, false), cached_bytes(&few, false));
+            let (bytes, few_bytes) = (example_bytes(&many), example_bytes(&few));
+            assert!(bytes <= few_bytes + 4096, "{bytes}, {few_bytes} with {hidden}");
+            assert!(Area::bytes_for(many.isa(), &layout.deferred, 1) <= bytes);
         }
     }
 
@@ -230,15 +307,55 @@ mod tests {
     fn memory_of_an_example_is_linear_in_depth() {
         let of = |depth: usize| {
             let hidden = (0..depth).flat_map(|_| [Layer::linear(64), Layer::tanh()]);
-            layout(64, &hidden.chain([Layer::linear(10)]).collect::<Vec<_>>()).0.example_bytes
+            example_bytes(&dense(64, &hidden.chain([Layer::linear(10)]).collect::<Vec<_>>()).0)
         };
         let each = of(2) - of(1);
         assert!(each > 0 && [4, 16, 64].into_iter().all(|depth| of(depth) == of(1) + (depth - 1) * each));
     }
 
+    /// Micro-batches that were measured to be fast, on the networks that are compared.
+    #[test]
+    fn micro_batches_are_what_was_measured() {
+        let of = |name: &str, input: Shape| {
+            let network = preset::named(name, None).unwrap().network_for(input, 10).unwrap();
+            Layout::new(&network, 256, 256.0).micro_batch
+        };
+        let image = |channels: usize, side: usize| Shape::Image { channels, height: side, width: side };
+        let found = [
+            of("softmax", Shape::Features(4096)),
+            of("mlp", Shape::Features(784)),
+            of("cnn", image(1, 8)),
+            of("tanh_cnn", image(1, 28)),
+            of("cifar_cnn", image(3, 32)),
+            of("resnet20", image(3, 32)),
+        ];
+        assert_eq!(found, [64, 144, 17, 6, 2, 2]);
+    }
+
+    #[test]
+    fn a_limit_is_used_up_and_not_exceeded() {
+        let layers =
+            [Layer::linear(600), Layer::relu(), Layer::linear(700), Layer::tanh(), Layer::linear(10)];
+        let (network, free) = dense(500, &layers);
+        let slots = 10_000;
+        let [two, whole] = [2, free.batch_bytes(&network, slots, 2)];
+        let least = free.clone().within(&network, slots, 1, two).unwrap_err();
+        let NetworkError::Memory { needed, .. } = least else { panic!("{least}") };
+        for limit in [needed, needed + 100_000, whole / 2, whole - 1, whole, 2 * whole] {
+            let layout = free.clone().within(&network, slots, limit, two).unwrap();
+            let taken = layout.batch_bytes(&network, slots, two);
+            assert!(taken <= limit, "{taken} of {limit}");
+            // One more example on each thread, or one more that is kept, would have been too much.
+            let room =
+                two * example_bytes(&network) * 13 + Area::bytes_for(network.isa(), &layout.deferred, 1);
+            assert!(taken + room > limit.min(whole), "{taken} of {limit}");
+        }
+        assert!(free.within(&network, slots, needed - 1, two).is_err());
+    }
+
     #[test]
     fn threads_get_as_much_work_each() {
-        let (layout, _) = layout(784, &[Layer::linear(1024), Layer::relu(), Layer::linear(10)]);
+        let (_, layout) = dense(784, &[Layer::linear(1024), Layer::relu(), Layer::linear(10)]);
         assert!(layout.defers_all);
         for (examples, threads, runs) in
             [(256, 2, 2), (256, 1, 2), (2048, 2, 16), (7, 2, 2), (1, 4, 1), (144, 1, 1)]
@@ -250,15 +367,46 @@ mod tests {
         assert_eq!(layout.even_rows(0, 2, 6), 1);
     }
 
-    /// The inflation that groups cost is within what was set, for full batches and for samples.
+    /// Typed again from equation (1) and its table: T V positions of a record, m records.
     #[test]
-    fn float_sums_of_large_dense_layers_stay_within_the_allowance() {
-        let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
-        let network = Network::new(Shape::Features(784), &layers, Loss::CrossEntropy).unwrap();
-        for (slots, batch) in [(2048, 2048.0), (60_000, 256.0), (60_000, 4096.0), (10, 10.0)] {
-            let sums = Layout::new(network.chain(), &[View::Same], slots, batch).sums;
-            let inflation = (2.0 * f64::from(sums.group_size) + 1.0) * sums.chain as f64 * sums.unit_roundoff;
-            assert!(inflation * sums.beta <= MOST_INFLATION, "{inflation} for {slots}, {batch}");
+    fn groups_of_many_views_are_as_large_as_the_allowance_lets_them_be() {
+        let network = |views: usize| {
+            let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
+            let views = vec![View::Same; views];
+            Network::with_views(Shape::Features(784), &layers, Loss::CrossEntropy, &views).unwrap()
+        };
+        let f = |m: f64, views: f64| {
+            let error = (66.0 + m * ((views / 64.0).floor() + views)) / (1u32 << 24) as f64;
+            (2.0 * m + 1.0) * error / (1.0 - error) * 8.0
+        };
+        for (slots, batch) in [(2048, 2048.0), (60_000, 256.0), (60_000, 4096.0)] {
+            for views in [24, 31, 40, 47] {
+                let sums = Layout::new(&network(views), slots, batch).sums;
+                let m = f64::from(sums.group_size);
+                assert_eq!(sums.beta, SPREAD, "{views} views are a ghost");
+                assert!((inflation(&sums) / f(m, views as f64) - 1.0).abs() < 1e-12);
+                assert!(inflation(&sums) <= 0.008, "{views}");
+                assert!(f(2.0 * m + 1.0, views as f64) > 0.008, "{m} records could be {}", 2.0 * m + 1.0);
+            }
+        }
+    }
+
+    /// The most positions that a ghost can have: groups of one are always exact enough.
+    #[test]
+    fn no_ghost_has_too_many_positions_for_groups_of_one() {
+        for width in [1usize << 6, 1 << 12, 1 << 20, 1 << 21] {
+            let is_ghost = |views: usize| cheapest(views, width, width) == Style::Ghost;
+            let most = most_that(2, 1 << 20, is_ghost);
+            let chain = (RUN + most / RUN + most + 2) as u64;
+            let sums = FloatSums {
+                block: 1,
+                group_size: 1,
+                chain,
+                unit_roundoff: FloatGroups::F32,
+                beta: SPREAD,
+                positions: most as u64,
+            };
+            assert!(inflation(&sums) <= MOST_INFLATION, "{width}: {most}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::chain::ChainState;
 use crate::examples::{Example, Examples};
 use crate::kernel::isa::Isa;
 use crate::network::{Network, Stream};
-use crate::op::{Pass, Ready, Size};
+use crate::op::{Pass, Ready, Size, held};
 
 /// Records with longer inputs or slopes contribute nothing: the allowance for underflow needs a bound.
 const LONGEST: f64 = (1u64 << 40) as f64;
@@ -57,8 +57,9 @@ impl Worker {
         let leaves = chain.leaves().len();
         Self {
             state: chain.state(images),
-            sizes: vec![Vec::with_capacity(micro_batch); leaves],
-            weights: vec![Vec::with_capacity(micro_batch); leaves],
+            // One by one: a copy of an empty array has no capacity.
+            sizes: (0..leaves).map(|_| Vec::with_capacity(micro_batch)).collect(),
+            weights: (0..leaves).map(|_| Vec::with_capacity(micro_batch)).collect(),
             sum: vec![0.0; chain.parameters()],
             within: 0,
             beyond: 0,
@@ -67,6 +68,15 @@ impl Worker {
             zeros: vec![0.0; network.input().size()],
             capacity: micro_batch,
         }
+    }
+
+    /// Bytes of what grows with micro-batches. The sum is as large as the weights, and not counted with them.
+    pub(crate) fn bytes(&self) -> usize {
+        let sizes = self.sizes.iter().map(held).sum::<usize>();
+        let weights = self.weights.iter().map(held).sum::<usize>();
+        // The worker's list of inputs that are read in place, and a layer's own, which are gone when it is done.
+        let lists = 2 * self.seeds.capacity() * size_of::<&[f32]>();
+        self.state.bytes() + sizes + weights + held(&self.seeds) + held(&self.zeros) + lists
     }
 
     /// Forgets the last step.
@@ -81,7 +91,7 @@ impl Worker {
         &mut self,
         job: &Job<'_, E>,
         slots: &[usize],
-        mut kept: Option<&mut Kept>,
+        mut kept: Option<&mut Kept<'_>>,
     ) {
         let parts = slots.len().div_ceil(self.capacity).max(1);
         for (start, some) in even_parts(slots, parts) {
@@ -254,7 +264,7 @@ impl Worker {
         }
     }
 
-    fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut Kept) {
+    fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut Kept<'_>) {
         for (layer, dense) in job.layout.deferred.iter().enumerate() {
             let inputs = &self.state.values[dense.from][..pass.examples() * dense.inputs];
             let slopes = &self.state.slopes[dense.to][..pass.examples() * dense.outputs];

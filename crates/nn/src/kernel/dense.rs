@@ -57,6 +57,12 @@ pub(crate) fn is_worthwhile(isa: Isa, rows: usize, width: usize) -> bool {
     rows >= 2 * isa.tile_rows() && width >= 8 * LANES
 }
 
+/// Most numbers of room that [`dense_product`] takes on any machine, where a product of so many rows may be worth a copy.
+pub(crate) fn dense_room(rows: usize, depth: usize, width: usize) -> usize {
+    let most_tile_rows = 12;
+    if width < 8 * LANES { 0 } else { rows.min(MOST_ROWS).next_multiple_of(most_tile_rows) * depth.min(DEEP) }
+}
+
 vectorised! {
     /// `out[r] = init + x_r B` for the first `rows` rows. `room` is a place to work in, which grows as it needs to.
     fn dense_product(

@@ -200,26 +200,31 @@ impl Convolution {
         input: &[f32],
         d_output: &[f32],
         saved: &Saved,
+        room: &mut Vec<f32>,
         example: usize,
     ) -> Size {
         let pixels = self.output[0] * self.output[1];
         let channels = self.outputs * self.groups;
+        let images = || example * pass.views..(example + 1) * pass.views;
         let mut size = Size { squared: 0.0, spread: 0.0, largest: 0.0 };
         for (group, rows) in self.forward.iter().enumerate() {
-            let (mut patches, mut slopes) = (Vec::new(), Vec::new());
-            for image in example * pass.views..(example + 1) * pass.views {
+            room.clear();
+            for image in images() {
                 let data = self.source(input, saved, image);
                 for base in &rows.bases {
                     for segment in &rows.segments {
-                        patches.extend_from_slice(&data[base + segment.offset..][..segment.length]);
+                        room.extend_from_slice(&data[base + segment.offset..][..segment.length]);
                     }
                 }
+            }
+            for image in images() {
                 for pixel in 0..pixels {
                     let start = image * self.output_size() + pixel * channels + group * self.outputs;
-                    slopes.extend_from_slice(&d_output[start..start + self.outputs]);
+                    room.extend_from_slice(&d_output[start..start + self.outputs]);
                 }
             }
-            let part = ghost::size(&patches, &slopes, self.positions, self.has_bias);
+            let (patches, slopes) = room.split_at(self.positions * self.depth());
+            let part = ghost::size(patches, slopes, self.positions, self.has_bias);
             size.squared += part.squared;
             size.spread += part.spread;
             size.largest = if part.largest > size.largest || !part.largest.is_finite() {
@@ -251,6 +256,14 @@ impl Op for Convolution {
 
     fn leaves(&self) -> Vec<Leaf> {
         vec![Leaf { parameters: self.parameters(), style: self.style, positions: self.positions }]
+    }
+
+    fn room(&self, _images: usize) -> usize {
+        match self.style {
+            // Patches and slopes of one group of channels, of one example.
+            Style::Ghost => self.positions * (self.depth() + self.outputs),
+            Style::RankOne | Style::Materialised => 0,
+        }
     }
 
     fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
@@ -365,12 +378,14 @@ impl Op for Convolution {
         saved: &mut Saved,
         sizes: &mut [Vec<Size>],
     ) {
+        // Out of the way of the borrow of the rest.
         if self.style == Style::Ghost {
-            let size = |example| self.ghost_size(pass, input, d_output, saved, example);
+            let mut room = std::mem::take(&mut saved.room);
+            let size = |example| self.ghost_size(pass, input, d_output, saved, &mut room, example);
             sizes[0].extend((0..pass.examples()).map(size));
+            saved.room = room;
             return;
         }
-        // Out of the way of the borrow of the rest.
         let mut gradients = std::mem::take(&mut saved.gradients);
         for (example, gradient) in
             gradients.chunks_exact_mut(self.parameters()).take(pass.examples()).enumerate()

@@ -25,12 +25,17 @@ impl Op for Frozen {
         self.op.footprint()
     }
 
+    fn room(&self, images: usize) -> usize {
+        self.op.room(images)
+    }
+
     fn prepare(&self, _parameters: &[f64], ready: &mut Ready) {
         self.op.prepare(&self.values, ready);
     }
 
     fn save(&self, images: usize) -> Saved {
-        self.op.save(images)
+        // Its gradients are never formed.
+        Saved { gradients: Vec::new(), ..self.op.save(images) }
     }
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {

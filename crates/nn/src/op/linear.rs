@@ -8,7 +8,7 @@
 //! their own.
 
 use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
-use crate::kernel::dense::{Matrix, dense_product, is_worthwhile};
+use crate::kernel::dense::{Matrix, dense_product, dense_room, is_worthwhile};
 use crate::kernel::isa::{Isa, LANES};
 use crate::kernel::narrow::{is_narrow, narrow_len, narrow_outer, narrow_product, pack_narrow};
 use crate::kernel::outer::{Columns, Write, outer, sum_rows};
@@ -122,6 +122,17 @@ impl Op for Linear {
         if self.is_narrow() { self.outputs * LANES } else { 0 }
     }
 
+    fn room(&self, images: usize) -> usize {
+        let rows = images * self.input.positions();
+        // A narrow product has its sums in lanes, by pairs of rows.
+        let forward = if self.is_narrow() {
+            rows.next_multiple_of(2) * self.outputs * LANES
+        } else {
+            dense_room(rows, self.inputs, self.outputs)
+        };
+        forward.max(dense_room(rows, self.outputs, self.inputs))
+    }
+
     fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
         uniform_start(self.inputs, uniform, parameters);
     }
@@ -155,6 +166,7 @@ impl Op for Linear {
             rows: Rows::dense(rows, self.inputs, self.outputs),
             back: Rows::dense(rows, self.outputs, self.inputs),
             slopes: slope_rows(rows, self.outputs),
+            squares: Vec::with_capacity(if self.is_narrow() { rows } else { 0 }),
             gradients: vec![0.0; gradients],
             ..Saved::default()
         }

@@ -81,7 +81,10 @@ impl Op for Residual {
     }
 
     fn save(&self, images: usize) -> Saved {
-        Saved { inner: self.branches().map(|chain| chain.state(images)).into(), ..Saved::default() }
+        let inner = self.branches().map(|chain| chain.state(images)).into();
+        // As many as examples; an example has an image or more.
+        let sizes = self.leaves().iter().map(|_| Vec::with_capacity(images)).collect();
+        Saved { inner, sizes, ..Saved::default() }
     }
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
@@ -111,7 +114,6 @@ impl Op for Residual {
     ) {
         let numbers = pass.images * self.output().size();
         let wants_input = d_input.is_some();
-        saved.sizes.resize_with(self.leaves().len(), Vec::new);
         saved.sizes.iter_mut().for_each(Vec::clear);
         let work = self.parts().into_iter().zip(&ready.inner).zip(&mut saved.inner);
         for (((chain, leaves, _), ready), state) in work {
