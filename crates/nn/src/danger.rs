@@ -15,14 +15,16 @@ use sordino_optim::Clip;
 use crate::examples::Examples;
 use crate::objective::NetworkObjective;
 
-/// The plain sum of gradients over `batch`, neither clipped nor noisy: what a step without privacy computes.
+/// The plain sum of gradients over `batch`, neither clipped nor noisy: what a step without privacy computes. It is made in `place`, whatever is there: steps that hand back the
+/// last sum, as private ones do, spare the system the making of pages.
 pub fn unclipped_sum<E: Examples + ?Sized>(
     objective: &NetworkObjective<'_, E>,
     parameters: &[f64],
     batch: &Batch,
     threads: NonZero<usize>,
+    place: Vec<f64>,
 ) -> Vec<f64> {
-    objective.unclipped_sum(parameters, batch, threads)
+    objective.unclipped_sum(parameters, batch, threads, place)
 }
 
 /// For how many records of `batch` the cap binds.

@@ -83,14 +83,20 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         parameters: &[f64],
         batch: &Batch,
         threads: NonZero<usize>,
+        place: Vec<f64>,
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
         self.employ(&mut memory.workers, threads);
         let Memory { ready, workers, kept: area, salt, .. } = &mut memory;
         let job = self.job(ready, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
-        let (mut sum, mut write) = (vec![0.0f64; self.network.parameters()], Write::Set);
+        let (mut sum, mut write) = (place, Write::Set);
+        sum.resize(self.network.parameters(), 0.0);
         let slots: Vec<usize> = batch.iter().collect();
+        // The first products of deferred layers overwrite what is there.
+        if slots.is_empty() {
+            sum.fill(0.0);
+        }
         for slab in slots.chunks(self.layout.slab) {
             let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
             let mut kept = self.cut(area, runs.iter().map(|run| run.len()));
@@ -102,6 +108,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             write = Write::Add;
         }
         for range in job.summed() {
+            sum[range.clone()].fill(0.0);
             for worker in workers.iter() {
                 let parts = sum[range.clone()].iter_mut().zip(&worker.sum[range.clone()]);
                 parts.for_each(|(sum, part)| *sum += f64::from(*part));

@@ -32,8 +32,13 @@ fn deferred_layers_have_the_sums_of_single_records() {
         let difference: Vec<f64> = fast.iter().zip(&slow).map(|(a, b)| a - b).collect();
         assert!(length(&slow) > 1.0 && length(&difference) < 1e-5 * length(&slow), "{}", length(&difference));
         // Without clipping as well.
-        let plain =
-            sordino_nn::danger::unclipped_sum(&objective, &parameters, &batch, NonZero::new(2).unwrap());
+        let plain = sordino_nn::danger::unclipped_sum(
+            &objective,
+            &parameters,
+            &batch,
+            NonZero::new(2).unwrap(),
+            vec![f64::NAN; 3],
+        );
         let plan = plan(case.examples, Neighbours::ZeroOut, flat(1e4));
         let wide = clipped_sum(&objective, &parameters, &batch, &plan, 1e4);
         let difference: Vec<f64> = plain.iter().zip(&wide).map(|(a, b)| a - b).collect();
@@ -271,8 +276,13 @@ fn views_are_averaged_before_they_are_clipped() {
         .collect();
     let three = Rows::new(pictures, 40, vec![example.target[0]; 3], 1);
     let unclipped = NetworkObjective::new(&single, &three, 3.0).unwrap();
-    let sum =
-        sordino_nn::danger::unclipped_sum(&unclipped, &parameters, &full_batch(3), NonZero::new(1).unwrap());
+    let sum = sordino_nn::danger::unclipped_sum(
+        &unclipped,
+        &parameters,
+        &full_batch(3),
+        NonZero::new(1).unwrap(),
+        Vec::new(),
+    );
     let mean: Vec<f64> = sum.iter().map(|g| g / 3.0).collect();
     let clip_norm = 0.3 * length(&mean);
     let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();

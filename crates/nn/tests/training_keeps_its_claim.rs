@@ -348,7 +348,7 @@ impl Attack<'_> {
 
     /// Where the canary's gradient points to after clipping, with length 1.
     fn direction(&self, parameters: &[f64]) -> Vec<f64> {
-        let mut gradient = unclipped_sum(&self.alone, parameters, &self.all, ONE_THREAD);
+        let mut gradient = unclipped_sum(&self.alone, parameters, &self.all, ONE_THREAD, Vec::new());
         let parts = match &self.way.shares {
             Some(shares) => self.network.parts().into_iter().zip(shares.iter().copied()).collect(),
             None => vec![(gradient.len(), 1.0)],

@@ -11,12 +11,16 @@ use sordino_nn::{NetworkObjective, Rows, product_speed};
 use sordino_noise::entropy;
 use sordino_optim::{Objective, Training, TrainingOptions};
 use sordino_privacy::{Delta, Unit, danger};
+use sordino_threads::share;
 
 use crate::work::{CLIP_NORM, RATE, THREADS, Work};
 
 /// `private`: a step of the training loop. `plain`: the same without clipping, rounding and noise. `noise`: that of a step, by itself.
 /// `peak`: the matrix product at its best, on all threads at once.
 pub(crate) const MODES: [&str; 4] = ["private", "plain", "noise", "peak"];
+
+/// Parameters that one thread updates at a time in a plain step.
+const PART: usize = 1 << 16;
 
 /// Measures one mode in this process.
 pub(crate) fn measure(options: Options, mode: &str, work: &Work) -> Result<(), Box<dyn Error>> {
@@ -64,12 +68,15 @@ pub(crate) fn train(
 fn plain(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let (network, examples) = (work.network()?, work.examples());
     let objective = work.objective(&network, &examples)?;
-    let (whole, mut parameters) = (work.whole_batch()?, network.initial(1));
+    let (whole, mut parameters, mut sum) = (work.whole_batch()?, network.initial(1), Vec::new());
     let timed = timed(options, |steps, moment| {
         for _ in 0..steps {
-            let sum = unclipped_sum(&objective, &parameters, &whole, THREADS);
+            sum = unclipped_sum(&objective, &parameters, &whole, THREADS, std::mem::take(&mut sum));
             let rate = RATE / work.batch as f64;
-            parameters.iter_mut().zip(sum).for_each(|(w, g)| *w -= rate * g);
+            let parts = parameters.chunks_mut(PART).zip(sum.chunks(PART)).collect();
+            share(&mut vec![(); THREADS.get()], parts, |(), (parameters, sum): (&mut [f64], &[f64])| {
+                parameters.iter_mut().zip(sum).for_each(|(w, g)| *w -= rate * g);
+            });
             moment();
         }
         Ok(())
