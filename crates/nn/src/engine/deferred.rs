@@ -268,14 +268,14 @@ fn bias_body<L: Landing, const H: usize>(
 #[cfg(test)]
 mod tests {
     use crate::engine::layout::Layout;
-    use crate::{Layer, Loss, Network, Shape, View};
+    use crate::{Layer, Loss, Network, Shape};
 
     /// What tests of gradients take for granted about their shapes: how many layers are deferred, and whether all are.
     #[test]
     fn large_dense_layers_are_deferred() {
         let of = |input: Shape, layers: &[Layer]| {
             let network = Network::new(input, layers, Loss::CrossEntropy).unwrap();
-            let layout = Layout::new(network.chain(), &[View::Same], 90, 90.0);
+            let layout = Layout::new(&network, 90, 90.0);
             (layout.deferred.len(), layout.defers_all)
         };
         let dense = [Layer::linear(300), Layer::relu(), Layer::linear(400), Layer::tanh(), Layer::linear(5)];
