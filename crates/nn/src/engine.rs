@@ -11,7 +11,7 @@
 //!
 //! # The same bits at any number of threads
 //! A group is summed by one thread in the order of its slots (or, deferred, tile by tile in that order), and what is added across
-//! groups is integers.
+//! groups is integers. (A limit of memory is shared by threads: with one, their number decides how large micro-batches are, and where sums of some layers are cut.)
 
 pub(crate) mod deferred;
 pub(crate) mod kept;

@@ -97,7 +97,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         if slots.is_empty() {
             sum.fill(0.0);
         }
-        for slab in slots.chunks(self.layout.slab) {
+        for slab in slots.chunks(self.slab().max(1)) {
             let runs: Vec<&[usize]> = slab.chunks(self.run_rows(slab.len(), workers.len())).collect();
             let mut kept = self.cut(area, runs.iter().map(|run| run.len()));
             let items = runs.iter().zip(&mut kept).collect();
@@ -350,7 +350,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let mut examples = 0;
         let fits = |group: &&Records| {
             examples += group.slots.len();
-            examples <= self.layout.slab
+            examples <= self.slab()
         };
         groups.iter().take_while(fits).count().max(1)
     }
@@ -366,8 +366,12 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
 
     /// Room for runs of so many examples.
     fn cut<'m>(&self, area: &'m mut Area, runs: impl IntoIterator<Item = usize>) -> Vec<Kept<'m>> {
-        let most = self.layout.kept_examples(self.examples.slots());
-        area.cut(self.network.isa(), &self.layout.deferred, most, runs)
+        area.cut(self.network.isa(), &self.layout.deferred, self.slab(), runs)
+    }
+
+    /// Examples that are kept at a time. A batch may have more than there are slots: what is drawn with replacement comes several times.
+    fn slab(&self) -> usize {
+        self.layout.kept_examples(self.examples.slots())
     }
 
     /// A worker for each thread.

@@ -4,11 +4,11 @@ mod support;
 
 use std::num::NonZero;
 
-use sordino_data::Batch;
+use sordino_data::{Batch, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Layer, Loss, Network, NetworkObjective, Shape, View};
-use sordino_noise::danger::unprotected;
-use sordino_optim::{Clipping, Objective};
-use sordino_privacy::Neighbours;
+use sordino_noise::danger::{seeded, unprotected};
+use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 use support::networks::{dense, flat, ghost, mixed, narrow, narrow_branch, sample, words};
 use support::{Case, full_batch, plan};
 
@@ -109,4 +109,49 @@ fn one_record_after_the_other() {
 
 fn clone(case: &Case) -> Case {
     Case { layers: case.layers.clone(), ..*case }
+}
+
+/// Drawn with replacement, a record may come several times, and a batch have more draws than there are records. Room for what is kept of it was once made for as many as there are records.
+#[test]
+fn batches_of_more_draws_than_records() {
+    for case in [dense(), mixed(), narrow()] {
+        let options = PlanOptions {
+            sampling: Sampling::WithReplacement { size: Count::new(3 * case.examples as u64).unwrap() },
+            slots: Count::new(case.examples as u64).unwrap(),
+            rounds: Count::ONE,
+            neighbours: Neighbours::ReplaceOrdered,
+            clipping: flat(0.5),
+            scales: None,
+            divisor: Some(1.0),
+            limit: ContributionLimit::of(&UnitRule::Record),
+        };
+        let plan = Plan::with_noise(options, NoiseMultiplier::new(1e-6).unwrap()).unwrap();
+        let batch = plan.batches().batches().next(&mut seeded(3)).unwrap();
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), network.initial(1));
+        let objective = NetworkObjective::new(&network, &rows, batch.len() as f64).unwrap();
+        let clip = plan.clip(0.5, objective.dimension(), objective.float_sums()).unwrap();
+        let units = |threads: usize| {
+            let threads = NonZero::new(threads).unwrap();
+            unprotected(&objective.clipped_sum(&parameters, &batch, &clip, threads).unwrap().gradient)
+                .to_vec()
+        };
+        assert!(units(1) == units(2), "{case:?}");
+        // Each draw counts for itself: with a clip norm above all gradients the sum is the plain one.
+        let plain = sordino_nn::danger::unclipped_sum(
+            &objective,
+            &parameters,
+            &batch,
+            NonZero::<usize>::MIN,
+            Vec::new(),
+        );
+        let clip = plan.clip(1e3, objective.dimension(), objective.float_sums()).unwrap();
+        let sum = objective.clipped_sum(&parameters, &batch, &clip, NonZero::<usize>::MIN).unwrap().gradient;
+        let (mut error, mut length) = (0.0, 0.0);
+        for (unit, plain) in unprotected(&sum).iter().zip(&plain) {
+            error += (*unit as f64 * clip.grid().step() - plain).powi(2);
+            length += plain * plain;
+        }
+        assert!(error < 1e-8 * length, "{error} of {length} for {case:?}");
+    }
 }

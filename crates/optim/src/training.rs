@@ -122,7 +122,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, about })
     }
 
-    /// On this many threads. The result is the same.
+    /// On this many threads. The result is the same, as far as the objective does not depend on their number itself.
     pub fn threads(self, threads: NonZero<usize>) -> Self {
         Self { threads, ..self }
     }
