@@ -93,7 +93,10 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
         for seed in 1..=RUNS {
             let begun = Instant::now();
             let (right, spent) = one(&fit, &look, &plan, chosen(epsilon), seed, THREADS)?;
-            runs.push((right, spent, begun.elapsed().as_secs_f64()));
+            let seconds = begun.elapsed().as_secs_f64();
+            // Minutes each: who waits may see how far it is.
+            eprintln!("ε = {epsilon}, seed {seed} of {RUNS}: {} % in {seconds:.0} s", percent(right));
+            runs.push((right, spent, seconds));
         }
         let accuracies: Vec<f64> = runs.iter().map(|(right, ..)| *right).collect();
         let seconds: Vec<f64> = runs.iter().map(|(.., seconds)| *seconds).collect();
