@@ -108,7 +108,7 @@ impl Random {
     pub(crate) fn tokens(&mut self) -> Case {
         let input = Shape::Tokens { length: self.within(1, 6) };
         let padding = (self.below(2) == 0).then_some(1);
-        let mut layers = vec![Layer::Embedding { words: 5, features: self.within(3, 6), padding }];
+        let mut layers = vec![Layer::Embedding { words: 5, features: self.within(2, 6), padding }];
         match self.below(3) {
             0 => layers.push(Layer::LayerNorm { affine: true }),
             1 => layers.push(Layer::RmsNorm { affine: self.below(2) == 0 }),
