@@ -5,9 +5,16 @@
 
 pub mod process;
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+/// The folder of the documentation, where Cargo says that the project is now.
+pub fn docs() -> PathBuf {
+    let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
+    Path::new(&own).join("../docs")
+}
 
 /// What the command line asks for.
 #[derive(Clone, Copy, Debug)]

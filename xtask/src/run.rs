@@ -4,13 +4,19 @@ use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::LazyLock;
 
 use crate::failure::Failure;
 
-/// The folder that holds the workspace's `Cargo.toml`.
+/// The folder that holds the workspace's `Cargo.toml`: where Cargo says that it is now. (Programs are kept between checkouts, and what was written
+/// into them when they were built may lie in another one, or nowhere.)
 pub(crate) fn root() -> &'static Path {
-    // `xtask` lies directly below the root, so its manifest folder has a parent.
-    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
+    static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
+        // `xtask` lies directly below the root.
+        let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        own.as_deref().and_then(Path::parent).unwrap_or(Path::new(".")).to_owned()
+    });
+    &ROOT
 }
 
 /// The Cargo that started this program.

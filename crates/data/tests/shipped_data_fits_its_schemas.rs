@@ -2,13 +2,13 @@
 
 mod files;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use files::{codes, numbers, read, schema};
 use sordino_data::Door;
 
 fn examples() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples")
+    PathBuf::from(std::env::var("CARGO_MANIFEST_DIR").unwrap()).join("../../examples")
 }
 
 fn example_schema(name: &str) -> sordino_data::Schema {

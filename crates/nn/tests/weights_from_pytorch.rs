@@ -47,7 +47,7 @@ impl Case {
 }
 
 fn fixture(name: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "fixtures", name].iter().collect()
+    [&std::env::var("CARGO_MANIFEST_DIR").unwrap(), "tests", "fixtures", name].iter().collect()
 }
 
 #[test]

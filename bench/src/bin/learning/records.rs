@@ -183,7 +183,7 @@ pub(crate) fn short(ratio: f64) -> String {
 
 /// Where files and plots of the comparison are: beside the page that shows them.
 pub(crate) fn folder() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/studies/coordinate"))
+    sordino_bench::docs().join("studies/coordinate")
 }
 
 fn path(name: &str) -> PathBuf {

@@ -209,5 +209,5 @@ fn draw(svg: &mut Svg, x: &Axis, y: &Axis, rows: &[Row], curves: &[Curve], title
 
 /// Beside the page that shows them.
 fn docs() -> PathBuf {
-    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/studies/width"))
+    sordino_bench::docs().join("studies/width")
 }

@@ -128,7 +128,11 @@ pub(crate) fn sordino_in(folder: &Path, words: &[&str]) -> Run {
 
 /// A file that ships with the project.
 pub(crate) fn example(name: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples").join(name).display().to_string()
+    Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where it is"))
+        .join("../../examples")
+        .join(name)
+        .display()
+        .to_string()
 }
 
 /// A fresh folder for one story.
