@@ -59,9 +59,13 @@ impl Loss {
                         continue;
                     }
                     softmax(scores);
-                    match scores.get_mut(*target as usize).filter(|_| target.fract() == 0.0) {
-                        Some(score) => *score -= 1.0,
-                        None => scores.fill(f32::NAN),
+                    let class = *target as usize;
+                    if class < channels && target.fract() == 0.0 {
+                        // p_c - 1, of which few digits would be left where the target is all but certain.
+                        let (before, after) = (&scores[..class], &scores[class + 1..]);
+                        scores[class] = -before.iter().chain(after).sum::<f32>();
+                    } else {
+                        scores.fill(f32::NAN);
                     }
                     scores.iter_mut().for_each(|score| *score *= share);
                 }

@@ -67,6 +67,8 @@ impl Pass<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) panels: Vec<Vec<f32>>,
+    /// What has to be in double precision: standardised weights, and then their factors.
+    pub(crate) exact: Vec<f64>,
     /// Where the first panel begins, if not at its beginning.
     pub(crate) start: usize,
     pub(crate) inner: Vec<Ready>,
@@ -81,8 +83,8 @@ pub(crate) struct Saved {
     pub(crate) work: Vec<f32>,
     /// Another, which the layers of a chain lend each other.
     pub(crate) room: Vec<f32>,
-    /// Of each input its squared length, where a product has it by the way.
-    pub(crate) squares: Vec<f64>,
+    /// Of each input its squared length, where a product has it by the way; of each normalised set its mean and its factor.
+    pub(crate) statistics: Vec<f64>,
     /// Gradients of all examples, where they are materialised.
     pub(crate) gradients: Vec<f32>,
     /// Rows of inputs, of slopes as factors of products, and of slopes as factors of outer products.
@@ -97,13 +99,13 @@ impl Saved {
     /// Bytes of all arrays.
     pub(crate) fn bytes(&self) -> usize {
         // By name: an array that is added has to be counted.
-        let Self { input, work, room, squares, gradients, rows, back, slopes, inner, sizes } = self;
+        let Self { input, work, room, statistics, gradients, rows, back, slopes, inner, sizes } = self;
         let numbers = [input, work, room, gradients].into_iter().map(held).sum::<usize>();
         let tables = [rows, back, slopes].into_iter();
         let tables = tables.map(|rows| held(&rows.bases) + held(&rows.outs) + held(&rows.segments));
         let sizes = held(sizes) + sizes.iter().map(held).sum::<usize>();
         let states = held(inner) + inner.iter().map(ChainState::bytes).sum::<usize>();
-        numbers + held(squares) + tables.sum::<usize>() + sizes + states
+        numbers + held(statistics) + tables.sum::<usize>() + sizes + states
     }
 }
 

@@ -1,4 +1,4 @@
-//! Every layer and every way of clipping against gradients that were made one example at a time, by differences of losses in double
+//! Every layer and every way of clipping against gradients that were made one example at a time, with derivatives in double
 //! precision. (Elsewhere the algebra of lengths went wrong in biases on sequences, ignored tokens and tied weights:
 //! meta-pytorch/opacus#751, #664, #808, #413.)
 
@@ -10,11 +10,12 @@ use std::ops::Range;
 use sordino_nn::{Activation, Example, Examples, Layer, Loss, Network, Shape, View};
 use sordino_optim::Clipping;
 use sordino_privacy::Neighbours;
+use support::dual::{Dual, gradient, gradient_by};
 use support::naive::{Only, Style, Subject, distance, parameters};
 use support::networks::empty_batch;
 use support::random::Random;
 use support::reference::{Model, values};
-use support::{Case, differences, differences_of, full_batch, gradient, length};
+use support::{Case, full_batch, length};
 
 /// Of the length of what is compared.
 const CLOSE: f64 = 1e-5;
@@ -22,8 +23,8 @@ const CLOSE: f64 = 1e-5;
 /// Networks of each kind.
 const CASES: u64 = 96;
 
-/// Differences of losses are exact to some 1e-8: gradients that are shorter are not compared. (All targets ignored, a dead rectifier.)
-const LEAST: f64 = 0.03;
+/// Gradients that are shorter are not compared. (All targets ignored, a dead rectifier.)
+const LEAST: f64 = 1e-6;
 
 /// Groups of records in single precision; and records one by one.
 const ROADS: [Neighbours; 2] = [Neighbours::ZeroOut, Neighbours::AddRemove];
@@ -135,21 +136,12 @@ fn compare_norms(subject: &Subject, tally: &mut Tally) {
     }
 }
 
-/// Whether pairs of numbers are normalised. Of two numbers with mean 0 and variance 1 only the signs are left, so that slopes of what is before are differences of nearly equal numbers in single
-/// precision. Clipped by itself such a layer counts as much as the others: one such sum was found to be off by 2.4e-5. Whole gradients are compared.
-fn normalises_pairs(case: &Case) -> bool {
-    matches!(case.layers[..], [Layer::Embedding { features: 2, .. }, Layer::LayerNorm { .. }, ..])
-}
-
 /// Sums over all examples, and how many are within the clip norm.
 fn compare_sums(subject: &Subject, tally: &mut Tally) {
     let (batch, shares) = (full_batch(subject.case.examples), shares(subject));
     for clip_norm in [0.01, 0.6, 2.0].map(|part| part * subject.longest()) {
         for clipping in &clippings(clip_norm) {
             for shares in [None, Some(&shares[..])] {
-                if shares.is_some() && normalises_pairs(&subject.case) {
-                    continue;
-                }
                 let expected = subject.expected(clipping, shares, clip_norm);
                 for neighbours in ROADS {
                     let style = Style { clipping, shares, neighbours };
@@ -197,8 +189,9 @@ fn ways(subject: &Subject) -> Vec<String> {
     ways
 }
 
-/// Random shapes from fixed seeds. (Differences of losses are no derivatives where a rectifier or a largest value changes sides within a
-/// step: with other seeds every time, this would fail once in a long while for no fault of the engine.)
+/// Random shapes from fixed seeds. (With other seeds every time this would fail once in a while for no fault of the engine: of 21 000 such
+/// networks 20 were off by more than 1e-5, up to 2e-4, all of them with a normalisation of a few numbers that all but cancel, which enlarges
+/// whatever single precision has rounded before it.)
 fn compare_many(cases: u64, expected_ways: &[&str], case: impl Fn(&mut Random) -> (Case, Vec<View>)) {
     let mut tally = Tally::default();
     for seed in 0..cases {
@@ -289,7 +282,7 @@ fn pitfall_08_features_and_words_in_several_views() {
     compare_many(CASES / 2, &["Linear Materialised"], |random| (random.mixed_tokens(), views.clone()));
 }
 
-/// 133 000 weights are too many for differences of losses one by one. A dense layer with a bias is differentiated by its biases; slopes by weights
+/// 133 000 weights are too many to differentiate by one after the other. A dense layer with a bias is differentiated by its biases; slopes by weights
 /// are these times the layer's inputs.
 #[test]
 fn pitfall_08_large_dense_layers() {
@@ -316,17 +309,17 @@ fn pitfall_08_large_dense_layers() {
 }
 
 fn by_biases(model: &Model<'_>, parameters: &[f64], example: Example<'_>) -> Vec<f64> {
-    let by = |some: Range<usize>| {
-        differences_of(|w| model.loss(w, example.input, example.target), parameters, some, 1e-7)
-    };
+    let by =
+        |some: Range<usize>| gradient_by(|w| model.loss(w, example.input, example.target), parameters, some);
+    let numbers: Vec<Dual> = parameters.iter().map(|w| Dual::from(*w)).collect();
     let mut result = Vec::new();
     for (at, layer) in model.layers.iter().enumerate() {
-        let (shape, x) = values(model.input, &model.layers[..at], parameters, example.input);
+        let (shape, x) = values(model.input, &model.layers[..at], &numbers, example.input);
         let start = result.len();
         if let (Layer::Linear { outputs, bias: true }, Shape::Features(inputs)) = (layer, shape) {
             let first = start + inputs * outputs;
             let slopes = by(first..first + outputs);
-            result.extend(slopes.iter().flat_map(|slope| x.iter().map(move |x| slope * x)));
+            result.extend(slopes.iter().flat_map(|slope| x.iter().map(move |x| slope * x.value)));
             result.extend(slopes);
         } else if let Ok(alone) = Network::new(shape, std::slice::from_ref(layer), model.loss) {
             result.extend(by(start..start + alone.parameters()));
@@ -366,19 +359,27 @@ fn functions_one_after_the_other_have_slopes_of_their_own() {
     assert!(tally.compared == 81 && tally.norms > 400, "{tally:?}");
 }
 
-/// Of one example the two largest values of a window differ by 1.5e-6. Differences of losses over steps of 1e-5 go from one to the other and are
-/// no derivatives; those over 1e-7 are, and the engine agrees with them.
+/// What everything is compared with is itself the limit of differences of losses.
 #[test]
-fn nearly_equal_largest_values_have_the_slope_of_the_larger_one() {
-    let case = Random(7_594_132_305_832_161_500).pictures();
-    let network = case.network();
-    let (rows, parameters) = (case.rows(&network), parameters(&case, &network));
-    let example = rows.example(1).unwrap();
-    let views = [View::Same];
-    let model =
-        Model { input: case.input, layers: &case.layers, loss: case.loss, views: &views, seeds: vec![0] };
-    let f = |w: &[f64]| model.loss(w, example.input, example.target);
-    let (fine, coarse) = (gradient(f, &parameters), differences(f, &parameters, 1e-5));
-    assert!(distance(&fine, &coarse) > 100.0 * CLOSE * length(&fine), "no longer a near tie");
-    compare(&Subject::new(case, &views), &mut Tally::default());
+fn derivatives_are_limits_of_differences() {
+    for seed in 0..40 {
+        let mut random = Random(seed);
+        let case = if seed % 2 == 0 { random.blocks() } else { random.tokens() };
+        let network = case.network();
+        let (rows, parameters) = (case.rows(&network), parameters(&case, &network));
+        let example = rows.example(0).unwrap();
+        let (views, seeds) = ([View::Same], vec![0]);
+        let model = Model { input: case.input, layers: &case.layers, loss: case.loss, views: &views, seeds };
+        let loss = |w: &[Dual]| model.loss(w, example.input, example.target);
+        let moved = |j: usize, by: f64| {
+            let mut moved: Vec<Dual> = parameters.iter().map(|w| Dual::from(*w)).collect();
+            moved[j] = (parameters[j] + by).into();
+            loss(&moved).value
+        };
+        let step = 1e-6;
+        let difference = |j: usize| (moved(j, step) - moved(j, -step)) / (2.0 * step);
+        let differences: Vec<f64> = (0..parameters.len()).map(difference).collect();
+        let exact = gradient(loss, &parameters);
+        assert!(distance(&exact, &differences) < 1e-7 * length(&exact).max(1.0), "{case:?}");
+    }
 }

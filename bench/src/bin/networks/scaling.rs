@@ -61,7 +61,7 @@ fn wide(hidden: usize, batch: usize) -> Work {
     Work {
         name: format!("wide:{hidden}"),
         input: Shape::Features(TOGETHER - hidden),
-        layers: vec![Layer::linear(hidden), Layer::tanh(), Layer::linear(10)],
+        layers: vec![Layer::linear(hidden), Layer::relu(), Layer::linear(10)],
         batch,
         operations: 0.0,
     }

@@ -1,8 +1,9 @@
 //! Functions of single numbers, vectors of them at a time, and sums of squares.
 //!
 //! # Accuracy
-//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision); so have `tanh` and the
-//! logistic function, which are made of them. `x = n ln 2 + r` with |r| <= ln(2)/2, then `e^r - 1` by its Taylor polynomial of degree 7, whose
+//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision); so have `tanh`, the logistic function
+//! and their derivatives, which are made of them. A derivative is kept, and not found from the value later: where a function has all but reached its
+//! limit, `1 - y²` of a rounded y has few digits or none. `x = n ln 2 + r` with |r| <= ln(2)/2, then `e^r - 1` by its Taylor polynomial of degree 7, whose
 //! next term is below 2e-8 of r.
 //!
 //! # Row independence
@@ -42,18 +43,20 @@ fn reduced(x: f32) -> (f32, f32) {
     (power, part)
 }
 
-/// `tanh x = (e^2x - 1)/(e^2x + 1)`.
+/// `tanh x = (e^2x - 1)/(e^2x + 1)` and its derivative `4 e^2x/(e^2x + 1)²`.
 #[inline(always)]
-pub(crate) fn tanh(x: f32) -> f32 {
-    let clamped = x.clamp(-10.0, 10.0);
-    let e = exp_m1(2.0 * clamped);
-    e / (e + 2.0)
+fn tanh(x: f32) -> (f32, f32) {
+    let e = exp_m1(2.0 * x.abs().clamp(0.0, 40.0));
+    let part = 1.0 / (e + 2.0);
+    ((e * part).copysign(x), 4.0 * (e + 1.0) * part * part)
 }
 
-/// `1/(1 + e^-x)`.
+/// `1/(1 + e^-x)` and its derivative `e^-x/(1 + e^-x)²`.
 #[inline(always)]
-pub(crate) fn logistic(x: f32) -> f32 {
-    1.0 / (1.0 + exp(-x))
+fn logistic(x: f32) -> (f32, f32) {
+    let e = exp(-x.abs());
+    let part = 1.0 / (1.0 + e);
+    (if x < 0.0 { e * part } else { part }, e * part * part)
 }
 
 /// Makes a vectorised function that replaces each number.
@@ -83,16 +86,45 @@ each!(
     relu_all, relu_body, |x| if x < 0.0 { 0.0 } else { x }
 );
 each!(
+    /// Multiplies all by one number.
+    scale_all, scale_body, |x, factor| x * factor
+);
+
+/// Makes a vectorised function that replaces each number and keeps the derivative.
+macro_rules! each_kept {
+    ($(#[$doc:meta])* $name:ident, $body:ident, |$x:ident $(, $parameter:ident)*| $value:expr) => {
+        vectorised! {
+            $(#[$doc])*
+            fn $name(data: &mut [f32], derivatives: &mut [f32] $(, $parameter: f32)*) = $body;
+        }
+
+        #[inline(always)]
+        fn $body<M: Machine>(_: M, data: &mut [f32], derivatives: &mut [f32] $(, $parameter: f32)*) {
+            for (number, derivative) in data.iter_mut().zip(derivatives) {
+                let $x = *number;
+                (*number, *derivative) = $value;
+            }
+        }
+    };
+}
+
+each_kept!(
     /// Hyperbolic tangents.
     tanh_all, tanh_body, |x| tanh(x)
 );
-each!(
+each_kept!(
     /// `height/(1 + e^(-slope x)) - shift`.
-    logistic_all, logistic_body, |x, height, slope, shift| height * logistic(slope * x) - shift
+    logistic_all, logistic_body, |x, height, slope, shift| {
+        let (value, derivative) = logistic(slope * x);
+        (height * value - shift, slope * height * derivative)
+    }
 );
-each!(
-    /// Multiplies all by one number.
-    scale_all, scale_body, |x, factor| x * factor
+each_kept!(
+    /// `x/(1 + e^-x)`.
+    silu_all, silu_body, |x| {
+        let (value, derivative) = logistic(x);
+        (x * value, value + x * derivative)
+    }
 );
 
 /// Makes a vectorised function that multiplies slopes by derivatives, given the function's values.
@@ -120,17 +152,6 @@ each_slope!(
 each_slope!(
     /// Of the rectifier; at 0 the derivative is 0.
     relu_slopes, relu_slopes_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
-);
-each_slope!(
-    /// Of the hyperbolic tangent.
-    tanh_slopes, tanh_slopes_body, |y| 1.0 - y * y
-);
-each_slope!(
-    /// Of the tempered logistic function.
-    logistic_slopes, logistic_slopes_body, |y, height, slope, shift| {
-        let part = (y + shift) / height;
-        slope * height * part * (1.0 - part)
-    }
 );
 each_slope!(
     /// By derivatives that were kept.
@@ -199,16 +220,24 @@ mod tests {
 
     #[test]
     fn functions_are_those_of_double_precision() {
-        let mut worst = [0.0f64; 4];
+        let mut worst = [0.0f64; 6];
         for step in -86_900..88_000 {
             let x = step as f32 * 1e-3;
             let exact = f64::from(x);
-            let pairs = [
+            let part = 1.0 / (1.0 + (-exact).exp());
+            let mut pairs = vec![
                 (exp(x), exact.exp()),
                 (exp_m1(x), exact.exp_m1()),
-                (tanh(x), exact.tanh()),
-                (logistic(x), 1.0 / (1.0 + (-exact).exp())),
+                (tanh(x).0, exact.tanh()),
+                (logistic(x).0, part),
             ];
+            // Beyond, numbers are too small for single precision.
+            if x.abs() < 40.0 {
+                pairs.extend([
+                    (tanh(x).1, exact.cosh().powi(-2)),
+                    (logistic(x).1, part / (1.0 + exact.exp())),
+                ]);
+            }
             for (worst, (got, exact)) in worst.iter_mut().zip(pairs) {
                 let error =
                     if exact == 0.0 { f64::from(got).abs() } else { (f64::from(got) / exact - 1.0).abs() };
@@ -216,14 +245,16 @@ mod tests {
             }
         }
         assert!(worst.iter().all(|worst| *worst < 3e-7), "{worst:?}");
-        assert!(exp(1e30).is_finite() && tanh(f32::INFINITY) == 1.0 && tanh(f32::NEG_INFINITY) == -1.0);
-        assert!(tanh(f32::NAN).is_nan() && exp(f32::NAN).is_nan());
+        assert!(exp(1e30).is_finite() && tanh(f32::INFINITY).0 == 1.0 && tanh(f32::NEG_INFINITY).0 == -1.0);
+        assert!(exp(f32::NAN).is_nan());
+        let results = [tanh(f32::NAN), logistic(f32::NAN)];
+        assert!(results.iter().all(|(value, derivative)| value.is_nan() && derivative.is_nan()));
     }
 
     #[test]
     fn small_numbers_keep_their_digits() {
         for x in [1e-30f32, 1e-7, -1e-4, 3e-3] {
-            assert!((f64::from(tanh(x)) / f64::from(x).tanh() - 1.0).abs() < 3e-7, "{x}");
+            assert!((f64::from(tanh(x).0) / f64::from(x).tanh() - 1.0).abs() < 3e-7, "{x}");
         }
     }
 

@@ -5,8 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::dropout::Dropout;
 use super::{Pass, Saved};
 use crate::kernel::pointwise::{
-    kept_slopes, leaky_relu_all, leaky_relu_slopes, logistic, logistic_all, logistic_slopes, relu_all,
-    relu_slopes, tanh_all, tanh_slopes,
+    kept_slopes, leaky_relu_all, leaky_relu_slopes, logistic_all, relu_all, relu_slopes, silu_all, tanh_all,
 };
 use crate::loss::softmax;
 
@@ -61,11 +60,10 @@ impl InPlace {
     /// Whether slopes can be told from what is in the array after `next` has been there, too.
     pub(crate) fn bears(self, next: Self) -> bool {
         match (self, next) {
-            // Slopes are kept elsewhere.
-            (Self::Dropout(_) | Self::Activation(Activation::Gelu | Activation::Silu), _) => true,
+            (Self::Dropout(_), _) => true,
             // Signs are all that counts, and what is left out has no slope.
             (Self::Activation(Activation::Relu | Activation::LeakyRelu { .. }), Self::Dropout(_)) => true,
-            (Self::Activation(_), _) => false,
+            (Self::Activation(activation), _) => activation.keeps(),
         }
     }
 
@@ -106,34 +104,31 @@ impl Activation {
         }
     }
 
-    /// What has to be kept beside its values: derivatives, where values do not tell them.
+    /// Whether derivatives are kept beside values, which do not tell them well enough.
+    fn keeps(self) -> bool {
+        match self {
+            Self::Tanh | Self::Sigmoid | Self::TemperedSigmoid { .. } | Self::Gelu | Self::Silu => true,
+            Self::Relu | Self::LeakyRelu { .. } | Self::Softmax => false,
+        }
+    }
+
     pub(crate) fn save(self, numbers: usize) -> Saved {
-        let kept = match self {
-            Self::Gelu | Self::Silu => numbers,
-            Self::Relu
-            | Self::LeakyRelu { .. }
-            | Self::Tanh
-            | Self::Sigmoid
-            | Self::TemperedSigmoid { .. }
-            | Self::Softmax => 0,
-        };
-        Saved { input: vec![0.0; kept], ..Saved::default() }
+        Saved { input: vec![0.0; if self.keeps() { numbers } else { 0 }], ..Saved::default() }
     }
 
     pub(crate) fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], saved: &mut Saved) {
         match self {
             Self::Relu => relu_all(pass.isa, data),
             Self::LeakyRelu { slope } => leaky_relu_all(pass.isa, data, slope),
-            Self::Tanh => tanh_all(pass.isa, data),
-            Self::Sigmoid => logistic_all(pass.isa, data, 1.0, 1.0, 0.0),
+            Self::Tanh => tanh_all(pass.isa, data, &mut saved.input),
+            Self::Sigmoid => logistic_all(pass.isa, data, &mut saved.input, 1.0, 1.0, 0.0),
             Self::TemperedSigmoid { height, slope, shift } => {
-                logistic_all(pass.isa, data, height, slope, shift)
+                logistic_all(pass.isa, data, &mut saved.input, height, slope, shift);
             }
-            Self::Gelu => keeping(data, &mut saved.input, gelu),
-            Self::Silu => keeping(data, &mut saved.input, |x| {
-                let part = logistic(x);
-                (x * part, part * (1.0 + x * (1.0 - part)))
-            }),
+            Self::Gelu => {
+                data.iter_mut().zip(&mut saved.input).for_each(|(x, kept)| (*x, *kept) = gelu(*x));
+            }
+            Self::Silu => silu_all(pass.isa, data, &mut saved.input),
             Self::Softmax => data.chunks_exact_mut(channels).for_each(softmax),
         }
     }
@@ -150,32 +145,30 @@ impl Activation {
         match self {
             Self::Relu => relu_slopes(pass.isa, values, slopes),
             Self::LeakyRelu { slope } => leaky_relu_slopes(pass.isa, values, slopes, slope),
-            Self::Tanh => tanh_slopes(pass.isa, values, slopes),
-            Self::Sigmoid => logistic_slopes(pass.isa, values, slopes, 1.0, 1.0, 0.0),
-            Self::TemperedSigmoid { height, slope, shift } => {
-                logistic_slopes(pass.isa, values, slopes, height, slope, shift);
+            Self::Tanh | Self::Sigmoid | Self::TemperedSigmoid { .. } | Self::Gelu | Self::Silu => {
+                kept_slopes(pass.isa, &saved.input, slopes);
             }
-            Self::Gelu | Self::Silu => kept_slopes(pass.isa, &saved.input, slopes),
             Self::Softmax => {
-                for (values, slopes) in values.chunks_exact(channels).zip(slopes.chunks_exact_mut(channels)) {
-                    let mean: f32 = values.iter().zip(slopes.iter()).map(|(y, d)| y * d).sum();
-                    slopes.iter_mut().zip(values).for_each(|(d, y)| *d = y * (*d - mean));
-                }
+                let positions = values.chunks_exact(channels).zip(slopes.chunks_exact_mut(channels));
+                positions.for_each(|(values, slopes)| softmax_slopes(values, slopes));
             }
         }
     }
 }
 
-/// Replaces each number by a function's value and keeps the derivative.
-fn keeping(data: &mut [f32], kept: &mut [f32], function: impl Fn(f32) -> (f32, f32)) {
-    for (x, kept) in data.iter_mut().zip(kept) {
-        (*x, *kept) = function(*x);
-    }
+/// `y_j (d_j - Σ y_k d_k)`. As the y have a sum of 1, all d may be moved by one number: by that of the largest y, of whose slope otherwise nothing
+/// would be left where it has all but reached 1.
+fn softmax_slopes(values: &[f32], slopes: &mut [f32]) {
+    let largest = values.iter().zip(slopes.iter()).max_by(|(a, _), (b, _)| a.total_cmp(b));
+    let from = largest.map_or(0.0, |(_, d)| *d);
+    slopes.iter_mut().for_each(|d| *d -= from);
+    let mean: f32 = values.iter().zip(slopes.iter()).map(|(y, d)| y * d).sum();
+    slopes.iter_mut().zip(values).for_each(|(d, y)| *d = y * (*d - mean));
 }
 
 /// `x Φ(x)` and its derivative `Φ(x) + x φ(x)`.
 fn gelu(x: f32) -> (f32, f32) {
-    let part = 0.5 * (1.0 + libm::erff(x * std::f32::consts::FRAC_1_SQRT_2));
+    let part = 0.5 * libm::erfcf(-x * std::f32::consts::FRAC_1_SQRT_2);
     let density = (-0.5 * x * x).exp() * 0.398_942_3;
     (x * part, part + x * density)
 }

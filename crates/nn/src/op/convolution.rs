@@ -184,7 +184,8 @@ impl Convolution {
         sum: &mut [f32],
     ) {
         self.gradient(pass, input, d_output, saved, images, Write::Set, sum);
-        if let Some([standard, factors]) = ready.panels.last_chunk().filter(|_| self.is_standardised) {
+        if self.is_standardised {
+            let (standard, factors) = ready.exact.split_at(self.weights());
             let groups = sum[..self.weights()].chunks_exact_mut(self.depth() * self.outputs);
             let standards = standard.chunks_exact(self.depth() * self.outputs);
             for ((sum, standard), factors) in groups.zip(standards).zip(factors.chunks_exact(self.outputs)) {
@@ -272,24 +273,21 @@ impl Op for Convolution {
 
     fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
         let (depth, n) = (self.depth(), self.outputs);
-        let mut standard = Vec::new();
-        let (mut parameters, mut factors) = (parameters, Vec::new());
-        if self.is_standardised {
-            standard.extend_from_slice(parameters);
-            let groups = standard[..self.weights()].chunks_exact_mut(depth * n);
-            factors = groups.flat_map(|group| standardise(group, n)).collect();
-            parameters = &standard;
-        }
-        ready.panels.resize_with(1 + self.groups + self.phases.len() + 2, Vec::new);
-        if let Some([kept, kept_factors]) = ready.panels.last_chunk_mut() {
-            *kept = standard.iter().take(self.weights()).map(|w| *w as f32).collect();
-            *kept_factors = factors;
-        }
+        ready.panels.resize_with(1 + self.groups + self.phases.len(), Vec::new);
         let (bias, panels) = ready.panels.split_at_mut(1);
         bias[0].resize(n * self.groups, 0.0);
         bias[0].iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
+        let mut weights = &parameters[..self.weights()];
+        if self.is_standardised {
+            ready.exact.clear();
+            ready.exact.extend_from_slice(weights);
+            let groups = ready.exact.chunks_exact_mut(depth * n);
+            let factors: Vec<f64> = groups.flat_map(|group| standardise(group, n)).collect();
+            ready.exact.extend(factors);
+            weights = &ready.exact;
+        }
         let (forward, backward) = panels.split_at_mut(self.groups);
-        let of_group = |group: usize| &parameters[group * depth * n..][..depth * n];
+        let of_group = |group: usize| &weights[group * depth * n..][..depth * n];
         for (group, panel) in forward.iter_mut().enumerate() {
             panel.resize(packed_len(depth, n), 0.0);
             let weights = of_group(group);

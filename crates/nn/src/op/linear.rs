@@ -166,7 +166,7 @@ impl Op for Linear {
             rows: Rows::dense(rows, self.inputs, self.outputs),
             back: Rows::dense(rows, self.outputs, self.inputs),
             slopes: slope_rows(rows, self.outputs),
-            squares: Vec::with_capacity(if self.is_narrow() { rows } else { 0 }),
+            statistics: Vec::with_capacity(if self.is_narrow() { rows } else { 0 }),
             gradients: vec![0.0; gradients],
             ..Saved::default()
         }
@@ -175,8 +175,8 @@ impl Op for Linear {
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         if self.is_narrow() {
             let (rows, weights) = (self.rows(pass, input), &ready.panels[0][ready.start..]);
-            saved.squares.resize(rows.len(), 0.0);
-            let squares = pass.is_private.then_some(&mut saved.squares[..]);
+            saved.statistics.resize(rows.len(), 0.0);
+            let squares = pass.is_private.then_some(&mut saved.statistics[..]);
             narrow_product(pass.isa, &rows, weights, &ready.panels[2], &mut saved.room, squares, output);
             return;
         }
@@ -217,7 +217,8 @@ impl Op for Linear {
             Style::RankOne => {
                 let inputs = self.rows(pass, input).into_iter().zip(d_output.chunks_exact(self.outputs));
                 sizes[0].extend(inputs.enumerate().map(|(row, (a, d))| {
-                    let a = if self.is_narrow() { saved.squares[row] } else { sum_of_squares(pass.isa, a) };
+                    let a =
+                        if self.is_narrow() { saved.statistics[row] } else { sum_of_squares(pass.isa, a) };
                     let d = sum_of_squares(pass.isa, d);
                     let largest = a.max(d).sqrt();
                     Size { largest, ..Size::of_whole(d * (a + if self.has_bias { 1.0 } else { 0.0 })) }

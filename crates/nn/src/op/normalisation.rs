@@ -13,10 +13,15 @@
 //! | layer normalisation | all channels at one position | yes |
 //! | root mean square | all channels at one position, mean not subtracted | no |
 //!
+//! Of a set of a few numbers the normalised ones say hardly anything but their order, and slopes by x are differences of nearly equal numbers:
+//! they are in double precision, from x itself and not from rounded x^.
+//!
 //! An example's gradient by gains is `Σ_t d_t x^_t`, by shifts `Σ_t d_t`: two numbers a channel, materialised.
 //!
 //! # Pitfalls
 //! Statistics over the *batch* would let each record change all others' contributions.
+
+use std::ops::Range;
 
 use super::{Leaf, Op, Pass, Ready, Saved, Size, Style};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
@@ -56,7 +61,7 @@ impl Normalisation {
     }
 
     /// Runs of one image that make up set number `set`.
-    fn runs(&self, set: usize) -> impl Iterator<Item = std::ops::Range<usize>> + use<> {
+    fn runs(&self, set: usize) -> impl Iterator<Item = Range<usize>> + use<> {
         let (positions, channels) = (self.shape.positions(), self.shape.channels());
         let (first, step, length, count) = match self.sets {
             Sets::Groups(groups) => (set * channels / groups, channels, channels / groups, positions),
@@ -69,53 +74,87 @@ impl Normalisation {
         self.sets != Sets::MeanSquares
     }
 
-    /// Brings one image to (1) without gains; keeps the factors.
-    fn normalise(&self, image: &mut [f32], factors: &mut [f32]) {
-        for (set, factor) in factors.iter_mut().enumerate() {
-            let (mut sum, mut count) = (0.0f64, 0usize);
-            for run in self.runs(set) {
+    /// Means and factors `1/sqrt(var + ε)` of one image's sets.
+    fn find(&self, image: &[f32], statistics: &mut [[f64; 2]]) {
+        for (set, [mean, factor]) in statistics.iter_mut().enumerate() {
+            let count: usize = self.runs(set).map(|run| run.len()).sum();
+            let numbers = || self.runs(set).flat_map(|run| &image[run]).map(|x| f64::from(*x));
+            *mean = if self.has_shift() { numbers().sum::<f64>() / count as f64 } else { 0.0 };
+            let square = numbers().map(|x| (x - *mean) * (x - *mean)).sum::<f64>() / count as f64;
+            *factor = (square + f64::from(self.epsilon)).sqrt().recip();
+        }
+    }
+
+    /// Slopes by x from slopes by y.
+    fn slopes(
+        &self,
+        x: &[f32],
+        gains: &[f32],
+        statistics: &[[f64; 2]],
+        d_output: &[f32],
+        d_input: &mut [f32],
+    ) {
+        let channels = self.shape.channels();
+        for (set, [mean, factor]) in statistics.iter().enumerate() {
+            let runs = || {
+                self.runs(set).map(|run| {
+                    let gains = &gains[run.start % channels..][..run.len()];
+                    let slopes = d_output[run.clone()]
+                        .iter()
+                        .zip(gains)
+                        .map(|(d, gain)| f64::from(*d) * f64::from(*gain));
+                    let normal = x[run.clone()].iter().map(|x| (f64::from(*x) - mean) * factor);
+                    (run, slopes.zip(normal))
+                })
+            };
+            let (mut sum, mut product, mut count) = (0.0, 0.0, 0);
+            for (run, pairs) in runs() {
                 count += run.len();
-                sum += image[run].iter().map(|x| f64::from(*x)).sum::<f64>();
+                for (d, normal) in pairs {
+                    sum += d;
+                    product += d * normal;
+                }
             }
             let mean = if self.has_shift() { sum / count as f64 } else { 0.0 };
-            let square: f64 =
-                self.runs(set).flat_map(|run| &image[run]).map(|x| (f64::from(*x) - mean).powi(2)).sum();
-            *factor = ((square / count as f64) + f64::from(self.epsilon)).sqrt().recip() as f32;
-            for run in self.runs(set) {
-                image[run].iter_mut().for_each(|x| *x = (f64::from(*x) - mean) as f32 * *factor);
-            }
-        }
-    }
-
-    /// Slopes by x from slopes by x^, in place.
-    fn slopes(&self, normal: &[f32], slopes: &mut [f32], factors: &[f32]) {
-        for (set, factor) in factors.iter().enumerate() {
-            let (mut sum, mut product, mut count) = (0.0f64, 0.0f64, 0usize);
-            for run in self.runs(set) {
-                count += run.len();
-                for (d, x) in slopes[run.clone()].iter().zip(&normal[run]) {
-                    sum += f64::from(*d);
-                    product += f64::from(*d) * f64::from(*x);
-                }
-            }
-            let mean = if self.has_shift() { (sum / count as f64) as f32 } else { 0.0 };
-            let part = (product / count as f64) as f32;
-            for run in self.runs(set) {
-                for (d, x) in slopes[run.clone()].iter_mut().zip(&normal[run]) {
-                    *d = factor * (*d - mean - x * part);
+            let part = product / count as f64;
+            for (run, pairs) in runs() {
+                for (to, (d, normal)) in d_input[run].iter_mut().zip(pairs) {
+                    *to = (factor * (d - mean - normal * part)) as f32;
                 }
             }
         }
     }
 
-    /// Adds the gradient of some images.
-    fn gradient(&self, normal: &[f32], d_output: &[f32], sum: &mut [f32]) {
+    /// Adds the gradient of one image.
+    fn gradient(&self, x: &[f32], statistics: &[[f64; 2]], d_output: &[f32], sum: &mut [f32]) {
         let channels = self.shape.channels();
         let (gains, shifts) = sum.split_at_mut(channels);
-        for (d, x) in d_output.chunks_exact(channels).zip(normal.chunks_exact(channels)) {
-            gains.iter_mut().zip(d.iter().zip(x)).for_each(|(gain, (d, x))| *gain += d * x);
-            shifts.iter_mut().zip(d).for_each(|(shift, d)| *shift += d);
+        for (set, [mean, factor]) in statistics.iter().enumerate() {
+            for run in self.runs(set) {
+                let first = run.start % channels;
+                let (d, x) = (&d_output[run.clone()], &x[run]);
+                for (gain, (d, x)) in gains[first..].iter_mut().zip(d.iter().zip(x)) {
+                    *gain += d * ((f64::from(*x) - mean) * factor) as f32;
+                }
+                shifts.iter_mut().skip(first).zip(d).for_each(|(shift, d)| *shift += d);
+            }
         }
+    }
+
+    /// Inputs, statistics and slopes of some images, one after the other.
+    fn images<'a>(
+        &self,
+        input: &'a [f32],
+        saved: &'a Saved,
+        d_output: &'a [f32],
+        images: Range<usize>,
+    ) -> impl Iterator<Item = (&'a [f32], &'a [[f64; 2]], &'a [f32])> {
+        let (size, sets) = (self.shape.size(), self.count());
+        let statistics = saved.statistics.as_chunks().0;
+        images.map(move |image| {
+            let numbers = image * size..(image + 1) * size;
+            (&input[numbers.clone()], &statistics[image * sets..][..sets], &d_output[numbers])
+        })
     }
 }
 
@@ -154,8 +193,7 @@ impl Op for Normalisation {
     fn save(&self, images: usize) -> Saved {
         let examples = images * self.shape.positions() / self.positions;
         Saved {
-            input: vec![0.0; images * self.shape.size()],
-            work: vec![0.0; images * self.count()],
+            statistics: vec![0.0; 2 * images * self.count()],
             gradients: vec![0.0; examples * self.parameters()],
             ..Saved::default()
         }
@@ -163,14 +201,18 @@ impl Op for Normalisation {
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
         let (size, sets, channels) = (self.shape.size(), self.count(), self.shape.channels());
+        let statistics = saved.statistics.as_chunks_mut().0;
         for image in 0..pass.images {
-            let normal = &mut saved.input[image * size..][..size];
-            normal.copy_from_slice(&input[image * size..][..size]);
-            self.normalise(normal, &mut saved.work[image * sets..][..sets]);
-            let output = &mut output[image * size..][..size];
-            for (to, from) in output.chunks_exact_mut(channels).zip(normal.chunks_exact(channels)) {
-                for (channel, (to, from)) in to.iter_mut().zip(from).enumerate() {
-                    *to = ready.panels[0][channel] * from + ready.panels[1][channel];
+            let (x, y) = (&input[image * size..][..size], &mut output[image * size..][..size]);
+            let statistics = &mut statistics[image * sets..][..sets];
+            self.find(x, statistics);
+            for (set, [mean, factor]) in statistics.iter().enumerate() {
+                for run in self.runs(set) {
+                    let first = run.start % channels;
+                    let affine = ready.panels[0][first..].iter().zip(&ready.panels[1][first..]);
+                    for ((y, x), (gain, shift)) in y[run.clone()].iter_mut().zip(&x[run]).zip(affine) {
+                        *y = gain * ((f64::from(*x) - mean) * factor) as f32 + shift;
+                    }
                 }
             }
         }
@@ -180,22 +222,15 @@ impl Op for Normalisation {
         &self,
         pass: &Pass,
         ready: &Ready,
-        _input: &[f32],
+        input: &[f32],
         d_output: &[f32],
         d_input: Option<&mut [f32]>,
         saved: &mut Saved,
     ) {
-        let (size, sets, channels) = (self.shape.size(), self.count(), self.shape.channels());
         let Some(d_input) = d_input else { return };
-        for image in 0..pass.images {
-            let (from, to) = (&d_output[image * size..][..size], &mut d_input[image * size..][..size]);
-            for (to, from) in to.chunks_exact_mut(channels).zip(from.chunks_exact(channels)) {
-                to.iter_mut()
-                    .zip(from)
-                    .zip(&ready.panels[0])
-                    .for_each(|((to, from), gain)| *to = from * gain);
-            }
-            self.slopes(&saved.input[image * size..][..size], to, &saved.work[image * sets..][..sets]);
+        let to = d_input.chunks_exact_mut(self.shape.size());
+        for ((x, statistics, from), to) in self.images(input, saved, d_output, 0..pass.images).zip(to) {
+            self.slopes(x, &ready.panels[0], statistics, from, to);
         }
     }
 
@@ -203,39 +238,41 @@ impl Op for Normalisation {
         &self,
         pass: &Pass,
         _ready: &Ready,
-        _input: &[f32],
+        input: &[f32],
         d_output: &[f32],
         saved: &mut Saved,
         sizes: &mut [Vec<Size>],
     ) {
         let Some(sizes) = sizes.first_mut() else { return };
-        let numbers = pass.views * self.shape.size();
-        let (normal, parameters) = (&saved.input, self.parameters());
-        let gradients = saved.gradients.chunks_exact_mut(parameters).take(pass.examples());
-        for (example, gradient) in gradients.enumerate() {
+        let mut gradients = std::mem::take(&mut saved.gradients);
+        let each = gradients.chunks_exact_mut(self.parameters()).take(pass.examples());
+        for (example, gradient) in each.enumerate() {
             gradient.fill(0.0);
-            let all = example * numbers..(example + 1) * numbers;
-            self.gradient(&normal[all.clone()], &d_output[all], gradient);
+            let images = example * pass.views..(example + 1) * pass.views;
+            for (x, statistics, slopes) in self.images(input, saved, d_output, images) {
+                self.gradient(x, statistics, slopes, gradient);
+            }
             sizes.push(Size::of_whole(sum_of_squares(pass.isa, gradient)));
         }
+        saved.gradients = gradients;
     }
 
     fn accumulate(
         &self,
         pass: &Pass,
         _ready: &Ready,
-        _input: &[f32],
+        input: &[f32],
         d_output: &mut [f32],
         saved: &mut Saved,
         weights: Option<&[Vec<f32>]>,
         sum: &mut [f32],
     ) {
-        let numbers = pass.images * self.shape.size();
-        match weights {
-            Some(weights) => {
-                add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
-            }
-            None => self.gradient(&saved.input[..numbers], &d_output[..numbers], sum),
+        if let Some(weights) = weights {
+            add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
+            return;
+        }
+        for (x, statistics, slopes) in self.images(input, saved, d_output, 0..pass.images) {
+            self.gradient(x, statistics, slopes, sum);
         }
     }
 }

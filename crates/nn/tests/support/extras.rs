@@ -13,12 +13,7 @@ impl Random {
         let input = Shape::Image { channels, height, width };
         let mut layers = self.extra(input);
         let convolution = self.convolution(shape_of(input, &layers)).map(|layer| self.standardised(layer, 3));
-        let is_standardised = matches!(convolution, Some(Layer::Conv2d { standardised: true, .. }));
         layers.extend(convolution);
-        if is_standardised && shape_of(input, &layers).size() > 3 {
-            // Standardised weights make long outputs, on which a sigmoid has slopes of less than single precision: without this one sum, clipped layer by layer, was off by 1.3e-5.
-            layers.push(Layer::GroupNorm { groups: 1, affine: self.below(2) == 0 });
-        }
         layers.push(self.activation());
         layers.extend(self.extra(shape_of(input, &layers)));
         layers.extend(self.pooling(shape_of(input, &layers)));
@@ -58,7 +53,7 @@ impl Random {
     pub(crate) fn mixed_tokens(&mut self) -> Case {
         let input = Shape::Tokens { length: self.within(2, 6) };
         let padding = (self.below(2) == 0).then_some(2);
-        let table = Layer::Embedding { words: 5, features: self.within(3, 8), padding };
+        let table = Layer::Embedding { words: 5, features: self.within(1, 8), padding };
         let mut layers = vec![if self.below(3) == 0 { self.frozen(input, table) } else { table }];
         layers.extend(self.extra(shape_of(input, &layers)));
         layers.extend([Layer::Flatten, Layer::linear(self.within(2, 4))]);
@@ -102,10 +97,10 @@ impl Random {
         let (channels, affine) = (shape.channels(), self.below(3) > 0);
         let halves = if channels.is_multiple_of(2) { self.within(1, 2) } else { 1 };
         let layer = match self.below(9) {
-            // Of one or two numbers a normalisation leaves hardly anything to differentiate.
-            0 if channels / halves * shape.positions() > 3 => Layer::GroupNorm { groups: halves, affine },
-            1 if channels > 3 => Layer::LayerNorm { affine },
-            2 if channels > 2 => Layer::RmsNorm { affine },
+            // Of one number that is centred nothing is left.
+            0 if channels / halves * shape.positions() > 1 => Layer::GroupNorm { groups: halves, affine },
+            1 if channels > 1 => Layer::LayerNorm { affine },
+            2 => Layer::RmsNorm { affine },
             3 if channels > 1 => Layer::Activation { function: Activation::Softmax },
             4 => Layer::Linear { outputs: self.within(3, 6), bias: affine },
             5 => {
@@ -126,7 +121,7 @@ impl Random {
     fn fixed(&mut self, shape: Shape) -> Layer {
         match (shape, self.below(3)) {
             (Shape::Image { .. }, 0) => self.standardised(Layer::conv2d(4, 3, 1, 1), 1),
-            (_, 1) if shape.channels() > 3 => Layer::LayerNorm { affine: true },
+            (_, 1) if shape.channels() > 1 => Layer::LayerNorm { affine: true },
             _ => Layer::linear(self.within(3, 6)),
         }
     }
@@ -137,10 +132,10 @@ impl Random {
         Layer::Frozen { layer: Box::new(layer), values }
     }
 
-    /// Now and then with standardised weights, if a neuron has enough of them for that to make sense.
+    /// Now and then with standardised weights.
     fn standardised(&mut self, mut layer: Layer, out_of: u64) -> Layer {
-        if let Layer::Conv2d { kernel, standardised, .. } = &mut layer {
-            *standardised = kernel[0] * kernel[1] > 3 && self.below(out_of) == 0;
+        if let Layer::Conv2d { standardised, .. } = &mut layer {
+            *standardised = self.below(out_of) == 0;
         }
         layer
     }

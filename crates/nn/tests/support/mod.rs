@@ -1,7 +1,5 @@
-//! What tests of networks share: plans, batches, sums in data units, gradients by differences of losses, and networks to try them on.
+//! What tests of networks share: plans, batches, sums in data units, gradients, and networks to try them on.
 #![allow(dead_code, reason = "each test uses its part")]
-
-use std::ops::Range;
 
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Examples, Layer, Loss, Network, NetworkObjective, Rows, Shape};
@@ -10,41 +8,13 @@ use sordino_optim::{ClippedSum, Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 pub(crate) mod dropout;
+pub(crate) mod dual;
 pub(crate) mod extras;
 pub(crate) mod naive;
 pub(crate) mod networks;
 pub(crate) mod pictures;
 pub(crate) mod random;
 pub(crate) mod reference;
-
-/// The gradient of one example's loss by central differences: exact to some 1e-8.
-pub(crate) fn gradient(f: impl Fn(&[f64]) -> f64, parameters: &[f64]) -> Vec<f64> {
-    differences(f, parameters, 1e-7)
-}
-
-/// Central differences over steps of one length.
-pub(crate) fn differences(f: impl Fn(&[f64]) -> f64, parameters: &[f64], step: f64) -> Vec<f64> {
-    differences_of(f, parameters, 0..parameters.len(), step)
-}
-
-/// The same by some parameters.
-pub(crate) fn differences_of(
-    f: impl Fn(&[f64]) -> f64,
-    parameters: &[f64],
-    some: Range<usize>,
-    step: f64,
-) -> Vec<f64> {
-    let mut moved = parameters.to_vec();
-    some.map(|j| {
-        moved[j] = parameters[j] + step;
-        let above = f(&moved);
-        moved[j] = parameters[j] - step;
-        let below = f(&moved);
-        moved[j] = parameters[j];
-        (above - below) / (2.0 * step)
-    })
-    .collect()
-}
 
 pub(crate) fn length(vector: &[f64]) -> f64 {
     vector.iter().map(|x| x * x).sum::<f64>().sqrt()

@@ -9,8 +9,9 @@ use sordino_noise::danger::unprotected;
 use sordino_optim::{Clipping, Objective};
 use sordino_privacy::Neighbours;
 
+use super::dual::gradient;
 use super::reference::Model;
-use super::{Case, dropout, gradient, length, plan};
+use super::{Case, dropout, length, plan};
 
 /// A network, its parameters and examples, and each example's gradient.
 pub(crate) struct Subject {
@@ -22,7 +23,7 @@ pub(crate) struct Subject {
 }
 
 impl Subject {
-    /// Gradients by differences of losses.
+    /// Gradients by all parameters.
     pub(crate) fn new(case: Case, views: &[View]) -> Self {
         Self::with(case, views, |model, parameters, example| {
             gradient(|w| model.loss(w, example.input, example.target), parameters)

@@ -3,6 +3,7 @@
 use sordino_nn::{Activation, Layer, Loss, Shape};
 
 use super::Case;
+use super::dual::Dual;
 use super::reference::Place;
 
 /// Numbers that look random (a multiplicative generator on 64 bits).
@@ -179,13 +180,13 @@ impl Random {
 
 /// The shape after some layers, by the reference.
 pub(crate) fn shape_of(input: Shape, layers: &[Layer]) -> Shape {
-    let zeros = vec![0.0; 100_000];
+    let zeros = vec![Dual::ZERO; 20_000];
     super::reference::forward(
         input,
         layers,
         Place { of: 0, seed: None },
         &mut &zeros[..],
-        &vec![0.0; input.size()],
+        &vec![Dual::ZERO; input.size()],
     )
     .0
 }

@@ -1,8 +1,10 @@
-//! Networks in double precision, straight from their definitions: channels first, one number after the other. Nothing of the engine is used.
+//! Networks in double precision with their derivatives, straight from their definitions: channels first, one number after the other. Nothing
+//! of the engine is used.
 
 use sordino_nn::{Activation, Layer, Loss, Shape, View};
 
 use super::dropout;
+use super::dual::Dual;
 
 /// Where layers stand in a network, and what decides who is left out there.
 #[derive(Clone, Copy)]
@@ -25,8 +27,8 @@ pub(crate) struct Model<'a> {
 
 impl Model<'_> {
     /// The mean over views.
-    pub(crate) fn loss(&self, parameters: &[f64], x: &[f32], target: &[f32]) -> f64 {
-        let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+    pub(crate) fn loss(&self, parameters: &[Dual], x: &[f32], target: &[f32]) -> Dual {
+        let x = numbers(x);
         let x = channels_first(self.input, &x);
         let each = self.views.iter().zip(&self.seeds).map(|(view, seed)| {
             let place = Place { of: 0, seed: Some(*seed) };
@@ -34,18 +36,22 @@ impl Model<'_> {
             let (shape, y) = forward(self.input, self.layers, place, &mut &parameters[..], &seen);
             loss(shape, self.loss, &y, target)
         });
-        each.sum::<f64>() / self.views.len() as f64
+        each.sum::<Dual>() * (self.views.len() as f64).recip()
     }
 }
 
 /// What the first layers make of an input that is seen as it is, with nothing left out.
-pub(crate) fn values(input: Shape, layers: &[Layer], parameters: &[f64], x: &[f32]) -> (Shape, Vec<f64>) {
-    let x: Vec<f64> = x.iter().map(|x| f64::from(*x)).collect();
+pub(crate) fn values(input: Shape, layers: &[Layer], parameters: &[Dual], x: &[f32]) -> (Shape, Vec<Dual>) {
+    let x = numbers(x);
     forward(input, layers, Place { of: 0, seed: None }, &mut &parameters[..], &channels_first(input, &x))
 }
 
+fn numbers(x: &[f32]) -> Vec<Dual> {
+    x.iter().map(|x| f64::from(*x).into()).collect()
+}
+
 /// One view of a picture; of anything else the same.
-fn seen(view: View, shape: Shape, x: &[f64]) -> Vec<f64> {
+fn seen(view: View, shape: Shape, x: &[Dual]) -> Vec<Dual> {
     let Shape::Image { height, width, .. } = shape else { return x.to_vec() };
     let moved = |at: usize, by: i32, size: usize| {
         let from = at as i64 - i64::from(by);
@@ -59,34 +65,35 @@ fn seen(view: View, shape: Shape, x: &[f64]) -> Vec<f64> {
             View::Shifted { lines, columns } => (moved(line, lines, height), moved(column, columns, width)),
         };
         let plane = at / (height * width) * height * width;
-        line.zip(column).map_or(0.0, |(line, column)| x[plane + line * width + column])
+        line.zip(column).map_or(Dual::ZERO, |(line, column)| x[plane + line * width + column])
     };
     (0..x.len()).map(pixel).collect()
 }
 
 /// Of outputs.
-fn loss(shape: Shape, loss: Loss, y: &[f64], target: &[f32]) -> f64 {
+fn loss(shape: Shape, loss: Loss, y: &[Dual], target: &[f32]) -> Dual {
     let (positions, channels) = (shape.positions(), shape.channels());
     match loss {
         Loss::CrossEntropy => (0..positions)
             .filter(|position| target[*position] >= 0.0)
             .map(|position| {
                 let score = |channel: usize| y[channel * positions + position];
-                let sum: f64 = (0..channels).map(|channel| score(channel).exp()).sum();
+                let sum: Dual = (0..channels).map(|channel| score(channel).exp()).sum();
                 sum.ln() - score(target[position] as usize)
             })
             .sum(),
         Loss::Squared => (0..positions * channels)
             .map(|at| {
                 let (position, channel) = (at / channels, at % channels);
-                (y[channel * positions + position] - f64::from(target[at])).powi(2) / 2.0
+                let error = y[channel * positions + position] - f64::from(target[at]).into();
+                error * error * 0.5
             })
             .sum(),
     }
 }
 
 /// Pictures come with channels first; sequences have them last.
-fn channels_first(shape: Shape, x: &[f64]) -> Vec<f64> {
+fn channels_first(shape: Shape, x: &[Dual]) -> Vec<Dual> {
     match shape {
         Shape::Sequence { length, features } => {
             (0..length * features).map(|at| x[at % length * features + at / length]).collect()
@@ -100,16 +107,16 @@ pub(crate) fn forward(
     shape: Shape,
     layers: &[Layer],
     place: Place,
-    parameters: &mut &[f64],
-    x: &[f64],
-) -> (Shape, Vec<f64>) {
+    parameters: &mut &[Dual],
+    x: &[Dual],
+) -> (Shape, Vec<Dual>) {
     layers.iter().enumerate().fold((shape, x.to_vec()), |(shape, x), (at, layer)| {
         let place = Place { of: dropout::number(place.of, at), ..place };
         one_layer(shape, layer, place, parameters, &x)
     })
 }
 
-fn take<'a>(parameters: &mut &'a [f64], count: usize) -> &'a [f64] {
+fn take<'a>(parameters: &mut &'a [Dual], count: usize) -> &'a [Dual] {
     let (taken, rest) = parameters.split_at(count);
     *parameters = rest;
     taken
@@ -120,9 +127,9 @@ fn one_layer(
     shape: Shape,
     layer: &Layer,
     place: Place,
-    parameters: &mut &[f64],
-    x: &[f64],
-) -> (Shape, Vec<f64>) {
+    parameters: &mut &[Dual],
+    x: &[Dual],
+) -> (Shape, Vec<Dual>) {
     let (positions, channels) = (shape.positions(), shape.channels());
     match layer {
         Layer::Linear { outputs, bias } => {
@@ -132,7 +139,7 @@ fn one_layer(
                 let (output, position) = (at / positions, at % positions);
                 let each =
                     (0..channels).map(|c| weights[output * channels + c] * x[c * positions + position]);
-                each.sum::<f64>() + biases.get(output).copied().unwrap_or(0.0)
+                each.sum::<Dual>() + biases.get(output).copied().unwrap_or(Dual::ZERO)
             });
             (with_channels(shape, *outputs), y.collect())
         }
@@ -150,18 +157,10 @@ fn one_layer(
                 Geometry { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
             convolve(shape, *outputs, geometry, *groups, *bias, *standardised, parameters, x)
         }
-        Layer::MaxPool { kernel, stride } => windows(shape, *kernel, *stride, x, |values| {
-            values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-        }),
-        Layer::AvgPool { kernel, stride } => {
-            windows(shape, *kernel, *stride, x, |values| values.iter().sum::<f64>() / values.len() as f64)
-        }
-        Layer::AdaptiveAvgPool { output } => {
-            adaptive(shape, *output, x, |values| values.iter().sum::<f64>() / values.len() as f64)
-        }
-        Layer::AdaptiveMaxPool { output } => {
-            adaptive(shape, *output, x, |values| values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
-        }
+        Layer::MaxPool { kernel, stride } => windows(shape, *kernel, *stride, x, largest),
+        Layer::AvgPool { kernel, stride } => windows(shape, *kernel, *stride, x, mean),
+        Layer::AdaptiveAvgPool { output } => adaptive(shape, *output, x, mean),
+        Layer::AdaptiveMaxPool { output } => adaptive(shape, *output, x, largest),
         Layer::Flatten => {
             // Channels first of pictures, positions first of sequences.
             let transposed = |at: usize| x[at % channels * positions + at / channels];
@@ -185,8 +184,8 @@ fn one_layer(
         Layer::Embedding { words, features, padding } => {
             let table = take(parameters, words * features);
             let y = (0..features * positions).map(|at| {
-                let (feature, word) = (at / positions, x[at % positions] as usize);
-                if Some(word) == *padding { 0.0 } else { table[word * features + feature] }
+                let (feature, word) = (at / positions, x[at % positions].value as usize);
+                if Some(word) == *padding { Dual::ZERO } else { table[word * features + feature] }
             });
             (Shape::Sequence { length: positions, features: *features }, y.collect())
         }
@@ -197,13 +196,16 @@ fn one_layer(
             y.iter_mut().zip(other).for_each(|(y, other)| *y += other);
             (result, y)
         }
-        Layer::Frozen { layer, values } => one_layer(shape, layer, place, &mut &values[..], x),
+        Layer::Frozen { layer, values } => {
+            let values: Vec<Dual> = values.iter().map(|w| Dual::from(*w)).collect();
+            one_layer(shape, layer, place, &mut &values[..], x)
+        }
         Layer::Dropout { rate } => {
             let Some(seed) = place.seed else { return (shape, x.to_vec()) };
             let factors = dropout::factors(seed, place.of, *rate, x.len());
             // Choices are made position by position.
             let y =
-                x.iter().enumerate().map(|(at, x)| x * factors[at % positions * channels + at / positions]);
+                x.iter().enumerate().map(|(at, x)| *x * factors[at % positions * channels + at / positions]);
             (shape, y.collect())
         }
         Layer::BatchNorm | _ => unreachable!("no reference for {layer:?}"),
@@ -220,22 +222,24 @@ fn with_channels(shape: Shape, channels: usize) -> Shape {
     }
 }
 
-fn activate(function: Activation, positions: usize, x: &[f64]) -> Vec<f64> {
-    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
-    let each = |f: &dyn Fn(f64) -> f64| x.iter().map(|x| f(*x)).collect();
+fn activate(function: Activation, positions: usize, x: &[Dual]) -> Vec<Dual> {
+    let one = Dual::from(1.0);
+    let sigmoid = |x: Dual| one / (one + (-x).exp());
+    let each = |f: &dyn Fn(Dual) -> Dual| x.iter().map(|x| f(*x)).collect();
     match function {
-        Activation::Relu => each(&|x| x.max(0.0)),
-        Activation::LeakyRelu { slope } => each(&|x| if x < 0.0 { f64::from(slope) * x } else { x }),
-        Activation::Tanh => each(&f64::tanh),
+        // Of two equal numbers the first has the slope: at 0 it is 0.
+        Activation::Relu => each(&|x| Dual::ZERO.larger(x)),
+        Activation::LeakyRelu { slope } => each(&|x| if x.value < 0.0 { x * f64::from(slope) } else { x }),
+        Activation::Tanh => each(&Dual::tanh),
         Activation::Sigmoid => each(&sigmoid),
         Activation::TemperedSigmoid { height, slope, shift } => {
-            each(&|x| f64::from(height) * sigmoid(f64::from(slope) * x) - f64::from(shift))
+            each(&|x| sigmoid(x * f64::from(slope)) * f64::from(height) - f64::from(shift).into())
         }
-        Activation::Gelu => each(&|x| x * 0.5 * (1.0 + libm::erf(x / 2f64.sqrt()))),
+        Activation::Gelu => each(&|x| x * (one + (x * 0.5f64.sqrt()).erf()) * 0.5),
         Activation::Silu => each(&|x| x * sigmoid(x)),
         Activation::Softmax => {
             let sum =
-                |position: usize| x.iter().skip(position).step_by(positions).map(|x| x.exp()).sum::<f64>();
+                |position: usize| x.iter().skip(position).step_by(positions).map(|x| x.exp()).sum::<Dual>();
             x.iter().enumerate().map(|(at, x)| x.exp() / sum(at % positions)).collect()
         }
     }
@@ -247,29 +251,30 @@ fn normalise(
     channels: usize,
     centred: bool,
     affine: bool,
-    parameters: &mut &[f64],
-    x: &[f64],
+    parameters: &mut &[Dual],
+    x: &[Dual],
     set: impl Fn(usize, usize) -> usize,
-) -> Vec<f64> {
+) -> Vec<Dual> {
     let gains = take(parameters, if affine { channels } else { 0 });
     let shifts = take(parameters, if affine && centred { channels } else { 0 });
     let set_of = |at: usize| set(at / positions, at % positions);
     let sets = (0..x.len()).map(set_of).max().map_or(0, |last| last + 1);
-    let means_of = |y: &[f64]| {
-        let (mut sums, mut counts) = (vec![0.0; sets], vec![0.0; sets]);
+    let means_of = |y: &[Dual]| {
+        let (mut sums, mut counts) = (vec![Dual::ZERO; sets], vec![0.0f64; sets]);
         for (at, y) in y.iter().enumerate() {
-            sums[set_of(at)] += y;
+            sums[set_of(at)] += *y;
             counts[set_of(at)] += 1.0;
         }
-        sums.iter().zip(counts).map(|(sum, count)| sum / count).collect::<Vec<f64>>()
+        sums.iter().zip(counts).map(|(sum, count)| *sum * count.recip()).collect::<Vec<Dual>>()
     };
-    let means = if centred { means_of(x) } else { vec![0.0; sets] };
-    let moved: Vec<f64> = x.iter().enumerate().map(|(at, x)| x - means[set_of(at)]).collect();
-    let squares = means_of(&moved.iter().map(|x| x * x).collect::<Vec<f64>>());
+    let means = if centred { means_of(x) } else { vec![Dual::ZERO; sets] };
+    let moved: Vec<Dual> = x.iter().enumerate().map(|(at, x)| *x - means[set_of(at)]).collect();
+    let squares = means_of(&moved.iter().map(|x| *x * *x).collect::<Vec<Dual>>());
     let result = moved.iter().enumerate().map(|(at, x)| {
         let (channel, square) = (at / positions, squares[set_of(at)]);
-        let gain = gains.get(channel).copied().unwrap_or(1.0);
-        x / (square + f64::from(1e-5f32)).sqrt() * gain + shifts.get(channel).copied().unwrap_or(0.0)
+        let gain = gains.get(channel).copied().unwrap_or(Dual::from(1.0));
+        let shift = shifts.get(channel).copied().unwrap_or(Dual::ZERO);
+        *x / (square + f64::from(1e-5f32).into()).sqrt() * gain + shift
     });
     result.collect()
 }
@@ -289,9 +294,9 @@ fn convolve(
     groups: usize,
     bias: bool,
     standardised: bool,
-    parameters: &mut &[f64],
-    x: &[f64],
-) -> (Shape, Vec<f64>) {
+    parameters: &mut &[Dual],
+    x: &[Dual],
+) -> (Shape, Vec<Dual>) {
     let Shape::Image { channels, height, width } = shape else { unreachable!("a convolution has a picture") };
     let Geometry { kernel: [kh, kw], stride, padding, dilation } = geometry;
     let out = |size: usize, axis: usize, k: usize| {
@@ -304,23 +309,25 @@ fn convolve(
         for n in 0..outputs {
             let depth = kh * kw * from;
             let at = |k: usize| (n / to * depth + k) * to + n % to;
-            let mean = (0..depth).map(|k| weights[at(k)]).sum::<f64>() / depth as f64;
-            let variance = (0..depth).map(|k| (weights[at(k)] - mean).powi(2)).sum::<f64>() / depth as f64;
-            (0..depth).for_each(|k| weights[at(k)] = (weights[at(k)] - mean) / (variance + 1e-5).sqrt());
+            let mean = (0..depth).map(|k| weights[at(k)]).sum::<Dual>() * (depth as f64).recip();
+            (0..depth).for_each(|k| weights[at(k)] = weights[at(k)] - mean);
+            let squares = (0..depth).map(|k| weights[at(k)] * weights[at(k)]).sum::<Dual>();
+            let deviation = (squares * (depth as f64).recip() + 1e-5.into()).sqrt();
+            (0..depth).for_each(|k| weights[at(k)] = weights[at(k)] / deviation);
         }
     }
     let biases = take(parameters, if bias { outputs } else { 0 });
     let pixel = |c: usize, y: usize, x_at: usize| {
         let y = (y).checked_sub(padding[0]).filter(|y| *y < height);
         let x_at = (x_at).checked_sub(padding[1]).filter(|x| *x < width);
-        y.zip(x_at).map_or(0.0, |(y, x_at)| x[(c * height + y) * width + x_at])
+        y.zip(x_at).map_or(Dual::ZERO, |(y, x_at)| x[(c * height + y) * width + x_at])
     };
     let mut result = Vec::new();
     for n in 0..outputs {
         for oy in 0..oh {
             for ox in 0..ow {
                 let group = n / to;
-                let mut sum = biases.get(n).copied().unwrap_or(0.0);
+                let mut sum = biases.get(n).copied().unwrap_or(Dual::ZERO);
                 for ky in 0..kh {
                     for kx in 0..kw {
                         for c in 0..from {
@@ -342,9 +349,9 @@ fn windows(
     shape: Shape,
     kernel: [usize; 2],
     stride: [usize; 2],
-    x: &[f64],
-    f: impl Fn(&[f64]) -> f64,
-) -> (Shape, Vec<f64>) {
+    x: &[Dual],
+    f: impl Fn(&[Dual]) -> Dual,
+) -> (Shape, Vec<Dual>) {
     let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has a picture") };
     let starts = |size: usize, axis: usize| -> Vec<(usize, usize)> {
         (0..)
@@ -356,7 +363,7 @@ fn windows(
     pool(shape, &starts(height, 0), &starts(width, 1), x, f)
 }
 
-fn adaptive(shape: Shape, output: [usize; 2], x: &[f64], f: impl Fn(&[f64]) -> f64) -> (Shape, Vec<f64>) {
+fn adaptive(shape: Shape, output: [usize; 2], x: &[Dual], f: impl Fn(&[Dual]) -> Dual) -> (Shape, Vec<Dual>) {
     let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has a picture") };
     let bounds = |size: usize, count: usize| -> Vec<(usize, usize)> {
         (0..count).map(|i| (i * size / count, ((i + 1) * size).div_ceil(count))).collect()
@@ -368,15 +375,15 @@ fn pool(
     shape: Shape,
     lines: &[(usize, usize)],
     columns: &[(usize, usize)],
-    x: &[f64],
-    f: impl Fn(&[f64]) -> f64,
-) -> (Shape, Vec<f64>) {
+    x: &[Dual],
+    f: impl Fn(&[Dual]) -> Dual,
+) -> (Shape, Vec<Dual>) {
     let Shape::Image { channels, height, width } = shape else { unreachable!("pooling has a picture") };
     let mut result = Vec::new();
     for c in 0..channels {
         for (top, bottom) in lines {
             for (left, right) in columns {
-                let values: Vec<f64> = (*top..*bottom)
+                let values: Vec<Dual> = (*top..*bottom)
                     .flat_map(|y| (*left..*right).map(move |x_at| (c * height + y) * width + x_at))
                     .map(|at| x[at])
                     .collect();
@@ -385,4 +392,12 @@ fn pool(
         }
     }
     (Shape::Image { channels, height: lines.len(), width: columns.len() }, result)
+}
+
+fn largest(values: &[Dual]) -> Dual {
+    values.iter().copied().reduce(Dual::larger).unwrap()
+}
+
+fn mean(values: &[Dual]) -> Dual {
+    values.iter().copied().sum::<Dual>() * (values.len() as f64).recip()
 }

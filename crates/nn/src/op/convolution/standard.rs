@@ -4,7 +4,7 @@
 const LEAST_VARIANCE: f64 = 1e-5;
 
 /// Brings each column (an output's weights) to mean 0 and variance 1; returns the factors.
-pub(super) fn standardise(weights: &mut [f64], outputs: usize) -> Vec<f32> {
+pub(super) fn standardise(weights: &mut [f64], outputs: usize) -> Vec<f64> {
     let depth = (weights.len() / outputs) as f64;
     let column = |weights: &[f64], output: usize, f: &dyn Fn(f64) -> f64| {
         weights.iter().skip(output).step_by(outputs).map(|w| f(*w)).sum::<f64>() / depth
@@ -15,25 +15,27 @@ pub(super) fn standardise(weights: &mut [f64], outputs: usize) -> Vec<f32> {
             let variance = column(weights, output, &|w| (w - mean) * (w - mean));
             let factor = (variance + LEAST_VARIANCE).sqrt().recip();
             weights.iter_mut().skip(output).step_by(outputs).for_each(|w| *w = (*w - mean) * factor);
-            factor as f32
+            factor
         })
         .collect()
 }
 
-/// Slopes by weights from slopes by standardised weights, column by column, in place.
-pub(super) fn standard_slopes(slopes: &mut [f32], standard: &[f32], factors: &[f32]) {
+/// Slopes by weights from slopes by standardised weights, column by column, in place. Of a few weights hardly anything is left once their mean
+/// and their length are taken away: the difference is in double precision.
+pub(super) fn standard_slopes(slopes: &mut [f32], standard: &[f64], factors: &[f64]) {
     let outputs = factors.len();
-    let depth = (slopes.len() / outputs) as f32;
+    let depth = (slopes.len() / outputs) as f64;
     let (mut means, mut products) = (vec![0.0; outputs], vec![0.0; outputs]);
     for (d, w) in slopes.chunks_exact(outputs).zip(standard.chunks_exact(outputs)) {
         for output in 0..outputs {
-            means[output] += d[output] / depth;
-            products[output] += d[output] * w[output] / depth;
+            means[output] += f64::from(d[output]) / depth;
+            products[output] += f64::from(d[output]) * w[output] / depth;
         }
     }
     for (d, w) in slopes.chunks_exact_mut(outputs).zip(standard.chunks_exact(outputs)) {
         for output in 0..outputs {
-            d[output] = factors[output] * (d[output] - means[output] - w[output] * products[output]);
+            let left = f64::from(d[output]) - means[output] - w[output] * products[output];
+            d[output] = (factors[output] * left) as f32;
         }
     }
 }
