@@ -339,8 +339,9 @@ impl Attack<'_> {
 
     /// The noisy sum without the others, on the canary's direction, in clip norms.
     fn projection(&self, step: &Step, after: &[f64]) -> f64 {
-        let noisy =
-            step.parameters.iter().zip(after).map(|(w, v)| (w - v) * self.plan.divisor() / LEARNING_RATE);
+        // Steps are no longer than with the first clip norm.
+        let factor = self.plan.divisor() / LEARNING_RATE * (step.clip_norm / CLIP_NORM).max(1.0);
+        let noisy = step.parameters.iter().zip(after).map(|(w, v)| (w - v) * factor);
         let canary = noisy.zip(&step.others).map(|(noisy, others)| noisy - others);
         let direction = self.direction(&step.parameters);
         canary.zip(direction).map(|(x, along)| x * along).sum::<f64>() / step.clip_norm

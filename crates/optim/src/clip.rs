@@ -22,7 +22,8 @@
 //! z_g = (z^-2 - (2 σ_b)^-2)^(-1/2)                                                          (1)
 //! ```
 //! so the event is that of multiplier z, and the count is paid for. Then `C <- C exp(-η (b~ - γ))`; a step uses the C
-//! from before it.
+//! from before it. Clipped gradients and their noise are as long as C, and a learning rate that suits one is too large for a larger one: noisy gradients,
+//! with their penalty, are multiplied by `min(1, C_0/C)`, with the first clip norm C_0. (Post-processing.)
 //!
 //! # Pitfalls
 //! - `g max(1, C/‖g‖)` and `g / min(1, ‖g‖/C)` enlarge short vectors and leave long ones: no bound at all.
@@ -57,7 +58,7 @@ pub enum Clipping {
     },
     /// To a norm that follows a quantile of the gradients' norms.
     Quantile {
-        /// C of the first step.
+        /// C of the first step, which the learning rate is meant for.
         initial: f64,
         /// γ: the part of gradients that should not be clipped.
         quantile: f64,

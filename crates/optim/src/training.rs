@@ -42,7 +42,7 @@ use state::State;
 pub struct TrainingOptions {
     /// How parameters move.
     pub rule: UpdateRule,
-    /// η.
+    /// η; with [`Clipping::Quantile`], that of the first clip norm.
     pub learning_rate: f64,
     /// How η changes.
     pub schedule: Schedule,
@@ -269,9 +269,11 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
         let (divisor, units) = (plan.divisor(), noisy.units());
         let unit = noisy.grid().step() / divisor;
+        // A learning rate is meant for the first clip norm: what is as long as another one that is larger is brought back to it, and the penalty with it.
+        let factor = (plan.initial_clip_norm(self.objective.dimension()) / state.clip_norm).min(1.0);
         let gradient = Gradient {
-            of: |j: usize, w: f64| units[j] as f64 * unit * plan.scale(j) + options.l2 * w,
-            deviation: |j| clip.grid().noise_scale() * plan.scale(j) / divisor,
+            of: |j: usize, w: f64| factor * (units[j] as f64 * unit * plan.scale(j) + options.l2 * w),
+            deviation: |j| factor * clip.grid().noise_scale() * plan.scale(j) / divisor,
         };
         let rate = options.learning_rate * options.schedule.factor(state.step, plan.batches().steps());
         let State { rule, parameters, step, .. } = state;

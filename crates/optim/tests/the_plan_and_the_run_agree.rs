@@ -159,6 +159,31 @@ fn every_kind_of_training_finds_the_mean_when_noise_is_small() {
     }
 }
 
+/// Gradients that are longer than any clip norm, so that C grows with every step and what is summed grows with it. Steps do not: they are those of
+/// the first clip norm, with momentum, too.
+#[test]
+fn a_clip_norm_that_grows_makes_no_longer_steps() {
+    let clipping = Clipping::Quantile { initial: 0.5, quantile: 0.9, rate: 0.5, count_noise: 0.1 };
+    let base = || options(10, 20, Sampling::FullBatch, 0.5);
+    let growing = plan(sordino_optim::PlanOptions { clipping, ..base() }, 1e-6);
+    let fixed = plan(base(), 1e-6);
+    let points = Points(vec![vec![1e9]; 10]);
+    for rule in [UpdateRule::Sgd, UpdateRule::Momentum { momentum: 0.9 }] {
+        let way = |plan: &Plan| {
+            let (mut way, options) = (Vec::new(), TrainingOptions { rule: rule.clone(), ..sgd(0.1) });
+            let training = Training::new(plan, &points, options).unwrap();
+            let release = training.run_with(permit(plan.claim()), &mut seeded(1), &mut |progress| {
+                way.push(progress.parameters()[0]);
+            });
+            release.unwrap();
+            way
+        };
+        for (growing, fixed) in way(&growing).into_iter().zip(way(&fixed)) {
+            assert!((growing / fixed - 1.0).abs() < 1e-4, "{growing} for {fixed} with {rule:?}");
+        }
+    }
+}
+
 #[test]
 fn rules_schedules_averages_and_projections_work_together() {
     let points = Points(vec![vec![3.0, -4.0]; 20]);
