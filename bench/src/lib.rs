@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The folder of the documentation, where Cargo says that the project is now.
+/// The folder of the documentation: where Cargo says that the project is now, or in the working folder.
 pub fn docs() -> PathBuf {
-    let own = std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default();
-    Path::new(&own).join("../docs")
+    let own = std::env::var_os("CARGO_MANIFEST_DIR");
+    own.map_or_else(|| PathBuf::from("docs"), |own| Path::new(&own).join("../docs"))
 }
 
 /// What the command line asks for.

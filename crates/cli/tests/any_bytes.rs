@@ -7,7 +7,7 @@
 mod any;
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use sordino_optim::Checkpoint;
 
@@ -44,11 +44,15 @@ impl Random {
     }
 }
 
+/// The folder of a target's files.
+fn seeds(target: &str) -> PathBuf {
+    let own = std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where it is");
+    Path::new(&own).join("../../fuzz/seeds").join(target)
+}
+
 /// The files of a target, and `rounds` mutations of them.
 fn each(target: &str, rounds: usize, body: impl Fn(&[u8])) {
-    let folder = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where it is"))
-        .join("../../fuzz/seeds")
-        .join(target);
+    let folder = seeds(target);
     let mut files: Vec<_> =
         fs::read_dir(&folder).expect("seeds").map(|file| file.expect("a seed").path()).collect();
     files.sort();
@@ -95,8 +99,7 @@ fn any_network() {
 
 #[test]
 fn any_checkpoint() {
-    let seeds = Path::new(&std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where it is"))
-        .join("../../fuzz/seeds/checkpoint");
+    let seeds = seeds("checkpoint");
     for (seed, steps) in [("stopped", 32_800), ("coordinates", 18_900)] {
         assert_eq!(Checkpoint::read(&seeds.join(seed)).expect("a checkpoint").steps(), steps);
     }

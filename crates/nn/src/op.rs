@@ -67,7 +67,7 @@ impl Pass<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Ready {
     pub(crate) panels: Vec<Vec<f32>>,
-    /// What has to be in double precision: standardised weights, and then their factors.
+    /// What is wanted in double precision: standardised weights and then their factors; gains and shifts.
     pub(crate) exact: Vec<f64>,
     /// Where the first panel begins, if not at its beginning.
     pub(crate) start: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Saved {
     pub(crate) work: Vec<f32>,
     /// Another, which the layers of a chain lend each other.
     pub(crate) room: Vec<f32>,
-    /// Of each input its squared length, where a product has it by the way; of each normalised set its mean and its factor.
+    /// Of each input its squared length, where a product has it by the way; of each normalised image what [`normalisation`] keeps.
     pub(crate) statistics: Vec<f64>,
     /// Gradients of all examples, where they are materialised.
     pub(crate) gradients: Vec<f32>,

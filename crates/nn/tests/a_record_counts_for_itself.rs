@@ -10,7 +10,8 @@ use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Objective};
 use sordino_privacy::Neighbours;
 use support::networks::{
-    Altered, Content, dense, empty_batch, flat, ghost, mixed, narrow, narrow_branch, sample, words,
+    Altered, Content, dense, empty_batch, flat, ghost, mixed, narrow, narrow_branch, normalised, sample,
+    words,
 };
 use support::random::Random;
 use support::{Case, clipped_sum, full_batch, length, plan, units};
@@ -49,7 +50,7 @@ fn deferred_layers_have_the_sums_of_single_records() {
 /// Infinite, not a number, of no class, of another shape: each counts as an empty slot, and the others stay what they are.
 #[test]
 fn records_that_are_not_finite_count_as_nothing() {
-    for case in [mixed(), dense(), narrow(), narrow_branch()] {
+    for case in [mixed(), dense(), narrow(), narrow_branch(), normalised()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let (size, batch) = (case.input.size(), full_batch(case.examples));

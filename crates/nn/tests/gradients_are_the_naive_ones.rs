@@ -364,11 +364,16 @@ fn functions_one_after_the_other_have_slopes_of_their_own() {
 fn derivatives_are_limits_of_differences() {
     for seed in 0..40 {
         let mut random = Random(seed);
-        let case = if seed % 2 == 0 { random.blocks() } else { random.tokens() };
+        let case = match seed % 4 {
+            0 => random.blocks(),
+            1 => random.tokens(),
+            2 => random.pictures(),
+            _ => random.mixed_pictures(),
+        };
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), parameters(&case, &network));
         let example = rows.example(0).unwrap();
-        let (views, seeds) = ([View::Same], vec![0]);
+        let (views, seeds) = ([View::Same, View::Mirrored], vec![1, 2]);
         let model = Model { input: case.input, layers: &case.layers, loss: case.loss, views: &views, seeds };
         let loss = |w: &[Dual]| model.loss(w, example.input, example.target);
         let moved = |j: usize, by: f64| {

@@ -23,10 +23,10 @@ const PROGRAM: usize = 4 << 20;
 
 /// The network, and records out of slots.
 const CASES: [(&str, &str); 7] = [
-    // 64 views of each example: derivatives, padded pictures and what pooling keeps are a sixth of it.
+    // 64 views of each example: derivatives, padded pictures and what pooling keeps are a large part of it.
     ("tanh_cnn", "48/48"),
     ("cifar_cnn", "48/48"),
-    // Half of it is what normalisations and padding keep.
+    // Much of it is what padding keeps.
     ("resnet20", "48/48"),
     ("mlp", "2048/2048"),
     // Groups of a sample have room for far more records than come; what is kept has not.

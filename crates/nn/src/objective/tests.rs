@@ -98,7 +98,7 @@ fn presets_reserve_what_they_state() {
     }
 }
 
-/// Layers that keep something of their own: derivatives, masks, normal numbers, windows, words, patches, and other chains.
+/// Layers that keep something of their own: derivatives, masks, statistics, windows, words, patches, and other chains.
 #[test]
 fn every_kind_of_layer_reserves_what_it_states() {
     let gelu = Layer::Activation { function: Activation::Gelu };

@@ -60,6 +60,7 @@ impl InPlace {
     /// Whether slopes can be told from what is in the array after `next` has been there, too.
     pub(crate) fn bears(self, next: Self) -> bool {
         match (self, next) {
+            // Its factors are kept elsewhere.
             (Self::Dropout(_), _) => true,
             // Signs are all that counts, and what is left out has no slope.
             (Self::Activation(Activation::Relu | Activation::LeakyRelu { .. }), Self::Dropout(_)) => true,

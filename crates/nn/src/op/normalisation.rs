@@ -21,9 +21,12 @@
 //! # Pitfalls
 //! Statistics over the *batch* would let each record change all others' contributions.
 
-use std::ops::Range;
-
 use super::{Leaf, Op, Pass, Ready, Saved, Size, Style};
+use crate::kernel::isa::Isa;
+use crate::kernel::normal::{
+    column_map, column_moments, column_products, column_slopes, moments, row_map, row_moments, row_products,
+    row_slopes,
+};
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::shape::Shape;
 
@@ -53,109 +56,154 @@ impl Normalisation {
         Self { shape, sets, epsilon, is_affine, positions: shape.positions() * views }
     }
 
-    fn count(&self) -> usize {
-        match self.sets {
-            Sets::Groups(groups) => groups,
-            Sets::Positions | Sets::MeanSquares => self.shape.positions(),
-        }
-    }
-
-    /// Runs of one image that make up set number `set`.
-    fn runs(&self, set: usize) -> impl Iterator<Item = Range<usize>> + use<> {
-        let (positions, channels) = (self.shape.positions(), self.shape.channels());
-        let (first, step, length, count) = match self.sets {
-            Sets::Groups(groups) => (set * channels / groups, channels, channels / groups, positions),
-            Sets::Positions | Sets::MeanSquares => (set * channels, 0, channels, 1),
-        };
-        (0..count).map(move |run| first + run * step..first + run * step + length)
-    }
-
     fn has_shift(&self) -> bool {
         self.sets != Sets::MeanSquares
     }
 
-    /// Means and factors `1/sqrt(var + ε)` of one image's sets.
-    fn find(&self, image: &[f32], statistics: &mut [[f64; 2]]) {
-        for (set, [mean, factor]) in statistics.iter_mut().enumerate() {
-            let count: usize = self.runs(set).map(|run| run.len()).sum();
-            let numbers = || self.runs(set).flat_map(|run| &image[run]).map(|x| f64::from(*x));
-            *mean = if self.has_shift() { numbers().sum::<f64>() / count as f64 } else { 0.0 };
-            let square = numbers().map(|x| (x - *mean) * (x - *mean)).sum::<f64>() / count as f64;
-            *factor = (square + f64::from(self.epsilon)).sqrt().recip();
+    /// Means and factors of one image: of each channel, or of each position.
+    fn lines(&self) -> usize {
+        match self.sets {
+            Sets::Groups(_) => self.shape.channels(),
+            Sets::Positions | Sets::MeanSquares => self.shape.positions(),
         }
     }
 
-    /// Slopes by x from slopes by y.
-    fn slopes(
+    /// Numbers that are kept of one image.
+    fn kept(&self) -> usize {
+        2 * (self.lines() + self.shape.channels())
+    }
+
+    /// Images that were kept; and a place for three numbers of each channel.
+    fn split<'a>(&self, statistics: &'a mut [f64]) -> (impl Iterator<Item = Kept<'a>>, &'a mut [f64]) {
+        let (lines, channels) = (self.lines(), self.shape.channels());
+        let (images, place) = statistics.split_at_mut(statistics.len() - 3 * channels);
+        let each = images.chunks_exact_mut(self.kept()).map(move |kept| {
+            let (means, rest) = kept.split_at_mut(lines);
+            let (factors, rest) = rest.split_at_mut(lines);
+            let (sums, products) = rest.split_at_mut(channels);
+            Kept { means, factors, sums, products }
+        });
+        (each, place)
+    }
+
+    /// One image, in groups of channels.
+    fn map_groups(&self, isa: Isa, groups: usize, ready: &Ready, x: &[f32], y: &mut [f32], kept: Kept) {
+        let Kept { means, factors, sums, products: squares } = kept;
+        let channels = self.shape.channels();
+        let (gains, shifts) = ready.exact.split_at(channels);
+        let (group, count) = (channels / groups, x.len() / groups);
+        for (number, means) in means.chunks_exact_mut(group).enumerate() {
+            means.fill(f64::from(x[number * group]));
+        }
+        sums.fill(0.0);
+        squares.fill(0.0);
+        column_moments(isa, x, means, sums, squares);
+        for first in (0..channels).step_by(group) {
+            let all = first..first + group;
+            let (sum, square) = (sums[all.clone()].iter().sum(), squares[all.clone()].iter().sum());
+            let (moved, factor) = moments(sum, square, count, f64::from(self.epsilon));
+            means[all.clone()].iter_mut().for_each(|mean| *mean += moved);
+            factors[all].fill(factor);
+        }
+        sums.iter_mut().zip(factors).zip(gains).for_each(|((to, factor), gain)| *to = *factor * gain);
+        column_map(isa, x, means, sums, shifts, y);
+    }
+
+    /// One image, position by position.
+    fn map_positions(&self, isa: Isa, ready: &Ready, x: &[f32], y: &mut [f32], kept: Kept) {
+        let channels = self.shape.channels();
+        let (gains, shifts) = ready.exact.split_at(channels);
+        let rows = x.chunks_exact(channels).zip(y.chunks_exact_mut(channels));
+        for ((x, y), (mean, factor)) in rows.zip(kept.means.iter_mut().zip(kept.factors)) {
+            let from = if self.has_shift() { f64::from(x[0]) } else { 0.0 };
+            let [sum, squares] = row_moments(isa, x, from);
+            let sum = if self.has_shift() { sum } else { 0.0 };
+            let (moved, found) = moments(sum, squares, channels, f64::from(self.epsilon));
+            (*mean, *factor) = (from + moved, found);
+            row_map(isa, x, *mean, *factor, gains, shifts, y);
+        }
+    }
+
+    /// Slopes by x from slopes by y, of one image in groups of channels; and sums by channels.
+    #[allow(clippy::too_many_arguments, reason = "what slopes are made of")]
+    fn slopes_of_groups(
         &self,
-        x: &[f32],
-        gains: &[f32],
-        statistics: &[[f64; 2]],
-        d_output: &[f32],
-        d_input: &mut [f32],
+        isa: Isa,
+        groups: usize,
+        gains: &[f64],
+        [x, d]: [&[f32]; 2],
+        to: Option<&mut [f32]>,
+        kept: Kept,
+        place: &mut [f64],
     ) {
+        let Kept { means, factors, sums, products } = kept;
         let channels = self.shape.channels();
-        for (set, [mean, factor]) in statistics.iter().enumerate() {
-            let runs = || {
-                self.runs(set).map(|run| {
-                    let gains = &gains[run.start % channels..][..run.len()];
-                    let slopes = d_output[run.clone()]
-                        .iter()
-                        .zip(gains)
-                        .map(|(d, gain)| f64::from(*d) * f64::from(*gain));
-                    let normal = x[run.clone()].iter().map(|x| (f64::from(*x) - mean) * factor);
-                    (run, slopes.zip(normal))
-                })
+        sums.fill(0.0);
+        products.fill(0.0);
+        column_products(isa, x, means, d, sums, products);
+        products.iter_mut().zip(&*factors).for_each(|(product, factor)| *product *= factor);
+        let Some(to) = to else { return };
+        let (a, rest) = place.split_at_mut(channels);
+        let (b, e) = rest.split_at_mut(channels);
+        let (group, count) = (channels / groups, (x.len() / groups) as f64);
+        for first in (0..channels).step_by(group) {
+            let all = first..first + group;
+            let mean_of = |numbers: &[f64]| {
+                let each = numbers[all.clone()].iter().zip(&gains[all.clone()]);
+                each.map(|(number, gain)| number * gain).sum::<f64>() / count
             };
-            let (mut sum, mut product, mut count) = (0.0, 0.0, 0);
-            for (run, pairs) in runs() {
-                count += run.len();
-                for (d, normal) in pairs {
-                    sum += d;
-                    product += d * normal;
-                }
-            }
-            let mean = if self.has_shift() { sum / count as f64 } else { 0.0 };
-            let part = product / count as f64;
-            for (run, pairs) in runs() {
-                for (to, (d, normal)) in d_input[run].iter_mut().zip(pairs) {
-                    *to = (factor * (d - mean - normal * part)) as f32;
-                }
+            let (mean, part, factor) = (mean_of(sums), mean_of(products), factors[first]);
+            for channel in all.clone() {
+                a[channel] = factor * gains[channel];
+                b[channel] = factor * mean;
+                e[channel] = factor * factor * part;
             }
         }
+        column_slopes(isa, x, means, d, a, b, e, to);
     }
 
-    /// Adds the gradient of one image.
-    fn gradient(&self, x: &[f32], statistics: &[[f64; 2]], d_output: &[f32], sum: &mut [f32]) {
-        let channels = self.shape.channels();
-        let (gains, shifts) = sum.split_at_mut(channels);
-        for (set, [mean, factor]) in statistics.iter().enumerate() {
-            for run in self.runs(set) {
-                let first = run.start % channels;
-                let (d, x) = (&d_output[run.clone()], &x[run]);
-                for (gain, (d, x)) in gains[first..].iter_mut().zip(d.iter().zip(x)) {
-                    *gain += d * ((f64::from(*x) - mean) * factor) as f32;
-                }
-                shifts.iter_mut().skip(first).zip(d).for_each(|(shift, d)| *shift += d);
-            }
-        }
-    }
-
-    /// Inputs, statistics and slopes of some images, one after the other.
-    fn images<'a>(
+    /// The same, position by position.
+    fn slopes_of_positions(
         &self,
-        input: &'a [f32],
-        saved: &'a Saved,
-        d_output: &'a [f32],
-        images: Range<usize>,
-    ) -> impl Iterator<Item = (&'a [f32], &'a [[f64; 2]], &'a [f32])> {
-        let (size, sets) = (self.shape.size(), self.count());
-        let statistics = saved.statistics.as_chunks().0;
-        images.map(move |image| {
-            let numbers = image * size..(image + 1) * size;
-            (&input[numbers.clone()], &statistics[image * sets..][..sets], &d_output[numbers])
-        })
+        isa: Isa,
+        gains: &[f64],
+        [x, d]: [&[f32]; 2],
+        mut to: Option<&mut [f32]>,
+        kept: Kept,
+    ) {
+        let Kept { means, factors, sums, products } = kept;
+        let channels = self.shape.channels();
+        sums.fill(0.0);
+        products.fill(0.0);
+        let rows = x.chunks_exact(channels).zip(d.chunks_exact(channels));
+        for (row, ((x, d), (mean, factor))) in rows.zip(means.iter().zip(&*factors)).enumerate() {
+            let [sum, product] = row_products(isa, x, *mean, *factor, gains, d, sums, products);
+            let b = if self.has_shift() { sum / channels as f64 } else { 0.0 };
+            if let Some(to) = &mut to {
+                let to = &mut to[row * channels..][..channels];
+                row_slopes(isa, x, *mean, *factor, gains, d, b, product / channels as f64, to);
+            }
+        }
     }
+
+    /// Adds the gradient of images that were kept.
+    fn gradient<'a>(&self, images: impl Iterator<Item = Kept<'a>>, sum: &mut [f32]) {
+        let (gains, shifts) = sum.split_at_mut(self.shape.channels());
+        for kept in images {
+            gains.iter_mut().zip(kept.products).for_each(|(gain, product)| *gain += *product as f32);
+            shifts.iter_mut().zip(kept.sums).for_each(|(shift, sum)| *shift += *sum as f32);
+        }
+    }
+}
+
+/// What is kept of one image.
+struct Kept<'a> {
+    means: &'a mut [f64],
+    /// `1/sqrt(var + ε)`.
+    factors: &'a mut [f64],
+    /// `Σ d` and `Σ d x^` of each channel, after the pass back.
+    sums: &'a mut [f64],
+    products: &'a mut [f64],
 }
 
 impl Op for Normalisation {
@@ -183,37 +231,29 @@ impl Op for Normalisation {
 
     fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
         let channels = self.shape.channels();
-        let at = |index: usize, default: f32| parameters.get(index).map_or(default, |p| *p as f32);
-        ready.panels = vec![
-            (0..channels).map(|channel| at(channel, 1.0)).collect(),
-            (0..channels).map(|channel| at(channels + channel, 0.0)).collect(),
-        ];
+        let or = |default: f64| move |index: usize| parameters.get(index).copied().unwrap_or(default);
+        ready.exact.clear();
+        ready.exact.extend((0..channels).map(or(1.0)));
+        ready.exact.extend((channels..2 * channels).map(or(0.0)));
     }
 
     fn save(&self, images: usize) -> Saved {
         let examples = images * self.shape.positions() / self.positions;
         Saved {
-            statistics: vec![0.0; 2 * images * self.count()],
+            statistics: vec![0.0; images * self.kept() + 3 * self.shape.channels()],
             gradients: vec![0.0; examples * self.parameters()],
             ..Saved::default()
         }
     }
 
     fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
-        let (size, sets, channels) = (self.shape.size(), self.count(), self.shape.channels());
-        let statistics = saved.statistics.as_chunks_mut().0;
-        for image in 0..pass.images {
-            let (x, y) = (&input[image * size..][..size], &mut output[image * size..][..size]);
-            let statistics = &mut statistics[image * sets..][..sets];
-            self.find(x, statistics);
-            for (set, [mean, factor]) in statistics.iter().enumerate() {
-                for run in self.runs(set) {
-                    let first = run.start % channels;
-                    let affine = ready.panels[0][first..].iter().zip(&ready.panels[1][first..]);
-                    for ((y, x), (gain, shift)) in y[run.clone()].iter_mut().zip(&x[run]).zip(affine) {
-                        *y = gain * ((f64::from(*x) - mean) * factor) as f32 + shift;
-                    }
-                }
+        let size = self.shape.size();
+        let images = input.chunks_exact(size).zip(output.chunks_exact_mut(size));
+        let (kept, _) = self.split(&mut saved.statistics);
+        for ((x, y), kept) in images.zip(kept).take(pass.images) {
+            match self.sets {
+                Sets::Groups(groups) => self.map_groups(pass.isa, groups, ready, x, y, kept),
+                Sets::Positions | Sets::MeanSquares => self.map_positions(pass.isa, ready, x, y, kept),
             }
         }
     }
@@ -224,13 +264,23 @@ impl Op for Normalisation {
         ready: &Ready,
         input: &[f32],
         d_output: &[f32],
-        d_input: Option<&mut [f32]>,
+        mut d_input: Option<&mut [f32]>,
         saved: &mut Saved,
     ) {
-        let Some(d_input) = d_input else { return };
-        let to = d_input.chunks_exact_mut(self.shape.size());
-        for ((x, statistics, from), to) in self.images(input, saved, d_output, 0..pass.images).zip(to) {
-            self.slopes(x, &ready.panels[0], statistics, from, to);
+        let (size, gains) = (self.shape.size(), &ready.exact[..self.shape.channels()]);
+        let (kept, place) = self.split(&mut saved.statistics);
+        for (image, kept) in kept.take(pass.images).enumerate() {
+            let all = image * size..(image + 1) * size;
+            let from = [&input[all.clone()], &d_output[all.clone()]];
+            let to = d_input.as_mut().map(|to| &mut to[all]);
+            match self.sets {
+                Sets::Groups(groups) => {
+                    self.slopes_of_groups(pass.isa, groups, gains, from, to, kept, place);
+                }
+                Sets::Positions | Sets::MeanSquares => {
+                    self.slopes_of_positions(pass.isa, gains, from, to, kept);
+                }
+            }
         }
     }
 
@@ -238,41 +288,35 @@ impl Op for Normalisation {
         &self,
         pass: &Pass,
         _ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
+        _input: &[f32],
+        _d_output: &[f32],
         saved: &mut Saved,
         sizes: &mut [Vec<Size>],
     ) {
         let Some(sizes) = sizes.first_mut() else { return };
-        let mut gradients = std::mem::take(&mut saved.gradients);
-        let each = gradients.chunks_exact_mut(self.parameters()).take(pass.examples());
-        for (example, gradient) in each.enumerate() {
+        let (mut kept, _) = self.split(&mut saved.statistics);
+        for gradient in saved.gradients.chunks_exact_mut(self.parameters()).take(pass.examples()) {
             gradient.fill(0.0);
-            let images = example * pass.views..(example + 1) * pass.views;
-            for (x, statistics, slopes) in self.images(input, saved, d_output, images) {
-                self.gradient(x, statistics, slopes, gradient);
-            }
+            self.gradient(kept.by_ref().take(pass.views), gradient);
             sizes.push(Size::of_whole(sum_of_squares(pass.isa, gradient)));
         }
-        saved.gradients = gradients;
     }
 
     fn accumulate(
         &self,
         pass: &Pass,
         _ready: &Ready,
-        input: &[f32],
-        d_output: &mut [f32],
+        _input: &[f32],
+        _d_output: &mut [f32],
         saved: &mut Saved,
         weights: Option<&[Vec<f32>]>,
         sum: &mut [f32],
     ) {
-        if let Some(weights) = weights {
-            add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
-            return;
-        }
-        for (x, statistics, slopes) in self.images(input, saved, d_output, 0..pass.images) {
-            self.gradient(x, statistics, slopes, sum);
+        match weights {
+            Some(weights) => {
+                add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
+            }
+            None => self.gradient(self.split(&mut saved.statistics).0.take(pass.images), sum),
         }
     }
 }

@@ -44,7 +44,8 @@ impl Subject {
             let model = Model { input: case.input, layers: &case.layers, loss: case.loss, views, seeds };
             gradient(&model, &parameters, rows.example(slot).unwrap())
         };
-        let gradients = (0..case.examples).map(of_slot).collect();
+        let gradients: Vec<Vec<f64>> = (0..case.examples).map(of_slot).collect();
+        assert!(gradients.iter().flatten().all(|g| g.is_finite()), "no reference for {case:?}");
         Self { case, network, rows, parameters, gradients }
     }
 

@@ -72,6 +72,22 @@ pub(crate) fn words() -> Case {
     Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 6 }
 }
 
+/// Pictures that are normalised in groups of channels, then by positions.
+pub(crate) fn normalised() -> Case {
+    let layers = vec![
+        Layer::conv2d(6, 3, 1, 1),
+        Layer::GroupNorm { groups: 2, affine: true },
+        Layer::relu(),
+        Layer::RmsNorm { affine: true },
+        Layer::conv2d(4, 2, 1, 0),
+        Layer::LayerNorm { affine: true },
+        Layer::Flatten,
+        Layer::linear(3),
+    ];
+    let input = Shape::Image { channels: 2, height: 5, width: 5 };
+    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 8 }
+}
+
 pub(crate) fn flat(norm: f64) -> Clipping {
     Clipping::Flat { norm }
 }

@@ -67,7 +67,7 @@ const PART: usize = 1 << 14;
 
 /// Of these, coordinates that are drawn and added at a time: in the nearest cache. Samplers draw in chunks of 512, so that any multiple of
 /// it gives the same values.
-const PIECE: usize = 1 << 12;
+const PIECE: usize = 1 << 10;
 
 impl Sum {
     /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the grid. Refuses
