@@ -25,6 +25,11 @@
 //! ```compile_fail
 //! let forged = sordino_privacy::Permit { guarantee: todo!(), reservation: None };
 //! ```
+//!
+//! # Joined permits
+//! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record or
+//! [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
+//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice.
 
 use std::borrow::Borrow;
 
@@ -32,8 +37,10 @@ use crate::budget::ChargeError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::guarantee::Guarantee;
+use crate::paid::Paid;
 use crate::params::Inflation;
 use crate::relation::{Neighbours, Unit};
+use crate::release::Release;
 
 /// The right to make one release of one event. Dropping it refunds nothing.
 #[derive(Debug)]
@@ -41,12 +48,22 @@ use crate::relation::{Neighbours, Unit};
 pub struct Permit {
     guarantee: Guarantee,
     reservation: Option<u64>,
+    scope: Scope,
+}
+
+/// What a permit pays for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// A computation from its beginning.
+    Whole,
+    /// The rest of one, joined with what its beginning paid for.
+    Rest,
 }
 
 impl Permit {
     /// Only after the charge has been recorded.
     pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>) -> Self {
-        Self { guarantee, reservation }
+        Self { guarantee, reservation, scope: Scope::Whole }
     }
 
     /// What it was paid for.
@@ -72,10 +89,9 @@ impl Permit {
     /// This permit for a computation that goes on where an earlier one stopped: the release is that of both together,
     /// and its guarantee composes what `earlier` paid for with what this permit paid for. It can only promise less
     /// than either.
-    pub fn together_with(self, earlier: &Guarantee) -> Result<Self, ChargeError> {
-        let Self { guarantee: own, reservation } = self;
-        let guarantee = own.together_with(earlier, own.delta)?;
-        Ok(Self { guarantee, reservation })
+    pub fn together_with(self, earlier: &Paid) -> Result<Self, ChargeError> {
+        let guarantee = self.guarantee.composed_with(earlier.guarantee(), self.guarantee.delta)?;
+        Ok(Self { guarantee, scope: Scope::Rest, ..self })
     }
 
     /// The number of the charge in its journal; none if nothing was charged.
@@ -84,8 +100,11 @@ impl Permit {
     }
 
     /// Does it cover `claim`? To be asked before data is touched by whatever has its sensitivity from the
-    /// relation.
+    /// relation. A permit that was joined with an earlier charge covers no claim.
     pub fn covers(&self, claim: &Claim) -> Result<(), ReleaseError> {
+        if self.scope == Scope::Rest {
+            return Err(ReleaseError::Joined);
+        }
         if self.neighbours() != claim.neighbours {
             return Err(ReleaseError::OtherRelation {
                 permitted: self.neighbours(),
@@ -97,20 +116,20 @@ impl Permit {
 
     /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void.
     pub fn seeded(mut self) -> Self {
-        self.guarantee.seeded = true;
+        self.guarantee = self.guarantee.seeded_if(true);
         self
     }
 
     /// States the inflation of sensitivity that the event already pays for floating-point error: the largest one, where there are several.
     pub fn with_arithmetic(mut self, inflation: Inflation) -> Self {
-        self.guarantee.arithmetic = self.guarantee.arithmetic.max(inflation);
+        self.guarantee = self.guarantee.with_arithmetic(inflation);
         self
     }
 
     /// Turns the result of `event` into a release. Whether this fails does not depend on `value`.
     pub fn seal<T>(self, event: impl Borrow<Event>, value: T) -> Result<Release<T>, ReleaseError> {
         self.covers_event(event.borrow())?;
-        Ok(Release { value, guarantee: self.guarantee })
+        Ok(Release::new(value, self.guarantee))
     }
 
     fn covers_event(&self, event: &Event) -> Result<(), ReleaseError> {
@@ -119,36 +138,6 @@ impl Permit {
         } else {
             Err(ReleaseError::OtherEvent { permitted: self.event().name(), needed: event.name() })
         }
-    }
-}
-
-/// A result that has left the private side, with its guarantee.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Release<T> {
-    value: T,
-    guarantee: Guarantee,
-}
-
-impl<T> Release<T> {
-    /// The result.
-    pub fn value(&self) -> &T {
-        &self.value
-    }
-
-    /// What is promised about it.
-    pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
-    }
-
-    /// The result and its promise, apart.
-    pub fn into_parts(self) -> (T, Guarantee) {
-        (self.value, self.guarantee)
-    }
-
-    /// A function of the result alone costs nothing more. It must not look at the data again: choosing the
-    /// best of several results by a score on the data is another release.
-    pub fn post_process<U>(self, function: impl FnOnce(T) -> U) -> Release<U> {
-        Release { value: function(self.value), guarantee: self.guarantee }
     }
 }
 
@@ -179,6 +168,12 @@ pub enum ReleaseError {
         /// The relation of the computation.
         needed: Neighbours,
     },
+    /// Paid for the rest of a computation that began before.
+    #[error(
+        "the permit pays for the rest of a computation that an earlier charge began, and for nothing new; charge what is \
+         begun here, and do not join that permit"
+    )]
+    Joined,
 }
 
 #[cfg(test)]
@@ -218,16 +213,39 @@ mod tests {
         );
     }
 
+    fn paid() -> Paid {
+        permit().seal(pure(0.5), ()).unwrap().paid()
+    }
+
     #[test]
     fn going_on_promises_the_sum_of_both() {
-        let (_, earlier) = permit().seeded().seal(pure(0.5), ()).unwrap().into_parts();
-        let both = permit().together_with(&earlier).unwrap();
+        let both = permit().together_with(&paid()).unwrap();
         let event = Event::composed([pure(0.5), pure(0.5)]);
         let release = both.seal(&event, ()).unwrap();
-        assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().seeded);
-        let mut other = earlier;
-        other.neighbours = Neighbours::ZeroOut;
-        assert!(matches!(permit().together_with(&other), Err(ChargeError::OtherRelation { .. })));
+        assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().holds());
+        let seeded = permit().seeded().seal(pure(0.5), ()).unwrap().paid();
+        assert!(permit().together_with(&seeded).unwrap().guarantee().seeded);
+    }
+
+    #[test]
+    fn two_relations_or_two_units_have_no_promise_together() {
+        let other = |neighbours, unit| {
+            let claim = Claim::new(neighbours, pure(0.5));
+            danger::unmetered(claim, unit, Delta::ZERO).unwrap()
+        };
+        let relation = other(Neighbours::ZeroOut, Unit::Record).together_with(&paid());
+        assert!(matches!(relation, Err(ChargeError::OtherRelation { .. })));
+        let unit = other(Neighbours::Replace, Unit::Client).together_with(&paid());
+        assert!(matches!(unit, Err(ChargeError::TwoUnits { .. })));
+    }
+
+    /// A mechanism of two parts, of which the first was released before: with a joined permit for the second it would draw the
+    /// noise of both, and the first answer would have been released twice for one charge.
+    #[test]
+    fn a_joined_permit_begins_nothing_new() {
+        let both = permit().together_with(&paid()).unwrap();
+        let claim = Claim::new(Neighbours::Replace, both.event().clone());
+        assert_eq!(both.covers(&claim), Err(ReleaseError::Joined));
     }
 
     #[test]
