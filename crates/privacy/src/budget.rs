@@ -71,7 +71,7 @@ use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::paid::Paid;
-use crate::permit::Permit;
+use crate::permit::{Permit, Seeds};
 use crate::relation::{Neighbours, Unit};
 
 /// Anything that a release can be paid from.
@@ -149,6 +149,20 @@ impl<J: Journal> Budget<J> {
         self.journal.spent()
     }
 
+    /// Pays for `event` with noise from a fixed seed, for tests of whole programs. The price is the same, the journal says that it
+    /// was seeded, and the guarantee that it is void. A durable journal has no other permit for seeded noise.
+    pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
+        self.grant(Charged { event, seeded: true })
+    }
+
+    fn grant(&mut self, charge: Charged) -> Result<Permit, ChargeError> {
+        let Self { gate, journal } = self;
+        let guarantee = gate.price(&charge.event)?.seeded_if(charge.seeded);
+        let reservation = journal.append(&charge, &mut |spent| gate.decide(spent, &charge.event))?;
+        let seeds = if charge.seeded || !journal.is_durable() { Seeds::Allowed } else { Seeds::Refused };
+        Ok(Permit::new(guarantee, Some(reservation), seeds))
+    }
+
     /// Evidence of charges that were made earlier, by the numbers of their [reservations](Permit::reservation): what the journal has
     /// recorded, composed in this order and priced under the terms of the budget. Fails if the list is empty, names a charge
     /// twice, or names one that this journal does not have.
@@ -198,11 +212,7 @@ impl<J: Journal> Budget<J> {
 
 impl<J: Journal> Charge for Budget<J> {
     fn charge(&mut self, event: Event) -> Result<Permit, ChargeError> {
-        let Self { gate, journal } = self;
-        let guarantee = gate.price(&event)?;
-        let charge = Charged { event, seeded: false };
-        let reservation = journal.append(&charge, &mut |spent| gate.decide(spent, &charge.event))?;
-        Ok(Permit::new(guarantee, Some(reservation)))
+        self.grant(Charged { event, seeded: false })
     }
 
     fn terms(&self) -> &Terms {

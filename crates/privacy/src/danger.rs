@@ -4,7 +4,7 @@ use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
 use crate::paid::Paid;
 use crate::params::Delta;
-use crate::permit::Permit;
+use crate::permit::{Permit, Seeds};
 use crate::relation::Unit;
 use crate::statement::Statement;
 
@@ -14,7 +14,7 @@ use crate::statement::Statement;
 /// The claim must still be one that an accountant understands; an unbounded ε is allowed and stated.
 pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, ChargeError> {
     let guarantee = price(claim, unit, delta, false)?;
-    Ok(Permit::new(guarantee, None))
+    Ok(Permit::new(guarantee, None, Seeds::Allowed))
 }
 
 /// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed: the event is priced

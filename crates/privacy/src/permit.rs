@@ -30,6 +30,11 @@
 //! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record or
 //! [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
 //! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice.
+//!
+//! # Seeds
+//! Whoever knows the seed subtracts the noise. A ledger is the record of what was protected, so a permit of a
+//! [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the charge says that it is for that
+//! ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
 
 use std::borrow::Borrow;
 
@@ -48,7 +53,15 @@ use crate::release::Release;
 pub struct Permit {
     guarantee: Guarantee,
     reservation: Option<u64>,
+    seeds: Seeds,
     scope: Scope,
+}
+
+/// May the noise come from a fixed seed?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seeds {
+    Allowed,
+    Refused,
 }
 
 /// What a permit pays for.
@@ -62,8 +75,8 @@ enum Scope {
 
 impl Permit {
     /// Only after the charge has been recorded.
-    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>) -> Self {
-        Self { guarantee, reservation, scope: Scope::Whole }
+    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>, seeds: Seeds) -> Self {
+        Self { guarantee, reservation, seeds, scope: Scope::Whole }
     }
 
     /// What it was paid for.
@@ -114,10 +127,18 @@ impl Permit {
         self.covers_event(&claim.event)
     }
 
-    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void.
-    pub fn seeded(mut self) -> Self {
-        self.guarantee = self.guarantee.seeded_if(true);
-        self
+    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked before a bit is
+    /// drawn and before data is touched. Refused where a durable journal was charged for noise that nobody can repeat.
+    pub fn seeded(self) -> Result<Self, ReleaseError> {
+        match self.seeds {
+            Seeds::Allowed => Ok(Self { guarantee: self.guarantee.seeded_if(true), ..self }),
+            Seeds::Refused => Err(ReleaseError::Seeded),
+        }
+    }
+
+    /// The same for bits that are seeded or not; for others nothing changes.
+    pub fn drawn_with(self, is_seeded: bool) -> Result<Self, ReleaseError> {
+        if is_seeded { self.seeded() } else { Ok(self) }
     }
 
     /// States the inflation of sensitivity that the event already pays for floating-point error: the largest one, where there are several.
@@ -174,6 +195,12 @@ pub enum ReleaseError {
          begun here, and do not join that permit"
     )]
     Joined,
+    /// Noise that can be subtracted, where a ledger was charged for noise that cannot.
+    #[error(
+        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; charge it as \
+         seeded (`charge_seeded`), or run without a ledger"
+    )]
+    Seeded,
 }
 
 #[cfg(test)]
@@ -223,7 +250,7 @@ mod tests {
         let event = Event::composed([pure(0.5), pure(0.5)]);
         let release = both.seal(&event, ()).unwrap();
         assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().holds());
-        let seeded = permit().seeded().seal(pure(0.5), ()).unwrap().paid();
+        let seeded = permit().seeded().unwrap().seal(pure(0.5), ()).unwrap().paid();
         assert!(permit().together_with(&seeded).unwrap().guarantee().seeded);
     }
 
@@ -250,8 +277,8 @@ mod tests {
 
     #[test]
     fn seeds_and_arithmetic_are_written_on_the_release() {
-        let sealed =
-            permit().seeded().with_arithmetic(Inflation::new(0.001).unwrap()).seal(pure(0.5), ()).unwrap();
+        let permit = permit().seeded().unwrap().with_arithmetic(Inflation::new(0.001).unwrap());
+        let sealed = permit.seal(pure(0.5), ()).unwrap();
         let guarantee = sealed.guarantee();
         assert!(guarantee.seeded && !guarantee.holds() && !guarantee.metered);
         assert_eq!(guarantee.arithmetic.get(), 0.001);

@@ -166,7 +166,7 @@ mod tests {
     fn what_is_wrong_with_either_is_wrong_with_both() {
         let delta = Delta::new(1e-6).unwrap();
         let (event, claim) = (pure(0.5), Claim::new(Neighbours::ZeroOut, pure(0.5)));
-        let seeded = danger::unmetered(claim.clone(), Unit::Record, delta).unwrap().seeded();
+        let seeded = danger::unmetered(claim.clone(), Unit::Record, delta).unwrap().seeded().unwrap();
         let seeded = seeded.seal(&event, ()).unwrap();
         let both = release(&event, 0.0).after(&seeded.paid(), delta).unwrap();
         assert!(both.guarantee().seeded && !both.guarantee().metered);

@@ -2,6 +2,7 @@
 
 mod adaptive;
 mod paid;
+mod seeds;
 mod work;
 
 use std::cell::RefCell;

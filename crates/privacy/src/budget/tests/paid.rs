@@ -25,7 +25,7 @@ fn a_promise_read_from_a_file_is_not_metered() {
 fn a_file_is_believed_where_it_says_less() {
     let event = Event::composed([pure(0.25), pure(0.25)]);
     let claim = Claim::new(Neighbours::Replace, event.clone());
-    let permit = danger::unmetered(claim, Unit::Client, Delta::ZERO).unwrap().seeded();
+    let permit = danger::unmetered(claim, Unit::Client, Delta::ZERO).unwrap().seeded().unwrap();
     let guarantee = permit.with_arithmetic(crate::Inflation::new(0.25).unwrap()).seal(&event, ()).unwrap();
     let paid = danger::unmetered_paid(guarantee.guarantee()).unwrap();
     assert_eq!(paid.guarantee(), guarantee.guarantee());
