@@ -127,6 +127,16 @@ impl Permit {
         self.covers_event(&claim.event)
     }
 
+    /// Does it protect `unit`, for which a sensitivity was derived? To be asked before data is touched. No unit covers another: a
+    /// person may have many records, and one record more may change which of them count.
+    pub fn covers_unit(&self, unit: &Unit) -> Result<(), ReleaseError> {
+        if self.unit() == unit {
+            Ok(())
+        } else {
+            Err(ReleaseError::OtherUnit { permitted: self.unit().clone(), needed: unit.clone() })
+        }
+    }
+
     /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked before a bit is
     /// drawn and before data is touched. Refused where a durable journal was charged for noise that nobody can repeat.
     pub fn seeded(self) -> Result<Self, ReleaseError> {
@@ -189,6 +199,17 @@ pub enum ReleaseError {
         /// The relation of the computation.
         needed: Neighbours,
     },
+    /// Paid for the protection of others.
+    #[error(
+        "the permit is for the unit {permitted}, but the sensitivity was derived for the unit {needed}; pay from a budget for \
+         {needed}, or derive the sensitivity for {permitted} and state that unit"
+    )]
+    OtherUnit {
+        /// The unit of the budget.
+        permitted: Unit,
+        /// The unit of the computation.
+        needed: Unit,
+    },
     /// Paid for the rest of a computation that began before.
     #[error(
         "the permit pays for the rest of a computation that an earlier charge began, and for nothing new; charge what is \
@@ -237,6 +258,19 @@ mod tests {
             error.to_string(),
             "the permit is for replace, but the sensitivity was derived for add_remove; use one relation \
              for both"
+        );
+    }
+
+    #[test]
+    fn a_permit_for_records_protects_no_others() {
+        assert_eq!(permit().covers_unit(&Unit::Record), Ok(()));
+        for other in [Unit::Client, Unit::Column("user_id".into())] {
+            assert!(matches!(permit().covers_unit(&other), Err(ReleaseError::OtherUnit { .. })));
+        }
+        assert_eq!(
+            permit().covers_unit(&Unit::Column("user_id".into())).unwrap_err().to_string(),
+            "the permit is for the unit record, but the sensitivity was derived for the unit column `user_id`; pay from a budget for \
+             column `user_id`, or derive the sensitivity for record and state that unit"
         );
     }
 
