@@ -12,7 +12,7 @@ use crate::error::MechanismError;
 /// - Whether a release fails does not depend on the values of the answer (its length is public).
 /// - A permit for another event, other parameters or another relation is refused before the answer is looked
 ///   at.
-/// - What was drawn from a seed is marked as such in the guarantee.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is refused before a bit is drawn.
 pub trait Mechanism {
     /// What is protected.
     type Answer<'a>;
@@ -58,7 +58,7 @@ pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
 ) -> Result<Release<T>, MechanismError> {
     let claim = mechanism.claim();
     permit.covers(&claim)?;
-    let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+    let permit = permit.drawn_with(bits.is_seeded())?;
     let value = draw(bits)?;
     Ok(permit.seal(&claim.event, value)?)
 }

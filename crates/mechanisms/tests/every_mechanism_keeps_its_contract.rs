@@ -11,10 +11,11 @@ use sordino_mechanisms::{
     GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal,
     ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
 };
+use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
-    Budget, Charge, Claim, ClipNorm, Count, Delta, Epsilon, Event, Neighbours, Permit, ReleaseError, Rho,
-    Terms, Unit, danger,
+    Budget, Charge, ChargeError, Charged, Claim, ClipNorm, Count, Delta, Epsilon, Event, Journal, Memory,
+    Neighbours, Permit, ReleaseError, Rho, Spent, Terms, Unit, danger,
 };
 
 const SCORES: &[i64] = &[3, 1, 4];
@@ -143,6 +144,64 @@ impl Check for Seeds {
 #[test]
 fn a_seeded_release_says_that_it_is_void() {
     for_each(Seeds);
+}
+
+/// A journal as a ledger's is: what it was charged for is not drawn from a seed.
+struct Durable(Memory);
+
+impl Journal for Durable {
+    fn terms(&self) -> &Terms {
+        self.0.terms()
+    }
+
+    fn spent(&self) -> Result<Spent, ChargeError> {
+        self.0.spent()
+    }
+
+    fn append(
+        &mut self,
+        charge: &Charged,
+        decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
+    ) -> Result<u64, ChargeError> {
+        self.0.append(charge, decide)
+    }
+
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
+        self.0.recorded(number)
+    }
+
+    fn is_durable(&self) -> bool {
+        true
+    }
+}
+
+struct Ledgers;
+
+impl Check for Ledgers {
+    fn check<M: Mechanism>(&self, name: &str, mechanism: &M, answer: impl Fn() -> M::Answer<'static>)
+    where
+        M::Output: PartialEq + Debug,
+    {
+        let terms = Terms::new(Epsilon::new(10.0).unwrap(), mechanism.neighbours()).planned();
+        let terms = terms.with_delta(Delta::new(1e-4).unwrap());
+        let journal = Durable(Memory::new(terms.clone()));
+        let mut ledger = Budget::with_journal(&terms, journal).unwrap();
+        let mut bits = seeded(7);
+        let refused = mechanism.release_with(answer(), ledger.charge(mechanism.event()).unwrap(), &mut bits);
+        assert!(matches!(refused, Err(MechanismError::Release(ReleaseError::Seeded))), "{name}");
+        assert_eq!(bits.next_u64(), seeded(7).next_u64(), "{name}: drew a bit before it refused");
+        let release = mechanism.release(answer(), ledger.charge(mechanism.event()).unwrap()).unwrap();
+        assert!(release.guarantee().holds(), "{name}");
+        let permit = ledger.charge_seeded(mechanism.event()).unwrap();
+        let release = mechanism.release_with(answer(), permit, &mut seeded(7)).unwrap();
+        assert!(release.guarantee().seeded, "{name}");
+    }
+}
+
+/// The same seed on one's own table cancels the noise.
+#[test]
+fn a_ledger_pays_for_no_seeded_release() {
+    for_each(Ledgers);
 }
 
 struct Permits;
