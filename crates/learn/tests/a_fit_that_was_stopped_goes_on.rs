@@ -30,7 +30,7 @@ const P: u64 = 3;
 /// A plan of ten steps, and what four of them cost, written down once more.
 struct Case {
     name: &'static str,
-    plan: Box<dyn StepwisePlan<Model = LinearModel>>,
+    plan: Box<dyn StepwisePlan<Model = LinearModel, Error = LearnError>>,
     of_every: Event,
 }
 
@@ -103,7 +103,7 @@ fn kept<'a>(path: &Path) -> FitOptions<'a> {
     }
 }
 
-type Plan = dyn StepwisePlan<Model = LinearModel>;
+type Plan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
 
 fn free(plan: &Plan) -> Permit {
     unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
@@ -158,7 +158,7 @@ fn a_killed_fit_goes_on_and_its_replays_are_charged() {
         assert_eq!(replays, Claim::new(plan.claim().neighbours, of_every.clone()), "{name}");
         // Not for free.
         let refused = plan.resume(&data, checkpoint.clone(), free(plan), kept(&path));
-        assert!(matches!(refused, Err(LearnError::Release(_))), "{name}: {refused:?}");
+        assert!(matches!(refused, Err(LearnError::Optim(OptimError::Release(_)))), "{name}: {refused:?}");
         // A second kill is charged a second time, and the file knows of both charges.
         kill(plan, &path, Some(checkpoint));
         let checkpoint = Checkpoint::read(&path).unwrap();
@@ -330,7 +330,7 @@ fn replays_are_charged_to_units() {
     let steps = Event::gaussian(plan.noise_multiplier()).repeated(Count::new(EVERY).unwrap());
     assert_eq!(replays.event, Event::Group { size: Count::new(2).unwrap(), event: Box::new(steps) });
     let of_records = plan.resume(&data, checkpoint.clone(), unmetered(replays.clone()), kept(&path));
-    assert!(matches!(of_records, Err(LearnError::OtherUnit { .. })), "{of_records:?}");
+    assert!(matches!(of_records, Err(LearnError::Optim(OptimError::OtherUnit { .. }))), "{of_records:?}");
     let release = plan.resume(&data, checkpoint, permit(replays.clone()), kept(&path)).unwrap();
     let guarantee = release.guarantee();
     assert_eq!(

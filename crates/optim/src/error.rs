@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sordino_data::BatchError;
 use sordino_noise::EntropyError;
 use sordino_noise::grid::{GridError, SumError};
-use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError};
+use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError, Unit};
 
 /// A plan that cannot be made, or a run that ended early.
 #[derive(Debug, thiserror::Error)]
@@ -38,6 +38,35 @@ pub enum OptimError {
         planned: u64,
         /// n of the objective.
         slots: usize,
+    },
+    /// Data that the plan was not made for.
+    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
+    OtherEncoding,
+    /// Data with another number of records a unit than the plan's.
+    #[error(
+        "the data was bounded for another unit, or for another number of records a unit, than the plan is for; use \
+         one schema for both"
+    )]
+    OtherLimit,
+    /// Data without a target.
+    #[error("the data has no target column; encode it with the column that is to be predicted")]
+    NoTarget,
+    /// A permit that promises something to others than those whom the plan protects.
+    #[error(
+        "the permit is for {permitted} as the unit of privacy and the data is bounded for {declared}; open the budget \
+         for that unit"
+    )]
+    OtherUnit {
+        /// Of the permit.
+        permitted: Unit,
+        /// Of the schema.
+        declared: Unit,
+    },
+    /// A learner that divides by n.
+    #[error("learning needs a public n, which {neighbours} does not give; state zero_out or replace")]
+    PrivateSize {
+        /// The relation.
+        neighbours: Neighbours,
     },
     /// n is private under this relation, and something must divide.
     #[error(
@@ -76,6 +105,9 @@ pub enum OptimError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// Progress that could not be recorded.
+    #[error("what a checkpoint keeps could not be recorded, and the run stops: {0}")]
+    Witness(Box<dyn std::error::Error + Send + Sync>),
     /// Batches that cannot be drawn.
     #[error(transparent)]
     Batch(#[from] BatchError),

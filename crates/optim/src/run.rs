@@ -11,9 +11,9 @@
 use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
-use sordino_privacy::{Claim, Event, Inflation, Permit, Release};
+use sordino_privacy::{Claim, Event, Inflation, Permit, Release, Unit};
 
-use crate::checkpoint::{Checkpoint, Checkpoints, Snapshot, Writer};
+use crate::checkpoint::{Checkpoint, Checkpoints, Snapshot, Witness, Writer};
 use crate::error::OptimError;
 use crate::progress::Progress;
 
@@ -24,6 +24,9 @@ pub trait Priced: fmt::Debug {
 
     /// What the whole run costs.
     fn claim(&self) -> Claim;
+
+    /// Whom it protects.
+    fn unit(&self) -> Unit;
 
     /// What the first `steps` of it cost, with all that comes before them.
     fn claim_of(&self, steps: u64) -> Result<Claim, OptimError>;
@@ -42,7 +45,7 @@ pub struct Run<'a> {
     /// What the permit is for.
     event: Event,
     is_new: bool,
-    writer: Option<Writer>,
+    writer: Option<Writer<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -56,6 +59,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, OptimError> {
         let claim = plan.claim();
         permit.covers(&claim)?;
+        check_unit(plan, &permit)?;
         let writer = checkpoints.map(|checkpoints| Writer::new(checkpoints, fingerprint(made_of), None));
         Ok(Self { plan, permit, event: claim.event, is_new: true, writer: writer.transpose()? })
     }
@@ -71,6 +75,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, OptimError> {
         let (claim, replays) = (plan.claim(), from.replay_claim(plan)?);
         permit.covers(&replays)?;
+        check_unit(plan, &permit)?;
         let (run, paid) = (fingerprint(made_of), from.guarantee());
         // What it says was paid must be the plan's own price, and all replays since.
         let is_paid = paid.neighbours == claim.neighbours && begins_with(&paid.event, &claim.event);
@@ -88,6 +93,12 @@ impl<'a> Run<'a> {
         let event = paid.event.clone().followed_by(replays.event);
         let permit = permit.together_with(paid)?;
         Ok(Self { plan, permit, event, is_new: false, writer })
+    }
+
+    /// With somebody who is told of every checkpoint.
+    pub fn witnessed_by(mut self, witness: Option<&'a dyn Witness>) -> Self {
+        self.writer.iter_mut().for_each(|writer| writer.witness = witness);
+        self
     }
 
     /// Marks that noise comes from a fixed seed, if it does.
@@ -138,6 +149,12 @@ impl<'a> Run<'a> {
     fn write(&self, snapshot: &Snapshot<'_>, is_final: bool) -> Result<(), OptimError> {
         self.writer.iter().try_for_each(|writer| writer.write(snapshot, self.permit.guarantee(), is_final))
     }
+}
+
+/// A price for records is no promise to users, who may have many.
+fn check_unit(plan: &dyn Priced, permit: &Permit) -> Result<(), OptimError> {
+    let (permitted, declared) = (permit.unit().clone(), plan.unit());
+    if permitted == declared { Ok(()) } else { Err(OptimError::OtherUnit { permitted, declared }) }
 }
 
 /// The digest of what a run is made of. Networks begin at many numbers, and a checkpoint need not spell them out.

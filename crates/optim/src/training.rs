@@ -26,7 +26,7 @@ use sordino_privacy::{Claim, Inflation, Permit, Release};
 use sordino_threads::available;
 
 use crate::average::Averaging;
-use crate::checkpoint::{Checkpoint, Checkpoints};
+use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
@@ -82,6 +82,7 @@ pub struct Training<'a, O: ?Sized> {
     threads: NonZero<usize>,
     cancel: Option<&'a AtomicBool>,
     checkpoints: Option<Checkpoints>,
+    witness: Option<&'a dyn Witness>,
     about: String,
 }
 
@@ -109,6 +110,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if planned != slots as u64 {
             return Err(OptimError::OtherData { planned, slots });
         }
+        if objective.limit() != *plan.limit() {
+            return Err(OptimError::OtherLimit);
+        }
         options.rule.check(dimension)?;
         options.averaging.check()?;
         positive("learning rate", options.learning_rate)?;
@@ -119,7 +123,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         }
         let threads = available();
         let about = String::new();
-        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, about })
+        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })
     }
 
     /// On this many threads. The result is the same, as far as the objective does not depend on their number itself.
@@ -146,6 +150,11 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             return Err(OptimError::Parameter { name: "steps between checkpoints", expected, got });
         }
         Ok(Self { checkpoints: Some(checkpoints), ..self })
+    }
+
+    /// Tells somebody of every checkpoint.
+    pub fn witnessed_by(self, witness: &'a dyn Witness) -> Self {
+        Self { witness: Some(witness), ..self }
     }
 
     /// Runs all steps, against a permit for the plan's claim.
@@ -200,7 +209,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?;
+        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
+            .witnessed_by(self.witness);
         let dimension = self.objective.dimension();
         let start = self.options.start.take();
         let state = State::new(&self.options, start, self.plan.initial_clip_norm(dimension), dimension);
@@ -215,7 +225,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
-        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?;
+        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?
+            .witnessed_by(self.witness);
         self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
         self.steps(state, run, source, progress)

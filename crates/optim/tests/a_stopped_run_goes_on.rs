@@ -3,13 +3,14 @@
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest, Sha256};
 use sordino_data::Sampling;
 use sordino_noise::danger::seeded;
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
+    Averaging, Checkpoint, Checkpoints, Clipping, Kept, OptimError, Plan, Training, TrainingOptions, Witness,
 };
 use sordino_privacy::{Count, Event, SamplingRate};
 
@@ -329,4 +330,90 @@ fn the_count_of_adaptive_clipping_has_its_noise() {
     let ratio = variance / expected;
     assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// Remembers what it was told, and refuses to be told of more than so many steps.
+#[derive(Debug)]
+struct Memory {
+    told: Mutex<Vec<Kept>>,
+    most: u64,
+}
+
+impl Memory {
+    fn up_to(most: u64) -> Self {
+        Self { told: Mutex::default(), most }
+    }
+
+    fn steps(&self) -> Vec<(u64, bool)> {
+        self.told.lock().unwrap().iter().map(|kept| (kept.steps, kept.is_last)).collect()
+    }
+}
+
+impl Witness for Memory {
+    fn keeps(&self, kept: &Kept) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if kept.steps > self.most {
+            return Err("no more".into());
+        }
+        self.told.lock().unwrap().push(*kept);
+        Ok(())
+    }
+}
+
+/// A copy of the checkpoint after step 4, put back after step 8 was kept, used to redo all steps since for the price of
+/// four.
+#[test]
+fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
+    let (plan, points, path) = (poisson_plan(), points(), place("copy-put-back"));
+    let (witness, copy) = (Memory::up_to(u64::MAX), path.with_extension("copy"));
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let training = training(&plan, &points, &path).witnessed_by(&witness);
+        let _ = training.run(permit(plan.claim()), &mut |progress| {
+            if progress.step() == 5 {
+                std::fs::copy(&path, &copy).unwrap();
+            }
+            assert!(progress.step() < 9, "a crash");
+        });
+    }));
+    assert!(died.is_err());
+    assert_eq!(witness.steps(), [(0, false), (4, false), (8, false)]);
+    let last = witness.told.lock().unwrap().last().copied().unwrap();
+    assert_eq!(Checkpoint::read(&path).unwrap().digest(), last.digest);
+    std::fs::rename(&copy, &path).unwrap();
+    let old = Checkpoint::read(&path).unwrap();
+    assert_eq!(plan.replay_claim(&old).unwrap(), plan.claim_of(4).unwrap());
+    let old = old.known_to_have(last.steps);
+    assert_eq!((old.steps(), plan.replay_claim(&old).unwrap()), (4, plan.claim_of(6).unwrap()));
+    let training = training(&plan, &points, &path);
+    let refused = training.clone().resume(old.clone(), permit(plan.claim_of(4).unwrap()), &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::Release(_))));
+    training.resume(old, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
+}
+
+/// A checkpoint of a run that stopped on request costs nothing, but not once more steps are known of.
+#[test]
+fn a_final_checkpoint_is_free_only_while_it_is_the_last() {
+    let (plan, points, path) = (poisson_plan(), points(), place("final-copy"));
+    let (witness, flag) = (Memory::up_to(u64::MAX), AtomicBool::new(false));
+    let training = training(&plan, &points, &path).witnessed_by(&witness).cancelled_by(&flag);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| {
+        flag.store(progress.step() == 3, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 3 })));
+    assert_eq!(witness.steps(), [(0, false), (3, true)]);
+    let last = Checkpoint::read(&path).unwrap();
+    assert_eq!(plan.replay_claim(&last.clone().known_to_have(3)).unwrap().event, Event::composed([]));
+    assert_eq!(plan.replay_claim(&last.known_to_have(5)).unwrap(), plan.claim_of(6).unwrap());
+}
+
+/// What cannot be recorded is not kept: the run stops, and the checkpoint before it stays.
+#[test]
+fn a_run_stops_when_nobody_records_how_far_it_is() {
+    let (plan, points, path) = (poisson_plan(), points(), place("no-witness"));
+    let witness = Memory::up_to(4);
+    let mut done = 0;
+    let training = training(&plan, &points, &path).witnessed_by(&witness);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| done = progress.step());
+    assert!(matches!(stopped, Err(OptimError::Witness(_))), "{stopped:?}");
+    assert_eq!((done, Checkpoint::read(&path).unwrap().steps()), (7, 4));
+    assert!(!path.with_extension("part").exists());
 }

@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
-use sordino_optim::{Checkpoint, OptimError, Priced, Progress, Run};
+use sordino_optim::{
+    Checkpoint, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan, check_data,
+    check_permit,
+};
 use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Permit, Release};
 
 use super::columns::Columns;
@@ -14,10 +17,9 @@ use super::grids::grids;
 use super::price::Price;
 use super::smoothness::smoothness;
 use super::{CoordinateClipping, CoordinateDescent};
+use crate::bits::Source;
 use crate::error::LearnError;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_permit};
-use crate::stepwise::{FitOptions, Source, StepwisePlan};
 
 /// Noisy coordinate descent with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -114,10 +116,10 @@ impl StepwisePlan for CoordinatePlan {
     ) -> Result<Release<LinearModel>, LearnError> {
         check_permit(&permit, &self.claim(), &self.encoding)?;
         check_data(&self.encoding, self.n.get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, threads: _, bits } = options;
+        let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
         let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
-        let run = run.seeded(source.is_seeded());
+        let run = run.seeded(source.is_seeded()).witnessed_by(witness);
         let columns = Columns::new(data);
         let smoothness = source.draw(|bits| self.smoothness(&columns, bits))?;
         let descent = self.descent(columns, smoothness)?;
@@ -138,10 +140,10 @@ impl StepwisePlan for CoordinatePlan {
     ) -> Result<Release<LinearModel>, LearnError> {
         check_permit(&permit, &self.replay_claim(&checkpoint)?, &self.encoding)?;
         check_data(&self.encoding, self.n.get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, threads: _, bits } = options;
+        let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
         let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
-        let run = run.seeded(source.is_seeded());
+        let run = run.seeded(source.is_seeded()).witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.
         let (state, smoothness) = State::of(checkpoint, &self.learner, self.encoding.width())?;
         let descent = self.descent(Columns::new(data), smoothness)?;
@@ -151,6 +153,7 @@ impl StepwisePlan for CoordinatePlan {
 
 impl LearningPlan for CoordinatePlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.price.whole()

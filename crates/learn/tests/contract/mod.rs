@@ -10,9 +10,10 @@ use sordino_data::Encoded;
 use sordino_learn::{LearnError, LearningPlan, LinearModel};
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
+use sordino_optim::OptimError;
 use sordino_privacy::{Claim, Contribution, Delta, Epsilon, Event, Neighbours, Permit, Unit, danger};
 
-pub(crate) type Plan = dyn LearningPlan<Model = LinearModel> + Sync;
+pub(crate) type Plan = dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync;
 
 /// A permit that no budget knows of. At δ = 0 an unbounded ε is priced at once.
 pub(crate) fn unmetered(claim: Claim) -> Permit {
@@ -53,7 +54,10 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
             let mut bits = seeded(1);
             let permit = danger::unmetered(wrong.clone(), unit.clone(), Delta::ZERO).unwrap();
             let refused = plan.fit_with(data, permit, &mut bits);
-            if !matches!(refused, Err(LearnError::Release(_) | LearnError::OtherUnit { .. })) {
+            if !matches!(
+                refused,
+                Err(LearnError::Optim(OptimError::Release(_) | OptimError::OtherUnit { .. }))
+            ) {
                 return Err(format!("not refused for its permit ({}): {refused:?}", wrong.event.name()));
             }
             if bits.next_u64() != seeded(1).next_u64() {
@@ -62,7 +66,7 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
         }
     }
     match plan.fit(other, unmetered(claim)) {
-        Err(LearnError::OtherEncoding | LearnError::OtherSize { .. }) => Ok(()),
+        Err(LearnError::Optim(OptimError::OtherEncoding | OptimError::OtherData { .. })) => Ok(()),
         got => Err(format!("data of another shape was not refused: {got:?}")),
     }
 }

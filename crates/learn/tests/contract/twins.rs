@@ -17,6 +17,7 @@ pub(crate) struct Impostor {
 
 impl LearningPlan for Impostor {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.claims.clone()
@@ -43,6 +44,7 @@ pub(crate) struct Hasty(pub(crate) AnyPlan);
 
 impl LearningPlan for Hasty {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.0.claim()

@@ -144,8 +144,8 @@ impl Stored {
     }
 }
 
-/// Writes a whole file.
-pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<()> {
+/// Writes a whole file, and says what it ends with.
+pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<Digest> {
     let has_length = |length: usize| length == 0 || length as u64 == head.dimension;
     if !head.is_bounded() || !snapshot.vectors.iter().all(|(_, vector)| has_length(vector.len())) {
         return Err(io::Error::other("a checkpoint has one to four vectors of one length"));
@@ -164,7 +164,9 @@ pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io:
         }
     }
     let Hashed { mut inner, digest } = to;
-    inner.write_all(&digest.finalize())
+    let digest: Digest = digest.finalize().into();
+    inner.write_all(&digest)?;
+    Ok(digest)
 }
 
 /// Reads a whole file: head, vectors, and the digest of all that.
