@@ -226,8 +226,7 @@ impl DiscoveryPlan {
         bits: &mut R,
     ) -> Result<Release<Discovered>, DiscoverError> {
         let claim = self.claim();
-        permit.covers(&claim)?;
-        permit.covers_unit(&self.wanted.schema.unit().unit())?;
+        permit.covers(&claim, &self.wanted.schema.unit().unit())?;
         let permit = permit.drawn_with(bits.is_seeded())?;
         let mut schema = self.start(source);
         let mut columns = Vec::new();

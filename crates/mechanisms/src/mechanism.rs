@@ -60,8 +60,7 @@ pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
     draw: impl FnOnce(&mut R) -> Result<T, MechanismError>,
 ) -> Result<Release<T>, MechanismError> {
     let claim = mechanism.claim();
-    permit.covers(&claim)?;
-    permit.covers_unit(mechanism.unit())?;
+    permit.covers(&claim, mechanism.unit())?;
     let permit = permit.drawn_with(bits.is_seeded())?;
     let value = draw(bits)?;
     Ok(permit.seal(&claim.event, value)?)

@@ -112,9 +112,10 @@ impl Permit {
         self.reservation
     }
 
-    /// Does it cover `claim`? To be asked before data is touched by whatever has its sensitivity from the
-    /// relation. A permit that was joined with an earlier charge covers no claim.
-    pub fn covers(&self, claim: &Claim) -> Result<(), ReleaseError> {
+    /// Does it cover `claim`, whose sensitivity was derived for `unit`? To be asked before data is touched. No unit covers another: a
+    /// person may have many records, and one record more may change which of them count. A permit that was joined with an
+    /// earlier charge covers no claim.
+    pub fn covers(&self, claim: &Claim, unit: &Unit) -> Result<(), ReleaseError> {
         if self.scope == Scope::Rest {
             return Err(ReleaseError::Joined);
         }
@@ -124,17 +125,11 @@ impl Permit {
                 needed: claim.neighbours,
             });
         }
-        self.covers_event(&claim.event)
-    }
-
-    /// Does it protect `unit`, for which a sensitivity was derived? To be asked before data is touched. No unit covers another: a
-    /// person may have many records, and one record more may change which of them count.
-    pub fn covers_unit(&self, unit: &Unit) -> Result<(), ReleaseError> {
-        if self.unit() == unit {
-            Ok(())
-        } else {
-            Err(ReleaseError::OtherUnit { permitted: self.unit().clone(), needed: unit.clone() })
+        if self.unit() != unit {
+            let (permitted, needed) = (self.unit().clone(), unit.clone());
+            return Err(ReleaseError::OtherUnit { permitted, needed });
         }
+        self.covers_event(&claim.event)
     }
 
     /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked before a bit is
@@ -252,8 +247,8 @@ mod tests {
     fn a_permit_for_something_else_is_refused() {
         assert!(matches!(permit().seal(pure(0.6), 7), Err(ReleaseError::OtherEvent { .. })));
         let permit = permit();
-        assert_eq!(permit.covers(&Claim::new(Neighbours::Replace, pure(0.5))), Ok(()));
-        let error = permit.covers(&Claim::new(Neighbours::AddRemove, pure(0.5))).unwrap_err();
+        assert_eq!(permit.covers(&Claim::new(Neighbours::Replace, pure(0.5)), &Unit::Record), Ok(()));
+        let error = permit.covers(&Claim::new(Neighbours::AddRemove, pure(0.5)), &Unit::Record).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the permit is for replace, but the sensitivity was derived for add_remove; use one relation \
@@ -263,12 +258,13 @@ mod tests {
 
     #[test]
     fn a_permit_for_records_protects_no_others() {
-        assert_eq!(permit().covers_unit(&Unit::Record), Ok(()));
+        let covers = |unit: &Unit| permit().covers(&Claim::new(Neighbours::Replace, pure(0.5)), unit);
+        assert_eq!(covers(&Unit::Record), Ok(()));
         for other in [Unit::Client, Unit::Column("user_id".into())] {
-            assert!(matches!(permit().covers_unit(&other), Err(ReleaseError::OtherUnit { .. })));
+            assert!(matches!(covers(&other), Err(ReleaseError::OtherUnit { .. })));
         }
         assert_eq!(
-            permit().covers_unit(&Unit::Column("user_id".into())).unwrap_err().to_string(),
+            covers(&Unit::Column("user_id".into())).unwrap_err().to_string(),
             "the permit is for the unit record, but the sensitivity was derived for the unit column `user_id`; pay from a budget for \
              column `user_id`, or derive the sensitivity for record and state that unit"
         );
@@ -306,7 +302,7 @@ mod tests {
     fn a_joined_permit_begins_nothing_new() {
         let both = permit().together_with(&paid()).unwrap();
         let claim = Claim::new(Neighbours::Replace, both.event().clone());
-        assert_eq!(both.covers(&claim), Err(ReleaseError::Joined));
+        assert_eq!(both.covers(&claim, &Unit::Record), Err(ReleaseError::Joined));
     }
 
     #[test]
