@@ -1,7 +1,11 @@
 //! One suite for every mechanism; a new one registers itself in `for_each`.
 
+#[path = "../../privacy/tests/durable/mod.rs"]
+mod durable;
+
 use std::fmt::Debug;
 
+use durable::Durable;
 use sordino_mechanisms::statistics::{
     Bounds, Contributor, GaussianHistogram, Histogram, Mean, Mode, OpenGaussianHistogram, OpenHistogram,
     Quantile, RowCount, Rows, SmoothMedian, StableMedian, Sum, Variance,
@@ -14,8 +18,8 @@ use sordino_mechanisms::{
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
-    Budget, Charge, ChargeError, Charged, Claim, ClipNorm, Count, Delta, Epsilon, Event, Journal, Memory,
-    Neighbours, Permit, ReleaseError, Rho, Spent, Terms, Unit, danger,
+    Budget, Charge, Claim, ClipNorm, Count, Delta, Epsilon, Event, Neighbours, Permit, ReleaseError, Rho,
+    Terms, Unit, danger,
 };
 
 const SCORES: &[i64] = &[3, 1, 4];
@@ -154,35 +158,6 @@ fn a_seeded_release_says_that_it_is_void() {
     for_each(Seeds);
 }
 
-/// A journal as a ledger's is: what it was charged for is not drawn from a seed.
-struct Durable(Memory);
-
-impl Journal for Durable {
-    fn terms(&self) -> &Terms {
-        self.0.terms()
-    }
-
-    fn spent(&self) -> Result<Spent, ChargeError> {
-        self.0.spent()
-    }
-
-    fn append(
-        &mut self,
-        charge: &Charged,
-        decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
-    ) -> Result<u64, ChargeError> {
-        self.0.append(charge, decide)
-    }
-
-    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
-        self.0.recorded(number)
-    }
-
-    fn is_durable(&self) -> bool {
-        true
-    }
-}
-
 struct Ledgers;
 
 impl Check for Ledgers {
@@ -192,8 +167,7 @@ impl Check for Ledgers {
     {
         let terms = Terms::new(Epsilon::new(10.0).unwrap(), mechanism.neighbours()).planned();
         let terms = terms.with_delta(Delta::new(1e-4).unwrap());
-        let journal = Durable(Memory::new(terms.clone()));
-        let mut ledger = Budget::with_journal(&terms, journal).unwrap();
+        let mut ledger = Durable::budget(terms);
         let mut bits = seeded(7);
         let refused = mechanism.release_with(answer(), ledger.charge(mechanism.event()).unwrap(), &mut bits);
         assert!(matches!(refused, Err(MechanismError::Release(ReleaseError::Seeded))), "{name}");

@@ -2,8 +2,8 @@
 //!
 //! # The gate
 //! [`check_permit`] and [`check_data`] stand before every fit, in this order, and look at no record: the permit must
-//! pay for the plan's claim, under its relation, for the unit that the schema speaks of; the data must have the
-//! encoding, the number of slots and the limit of records a unit that the plan was made for.
+//! pay for the plan's claim, under its relation, for the unit that the schema speaks of, and for seeded noise if that is
+//! what there is; the data must have the encoding, the number of slots and the limit of records a unit that the plan was made for.
 //!
 //! # What steps cost
 //! A fit of many steps pays for all of them before the first. Stopped on request, it goes on for nothing. After a
@@ -102,6 +102,13 @@ pub struct FitOptions<'a> {
     pub bits: Option<&'a mut dyn Bits>,
 }
 
+impl FitOptions<'_> {
+    /// Whether the bits for the noise come from a seed.
+    pub fn is_seeded(&self) -> bool {
+        self.bits.as_ref().is_some_and(|bits| bits.is_seeded())
+    }
+}
+
 /// How much noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
@@ -117,9 +124,15 @@ pub enum Noise {
 }
 
 /// Checks that a permit pays for a claim, and promises it to the unit that the schema speaks of: an event for records
-/// is no promise to users, who may have many.
-pub fn check_permit(permit: &Permit, claim: &Claim, encoding: &Encoding) -> Result<(), OptimError> {
-    Ok(permit.covers(claim, &encoding.schema().unit().unit())?)
+/// is no promise to users, who may have many. Where bits are seeded, the permit must allow it, and is marked.
+pub fn check_permit(
+    permit: Permit,
+    claim: &Claim,
+    encoding: &Encoding,
+    is_seeded: bool,
+) -> Result<Permit, OptimError> {
+    permit.covers(claim, &encoding.schema().unit().unit())?;
+    Ok(permit.drawn_with(is_seeded)?)
 }
 
 /// Checks that `data` is what a plan was made for: encoding, size, records a unit, and a target to learn. Looks at

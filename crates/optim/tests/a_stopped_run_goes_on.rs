@@ -1,6 +1,6 @@
 //! Crashes, cancellation, checkpoints: no step is released twice for the price of one.
 
-#[path = "support/durable.rs"]
+#[path = "../../privacy/tests/durable/mod.rs"]
 mod durable;
 mod support;
 

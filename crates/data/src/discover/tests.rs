@@ -1,12 +1,14 @@
 //! What is found, what it costs, and that half of the noise is caught.
 
+#[path = "../../../privacy/tests/durable/mod.rs"]
+mod durable;
+
 use std::path::PathBuf;
 
+use durable::Durable;
 use sordino_audit::{Audit, MechanismTester, Verdict};
 use sordino_noise::danger::seeded;
-use sordino_privacy::{
-    Accountant, ChargeError, Charged, Journal, Memory, ReleaseError, Spent, accounting, danger,
-};
+use sordino_privacy::{Accountant, ReleaseError, accounting, danger};
 
 use super::*;
 use crate::schema::{CsvOptions, UnitRule};
@@ -147,35 +149,6 @@ fn the_permit_is_checked_before_the_file_is_read() {
     assert!(matches!(plan.release(&source, permit(&plan, 0.0)).unwrap_err(), DiscoverError::Data(_)));
 }
 
-/// A journal as a ledger's is.
-struct Durable(Memory);
-
-impl Journal for Durable {
-    fn terms(&self) -> &Terms {
-        self.0.terms()
-    }
-
-    fn spent(&self) -> Result<Spent, ChargeError> {
-        self.0.spent()
-    }
-
-    fn append(
-        &mut self,
-        charge: &Charged,
-        decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
-    ) -> Result<u64, ChargeError> {
-        self.0.append(charge, decide)
-    }
-
-    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
-        self.0.recorded(number)
-    }
-
-    fn is_durable(&self) -> bool {
-        true
-    }
-}
-
 /// The noise of a schema that a ledger paid for cannot be drawn once more.
 #[test]
 fn a_ledger_pays_for_no_seeded_search() {
@@ -183,7 +156,7 @@ fn a_ledger_pays_for_no_seeded_search() {
     let plan =
         Discovery::new(by_record(), Neighbours::ZeroOut).number("income").plan(epsilon(1.0), delta(0.0));
     let (plan, terms) = (plan.unwrap(), Terms::new(epsilon(3.0), Neighbours::ZeroOut));
-    let mut ledger = Budget::with_journal(&terms, Durable(Memory::new(terms.clone()))).unwrap();
+    let mut ledger = Durable::budget(terms);
     let mut bits = seeded(5);
     let refused = plan.release_with(&file.source(), ledger.charge(plan.event()).unwrap(), &mut bits);
     assert!(matches!(refused, Err(DiscoverError::Release(ReleaseError::Seeded))));
