@@ -24,7 +24,7 @@ use sordino_optim::{
     Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
     check_public_size,
 };
-use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Permit, Release, SamplingRate};
+use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
 
 use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
@@ -194,7 +194,7 @@ impl GradientPlan {
             &mut dyn FnMut(Progress<'_>),
         ) -> Result<Release<Vec<f64>>, OptimError>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, claim, &self.encoding)?;
+        let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let objective = LinearObjective::new(self.loss, data);
@@ -243,13 +243,14 @@ impl StepwisePlan for GradientPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
         let claim = self.replay_claim(&checkpoint)?;
         self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
-            None => training.resume(checkpoint, permit, progress),
+            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
+            None => training.resume(checkpoint, paid, permit, progress),
         })
     }
 }

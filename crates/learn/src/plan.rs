@@ -33,9 +33,8 @@ impl Terms {
         bits: &mut dyn Bits,
         learn: impl FnOnce(&mut dyn Bits) -> Result<Learned, LearnError>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim, &self.encoding)?;
+        let permit = check_permit(permit, &self.claim, &self.encoding, bits.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
         let Learned { loss, weights, arithmetic } = learn(bits)?;
         let model = LinearModel::new(loss, self.encoding.clone(), weights);
         Ok(permit.with_arithmetic(arithmetic).seal(&self.claim.event, model)?)

@@ -12,7 +12,9 @@ use sordino_data::Encoded;
 use sordino_learn::danger::non_private_optimum;
 use sordino_learn::{GradientDescent, LearnError, Loss, Noise};
 use sordino_optim::{Clipping, OptimError, TrainingOptions};
-use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, Terms, Unit, danger};
+use sordino_privacy::{
+    Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, ReleaseError, Terms, Unit, danger,
+};
 
 /// Every learner with each of its losses.
 fn each(mut check: impl FnMut(&Learner, Loss, &str)) {
@@ -128,7 +130,7 @@ fn a_unit_of_several_records_is_charged_as_a_group() {
         assert!(release.guarantee().unit == user && release.guarantee().epsilon.upper <= 1.0, "{name}");
         let of_records = plan.fit(&data, contract::unmetered(plan.claim()));
         assert!(
-            matches!(of_records, Err(LearnError::Optim(OptimError::OtherUnit { .. }))),
+            matches!(of_records, Err(LearnError::Optim(OptimError::Release(ReleaseError::OtherUnit { .. })))),
             "{name}: {of_records:?}"
         );
         let permit = danger::unmetered(plan.claim(), user.clone(), Delta::ZERO).unwrap();

@@ -3,9 +3,11 @@
 use std::borrow::Borrow;
 use std::cell::RefCell;
 
-use sordino_privacy::{Budget, Charge, ChargeError, Event, Gate, Journal, Permit, Spent, Terms};
+use sordino_privacy::{
+    Budget, Charge, ChargeError, Charged, Event, Gate, Journal, Paid, Permit, Spent, Terms,
+};
 
-use crate::book::DataSet;
+use crate::book::{ChargeRecord, DataSet};
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
 use crate::error::LedgerError;
@@ -48,6 +50,17 @@ impl<L: Borrow<Ledger>> Account<L> {
         let set = book.data_set(*data_set)?;
         decide_share(&mut None, who, set, event)?;
         Gate::new(terms).decide(&set.spent, event)
+    }
+
+    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No other charge of a ledger pays
+    /// for such noise.
+    pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
+        self.budget.charge_seeded(event)
+    }
+
+    /// Evidence of charges that were made earlier, from this data set's budget; see [`Budget::paid`].
+    pub fn paid(&self, reservations: &[u64]) -> Result<Paid, ChargeError> {
+        self.budget.paid(reservations)
     }
 
     /// Records that the result of a charge was released.
@@ -117,9 +130,10 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
 
     fn append(
         &mut self,
-        event: &Event,
+        charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
+        let Charged { event, .. } = charge;
         let ledger = self.ledger.borrow();
         let (data_set, who, what) = (self.data_set, self.who.clone(), self.what.borrow().clone());
         let gate = &mut self.gate;
@@ -130,6 +144,17 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
             Ok(Body::Reserved { data_set, who: who.clone(), what: what.clone(), event: event.clone() })
         })?;
         Ok(number)
+    }
+
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
+        let book = self.ledger.borrow().fresh()?;
+        let is_it = |charge: &&ChargeRecord| charge.number == number && charge.data_set == self.data_set;
+        let charge = book.charges.iter().find(is_it);
+        Ok(charge.map(|charge| Charged { event: charge.event.clone(), seeded: false }))
+    }
+
+    fn is_durable(&self) -> bool {
+        true
     }
 }
 

@@ -14,7 +14,7 @@ use sordino_optim::{
     Checkpoint, FitOptions, LearningPlan, OptimError, Plan, Progress, StepwisePlan, Training,
     TrainingOptions, check_data, check_permit,
 };
-use sordino_privacy::{Claim, Permit, Release};
+use sordino_privacy::{Claim, Paid, Permit, Release};
 use sordino_threads::available;
 
 use crate::error::FitError;
@@ -139,7 +139,7 @@ impl NetworkPlan {
             &mut dyn FnMut(Progress<'_>),
         ) -> Result<Release<Vec<f64>>, OptimError>,
     ) -> Result<Release<NetworkModel>, FitError> {
-        check_permit(&permit, claim, &self.encoding)?;
+        let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let records = Records::new(data);
@@ -210,13 +210,14 @@ impl StepwisePlan for NetworkPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<NetworkModel>, FitError> {
         let claim = self.replay_claim(&checkpoint)?;
         self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
-            None => training.resume(checkpoint, permit, progress),
+            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
+            None => training.resume(checkpoint, paid, permit, progress),
         })
     }
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sordino_data::BatchError;
 use sordino_noise::EntropyError;
 use sordino_noise::grid::{GridError, SumError};
-use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError, Unit};
+use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError};
 
 /// A plan that cannot be made, or a run that ended early.
 #[derive(Debug, thiserror::Error)]
@@ -51,17 +51,6 @@ pub enum OptimError {
     /// Data without a target.
     #[error("the data has no target column; encode it with the column that is to be predicted")]
     NoTarget,
-    /// A permit that promises something to others than those whom the plan protects.
-    #[error(
-        "the permit is for {permitted} as the unit of privacy and the data is bounded for {declared}; open the budget \
-         for that unit"
-    )]
-    OtherUnit {
-        /// Of the permit.
-        permitted: Unit,
-        /// Of the schema.
-        declared: Unit,
-    },
     /// A learner that divides by n.
     #[error("learning needs a public n, which {neighbours} does not give; state zero_out or replace")]
     PrivateSize {

@@ -2,8 +2,8 @@
 //!
 //! # The gate
 //! [`check_permit`] and [`check_data`] stand before every fit, in this order, and look at no record: the permit must
-//! pay for the plan's claim, under its relation, for the unit that the schema speaks of; the data must have the
-//! encoding, the number of slots and the limit of records a unit that the plan was made for.
+//! pay for the plan's claim, under its relation, for the unit that the schema speaks of, and for seeded noise if that is
+//! what there is; the data must have the encoding, the number of slots and the limit of records a unit that the plan was made for.
 //!
 //! # What steps cost
 //! A fit of many steps pays for all of them before the first. Stopped on request, it goes on for nothing. After a
@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicBool;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, EntropyError, entropy};
-use sordino_privacy::{Claim, Delta, Epsilon, Neighbours, NoiseMultiplier, Permit, Release};
+use sordino_privacy::{Claim, Delta, Epsilon, Neighbours, NoiseMultiplier, Paid, Permit, Release};
 
 use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::error::OptimError;
@@ -27,7 +27,8 @@ use crate::progress::Progress;
 /// - [`claim`](Self::claim) depends on public numbers only, and so does whether a fit fails.
 /// - A permit for another event, other parameters, another relation or another unit is refused before a record is
 ///   read.
-/// - What was drawn from a seed is marked as such in the guarantee.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is refused before a
+///   bit is drawn.
 pub trait LearningPlan {
     /// What is learned.
     type Model;
@@ -70,12 +71,13 @@ pub trait StepwisePlan: LearningPlan {
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Self::Error>;
 
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the
-    /// result is that of both charges together. Unless all that is left was charged, as for a copy, `options` must
+    /// result is that of this charge and of those before it, of which `paid` is the evidence. Unless all that is left was charged, as for a copy, `options` must
     /// name the checkpoint's own place.
     fn resume(
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<Self::Model>, Self::Error>;
@@ -100,6 +102,13 @@ pub struct FitOptions<'a> {
     pub bits: Option<&'a mut dyn Bits>,
 }
 
+impl FitOptions<'_> {
+    /// Whether the bits for the noise come from a seed.
+    pub fn is_seeded(&self) -> bool {
+        self.bits.as_ref().is_some_and(|bits| bits.is_seeded())
+    }
+}
+
 /// How much noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
@@ -115,14 +124,15 @@ pub enum Noise {
 }
 
 /// Checks that a permit pays for a claim, and promises it to the unit that the schema speaks of: an event for records
-/// is no promise to users, who may have many.
-pub fn check_permit(permit: &Permit, claim: &Claim, encoding: &Encoding) -> Result<(), OptimError> {
-    permit.covers(claim)?;
-    let (permitted, declared) = (permit.unit(), encoding.schema().unit().unit());
-    if *permitted == declared {
-        return Ok(());
-    }
-    Err(OptimError::OtherUnit { permitted: permitted.clone(), declared })
+/// is no promise to users, who may have many. Where bits are seeded, the permit must allow it, and is marked.
+pub fn check_permit(
+    permit: Permit,
+    claim: &Claim,
+    encoding: &Encoding,
+    is_seeded: bool,
+) -> Result<Permit, OptimError> {
+    permit.covers(claim, &encoding.schema().unit().unit())?;
+    Ok(permit.drawn_with(is_seeded)?)
 }
 
 /// Checks that `data` is what a plan was made for: encoding, size, records a unit, and a target to learn. Looks at

@@ -22,7 +22,7 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Inflation, Permit, Release};
+use sordino_privacy::{Claim, Inflation, Paid, Permit, Release};
 use sordino_threads::available;
 
 use crate::average::Averaging;
@@ -193,25 +193,27 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
-    /// both charges together.
+    /// this charge and of those before it, of which `paid` is the evidence.
     pub fn resume(
         self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        self.go_on(checkpoint, permit, Source::System, progress)
+        self.go_on(checkpoint, paid, permit, Source::System, progress)
     }
 
     /// The same with given bits.
     pub fn resume_with(
         self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         bits: &mut dyn Bits,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        self.go_on(checkpoint, permit, Source::Given(bits), progress)
+        self.go_on(checkpoint, paid, permit, Source::Given(bits), progress)
     }
 
     fn begin(
@@ -231,12 +233,13 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn go_on(
         mut self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
-        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?
+        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
             .witnessed_by(self.witness);
         self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
@@ -254,7 +257,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let is_seeded = matches!(&source, Source::Given(bits) if bits.is_seeded());
         let clip =
             self.plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
-        let run = run.seeded(is_seeded).with_arithmetic(Inflation::new(clip.grid().inflation())?);
+        let run = run.seeded(is_seeded)?.with_arithmetic(Inflation::new(clip.grid().inflation())?);
         run.keep(&state.snapshot())?;
         let of = self.plan.batches().steps();
         let mut batches = self.plan.batches().batches_from(state.step)?;

@@ -239,7 +239,7 @@ fn calibration_lands_on_the_safe_side_for_every_sampling() {
         let plan = Plan::calibrated(wanted, epsilon, delta).unwrap();
         let spent = permit(plan.claim()).guarantee().clone();
         let spent = sordino_privacy::accounting::epsilon(
-            &sordino_privacy::Claim::new(spent.neighbours, spent.event),
+            &sordino_privacy::Claim::new(spent.neighbours, spent.event.clone()),
             delta,
             sordino_privacy::Accountant::Auto,
         );
@@ -288,7 +288,10 @@ fn a_permit_for_another_unit_is_refused() {
     let user = sordino_privacy::Unit::Column("user".to_owned());
     let permit = sordino_privacy::danger::unmetered(plan.claim(), user, Delta::new(1e-6).unwrap()).unwrap();
     let refused = Training::new(&plan, &points, sgd(1.0)).unwrap().run(permit, &mut |_| {});
-    assert!(matches!(refused, Err(OptimError::OtherUnit { .. })), "{refused:?}");
+    assert!(
+        matches!(refused, Err(OptimError::Release(sordino_privacy::ReleaseError::OtherUnit { .. }))),
+        "{refused:?}"
+    );
 }
 
 /// Records are units of their own, unless the data says otherwise: a plan for users does not fit them, nor the other

@@ -9,7 +9,7 @@ use sordino_optim::{
     Checkpoint, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan, check_data,
     check_permit,
 };
-use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Permit, Release};
+use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
 
 use super::columns::Columns;
 use super::descent::{Descent, State};
@@ -130,12 +130,12 @@ impl StepwisePlan for CoordinatePlan {
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim(), &self.encoding)?;
+        let permit = check_permit(permit, &self.claim(), &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
         let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
-        let run = run.seeded(source.is_seeded()).witnessed_by(witness);
+        let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         let columns = Columns::new(data);
         let smoothness = source.draw(|bits| self.smoothness(&columns, bits))?;
         let descent = self.descent(columns, smoothness)?;
@@ -151,15 +151,17 @@ impl StepwisePlan for CoordinatePlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.replay_claim(&checkpoint)?, &self.encoding)?;
+        let claim = self.replay_claim(&checkpoint)?;
+        let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
-        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, permit, checkpoints.as_ref())?;
+        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
-        let run = run.seeded(source.is_seeded()).witnessed_by(witness);
+        let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.
         let (state, smoothness) = State::of(checkpoint, &self.learner, self.encoding.width())?;
         let descent = self.descent(Columns::new(data), smoothness)?;

@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 use super::{CHECKPOINT_FORMAT_VERSION, Snapshot};
 
@@ -54,7 +54,7 @@ pub(crate) struct Head {
     /// Whether no step can have been begun after this was written.
     pub(crate) is_final: bool,
     /// What was paid so far.
-    pub(crate) guarantee: Guarantee,
+    pub(crate) guarantee: Statement,
     pub(crate) step: u64,
     pub(crate) numbers: BTreeMap<String, f64>,
     /// Of each vector that is not empty.
@@ -98,7 +98,7 @@ impl Head {
         run: &str,
         every: u64,
         is_final: bool,
-        paid: &Guarantee,
+        paid: &Statement,
         snapshot: &Snapshot<'_>,
     ) -> Self {
         let mut vectors: Vec<_> =

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 use super::file::{self, Head};
 use super::{Checkpoint, Checkpoints, Kept, Snapshot, Witness};
@@ -57,7 +57,7 @@ impl Writer<'_> {
     pub(crate) fn write(
         &self,
         snapshot: &Snapshot<'_>,
-        guarantee: &Guarantee,
+        guarantee: &Statement,
         is_final: bool,
     ) -> Result<(), OptimError> {
         let head = Head::new(&self.path, &self.run, self.every, is_final, guarantee, snapshot);
@@ -75,7 +75,7 @@ impl Writer<'_> {
     }
 
     /// All steps are done. Should this fail the checkpoint before it stays, and the result is not given up for want of a copy.
-    pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Guarantee) {
+    pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Statement) {
         // At a due step it has just been written.
         if self.keep && !self.is_due(snapshot.step) {
             let _ = self.write(snapshot, guarantee, true);
