@@ -72,6 +72,35 @@ pub enum LedgerError {
         /// How long was waited.
         seconds: u64,
     },
+    /// The file has a second name, under which it has a log and locks of its own.
+    #[error(
+        "`{path}` has {links} hard links: under another name the same ledger has another log (`-wal`) and other locks, and would be \
+         spent twice; remove the other names (`find FOLDER -samefile {path}` lists them), or make them symbolic links"
+    )]
+    HardLinked {
+        /// The file, without symbolic links.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
+    },
+    /// The file alone is bound to this place, without its log.
+    #[error(
+        "`{path}` is a file that is mounted by itself: in its own folder the same ledger has another log (`-wal`) and other locks, \
+         and would be spent twice; mount the folder that the ledger is in"
+    )]
+    MountPoint {
+        /// The file, without symbolic links.
+        path: PathBuf,
+    },
+    /// Another file has its name, or none.
+    #[error(
+        "`{path}` is no longer the file that was opened: it was moved, removed or replaced meanwhile; nothing was charged: put it \
+         back together with its `-wal`, and open it again"
+    )]
+    Moved {
+        /// The file, without symbolic links.
+        path: PathBuf,
+    },
     /// Some other file.
     #[error("`{path}` is not a ledger{detail}; `sordino ledger create` makes one")]
     NotALedger {
