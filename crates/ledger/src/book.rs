@@ -2,75 +2,19 @@
 
 use std::collections::HashMap;
 
-use sordino_privacy::{Delta, Epsilon, Event, Spent, Terms};
+use sordino_privacy::{Delta, Epsilon, Spent, Terms};
 
 use crate::FORMAT_VERSION;
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::entry::{Body, Entry, Head, Identity, Row};
 use crate::error::LedgerError;
-use crate::grant::Grant;
 use crate::label::Label;
+use crate::record::{ChargeRecord, DataSet, State};
+use crate::rules::Rules;
 
-/// A data set with its budget.
-#[derive(Clone, Debug)]
-pub struct DataSet {
-    /// Number of the entry that created it.
-    pub number: u64,
-    /// Its names, the first one first.
-    pub names: Vec<Label>,
-    /// Its contents, the first one first.
-    pub contents: Vec<Digest>,
-    /// What may be spent.
-    pub terms: Terms,
-    /// What was granted.
-    pub spent: Spent,
-    /// The shares of analysts, in the order in which they were first given.
-    pub grants: Vec<Grant>,
-}
-
-/// One grant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChargeRecord {
-    /// Number of the entry that reserved it.
-    pub number: u64,
-    /// When it was reserved.
-    pub time: Time,
-    /// Number of the data set.
-    pub data_set: u64,
-    /// Who asked.
-    pub who: Label,
-    /// What for.
-    pub what: Label,
-    /// What it does.
-    pub event: Event,
-    /// What became of it.
-    pub state: State,
-}
-
-/// What became of a charge. Both are spent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum State {
-    /// Granted; its end was not recorded. The process may be at work or may have died: the result may have been seen.
-    Reserved,
-    /// Its result was released.
-    Booked {
-        /// When.
-        time: Time,
-        /// Hash of the result, if it was given.
-        result: Option<Digest>,
-    },
-}
-
-impl State {
-    /// `reserved` or `booked`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Reserved => "reserved",
-            Self::Booked { .. } => "booked",
-        }
-    }
-}
+/// What older ledgers cannot say.
+const RULES: &str = "a data set with rules of its owner";
 
 /// The state after some number of entries.
 #[derive(Clone, Debug)]
@@ -136,13 +80,23 @@ impl Book {
             Body::Ledger { format_version } | Body::Migrated { format_version } => {
                 self.raise_version(entry.number, *format_version)
             }
-            Body::Created { name, content, terms } => self.create(entry.number, name, content, terms),
+            Body::Created { name, content, terms, rules } => {
+                let identity = Identity { name: name.clone(), content: *content };
+                self.create(entry.number, identity, terms, rules.as_ref())
+            }
+            Body::Ruled { data_set, rules } => {
+                self.check_unruled(self.data_set(*data_set)?)?;
+                let place = self.place(*data_set)?;
+                self.data_sets[place].rules = Some(rules.clone());
+                Ok(())
+            }
             Body::Linked { data_set, name, content } => self.link(entry.number, *data_set, name, content),
             Body::Granted { data_set, to, epsilon, delta } => {
                 self.grant(entry.number, *data_set, to, (*epsilon, *delta))
             }
             Body::Reserved { data_set, who, what, event } => {
                 let place = self.place(*data_set)?;
+                self.data_sets[place].check_kind(what, false)?;
                 self.data_sets[place].record(who, event)?;
                 self.reservations.insert(entry.number, self.charges.len());
                 self.charges.push(ChargeRecord {
@@ -214,21 +168,23 @@ impl Book {
     fn create(
         &mut self,
         number: u64,
-        name: &Label,
-        content: &Digest,
+        identity: Identity,
         terms: &Terms,
+        rules: Option<&Rules>,
     ) -> Result<(), LedgerError> {
-        self.check_new(&Identity { name: name.clone(), content: *content }, terms)?;
+        self.check_new(&identity, terms, rules)?;
+        let Identity { name, content } = identity;
         let place = self.data_sets.len();
         self.names.insert(name.clone(), place);
-        self.contents.insert(*content, place);
+        self.contents.insert(content, place);
         self.data_sets.push(DataSet {
             number,
-            names: vec![name.clone()],
-            contents: vec![*content],
+            names: vec![name],
+            contents: vec![content],
             terms: terms.clone(),
             spent: Spent::default(),
             grants: Vec::new(),
+            rules: rules.cloned(),
         });
         Ok(())
     }
@@ -288,15 +244,32 @@ impl Book {
         }
     }
 
-    /// Neither half of `identity` has a budget, and the ledger can say what its terms are.
-    pub(crate) fn check_new(&self, identity: &Identity, terms: &Terms) -> Result<(), LedgerError> {
+    /// Neither half of `identity` has a budget, and the ledger can say what its terms and rules are.
+    pub(crate) fn check_new(
+        &self,
+        identity: &Identity,
+        terms: &Terms,
+        rules: Option<&Rules>,
+    ) -> Result<(), LedgerError> {
         if terms.set_aside.get() > 0.0 {
             self.needs("a budget that sets delta aside", 2)?;
+        }
+        if rules.is_some() {
+            self.needs(RULES, 3)?;
         }
         match self.find(identity) {
             Err(LedgerError::Unknown { .. }) => Ok(()),
             Ok(_) => Err(LedgerError::HasBudget { name: identity.name.clone() }),
             Err(error) => Err(error),
+        }
+    }
+
+    /// `set` has no rules, and the ledger can say what they are.
+    pub(crate) fn check_unruled(&self, set: &DataSet) -> Result<(), LedgerError> {
+        self.needs(RULES, 3)?;
+        match set.rules {
+            Some(_) => Err(LedgerError::HasRules { name: set.names[0].clone() }),
+            None => Ok(()),
         }
     }
 

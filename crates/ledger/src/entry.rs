@@ -11,6 +11,7 @@ use sordino_privacy::{Delta, Epsilon, Event, Terms};
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::label::Label;
+use crate::rules::Rules;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,16 @@ pub enum Body {
         content: Digest,
         /// What may be spent on it.
         terms: Terms,
+        /// How it may be read and used. Since format version 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rules: Option<Rules>,
+    },
+    /// The owner said how a data set may be read and used that was created without. Since format version 3.
+    Ruled {
+        /// Number of the entry that created the data set.
+        data_set: u64,
+        /// How.
+        rules: Rules,
     },
     /// The owner declared that this name or this content is the same data set.
     Linked {
@@ -194,6 +205,19 @@ mod tests {
             r#"{"number":3,"time":7,"type":"reserved","data_set":2,"who":"ann","what":"a \"count\"","event":{"type":"pure","epsilon":0.30000000000000004}}"#
         );
         assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), reserved());
+    }
+
+    /// Entries of older versions have the text that they had.
+    #[test]
+    fn what_is_not_said_is_not_written() {
+        let terms = Terms::new(Epsilon::new(1.0).unwrap(), sordino_privacy::Neighbours::AddRemove);
+        let (name, content) = (Label::new("census").unwrap(), Digest::of(b"abc"));
+        let body = Body::Created { name, content, terms, rules: None };
+        let text = serde_json::to_string(&Entry { number: 2, time: Time::from_millis(7), body }).unwrap();
+        assert_eq!(
+            text,
+            r#"{"number":2,"time":7,"type":"created","name":"census","content":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","terms":{"epsilon":1.0,"delta":0.0,"neighbours":"add_remove","unit":"record","choice":"adaptive"}}"#
+        );
     }
 
     /// What this program does not understand may be a charge.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use sordino_privacy::ChargeError;
+use sordino_privacy::{ChargeError, Epsilon};
 
 use crate::digest::Digest;
 use crate::entry::Head;
@@ -245,6 +245,49 @@ pub enum LedgerError {
         /// δ of the whole.
         delta: f64,
     },
+    /// What was said of a data set holds.
+    #[error("data set `{name}` has rules of its owner already, which are never replaced")]
+    HasRules {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// The owner has said something since.
+    #[error(
+        "the owner of data set `{name}` has said since it was opened how it may be read and used; nothing was charged: open it again"
+    )]
+    RulesChanged {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// Whoever knows the seed can take the noise off.
+    #[error(
+        "data set `{name}` is locked by its owner, and the noise of this charge comes from a fixed seed, which protects nobody; \
+         leave the seed out"
+    )]
+    SeededCharge {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// The lock does not name what was asked for.
+    #[error("data set `{name}` is locked by its owner, who allows {verbs}, and not {verb}")]
+    OtherVerb {
+        /// The first name of the data set.
+        name: Label,
+        /// What was asked for.
+        verb: String,
+        /// What is allowed.
+        verbs: String,
+    },
+    /// One charge costs more than the lock allows.
+    #[error(
+        "this charge costs epsilon {costs} alone, and the owner of the data set allows at most {most} for one charge; add noise, or ask for less"
+    )]
+    ChargeTooLarge {
+        /// ε of the charge alone, at the budget's δ; ∞ if it has none.
+        costs: f64,
+        /// The most that one may cost.
+        most: Epsilon,
+    },
     /// No entry with this number created one.
     #[error("no data set has the number {number}")]
     NoDataSet {
@@ -271,6 +314,19 @@ pub enum LedgerError {
     /// The accountant has no total for what is recorded.
     #[error(transparent)]
     Charge(#[from] ChargeError),
+}
+
+impl LedgerError {
+    /// Is this the honest answer no to what was asked for, and not a failure?
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Charge(ChargeError::Refused(_))
+                | Self::SeededCharge { .. }
+                | Self::OtherVerb { .. }
+                | Self::ChargeTooLarge { .. }
+        )
+    }
 }
 
 impl From<LedgerError> for ChargeError {

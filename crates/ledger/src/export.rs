@@ -3,12 +3,13 @@
 use serde::Serialize;
 use sordino_privacy::{Delta, Epsilon, Event, Terms};
 
-use crate::book::{ChargeRecord, DataSet, State};
 use crate::digest::Digest;
 use crate::error::LedgerError;
 use crate::grant::Grant;
 use crate::label::Label;
 use crate::ledger::Ledger;
+use crate::record::{ChargeRecord, DataSet, State};
+use crate::rules::Rules;
 
 /// One moment of a ledger, ready to be written as JSON or CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +41,8 @@ pub struct ExportedDataSet {
     pub terms: Terms,
     /// Who may spend how much of it; empty if anyone may spend all of it.
     pub grants: Vec<ExportedGrant>,
+    /// How its owner lets it be read and used.
+    pub rules: Option<Rules>,
 }
 
 /// A share of a budget.
@@ -100,12 +103,12 @@ impl Ledger {
 
 impl ExportedDataSet {
     fn new(set: &DataSet) -> Self {
-        let DataSet { number, names, contents, terms, spent: _, grants } = set.clone();
+        let DataSet { number, names, contents, terms, spent: _, grants, rules } = set.clone();
         let grants = grants.into_iter().map(|Grant { to, terms, .. }| {
             let Terms { epsilon, delta, .. } = terms;
             ExportedGrant { to, epsilon, delta }
         });
-        Self { data_set: number, names, contents, terms, grants: grants.collect() }
+        Self { data_set: number, names, contents, terms, grants: grants.collect(), rules }
     }
 }
 
