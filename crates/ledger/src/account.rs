@@ -50,7 +50,8 @@ impl<L: Borrow<Ledger>> Account<L> {
         entries.check_price(event)?;
         let book = ledger.borrow().fresh()?;
         let set = book.data_set(*data_set)?;
-        check_rules(&entries.rules, set, &what.borrow(), false)?;
+        check_rules(&entries.rules, set)?;
+        book.check_kind(set, &what.borrow(), false)?;
         decide_share(&mut None, who, set, event)?;
         Gate::new(terms).decide(&set.spent, event)
     }
@@ -150,21 +151,25 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         let gate = &mut self.gate;
         let number = ledger.append(&mut |book| {
             let set = book.data_set(data_set)?;
-            check_rules(rules, set, &what, false)?;
+            check_rules(rules, set)?;
+            book.check_kind(set, &what, false)?;
             decide_share(gate, &who, set, event)?;
             decide(&set.spent)?;
-            Ok(Body::Reserved { data_set, who: who.clone(), what: what.clone(), event: event.clone() })
+            Ok(Body::Reserved {
+                data_set,
+                who: who.clone(),
+                what: what.clone(),
+                event: event.clone(),
+                seeded: false,
+            })
         })?;
         Ok(number)
     }
 }
 
-/// Are the rules still those that the account was opened under, and do they allow a charge of this kind?
-fn check_rules(known: &Option<Rules>, set: &DataSet, what: &Label, seeded: bool) -> Result<(), LedgerError> {
-    if set.rules != *known {
-        return Err(LedgerError::RulesChanged { name: set.names[0].clone() });
-    }
-    set.check_kind(what, seeded)
+/// Are the rules still those that the account was opened under?
+fn check_rules(known: &Option<Rules>, set: &DataSet) -> Result<(), LedgerError> {
+    if set.rules == *known { Ok(()) } else { Err(LedgerError::RulesChanged { name: set.names[0].clone() }) }
 }
 
 /// Does `event` fit the share of `who`? A share may have been given or changed since the last charge.

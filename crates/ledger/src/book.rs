@@ -94,9 +94,9 @@ impl Book {
             Body::Granted { data_set, to, epsilon, delta } => {
                 self.grant(entry.number, *data_set, to, (*epsilon, *delta))
             }
-            Body::Reserved { data_set, who, what, event } => {
+            Body::Reserved { data_set, who, what, event, seeded } => {
                 let place = self.place(*data_set)?;
-                self.data_sets[place].check_kind(what, false)?;
+                self.check_kind(&self.data_sets[place], what, *seeded)?;
                 self.data_sets[place].record(who, event)?;
                 self.reservations.insert(entry.number, self.charges.len());
                 self.charges.push(ChargeRecord {
@@ -106,8 +106,16 @@ impl Book {
                     who: who.clone(),
                     what: what.clone(),
                     event: event.clone(),
+                    seeded: *seeded,
+                    progress: None,
                     state: State::Reserved,
                 });
+                Ok(())
+            }
+            Body::Kept { reservation, steps, checkpoint, last } => {
+                let place = self.check_progress(*reservation, *steps, *checkpoint)?;
+                let progress = self.charges[place].progress.get_or_insert_default();
+                progress.record(*steps, *checkpoint, *last);
                 Ok(())
             }
             Body::Booked { reservation, result } => {
@@ -273,14 +281,31 @@ impl Book {
         }
     }
 
+    /// May `set` be charged for this, whatever it costs, and can the ledger say so?
+    pub(crate) fn check_kind(&self, set: &DataSet, what: &Label, seeded: bool) -> Result<(), LedgerError> {
+        if seeded {
+            self.needs("a charge with seeded noise", 3)?;
+        }
+        set.rules.as_ref().map_or(Ok(()), |rules| rules.check_kind(&set.names[0], what, seeded))
+    }
+
+    /// The charge with this number.
+    pub(crate) fn charge(&self, number: u64) -> Option<&ChargeRecord> {
+        self.reservation(number).map(|place| &self.charges[place])
+    }
+
+    /// The place of the charge with this number.
+    pub(crate) fn reservation(&self, number: u64) -> Option<usize> {
+        self.reservations.get(&number).copied()
+    }
+
     /// The place of a charge that was reserved and not booked.
     pub(crate) fn open_reservation(&self, number: u64) -> Result<usize, LedgerError> {
         let place = self
-            .reservations
-            .get(&number)
+            .reservation(number)
             .ok_or(LedgerError::NotReserved { number, reason: "no charge has this number" })?;
-        match self.charges[*place].state {
-            State::Reserved => Ok(*place),
+        match self.charges[place].state {
+            State::Reserved => Ok(place),
             State::Booked { .. } => Err(LedgerError::NotReserved { number, reason: "it was booked before" }),
         }
     }

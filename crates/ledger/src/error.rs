@@ -302,6 +302,26 @@ pub enum LedgerError {
         /// Why not.
         reason: &'static str,
     },
+    /// The run that a charge pays for has ended, or the charge is not there.
+    #[error("cannot record progress of charge {number}: {reason}")]
+    NotKept {
+        /// The number of the charge.
+        number: u64,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Steps were done that this run does not know of.
+    #[error(
+        "cannot record {steps} steps of charge {number}: {recorded} are recorded, so that this is an old copy of its run, or another process goes on with it"
+    )]
+    FewerSteps {
+        /// The number of the charge.
+        number: u64,
+        /// What was to be recorded.
+        steps: u64,
+        /// What is recorded.
+        recorded: u64,
+    },
     /// Nothing is left to migrate.
     #[error("the ledger has the newest format_version already")]
     Migrated,

@@ -10,6 +10,7 @@
 //! - **Shares.** A data set that has [grants](Ledger::grant) is spent by those who have one; a charge counts against the grant and
 //!   against the whole.
 //! - **Rules.** The owner fixes with the budget how a data set is read and, if it is [locked](Lock), what analysts are held to.
+//! - **Progress.** A run tells the ledger [how far it is](Account::keep), so that a copy of its working folder is known for what it is.
 //! - **Identity.** A data set is its name and the hash of its content. A changed file under a known name, and known
 //!   content under a new name, are refused until the owner [links](Ledger::link) them.
 //!
@@ -55,6 +56,7 @@ mod export;
 mod grant;
 mod label;
 mod ledger;
+mod progress;
 mod record;
 mod rules;
 mod store;
@@ -68,6 +70,7 @@ pub use export::{Export, ExportedCharge, ExportedDataSet, ExportedGrant};
 pub use grant::Grant;
 pub use label::{Label, LabelError};
 pub use ledger::Ledger;
+pub use progress::Progress;
 pub use record::{ChargeRecord, DataSet, State};
 pub use rules::{Lock, Rules, RulesError};
 
@@ -78,5 +81,5 @@ pub use rules::{Lock, Rules, RulesError};
 /// |---|---|
 /// | 1 | budgets, links, charges |
 /// | 2 | grants; terms that set δ aside |
-/// | 3 | rules of the owner |
+/// | 3 | rules of the owner; charges for seeded noise; progress of runs |
 pub const FORMAT_VERSION: u32 = 3;

@@ -4,9 +4,9 @@ use sordino_privacy::{Event, Spent, Terms};
 
 use crate::clock::Time;
 use crate::digest::Digest;
-use crate::error::LedgerError;
 use crate::grant::Grant;
 use crate::label::Label;
+use crate::progress::Progress;
 use crate::rules::Rules;
 
 /// A data set with its budget.
@@ -28,13 +28,6 @@ pub struct DataSet {
     pub rules: Option<Rules>,
 }
 
-impl DataSet {
-    /// Is a charge of this kind allowed, whatever it costs?
-    pub(crate) fn check_kind(&self, what: &Label, seeded: bool) -> Result<(), LedgerError> {
-        self.rules.as_ref().map_or(Ok(()), |rules| rules.check_kind(&self.names[0], what, seeded))
-    }
-}
-
 /// One grant.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChargeRecord {
@@ -50,6 +43,10 @@ pub struct ChargeRecord {
     pub what: Label,
     /// What it does.
     pub event: Event,
+    /// Whether the noise comes from a fixed seed, so that nobody is protected.
+    pub seeded: bool,
+    /// How far the run is that it pays for, if that was recorded.
+    pub progress: Option<Progress>,
     /// What became of it.
     pub state: State,
 }

@@ -148,9 +148,9 @@ fn exports_say_the_same_as_the_ledger() {
 
     let csv = ledger.export().unwrap().to_csv().unwrap();
     let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
-    assert_eq!(lines[0], "charge,time,data_set,name,who,what,state,booked,result,event");
+    assert_eq!(lines[0], "charge,time,data_set,name,who,what,state,booked,result,event,seeded,steps");
     assert!(lines[1].contains(r#",2,census,'=cmd(),"a ""quoted"", thing",booked,"#), "{csv}");
-    assert!(lines[2].ends_with(r#",reserved,,,"{""type"":""pure"",""epsilon"":0.5}""#), "{csv}");
+    assert!(lines[2].ends_with(r#",reserved,,,"{""type"":""pure"",""epsilon"":0.5}",false,"#), "{csv}");
     assert_eq!(lines.len(), 3);
 }
 
