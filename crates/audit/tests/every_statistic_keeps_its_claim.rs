@@ -307,8 +307,9 @@ fn gaussian_histogram_keeps_its_claim() {
 #[test]
 fn open_gaussian_histogram_keeps_its_claim() {
     let one_row = Contributor::record(Neighbours::AddRemove);
-    let plan =
-        |rho: f64| OpenGaussianHistogram::new(Rho::new(rho).unwrap(), delta(DELTA / 5.0), one_row).unwrap();
+    let plan = |rho: f64| {
+        OpenGaussianHistogram::new(Rho::new(rho).unwrap(), delta(DELTA / 5.0), one_row.clone()).unwrap()
+    };
     let claimed =
         accounting::epsilon(&plan(0.5).claim(), delta(DELTA), Accountant::Auto).unwrap().bound.upper;
     let shown = |rows: i64, threshold: i64| {

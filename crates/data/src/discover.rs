@@ -117,13 +117,13 @@ impl Discovery {
             let search = match unknown {
                 Unknown::Number => {
                     let epsilon = share(if self.has_moments { 0.5 } else { 1.0 })?;
-                    let histogram = Histogram::new(epsilon, magnitudes::names(), who)?;
+                    let histogram = Histogram::new(epsilon, magnitudes::names(), who.clone())?;
                     let moments = if self.has_moments { Some(share(0.25)?) } else { None };
                     Search::Number { epsilon, histogram, moments }
                 }
                 Unknown::Category => {
                     let epsilon = share(1.0)?;
-                    Search::Category { epsilon, histogram: OpenHistogram::new(epsilon, delta, who)? }
+                    Search::Category { epsilon, histogram: OpenHistogram::new(epsilon, delta, who.clone())? }
                 }
             };
             Ok::<_, DiscoverError>((name.clone(), search))
@@ -149,7 +149,7 @@ impl Discovery {
     /// Whom sums protect.
     fn owner(&self) -> Contributor {
         match self.schema.unit().column() {
-            Some(_) => Contributor::owner(self.neighbours, self.schema.unit().max_records()),
+            Some(column) => Contributor::owner(self.neighbours, column, self.schema.unit().max_records()),
             None => Contributor::record(self.neighbours),
         }
     }
@@ -157,8 +157,9 @@ impl Discovery {
     /// Whom counts protect: of a unit's k records each may be elsewhere, and counts once.
     fn keyed(&self) -> Contributor {
         match self.schema.unit().column() {
-            Some(_) => {
-                Contributor::owner(self.neighbours, Count::ONE).in_keys(self.schema.unit().max_records())
+            Some(column) => {
+                let owner = Contributor::owner(self.neighbours, column, Count::ONE);
+                owner.in_keys(self.schema.unit().max_records())
             }
             None => Contributor::record(self.neighbours),
         }
@@ -225,12 +226,8 @@ impl DiscoveryPlan {
         bits: &mut R,
     ) -> Result<Release<Discovered>, DiscoverError> {
         let claim = self.claim();
-        permit.covers(&claim)?;
-        let unit = self.wanted.schema.unit().unit();
-        if *permit.unit() != unit {
-            return Err(DiscoverError::OtherUnit { permitted: permit.unit().clone(), schema: unit });
-        }
-        let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+        permit.covers(&claim, &self.wanted.schema.unit().unit())?;
+        let permit = permit.drawn_with(bits.is_seeded())?;
         let mut schema = self.start(source);
         let mut columns = Vec::new();
         for (name, search) in &self.parts {
@@ -272,7 +269,8 @@ impl DiscoveryPlan {
         };
         let Some(epsilon) = *moments else { return Ok(Found::Number { bounds, mean: None, scale: None }) };
         let (within, who) = (statistics::Bounds::new(bounds.lower(), bounds.upper())?, self.wanted.owner());
-        let mean = self.part(epsilon, &Mean::new(epsilon, within, who)?, rows.of(&rows.values)?, bits)?;
+        let mean =
+            self.part(epsilon, &Mean::new(epsilon, within, who.clone())?, rows.of(&rows.values)?, bits)?;
         let variance = Variance::new(epsilon, within, who)?;
         let variance = self.part(epsilon, &variance, rows.of(&rows.values)?, bits)?;
         let (mean, scale) = (bounds.clamp(mean.value), variance.value.max(0.0).sqrt());

@@ -51,12 +51,11 @@ mod price;
 mod smoothness;
 
 use sordino_data::Encoding;
+use sordino_optim::{Noise, check_public_size};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, calibrate};
 
 use crate::error::LearnError;
-use crate::gradient::Noise;
 use crate::loss::Loss;
-use crate::plan::check_relation;
 pub use plan::CoordinatePlan;
 use price::Price;
 
@@ -209,7 +208,7 @@ impl CoordinateDescent {
 
     fn check(&self, encoding: &Encoding) -> Result<(), LearnError> {
         self.loss.check(encoding)?;
-        check_relation(self.neighbours)?;
+        check_public_size(self.neighbours)?;
         let (learner, loss) = ("coordinate descent", self.loss.name());
         if self.loss.outputs() > 1 {
             return Err(LearnError::Loss {

@@ -1,6 +1,7 @@
 //! Without privacy: what private learners are compared with, on data that may be shown.
 
 use sordino_data::Encoded;
+use sordino_optim::OptimError;
 
 use crate::error::LearnError;
 use crate::loss::Loss;
@@ -13,7 +14,7 @@ use crate::solver::Problem;
 pub fn non_private_optimum(loss: Loss, data: &Encoded, l2: f64) -> Result<LinearModel, LearnError> {
     loss.check(data.encoding())?;
     if !data.has_target() {
-        return Err(LearnError::NoTarget);
+        return Err(OptimError::NoTarget.into());
     }
     let ridge = positive_penalty(l2)? * data.slots() as f64;
     let problem = Problem { loss, data, ridge, tilt: vec![0.0; loss.outputs() * data.width()] };

@@ -2,7 +2,7 @@
 
 use sordino_noise::grid::{GridError, SumError};
 use sordino_optim::OptimError;
-use sordino_privacy::{AccountError, Neighbours, ParamError, ReleaseError};
+use sordino_privacy::{AccountError, ParamError, ReleaseError};
 
 /// A plan that cannot be made, or a fit that did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -19,45 +19,6 @@ pub enum LearnError {
         expected: String,
         /// What there is.
         got: String,
-    },
-    /// Data without a target.
-    #[error("the data has no target column; encode it with the column that is to be predicted")]
-    NoTarget,
-    /// Data that the plan was not made for.
-    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
-    OtherEncoding,
-    /// More or fewer records than the plan was made for.
-    #[error(
-        "the plan is for {planned} records and the data has {slots}; plan with this data's n, which is public"
-    )]
-    OtherSize {
-        /// n of the plan.
-        planned: u64,
-        /// n of the data.
-        slots: usize,
-    },
-    /// A permit that promises something to others than those whom the schema protects.
-    #[error(
-        "the permit is for {permitted} as the unit of privacy and the schema says {declared}; open the budget for the \
-         schema's unit"
-    )]
-    OtherUnit {
-        /// Of the permit.
-        permitted: String,
-        /// Of the schema.
-        declared: String,
-    },
-    /// Data with another number of records a unit than the encoding's schema says.
-    #[error(
-        "the data was bounded by a schema with another unit or another limit of records a unit than the encoding's; \
-         use one schema for both"
-    )]
-    OtherLimit,
-    /// A learner that divides by n.
-    #[error("linear learners need a public n, which {neighbours} does not give; state zero_out or replace")]
-    PrivateSize {
-        /// The relation.
-        neighbours: Neighbours,
     },
     /// A loss that a learner cannot do.
     #[error("{learner} does not do the {loss} loss; {instead}")]

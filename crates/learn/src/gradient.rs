@@ -20,33 +20,16 @@
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, Clipping, OptimError, Plan, PlanOptions, Progress, Training, TrainingOptions,
-    UpdateRule,
+    Averaging, Checkpoint, Clipping, FitOptions, LearningPlan, Noise, OptimError, Plan, PlanOptions,
+    Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
+    check_public_size,
 };
-use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate,
-};
+use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
 
 use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_permit, check_relation};
-use crate::stepwise::{FitOptions, StepwisePlan};
-
-/// How much noise.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Noise {
-    /// The least that costs at most this.
-    Budget {
-        /// ε.
-        epsilon: Epsilon,
-        /// δ.
-        delta: Delta,
-    },
-    /// So much a step, in clip norms.
-    Multiplier(NoiseMultiplier),
-}
 
 /// Builds plans for noisy gradient descent.
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +110,7 @@ impl GradientDescent {
     /// The plan with noise as said.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<GradientPlan, LearnError> {
         self.loss.check(encoding)?;
-        check_relation(self.neighbours)?;
+        check_public_size(self.neighbours)?;
         let options = PlanOptions {
             sampling: self.sampling,
             slots: n,
@@ -200,9 +183,9 @@ impl GradientPlan {
             &mut dyn FnMut(Progress<'_>),
         ) -> Result<Release<Vec<f64>>, OptimError>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, claim, &self.encoding)?;
+        let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, threads, bits } = options;
+        let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let objective = LinearObjective::new(self.loss, data);
         let about = format!("{:?} {}", self.loss, self.encoding.to_json());
         let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(about);
@@ -214,6 +197,9 @@ impl GradientPlan {
         }
         if let Some(checkpoints) = checkpoints {
             training = training.with_checkpoints(checkpoints)?;
+        }
+        if let Some(witness) = witness {
+            training = training.witnessed_by(witness);
         }
         let mut silent = |_: Progress<'_>| {};
         let release = run(training, permit, bits, progress.unwrap_or(&mut silent))?;
@@ -246,19 +232,21 @@ impl StepwisePlan for GradientPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
         let claim = self.replay_claim(&checkpoint)?;
         self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, permit, bits, progress),
-            None => training.resume(checkpoint, permit, progress),
+            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
+            None => training.resume(checkpoint, paid, permit, progress),
         })
     }
 }
 
 impl LearningPlan for GradientPlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.plan.claim()

@@ -44,6 +44,7 @@
 //! ```
 #![deny(unsafe_code)]
 
+mod bits;
 mod block_sums;
 mod coordinate;
 pub mod danger;
@@ -58,7 +59,6 @@ mod output_perturbation;
 mod perturbation;
 mod plan;
 mod solver;
-mod stepwise;
 mod sufficient_statistics;
 #[cfg(test)]
 mod testing;
@@ -66,12 +66,11 @@ mod vector_noise;
 
 pub use coordinate::{CoordinateClipping, CoordinateDescent, CoordinatePlan, Smoothness};
 pub use error::LearnError;
-pub use gradient::{GradientDescent, GradientPlan, Noise};
+pub use gradient::{GradientDescent, GradientPlan};
 pub use linear_objective::LinearObjective;
 pub use loss::Loss;
 pub use model::LinearModel;
 pub use objective_perturbation::{ObjectivePerturbation, ObjectivePlan};
 pub use output_perturbation::{OutputPerturbation, OutputPlan};
-pub use plan::LearningPlan;
-pub use stepwise::{FitOptions, StepwisePlan};
+pub use sordino_optim::{FitOptions, LearningPlan, Noise, StepwisePlan};
 pub use sufficient_statistics::{StatisticsPlan, SufficientStatistics};

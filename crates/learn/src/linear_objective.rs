@@ -11,7 +11,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, BlockView, Encoded, Group, ROWS_PER_BLOCK};
+use sordino_data::{Batch, BlockView, ContributionLimit, Encoded, Group, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
@@ -26,6 +26,7 @@ pub struct LinearObjective<'a> {
     loss: Loss,
     width: usize,
     slots: usize,
+    limit: ContributionLimit,
     blocks: Vec<BlockView<'a>>,
     /// Of each slot's row, rounded up; infinite for an empty slot, which contributes nothing.
     norms: Vec<f32>,
@@ -43,7 +44,8 @@ impl<'a> LinearObjective<'a> {
             norms.extend(rows.map(|(row, present)| if *present { norm_above(row) } else { f32::INFINITY }));
             block.done();
         }
-        Self { loss, width, slots, blocks, norms, empty: vec![0.0; width] }
+        let limit = data.limit().clone();
+        Self { loss, width, slots, limit, blocks, norms, empty: vec![0.0; width] }
     }
 
     fn row(&self, slot: usize) -> &'a [f32] {
@@ -233,6 +235,10 @@ impl Objective for LinearObjective<'_> {
 
     fn slots(&self) -> usize {
         self.slots
+    }
+
+    fn limit(&self) -> ContributionLimit {
+        self.limit.clone()
     }
 
     fn float_sums(&self) -> FloatSums {

@@ -35,6 +35,7 @@ mod theorem;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
+use sordino_optim::{LearningPlan, check_public_size};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release,
     SamplingRate, calibrate,
@@ -44,7 +45,7 @@ use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
-use crate::plan::{Learned, LearningPlan, Terms, check_relation};
+use crate::plan::{Learned, Terms};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -130,7 +131,7 @@ impl ObjectivePerturbation {
 
     fn check(&self, encoding: &Encoding, shape: Shape) -> Result<(), LearnError> {
         self.loss.check(encoding)?;
-        check_relation(self.neighbours)?;
+        check_public_size(self.neighbours)?;
         if shape == Shape::Gaussian && !self.loss.has_rank_one_hessian() {
             return Err(LearnError::Loss {
                 learner: "objective perturbation with Gaussian noise",
@@ -257,6 +258,7 @@ impl ObjectivePlan {
 
 impl LearningPlan for ObjectivePlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.terms.claim.clone()

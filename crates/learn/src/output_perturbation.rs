@@ -33,16 +33,16 @@
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
+use sordino_optim::{LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
 
 use crate::error::LearnError;
-use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
-use crate::plan::{Learned, LearningPlan, Terms, check_relation};
+use crate::plan::{Learned, Terms};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -90,7 +90,7 @@ impl OutputPerturbation {
     /// The plan with noise as said.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<OutputPlan, LearnError> {
         self.loss.check(encoding)?;
-        check_relation(self.neighbours)?;
+        check_public_size(self.neighbours)?;
         let lipschitz = lipschitz("output perturbation", self.loss, encoding)?;
         let limit = ContributionLimit::of(encoding.schema().unit());
         let (shape, noise, event) = self.noise(noise, &limit)?;
@@ -191,6 +191,7 @@ impl OutputPlan {
 
 impl LearningPlan for OutputPlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.terms.claim.clone()

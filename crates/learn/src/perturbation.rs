@@ -17,7 +17,7 @@ pub(crate) fn lipschitz(learner: &'static str, loss: Loss, encoding: &Encoding) 
 pub(crate) fn clip_norms(neighbours: Neighbours) -> f64 {
     match neighbours.contribution() {
         Some(Contribution::Absent) => 1.0,
-        // `check_relation` has refused what has no contributions; two is the larger.
+        // `check_public_size` has refused what has no contributions; two is the larger.
         Some(Contribution::Changed) | None => 2.0,
     }
 }

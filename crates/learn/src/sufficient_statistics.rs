@@ -34,16 +34,16 @@ mod moments;
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, GridPlan};
+use sordino_optim::{LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
 
 use self::moments::{Bounds, LONGEST, Moments};
 use crate::error::LearnError;
-use crate::gradient::Noise;
 use crate::loss::Loss;
 use crate::model::LinearModel;
-use crate::plan::{Learned, LearningPlan, Terms, check_relation};
+use crate::plan::{Learned, Terms};
 use crate::solver::Cholesky;
 use crate::vector_noise::{Shape, VectorNoise};
 
@@ -102,7 +102,7 @@ impl SufficientStatistics {
         noise: Noise,
     ) -> Result<StatisticsPlan, LearnError> {
         Loss::Squared.check(encoding)?;
-        check_relation(self.neighbours)?;
+        check_public_size(self.neighbours)?;
         if !(self.l2 >= 0.0 && self.l2.is_finite()) {
             let expected = "a finite number of at least 0";
             return Err(LearnError::Parameter { name: "l2 penalty", expected, got: self.l2 });
@@ -229,6 +229,7 @@ impl StatisticsPlan {
 
 impl LearningPlan for StatisticsPlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.terms.claim.clone()

@@ -4,7 +4,7 @@ use sordino_data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, T
 use sordino_noise::danger::seeded;
 use sordino_privacy::{Delta, Permit, Unit, danger};
 
-use crate::plan::LearningPlan;
+use sordino_optim::LearningPlan;
 
 /// Rows in [-1, 1] with an intercept, at most 1 long, and classes. A row with NaN is an empty slot.
 pub(crate) fn classes(rows: &[Vec<f64>], labels: &[usize], classes: usize) -> Encoded {

@@ -19,8 +19,8 @@ use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Progress, TrainingOptions};
 use sordino_privacy::{
-    Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, SamplingRate,
-    Terms, Unit, danger,
+    Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, ReleaseError,
+    SamplingRate, Terms, Unit, danger,
 };
 
 const EVERY: u64 = 4;
@@ -30,7 +30,7 @@ const P: u64 = 3;
 /// A plan of ten steps, and what four of them cost, written down once more.
 struct Case {
     name: &'static str,
-    plan: Box<dyn StepwisePlan<Model = LinearModel>>,
+    plan: Box<dyn StepwisePlan<Model = LinearModel, Error = LearnError>>,
     of_every: Event,
 }
 
@@ -103,10 +103,22 @@ fn kept<'a>(path: &Path) -> FitOptions<'a> {
     }
 }
 
-type Plan = dyn StepwisePlan<Model = LinearModel>;
+type Plan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
 
 fn free(plan: &Plan) -> Permit {
     unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
+}
+
+/// Goes on with what the checkpoint says was paid, on its word.
+fn resume(
+    plan: &Plan,
+    data: &Encoded,
+    checkpoint: Checkpoint,
+    permit: Permit,
+    options: FitOptions<'_>,
+) -> Result<Release<LinearModel>, LearnError> {
+    let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
+    plan.resume(data, checkpoint, &paid, permit, options)
 }
 
 /// A kill, as far as a test can have one: a panic after step 6, between two checkpoints; or later, when going on from one.
@@ -120,7 +132,7 @@ fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
             None => plan.fit_under(&data, unmetered(plan.claim()), options),
             Some(from) => {
                 let permit = unmetered(plan.replay_claim(&from).unwrap());
-                plan.resume(&data, from, permit, options)
+                resume(plan, &data, from, permit, options)
             }
         };
     }));
@@ -157,15 +169,15 @@ fn a_killed_fit_goes_on_and_its_replays_are_charged() {
         let replays = plan.replay_claim(&checkpoint).unwrap();
         assert_eq!(replays, Claim::new(plan.claim().neighbours, of_every.clone()), "{name}");
         // Not for free.
-        let refused = plan.resume(&data, checkpoint.clone(), free(plan), kept(&path));
-        assert!(matches!(refused, Err(LearnError::Release(_))), "{name}: {refused:?}");
+        let refused = resume(plan, &data, checkpoint.clone(), free(plan), kept(&path));
+        assert!(matches!(refused, Err(LearnError::Optim(OptimError::Release(_)))), "{name}: {refused:?}");
         // A second kill is charged a second time, and the file knows of both charges.
         kill(plan, &path, Some(checkpoint));
         let checkpoint = Checkpoint::read(&path).unwrap();
         let once = plan.claim().event.followed_by(of_every.clone());
-        assert_eq!((checkpoint.steps(), &checkpoint.guarantee().event), (4, &once), "{name}");
+        assert_eq!((checkpoint.steps(), &checkpoint.statement().event), (4, &once), "{name}");
         assert_eq!(plan.replay_claim(&checkpoint).unwrap(), replays, "{name}");
-        let release = plan.resume(&data, checkpoint, unmetered(replays), kept(&path)).unwrap();
+        let release = resume(plan, &data, checkpoint, unmetered(replays), kept(&path)).unwrap();
         assert_eq!(release.guarantee().event, once.followed_by(of_every), "{name}");
         assert!(!path.exists(), "{name}: a fit that has ended leaves nothing to go on with");
         clear(&path);
@@ -200,7 +212,7 @@ fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
             let replays = plan.replay_claim(&checkpoint).unwrap();
             assert_eq!(replays.event, Event::composed([]), "{name}");
             let options = FitOptions { bits: Some(&mut bits), ..kept(&path) };
-            let resumed = plan.resume(&data, checkpoint, unmetered(replays), options).unwrap();
+            let resumed = resume(plan, &data, checkpoint, unmetered(replays), options).unwrap();
             let straight = plan.fit_with(&data, unmetered(plan.claim()), &mut seeded(7)).unwrap();
             let apart = distance(&weights(resumed.value()), &weights(straight.value()));
             assert!(apart < 1e-6, "{name} at {steps} with noise {noise}: {apart}");
@@ -226,7 +238,7 @@ fn a_fit_that_has_ended_can_be_ended_again_for_free() {
             (checkpoint.steps(), plan.replay_claim(&checkpoint).unwrap().event),
             (10, Event::composed([]))
         );
-        let again = plan.resume(&data, checkpoint, free(plan), options).unwrap();
+        let again = resume(plan, &data, checkpoint, free(plan), options).unwrap();
         assert_eq!(again.value(), first.value(), "{name}");
         clear(&path);
     }
@@ -245,7 +257,7 @@ fn smoothness_is_estimated_once() {
         let flag = AtomicBool::new(false);
         let mut seen = |_: Progress<'_>| flag.store(true, Ordering::Relaxed);
         let options = FitOptions { progress: Some(&mut seen), cancel: Some(&flag), ..kept(&path) };
-        let again = plan.resume(&other, first.clone(), free(&plan), options);
+        let again = resume(&plan, &other, first.clone(), free(&plan), options);
         assert!(matches!(again, Err(LearnError::Optim(OptimError::Cancelled { steps: 1 }))), "{again:?}");
         assert_eq!(of(&Checkpoint::read(&path).unwrap()), of(&first), "{name}");
         clear(&path);
@@ -265,7 +277,7 @@ fn a_copy_pays_for_all_passes_that_are_left() {
         let replays = plan.replay_claim(&checkpoint).unwrap();
         assert_eq!(replays.event, left, "{name}");
         let data = easy(LOGISTIC);
-        let release = plan.resume(&data, checkpoint, unmetered(replays), FitOptions::default()).unwrap();
+        let release = resume(&plan, &data, checkpoint, unmetered(replays), FitOptions::default()).unwrap();
         assert_eq!(release.guarantee().event, plan.claim().event.followed_by(left), "{name}");
         clear(&path);
     }
@@ -280,7 +292,7 @@ fn a_checkpoint_of_another_plan_is_refused() {
         let checkpoint = stop(&*plan, &path, 5, None);
         let others = of(5.0).into_iter().enumerate().filter(|(other, _)| *other != at).map(|(_, case)| case);
         for other in others.chain(of(5.1)) {
-            let refused = other.plan.resume(&data, checkpoint.clone(), free(&*other.plan), kept(&path));
+            let refused = resume(&*other.plan, &data, checkpoint.clone(), free(&*other.plan), kept(&path));
             let is_other = |refused: &Result<Release<LinearModel>, _>| {
                 matches!(refused, Err(LearnError::Optim(OptimError::CheckpointContent { .. })))
             };
@@ -303,9 +315,9 @@ fn a_checkpoint_of_another_loss_is_refused() {
     assert_eq!((one.plan(), one.training()), (other.plan(), other.training()));
     let path = place("loss");
     let checkpoint = stop(&one, &path, 5, None);
-    let refused = other.resume(&data, checkpoint.clone(), free(&other), kept(&path));
+    let refused = resume(&other, &data, checkpoint.clone(), free(&other), kept(&path));
     assert!(matches!(refused, Err(LearnError::Optim(OptimError::CheckpointContent { .. }))), "{refused:?}");
-    assert!(one.resume(&data, checkpoint, free(&one), kept(&path)).is_ok());
+    assert!(resume(&one, &data, checkpoint, free(&one), kept(&path)).is_ok());
     clear(&path);
 }
 
@@ -329,9 +341,12 @@ fn replays_are_charged_to_units() {
     let replays = plan.replay_claim(&checkpoint).unwrap();
     let steps = Event::gaussian(plan.noise_multiplier()).repeated(Count::new(EVERY).unwrap());
     assert_eq!(replays.event, Event::Group { size: Count::new(2).unwrap(), event: Box::new(steps) });
-    let of_records = plan.resume(&data, checkpoint.clone(), unmetered(replays.clone()), kept(&path));
-    assert!(matches!(of_records, Err(LearnError::OtherUnit { .. })), "{of_records:?}");
-    let release = plan.resume(&data, checkpoint, permit(replays.clone()), kept(&path)).unwrap();
+    let of_records = resume(&plan, &data, checkpoint.clone(), unmetered(replays.clone()), kept(&path));
+    assert!(
+        matches!(of_records, Err(LearnError::Optim(OptimError::Release(ReleaseError::OtherUnit { .. })))),
+        "{of_records:?}"
+    );
+    let release = resume(&plan, &data, checkpoint, permit(replays.clone()), kept(&path)).unwrap();
     let guarantee = release.guarantee();
     assert_eq!(
         (&guarantee.event, &guarantee.unit),
@@ -364,7 +379,7 @@ fn progress_states_what_passes_cost() {
         let (told, both) = watched(&|options| {
             let FitOptions { checkpoints, .. } = kept(&path);
             let options = FitOptions { checkpoints, ..options };
-            plan.resume(&data, checkpoint.clone(), permit(replays.clone()), options).unwrap()
+            resume(&plan, &data, checkpoint.clone(), permit(replays.clone()), options).unwrap()
         });
         assert!(told.len() == 6 && told.iter().all(|epsilon| (epsilon - both).abs() < 1e-9), "{name}");
         assert!(both > whole, "{name}");

@@ -11,8 +11,10 @@ use proptest::prelude::*;
 use sordino_data::Encoded;
 use sordino_learn::danger::non_private_optimum;
 use sordino_learn::{GradientDescent, LearnError, Loss, Noise};
-use sordino_optim::{Clipping, TrainingOptions};
-use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, Terms, Unit, danger};
+use sordino_optim::{Clipping, OptimError, TrainingOptions};
+use sordino_privacy::{
+    Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, ReleaseError, Terms, Unit, danger,
+};
 
 /// Every learner with each of its losses.
 fn each(mut check: impl FnMut(&Learner, Loss, &str)) {
@@ -127,10 +129,13 @@ fn a_unit_of_several_records_is_charged_as_a_group() {
         let release = plan.fit(&data, permit).unwrap();
         assert!(release.guarantee().unit == user && release.guarantee().epsilon.upper <= 1.0, "{name}");
         let of_records = plan.fit(&data, contract::unmetered(plan.claim()));
-        assert!(matches!(of_records, Err(LearnError::OtherUnit { .. })), "{name}: {of_records:?}");
+        assert!(
+            matches!(of_records, Err(LearnError::Optim(OptimError::Release(ReleaseError::OtherUnit { .. })))),
+            "{name}: {of_records:?}"
+        );
         let permit = danger::unmetered(plan.claim(), user.clone(), Delta::ZERO).unwrap();
         let unlimited = plan.fit(&of_users(learner.audited, false), permit);
-        assert!(matches!(unlimited, Err(LearnError::OtherLimit)), "{name}: {unlimited:?}");
+        assert!(matches!(unlimited, Err(LearnError::Optim(OptimError::OtherLimit))), "{name}: {unlimited:?}");
     }
 }
 

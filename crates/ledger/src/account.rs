@@ -3,7 +3,9 @@
 use std::borrow::Borrow;
 use std::cell::RefCell;
 
-use sordino_privacy::{Budget, Charge, ChargeError, Event, Gate, Journal, Permit, Spent, Terms};
+use sordino_privacy::{
+    Budget, Charge, ChargeError, Charged, Event, Gate, Journal, Paid, Permit, Spent, Terms,
+};
 
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
@@ -54,6 +56,17 @@ impl<L: Borrow<Ledger>> Account<L> {
         book.check_kind(set, &what.borrow(), false)?;
         decide_share(&mut None, who, set, event)?;
         Gate::new(terms).decide(&set.spent, event)
+    }
+
+    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No other charge of a ledger pays
+    /// for such noise.
+    pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
+        self.budget.charge_seeded(event)
+    }
+
+    /// Evidence of charges that were made earlier, from this data set's budget; see [`Budget::paid`].
+    pub fn paid(&self, reservations: &[u64]) -> Result<Paid, ChargeError> {
+        self.budget.paid(reservations)
     }
 
     /// Records that the result of a charge was released.
@@ -141,9 +154,10 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
 
     fn append(
         &mut self,
-        event: &Event,
+        charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
+        let Charged { event, .. } = charge;
         self.check_price(event)?;
         self.admitted = self.rules.as_ref().and_then(Rules::lock).map(|_| event.clone());
         let (ledger, rules) = (self.ledger.borrow(), &self.rules);
@@ -164,6 +178,16 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
             })
         })?;
         Ok(number)
+    }
+
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
+        let book = self.ledger.borrow().fresh()?;
+        let charge = book.charge(number).filter(|charge| charge.data_set == self.data_set);
+        Ok(charge.map(|charge| Charged { event: charge.event.clone(), seeded: charge.seeded }))
+    }
+
+    fn is_durable(&self) -> bool {
+        true
     }
 }
 

@@ -33,7 +33,7 @@
 use std::fmt;
 
 use sordino_noise::{Bits, DiscreteLaplace, entropy};
-use sordino_privacy::{Count, Epsilon, Event, Guarantee, Neighbours, Permit, Release, Scale};
+use sordino_privacy::{Count, Epsilon, Event, Guarantee, Neighbours, Permit, Release, Scale, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -133,6 +133,10 @@ impl Mechanism for AboveThreshold {
 
     fn neighbours(&self) -> Neighbours {
         self.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.shift.unit()
     }
 
     fn event(&self) -> Event {

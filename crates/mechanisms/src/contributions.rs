@@ -6,6 +6,9 @@
 //! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
 //! on data.
 //!
+//! What a record is follows from the unit, [`for_unit`](Contributions::for_unit): one vector for each of them, so that of a person with many
+//! rows the sum of these is clipped, not each of them.
+//!
 //! # Pitfalls
 //! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that
 //! cannot be exceeded (every row of the largest table there can be), not one that is expected. It costs a bit of depth for each
@@ -17,7 +20,7 @@
 //! far as 64-bit integers have room.
 
 use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
-use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier};
+use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier, Unit};
 
 use crate::error::MechanismError;
 
@@ -27,18 +30,19 @@ const SPARE_BITS: u32 = 9;
 const MOST_DEPTH: u32 = sordino_noise::grid::MAX_DEPTH;
 
 /// Declared public bounds of a sum of vectors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contributions {
     neighbours: Neighbours,
+    unit: Unit,
     clip_norm: ClipNorm,
     most: Count,
     dimension: Count,
 }
 
 impl Contributions {
-    /// Numbers of absolute value at most `clip_norm`, at most `most` of them.
+    /// Numbers of absolute value at most `clip_norm`, at most `most` of them, one for each record.
     pub fn new(neighbours: Neighbours, clip_norm: ClipNorm, most: Count) -> Self {
-        Self { neighbours, clip_norm, most, dimension: Count::ONE }
+        Self { neighbours, unit: Unit::Record, clip_norm, most, dimension: Count::ONE }
     }
 
     /// Vectors of this many coordinates instead, of norm at most the clip norm (L1 or L2, as the noise
@@ -47,9 +51,19 @@ impl Contributions {
         Self { dimension, ..self }
     }
 
+    /// One for each of these units instead, whatever records it has.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
     /// The relation.
     pub fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    /// Whose data moves between neighbours.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     /// Clip norms between the sums of two neighbours: 1, or 2 where a record becomes another.

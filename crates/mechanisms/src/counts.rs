@@ -14,7 +14,7 @@
 //! Δ is a sum over all integers. A row that moves from one cell to another has Δ = 2.
 
 use sordino_noise::{Bits, DiscreteLaplace as Noise};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Scale};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Scale, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -100,6 +100,10 @@ impl Mechanism for Counts {
 
     fn neighbours(&self) -> Neighbours {
         self.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.shift.unit()
     }
 
     fn event(&self) -> Event {

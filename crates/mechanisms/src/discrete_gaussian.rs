@@ -26,7 +26,7 @@
 use sordino_noise::{Bits, DiscreteGaussian as Noise};
 use sordino_privacy::{
     AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, SamplingRate, Scale,
-    accounting, calibrate,
+    Unit, accounting, calibrate,
 };
 
 use crate::accuracy;
@@ -128,6 +128,10 @@ impl Mechanism for DiscreteGaussian {
 
     fn neighbours(&self) -> Neighbours {
         self.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.shift.unit()
     }
 
     fn event(&self) -> Event {

@@ -19,7 +19,7 @@
 //!   unit.
 
 use sordino_noise::{Bits, DiscreteLaplace as Noise};
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Scale};
+use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Scale, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -76,6 +76,10 @@ impl Mechanism for DiscreteLaplace {
 
     fn neighbours(&self) -> Neighbours {
         self.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.shift.unit()
     }
 
     fn event(&self) -> Event {
@@ -185,7 +189,7 @@ mod tests {
         assert!(*release.value() > i64::MAX / 2, "clamped, never wrapped");
         assert!(release.guarantee().holds() && release.guarantee().epsilon.upper <= 1.0);
         let shift = Shift::count(Neighbours::AddRemove).unwrap();
-        assert!(matches!(DiscreteLaplace::new(epsilon(0.0), shift), Err(MechanismError::NoBudget)));
+        assert!(matches!(DiscreteLaplace::new(epsilon(0.0), shift.clone()), Err(MechanismError::NoBudget)));
         assert!(DiscreteLaplace::new(epsilon(1e-17), shift).is_err(), "beyond 64-bit draws");
     }
 }

@@ -2,7 +2,7 @@
 
 use sordino_noise::grid::{GridError, SumError};
 use sordino_noise::{EntropyError, NoiseError};
-use sordino_privacy::{AccountError, EventError, Neighbours, ParamError, RelationError, ReleaseError, Unit};
+use sordino_privacy::{AccountError, EventError, Neighbours, ParamError, RelationError, ReleaseError};
 
 /// A mechanism that cannot be made as asked, or a release that did not happen.
 #[derive(Debug, thiserror::Error)]
@@ -42,14 +42,6 @@ pub enum MechanismError {
     /// Rows and plan disagree on whether rows have owners.
     #[error("rows and owners do not fit: {advice}")]
     Owners {
-        /// What to do.
-        advice: &'static str,
-    },
-    /// A permit that promises to protect others than the plan does.
-    #[error("the permit is for the unit {unit}; {advice}")]
-    OtherUnit {
-        /// The unit of the budget.
-        unit: Unit,
         /// What to do.
         advice: &'static str,
     },

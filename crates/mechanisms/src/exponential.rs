@@ -27,7 +27,7 @@
 //!   a release takes is not protected. Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
 use sordino_noise::{Bits, choose};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -47,7 +47,7 @@ use crate::scores::{Choice, ScoreShift};
 /// assert!(*winner.value() < 4 && mechanism.score_gap(0.95) < 9.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Exponential(Choice);
 
 impl Exponential {
@@ -76,6 +76,10 @@ impl Mechanism for Exponential {
 
     fn neighbours(&self) -> Neighbours {
         self.0.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.0.shift.unit()
     }
 
     fn event(&self) -> Event {

@@ -26,7 +26,7 @@
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
 use sordino_privacy::{
-    Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate, calibrate,
+    Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate, Unit, calibrate,
 };
 
 use crate::accuracy;
@@ -45,11 +45,12 @@ use crate::mechanism::{Mechanism, sealed};
 /// assert!((mechanism.noise_multiplier().get() - 3.7306).abs() < 1e-4);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Gaussian {
     grid: Grid,
     noise_multiplier: NoiseMultiplier,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl Gaussian {
@@ -68,7 +69,12 @@ impl Gaussian {
     ) -> Result<Self, MechanismError> {
         contributions.norms()?; // a relation without sums is refused here already
         let grid = contributions.grid(noise_multiplier, Norm::L2)?;
-        Ok(Self { grid, noise_multiplier, neighbours: contributions.neighbours() })
+        Ok(Self {
+            grid,
+            noise_multiplier,
+            neighbours: contributions.neighbours(),
+            unit: contributions.unit().clone(),
+        })
     }
 
     /// z of (1), as it is accounted.
@@ -104,6 +110,10 @@ impl Mechanism for Gaussian {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     fn event(&self) -> Event {

@@ -20,7 +20,7 @@
 //! - The event is `zcdp`: a vector with discrete noise is not the scalar event at its L2 norm.
 
 use sordino_noise::{Bits, DiscreteGaussian};
-use sordino_privacy::{Count, Event, Neighbours, Permit, Release, Rho};
+use sordino_privacy::{Count, Event, Neighbours, Permit, Release, Rho, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -44,6 +44,7 @@ pub struct GaussianNoisyMax {
     noise: DiscreteGaussian,
     sigma_squared: f64,
     neighbours: Neighbours,
+    unit: Unit,
     candidates: Count,
 }
 
@@ -62,7 +63,13 @@ impl GaussianNoisyMax {
         // The product is exact, the quotient within half a unit of the last place: one unit more is enough.
         let sigma_squared = (squared.get() as f64 / (2.0 * rho.get())).next_up();
         let noise = DiscreteGaussian::with_sigma_squared(sigma_squared)?;
-        Ok(Self { rho, noise, sigma_squared, neighbours, candidates })
+        Ok(Self { rho, noise, sigma_squared, neighbours, unit: Unit::Record, candidates })
+    }
+
+    /// States that the bound on scores was derived for this unit, however many records one of them has. Without it, it is for single
+    /// records.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
     }
 
     /// With probability at least `confidence` the chosen score is less than this below the best (or is the best).
@@ -86,6 +93,10 @@ impl Mechanism for GaussianNoisyMax {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     fn event(&self) -> Event {

@@ -24,7 +24,7 @@
 
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum, SumError};
 use sordino_noise::{Bits, RoundedSpherical};
-use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::contributions::{Contributions, on_grid};
@@ -46,11 +46,12 @@ use crate::shift::scale_for;
 /// println!("{:?}, off by {} in length", release.value().to_f64(), mechanism.error_at(0.95));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KNorm {
     epsilon: Epsilon,
     grid: Grid,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl KNorm {
@@ -63,7 +64,7 @@ impl KNorm {
         if dimension > RoundedSpherical::MOST_DIMENSION {
             return Err(SumError::Spherical { depth, dimension }.into());
         }
-        Ok(Self { epsilon, grid, neighbours: contributions.neighbours() })
+        Ok(Self { epsilon, grid, neighbours: contributions.neighbours(), unit: contributions.unit().clone() })
     }
 
     /// An empty sum on this mechanism's grid.
@@ -94,6 +95,10 @@ impl Mechanism for KNorm {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     fn event(&self) -> Event {
@@ -182,7 +187,7 @@ mod tests {
         assert!(matches!(one.release(other.sum(), permit(&one)), Err(MechanismError::OtherGrid)));
         assert!(one.release(one.sum(), permit(&other)).is_err());
         let bounds = Contributions::new(Neighbours::AddRemove, ClipNorm::new(1.0).unwrap(), count(10));
-        let error = KNorm::new(epsilon(1e-12), bounds).unwrap_err().to_string();
+        let error = KNorm::new(epsilon(1e-12), bounds.clone()).unwrap_err().to_string();
         assert!(error.contains("depth"), "so much noise needs a deeper grid than there is: {error}");
         let wide = bounds.of_dimension(count((1 << 20) + 1));
         assert!(matches!(KNorm::new(epsilon(1.0), wide), Err(MechanismError::Sum(_))));

@@ -27,7 +27,7 @@
 
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
-use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::contributions::{Contributions, on_grid};
@@ -51,11 +51,12 @@ use crate::shift::scale_for;
 /// println!("{} ± {}", release.value().to_f64()[0], mechanism.error_at(0.95));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Laplace {
     grid: Grid,
     noise_multiplier: NoiseMultiplier,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl Laplace {
@@ -72,7 +73,12 @@ impl Laplace {
     ) -> Result<Self, MechanismError> {
         contributions.norms()?; // a relation without sums is refused here already
         let grid = contributions.grid(noise_multiplier, Norm::L1)?;
-        Ok(Self { grid, noise_multiplier, neighbours: contributions.neighbours() })
+        Ok(Self {
+            grid,
+            noise_multiplier,
+            neighbours: contributions.neighbours(),
+            unit: contributions.unit().clone(),
+        })
     }
 
     /// An empty sum on this mechanism's grid.
@@ -103,6 +109,10 @@ impl Mechanism for Laplace {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     fn event(&self) -> Event {

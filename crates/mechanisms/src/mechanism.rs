@@ -1,18 +1,18 @@
 //! The face that every mechanism has.
 
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Claim, Event, Neighbours, Permit, Release, Unit};
 
 use crate::error::MechanismError;
 
 /// A way to release one answer: its price first, then the answer against a permit.
 ///
 /// # Contract
-/// - [`event`](Self::event) and [`neighbours`](Self::neighbours) depend on public parameters only.
+/// - [`event`](Self::event), [`neighbours`](Self::neighbours) and [`unit`](Self::unit) depend on public parameters only.
 /// - Whether a release fails does not depend on the values of the answer (its length is public).
-/// - A permit for another event, other parameters or another relation is refused before the answer is looked
-///   at.
-/// - What was drawn from a seed is marked as such in the guarantee.
+/// - A permit for another event, other parameters, another relation or another unit is refused before the answer is
+///   looked at.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is refused before a bit is drawn.
 pub trait Mechanism {
     /// What is protected.
     type Answer<'a>;
@@ -21,6 +21,9 @@ pub trait Mechanism {
 
     /// The relation under which sensitivities were stated.
     fn neighbours(&self) -> Neighbours;
+
+    /// The unit for which sensitivities were stated.
+    fn unit(&self) -> &Unit;
 
     /// The cost of one release, in the accountant's language.
     fn event(&self) -> Event;
@@ -49,7 +52,7 @@ pub trait Mechanism {
     ) -> Result<Release<Self::Output>, MechanismError>;
 }
 
-/// Draws only if the permit covers the mechanism's claim, and seals what was drawn.
+/// Draws only if the permit covers the mechanism's claim and unit, and seals what was drawn.
 pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
     mechanism: &M,
     permit: Permit,
@@ -57,8 +60,8 @@ pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
     draw: impl FnOnce(&mut R) -> Result<T, MechanismError>,
 ) -> Result<Release<T>, MechanismError> {
     let claim = mechanism.claim();
-    permit.covers(&claim)?;
-    let permit = if bits.is_seeded() { permit.seeded() } else { permit };
+    permit.covers(&claim, mechanism.unit())?;
+    let permit = permit.drawn_with(bits.is_seeded())?;
     let value = draw(bits)?;
     Ok(permit.seal(&claim.event, value)?)
 }

@@ -28,7 +28,7 @@
 use std::num::NonZero;
 
 use sordino_noise::{Bits, uniform_below};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -47,7 +47,7 @@ use crate::scores::{Choice, ScoreShift, best_of};
 /// assert!(*winner.value() < 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct PermuteAndFlip(Choice);
 
 impl PermuteAndFlip {
@@ -83,6 +83,10 @@ impl Mechanism for PermuteAndFlip {
 
     fn neighbours(&self) -> Neighbours {
         self.0.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.0.shift.unit()
     }
 
     fn event(&self) -> Event {

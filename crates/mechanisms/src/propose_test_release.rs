@@ -24,7 +24,7 @@
 //!   enumerate small tables as [`StableMedian`](crate::statistics::StableMedian)'s tests do.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
@@ -81,10 +81,13 @@ impl ProposeTestRelease {
             return Err(MechanismError::NeedsDelta { why });
         }
         let half = Epsilon::new(epsilon.get() / 2.0)?;
-        let test = DiscreteLaplace::new(half, Shift::new(Count::ONE, bound.neighbours()))?;
+        let test = DiscreteLaplace::new(
+            half,
+            Shift::new(Count::ONE, bound.neighbours()).for_unit(bound.unit().clone()),
+        )?;
         let threshold = accuracy::discrete_laplace_beyond(test.scale().get(), delta.get());
-        let answer = DiscreteLaplace::new(half, bound)?;
-        Ok(Self { epsilon, delta, neighbours: bound.neighbours(), test, threshold, answer })
+        let (neighbours, answer) = (bound.neighbours(), DiscreteLaplace::new(half, bound)?);
+        Ok(Self { epsilon, delta, neighbours, test, threshold, answer })
     }
 
     /// The least distance at which an answer is released with at least this confidence.
@@ -112,6 +115,10 @@ impl Mechanism for ProposeTestRelease {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        self.answer.unit()
     }
 
     fn event(&self) -> Event {

@@ -25,14 +25,14 @@
 //! # Pitfalls
 //! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes them biased.
 //! - It hides *which* category, not *whether* somebody answered: there is no claim under `add_remove`.
-//! - A person who answers twice spends twice.
+//! - A person who answers twice spends twice: a budget for persons needs [`RandomizedResponse::for_unit`], which states that they do not.
 
 use std::num::NonZero;
 
 use sordino_noise::{Bits, Probability, uniform_below};
 use sordino_privacy::{
     Contribution, Count, Epsilon, Event, Neighbours, Permit, RandomizedResponse as Response, Release,
-    TruthProbability,
+    TruthProbability, Unit,
 };
 
 use crate::accuracy;
@@ -57,6 +57,7 @@ pub struct RandomizedResponse {
     response: Response,
     truth: Probability,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl RandomizedResponse {
@@ -93,7 +94,13 @@ impl RandomizedResponse {
             }
         }
         let response = Response::new(categories, truth_probability)?;
-        Ok(Self { response, truth: Probability::from_f64(truth_probability.get())?, neighbours })
+        let truth = Probability::from_f64(truth_probability.get())?;
+        Ok(Self { response, truth, neighbours, unit: Unit::Record })
+    }
+
+    /// States that it is all that one of these units reports. Without it, it is one record's category.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
     }
 
     /// Two fair coins, two categories: the truth with probability 3/4, ε = ln 3.
@@ -156,6 +163,10 @@ impl Mechanism for RandomizedResponse {
 
     fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    fn unit(&self) -> &Unit {
+        &self.unit
     }
 
     fn event(&self) -> Event {

@@ -30,7 +30,7 @@
 //! - Its loss is not of bounded range: the event is plain pure privacy.
 
 use sordino_noise::{Bits, DiscreteLaplace, Geometric};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -187,6 +187,10 @@ impl Mechanism for ReportNoisyMax {
 
     fn neighbours(&self) -> Neighbours {
         self.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.shift.unit()
     }
 
     fn event(&self) -> Event {

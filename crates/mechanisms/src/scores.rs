@@ -18,31 +18,32 @@
 use std::num::NonZero;
 
 use sordino_noise::{BernoulliExp, Bits, Weight, uniform_below};
-use sordino_privacy::{Contribution, Count, Epsilon, Neighbours};
+use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Unit};
 
 use crate::error::MechanismError;
 
 /// The least rate of which five digits can be held: see [`Coin`].
 const LEAST_RATE: f64 = 1.0 / (1u64 << 47) as f64;
 
-/// How far one neighbour moves differences of integer scores.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How far one neighbour moves differences of integer scores, and the relation and unit for which that was derived.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShift {
     range: Count,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl ScoreShift {
-    /// Each score moves by at most `sensitivity`, up or down.
+    /// Each score moves by at most `sensitivity`, up or down, for single records.
     pub fn new(sensitivity: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
-        Ok(Self { range: Count::new(2 * sensitivity.get())?, neighbours })
+        Ok(Self { range: Count::new(2 * sensitivity.get())?, neighbours, unit: Unit::Record })
     }
 
     /// Each score moves by at most `sensitivity`, all of them in the same direction. Refused for relations
     /// under which a record becomes another.
     pub fn monotone(sensitivity: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
         match neighbours.contribution() {
-            Some(Contribution::Absent) => Ok(Self { range: sensitivity, neighbours }),
+            Some(Contribution::Absent) => Ok(Self { range: sensitivity, neighbours, unit: Unit::Record }),
             Some(Contribution::Changed) | None => Err(MechanismError::Relation {
                 what: "a monotone score",
                 neighbours,
@@ -51,14 +52,24 @@ impl ScoreShift {
         }
     }
 
+    /// States that the bound was derived for this unit: however many records one of them has.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
+    }
+
     /// The range of (1).
-    pub fn range(self) -> Count {
+    pub fn range(&self) -> Count {
         self.range
     }
 
     /// The relation.
-    pub fn neighbours(self) -> Neighbours {
+    pub fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    /// Whose data moves between neighbours.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
     }
 }
 
@@ -121,7 +132,7 @@ impl Coin {
 }
 
 /// What choices by exact weights have in common: a rate, a relation, and a public number of candidates.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) epsilon: Epsilon,
     pub(crate) coin: Coin,

@@ -6,6 +6,10 @@
 //! | how many records have a property | 1 | 1 |
 //! | sum of integers clamped to l..=u | max(\|l\|, \|u\|) | u - l |
 //!
+//! # Unit
+//! The table speaks of single records, and so does every bound unless [`for_unit`](Shift::for_unit) says otherwise. Where a person
+//! may have many records it is another bound: m records of each person, at most, move a count by m.
+//!
 //! # Pitfalls
 //! - The sum is of *clamped* values: clamp each record before adding, with bounds that do not come from the
 //!   data.
@@ -13,21 +17,37 @@
 //!   one depends on the order (Casacuberta, Shoemate, Vadhan, Wagaman, "Widespread underestimation of
 //!   sensitivity in differentially private libraries", 2022).
 
-use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Scale};
+use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Scale, Unit};
 
 use crate::error::MechanismError;
 
-/// The most that one neighbour moves an integer answer, and the relation for which that was derived.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The most that one neighbour moves an integer answer, and the relation and unit for which that was derived.
+///
+/// ```
+/// use sordino_mechanisms::Shift;
+/// use sordino_privacy::{Count, Neighbours, Unit};
+/// // A table that was cut to four visits of each patient: a count of visits moves by 4.
+/// let visits = Shift::new(Count::new(4)?, Neighbours::AddRemove).for_unit(Unit::Column("patient_id".into()));
+/// assert_eq!(visits.most().get(), 4);
+/// assert_eq!(*Shift::count(Neighbours::AddRemove)?.unit(), Unit::Record);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shift {
     most: Count,
     neighbours: Neighbours,
+    unit: Unit,
 }
 
 impl Shift {
-    /// States a bound that was derived elsewhere.
+    /// States a bound that was derived elsewhere, for single records.
     pub fn new(most: Count, neighbours: Neighbours) -> Self {
-        Self { most, neighbours }
+        Self { most, neighbours, unit: Unit::Record }
+    }
+
+    /// States that the bound was derived for this unit: however many records one of them has.
+    pub fn for_unit(self, unit: Unit) -> Self {
+        Self { unit, ..self }
     }
 
     /// The number of records that have a property. Fails for vectors, which are not records.
@@ -50,13 +70,18 @@ impl Shift {
     }
 
     /// The bound.
-    pub fn most(self) -> Count {
+    pub fn most(&self) -> Count {
         self.most
     }
 
     /// The relation.
-    pub fn neighbours(self) -> Neighbours {
+    pub fn neighbours(&self) -> Neighbours {
         self.neighbours
+    }
+
+    /// Whose data moves between neighbours.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
     }
 }
 

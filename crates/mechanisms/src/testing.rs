@@ -16,7 +16,7 @@ pub(crate) fn count(value: u64) -> Count {
 
 /// A permit for `mechanism` that no budget knows of.
 pub(crate) fn permit<M: Mechanism>(mechanism: &M) -> Permit {
-    permit_for(mechanism, Unit::Record)
+    permit_for(mechanism, mechanism.unit().clone())
 }
 
 /// The same for another unit.

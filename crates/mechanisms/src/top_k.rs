@@ -27,7 +27,7 @@
 //! - k times report noisy max with *one* draw of Laplace noise is not this mechanism, and costs more than ε.
 
 use sordino_noise::{Bits, choose};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
@@ -47,7 +47,7 @@ use crate::scores::{Choice, ScoreShift};
 /// assert_eq!(best.value(), &[2, 0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct TopK {
     choice: Choice,
     chosen: Count,
@@ -95,6 +95,10 @@ impl Mechanism for TopK {
 
     fn neighbours(&self) -> Neighbours {
         self.choice.shift.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.choice.shift.unit()
     }
 
     fn event(&self) -> Event {

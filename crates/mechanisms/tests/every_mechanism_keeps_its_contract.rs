@@ -1,7 +1,11 @@
 //! One suite for every mechanism; a new one registers itself in `for_each`.
 
+#[path = "../../privacy/tests/durable/mod.rs"]
+mod durable;
+
 use std::fmt::Debug;
 
+use durable::Durable;
 use sordino_mechanisms::statistics::{
     Bounds, Contributor, GaussianHistogram, Histogram, Mean, Mode, OpenGaussianHistogram, OpenHistogram,
     Quantile, RowCount, Rows, SmoothMedian, StableMedian, Sum, Variance,
@@ -11,6 +15,7 @@ use sordino_mechanisms::{
     GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal,
     ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
 };
+use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_privacy::{
     Budget, Charge, Claim, ClipNorm, Count, Delta, Epsilon, Event, Neighbours, Permit, ReleaseError, Rho,
@@ -29,64 +34,72 @@ trait Check {
 }
 
 fn for_each(check: impl Check) {
+    for_each_of_unit(&Unit::Record, &check);
+    for_each_statistic(&check);
+}
+
+/// Mechanisms that are told a sensitivity, here one that was derived for `unit`.
+fn for_each_of_unit(unit: &Unit, check: &impl Check) {
     let epsilon = Epsilon::new(0.5).unwrap();
     let delta = Delta::new(1e-5).unwrap();
     let replace = Neighbours::Replace;
     let count = |value| Count::new(value).unwrap();
-    let shift = Shift::count(replace).unwrap();
-    let scores = ScoreShift::new(Count::ONE, replace).unwrap();
-    let sums = Contributions::new(replace, ClipNorm::new(2.0).unwrap(), count(100)).of_dimension(count(3));
+    let shift = || Shift::count(replace).unwrap().for_unit(unit.clone());
+    let scores = || ScoreShift::new(Count::ONE, replace).unwrap().for_unit(unit.clone());
+    let sums = || {
+        let bounds = Contributions::new(replace, ClipNorm::new(2.0).unwrap(), count(100));
+        bounds.of_dimension(count(3)).for_unit(unit.clone())
+    };
     let three = count(3);
 
-    let laplace = Laplace::new(epsilon, sums).unwrap();
+    let laplace = Laplace::new(epsilon, sums()).unwrap();
     check.check("laplace", &laplace, || laplace.sum());
-    let gaussian = Gaussian::new(epsilon, delta, sums).unwrap();
+    let gaussian = Gaussian::new(epsilon, delta, sums()).unwrap();
     check.check("gaussian", &gaussian, || gaussian.sum());
-    let k_norm = KNorm::new(epsilon, sums).unwrap();
+    let k_norm = KNorm::new(epsilon, sums()).unwrap();
     check.check("k-norm", &k_norm, || k_norm.sum());
-    let stable = ProposeTestRelease::new(epsilon, delta, shift).unwrap();
+    let stable = ProposeTestRelease::new(epsilon, delta, shift()).unwrap();
     check.check("propose, test, release", &stable, || Proposal { answer: 41, distance: 100 });
     let half = Epsilon::new(0.25).unwrap();
-    check.check("top two", &TopK::new(half, scores, three, count(2)).unwrap(), || SCORES);
-    check.check("discrete laplace", &DiscreteLaplace::new(epsilon, shift).unwrap(), || 41);
-    check.check("counts", &Counts::new(epsilon, shift, three).unwrap(), || SCORES);
+    check.check("top two", &TopK::new(half, scores(), three, count(2)).unwrap(), || SCORES);
+    check.check("discrete laplace", &DiscreteLaplace::new(epsilon, shift()).unwrap(), || 41);
+    check.check("counts", &Counts::new(epsilon, shift(), three).unwrap(), || SCORES);
     let rho = Rho::new(0.1).unwrap();
-    check.check("discrete gaussian", &DiscreteGaussian::new(rho, shift).unwrap(), || 41);
-    check.check("exponential", &Exponential::new(epsilon, scores, three).unwrap(), || SCORES);
-    check.check("permute and flip", &PermuteAndFlip::new(epsilon, scores, three).unwrap(), || SCORES);
+    check.check("discrete gaussian", &DiscreteGaussian::new(rho, shift()).unwrap(), || 41);
+    check.check("exponential", &Exponential::new(epsilon, scores(), three).unwrap(), || SCORES);
+    check.check("permute and flip", &PermuteAndFlip::new(epsilon, scores(), three).unwrap(), || SCORES);
     for noise in [MaxNoise::Laplace, MaxNoise::Exponential] {
-        check.check("noisy max", &ReportNoisyMax::new(epsilon, scores, three, noise).unwrap(), || SCORES);
+        check.check("noisy max", &ReportNoisyMax::new(epsilon, scores(), three, noise).unwrap(), || SCORES);
     }
     let squared = count(2);
-    let votes = GaussianNoisyMax::new(rho, squared, replace, three).unwrap();
+    let votes = GaussianNoisyMax::new(rho, squared, replace, three).unwrap().for_unit(unit.clone());
     check.check("gaussian noisy max", &votes, || SCORES);
-    let response = RandomizedResponse::new(epsilon, three, replace).unwrap();
+    let response = RandomizedResponse::new(epsilon, three, replace).unwrap().for_unit(unit.clone());
     check.check("randomized response", &response, || 2);
-    check.check("above threshold", &AboveThreshold::new(epsilon, shift, 3).unwrap(), || SCORES);
-    for_each_statistic(&check);
+    check.check("above threshold", &AboveThreshold::new(epsilon, shift(), 3).unwrap(), || SCORES);
 }
 
 fn for_each_statistic(check: &impl Check) {
     let (epsilon, delta) = (Epsilon::new(0.5).unwrap(), Delta::new(1e-5).unwrap());
-    let (row, bounds) = (Contributor::record(Neighbours::Replace), Bounds::new(0.0, 3.0).unwrap());
-    check.check("count", &RowCount::new(epsilon, row).unwrap(), || Rows::new(&[true, false]));
-    check.check("sum", &Sum::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
-    check.check("mean", &Mean::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
-    check.check("variance", &Variance::new(epsilon, bounds, row).unwrap(), || Rows::new(NUMBERS));
-    check.check("quantile", &Quantile::new(epsilon, 0.5, bounds, row).unwrap(), || Rows::new(NUMBERS));
-    check.check("histogram", &Histogram::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
-    check.check("mode", &Mode::new(epsilon, &["a", "b"], row).unwrap(), || Rows::new(KEYS));
-    check.check("smooth median", &SmoothMedian::new(epsilon, bounds, 0.1, row).unwrap(), || {
+    let (row, bounds) = (|| Contributor::record(Neighbours::Replace), Bounds::new(0.0, 3.0).unwrap());
+    check.check("count", &RowCount::new(epsilon, row()).unwrap(), || Rows::new(&[true, false]));
+    check.check("sum", &Sum::new(epsilon, bounds, row()).unwrap(), || Rows::new(NUMBERS));
+    check.check("mean", &Mean::new(epsilon, bounds, row()).unwrap(), || Rows::new(NUMBERS));
+    check.check("variance", &Variance::new(epsilon, bounds, row()).unwrap(), || Rows::new(NUMBERS));
+    check.check("quantile", &Quantile::new(epsilon, 0.5, bounds, row()).unwrap(), || Rows::new(NUMBERS));
+    check.check("histogram", &Histogram::new(epsilon, &["a", "b"], row()).unwrap(), || Rows::new(KEYS));
+    check.check("mode", &Mode::new(epsilon, &["a", "b"], row()).unwrap(), || Rows::new(KEYS));
+    check.check("smooth median", &SmoothMedian::new(epsilon, bounds, 0.1, row()).unwrap(), || {
         Rows::new(NUMBERS)
     });
-    let stable = StableMedian::new(epsilon, delta, bounds, 3.0, row).unwrap();
+    let stable = StableMedian::new(epsilon, delta, bounds, 3.0, row()).unwrap();
     check.check("stable median", &stable, || Rows::new(NUMBERS));
-    let open = OpenHistogram::new(epsilon, delta, row).unwrap();
+    let open = OpenHistogram::new(epsilon, delta, row()).unwrap();
     check.check("open histogram", &open, || Rows::new(&["a"; 100]));
     let (rho, small) = (Rho::new(0.1).unwrap(), Delta::new(1e-6).unwrap());
-    let gaussian = GaussianHistogram::new(rho, &["a", "b"], row).unwrap();
+    let gaussian = GaussianHistogram::new(rho, &["a", "b"], row()).unwrap();
     check.check("gaussian histogram", &gaussian, || Rows::new(KEYS));
-    let open = OpenGaussianHistogram::new(rho, small, row).unwrap();
+    let open = OpenGaussianHistogram::new(rho, small, row()).unwrap();
     check.check("open gaussian histogram", &open, || Rows::new(&["a"; 100]));
 }
 
@@ -143,6 +156,34 @@ impl Check for Seeds {
 #[test]
 fn a_seeded_release_says_that_it_is_void() {
     for_each(Seeds);
+}
+
+struct Ledgers;
+
+impl Check for Ledgers {
+    fn check<M: Mechanism>(&self, name: &str, mechanism: &M, answer: impl Fn() -> M::Answer<'static>)
+    where
+        M::Output: PartialEq + Debug,
+    {
+        let terms = Terms::new(Epsilon::new(10.0).unwrap(), mechanism.neighbours()).planned();
+        let terms = terms.with_delta(Delta::new(1e-4).unwrap());
+        let mut ledger = Durable::budget(terms);
+        let mut bits = seeded(7);
+        let refused = mechanism.release_with(answer(), ledger.charge(mechanism.event()).unwrap(), &mut bits);
+        assert!(matches!(refused, Err(MechanismError::Release(ReleaseError::Seeded))), "{name}");
+        assert_eq!(bits.next_u64(), seeded(7).next_u64(), "{name}: drew a bit before it refused");
+        let release = mechanism.release(answer(), ledger.charge(mechanism.event()).unwrap()).unwrap();
+        assert!(release.guarantee().holds(), "{name}");
+        let permit = ledger.charge_seeded(mechanism.event()).unwrap();
+        let release = mechanism.release_with(answer(), permit, &mut seeded(7)).unwrap();
+        assert!(release.guarantee().seeded, "{name}");
+    }
+}
+
+/// The same seed on one's own table cancels the noise.
+#[test]
+fn a_ledger_pays_for_no_seeded_release() {
+    for_each(Ledgers);
 }
 
 struct Permits;
@@ -211,22 +252,39 @@ fn a_claim_survives_its_json() {
     for_each(Json);
 }
 
-struct RefusesOtherUnits;
+struct Units;
 
-impl Check for RefusesOtherUnits {
+impl Check for Units {
     fn check<M: Mechanism>(&self, name: &str, mechanism: &M, answer: impl Fn() -> M::Answer<'static>)
     where
         M::Output: PartialEq + Debug,
     {
-        let users = Unit::Column("user_id".into());
-        let permit = danger::unmetered(mechanism.claim(), users, Delta::new(1e-5).unwrap()).unwrap();
-        let refused = mechanism.release(answer(), permit);
-        assert!(matches!(refused, Err(MechanismError::OtherUnit { .. })), "{name}");
+        let permit = |unit| danger::unmetered(mechanism.claim(), unit, Delta::new(1e-5).unwrap()).unwrap();
+        for other in units().into_iter().filter(|unit| unit != mechanism.unit()) {
+            let mut bits = seeded(7);
+            let refused = mechanism.release_with(answer(), permit(other.clone()), &mut bits);
+            let Err(MechanismError::Release(ReleaseError::OtherUnit { permitted, needed })) = refused else {
+                panic!("{name}: a permit for the unit {other} was taken");
+            };
+            assert_eq!((&permitted, &needed), (&other, mechanism.unit()), "{name}");
+            assert_eq!(bits.next_u64(), seeded(7).next_u64(), "{name}: drew a bit before it refused");
+        }
+        let release = mechanism.release(answer(), permit(mechanism.unit().clone())).unwrap();
+        assert_eq!(release.guarantee().unit, *mechanism.unit(), "{name}");
     }
 }
 
-/// These plans protect single rows, and a guarantee for users would be none.
+fn units() -> [Unit; 4] {
+    [Unit::Record, Unit::Client, Unit::Column("user_id".into()), Unit::Column("household".into())]
+}
+
+/// A budget for users certified a count of rows, of which a user may have many.
 #[test]
-fn a_statistic_of_rows_does_not_promise_to_protect_users() {
-    for_each_statistic(&RefusesOtherUnits);
+fn a_sensitivity_of_rows_does_not_promise_to_protect_users() {
+    for_each(Units);
+}
+
+#[test]
+fn a_sensitivity_protects_the_unit_that_it_was_derived_for_and_no_other() {
+    units().iter().for_each(|unit| for_each_of_unit(unit, &Units));
 }

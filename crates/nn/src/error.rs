@@ -1,6 +1,24 @@
 //! Why a network cannot be built. Messages name the layer, never data.
 
+use sordino_noise::EntropyError;
+use sordino_optim::OptimError;
+
 use crate::shape::Shape;
+
+/// A plan that cannot be made, or a fit that did not happen.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FitError {
+    /// The network does not fit.
+    #[error(transparent)]
+    Network(#[from] NetworkError),
+    /// The gate, the plan or the training loop.
+    #[error(transparent)]
+    Optim(#[from] OptimError),
+    /// No random bits.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+}
 
 /// A network that cannot be built, or numbers that do not fit it.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! Where examples come from.
 
-use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
+use sordino_data::{BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK, UnitRule};
 
 /// What one slot holds.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,11 @@ pub trait Examples: Sync {
     /// Numbers of an input and of a target: public, and the same for all slots. An example of other lengths counts as an empty slot.
     fn widths(&self) -> [usize; 2];
 
+    /// How many examples of one unit there are at most. An example is a unit of its own, unless the data says otherwise.
+    fn limit(&self) -> ContributionLimit {
+        ContributionLimit::of(&UnitRule::Record)
+    }
+
     /// What a slot holds; nothing if it is empty. It is read several times in a step, and must stay the same: a record that is measured and then
     /// changes is added with a weight that was not made for it.
     fn example(&self, slot: usize) -> Option<Example<'_>>;
@@ -30,13 +35,15 @@ pub struct Records<'a> {
     width: usize,
     target_width: usize,
     slots: usize,
+    limit: ContributionLimit,
 }
 
 impl<'a> Records<'a> {
     /// Looks at `data`, and copies nothing.
     pub fn new(data: &'a Encoded) -> Self {
         let target_width = usize::from(data.has_target());
-        Self { blocks: data.blocks().collect(), width: data.width(), target_width, slots: data.slots() }
+        let (blocks, limit) = (data.blocks().collect(), data.limit().clone());
+        Self { blocks, width: data.width(), target_width, slots: data.slots(), limit }
     }
 }
 
@@ -47,6 +54,10 @@ impl Examples for Records<'_> {
 
     fn widths(&self) -> [usize; 2] {
         [self.width, self.target_width]
+    }
+
+    fn limit(&self) -> ContributionLimit {
+        self.limit.clone()
     }
 
     fn example(&self, slot: usize) -> Option<Example<'_>> {

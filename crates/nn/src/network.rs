@@ -216,7 +216,7 @@ pub struct Score {
 }
 
 /// Where the first largest number is.
-fn largest(numbers: &[f32]) -> usize {
+pub(crate) fn largest(numbers: &[f32]) -> usize {
     let mut best = 0;
     for (at, number) in numbers.iter().enumerate() {
         if *number > numbers[best] {

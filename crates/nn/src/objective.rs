@@ -6,7 +6,7 @@ mod tests;
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
-use sordino_data::Batch;
+use sordino_data::{Batch, ContributionLimit};
 use sordino_noise::grid::{Allowance, NoisySum, Rounding, Sum, SumError};
 use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 use sordino_threads::share;
@@ -417,6 +417,10 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
 
     fn slots(&self) -> usize {
         self.examples.slots()
+    }
+
+    fn limit(&self) -> ContributionLimit {
+        self.examples.limit()
     }
 
     fn float_sums(&self) -> FloatSums {

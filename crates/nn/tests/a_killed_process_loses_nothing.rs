@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use sordino_nn::NetworkObjective;
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Training};
-use sordino_privacy::Event;
+use sordino_privacy::{Event, danger};
 use support::pictures::{lines, network, options, permit, plan, poisson};
 
 /// How often.
@@ -57,7 +57,8 @@ fn work(folder: &Path) {
         let checkpoint = Checkpoint::read(&path).unwrap();
         let replays = training.replay_claim(&checkpoint).unwrap();
         note(&mut log, "resumed", checkpoint.steps());
-        training.resume(checkpoint, permit(replays), &mut step).unwrap()
+        let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
+        training.resume(checkpoint, &paid, permit(replays), &mut step).unwrap()
     } else {
         note(&mut log, "begun", 0);
         training.run(permit(plan.claim()), &mut step).unwrap()

@@ -11,7 +11,7 @@ use sordino_noise::danger::seeded;
 use sordino_optim::{
     Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
 };
-use sordino_privacy::Event;
+use sordino_privacy::{Event, Paid, danger};
 use support::pictures::{lines, network, options, permit, plan, poisson};
 
 const EVERY: u64 = 4;
@@ -23,6 +23,11 @@ fn place(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("sordino-nn-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     folder.join("run")
+}
+
+/// What a checkpoint says was paid, on its word.
+fn paid(checkpoint: &Checkpoint) -> Paid {
+    danger::unmetered_paid(checkpoint.statement()).unwrap()
 }
 
 fn training<'a>(
@@ -65,7 +70,9 @@ fn a_stopped_run_goes_on_for_free_and_as_if_nothing_had_happened() {
     let free = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(free.event, Event::composed([]));
     let mut steps = Vec::new();
-    let resumed = training.resume(checkpoint, permit(free), &mut |progress| steps.push(progress.step()));
+    let resumed = training.resume(checkpoint.clone(), &paid(&checkpoint), permit(free), &mut |progress| {
+        steps.push(progress.step())
+    });
     let resumed = resumed.unwrap();
     assert_eq!(steps, (6..=12).collect::<Vec<_>>());
     assert_eq!(resumed.guarantee().event, Event::composed([plan.event(), Event::composed([])]));
@@ -95,9 +102,11 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(EVERY).unwrap());
     let cheaper = permit(plan.claim_of(EVERY - 1).unwrap());
-    let refused = training.clone().resume(checkpoint.clone(), cheaper, &mut |_| {});
+    let refused = training.clone().resume(checkpoint.clone(), &paid(&checkpoint), cheaper, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::Release(_))), "{refused:?}");
-    let release = training.resume(checkpoint, permit(replays.clone()), &mut |_| {}).unwrap();
+    let release = training
+        .resume(checkpoint.clone(), &paid(&checkpoint), permit(replays.clone()), &mut |_| {})
+        .unwrap();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), replays.event]));
     assert!(release.guarantee().epsilon.upper > permit(plan.claim()).guarantee().epsilon.upper);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -113,11 +122,17 @@ fn one_seeded_half_voids_the_guarantee() {
         let (path, flag) = (place("seeds"), AtomicBool::new(false));
         let training = stop(training(&plan, &objective, options(&network), &path), &plan, &flag, first);
         let checkpoint = Checkpoint::read(&path).unwrap();
-        assert_eq!(checkpoint.guarantee().seeded, first.is_some());
+        assert_eq!(checkpoint.statement().seeded, first.is_some());
         let permit = permit(training.replay_claim(&checkpoint).unwrap());
         let release = match second {
-            Some(seed) => training.resume_with(checkpoint, permit, &mut seeded(seed), &mut |_| {}),
-            None => training.resume(checkpoint, permit, &mut |_| {}),
+            Some(seed) => training.resume_with(
+                checkpoint.clone(),
+                &paid(&checkpoint),
+                permit,
+                &mut seeded(seed),
+                &mut |_| {},
+            ),
+            None => training.resume(checkpoint.clone(), &paid(&checkpoint), permit, &mut |_| {}),
         };
         let is_void = first.is_some() || second.is_some();
         assert_eq!(release.unwrap().guarantee().seeded, is_void, "{first:?} {second:?}");
@@ -138,7 +153,7 @@ fn a_run_from_another_start_is_another_run() {
     let training = training(&plan, &objective, other, &path);
     let checkpoint = Checkpoint::read(&path).unwrap();
     let free = permit(training.replay_claim(&checkpoint).unwrap());
-    let refused = training.resume(checkpoint, free, &mut |_| {});
+    let refused = training.resume(checkpoint.clone(), &paid(&checkpoint), free, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
@@ -179,8 +194,11 @@ fn a_full_disk_ends_the_run_and_loses_no_checkpoint() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(EVERY).unwrap());
     let mut steps = Vec::new();
-    let release =
-        training.resume(checkpoint, permit(replays), &mut |progress| steps.push(progress.step())).unwrap();
+    let release = training
+        .resume(checkpoint.clone(), &paid(&checkpoint), permit(replays), &mut |progress| {
+            steps.push(progress.step())
+        })
+        .unwrap();
     assert_eq!(steps, (5..=12).collect::<Vec<_>>());
     assert!(release.guarantee().holds());
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();

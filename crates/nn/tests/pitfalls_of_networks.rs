@@ -120,7 +120,7 @@ fn pitfall_15_a_network_takes_a_step_for_an_empty_batch() {
         counted += 1;
         assert_eq!((progress.step(), progress.of()), (counted, steps));
     });
-    assert_eq!((counted, guarantee.event), (steps, plan.event()));
+    assert_eq!((counted, guarantee.event.clone()), (steps, plan.event()));
     // Gradients are 0 and noise adds up.
     let ratio = against(&weights, NOISE * CLIP_NORM * (steps as f64).sqrt() / plan.divisor());
     assert!((ratio - 1.0).abs() < 0.1, "{ratio}");

@@ -19,10 +19,14 @@
 //!   whoever goes on does so in the same place, finds the file as it was when it was read, and writes the new charge into it before the first step.
 //!
 //! # Pitfalls
-//! A *copy* of a checkpoint could be resumed beside the original, and each would do all remaining steps. A file that is not where
-//! it was written is therefore charged for all of them, and may then go on anywhere. A backup put back in its old place looks like the original: do not
-//! resume from backups without charging the whole run again. A checkpoint says nothing of the data, and what was paid for it was paid from one budget: whoever
-//! calls [`Training::resume`](crate::Training::resume) sees to it that data and budget are those of the beginning, as `sordino train` does.
+//! A *copy* of a checkpoint could be resumed beside the original, and each would do all remaining steps. A file that is
+//! not where it was written is therefore charged for all of them, and may then go on anywhere. A copy that is put back
+//! in its old place looks like the original. A [`Witness`], such as a ledger, remembers how far the run was: it is told
+//! of every checkpoint before that replaces the one before, and [`Checkpoint::known_to_have`] charges all steps that
+//! may have been done since. Without one, do not resume from backups. A checkpoint says nothing of the data, and what
+//! was paid for it was paid from one budget: whoever calls [`Training::resume`](crate::Training::resume) sees to it
+//! that data and budget are those of the beginning, as runs of `sordino train` do. What was paid is the budget's to say:
+//! anybody can write into a file that much was.
 
 mod file;
 #[cfg(test)]
@@ -31,7 +35,7 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 
-use sordino_privacy::{Claim, Guarantee};
+use sordino_privacy::{Claim, Statement};
 
 use crate::error::OptimError;
 use crate::run::Priced;
@@ -50,6 +54,23 @@ pub struct Checkpoints {
     pub every: u64,
     /// Whether the file stays when the run has ended, with all its steps done. The caller removes it once the result is in its place.
     pub keep: bool,
+}
+
+/// Somebody who remembers how far a run is, where its files cannot be put back: a ledger, for instance.
+pub trait Witness: std::fmt::Debug {
+    /// A checkpoint is about to replace the one before. If this fails it does not, and the run stops.
+    fn keeps(&self, kept: &Kept) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+}
+
+/// What a [`Witness`] is told of a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// Steps that are done.
+    pub steps: u64,
+    /// SHA-256 of the file, but for the digest at its end.
+    pub digest: [u8; 32],
+    /// No step is done after this one was written.
+    pub is_last: bool,
 }
 
 /// What one step hands to the next, for a checkpoint to keep. Made of noisy sums and public numbers alone.
@@ -72,6 +93,8 @@ pub struct Checkpoint {
     vectors: file::Vectors,
     /// Of the file.
     digest: file::Digest,
+    /// Steps that somebody else knows to have been done.
+    known: u64,
 }
 
 impl Checkpoint {
@@ -87,7 +110,18 @@ impl Checkpoint {
         if head.place != path {
             (head.every, head.is_final) = (u64::MAX, false);
         }
-        Ok(Self { path, head, vectors, digest })
+        Ok(Self { path, head, vectors, digest, known: 0 })
+    }
+
+    /// This checkpoint of a run that is known to have done so many steps, for which it may be too old: whatever was done
+    /// since is charged again.
+    pub fn known_to_have(self, steps: u64) -> Self {
+        Self { known: steps, ..self }
+    }
+
+    /// SHA-256 of the file, as its [`Witness`] was told.
+    pub fn digest(&self) -> [u8; 32] {
+        self.digest
     }
 
     /// Steps that are done.
@@ -95,8 +129,8 @@ impl Checkpoint {
         self.head.step
     }
 
-    /// What was paid for so far.
-    pub fn guarantee(&self) -> &Guarantee {
+    /// What the file says was paid for so far. A budget's record is evidence of it, [`Paid`](sordino_privacy::Paid); the file is none.
+    pub fn statement(&self) -> &Statement {
         &self.head.guarantee
     }
 
@@ -120,9 +154,14 @@ impl Checkpoint {
         self.refused("it belongs to another plan or other options; resume with those of the first run")
     }
 
-    /// Steps that may have been done after it was written, of a run of `steps`.
+    /// Steps that may have been done after it was written, of a run of `steps`: up to `every` after the last one that
+    /// was kept.
     pub(crate) fn replays(&self, steps: u64) -> u64 {
-        if self.head.is_final { 0 } else { self.head.every.min(self.left(steps)) }
+        let since = self.known.saturating_sub(self.steps());
+        if self.head.is_final && since == 0 {
+            return 0;
+        }
+        self.head.every.saturating_add(since).min(self.left(steps))
     }
 
     /// Steps that are not done, of a run of `steps`.

@@ -39,6 +39,24 @@ pub enum OptimError {
         /// n of the objective.
         slots: usize,
     },
+    /// Data that the plan was not made for.
+    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
+    OtherEncoding,
+    /// Data with another number of records a unit than the plan's.
+    #[error(
+        "the data was bounded for another unit, or for another number of records a unit, than the plan is for; use \
+         one schema for both"
+    )]
+    OtherLimit,
+    /// Data without a target.
+    #[error("the data has no target column; encode it with the column that is to be predicted")]
+    NoTarget,
+    /// A learner that divides by n.
+    #[error("learning needs a public n, which {neighbours} does not give; state zero_out or replace")]
+    PrivateSize {
+        /// The relation.
+        neighbours: Neighbours,
+    },
     /// n is private under this relation, and something must divide.
     #[error(
         "under {neighbours} the number of records is private, and nothing else says what a noisy sum is to be divided \
@@ -76,6 +94,9 @@ pub enum OptimError {
         /// What is wrong, and what to do.
         reason: String,
     },
+    /// Progress that could not be recorded.
+    #[error("what a checkpoint keeps could not be recorded, and the run stops: {0}")]
+    Witness(Box<dyn std::error::Error + Send + Sync>),
     /// Batches that cannot be drawn.
     #[error(transparent)]
     Batch(#[from] BatchError),

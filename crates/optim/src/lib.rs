@@ -22,6 +22,7 @@ mod average;
 mod checkpoint;
 mod clip;
 mod error;
+mod learner;
 mod objective;
 mod plan;
 mod progress;
@@ -32,9 +33,12 @@ mod threads;
 mod training;
 
 pub use average::Averaging;
-pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints, Snapshot};
+pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints, Kept, Snapshot, Witness};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
+pub use learner::{
+    FitOptions, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
+};
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, Plan, PlanOptions};
 pub use progress::Progress;

@@ -12,7 +12,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, Group};
+use sordino_data::{Batch, ContributionLimit, Group, UnitRule};
 use sordino_noise::grid::{Allowance, FloatGroups, Grouping, NoisySum, Sum, SumError};
 use sordino_privacy::Neighbours;
 use sordino_threads::gather;
@@ -27,6 +27,12 @@ pub trait Objective: Sync {
 
     /// n: slots of the data, empty ones included.
     fn slots(&self) -> usize;
+
+    /// How many records of one unit the data has at most. A record is a unit of its own, unless the data says
+    /// otherwise; the plan must be for the same.
+    fn limit(&self) -> ContributionLimit {
+        ContributionLimit::of(&UnitRule::Record)
+    }
 
     /// How sums of groups are made in floating point.
     fn float_sums(&self) -> FloatSums;

@@ -12,7 +12,7 @@
 use sordino_data::{BatchPlan, ContributionLimit, Sampling};
 use sordino_noise::grid::{Grid, GridPlan, MAX_DEPTH};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate, Unit, calibrate,
 };
 
 use crate::checkpoint::Checkpoint;
@@ -23,6 +23,9 @@ use crate::run::Priced;
 
 /// Bits of depth beyond those of the number of records: truncation then moves no sum by 1/512 of the noise.
 const SPARE_BITS: u32 = 9;
+
+/// Where n is private, the records that every grid has room for: the most that a table can hold.
+const MOST_RECORDS: u64 = u32::MAX as u64;
 
 /// What a plan is made of, beside its noise.
 #[derive(Clone, Debug, PartialEq)]
@@ -81,6 +84,10 @@ impl Plan {
             return Err(OptimError::Relation { neighbours });
         }
         options.clipping.check(noise_multiplier.get())?;
+        if !neighbours.has_public_size() && slots.get() > MOST_RECORDS {
+            let expected = "at most 4294967295 where their number is private";
+            return Err(OptimError::Parameter { name: "records", expected, got: slots.get() as f64 });
+        }
         let divisor = options.divisor.or_else(|| batches.divisor());
         let divisor = positive("divisor", divisor.ok_or(OptimError::NoDivisor { neighbours })?)?;
         let scales = match &options.clipping {
@@ -159,6 +166,11 @@ impl Plan {
         self.batches.steps() / self.options.rounds.get()
     }
 
+    /// How many records a unit has.
+    pub fn limit(&self) -> &ContributionLimit {
+        &self.options.limit
+    }
+
     /// The relation.
     pub fn neighbours(&self) -> Neighbours {
         self.options.neighbours
@@ -229,9 +241,10 @@ impl Plan {
         }
     }
 
-    /// Records of the largest batch that can occur.
+    /// Records of the largest batch that can occur, by public numbers: the depth of a grid shows in what is released.
     fn largest_batch(&self) -> u64 {
-        let n = self.options.slots.get();
+        let is_public = self.options.neighbours.has_public_size();
+        let n = if is_public { self.options.slots.get() } else { MOST_RECORDS };
         match self.options.sampling {
             Sampling::Poisson { .. } | Sampling::BallsInBins { .. } | Sampling::FullBatch => n,
             Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => size.get(),
@@ -247,6 +260,10 @@ impl Priced for Plan {
 
     fn claim(&self) -> Claim {
         Self::claim(self)
+    }
+
+    fn unit(&self) -> Unit {
+        self.options.limit.unit().clone()
     }
 
     fn claim_of(&self, steps: u64) -> Result<Claim, OptimError> {

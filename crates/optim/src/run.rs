@@ -11,9 +11,9 @@
 use std::fmt::{self, Write};
 
 use sha2::{Digest, Sha256};
-use sordino_privacy::{Claim, Event, Inflation, Permit, Release};
+use sordino_privacy::{Claim, Event, Inflation, Paid, Permit, Release, Unit};
 
-use crate::checkpoint::{Checkpoint, Checkpoints, Snapshot, Writer};
+use crate::checkpoint::{Checkpoint, Checkpoints, Snapshot, Witness, Writer};
 use crate::error::OptimError;
 use crate::progress::Progress;
 
@@ -24,6 +24,9 @@ pub trait Priced: fmt::Debug {
 
     /// What the whole run costs.
     fn claim(&self) -> Claim;
+
+    /// Whom it protects.
+    fn unit(&self) -> Unit;
 
     /// What the first `steps` of it cost, with all that comes before them.
     fn claim_of(&self, steps: u64) -> Result<Claim, OptimError>;
@@ -42,7 +45,7 @@ pub struct Run<'a> {
     /// What the permit is for.
     event: Event,
     is_new: bool,
-    writer: Option<Writer>,
+    writer: Option<Writer<'a>>,
 }
 
 impl<'a> Run<'a> {
@@ -55,25 +58,31 @@ impl<'a> Run<'a> {
         checkpoints: Option<&Checkpoints>,
     ) -> Result<Self, OptimError> {
         let claim = plan.claim();
-        permit.covers(&claim)?;
+        permit.covers(&claim, &plan.unit())?;
         let writer = checkpoints.map(|checkpoints| Writer::new(checkpoints, fingerprint(made_of), None));
         Ok(Self { plan, permit, event: claim.event, is_new: true, writer: writer.transpose()? })
     }
 
     /// From a checkpoint on, against a permit for its [`replay_claim`](Checkpoint::replay_claim). Where that is less than all that is left to do, the run
     /// must be kept in the checkpoint's own place: nobody may go on from there a second time.
+    ///
+    /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must begin with the plan's own price, and with all that
+    /// the checkpoint says was paid. It may have more: a run that died between a charge and its first checkpoint has left none that says so.
     pub fn go_on(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
         from: &Checkpoint,
+        paid: &Paid,
         permit: Permit,
         checkpoints: Option<&Checkpoints>,
     ) -> Result<Self, OptimError> {
         let (claim, replays) = (plan.claim(), from.replay_claim(plan)?);
-        permit.covers(&replays)?;
-        let (run, paid) = (fingerprint(made_of), from.guarantee());
-        // What it says was paid must be the plan's own price, and all replays since.
-        let is_paid = paid.neighbours == claim.neighbours && begins_with(&paid.event, &claim.event);
+        permit.covers(&replays, &plan.unit())?;
+        let (run, said) = (fingerprint(made_of), from.statement());
+        let is_paid = paid.guarantee().neighbours == claim.neighbours
+            && said.neighbours == claim.neighbours
+            && begins_with(&said.event, &claim.event)
+            && begins_with(paid.event(), &said.event);
         if !is_paid || !from.is_of(&run) {
             return Err(from.of_another_run());
         }
@@ -85,15 +94,21 @@ impl<'a> Run<'a> {
         }
         let writer = checkpoints.map(|checkpoints| Writer::new(checkpoints, run, Some(from)));
         let writer = writer.transpose()?;
-        let event = paid.event.clone().followed_by(replays.event);
+        let event = paid.event().clone().followed_by(replays.event);
         let permit = permit.together_with(paid)?;
         Ok(Self { plan, permit, event, is_new: false, writer })
     }
 
-    /// Marks that noise comes from a fixed seed, if it does.
-    pub fn seeded(self, is_seeded: bool) -> Self {
-        let permit = if is_seeded { self.permit.seeded() } else { self.permit };
-        Self { permit, ..self }
+    /// With somebody who is told of every checkpoint.
+    pub fn witnessed_by(mut self, witness: Option<&'a dyn Witness>) -> Self {
+        self.writer.iter_mut().for_each(|writer| writer.witness = witness);
+        self
+    }
+
+    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not allow it; to be asked before a bit is drawn.
+    pub fn seeded(self, is_seeded: bool) -> Result<Self, OptimError> {
+        let permit = self.permit.drawn_with(is_seeded)?;
+        Ok(Self { permit, ..self })
     }
 
     /// States the inflation of sensitivity that the event already pays for floating-point error.

@@ -22,11 +22,11 @@ use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Inflation, Permit, Release};
+use sordino_privacy::{Claim, Inflation, Paid, Permit, Release};
 use sordino_threads::available;
 
 use crate::average::Averaging;
-use crate::checkpoint::{Checkpoint, Checkpoints};
+use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
@@ -82,6 +82,7 @@ pub struct Training<'a, O: ?Sized> {
     threads: NonZero<usize>,
     cancel: Option<&'a AtomicBool>,
     checkpoints: Option<Checkpoints>,
+    witness: Option<&'a dyn Witness>,
     about: String,
 }
 
@@ -109,6 +110,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if planned != slots as u64 {
             return Err(OptimError::OtherData { planned, slots });
         }
+        if objective.limit() != *plan.limit() {
+            return Err(OptimError::OtherLimit);
+        }
         options.rule.check(dimension)?;
         options.averaging.check()?;
         positive("learning rate", options.learning_rate)?;
@@ -119,7 +123,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         }
         let threads = available();
         let about = String::new();
-        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, about })
+        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })
     }
 
     /// On this many threads. The result is the same, as far as the objective does not depend on their number itself.
@@ -148,6 +152,11 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(Self { checkpoints: Some(checkpoints), ..self })
     }
 
+    /// Tells somebody of every checkpoint.
+    pub fn witnessed_by(self, witness: &'a dyn Witness) -> Self {
+        Self { witness: Some(witness), ..self }
+    }
+
     /// Runs all steps, against a permit for the plan's claim.
     pub fn run(
         self,
@@ -173,25 +182,27 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
-    /// both charges together.
+    /// this charge and of those before it, of which `paid` is the evidence.
     pub fn resume(
         self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        self.go_on(checkpoint, permit, Source::System, progress)
+        self.go_on(checkpoint, paid, permit, Source::System, progress)
     }
 
     /// The same with given bits.
     pub fn resume_with(
         self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         bits: &mut dyn Bits,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        self.go_on(checkpoint, permit, Source::Given(bits), progress)
+        self.go_on(checkpoint, paid, permit, Source::Given(bits), progress)
     }
 
     fn begin(
@@ -200,7 +211,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?;
+        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
+            .witnessed_by(self.witness);
         let dimension = self.objective.dimension();
         let start = self.options.start.take();
         let state = State::new(&self.options, start, self.plan.initial_clip_norm(dimension), dimension);
@@ -210,12 +222,14 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn go_on(
         mut self,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
-        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, permit, checkpoints)?;
+        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
+            .witnessed_by(self.witness);
         self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
         self.steps(state, run, source, progress)
@@ -232,7 +246,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let is_seeded = matches!(&source, Source::Given(bits) if bits.is_seeded());
         let clip =
             self.plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
-        let run = run.seeded(is_seeded).with_arithmetic(Inflation::new(clip.grid().inflation())?);
+        let run = run.seeded(is_seeded)?.with_arithmetic(Inflation::new(clip.grid().inflation())?);
         run.keep(&state.snapshot())?;
         let of = self.plan.batches().steps();
         let mut batches = self.plan.batches().batches_from(state.step)?;

@@ -1,18 +1,25 @@
 //! Crashes, cancellation, checkpoints: no step is released twice for the price of one.
 
+#[path = "../../privacy/tests/durable/mod.rs"]
+mod durable;
 mod support;
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sha2::{Digest, Sha256};
 use sordino_data::Sampling;
+use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
+    Averaging, Checkpoint, Checkpoints, Clipping, Kept, OptimError, Plan, Training, TrainingOptions, Witness,
 };
-use sordino_privacy::{Count, Event, SamplingRate};
+use sordino_privacy::{
+    Budget, Charge, Count, Delta, Epsilon, Event, Paid, ReleaseError, SamplingRate, Terms, danger,
+};
 
+use durable::Durable;
 use support::{Points, options, permit, plan};
 
 fn poisson_plan() -> Plan {
@@ -28,6 +35,11 @@ fn place(name: &str) -> PathBuf {
 
 fn points() -> Points {
     Points(vec![vec![1.0, -1.0]; 20])
+}
+
+/// What a checkpoint says was paid, on its word.
+fn paid(checkpoint: &Checkpoint) -> Paid {
+    danger::unmetered_paid(checkpoint.statement()).unwrap()
 }
 
 fn training<'a>(plan: &'a Plan, points: &'a Points, path: &Path) -> Training<'a, Points> {
@@ -76,11 +88,17 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(4).unwrap());
     // Not for free, and not for the price of something else.
-    let refused = training.clone().resume(checkpoint.clone(), permit(plan.claim_of(3).unwrap()), &mut |_| {});
+    let refused = training.clone().resume(
+        checkpoint.clone(),
+        &paid(&checkpoint),
+        permit(plan.claim_of(3).unwrap()),
+        &mut |_| {},
+    );
     assert!(matches!(refused, Err(OptimError::Release(_))));
     let mut steps = Vec::new();
-    let paid = permit(replays.clone());
-    let release = training.resume(checkpoint, paid, &mut |progress| steps.push(progress.step())).unwrap();
+    let (before, now) = (paid(&checkpoint), permit(replays.clone()));
+    let release = training.resume(checkpoint, &before, now, &mut |progress| steps.push(progress.step()));
+    let release = release.unwrap();
     assert_eq!(steps, [5, 6, 7, 8, 9, 10]);
     let both = Event::composed([plan.event(), replays.event]);
     assert_eq!(release.guarantee().event, both);
@@ -96,13 +114,13 @@ fn a_second_crash_is_charged_a_second_time() {
     let checkpoint = Checkpoint::read(&path).unwrap();
     let again = std::panic::catch_unwind(|| {
         let training = training(&plan, &points, &path);
-        let paid = permit(training.replay_claim(&checkpoint).unwrap());
-        let _ = training.resume(checkpoint, paid, &mut |_| panic!("a crash"));
+        let (before, now) = (paid(&checkpoint), permit(training.replay_claim(&checkpoint).unwrap()));
+        let _ = training.resume(checkpoint, &before, now, &mut |_| panic!("a crash"));
     });
     assert!(again.is_err());
     let checkpoint = Checkpoint::read(&path).unwrap();
     let once = plan.claim_of(4).unwrap().event;
-    assert_eq!(checkpoint.guarantee().event, Event::composed([plan.event(), once.clone()]));
+    assert_eq!(checkpoint.statement().event, Event::composed([plan.event(), once.clone()]));
     let training = training(&plan, &points, &path);
     assert_eq!(training.replay_claim(&checkpoint).unwrap().event, once);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -131,17 +149,18 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
     let nowhere = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let elsewhere = training(&plan, &points, &path.with_file_name("elsewhere"));
     for training in [nowhere, elsewhere] {
-        let error = training.resume(first.clone(), replays(), &mut |_| {}).unwrap_err().to_string();
+        let error =
+            training.resume(first.clone(), &paid(&first), replays(), &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("kept in its place"), "{error}");
     }
     let flag = AtomicBool::new(false);
-    let stopped =
-        training(&plan, &points, &path).cancelled_by(&flag).resume(first.clone(), replays(), &mut |_| {
-            flag.store(true, Ordering::Relaxed);
-        });
+    let training = || training(&plan, &points, &path);
+    let stopped = training().cancelled_by(&flag).resume(first.clone(), &paid(&first), replays(), &mut |_| {
+        flag.store(true, Ordering::Relaxed);
+    });
     assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 5 })), "{stopped:?}");
     for _ in 0..2 {
-        let late = training(&plan, &points, &path).resume(second.clone(), replays(), &mut |_| {});
+        let late = training().resume(second.clone(), &paid(&second), replays(), &mut |_| {});
         let error = late.unwrap_err().to_string();
         assert!(error.contains("has gone on from it since"), "{error}");
         // Nor when the other run has ended.
@@ -175,7 +194,8 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     let checkpoint = Checkpoint::read(&path).unwrap();
     let free = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(free.event, Event::composed([]));
-    let resumed = training.resume(checkpoint, permit(free), &mut |_| {}).unwrap();
+    let before = paid(&checkpoint);
+    let resumed = training.resume(checkpoint, &before, permit(free), &mut |_| {}).unwrap();
     let straight = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let straight = straight.run(permit(plan.claim()), &mut |_| {}).unwrap();
     for (one, other) in resumed.value().iter().zip(straight.value()) {
@@ -202,10 +222,11 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
             assert_eq!(checkpoint.steps(), 10);
             let free = training.replay_claim(&checkpoint).unwrap();
             assert_eq!(free.event, Event::composed([]));
+            let before = paid(&checkpoint);
             let again = training
                 .clone()
-                .resume(checkpoint, permit(free), &mut |_| panic!("no step is left"))
-                .unwrap();
+                .resume(checkpoint, &before, permit(free), &mut |_| panic!("no step is left"));
+            let again = again.unwrap();
             assert_eq!(again.value(), first.value());
             assert_eq!(again.guarantee().epsilon, first.guarantee().epsilon);
         }
@@ -231,8 +252,8 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     );
     let other = other.unwrap();
     let checkpoint = Checkpoint::read(&path).unwrap();
-    let paid = permit(plan.claim_of(4).unwrap());
-    let refused = training(&other, &points, &path).resume(checkpoint, paid, &mut |_| {});
+    let (before, now) = (paid(&checkpoint), permit(plan.claim_of(4).unwrap()));
+    let refused = training(&other, &points, &path).resume(checkpoint, &before, now, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
     forge(&path, &head(&path).replace("\"format_version\":3", "\"format_version\":2"));
     let error = Checkpoint::read(&path).unwrap_err().to_string();
@@ -267,10 +288,82 @@ fn a_checkpoint_that_was_not_paid_for_is_refused() {
     for forged in [r#"{"type":"composed","events":[]}"#, r#"{"type":"pure","epsilon":1e-9}"#] {
         forge(&path, &text.replace(&event, forged));
         let checkpoint = Checkpoint::read(&path).unwrap();
-        let paid = permit(plan.replay_claim(&checkpoint).unwrap());
-        let refused = training(&plan, &points, &path).resume(checkpoint, paid, &mut |_| {});
-        assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+        let honest = danger::unmetered_paid(permit(plan.claim()).guarantee()).unwrap();
+        for before in [paid(&checkpoint), honest] {
+            let now = permit(plan.replay_claim(&checkpoint).unwrap());
+            let refused =
+                training(&plan, &points, &path).resume(checkpoint.clone(), &before, now, &mut |_| {});
+            assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+        }
     }
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+fn terms(plan: &Plan) -> Terms {
+    let terms = Terms::new(Epsilon::new(100.0).unwrap(), plan.claim().neighbours);
+    terms.with_delta(Delta::new(1e-6).unwrap()).planned()
+}
+
+/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with it, paid from a budget, made a release that said
+/// that all of it had been paid for.
+#[test]
+fn what_a_file_says_was_paid_is_no_evidence() {
+    let (plan, points, path) = (poisson_plan(), points(), place("evidence"));
+    crash(&plan, &points, &path);
+    forge(&path, &head(&path).replace("\"metered\":false", "\"metered\":true"));
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    assert!(checkpoint.statement().metered);
+    let mut budget = Budget::new(terms(&plan));
+    let replays = budget.charge_claim(plan.replay_claim(&checkpoint).unwrap()).unwrap();
+    // What the budget has recorded is not what the run has cost.
+    let recorded = budget.paid(&[replays.reservation().unwrap()]).unwrap();
+    let refused = training(&plan, &points, &path).resume(checkpoint.clone(), &recorded, replays, &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
+    let replays = budget.charge_claim(plan.replay_claim(&checkpoint).unwrap()).unwrap();
+    let before = paid(&checkpoint);
+    let release = training(&plan, &points, &path).resume(checkpoint, &before, replays, &mut |_| {}).unwrap();
+    assert!(!release.guarantee().metered);
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// The process died after the charge for its replays and before the checkpoint that would have said so. The budget knows of both charges, and so
+/// does the guarantee.
+#[test]
+fn a_charge_that_left_no_checkpoint_is_counted() {
+    let (plan, points, path) = (poisson_plan(), points(), place("no-checkpoint"));
+    let mut budget = Budget::new(terms(&plan));
+    let first = budget.charge_claim(plan.claim()).unwrap();
+    let mut charges = vec![first.reservation().unwrap()];
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let _ = training(&plan, &points, &path).run(first, &mut |progress| assert!(progress.step() < 6));
+    }));
+    assert!(died.is_err());
+    let checkpoint = Checkpoint::read(&path).unwrap();
+    let replays = plan.replay_claim(&checkpoint).unwrap();
+    charges.push(budget.charge_claim(replays.clone()).unwrap().reservation().unwrap());
+    let before = budget.paid(&charges).unwrap();
+    let now = budget.charge_claim(replays.clone()).unwrap();
+    let release = training(&plan, &points, &path).resume(checkpoint, &before, now, &mut |_| {}).unwrap();
+    assert!(release.guarantee().metered);
+    let again = || replays.event.clone();
+    assert_eq!(release.guarantee().event, Event::composed([plan.event(), again(), again()]));
+    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// A ledger's permit and bits that anybody can draw again: refused before the first of them, and nothing is kept.
+#[test]
+fn a_ledger_pays_for_no_seeded_run() {
+    let (plan, points, path) = (poisson_plan(), points(), place("seeds"));
+    let mut ledger = Durable::budget(terms(&plan));
+    let mut bits = seeded(5);
+    let run =
+        |permit, bits: &mut dyn Bits| training(&plan, &points, &path).run_with(permit, bits, &mut |_| {});
+    let refused = run(ledger.charge(plan.event()).unwrap(), &mut bits);
+    assert!(matches!(refused, Err(OptimError::Release(ReleaseError::Seeded))), "{refused:?}");
+    assert_eq!(bits.next_u64(), seeded(5).next_u64());
+    assert!(!path.exists());
+    let release = run(ledger.charge_seeded(plan.event()).unwrap(), &mut bits).unwrap();
+    assert!(release.guarantee().seeded && release.guarantee().metered);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
@@ -294,7 +387,8 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(5).unwrap());
     let mut spent = 0.0;
-    let release = training.resume(checkpoint, permit(replays), &mut |progress| {
+    let before = paid(&checkpoint);
+    let release = training.resume(checkpoint, &before, permit(replays), &mut |progress| {
         spent = progress.epsilon(sordino_privacy::Delta::new(1e-6).unwrap()).unwrap().upper;
     });
     let guarantee = release.unwrap().guarantee().clone();
@@ -329,4 +423,92 @@ fn the_count_of_adaptive_clipping_has_its_noise() {
     let ratio = variance / expected;
     assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+}
+
+/// Remembers what it was told, and refuses to be told of more than so many steps.
+#[derive(Debug)]
+struct Memory {
+    told: Mutex<Vec<Kept>>,
+    most: u64,
+}
+
+impl Memory {
+    fn up_to(most: u64) -> Self {
+        Self { told: Mutex::default(), most }
+    }
+
+    fn steps(&self) -> Vec<(u64, bool)> {
+        self.told.lock().unwrap().iter().map(|kept| (kept.steps, kept.is_last)).collect()
+    }
+}
+
+impl Witness for Memory {
+    fn keeps(&self, kept: &Kept) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        if kept.steps > self.most {
+            return Err("no more".into());
+        }
+        self.told.lock().unwrap().push(*kept);
+        Ok(())
+    }
+}
+
+/// A copy of the checkpoint after step 4, put back after step 8 was kept, used to redo all steps since for the price of
+/// four.
+#[test]
+fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
+    let (plan, points, path) = (poisson_plan(), points(), place("copy-put-back"));
+    let (witness, copy) = (Memory::up_to(u64::MAX), path.with_extension("copy"));
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let training = training(&plan, &points, &path).witnessed_by(&witness);
+        let _ = training.run(permit(plan.claim()), &mut |progress| {
+            if progress.step() == 5 {
+                std::fs::copy(&path, &copy).unwrap();
+            }
+            assert!(progress.step() < 9, "a crash");
+        });
+    }));
+    assert!(died.is_err());
+    assert_eq!(witness.steps(), [(0, false), (4, false), (8, false)]);
+    let last = witness.told.lock().unwrap().last().copied().unwrap();
+    assert_eq!(Checkpoint::read(&path).unwrap().digest(), last.digest);
+    std::fs::rename(&copy, &path).unwrap();
+    let old = Checkpoint::read(&path).unwrap();
+    assert_eq!(plan.replay_claim(&old).unwrap(), plan.claim_of(4).unwrap());
+    let old = old.known_to_have(last.steps);
+    assert_eq!((old.steps(), plan.replay_claim(&old).unwrap()), (4, plan.claim_of(6).unwrap()));
+    let training = training(&plan, &points, &path);
+    let before = paid(&old);
+    let refused =
+        training.clone().resume(old.clone(), &before, permit(plan.claim_of(4).unwrap()), &mut |_| {});
+    assert!(matches!(refused, Err(OptimError::Release(_))));
+    training.resume(old, &before, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
+}
+
+/// A checkpoint of a run that stopped on request costs nothing, but not once more steps are known of.
+#[test]
+fn a_final_checkpoint_is_free_only_while_it_is_the_last() {
+    let (plan, points, path) = (poisson_plan(), points(), place("final-copy"));
+    let (witness, flag) = (Memory::up_to(u64::MAX), AtomicBool::new(false));
+    let training = training(&plan, &points, &path).witnessed_by(&witness).cancelled_by(&flag);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| {
+        flag.store(progress.step() == 3, Ordering::Relaxed);
+    });
+    assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 3 })));
+    assert_eq!(witness.steps(), [(0, false), (3, true)]);
+    let last = Checkpoint::read(&path).unwrap();
+    assert_eq!(plan.replay_claim(&last.clone().known_to_have(3)).unwrap().event, Event::composed([]));
+    assert_eq!(plan.replay_claim(&last.known_to_have(5)).unwrap(), plan.claim_of(6).unwrap());
+}
+
+/// What cannot be recorded is not kept: the run stops, and the checkpoint before it stays.
+#[test]
+fn a_run_stops_when_nobody_records_how_far_it_is() {
+    let (plan, points, path) = (poisson_plan(), points(), place("no-witness"));
+    let witness = Memory::up_to(4);
+    let mut done = 0;
+    let training = training(&plan, &points, &path).witnessed_by(&witness);
+    let stopped = training.run(permit(plan.claim()), &mut |progress| done = progress.step());
+    assert!(matches!(stopped, Err(OptimError::Witness(_))), "{stopped:?}");
+    assert_eq!((done, Checkpoint::read(&path).unwrap().steps()), (7, 4));
+    assert!(!path.with_extension("part").exists());
 }

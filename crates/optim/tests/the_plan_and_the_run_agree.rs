@@ -4,7 +4,9 @@ mod support;
 
 use sordino_data::Sampling;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Averaging, Clipping, OptimError, Plan, Schedule, Training, TrainingOptions, UpdateRule};
+use sordino_optim::{
+    Averaging, Clipping, Objective, OptimError, Plan, Schedule, Training, TrainingOptions, UpdateRule,
+};
 use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate};
 
 use support::{Points, options, permit, plan};
@@ -237,7 +239,7 @@ fn calibration_lands_on_the_safe_side_for_every_sampling() {
         let plan = Plan::calibrated(wanted, epsilon, delta).unwrap();
         let spent = permit(plan.claim()).guarantee().clone();
         let spent = sordino_privacy::accounting::epsilon(
-            &sordino_privacy::Claim::new(spent.neighbours, spent.event),
+            &sordino_privacy::Claim::new(spent.neighbours, spent.event.clone()),
             delta,
             sordino_privacy::Accountant::Auto,
         );
@@ -258,4 +260,48 @@ fn progress_states_epsilon_so_far() {
     let release = training.run(permit(plan.claim()), &mut watch).unwrap();
     assert!(spent.is_sorted() && spent.len() == 3);
     assert!((spent[2] - release.guarantee().epsilon.upper).abs() < 1e-9);
+}
+
+/// The depth of a grid shows in the bits of what is released. Under `add_remove` n is private, and 511 and 512 records had
+/// grids of different depth.
+#[test]
+fn grids_tell_nothing_about_a_private_n() {
+    let grid = |slots: u64, neighbours| {
+        let options = sordino_optim::PlanOptions {
+            neighbours,
+            divisor: Some(256.0),
+            ..options(slots, 3, Sampling::FullBatch, 1.0)
+        };
+        let points = Points(vec![vec![1.0; 3]]);
+        plan(options, 2.0).clip(1.0, 3, points.float_sums()).unwrap().grid()
+    };
+    for n in [1, 100, 511, 512, 1_000_000, u64::from(u32::MAX)] {
+        assert_eq!(grid(n, Neighbours::AddRemove), grid(512, Neighbours::AddRemove), "{n} records");
+    }
+    assert_ne!(grid(511, Neighbours::ZeroOut).depth(), grid(512, Neighbours::ZeroOut).depth());
+}
+
+#[test]
+fn a_permit_for_another_unit_is_refused() {
+    let plan = plan(options(10, 3, Sampling::FullBatch, 1.0), 5.0);
+    let points = Points(vec![vec![1.0]; 10]);
+    let user = sordino_privacy::Unit::Column("user".to_owned());
+    let permit = sordino_privacy::danger::unmetered(plan.claim(), user, Delta::new(1e-6).unwrap()).unwrap();
+    let refused = Training::new(&plan, &points, sgd(1.0)).unwrap().run(permit, &mut |_| {});
+    assert!(
+        matches!(refused, Err(OptimError::Release(sordino_privacy::ReleaseError::OtherUnit { .. }))),
+        "{refused:?}"
+    );
+}
+
+/// Records are units of their own, unless the data says otherwise: a plan for users does not fit them, nor the other
+/// way round.
+#[test]
+fn a_plan_for_other_units_than_the_datas_is_refused() {
+    let users =
+        sordino_data::UnitRule::Column { column: "user".to_owned(), max_records: Count::new(3).unwrap() };
+    let limit = sordino_data::ContributionLimit::of(&users);
+    let plan = plan(sordino_optim::PlanOptions { limit, ..options(10, 3, Sampling::FullBatch, 1.0) }, 5.0);
+    let points = Points(vec![vec![1.0]; 10]);
+    assert!(matches!(Training::new(&plan, &points, sgd(1.0)), Err(OptimError::OtherLimit)));
 }

@@ -61,7 +61,7 @@ mod tallies;
 mod terms;
 
 pub use self::gate::Gate;
-pub use self::journal::{Journal, Memory, Spent};
+pub use self::journal::{Charged, Journal, Memory, Spent};
 pub use self::odometer::{Odometer, Reading, SoFar, Voucher};
 pub(crate) use self::price::price;
 pub use self::refusal::Refusal;
@@ -70,7 +70,8 @@ pub use self::terms::{Choice, Terms};
 use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::permit::Permit;
+use crate::paid::Paid;
+use crate::permit::{Permit, Seeds};
 use crate::relation::{Neighbours, Unit};
 
 /// Anything that a release can be paid from.
@@ -148,6 +149,56 @@ impl<J: Journal> Budget<J> {
         self.journal.spent()
     }
 
+    /// Pays for `event` with noise from a fixed seed, for tests of whole programs. The price is the same, the journal says that it
+    /// was seeded, and the guarantee that it is void. A durable journal has no other permit for seeded noise.
+    pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
+        self.grant(Charged { event, seeded: true })
+    }
+
+    fn grant(&mut self, charge: Charged) -> Result<Permit, ChargeError> {
+        let Self { gate, journal } = self;
+        let guarantee = gate.price(&charge.event)?.seeded_if(charge.seeded);
+        let reservation = journal.append(&charge, &mut |spent| gate.decide(spent, &charge.event))?;
+        let seeds = if charge.seeded || !journal.is_durable() { Seeds::Allowed } else { Seeds::Refused };
+        Ok(Permit::new(guarantee, Some(reservation), seeds))
+    }
+
+    /// Evidence of charges that were made earlier, by the numbers of their [reservations](Permit::reservation): what the journal has
+    /// recorded, composed in this order and priced under the terms of the budget. Fails if the list is empty, names a charge
+    /// twice, or names one that this journal does not have.
+    ///
+    /// ```
+    /// use sordino_privacy::{Budget, Charge, Epsilon, Event, Neighbours, Terms};
+    /// let mut budget = Budget::new(Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove));
+    /// let half = Event::Pure { epsilon: Epsilon::new(0.5)? };
+    /// let first = budget.charge(half.clone())?.reservation().unwrap_or_default();
+    /// // The process died before there was a result; what goes on says what both have cost.
+    /// let paid = budget.paid(&[first])?;
+    /// let permit = budget.charge(half)?.together_with(&paid)?;
+    /// assert!(permit.guarantee().epsilon.contains(1.0));
+    /// assert!(budget.paid(&[7]).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn paid(&self, reservations: &[u64]) -> Result<Paid, ChargeError> {
+        let mut all: Option<Charged> = None;
+        for (place, &number) in reservations.iter().enumerate() {
+            if reservations[..place].contains(&number) {
+                return Err(ChargeError::NamedTwice { number });
+            }
+            let next = self.journal.recorded(number)?.ok_or(ChargeError::NotRecorded { number })?;
+            all = Some(match all {
+                Some(Charged { event, seeded }) => {
+                    Charged { event: event.followed_by(next.event), seeded: seeded || next.seeded }
+                }
+                None => next,
+            });
+        }
+        let Charged { event, seeded } = all.ok_or(ChargeError::NothingPaid)?;
+        let Terms { neighbours, unit, delta, .. } = self.terms();
+        let guarantee = price(Claim::new(*neighbours, event), unit.clone(), *delta, true)?;
+        Ok(Paid::new(guarantee.seeded_if(seeded)))
+    }
+
     /// The journal.
     pub fn journal(&self) -> &J {
         &self.journal
@@ -161,10 +212,7 @@ impl<J: Journal> Budget<J> {
 
 impl<J: Journal> Charge for Budget<J> {
     fn charge(&mut self, event: Event) -> Result<Permit, ChargeError> {
-        let Self { gate, journal } = self;
-        let guarantee = gate.price(&event)?;
-        let reservation = journal.append(&event, &mut |spent| gate.decide(spent, &event))?;
-        Ok(Permit::new(guarantee, Some(reservation)))
+        self.grant(Charged { event, seeded: false })
     }
 
     fn terms(&self) -> &Terms {
@@ -214,6 +262,23 @@ pub enum ChargeError {
         /// What was asked for.
         budget: Box<Terms>,
     },
+    /// A charge that was named as paid for, and that nobody made.
+    #[error(
+        "charge {number} is not among those of this budget; name the charges that were made from it, for this data"
+    )]
+    NotRecorded {
+        /// What was asked for.
+        number: u64,
+    },
+    /// A charge pays for one thing.
+    #[error("charge {number} is named twice; name each charge once, in the order in which they were made")]
+    NamedTwice {
+        /// What was asked for.
+        number: u64,
+    },
+    /// Nothing was named as paid for.
+    #[error("no charge is named; name the charges that paid for what came before, the first one first")]
+    NothingPaid,
     /// No accountant knows what it costs.
     #[error(transparent)]
     Account(#[from] AccountError),

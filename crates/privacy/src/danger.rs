@@ -2,9 +2,11 @@
 
 use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
+use crate::paid::Paid;
 use crate::params::Delta;
-use crate::permit::Permit;
+use crate::permit::{Permit, Seeds};
 use crate::relation::Unit;
+use crate::statement::Statement;
 
 /// A permit that no budget knows of, for experiments and for programs that were given no ledger. Its
 /// releases say `"metered": false`. What is spent over several of them is nobody's sum.
@@ -12,5 +14,13 @@ use crate::relation::Unit;
 /// The claim must still be one that an accountant understands; an unbounded ε is allowed and stated.
 pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, ChargeError> {
     let guarantee = price(claim, unit, delta, false)?;
-    Ok(Permit::new(guarantee, None))
+    Ok(Permit::new(guarantee, None, Seeds::Allowed))
+}
+
+/// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed: the event is priced
+/// anew. Whatever it is joined with says `"metered": false`.
+pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
+    let claim = Claim::new(said.neighbours, said.event.clone());
+    let guarantee = price(claim, said.unit.clone(), said.delta, false)?;
+    Ok(Paid::new(guarantee.seeded_if(said.seeded).with_arithmetic(said.arithmetic)))
 }

@@ -1,22 +1,26 @@
 //! What is promised about a release.
 
 use std::fmt;
+use std::ops::Deref;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::bound::Bound;
 use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
-use crate::event::Event;
-use crate::params::{Delta, Inflation, Shown};
-use crate::relation::{Neighbours, Unit};
+use crate::params::{Delta, Inflation};
+use crate::statement::Statement;
 
 /// The promise that travels with a release: for one unit of data, under one relation, at one δ, ε is at
-/// most `epsilon.upper`.
+/// most `epsilon.upper`. Its fields are those of a [`Statement`], which it can be read as.
 ///
 /// It speaks of this release alone; what several releases cost together is for the budget to say. A budget
 /// compares with a relative slack of 1e-9 (see [`Budget`](crate::Budget)); the ends here are as the
 /// accountant certified them, with no slack.
+///
+/// # Who may make one
+/// This crate, by asking an accountant. Nobody alters it, and it cannot be read from a file: what a file says is a
+/// [`Statement`].
 ///
 /// ```
 /// use sordino_privacy::{Claim, Delta, Epsilon, Event, Neighbours, Unit, danger};
@@ -24,45 +28,34 @@ use crate::relation::{Neighbours, Unit};
 /// let claim = Claim::new(Neighbours::Replace, event.clone());
 /// let permit = danger::unmetered(claim, Unit::Record, Delta::new(0.0)?)?;
 /// let release = permit.seal(&event, 42)?;
+/// assert_eq!(release.guarantee().unit, Unit::Record);
 /// let json = serde_json::to_value(release.guarantee())?;
 /// assert_eq!(json["neighbours"], "replace");
 /// assert_eq!(json["unit"], "record");
 /// assert_eq!(json["metered"], false);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-#[non_exhaustive]
-pub struct Guarantee {
-    /// The relation.
-    pub neighbours: Neighbours,
-    /// Whose data moves between neighbours.
-    pub unit: Unit,
-    /// ε at `delta`, certified from both sides.
-    pub epsilon: Bound,
-    /// δ.
-    pub delta: Delta,
-    /// Which accountant certified it.
-    pub accountant: String,
-    /// What was done.
-    pub event: Event,
-    /// Relative inflation of sensitivity paid for floating point; 0 for exact arithmetic.
-    pub arithmetic: Inflation,
-    /// The noise came from a fixed seed: the promise is void, the run was a test.
-    pub seeded: bool,
-    /// A budget or a ledger was charged.
-    pub metered: bool,
-}
+/// ```compile_fail
+/// let forged: sordino_privacy::Guarantee = serde_json::from_str("{}").unwrap();
+/// ```
+/// ```compile_fail
+/// # fn example(mut guarantee: sordino_privacy::Guarantee) {
+/// guarantee.metered = true;
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(transparent)]
+pub struct Guarantee(Statement);
 
 impl Guarantee {
-    /// Is anything promised at all? Not for a seeded run, nor where ε is unbounded.
-    pub fn holds(&self) -> bool {
-        !self.seeded && self.epsilon.upper.is_finite()
+    /// Only of what an accountant has certified.
+    pub(crate) fn new(certified: Statement) -> Self {
+        Self(certified)
     }
 
-    /// What is promised about this release and an earlier one together, at `delta`: their composition. It can
-    /// only promise less than either. Parameters of the later one must not have been chosen by the result of the earlier one.
-    pub fn together_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
+    /// What is promised about an earlier release and this one together, at `delta`: their composition. It can only promise
+    /// less than either. The parameters of this one must not have been chosen by the result of the earlier one.
+    pub(crate) fn composed_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
         if self.neighbours != earlier.neighbours {
             return Err(ChargeError::OtherRelation { budget: self.neighbours, claim: earlier.neighbours });
         }
@@ -73,77 +66,53 @@ impl Guarantee {
         let event = earlier.event.clone().followed_by(self.event.clone());
         let claim = Claim::new(self.neighbours, event);
         let mut both = price(claim, self.unit.clone(), delta, self.metered && earlier.metered)?;
-        both.seeded = self.seeded || earlier.seeded;
-        both.arithmetic = self.arithmetic.max(earlier.arithmetic);
+        both.0.seeded = self.seeded || earlier.seeded;
+        both.0.arithmetic = self.arithmetic.max(earlier.arithmetic);
         Ok(both)
+    }
+
+    /// The same promise with an upper end of at least this.
+    pub(crate) fn at_least(mut self, epsilon: f64) -> Self {
+        let Bound { lower, upper } = self.epsilon;
+        self.0.epsilon = Bound::enclosing(lower, upper.max(epsilon));
+        self
+    }
+
+    /// Marked as void, if `is_seeded`.
+    pub(crate) fn seeded_if(mut self, is_seeded: bool) -> Self {
+        self.0.seeded |= is_seeded;
+        self
+    }
+
+    /// With this inflation of sensitivity, where it is larger.
+    pub(crate) fn with_arithmetic(mut self, inflation: Inflation) -> Self {
+        self.0.arithmetic = self.arithmetic.max(inflation);
+        self
+    }
+}
+
+impl Deref for Guarantee {
+    type Target = Statement;
+
+    fn deref(&self) -> &Statement {
+        &self.0
+    }
+}
+
+impl From<Guarantee> for Statement {
+    fn from(guarantee: Guarantee) -> Self {
+        guarantee.0
+    }
+}
+
+impl From<&Guarantee> for Statement {
+    fn from(guarantee: &Guarantee) -> Self {
+        guarantee.0.clone()
     }
 }
 
 impl fmt::Display for Guarantee {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { neighbours, unit, epsilon, delta, .. } = self;
-        write!(f, "ε <= {}, δ = {delta} for one {unit} under {neighbours}", Shown(epsilon.upper))?;
-        if self.seeded {
-            f.write_str("; VOID: the noise came from a fixed seed")?;
-        }
-        if !self.metered {
-            f.write_str("; no budget was charged")?;
-        }
-        Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn guarantee() -> Guarantee {
-        Guarantee {
-            neighbours: Neighbours::AddRemove,
-            unit: Unit::Column("user_id".into()),
-            epsilon: Bound::enclosing(0.997, 1.0),
-            delta: Delta::new(1e-6).unwrap(),
-            accountant: "pld".into(),
-            event: Event::NonPrivate,
-            arithmetic: Inflation::new(0.0009).unwrap(),
-            seeded: false,
-            metered: true,
-        }
-    }
-
-    #[test]
-    fn json_has_the_documented_fields() {
-        let json = serde_json::to_string(&guarantee()).unwrap();
-        assert_eq!(
-            json,
-            r#"{"neighbours":"add_remove","unit":{"column":"user_id"},"epsilon":{"lower":0.997,"upper":1.0},"delta":1e-6,"accountant":"pld","event":{"type":"non_private"},"arithmetic":0.0009,"seeded":false,"metered":true}"#
-        );
-        assert_eq!(serde_json::from_str::<Guarantee>(&json).unwrap(), guarantee());
-    }
-
-    #[test]
-    fn a_seeded_or_unbounded_promise_is_none() {
-        assert!(guarantee().holds());
-        assert!(!Guarantee { seeded: true, ..guarantee() }.holds());
-        let unbounded = Guarantee { epsilon: Bound::UNBOUNDED, ..guarantee() };
-        assert!(!unbounded.holds());
-        assert!(serde_json::to_string(&unbounded).unwrap().contains(r#""upper":null"#));
-    }
-
-    #[test]
-    fn words_name_relation_and_unit() {
-        let words = Guarantee { seeded: true, metered: false, ..guarantee() }.to_string();
-        assert_eq!(
-            words,
-            "ε <= 1, δ = 1e-6 for one column `user_id` under add_remove; VOID: the noise came from a fixed seed; no budget was charged"
-        );
-    }
-
-    #[test]
-    fn two_units_have_no_promise_together() {
-        let user = guarantee();
-        let record = Guarantee { unit: Unit::Record, ..guarantee() };
-        assert!(user.together_with(&user, user.delta).is_ok());
-        assert!(matches!(user.together_with(&record, user.delta), Err(ChargeError::TwoUnits { .. })));
+        self.0.fmt(f)
     }
 }

@@ -25,6 +25,16 @@
 //! ```compile_fail
 //! let forged = sordino_privacy::Permit { guarantee: todo!(), reservation: None };
 //! ```
+//!
+//! # Joined permits
+//! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record or
+//! [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
+//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice.
+//!
+//! # Seeds
+//! Whoever knows the seed subtracts the noise. A ledger is the record of what was protected, so a permit of a
+//! [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the charge says that it is for that
+//! ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
 
 use std::borrow::Borrow;
 
@@ -32,8 +42,10 @@ use crate::budget::ChargeError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::guarantee::Guarantee;
+use crate::paid::Paid;
 use crate::params::Inflation;
 use crate::relation::{Neighbours, Unit};
+use crate::release::Release;
 
 /// The right to make one release of one event. Dropping it refunds nothing.
 #[derive(Debug)]
@@ -41,12 +53,30 @@ use crate::relation::{Neighbours, Unit};
 pub struct Permit {
     guarantee: Guarantee,
     reservation: Option<u64>,
+    seeds: Seeds,
+    scope: Scope,
+}
+
+/// May the noise come from a fixed seed?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Seeds {
+    Allowed,
+    Refused,
+}
+
+/// What a permit pays for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scope {
+    /// A computation from its beginning.
+    Whole,
+    /// The rest of one, joined with what its beginning paid for.
+    Rest,
 }
 
 impl Permit {
     /// Only after the charge has been recorded.
-    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>) -> Self {
-        Self { guarantee, reservation }
+    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>, seeds: Seeds) -> Self {
+        Self { guarantee, reservation, seeds, scope: Scope::Whole }
     }
 
     /// What it was paid for.
@@ -72,10 +102,9 @@ impl Permit {
     /// This permit for a computation that goes on where an earlier one stopped: the release is that of both together,
     /// and its guarantee composes what `earlier` paid for with what this permit paid for. It can only promise less
     /// than either.
-    pub fn together_with(self, earlier: &Guarantee) -> Result<Self, ChargeError> {
-        let Self { guarantee: own, reservation } = self;
-        let guarantee = own.together_with(earlier, own.delta)?;
-        Ok(Self { guarantee, reservation })
+    pub fn together_with(self, earlier: &Paid) -> Result<Self, ChargeError> {
+        let guarantee = self.guarantee.composed_with(earlier.guarantee(), self.guarantee.delta)?;
+        Ok(Self { guarantee, scope: Scope::Rest, ..self })
     }
 
     /// The number of the charge in its journal; none if nothing was charged.
@@ -83,34 +112,50 @@ impl Permit {
         self.reservation
     }
 
-    /// Does it cover `claim`? To be asked before data is touched by whatever has its sensitivity from the
-    /// relation.
-    pub fn covers(&self, claim: &Claim) -> Result<(), ReleaseError> {
+    /// Does it cover `claim`, whose sensitivity was derived for `unit`? To be asked before data is touched. No unit covers another: a
+    /// person may have many records, and one record more may change which of them count. A permit that was joined with an
+    /// earlier charge covers no claim.
+    pub fn covers(&self, claim: &Claim, unit: &Unit) -> Result<(), ReleaseError> {
+        if self.scope == Scope::Rest {
+            return Err(ReleaseError::Joined);
+        }
         if self.neighbours() != claim.neighbours {
             return Err(ReleaseError::OtherRelation {
                 permitted: self.neighbours(),
                 needed: claim.neighbours,
             });
         }
+        if self.unit() != unit {
+            let (permitted, needed) = (self.unit().clone(), unit.clone());
+            return Err(ReleaseError::OtherUnit { permitted, needed });
+        }
         self.covers_event(&claim.event)
     }
 
-    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void.
-    pub fn seeded(mut self) -> Self {
-        self.guarantee.seeded = true;
-        self
+    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked before a bit is
+    /// drawn and before data is touched. Refused where a durable journal was charged for noise that nobody can repeat.
+    pub fn seeded(self) -> Result<Self, ReleaseError> {
+        match self.seeds {
+            Seeds::Allowed => Ok(Self { guarantee: self.guarantee.seeded_if(true), ..self }),
+            Seeds::Refused => Err(ReleaseError::Seeded),
+        }
+    }
+
+    /// The same for bits that are seeded or not; for others nothing changes.
+    pub fn drawn_with(self, is_seeded: bool) -> Result<Self, ReleaseError> {
+        if is_seeded { self.seeded() } else { Ok(self) }
     }
 
     /// States the inflation of sensitivity that the event already pays for floating-point error: the largest one, where there are several.
     pub fn with_arithmetic(mut self, inflation: Inflation) -> Self {
-        self.guarantee.arithmetic = self.guarantee.arithmetic.max(inflation);
+        self.guarantee = self.guarantee.with_arithmetic(inflation);
         self
     }
 
     /// Turns the result of `event` into a release. Whether this fails does not depend on `value`.
     pub fn seal<T>(self, event: impl Borrow<Event>, value: T) -> Result<Release<T>, ReleaseError> {
         self.covers_event(event.borrow())?;
-        Ok(Release { value, guarantee: self.guarantee })
+        Ok(Release::new(value, self.guarantee))
     }
 
     fn covers_event(&self, event: &Event) -> Result<(), ReleaseError> {
@@ -119,36 +164,6 @@ impl Permit {
         } else {
             Err(ReleaseError::OtherEvent { permitted: self.event().name(), needed: event.name() })
         }
-    }
-}
-
-/// A result that has left the private side, with its guarantee.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
-pub struct Release<T> {
-    value: T,
-    guarantee: Guarantee,
-}
-
-impl<T> Release<T> {
-    /// The result.
-    pub fn value(&self) -> &T {
-        &self.value
-    }
-
-    /// What is promised about it.
-    pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
-    }
-
-    /// The result and its promise, apart.
-    pub fn into_parts(self) -> (T, Guarantee) {
-        (self.value, self.guarantee)
-    }
-
-    /// A function of the result alone costs nothing more. It must not look at the data again: choosing the
-    /// best of several results by a score on the data is another release.
-    pub fn post_process<U>(self, function: impl FnOnce(T) -> U) -> Release<U> {
-        Release { value: function(self.value), guarantee: self.guarantee }
     }
 }
 
@@ -179,6 +194,29 @@ pub enum ReleaseError {
         /// The relation of the computation.
         needed: Neighbours,
     },
+    /// Paid for the protection of others.
+    #[error(
+        "the permit is for the unit {permitted}, but the sensitivity was derived for the unit {needed}; pay from a budget for \
+         {needed}, or derive the sensitivity for {permitted} and state that unit"
+    )]
+    OtherUnit {
+        /// The unit of the budget.
+        permitted: Unit,
+        /// The unit of the computation.
+        needed: Unit,
+    },
+    /// Paid for the rest of a computation that began before.
+    #[error(
+        "the permit pays for the rest of a computation that an earlier charge began, and for nothing new; charge what is \
+         begun here, and do not join that permit"
+    )]
+    Joined,
+    /// Noise that can be subtracted, where a ledger was charged for noise that cannot.
+    #[error(
+        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; charge it as \
+         seeded (`charge_seeded`), or run without a ledger"
+    )]
+    Seeded,
 }
 
 #[cfg(test)]
@@ -209,8 +247,8 @@ mod tests {
     fn a_permit_for_something_else_is_refused() {
         assert!(matches!(permit().seal(pure(0.6), 7), Err(ReleaseError::OtherEvent { .. })));
         let permit = permit();
-        assert_eq!(permit.covers(&Claim::new(Neighbours::Replace, pure(0.5))), Ok(()));
-        let error = permit.covers(&Claim::new(Neighbours::AddRemove, pure(0.5))).unwrap_err();
+        assert_eq!(permit.covers(&Claim::new(Neighbours::Replace, pure(0.5)), &Unit::Record), Ok(()));
+        let error = permit.covers(&Claim::new(Neighbours::AddRemove, pure(0.5)), &Unit::Record).unwrap_err();
         assert_eq!(
             error.to_string(),
             "the permit is for replace, but the sensitivity was derived for add_remove; use one relation \
@@ -219,21 +257,58 @@ mod tests {
     }
 
     #[test]
+    fn a_permit_for_records_protects_no_others() {
+        let covers = |unit: &Unit| permit().covers(&Claim::new(Neighbours::Replace, pure(0.5)), unit);
+        assert_eq!(covers(&Unit::Record), Ok(()));
+        for other in [Unit::Client, Unit::Column("user_id".into())] {
+            assert!(matches!(covers(&other), Err(ReleaseError::OtherUnit { .. })));
+        }
+        assert_eq!(
+            covers(&Unit::Column("user_id".into())).unwrap_err().to_string(),
+            "the permit is for the unit record, but the sensitivity was derived for the unit column `user_id`; pay from a budget for \
+             column `user_id`, or derive the sensitivity for record and state that unit"
+        );
+    }
+
+    fn paid() -> Paid {
+        permit().seal(pure(0.5), ()).unwrap().paid()
+    }
+
+    #[test]
     fn going_on_promises_the_sum_of_both() {
-        let (_, earlier) = permit().seeded().seal(pure(0.5), ()).unwrap().into_parts();
-        let both = permit().together_with(&earlier).unwrap();
+        let both = permit().together_with(&paid()).unwrap();
         let event = Event::composed([pure(0.5), pure(0.5)]);
         let release = both.seal(&event, ()).unwrap();
-        assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().seeded);
-        let mut other = earlier;
-        other.neighbours = Neighbours::ZeroOut;
-        assert!(matches!(permit().together_with(&other), Err(ChargeError::OtherRelation { .. })));
+        assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().holds());
+        let seeded = permit().seeded().unwrap().seal(pure(0.5), ()).unwrap().paid();
+        assert!(permit().together_with(&seeded).unwrap().guarantee().seeded);
+    }
+
+    #[test]
+    fn two_relations_or_two_units_have_no_promise_together() {
+        let other = |neighbours, unit| {
+            let claim = Claim::new(neighbours, pure(0.5));
+            danger::unmetered(claim, unit, Delta::ZERO).unwrap()
+        };
+        let relation = other(Neighbours::ZeroOut, Unit::Record).together_with(&paid());
+        assert!(matches!(relation, Err(ChargeError::OtherRelation { .. })));
+        let unit = other(Neighbours::Replace, Unit::Client).together_with(&paid());
+        assert!(matches!(unit, Err(ChargeError::TwoUnits { .. })));
+    }
+
+    /// A mechanism of two parts, of which the first was released before: with a joined permit for the second it would draw the
+    /// noise of both, and the first answer would have been released twice for one charge.
+    #[test]
+    fn a_joined_permit_begins_nothing_new() {
+        let both = permit().together_with(&paid()).unwrap();
+        let claim = Claim::new(Neighbours::Replace, both.event().clone());
+        assert_eq!(both.covers(&claim, &Unit::Record), Err(ReleaseError::Joined));
     }
 
     #[test]
     fn seeds_and_arithmetic_are_written_on_the_release() {
-        let sealed =
-            permit().seeded().with_arithmetic(Inflation::new(0.001).unwrap()).seal(pure(0.5), ()).unwrap();
+        let permit = permit().seeded().unwrap().with_arithmetic(Inflation::new(0.001).unwrap());
+        let sealed = permit.seal(pure(0.5), ()).unwrap();
         let guarantee = sealed.guarantee();
         assert!(guarantee.seeded && !guarantee.holds() && !guarantee.metered);
         assert_eq!(guarantee.arithmetic.get(), 0.001);

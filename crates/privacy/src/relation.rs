@@ -103,6 +103,14 @@ impl Neighbours {
         }
     }
 
+    /// Whether neighbours have the same number of records, so that it may be known and divided by.
+    pub fn has_public_size(self) -> bool {
+        match self {
+            Self::ZeroOut | Self::ZeroOutUnordered | Self::Replace | Self::ReplaceOrdered => true,
+            Self::AddRemove | Self::AddRemoveOrdered | Self::MetricBall(_) => false,
+        }
+    }
+
     /// Sensitivity of a sum of contributions, each clipped to `clip_norm`.
     ///
     /// Fails for a metric ball, whose inputs are not sums of units, and where twice the clip norm overflows.

@@ -27,7 +27,7 @@ use std::error::Error;
 use std::path::Path;
 
 use sordino_learn::{
-    CoordinateClipping, CoordinateDescent, GradientDescent, LearningPlan, LinearModel, Noise,
+    CoordinateClipping, CoordinateDescent, GradientDescent, LearnError, LearningPlan, LinearModel, Noise,
 };
 use sordino_optim::{Averaging, Clipping, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate};
@@ -200,7 +200,7 @@ impl<'a> Comparison<'a> {
         &self,
         setting: Setting,
         noise: Noise,
-    ) -> Result<Box<dyn LearningPlan<Model = LinearModel>>, Box<dyn Error>> {
+    ) -> Result<Box<dyn LearningPlan<Model = LinearModel, Error = LearnError>>, Box<dyn Error>> {
         let encoding = self.problem.data.encoding();
         Ok(match setting.way {
             Way::Full | Way::Momentum | Way::Poisson => {

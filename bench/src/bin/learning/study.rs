@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sordino_data::Encoded;
-use sordino_learn::{LearningPlan, LinearModel};
+use sordino_learn::{LearnError, LearningPlan, LinearModel};
 use sordino_noise::danger::seeded;
 use sordino_privacy::{Delta, Unit, danger};
 
@@ -33,7 +33,7 @@ impl Summary {
 }
 
 /// A model of one plan for each seed, and ε at `delta` as certified.
-pub(crate) fn models<P: LearningPlan<Model = LinearModel> + ?Sized>(
+pub(crate) fn models<P: LearningPlan<Model = LinearModel, Error = LearnError> + ?Sized>(
     plan: &P,
     data: &Encoded,
     delta: Delta,

@@ -8,7 +8,7 @@ use serde_json::json;
 use sordino_bench::process::{peak_bytes, processor_seconds};
 use sordino_bench::{emit, emit_for};
 use sordino_data::{CsvOptions, Door, Encoded, Loader, Source};
-use sordino_learn::{GradientDescent, LearningPlan, LinearModel, Loss, ObjectivePerturbation};
+use sordino_learn::{GradientDescent, LearnError, LearningPlan, LinearModel, Loss, ObjectivePerturbation};
 use sordino_noise::entropy;
 use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, SamplingRate, Terms};
 
@@ -28,7 +28,7 @@ pub(crate) const FULL_BATCH: &str = "sordino full batch";
 
 /// A learner with all its numbers.
 struct Planned {
-    plan: Box<dyn LearningPlan<Model = LinearModel>>,
+    plan: Box<dyn LearningPlan<Model = LinearModel, Error = LearnError>>,
     /// Noisy steps, where it takes any.
     steps: Option<u64>,
 }

@@ -9,7 +9,8 @@ use sordino::prelude::*;
 use sordino::privacy::ClipNorm;
 use sordino_data::{Encoded, Encoding, Sampling};
 use sordino_learn::{
-    FitOptions, GradientDescent, GradientPlan, LearningPlan, LinearModel, Loss, Noise, StepwisePlan,
+    FitOptions, GradientDescent, GradientPlan, LearnError, LearningPlan, LinearModel, Loss, Noise,
+    StepwisePlan,
 };
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, NoiseSplit, Plan, Progress, TrainingOptions};
 
@@ -201,7 +202,7 @@ impl Learner for ByGradients {
 
 /// From the first step, or from where an earlier run stopped.
 pub(crate) fn fit_stepwise(
-    plan: &impl StepwisePlan<Model = LinearModel>,
+    plan: &impl StepwisePlan<Model = LinearModel, Error = LearnError>,
     data: &Encoded,
     permit: Permit,
     session: Session<'_>,
@@ -211,6 +212,7 @@ pub(crate) fn fit_stepwise(
         progress: Some(session.watch),
         cancel: Some(session.stop),
         checkpoints: session.checkpoints,
+        witness: None,
         threads: session.threads,
         bits: seeded.as_mut().map(|bits| bits as &mut dyn Bits),
     };
@@ -229,14 +231,14 @@ pub(crate) struct AtOnce<P> {
     l2: f64,
 }
 
-impl<P: LearningPlan<Model = LinearModel> + 'static> AtOnce<P> {
+impl<P: LearningPlan<Model = LinearModel, Error = LearnError> + 'static> AtOnce<P> {
     /// In a box, as the table has it.
     pub(crate) fn plan(plan: P, linear: Linear, l2: f64) -> Result<Box<dyn Learner>, Error> {
         Ok(Box::new(Self { plan, linear, l2 }))
     }
 }
 
-impl<P: LearningPlan<Model = LinearModel>> Learner for AtOnce<P> {
+impl<P: LearningPlan<Model = LinearModel, Error = LearnError>> Learner for AtOnce<P> {
     fn claim(&self) -> Claim {
         self.plan.claim()
     }

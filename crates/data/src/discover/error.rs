@@ -2,7 +2,7 @@
 
 use sordino_mechanisms::MechanismError;
 use sordino_noise::EntropyError;
-use sordino_privacy::{ChargeError, ParamError, ReleaseError, Unit};
+use sordino_privacy::{ChargeError, ParamError, ReleaseError};
 
 use crate::error::DataError;
 
@@ -18,16 +18,6 @@ pub enum DiscoverError {
     Known {
         /// The column.
         column: String,
-    },
-    /// The permit protects somebody else.
-    #[error(
-        "the permit protects {permitted} and the schema says {schema}; charge a budget of the schema's unit"
-    )]
-    OtherUnit {
-        /// Of the permit.
-        permitted: Unit,
-        /// Of the schema.
-        schema: Unit,
     },
     /// A file that cannot be read, or has no such column.
     #[error(transparent)]

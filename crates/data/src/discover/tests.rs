@@ -1,7 +1,11 @@
 //! What is found, what it costs, and that half of the noise is caught.
 
+#[path = "../../../privacy/tests/durable/mod.rs"]
+mod durable;
+
 use std::path::PathBuf;
 
+use durable::Durable;
 use sordino_audit::{Audit, MechanismTester, Verdict};
 use sordino_noise::danger::seeded;
 use sordino_privacy::{Accountant, ReleaseError, accounting, danger};
@@ -112,7 +116,7 @@ fn units_of_several_records_are_protected_as_units() {
     // A permit that protects records does not pay for units.
     let records = danger::unmetered(plan.claim(), sordino_privacy::Unit::Record, delta(1e-6)).unwrap();
     let refused = plan.release_with(&file.source(), records, &mut seeded(3));
-    assert!(matches!(refused, Err(DiscoverError::OtherUnit { .. })));
+    assert!(matches!(refused, Err(DiscoverError::Release(ReleaseError::OtherUnit { .. }))));
 }
 
 #[test]
@@ -143,6 +147,23 @@ fn the_permit_is_checked_before_the_file_is_read() {
     let refused = plan.release(&source, permit(&other, 0.0)).unwrap_err();
     assert!(matches!(refused, DiscoverError::Release(ReleaseError::OtherEvent { .. })), "{refused}");
     assert!(matches!(plan.release(&source, permit(&plan, 0.0)).unwrap_err(), DiscoverError::Data(_)));
+}
+
+/// The noise of a schema that a ledger paid for cannot be drawn once more.
+#[test]
+fn a_ledger_pays_for_no_seeded_search() {
+    let file = Scratch::new("seeds", &table(100));
+    let plan =
+        Discovery::new(by_record(), Neighbours::ZeroOut).number("income").plan(epsilon(1.0), delta(0.0));
+    let (plan, terms) = (plan.unwrap(), Terms::new(epsilon(3.0), Neighbours::ZeroOut));
+    let mut ledger = Durable::budget(terms);
+    let mut bits = seeded(5);
+    let refused = plan.release_with(&file.source(), ledger.charge(plan.event()).unwrap(), &mut bits);
+    assert!(matches!(refused, Err(DiscoverError::Release(ReleaseError::Seeded))));
+    assert_eq!(bits.next_u64(), seeded(5).next_u64(), "drew a bit before it refused");
+    let charged = ledger.charge_seeded(plan.event()).unwrap();
+    assert!(plan.release_with(&file.source(), charged, &mut bits).unwrap().guarantee().seeded);
+    assert!(plan.release(&file.source(), ledger.charge(plan.event()).unwrap()).unwrap().guarantee().holds());
 }
 
 #[test]

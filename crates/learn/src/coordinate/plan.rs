@@ -5,8 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
-use sordino_optim::{Checkpoint, OptimError, Priced, Progress, Run};
-use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Permit, Release};
+use sordino_optim::{
+    Checkpoint, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan, check_data,
+    check_permit,
+};
+use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
 
 use super::columns::Columns;
 use super::descent::{Descent, State};
@@ -14,10 +17,9 @@ use super::grids::grids;
 use super::price::Price;
 use super::smoothness::smoothness;
 use super::{CoordinateClipping, CoordinateDescent};
+use crate::bits::Source;
 use crate::error::LearnError;
 use crate::model::LinearModel;
-use crate::plan::{LearningPlan, check_data, check_permit};
-use crate::stepwise::{FitOptions, Source, StepwisePlan};
 
 /// Noisy coordinate descent with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -112,12 +114,12 @@ impl StepwisePlan for CoordinatePlan {
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.claim(), &self.encoding)?;
+        let permit = check_permit(permit, &self.claim(), &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, threads: _, bits } = options;
+        let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
         let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
-        let run = run.seeded(source.is_seeded());
+        let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         let columns = Columns::new(data);
         let smoothness = source.draw(|bits| self.smoothness(&columns, bits))?;
         let descent = self.descent(columns, smoothness)?;
@@ -133,15 +135,17 @@ impl StepwisePlan for CoordinatePlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
+        paid: &Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        check_permit(&permit, &self.replay_claim(&checkpoint)?, &self.encoding)?;
+        let claim = self.replay_claim(&checkpoint)?;
+        let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, threads: _, bits } = options;
-        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, permit, checkpoints.as_ref())?;
+        let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
+        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
-        let run = run.seeded(source.is_seeded());
+        let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.
         let (state, smoothness) = State::of(checkpoint, &self.learner, self.encoding.width())?;
         let descent = self.descent(Columns::new(data), smoothness)?;
@@ -151,6 +155,7 @@ impl StepwisePlan for CoordinatePlan {
 
 impl LearningPlan for CoordinatePlan {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.price.whole()

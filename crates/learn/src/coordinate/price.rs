@@ -2,7 +2,7 @@
 
 use sordino_data::{ContributionLimit, Encoding};
 use sordino_optim::{OptimError, Priced};
-use sordino_privacy::{Claim, Count, Event, Neighbours, NoiseMultiplier};
+use sordino_privacy::{Claim, Count, Event, Neighbours, NoiseMultiplier, Unit};
 
 use super::{CoordinateClipping, CoordinateDescent, Smoothness};
 use crate::error::LearnError;
@@ -88,6 +88,10 @@ impl Priced for Price {
 
     fn claim(&self) -> Claim {
         self.whole()
+    }
+
+    fn unit(&self) -> Unit {
+        self.limit.unit().clone()
     }
 
     fn claim_of(&self, passes: u64) -> Result<Claim, OptimError> {

@@ -11,7 +11,7 @@ use sordino_privacy::{NoiseMultiplier, Unit, danger};
 use super::columns::Columns;
 use super::descent::order;
 use super::*;
-use crate::plan::LearningPlan;
+use sordino_optim::LearningPlan;
 
 /// Columns x0, x1, ... within ±`bound`, the last one the target.
 fn encoded(columns: &[Vec<f64>], bound: f64) -> Encoded {

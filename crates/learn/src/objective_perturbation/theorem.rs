@@ -79,7 +79,7 @@ pub(super) fn gaussian(
             let found = calibrate::noise_multiplier(epsilon, delta, Neighbours::ZeroOut, all, once)?;
             found.value.get().max(condition(1.0))
         }
-        // `check_relation` has refused what has no contributions.
+        // `check_public_size` has refused what has no contributions.
         Some(Contribution::Changed) | None => (2.0 / largest_shift(epsilon, delta)).max(condition(2.0)),
     };
     Ok(NoiseMultiplier::new(least * UP)?)

@@ -8,7 +8,7 @@ use sordino_learn::{
 use sordino_optim::{Averaging, Clipping, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate};
 
-pub(crate) type AnyPlan = Box<dyn LearningPlan<Model = LinearModel> + Sync>;
+pub(crate) type AnyPlan = Box<dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync>;
 
 /// The penalty of every learner here.
 pub(crate) const L2: f64 = 0.05;

@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "shared by several programs, none of which needs all of it")]
 
 pub(crate) mod data;
+#[path = "../../../privacy/tests/durable/mod.rs"]
+mod durable;
 pub(crate) mod learners;
 pub(crate) mod twins;
 
@@ -10,9 +12,12 @@ use sordino_data::Encoded;
 use sordino_learn::{LearnError, LearningPlan, LinearModel};
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
-use sordino_privacy::{Claim, Contribution, Delta, Epsilon, Event, Neighbours, Permit, Unit, danger};
+use sordino_optim::OptimError;
+use sordino_privacy::{
+    Charge, Claim, Contribution, Delta, Epsilon, Event, Neighbours, Permit, ReleaseError, Terms, Unit, danger,
+};
 
-pub(crate) type Plan = dyn LearningPlan<Model = LinearModel> + Sync;
+pub(crate) type Plan = dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync;
 
 /// A permit that no budget knows of. At δ = 0 an unbounded ε is priced at once.
 pub(crate) fn unmetered(claim: Claim) -> Permit {
@@ -35,7 +40,7 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// A permit for another event, relation or unit is refused before anything else is looked at: `other` is data that the plan was not made for,
+/// A permit for another event, relation or unit, or one that does not allow seeds, is refused before anything else is looked at: `other` is data that the plan was not made for,
 /// and is not what the error is about; and no bit is drawn.
 pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encoded) -> Result<(), String> {
     let claim = plan.claim();
@@ -53,7 +58,7 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
             let mut bits = seeded(1);
             let permit = danger::unmetered(wrong.clone(), unit.clone(), Delta::ZERO).unwrap();
             let refused = plan.fit_with(data, permit, &mut bits);
-            if !matches!(refused, Err(LearnError::Release(_) | LearnError::OtherUnit { .. })) {
+            if !matches!(refused, Err(LearnError::Optim(OptimError::Release(_)))) {
                 return Err(format!("not refused for its permit ({}): {refused:?}", wrong.event.name()));
             }
             if bits.next_u64() != seeded(1).next_u64() {
@@ -61,8 +66,21 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
             }
         }
     }
+    // Whoever knows the seed subtracts the noise that a ledger paid for.
+    let terms = Terms::new(Epsilon::new(1e300).unwrap(), claim.neighbours).with_delta(Delta::new(0.5).unwrap());
+    let mut ledger = durable::Durable::budget(terms.planned());
+    for data in [data, other] {
+        let mut bits = seeded(1);
+        let refused = plan.fit_with(data, ledger.charge(claim.event.clone()).unwrap(), &mut bits);
+        if !matches!(refused, Err(LearnError::Optim(OptimError::Release(ReleaseError::Seeded)))) {
+            return Err(format!("seeded noise was not refused: {refused:?}"));
+        }
+        if bits.next_u64() != seeded(1).next_u64() {
+            return Err("drew seeded noise that a ledger had paid for".to_owned());
+        }
+    }
     match plan.fit(other, unmetered(claim)) {
-        Err(LearnError::OtherEncoding | LearnError::OtherSize { .. }) => Ok(()),
+        Err(LearnError::Optim(OptimError::OtherEncoding | OptimError::OtherData { .. })) => Ok(()),
         got => Err(format!("data of another shape was not refused: {got:?}")),
     }
 }

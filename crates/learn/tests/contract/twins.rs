@@ -4,7 +4,7 @@ use sordino_data::Encoded;
 use sordino_learn::{LearnError, LearningPlan, LinearModel};
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
-use sordino_privacy::{Claim, Permit, Release};
+use sordino_privacy::{Claim, Permit, Release, Unit};
 
 use super::learners::AnyPlan;
 use super::unmetered;
@@ -17,6 +17,7 @@ pub(crate) struct Impostor {
 
 impl LearningPlan for Impostor {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.claims.clone()
@@ -32,7 +33,7 @@ impl LearningPlan for Impostor {
         permit: Permit,
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
-        permit.covers(&self.claims)?;
+        permit.covers(&self.claims, &Unit::Record)?;
         let (model, _) = self.does.fit_with(data, unmetered(self.does.claim()), bits)?.into_parts();
         Ok(permit.seal(&self.claims.event, model)?)
     }
@@ -43,6 +44,7 @@ pub(crate) struct Hasty(pub(crate) AnyPlan);
 
 impl LearningPlan for Hasty {
     type Model = LinearModel;
+    type Error = LearnError;
 
     fn claim(&self) -> Claim {
         self.0.claim()
@@ -59,7 +61,7 @@ impl LearningPlan for Hasty {
         bits: &mut dyn Bits,
     ) -> Result<Release<LinearModel>, LearnError> {
         let (model, _) = self.0.fit_with(data, unmetered(self.0.claim()), bits)?.into_parts();
-        permit.covers(&self.claim())?;
+        permit.covers(&self.claim(), &Unit::Record)?;
         Ok(permit.seal(&self.claim().event, model)?)
     }
 }

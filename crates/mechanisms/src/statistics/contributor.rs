@@ -28,28 +28,37 @@
 //! [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as any other value is, under `zero_out` at twice
 //! ε (by way of the null row).
 
-use sordino_privacy::{Contribution, Count, Neighbours, Permit, Unit};
+use sordino_privacy::{Contribution, Count, Neighbours, Unit};
 
 use crate::error::MechanismError;
+use crate::shift::Shift;
 
 /// What one neighbour changes: one row, or what counts of one owner's rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+///
+/// Neither protects the other: one more row of an owner can change which of the owner's rows count.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contributor {
     neighbours: Neighbours,
-    /// None: every row by itself.
-    rows: Option<Count>,
+    /// [`Unit::Record`]: every row by itself.
+    unit: Unit,
+    rows: Count,
     keys: Count,
 }
 
 impl Contributor {
     /// Every row by itself.
     pub fn record(neighbours: Neighbours) -> Self {
-        Self { neighbours, rows: None, keys: Count::ONE }
+        Self { neighbours, unit: Unit::Record, rows: Count::ONE, keys: Count::ONE }
     }
 
-    /// Owners, of each of whom at most `rows` rows count (of each key, in statistics of keys).
-    pub fn owner(neighbours: Neighbours, rows: Count) -> Self {
-        Self { neighbours, rows: Some(rows), keys: Count::ONE }
+    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in statistics of keys).
+    pub fn owner(neighbours: Neighbours, column: impl Into<String>, rows: Count) -> Self {
+        Self { neighbours, unit: Unit::Column(column.into()), rows, keys: Count::ONE }
+    }
+
+    /// Clients of a federation, of each of whom at most `rows` rows count.
+    pub fn client(neighbours: Neighbours, rows: Count) -> Self {
+        Self { neighbours, unit: Unit::Client, rows, keys: Count::ONE }
     }
 
     /// In statistics of keys, at most `keys` keys of one owner count. A row has one key.
@@ -58,43 +67,35 @@ impl Contributor {
     }
 
     /// The relation.
-    pub fn neighbours(self) -> Neighbours {
+    pub fn neighbours(&self) -> Neighbours {
         self.neighbours
     }
 
+    /// Who is protected.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
+    }
+
     /// Whether rows have owners.
-    pub(super) fn has_owners(self) -> bool {
-        self.rows.is_some()
+    pub(super) fn has_owners(&self) -> bool {
+        match self.unit {
+            Unit::Record => false,
+            Unit::Column(_) | Unit::Client => true,
+        }
     }
 
     /// m.
-    pub(super) fn rows(self) -> u64 {
-        self.rows.map_or(1, Count::get)
+    pub(super) fn rows(&self) -> u64 {
+        self.rows.get()
     }
 
-    /// k.
-    pub(super) fn keys(self) -> u64 {
-        self.rows.map_or(1, |_| self.keys.get())
-    }
-
-    /// Refuses a permit that promises to protect somebody else. To be asked before rows are looked at.
-    ///
-    /// Neither unit covers the other: one more row of an owner can change which of the owner's rows count.
-    pub(super) fn is_unit_of(self, permit: &Permit) -> Result<(), MechanismError> {
-        let advice = match (permit.unit(), self.has_owners()) {
-            (Unit::Record, false) | (Unit::Column(_) | Unit::Client, true) => return Ok(()),
-            (Unit::Record, true) => {
-                "the plan protects owners of rows: charge a budget whose unit they are (`Terms::for_unit`)"
-            }
-            (Unit::Column(_) | Unit::Client, false) => {
-                "the plan protects single rows: make it with `Contributor::owner`"
-            }
-        };
-        Err(MechanismError::OtherUnit { unit: permit.unit().clone(), advice })
+    /// k. A row has one key.
+    pub(super) fn keys(&self) -> u64 {
+        if self.has_owners() { self.keys.get() } else { 1 }
     }
 
     /// Whether the number of rows is public.
-    pub(super) fn has_public_count(self) -> bool {
+    pub(super) fn has_public_count(&self) -> bool {
         let public = match self.neighbours {
             Neighbours::ZeroOut
             | Neighbours::ZeroOutUnordered
@@ -106,14 +107,19 @@ impl Contributor {
     }
 
     /// What a neighbour does to a contributor; fails for vectors.
-    pub(super) fn change(self, what: &'static str) -> Result<Contribution, MechanismError> {
+    pub(super) fn change(&self, what: &'static str) -> Result<Contribution, MechanismError> {
         let advice = "its inputs are vectors, not rows of a table";
         let neighbours = self.neighbours;
         neighbours.contribution().ok_or(MechanismError::Relation { what, neighbours, advice })
     }
 
+    /// A bound that was derived for it.
+    pub(super) fn shift(&self, most: Count) -> Shift {
+        Shift::new(most, self.neighbours).for_unit(self.unit.clone())
+    }
+
     /// How far a sum of integers in `low..=high` moves.
-    pub(super) fn moves_sum(self, low: i64, high: i64) -> Result<u128, MechanismError> {
+    pub(super) fn moves_sum(&self, low: i64, high: i64) -> Result<u128, MechanismError> {
         let row = match (self.change("a sum of rows")?, self.has_owners()) {
             (Contribution::Absent, _) => low.unsigned_abs().max(high.unsigned_abs()),
             (Contribution::Changed, false) => high.abs_diff(low),
@@ -123,7 +129,7 @@ impl Contributor {
     }
 
     /// How many counts of keys move, each by at most m.
-    pub(super) fn moved_counts(self) -> Result<u64, MechanismError> {
+    pub(super) fn moved_counts(&self) -> Result<u64, MechanismError> {
         Ok(match self.change("a histogram")? {
             Contribution::Absent => self.keys(),
             Contribution::Changed => 2 * self.keys(), // counts have 53 bits
@@ -131,7 +137,7 @@ impl Contributor {
     }
 
     /// How far counts of keys move, added up in absolute value.
-    pub(super) fn moves_counts(self) -> Result<Count, MechanismError> {
+    pub(super) fn moves_counts(&self) -> Result<Count, MechanismError> {
         let moves = u128::from(self.moved_counts()?) * u128::from(self.rows());
         Ok(Count::new(u64::try_from(moves).unwrap_or(u64::MAX))?)
     }
@@ -164,7 +170,7 @@ mod tests {
     fn no_neighbour_moves_a_sum_farther() {
         for (low, high) in [(-2, 3), (1, 3), (-3, -1), (0, 2)] {
             for m in 1..=2 {
-                let owner = |neighbours| Contributor::owner(neighbours, count(m as u64));
+                let owner = |neighbours| Contributor::owner(neighbours, "user_id", count(m as u64));
                 let owned = sums(low, high, 0, m);
                 assert_eq!(
                     owner(Neighbours::AddRemove).moves_sum(low, high).unwrap(),
@@ -185,9 +191,9 @@ mod tests {
 
     #[test]
     fn counts_of_keys_move_by_rows_times_keys() {
-        let owner = Contributor::owner(Neighbours::AddRemove, count(3)).in_keys(count(2));
+        let owner = Contributor::owner(Neighbours::AddRemove, "user_id", count(3)).in_keys(count(2));
         assert_eq!(owner.moves_counts().unwrap(), count(6));
-        let replaced = Contributor::owner(Neighbours::Replace, count(3)).in_keys(count(2));
+        let replaced = Contributor::owner(Neighbours::Replace, "user_id", count(3)).in_keys(count(2));
         assert_eq!(replaced.moves_counts().unwrap(), count(12));
         // A row has one key, whatever else is said.
         let row = Contributor::record(Neighbours::Replace).in_keys(count(5));
@@ -197,21 +203,26 @@ mod tests {
     /// A guarantee must not name a unit that the plan does not protect.
     #[test]
     fn permits_for_another_unit_are_refused() {
-        let (row, owner) = (
+        let (row, owner, client) = (
             Contributor::record(Neighbours::AddRemove),
-            Contributor::owner(Neighbours::AddRemove, Count::ONE),
+            Contributor::owner(Neighbours::AddRemove, "user_id", Count::ONE),
+            Contributor::client(Neighbours::AddRemove, Count::ONE),
         );
-        let plan = |who| RowCount::new(epsilon(1.0), who).unwrap();
-        let column = || Unit::Column("user_id".into());
-        let rows = |who: Contributor| match who.has_owners() {
+        let rows = |who: &Contributor| match who.has_owners() {
             true => Rows::owned(&[true], &[7]).unwrap(),
             false => Rows::new(&[true]),
         };
-        let released = |who, unit| plan(who).release(rows(who), permit_for(&plan(who), unit));
-        assert!(released(row, Unit::Record).is_ok());
-        assert!(released(owner, column()).is_ok() && released(owner, Unit::Client).is_ok());
-        for (who, unit) in [(row, column()), (row, Unit::Client), (owner, Unit::Record)] {
-            assert!(matches!(released(who, unit), Err(MechanismError::OtherUnit { .. })));
+        let units = [Unit::Record, Unit::Column("user_id".into()), Unit::Client, Unit::Column("home".into())];
+        for who in [row, owner, client] {
+            let plan = RowCount::new(epsilon(1.0), who.clone()).unwrap();
+            for unit in &units {
+                let released = plan.release(rows(&who), permit_for(&plan, unit.clone()));
+                let is_refused = matches!(
+                    released,
+                    Err(MechanismError::Release(sordino_privacy::ReleaseError::OtherUnit { .. }))
+                );
+                assert_eq!(is_refused, unit != who.unit(), "{who:?} {unit}");
+            }
         }
     }
 
@@ -220,6 +231,6 @@ mod tests {
         assert!(Contributor::record(Neighbours::Replace).has_public_count());
         assert!(Contributor::record(Neighbours::ZeroOut).has_public_count());
         assert!(!Contributor::record(Neighbours::AddRemove).has_public_count());
-        assert!(!Contributor::owner(Neighbours::Replace, count(1)).has_public_count());
+        assert!(!Contributor::owner(Neighbours::Replace, "user_id", count(1)).has_public_count());
     }
 }

@@ -5,7 +5,7 @@
 //! relation); discrete Laplace noise makes it ε-private.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -14,7 +14,6 @@ use super::rows::Rows;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::shift::Shift;
 
 /// Counts rows that are true.
 ///
@@ -37,7 +36,7 @@ pub struct RowCount {
 impl RowCount {
     /// Fails for ε = 0 and for a relation without rows.
     pub fn new(epsilon: Epsilon, who: Contributor) -> Result<Self, MechanismError> {
-        Ok(Self { noise: row_count_noise(epsilon, who)?, who })
+        Ok(Self { noise: row_count_noise(epsilon, &who)?, who })
     }
 
     /// What the noise exceeds with probability at most 1 - `confidence`.
@@ -46,16 +45,19 @@ impl RowCount {
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, bool>, bits: &mut R) -> Result<Estimate, MechanismError> {
-        let kept = rows.limited(self.who, bits)?;
+        let kept = rows.limited(&self.who, bits)?;
         let count = kept.iter().filter(|row| **row).count() as i64;
         Ok(Estimate { value: self.noise.draw(count, bits) as f64, error: self.error_at(CONFIDENCE) })
     }
 }
 
 /// Noise for the number of rows.
-pub(super) fn row_count_noise(epsilon: Epsilon, who: Contributor) -> Result<DiscreteLaplace, MechanismError> {
+pub(super) fn row_count_noise(
+    epsilon: Epsilon,
+    who: &Contributor,
+) -> Result<DiscreteLaplace, MechanismError> {
     who.change("a count of rows")?;
-    DiscreteLaplace::new(epsilon, Shift::new(Count::new(who.rows())?, who.neighbours()))
+    DiscreteLaplace::new(epsilon, who.shift(Count::new(who.rows())?))
 }
 
 impl Mechanism for RowCount {
@@ -64,6 +66,10 @@ impl Mechanism for RowCount {
 
     fn neighbours(&self) -> Neighbours {
         self.who.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.who.unit()
     }
 
     fn event(&self) -> Event {
@@ -76,17 +82,14 @@ impl Mechanism for RowCount {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::Unit;
-
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit_for, sensitivity_of};
+    use crate::testing::{count, epsilon, misses_at_most, permit, sensitivity_of};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -99,16 +102,16 @@ mod tests {
 
     #[test]
     fn noise_grows_with_what_an_owner_may_have() {
-        let owner =
-            |rows| RowCount::new(epsilon(1.0), Contributor::owner(Neighbours::AddRemove, count(rows)));
+        let owner = |rows| {
+            RowCount::new(epsilon(1.0), Contributor::owner(Neighbours::AddRemove, "user_id", count(rows)))
+        };
         let sensitivity = |plan: RowCount| sensitivity_of(&plan.event());
         assert_eq!(sensitivity(owner(1).unwrap()), 1);
         assert_eq!(sensitivity(owner(9).unwrap()), 9);
         // One owner of a million rows counts for nine.
         let plan = owner(9).unwrap();
         let (rows, owners) = (vec![true; 1_000_000], vec![3; 1_000_000]);
-        let release =
-            plan.release(Rows::owned(&rows, &owners).unwrap(), permit_for(&plan, Unit::Client)).unwrap();
+        let release = plan.release(Rows::owned(&rows, &owners).unwrap(), permit(&plan)).unwrap();
         assert!(release.value().value.abs() < 1000.0);
     }
 }

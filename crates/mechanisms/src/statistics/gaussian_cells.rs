@@ -23,7 +23,6 @@ use crate::accuracy;
 use crate::discrete_gaussian::DiscreteGaussian;
 use crate::error::MechanismError;
 use crate::mechanism::Mechanism;
-use crate::shift::Shift;
 
 #[derive(Debug)]
 pub(super) struct GaussianCells {
@@ -34,7 +33,7 @@ pub(super) struct GaussianCells {
 
 impl GaussianCells {
     /// Noise for the counts of at most `keys` keys. Fails for ρ = 0, for sigma beyond 2^40, and for a relation without rows.
-    pub(super) fn new(rho: Rho, keys: u64, who: Contributor) -> Result<Self, MechanismError> {
+    pub(super) fn new(rho: Rho, keys: u64, who: &Contributor) -> Result<Self, MechanismError> {
         let moved = who.moved_counts()?.min(keys);
         if rho.get() == 0.0 {
             return Err(MechanismError::NoBudget);
@@ -42,7 +41,7 @@ impl GaussianCells {
         let sigma = who.rows() as f64 * (moved as f64 / (2.0 * rho.get())).sqrt();
         // Quotient, root and product are each within half a unit of the last place: four units are more than all of them.
         let sigma = Scale::new(sigma * (1.0 + 4.0 * f64::EPSILON))?;
-        let shift = Shift::new(Count::new(who.rows())?, who.neighbours());
+        let shift = who.shift(Count::new(who.rows())?);
         Ok(Self { rho, noise: DiscreteGaussian::with_sigma(sigma, shift)?, one_moves: moved == 1 })
     }
 

@@ -20,7 +20,7 @@
 //!   with k there.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Event, Neighbours, Permit, Release, Rho, Scale};
+use sordino_privacy::{Event, Neighbours, Permit, Release, Rho, Scale, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -37,11 +37,11 @@ use crate::mechanism::{Mechanism, sealed};
 /// use sordino_mechanisms::Mechanism;
 /// use sordino_mechanisms::statistics::{Contributor, GaussianHistogram, Rows};
 /// use sordino_privacy::{Budget, Charge, Count, Delta, Epsilon, Neighbours, Rho, Terms, Unit};
-/// let owner = Contributor::owner(Neighbours::AddRemove, Count::ONE).in_keys(Count::new(2)?);
+/// let owner = Contributor::owner(Neighbours::AddRemove, "user_id", Count::ONE).in_keys(Count::new(2)?);
 /// let plan = GaussianHistogram::new(Rho::new(0.01)?, &["yes", "no", "unsure"], owner)?;
 /// assert!((plan.sigma().get() - 10.0).abs() < 1e-12);
 /// let terms = Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove).with_delta(Delta::new(1e-6)?);
-/// let mut budget = Budget::new(terms.for_unit(Unit::Client));
+/// let mut budget = Budget::new(terms.for_unit(Unit::Column("user_id".into())));
 /// let rows = Rows::owned(&["yes", "no", "yes"], &[7, 7, 8])?;
 /// let release = plan.release(rows, budget.charge_claim(plan.claim())?)?;
 /// assert_eq!(release.value().counts.len(), 3);
@@ -59,7 +59,7 @@ impl GaussianHistogram {
     /// rows.
     pub fn new(rho: Rho, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
         let keys = keys::declared(keys)?;
-        let noise = GaussianCells::new(rho, keys.len() as u64, who)?;
+        let noise = GaussianCells::new(rho, keys.len() as u64, &who)?;
         Ok(Self { keys, noise, who })
     }
 
@@ -78,7 +78,7 @@ impl GaussianHistogram {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts_of_declared(&self.keys, rows, self.who, bits)?;
+        let exact = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
         let noisy = exact.into_iter().map(|count| self.noise.draw(count, bits));
         Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
     }
@@ -92,6 +92,10 @@ impl Mechanism for GaussianHistogram {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         self.noise.event()
     }
@@ -102,7 +106,6 @@ impl Mechanism for GaussianHistogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -121,7 +124,7 @@ mod tests {
     }
 
     fn owner(neighbours: Neighbours, rows: u64, keys: u64) -> Contributor {
-        Contributor::owner(neighbours, count(rows)).in_keys(count(keys))
+        Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
     /// Variance k m²/(2ρ), twice that for contributors who become others, and no more counts move than there are.
@@ -225,7 +228,8 @@ mod tests {
     #[test]
     fn edges() {
         let row = Contributor::record(Neighbours::AddRemove);
-        let made = |rho: f64, keys: &[&str]| GaussianHistogram::new(Rho::new(rho).unwrap(), keys, row);
+        let made =
+            |rho: f64, keys: &[&str]| GaussianHistogram::new(Rho::new(rho).unwrap(), keys, row.clone());
         assert!(matches!(made(0.0, &KEYS), Err(MechanismError::NoBudget)));
         assert!(made(1e-30, &KEYS).is_err(), "sigma beyond 2^40");
         assert!(made(1.0, &[]).is_err() && made(1.0, &["a", "a"]).is_err());

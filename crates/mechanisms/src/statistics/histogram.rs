@@ -11,7 +11,7 @@
 //! privacy.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -21,7 +21,6 @@ use super::rows::Rows;
 use crate::counts::Counts;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
-use crate::shift::Shift;
 
 /// Counts rows of each declared key.
 ///
@@ -47,7 +46,7 @@ impl Histogram {
     /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a relation without rows.
     pub fn new(epsilon: Epsilon, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
         let keys = keys::declared(keys)?;
-        let shift = Shift::new(who.moves_counts()?, who.neighbours());
+        let shift = who.shift(who.moves_counts()?);
         let noise = Counts::new(epsilon, shift, Count::new(keys.len() as u64)?)?;
         let noise = match who.change("a histogram")? {
             Contribution::Absent if who.keys() == 1 => noise.of_which_one_moves(),
@@ -66,7 +65,7 @@ impl Histogram {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts_of_declared(&self.keys, rows, self.who, bits)?;
+        let exact = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
         let noisy = self.noise.draw(&exact, bits)?;
         Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
     }
@@ -80,6 +79,10 @@ impl Mechanism for Histogram {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         self.noise.event()
     }
@@ -90,7 +93,6 @@ impl Mechanism for Histogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -111,7 +113,7 @@ mod tests {
     fn noise_is_that_of_the_relation_and_the_limits() {
         assert_eq!(scale(0.5, Contributor::record(Neighbours::AddRemove)), 2.0);
         assert_eq!(scale(0.5, Contributor::record(Neighbours::Replace)), 4.0);
-        let owner = |neighbours| Contributor::owner(neighbours, count(3)).in_keys(count(2));
+        let owner = |neighbours| Contributor::owner(neighbours, "user_id", count(3)).in_keys(count(2));
         assert_eq!(scale(0.5, owner(Neighbours::ZeroOut)), 12.0);
         assert_eq!(scale(0.5, owner(Neighbours::Replace)), 24.0);
     }

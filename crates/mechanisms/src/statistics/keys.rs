@@ -13,7 +13,7 @@ use crate::error::MechanismError;
 /// Rows of each key that counts, whatever keys there are.
 pub(super) fn counts<'a, R: Bits + ?Sized>(
     rows: Rows<'a, &'a str>,
-    who: Contributor,
+    who: &Contributor,
     bits: &mut R,
 ) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
     counts_where(rows, |_| true, who, bits)
@@ -23,7 +23,7 @@ pub(super) fn counts<'a, R: Bits + ?Sized>(
 pub(super) fn counts_of_declared<'a, R: Bits + ?Sized>(
     keys: &[String],
     rows: Rows<'a, &'a str>,
-    who: Contributor,
+    who: &Contributor,
     bits: &mut R,
 ) -> Result<Vec<i64>, MechanismError> {
     let declared: BTreeSet<&str> = keys.iter().map(String::as_str).collect();
@@ -34,7 +34,7 @@ pub(super) fn counts_of_declared<'a, R: Bits + ?Sized>(
 fn counts_where<'a, R: Bits + ?Sized>(
     rows: Rows<'a, &'a str>,
     is_counted: impl Fn(&str) -> bool,
-    who: Contributor,
+    who: &Contributor,
     bits: &mut R,
 ) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
     let mut counts = BTreeMap::new();
@@ -57,7 +57,7 @@ fn counts_where<'a, R: Bits + ?Sized>(
 }
 
 /// What counts of one owner's keys.
-fn limited<'a, R: Bits + ?Sized>(keys: Vec<&'a str>, who: Contributor, bits: &mut R) -> Vec<(&'a str, u64)> {
+fn limited<'a, R: Bits + ?Sized>(keys: Vec<&'a str>, who: &Contributor, bits: &mut R) -> Vec<(&'a str, u64)> {
     let mut own: BTreeMap<&str, u64> = BTreeMap::new();
     for key in keys {
         *own.entry(key).or_insert(0) += 1;
@@ -94,17 +94,17 @@ mod tests {
         let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
         let mut keys: Vec<&str> = (0..1_000_000).map(|i| names[i % 100].as_str()).collect();
         let mut owners = vec![7u64; keys.len()];
-        let who = Contributor::owner(Neighbours::AddRemove, count(3)).in_keys(count(4));
+        let who = Contributor::owner(Neighbours::AddRemove, "user_id", count(3)).in_keys(count(4));
         let mut bits = sordino_noise::danger::seeded(64);
-        let alone = counts(Rows::owned(&keys, &owners).unwrap(), who, &mut bits).unwrap();
+        let alone = counts(Rows::owned(&keys, &owners).unwrap(), &who, &mut bits).unwrap();
         assert_eq!(alone.values().sum::<u64>(), 12);
         assert!(alone.values().all(|count| *count <= 3));
         keys.extend(["5", "5", "6"]);
         owners.extend([8, 8, 9]);
-        let with = counts(Rows::owned(&keys, &owners).unwrap(), who, &mut bits).unwrap();
+        let with = counts(Rows::owned(&keys, &owners).unwrap(), &who, &mut bits).unwrap();
         assert_eq!(with.values().sum::<u64>(), 15);
         // The twin without a limit moves by a million.
-        let twin = counts(Rows::new(&keys), Contributor::record(Neighbours::AddRemove), &mut bits).unwrap();
+        let twin = counts(Rows::new(&keys), &Contributor::record(Neighbours::AddRemove), &mut bits).unwrap();
         assert!(twin.values().sum::<u64>() > who.moves_counts().unwrap().get());
     }
 
@@ -121,10 +121,12 @@ mod tests {
         let rows: Vec<&str> = names.iter().map(String::as_str).chain(["a", "a", "a"]).collect();
         let mut bits = sordino_noise::danger::seeded(65);
         let one_row = Contributor::record(Neighbours::AddRemove);
-        assert_eq!(counts_of_declared(&keys, Rows::new(&rows), one_row, &mut bits).unwrap(), [0, 3]);
+        assert_eq!(counts_of_declared(&keys, Rows::new(&rows), &one_row, &mut bits).unwrap(), [0, 3]);
         let owners = vec![7; rows.len()];
-        let (rows, owner) =
-            (Rows::owned(&rows, &owners).unwrap(), Contributor::owner(Neighbours::AddRemove, count(2)));
-        assert_eq!(counts_of_declared(&keys, rows, owner, &mut bits).unwrap(), [0, 2]);
+        let (rows, owner) = (
+            Rows::owned(&rows, &owners).unwrap(),
+            Contributor::owner(Neighbours::AddRemove, "user_id", count(2)),
+        );
+        assert_eq!(counts_of_declared(&keys, rows, &owner, &mut bits).unwrap(), [0, 2]);
     }
 }

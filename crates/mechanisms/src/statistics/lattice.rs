@@ -21,7 +21,6 @@ use super::contributor::Contributor;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
 use crate::mechanism::Mechanism;
-use crate::shift::Shift;
 
 /// The finest grid has 2^30 steps to the reach.
 const MOST_BITS: u32 = 30;
@@ -45,7 +44,7 @@ impl LatticeSum {
         epsilon: Epsilon,
         low: f64,
         high: f64,
-        who: Contributor,
+        who: &Contributor,
     ) -> Result<Self, MechanismError> {
         let reach = low.abs().max(high.abs());
         let bits = (0..=MOST_BITS).rev().find(|&bits| {
@@ -58,7 +57,7 @@ impl LatticeSum {
         });
         let (step, low, high) = units(reach, low, high, bits.unwrap_or(0));
         let moves = u64::try_from(who.moves_sum(low, high)?).unwrap_or(u64::MAX);
-        let noise = DiscreteLaplace::new(epsilon, Shift::new(Count::new(moves)?, who.neighbours()))?;
+        let noise = DiscreteLaplace::new(epsilon, who.shift(Count::new(moves)?))?;
         Ok(Self { noise, low, high, step })
     }
 
@@ -109,7 +108,7 @@ mod tests {
     use crate::testing::{count, epsilon, sensitivity_of};
 
     fn shift(low: f64, high: f64, who: Contributor) -> u64 {
-        sensitivity_of(&LatticeSum::new(epsilon(1.0), low, high, who).unwrap().event())
+        sensitivity_of(&LatticeSum::new(epsilon(1.0), low, high, &who).unwrap().event())
     }
 
     #[test]
@@ -119,7 +118,7 @@ mod tests {
         assert_eq!(shift(-2.5, 2.5, Contributor::record(Neighbours::Replace)), 2 * n);
         assert_eq!(shift(50.0, 100.0, Contributor::record(Neighbours::AddRemove)), n);
         assert_eq!(shift(50.0, 100.0, Contributor::record(Neighbours::Replace)), n / 2);
-        assert_eq!(shift(0.0, 4.0, Contributor::owner(Neighbours::AddRemove, count(6))), 6 * n);
+        assert_eq!(shift(0.0, 4.0, Contributor::owner(Neighbours::AddRemove, "user_id", count(6))), 6 * n);
     }
 
     /// Wild numbers, in any order: no one of them moves the exact sum farther than is declared.
@@ -127,7 +126,7 @@ mod tests {
     fn no_row_moves_the_sum_farther_than_declared() {
         let wild = [1e308, f64::NEG_INFINITY, f64::NAN, 5e-324, -2.499_999, 2.5, 0.1, -0.0];
         for (neighbours, most) in [(Neighbours::AddRemove, 1u64 << 30), (Neighbours::Replace, 1 << 31)] {
-            let sum = LatticeSum::new(epsilon(1.0), -2.5, 2.5, Contributor::record(neighbours)).unwrap();
+            let sum = LatticeSum::new(epsilon(1.0), -2.5, 2.5, &Contributor::record(neighbours)).unwrap();
             let base = sum.total(wild.iter().rev().copied());
             for (i, x) in wild.iter().enumerate() {
                 assert!(base.abs_diff(sum.total(wild.iter().copied().chain([*x]))) <= most.into());
@@ -143,11 +142,11 @@ mod tests {
     #[test]
     fn grids_become_coarser_where_noise_is_large() {
         let who = Contributor::record(Neighbours::AddRemove);
-        let fine = LatticeSum::new(epsilon(1.0), 0.0, 1.0, who).unwrap();
-        let coarse = LatticeSum::new(epsilon(1e-9), 0.0, 1.0, who).unwrap();
+        let fine = LatticeSum::new(epsilon(1.0), 0.0, 1.0, &who).unwrap();
+        let coarse = LatticeSum::new(epsilon(1e-9), 0.0, 1.0, &who).unwrap();
         assert!(coarse.step() > fine.step() && coarse.step() < 1e-5);
-        assert!(LatticeSum::new(epsilon(1e-18), 0.0, 1.0, who).is_err());
-        assert!(LatticeSum::new(epsilon(0.0), 0.0, 1.0, who).is_err());
-        assert!(LatticeSum::new(epsilon(1.0), 0.0, f64::MIN_POSITIVE, who).is_ok());
+        assert!(LatticeSum::new(epsilon(1e-18), 0.0, 1.0, &who).is_err());
+        assert!(LatticeSum::new(epsilon(0.0), 0.0, 1.0, &who).is_err());
+        assert!(LatticeSum::new(epsilon(1.0), 0.0, f64::MIN_POSITIVE, &who).is_ok());
     }
 }

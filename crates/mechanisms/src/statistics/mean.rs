@@ -13,7 +13,7 @@
 //! and nothing is said.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -29,13 +29,12 @@ use crate::mechanism::{Mechanism, sealed};
 pub struct Mean {
     moments: Moments,
     bounds: Bounds,
-    who: Contributor,
 }
 
 impl Mean {
     /// Fails for ε = 0 or too small for 64-bit noise, and for a relation without rows.
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
-        Ok(Self { moments: Moments::new(epsilon, bounds, who, false)?, bounds, who })
+        Ok(Self { moments: Moments::new(epsilon, bounds, who, false)?, bounds })
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
@@ -52,7 +51,11 @@ impl Mechanism for Mean {
     type Output = Estimate;
 
     fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
+        self.moments.who.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.moments.who.unit()
     }
 
     fn event(&self) -> Event {
@@ -65,7 +68,6 @@ impl Mechanism for Mean {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -109,7 +111,7 @@ mod tests {
 
     #[test]
     fn owners_have_a_private_count() {
-        let who = Contributor::owner(Neighbours::Replace, count(2));
+        let who = Contributor::owner(Neighbours::Replace, "user_id", count(2));
         let plan = Mean::new(epsilon(0.5), Bounds::new(0.0, 1.0).unwrap(), who).unwrap();
         assert!(matches!(plan.event(), Event::Composed { events } if events.len() == 2));
     }

@@ -6,7 +6,7 @@
 //! many keys an owner counts does not matter.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -46,6 +46,7 @@ impl Mode {
             Contribution::Absent => ScoreShift::monotone(rows, who.neighbours())?,
             Contribution::Changed => ScoreShift::new(rows, who.neighbours())?,
         };
+        let shift = shift.for_unit(who.unit().clone());
         let candidates = Count::new(keys.len() as u64)?;
         let choice = ReportNoisyMax::new(epsilon, shift, candidates, MaxNoise::Exponential)?;
         Ok(Self { keys, choice, who })
@@ -62,7 +63,7 @@ impl Mode {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Winner, MechanismError> {
-        let counts = keys::counts_of_declared(&self.keys, rows, self.who, bits)?;
+        let counts = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
         let chosen = self.choice.draw(&counts, bits)?;
         Ok(Winner { key: self.keys[chosen].clone(), gap: self.score_gap(CONFIDENCE) })
     }
@@ -76,6 +77,10 @@ impl Mechanism for Mode {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         self.choice.event()
     }
@@ -86,7 +91,6 @@ impl Mechanism for Mode {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Winner>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_stated_gap_is_met() {
-        let who = Contributor::owner(Neighbours::AddRemove, count(4));
+        let who = Contributor::owner(Neighbours::AddRemove, "user_id", count(4));
         let plan = Mode::new(epsilon(1.0), &KEYS, who).unwrap();
         let gap = plan.score_gap(0.95).ceil() as usize;
         let rows = vec!["b"; gap];

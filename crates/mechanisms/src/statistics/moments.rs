@@ -30,7 +30,7 @@ use crate::mechanism::Mechanism;
 #[derive(Debug)]
 pub(super) struct Moments {
     bounds: Bounds,
-    who: Contributor,
+    pub(super) who: Contributor,
     /// None where the count is public.
     count: Option<DiscreteLaplace>,
     first: LatticeSum,
@@ -56,9 +56,10 @@ impl Moments {
         if with_second && !(half.is_normal()) {
             return Err(MechanismError::RealBounds { lower: bounds.lower(), upper: bounds.upper() });
         }
-        let count = counted.then(|| row_count_noise(share, who)).transpose()?;
-        let second = with_second.then(|| LatticeSum::new(share, -half, half, who)).transpose()?;
-        Ok(Self { bounds, who, count, first: LatticeSum::new(share, -r, r, who)?, second })
+        let count = counted.then(|| row_count_noise(share, &who)).transpose()?;
+        let second = with_second.then(|| LatticeSum::new(share, -half, half, &who)).transpose()?;
+        let first = LatticeSum::new(share, -r, r, &who)?;
+        Ok(Self { bounds, who, count, first, second })
     }
 
     pub(super) fn event(&self) -> Event {
@@ -77,7 +78,7 @@ impl Moments {
         confidence: f64,
         bits: &mut R,
     ) -> Result<Drawn, MechanismError> {
-        let kept = rows.limited(self.who, bits)?;
+        let kept = rows.limited(&self.who, bits)?;
         let parts = 1 + u32::from(self.count.is_some()) + u32::from(self.second.is_some());
         // All parts together miss no more often than their misses added up.
         let each = 1.0 - accuracy::miss(confidence) / f64::from(parts);
@@ -146,7 +147,7 @@ mod tests {
         assert_eq!(moved(&moments.first), 25.0);
         assert_eq!(moved(moments.second.as_ref().unwrap()), 312.5);
         // Uncentred, the twin of it that forgets to centre: 100.
-        let twin = LatticeSum::new(epsilon(1.0), 50.0, 100.0, moments.who).unwrap();
+        let twin = LatticeSum::new(epsilon(1.0), 50.0, 100.0, &moments.who).unwrap();
         assert_eq!(moved(&twin), 100.0);
     }
 

@@ -29,7 +29,7 @@
 //! - Released keys are in the order of the keys, not of rows or counts.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, Scale};
+use sordino_privacy::{Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, Scale, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -72,7 +72,7 @@ impl OpenGaussianHistogram {
             let why = "keys that were not declared cannot be released without a small chance to show one that is private";
             return Err(MechanismError::NeedsDelta { why });
         }
-        let noise = GaussianCells::new(rho, u64::MAX, who)?;
+        let noise = GaussianCells::new(rho, u64::MAX, &who)?;
         // The chance for each of k keys, rounded down by more than the roundings of this expression.
         let each = -((-delta.get()).ln_1p() / who.keys() as f64).exp_m1() * (1.0 - 1e-12);
         let beyond = accuracy::discrete_gaussian_beyond(noise.sigma().get(), each);
@@ -96,7 +96,7 @@ impl OpenGaussianHistogram {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts(rows, self.who, bits)?;
+        let exact = keys::counts(rows, &self.who, bits)?;
         let noisy =
             exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
         let counts = noisy.filter(|(_, count)| *count >= self.threshold).collect();
@@ -115,6 +115,10 @@ impl Mechanism for OpenGaussianHistogram {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         let keys = Event::Approximate { epsilon: Epsilon::ZERO, delta: self.delta };
         Event::composed([self.noise.event(), keys])
@@ -126,7 +130,6 @@ impl Mechanism for OpenGaussianHistogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -143,7 +146,7 @@ mod tests {
     }
 
     fn owner(neighbours: Neighbours, rows: u64, keys: u64) -> Contributor {
-        Contributor::owner(neighbours, count(rows)).in_keys(count(keys))
+        Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
     /// Continuous noise has `1 + s Φ⁻¹((1 - δ)^(1/k))`, computed in high precision; the discrete threshold is at most a step or two
@@ -251,7 +254,7 @@ mod tests {
                 let (threshold, sigma) = (plan.threshold(), plan.sigma().get());
                 let exceeds = |e: f64, threshold: i64, sigma: f64| {
                     let cost = accounting::delta(&plan.claim(), epsilon(e), Accountant::Auto).unwrap();
-                    worst(e, plan.who, threshold, sigma) > cost.bound.upper
+                    worst(e, plan.who.clone(), threshold, sigma) > cost.bound.upper
                 };
                 assert!(!exceeds(e, threshold, sigma), "{rho} {m} {k} {neighbours}");
                 assert!(exceeds(e, threshold, 0.5 * sigma), "half of the noise: {rho} {m} {k} {neighbours}");
@@ -274,7 +277,7 @@ mod tests {
     fn edges() {
         let row = Contributor::record(Neighbours::AddRemove);
         let made = |rho: f64, d: f64| {
-            OpenGaussianHistogram::new(Rho::new(rho).unwrap(), Delta::new(d).unwrap(), row)
+            OpenGaussianHistogram::new(Rho::new(rho).unwrap(), Delta::new(d).unwrap(), row.clone())
         };
         let error = made(1.0, 0.0).unwrap_err().to_string();
         assert!(error.starts_with("delta must be above 0: keys that were not declared"), "{error}");

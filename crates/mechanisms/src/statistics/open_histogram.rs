@@ -24,7 +24,7 @@
 //! - Released keys are in the order of the keys, not of rows or counts.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Delta, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Contribution, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -35,7 +35,6 @@ use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, clamped, sealed};
-use crate::shift::Shift;
 
 /// Counts rows of whatever keys there are.
 ///
@@ -69,7 +68,7 @@ impl OpenHistogram {
             let why = "keys that were not declared cannot be released with pure privacy";
             return Err(MechanismError::NeedsDelta { why });
         }
-        let noise = DiscreteLaplace::new(epsilon, Shift::new(who.moves_counts()?, who.neighbours()))?;
+        let noise = DiscreteLaplace::new(epsilon, who.shift(who.moves_counts()?))?;
         let each = match who.change("a histogram")? {
             Contribution::Absent => delta.get(),
             // Rounded down by more than the roundings of this expression.
@@ -90,7 +89,7 @@ impl OpenHistogram {
         rows: Rows<'a, &'a str>,
         bits: &mut R,
     ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts(rows, self.who, bits)?;
+        let exact = keys::counts(rows, &self.who, bits)?;
         let noisy =
             exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
         let counts = noisy.filter(|(_, count)| i128::from(*count) >= self.threshold).collect();
@@ -109,6 +108,10 @@ impl Mechanism for OpenHistogram {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         Event::Approximate { epsilon: self.epsilon, delta: self.delta }
     }
@@ -119,7 +122,6 @@ impl Mechanism for OpenHistogram {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Cells>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -134,7 +136,7 @@ mod tests {
     }
 
     fn owner(neighbours: Neighbours, rows: u64, keys: u64) -> Contributor {
-        Contributor::owner(neighbours, count(rows)).in_keys(count(keys))
+        Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
     /// Continuous noise of scale b has `1 + b ln(k/(2δ))`; the discrete threshold is at most a step or two away.

@@ -31,7 +31,7 @@
 use std::num::NonZero;
 
 use sordino_noise::{Bits, Weight, choose, uniform_below};
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -64,7 +64,7 @@ const DEFAULT_CELLS: u64 = 1 << 32;
 /// assert!((release.value().value - 45.0).abs() < 4.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Quantile {
     epsilon: Epsilon,
     /// q, in units of 2^-20.
@@ -107,7 +107,7 @@ impl Quantile {
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Ranked, MechanismError> {
         let mut places: Vec<u64> =
-            rows.limited(self.who, bits)?.iter().map(|x| self.bounds.place(*x, self.cells)).collect();
+            rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, self.cells)).collect();
         places.sort_unstable();
         let runs = self.runs(&places);
         let weights: Vec<Weight> =
@@ -156,6 +156,10 @@ impl Mechanism for Quantile {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         Event::Exponential { epsilon: self.epsilon }
     }
@@ -166,7 +170,6 @@ impl Mechanism for Quantile {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Ranked>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
@@ -305,9 +308,10 @@ mod tests {
             [(0.5, Neighbours::AddRemove), (0.9, Neighbours::AddRemove), (0.25, Neighbours::Replace)]
         {
             let bounds = Bounds::new(0.0, 3.0).unwrap();
-            let plan = Quantile::new(epsilon(1.0), q, bounds, Contributor::owner(neighbours, count(2)))
-                .unwrap()
-                .on_cells(count(3));
+            let plan =
+                Quantile::new(epsilon(1.0), q, bounds, Contributor::owner(neighbours, "user_id", count(2)))
+                    .unwrap()
+                    .on_cells(count(3));
             let befores = if neighbours == Neighbours::Replace { up_to(2) } else { vec![vec![]] };
             let mut worst: f64 = 0.0;
             for others in up_to(3) {

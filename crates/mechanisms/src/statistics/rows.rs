@@ -36,7 +36,7 @@ impl<'a, T: Copy> Rows<'a, T> {
     /// What counts: every row, or for each owner at most as many as the contributor may have.
     pub(super) fn limited<R: Bits + ?Sized>(
         &self,
-        who: Contributor,
+        who: &Contributor,
         bits: &mut R,
     ) -> Result<Vec<T>, MechanismError> {
         let Some(owned) = self.by_owner(who)? else { return Ok(self.values.to_vec()) };
@@ -49,7 +49,10 @@ impl<'a, T: Copy> Rows<'a, T> {
     }
 
     /// The rows of each owner, or none if rows stand by themselves. Fails if the plan expects the other.
-    pub(super) fn by_owner(&self, who: Contributor) -> Result<Option<BTreeMap<u64, Vec<T>>>, MechanismError> {
+    pub(super) fn by_owner(
+        &self,
+        who: &Contributor,
+    ) -> Result<Option<BTreeMap<u64, Vec<T>>>, MechanismError> {
         match (self.owners, who.has_owners()) {
             (None, false) => Ok(None),
             (Some(owners), true) => {
@@ -113,9 +116,9 @@ mod tests {
     fn no_owner_has_more_than_the_limit() {
         let owners: Vec<u64> = (0..1000).map(|i| if i < 900 { 7 } else { i }).collect();
         let values: Vec<u64> = (0..1000).collect();
-        let who = Contributor::owner(Neighbours::AddRemove, count(3));
+        let who = Contributor::owner(Neighbours::AddRemove, "user_id", count(3));
         let mut bits = sordino_noise::danger::seeded(62);
-        let kept = Rows::owned(&values, &owners).unwrap().limited(who, &mut bits).unwrap();
+        let kept = Rows::owned(&values, &owners).unwrap().limited(&who, &mut bits).unwrap();
         assert_eq!(kept.iter().filter(|row| **row < 900).count(), 3);
         assert_eq!(kept.len(), 103);
     }
@@ -124,10 +127,10 @@ mod tests {
     fn plan_and_rows_must_agree_on_owners() {
         let mut bits = sordino_noise::danger::seeded(63);
         let record = Contributor::record(Neighbours::AddRemove);
-        let owner = Contributor::owner(Neighbours::AddRemove, count(1));
+        let owner = Contributor::owner(Neighbours::AddRemove, "user_id", count(1));
         let rows = Rows::owned(&[1.0], &[5]).unwrap();
-        assert!(rows.limited(record, &mut bits).unwrap_err().to_string().contains("protects single rows"));
-        assert!(Rows::new(&[1.0]).limited(owner, &mut bits).is_err());
+        assert!(rows.limited(&record, &mut bits).unwrap_err().to_string().contains("protects single rows"));
+        assert!(Rows::new(&[1.0]).limited(&owner, &mut bits).is_err());
         assert!(Rows::owned(&[1.0], &[]).is_err());
         assert!(!format!("{:?}", Rows::new(&[4711.0])).contains("4711"));
     }

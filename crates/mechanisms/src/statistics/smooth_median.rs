@@ -29,7 +29,7 @@
 //! - The floor σ_0 must be public. Without it tables of many equal rows would get no noise at all.
 
 use sordino_noise::{Bits, RoundedCauchy};
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::bounds::Bounds;
 use super::contributor::Contributor;
@@ -84,7 +84,7 @@ impl SmoothMedian {
         floor: f64,
         who: Contributor,
     ) -> Result<Self, MechanismError> {
-        single_rows_replaced("a smooth median", who)?;
+        single_rows_replaced("a smooth median", &who)?;
         if epsilon.get() == 0.0 {
             return Err(MechanismError::NoBudget);
         }
@@ -104,7 +104,7 @@ impl SmoothMedian {
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<f64, MechanismError> {
-        let places = rows.limited(self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
+        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
         let ordered = Ordered::new(places, CELLS);
         let noise = self.ladder[self.level(&ordered)].noise.sample(bits);
         let place = (ordered.median() as i64).saturating_add(noise).clamp(0, CELLS as i64);
@@ -166,7 +166,7 @@ pub(super) fn cells_of(what: &'static str, length: f64, bounds: Bounds) -> Resul
 }
 
 /// The theorems about medians are for rows that become others, their number being public.
-pub(super) fn single_rows_replaced(what: &'static str, who: Contributor) -> Result<(), MechanismError> {
+pub(super) fn single_rows_replaced(what: &'static str, who: &Contributor) -> Result<(), MechanismError> {
     let (neighbours, advice) =
         (who.neighbours(), "it is for single rows that become others: use `Contributor::record` and replace");
     match neighbours {
@@ -189,6 +189,10 @@ impl Mechanism for SmoothMedian {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         Event::Pure { epsilon: self.epsilon }
     }
@@ -199,7 +203,6 @@ impl Mechanism for SmoothMedian {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<f64>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

@@ -10,7 +10,7 @@
 //! the table itself exceeds the bound. Tests try all small tables.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -22,7 +22,6 @@ use super::smooth_median::{CELLS, cells_of, single_rows_replaced};
 use crate::error::MechanismError;
 use crate::mechanism::{Mechanism, sealed};
 use crate::propose_test_release::{Proposal, ProposeTestRelease};
-use crate::shift::Shift;
 
 /// Beyond a distance that passes with this confidence, more distance is not counted.
 const AS_GOOD_AS_CERTAIN: f64 = 1.0 - 1e-12;
@@ -64,9 +63,9 @@ impl StableMedian {
         spread: f64,
         who: Contributor,
     ) -> Result<Self, MechanismError> {
-        single_rows_replaced("a stable median", who)?;
+        single_rows_replaced("a stable median", &who)?;
         let bound = cells_of("spread", spread, bounds)?;
-        let shift = Shift::new(Count::new(bound)?, who.neighbours());
+        let shift = who.shift(Count::new(bound)?);
         let test = ProposeTestRelease::new(epsilon, delta, shift)?;
         // The cast saturates.
         let most_distance = test.distance_for(AS_GOOD_AS_CERTAIN) as u64;
@@ -89,7 +88,7 @@ impl StableMedian {
         rows: Rows<'_, f64>,
         bits: &mut R,
     ) -> Result<Option<Estimate>, MechanismError> {
-        let places = rows.limited(self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
+        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
         let released = self.test.draw(self.proposal(&Ordered::new(places, CELLS)), bits);
         Ok(released.map(|place| {
             let place = place.clamp(0, CELLS as i64) as u64;
@@ -107,6 +106,10 @@ impl Mechanism for StableMedian {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         self.test.event()
     }
@@ -117,7 +120,6 @@ impl Mechanism for StableMedian {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Option<Estimate>>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

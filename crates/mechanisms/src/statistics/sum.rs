@@ -10,7 +10,7 @@
 //! rows that becomes nothing moves the centred sum by (U - L)/2; n c is public.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -44,7 +44,7 @@ impl Sum {
     /// Fails for ε = 0 or too small for 64-bit noise, and for a relation without rows.
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
         let centre = if who.has_public_count() { bounds.middle() } else { 0.0 };
-        let lattice = LatticeSum::new(epsilon, bounds.lower() - centre, bounds.upper() - centre, who)?;
+        let lattice = LatticeSum::new(epsilon, bounds.lower() - centre, bounds.upper() - centre, &who)?;
         Ok(Self { lattice, centre, bounds, who })
     }
 
@@ -56,7 +56,7 @@ impl Sum {
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
-        let kept = rows.limited(self.who, bits)?;
+        let kept = rows.limited(&self.who, bits)?;
         let total = self.lattice.total(kept.iter().map(|x| self.bounds.clamp(*x) - self.centre));
         let noisy = self.lattice.draw(total, bits);
         if !self.who.has_public_count() {
@@ -77,6 +77,10 @@ impl Mechanism for Sum {
         self.who.neighbours()
     }
 
+    fn unit(&self) -> &Unit {
+        self.who.unit()
+    }
+
     fn event(&self) -> Event {
         self.lattice.event()
     }
@@ -87,17 +91,14 @@ impl Mechanism for Sum {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::Unit;
-
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit_for};
+    use crate::testing::{count, epsilon, misses_at_most, permit};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -133,11 +134,10 @@ mod tests {
 
     #[test]
     fn owners_are_limited_before_anything_is_added() {
-        let who = Contributor::owner(Neighbours::AddRemove, count(2));
+        let who = Contributor::owner(Neighbours::AddRemove, "user_id", count(2));
         let plan = Sum::new(epsilon(100.0), Bounds::new(0.0, 1.0).unwrap(), who).unwrap();
         let (rows, owners) = (vec![1.0; 100_000], vec![1; 100_000]);
-        let release =
-            plan.release(Rows::owned(&rows, &owners).unwrap(), permit_for(&plan, Unit::Client)).unwrap();
+        let release = plan.release(Rows::owned(&rows, &owners).unwrap(), permit(&plan)).unwrap();
         // 2 and noise of scale 1/50; e^-25 for the rest.
         assert!((release.value().value - 2.0).abs() < 0.6, "{:?}", release.value());
     }

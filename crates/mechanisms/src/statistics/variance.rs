@@ -9,7 +9,7 @@
 //! moves the second sum by half of r^2 (appearing or disappearing) or r^2 (becoming another), r half the width of the bounds.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release};
+use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -38,14 +38,13 @@ use crate::mechanism::{Mechanism, sealed};
 pub struct Variance {
     moments: Moments,
     bounds: Bounds,
-    who: Contributor,
 }
 
 impl Variance {
     /// Fails for ε = 0 or too small for 64-bit noise, for a relation without rows, and for bounds whose squares are no
     /// numbers.
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
-        Ok(Self { moments: Moments::new(epsilon, bounds, who, true)?, bounds, who })
+        Ok(Self { moments: Moments::new(epsilon, bounds, who, true)?, bounds })
     }
 
     fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
@@ -67,7 +66,11 @@ impl Mechanism for Variance {
     type Output = Estimate;
 
     fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
+        self.moments.who.neighbours()
+    }
+
+    fn unit(&self) -> &Unit {
+        self.moments.who.unit()
     }
 
     fn event(&self) -> Event {
@@ -80,7 +83,6 @@ impl Mechanism for Variance {
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Estimate>, MechanismError> {
-        self.who.is_unit_of(&permit)?;
         sealed(self, permit, bits, |bits| self.draw(rows, bits))
     }
 }

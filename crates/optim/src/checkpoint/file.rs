@@ -24,7 +24,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 use super::{CHECKPOINT_FORMAT_VERSION, Snapshot};
 
@@ -54,7 +54,7 @@ pub(crate) struct Head {
     /// Whether no step can have been begun after this was written.
     pub(crate) is_final: bool,
     /// What was paid so far.
-    pub(crate) guarantee: Guarantee,
+    pub(crate) guarantee: Statement,
     pub(crate) step: u64,
     pub(crate) numbers: BTreeMap<String, f64>,
     /// Of each vector that is not empty.
@@ -98,7 +98,7 @@ impl Head {
         run: &str,
         every: u64,
         is_final: bool,
-        paid: &Guarantee,
+        paid: &Statement,
         snapshot: &Snapshot<'_>,
     ) -> Self {
         let mut vectors: Vec<_> =
@@ -144,8 +144,8 @@ impl Stored {
     }
 }
 
-/// Writes a whole file.
-pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<()> {
+/// Writes a whole file, and says what it ends with.
+pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<Digest> {
     let has_length = |length: usize| length == 0 || length as u64 == head.dimension;
     if !head.is_bounded() || !snapshot.vectors.iter().all(|(_, vector)| has_length(vector.len())) {
         return Err(io::Error::other("a checkpoint has one to four vectors of one length"));
@@ -164,7 +164,9 @@ pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io:
         }
     }
     let Hashed { mut inner, digest } = to;
-    inner.write_all(&digest.finalize())
+    let digest: Digest = digest.finalize().into();
+    inner.write_all(&digest)?;
+    Ok(digest)
 }
 
 /// Reads a whole file: head, vectors, and the digest of all that.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use sordino_privacy::{Claim, Delta, Event, Neighbours, NoiseMultiplier, Unit, danger};
 
 use super::file::{self, Head};
-use super::writer::write_at_once;
+use super::writer::{put_in_place, write_beside};
 use super::{Checkpoint, Snapshot};
 use crate::error::OptimError;
 
@@ -41,7 +41,8 @@ fn write(path: &Path, state: &State) -> Result<(), Box<dyn Error>> {
     let permit = danger::unmetered(claim, Unit::Record, Delta::new(1e-5)?)?;
     let snapshot = state.snapshot();
     let head = Head::new(path, "a run", 7, false, permit.guarantee(), &snapshot);
-    Ok(write_at_once(path, |to| file::write(to, &head, &snapshot))?)
+    let (part, _) = write_beside(path, |to| file::write(to, &head, &snapshot))?;
+    Ok(put_in_place(&part, path)?)
 }
 
 fn bits(numbers: &[f64]) -> Vec<u64> {
@@ -156,7 +157,8 @@ fn vectors_of_several_lengths_and_too_many_are_not_written() {
         let vectors = vec![("v", &[1.0][..]); 5];
         let snapshot = Snapshot { step: 0, numbers: Vec::new(), vectors };
         let head = Head::new(path, "a run", 7, false, permit.guarantee(), &snapshot);
-        Ok(write_at_once(path, |to| file::write(to, &head, &snapshot))?)
+        let (part, _) = write_beside(path, |to| file::write(to, &head, &snapshot))?;
+        Ok(put_in_place(&part, path)?)
     };
     assert!(guarantee(&path).is_err());
     assert!(!path.exists());
@@ -170,7 +172,7 @@ fn a_write_that_fails_leaves_what_was_there() {
     let path = folder.join("c");
     let before = State::new(strange(), strange());
     write(&path, &before).unwrap();
-    let failed = write_at_once(&path, |mut file| {
+    let failed = write_beside(&path, |mut file| -> std::io::Result<()> {
         file.write_all(b"half of a")?;
         Err(std::io::Error::from(std::io::ErrorKind::StorageFull))
     });
@@ -179,5 +181,17 @@ fn a_write_that_fails_leaves_what_was_there() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     let missing = Checkpoint::read(&folder.join("other"));
     assert!(matches!(missing, Err(OptimError::CheckpointFile { .. })));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Iterates are paid for by one who may read them; the process's umask gives them to everybody.
+#[cfg(unix)]
+#[test]
+fn files_are_the_owners_alone() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = folder("mode");
+    let path = folder.join("c");
+    write(&path, &State::new(strange(), strange())).unwrap();
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -4,23 +4,24 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 use super::file::{self, Head};
-use super::{Checkpoint, Checkpoints, Snapshot};
+use super::{Checkpoint, Checkpoints, Kept, Snapshot, Witness};
 use crate::error::OptimError;
 
 #[derive(Debug)]
-pub(crate) struct Writer {
+pub(crate) struct Writer<'a> {
     path: PathBuf,
     every: u64,
     keep: bool,
     run: String,
+    pub(crate) witness: Option<&'a dyn Witness>,
     /// Held until the run has ended, by the process's death if need be.
     _lock: File,
 }
 
-impl Writer {
+impl Writer<'_> {
     /// Locks the place. What is there must be what the run goes on `from`, as it was read; a new run refuses whatever it is.
     pub(crate) fn new(
         checkpoints: &Checkpoints,
@@ -34,7 +35,7 @@ impl Writer {
         }
         let failed = |source| OptimError::CheckpointFile { path: checkpoints.path.clone(), source };
         let path = absolute(&checkpoints.path).map_err(failed)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(beside(&path, ".lock"));
+        let lock = private().create(true).truncate(false).write(true).open(beside(&path, ".lock"));
         let lock = lock.map_err(failed)?;
         lock.try_lock().map_err(|error| failed(error.into()))?;
         match from.filter(|from| from.path == path) {
@@ -46,7 +47,7 @@ impl Writer {
             }
             None => {}
         }
-        Ok(Self { path, every, keep, run, _lock: lock })
+        Ok(Self { path, every, keep, run, witness: None, _lock: lock })
     }
 
     pub(crate) fn is_due(&self, step: u64) -> bool {
@@ -56,16 +57,25 @@ impl Writer {
     pub(crate) fn write(
         &self,
         snapshot: &Snapshot<'_>,
-        guarantee: &Guarantee,
+        guarantee: &Statement,
         is_final: bool,
     ) -> Result<(), OptimError> {
         let head = Head::new(&self.path, &self.run, self.every, is_final, guarantee, snapshot);
-        let placed = write_at_once(&self.path, |file| file::write(file, &head, snapshot));
-        placed.map_err(|source| OptimError::CheckpointFile { path: self.path.clone(), source })
+        let failed = |source| OptimError::CheckpointFile { path: self.path.clone(), source };
+        let (part, digest) =
+            write_beside(&self.path, |file| file::write(file, &head, snapshot)).map_err(failed)?;
+        if let Some(witness) = self.witness {
+            let kept = Kept { steps: snapshot.step, digest, is_last: is_final };
+            witness.keeps(&kept).map_err(|error| {
+                let _ = std::fs::remove_file(&part);
+                OptimError::Witness(error)
+            })?;
+        }
+        put_in_place(&part, &self.path).map_err(failed)
     }
 
     /// All steps are done. Should this fail the checkpoint before it stays, and the result is not given up for want of a copy.
-    pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Guarantee) {
+    pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Statement) {
         // At a due step it has just been written.
         if self.keep && !self.is_due(snapshot.step) {
             let _ = self.write(snapshot, guarantee, true);
@@ -82,21 +92,38 @@ impl Writer {
     }
 }
 
-pub(super) fn write_at_once(path: &Path, content: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
+/// Writes a whole file beside its place, flushed.
+pub(super) fn write_beside<T>(
+    path: &Path,
+    content: impl FnOnce(&File) -> io::Result<T>,
+) -> io::Result<(PathBuf, T)> {
     let part = beside(path, ".part");
-    let file = File::create(&part)?;
-    if let Err(error) = content(&file).and_then(|()| file.sync_all()) {
-        // What a full disk has no room for need not take any.
-        let _ = std::fs::remove_file(&part);
-        return Err(error);
+    let file = private().create(true).truncate(true).write(true).open(&part)?;
+    match content(&file).and_then(|value| file.sync_all().map(|()| value)) {
+        Ok(value) => Ok((part, value)),
+        Err(error) => {
+            // What a full disk has no room for need not take any.
+            let _ = std::fs::remove_file(&part);
+            Err(error)
+        }
     }
-    drop(file);
-    std::fs::rename(&part, path)?;
+}
+
+pub(super) fn put_in_place(part: &Path, path: &Path) -> io::Result<()> {
+    std::fs::rename(part, path)?;
     // The new name is durable once its folder is. Not every system lets folders be opened.
     match path.parent().map(File::open) {
         Some(Ok(folder)) => folder.sync_all(),
         Some(Err(_)) | None => Ok(()),
     }
+}
+
+/// New files that are the owner's alone, whatever the process gives others by default.
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
 }
 
 /// The path with its folder resolved; the file itself need not be there.

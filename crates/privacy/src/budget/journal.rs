@@ -1,18 +1,28 @@
 //! Where a budget keeps what was granted.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use super::{ChargeError, Terms};
 use crate::event::Event;
+
+/// One grant, as a journal records it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Charged {
+    /// What was paid for.
+    pub event: Event,
+    /// Whether the noise may come from a fixed seed, so that the result is not protected.
+    pub seeded: bool,
+}
 
 /// A record of grants under one set of terms. It stores; it does not decide and it makes no permits.
 ///
 /// # Contract
 /// - Everybody who shares the journal has the same terms: events of one relation and one unit, under one budget.
 /// - `append` is one step for everyone who shares the journal: under a lock, all that was granted is shown to
-///   `decide`; if it agrees, the event is recorded *durably*; only then does `append` return.
+///   `decide`; if it agrees, the charge is recorded *durably*; only then does `append` return.
 /// - If `decide` or the recording fails, nothing is recorded and the error is returned.
 /// - Nothing is ever removed.
+/// - `recorded` gives back what `append` was given, and nothing that was not granted under these terms.
 pub trait Journal {
     /// The terms of everything in it.
     fn terms(&self) -> &Terms;
@@ -20,12 +30,18 @@ pub trait Journal {
     /// Everything granted so far.
     fn spent(&self) -> Result<Spent, ChargeError>;
 
-    /// Records `event` if `decide` allows it, and returns the number of the record.
+    /// Records `charge` if `decide` allows it, and returns the number of the record.
     fn append(
         &mut self,
-        event: &Event,
+        charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError>;
+
+    /// The charge that was recorded under this number, if there is one.
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError>;
+
+    /// Does it outlive the process? What such a journal has paid for is not drawn from a seed, unless the charge says so.
+    fn is_durable(&self) -> bool;
 }
 
 /// Granted events, equal ones together, in order of first appearance.
@@ -70,6 +86,12 @@ impl Spent {
         self.places.get(event).map(|place| *place as usize)
     }
 
+    /// The grant of this place in the order of granting, from 0.
+    fn grant(&self, place: usize) -> Option<&Event> {
+        let place = *self.log.get(place)?;
+        Some(&self.events[place as usize].0)
+    }
+
     /// Places of the grants after the first `charges`.
     pub(super) fn since(&self, charges: usize) -> &[u32] {
         self.log.get(charges..).unwrap_or_default()
@@ -81,12 +103,14 @@ impl Spent {
 pub struct Memory {
     terms: Terms,
     spent: Spent,
+    /// Numbers of the charges for seeded noise.
+    seeded: HashSet<u64>,
 }
 
 impl Memory {
     /// Nothing granted yet.
     pub fn new(terms: Terms) -> Self {
-        Self { terms, spent: Spent::default() }
+        Self { terms, spent: Spent::default(), seeded: HashSet::new() }
     }
 }
 
@@ -101,11 +125,27 @@ impl Journal for Memory {
 
     fn append(
         &mut self,
-        event: &Event,
+        charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
         decide(&self.spent)?;
-        self.spent.record(event.clone());
-        Ok(self.spent.charges())
+        self.spent.record(charge.event.clone());
+        let number = self.spent.charges();
+        if charge.seeded {
+            self.seeded.insert(number);
+        }
+        Ok(number)
+    }
+
+    /// Numbers begin at 1.
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
+        let place = number.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+        let event = place.and_then(|place| self.spent.grant(place));
+        let seeded = self.seeded.contains(&number);
+        Ok(event.map(|event| Charged { event: event.clone(), seeded }))
+    }
+
+    fn is_durable(&self) -> bool {
+        false
     }
 }

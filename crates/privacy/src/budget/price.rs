@@ -7,11 +7,12 @@ use crate::claim::Claim;
 use crate::guarantee::Guarantee;
 use crate::params::{Delta, Inflation};
 use crate::relation::Unit;
+use crate::statement::Statement;
 
 /// The guarantee of one event alone.
 pub(crate) fn price(claim: Claim, unit: Unit, delta: Delta, metered: bool) -> Result<Guarantee, ChargeError> {
     let (epsilon, accountant) = certified(&claim, delta)?;
-    Ok(Guarantee {
+    Ok(Guarantee::new(Statement {
         neighbours: claim.neighbours,
         unit,
         epsilon,
@@ -22,7 +23,7 @@ pub(crate) fn price(claim: Claim, unit: Unit, delta: Delta, metered: bool) -> Re
         arithmetic: Inflation::new(0.0).expect("0 is an inflation"),
         seeded: false,
         metered,
-    })
+    }))
 }
 
 /// ε of a claim, and which accountant certified it.

@@ -165,15 +165,20 @@ fn edges() {
     let make = |e: f64, floor: f64, who| SmoothMedian::new(epsilon(e), bounds, floor, who).map(|_| ());
     let row = Contributor::record(Neighbours::Replace);
     for floor in [0.0, -1.0, 2.0, f64::NAN] {
-        assert!(make(1.0, floor, row).unwrap_err().to_string().starts_with("floor must be a number above 0"));
+        assert!(
+            make(1.0, floor, row.clone())
+                .unwrap_err()
+                .to_string()
+                .starts_with("floor must be a number above 0")
+        );
     }
-    assert!(matches!(make(0.0, 0.1, row), Err(MechanismError::NoBudget)));
-    assert!(matches!(make(1e-3, 1e-6, row), Err(MechanismError::TooManyLevels { .. })));
+    assert!(matches!(make(0.0, 0.1, row.clone()), Err(MechanismError::NoBudget)));
+    assert!(matches!(make(1e-3, 1e-6, row.clone()), Err(MechanismError::TooManyLevels { .. })));
     // Rungs from 2^52 to beyond 2^53, where Cauchy noise cannot be drawn: refused now, not by those tables that need the last ones.
     assert!(matches!(make(2.3e-4, 0.5, row), Err(MechanismError::Noise(_))));
     for who in [
         Contributor::record(Neighbours::AddRemove),
-        Contributor::owner(Neighbours::Replace, sordino_privacy::Count::ONE),
+        Contributor::owner(Neighbours::Replace, "user_id", sordino_privacy::Count::ONE),
     ] {
         assert!(matches!(make(1.0, 0.1, who), Err(MechanismError::Relation { .. })));
     }

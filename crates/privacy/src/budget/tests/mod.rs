@@ -1,6 +1,8 @@
 //! A budget refuses in time, forgets nothing, and is not changed by looking at it.
 
 mod adaptive;
+mod paid;
+mod seeds;
 mod work;
 
 use std::cell::RefCell;
@@ -192,13 +194,14 @@ fn releases_with_a_delta_of_their_own_are_not_mixed_into_the_renyi_filter() {
 #[derive(Clone)]
 struct Shared {
     terms: Terms,
-    spent: Rc<RefCell<Spent>>,
+    memory: Rc<RefCell<Memory>>,
     broken: bool,
 }
 
 impl Shared {
     fn new(terms: Terms) -> Self {
-        Self { terms, spent: Rc::default(), broken: false }
+        let memory = Rc::new(RefCell::new(Memory::new(terms.clone())));
+        Self { terms, memory, broken: false }
     }
 
     fn budget(&self) -> Budget<Self> {
@@ -212,20 +215,27 @@ impl Journal for Shared {
     }
 
     fn spent(&self) -> Result<Spent, ChargeError> {
-        Ok(self.spent.borrow().clone())
+        self.memory.borrow().spent()
     }
 
     fn append(
         &mut self,
-        event: &Event,
+        charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
-        decide(&self.spent.borrow())?;
+        decide(&self.memory.borrow().spent()?)?;
         if self.broken {
             return Err(ChargeError::Journal("disk full".into()));
         }
-        self.spent.borrow_mut().record(event.clone());
-        Ok(self.spent.borrow().charges())
+        self.memory.borrow_mut().append(charge, &mut |_| Ok(()))
+    }
+
+    fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
+        self.memory.borrow().recorded(number)
+    }
+
+    fn is_durable(&self) -> bool {
+        true
     }
 }
 

@@ -1,0 +1,211 @@
+//! Builds plans for networks: DP-SGD with defaults that follow from public numbers.
+//!
+//! # What is decided unless it is set
+//! | setting | default |
+//! |---|---|
+//! | batches | Poisson samples of 256 records on average, or of a hundredth of all if that is more |
+//! | steps | as many as twenty passes over the data take |
+//! | clipping | each record's whole gradient to norm 1 |
+//! | updates | momentum 0.9, a rate that suits the number of steps and their noise and falls along a cosine |
+//! | result | the mean of the last tenth of the iterates |
+//! | start | drawn from a fixed public seed |
+
+use std::sync::Arc;
+
+use sordino_data::{ContributionLimit, Encoding, Sampling};
+use sordino_optim::{
+    Averaging, Noise, OptimError, Plan, PlanOptions, Schedule, TrainingOptions, UpdateRule, check_public_size,
+};
+use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Neighbours, SamplingRate};
+
+use crate::error::FitError;
+use crate::network::Network;
+use crate::plan::NetworkPlan;
+use crate::style::{ClippingStyle, TAIL};
+
+/// The seed of the first weights. Public, and the same for all.
+const START: u64 = 1;
+/// Passes over the data.
+pub const EPOCHS: f64 = 20.0;
+/// Records of a batch at least, and as a part of all.
+const LEAST_BATCH: f64 = 256.0;
+const PART: f64 = 0.01;
+const MOMENTUM: f64 = 0.9;
+
+/// Builds plans that train one network.
+#[derive(Clone, Debug)]
+pub struct NetworkLearner {
+    network: Arc<Network>,
+    neighbours: Neighbours,
+    sampling: Option<Sampling>,
+    steps: Option<Count>,
+    clip_norm: f64,
+    clipping: ClippingStyle,
+    averaging: Option<Averaging>,
+    momentum: f64,
+    learning_rate: Option<f64>,
+    l2: f64,
+    memory: Option<usize>,
+}
+
+impl NetworkLearner {
+    /// With every setting at its default.
+    pub fn new(network: Arc<Network>) -> Self {
+        Self {
+            network,
+            neighbours: Neighbours::ZeroOut,
+            sampling: None,
+            steps: None,
+            clip_norm: 1.0,
+            clipping: ClippingStyle::default(),
+            averaging: None,
+            momentum: MOMENTUM,
+            learning_rate: None,
+            l2: 0.0,
+            memory: None,
+        }
+    }
+
+    /// Under another relation than `zero_out`.
+    pub fn neighbours(self, neighbours: Neighbours) -> Self {
+        Self { neighbours, ..self }
+    }
+
+    /// Draws batches otherwise.
+    pub fn sampling(self, sampling: Sampling) -> Self {
+        Self { sampling: Some(sampling), ..self }
+    }
+
+    /// So many batches; epochs, for samplings by epochs.
+    pub fn steps(self, steps: Count) -> Self {
+        Self { steps: Some(steps), ..self }
+    }
+
+    /// The largest norm of one record's gradient; of adaptive clipping, that of the first step.
+    pub fn clip_norm(self, norm: ClipNorm) -> Self {
+        Self { clip_norm: norm.get(), ..self }
+    }
+
+    /// Clips in another style.
+    pub fn clipping(self, clipping: ClippingStyle) -> Self {
+        Self { clipping, ..self }
+    }
+
+    /// Makes the result of other iterates.
+    pub fn averaging(self, averaging: Averaging) -> Self {
+        Self { averaging: Some(averaging), ..self }
+    }
+
+    /// How much of the last step goes into the next.
+    pub fn momentum(self, momentum: f64) -> Self {
+        Self { momentum, ..self }
+    }
+
+    /// The length of a step, at first.
+    pub fn learning_rate(self, rate: f64) -> Self {
+        Self { learning_rate: Some(rate), ..self }
+    }
+
+    /// λ of the penalty `(λ/2)‖w‖²`.
+    pub fn l2(self, l2: f64) -> Self {
+        Self { l2, ..self }
+    }
+
+    /// Bytes for what grows with batches, on all threads.
+    pub fn memory(self, bytes: usize) -> Self {
+        Self { memory: Some(bytes), ..self }
+    }
+
+    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    pub fn plan(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        epsilon: Epsilon,
+        delta: Delta,
+    ) -> Result<NetworkPlan, FitError> {
+        self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
+    }
+
+    /// The plan with noise as said.
+    pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<NetworkPlan, FitError> {
+        check_public_size(self.neighbours)?;
+        let sampling = match self.sampling {
+            Some(sampling) => sampling,
+            None => Sampling::Poisson { rate: usual_rate_of_sampling(n)? },
+        };
+        let rounds = match self.steps {
+            Some(steps) => steps,
+            None => steps_of(EPOCHS, sampling)?,
+        };
+        let options = PlanOptions {
+            sampling,
+            slots: n,
+            rounds,
+            neighbours: self.neighbours,
+            clipping: ClippingStyle::Flat.clipping(self.clip_norm, 1.0, 1.0),
+            scales: None,
+            divisor: None,
+            limit: ContributionLimit::of(encoding.schema().unit()),
+        };
+        let flat = match noise {
+            Noise::Budget { epsilon, delta } => Plan::calibrated(options.clone(), epsilon, delta)?,
+            Noise::Multiplier(z) => Plan::with_noise(options.clone(), z)?,
+        };
+        // Noise does not depend on the style; how much of it a count may take depends on the noise.
+        let z = flat.noise_multiplier();
+        let clipping = self.clipping.clipping(self.clip_norm, z.get(), flat.divisor());
+        let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
+        let training = self.training(&plan);
+        NetworkPlan::new(
+            Arc::clone(&self.network),
+            encoding.clone(),
+            plan,
+            self.clipping,
+            training,
+            self.memory,
+        )
+    }
+
+    /// All that is post-processing.
+    fn training(&self, plan: &Plan) -> TrainingOptions {
+        let start = self.network.initial(START);
+        let learning_rate = self.learning_rate.unwrap_or_else(|| usual_rate(plan, self.clip_norm, &start));
+        TrainingOptions {
+            rule: UpdateRule::Momentum { momentum: self.momentum },
+            learning_rate,
+            schedule: Schedule::Cosine,
+            averaging: self.averaging.unwrap_or(Averaging::Tail { fraction: TAIL }),
+            l2: self.l2,
+            radius: None,
+            start: Some(start),
+        }
+    }
+}
+
+/// The part of all records that a batch has on average, unless it is set.
+pub fn usual_rate_of_sampling(n: Count) -> Result<SamplingRate, OptimError> {
+    Ok(SamplingRate::new((LEAST_BATCH / n.get() as f64).clamp(PART, 1.0))?)
+}
+
+/// As many batches as so many passes over the data take.
+fn steps_of(passes: f64, sampling: Sampling) -> Result<Count, OptimError> {
+    let part = if let Sampling::Poisson { rate } = sampling { rate.get() } else { 1.0 };
+    Ok(Count::new((passes / part).ceil() as u64)?)
+}
+
+/// `D/(C √(T (1 + ν²)))`: the rate that makes the most of T steps of a convex loss whose minimum is D away, when
+/// gradients have norm C and noise of ν clip norms (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*,
+/// 2014). How far a network has to go nobody knows; D is the length of its first weights, which is public, and the
+/// scale on which they change what it does. A network that begins at 0 has a way of length 1 before it.
+fn usual_rate(plan: &Plan, clip_norm: f64, start: &[f64]) -> f64 {
+    let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
+    let (steps, distance) = (plan.batches().steps() as f64, if length > 0.0 { length } else { 1.0 });
+    let noise = noise_length(plan.noise_multiplier().get(), start.len(), plan.divisor());
+    distance / (clip_norm * (steps * (1.0 + noise * noise)).sqrt())
+}
+
+/// ν: the length of the noise in the mean of a batch, in clip norms, about `z √d / batch`.
+pub fn noise_length(noise_multiplier: f64, weights: usize, batch: f64) -> f64 {
+    noise_multiplier * (weights as f64).sqrt() / batch
+}
