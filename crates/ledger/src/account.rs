@@ -157,7 +157,7 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
-        let Charged { event, .. } = charge;
+        let Charged { event, seeded } = charge;
         self.check_price(event)?;
         self.admitted = self.rules.as_ref().and_then(Rules::lock).map(|_| event.clone());
         let (ledger, rules) = (self.ledger.borrow(), &self.rules);
@@ -166,7 +166,7 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         let number = ledger.append(&mut |book| {
             let set = book.data_set(data_set)?;
             check_rules(rules, set)?;
-            book.check_kind(set, &what, false)?;
+            book.check_kind(set, &what, *seeded)?;
             decide_share(gate, &who, set, event)?;
             decide(&set.spent)?;
             Ok(Body::Reserved {
@@ -174,7 +174,7 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
                 who: who.clone(),
                 what: what.clone(),
                 event: event.clone(),
-                seeded: false,
+                seeded: *seeded,
             })
         })?;
         Ok(number)

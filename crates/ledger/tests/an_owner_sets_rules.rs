@@ -163,6 +163,16 @@ fn a_lock_names_the_verbs() {
     assert_eq!(ann.total().unwrap(), 0.375);
 }
 
+#[test]
+fn a_lock_refuses_seeds() {
+    let path = folder("seeds").join("a.ledger");
+    with_locked_census(&path, &terms(2.0));
+    let mut ann = ask(&path, "query");
+    let said = reason(ann.charge_seeded(pure(0.125)).unwrap_err());
+    assert!(said.contains("comes from a fixed seed"), "{said}");
+    assert_eq!(ann.total().unwrap(), 0.0);
+}
+
 /// Whoever can write entries with correct hashes cannot make them say what the rules forbid.
 #[test]
 fn a_history_that_breaks_its_rules_is_refused() {
