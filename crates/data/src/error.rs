@@ -73,6 +73,15 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
+    /// One column, and a blank line where its name is expected.
+    #[error(
+        "`{}` has one column, and a blank line where its name is expected; write the name first, or name the column by csv.names",
+        path.display()
+    )]
+    BlankHeader {
+        /// The file.
+        path: PathBuf,
+    },
     /// Two columns of one name.
     #[error("`{}` has two columns named `{column}`; rename one, or name all columns by csv.names", path.display())]
     TwiceInHeader {

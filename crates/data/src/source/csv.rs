@@ -1,5 +1,9 @@
 //! Comma-separated values (RFC 4180): quotes, line ends within quotes, any delimiter; types come from the schema.
 //!
+//! # Blank lines
+//! Where there are several columns a blank line is no record: it has no fields. Where there is one column it is a record whose
+//! value is missing, so that how many records there are does not depend on what they hold.
+//!
 //! # Pitfalls
 //! A quote that is not closed makes the records after it part of one field, up to [`MAX_RECORD_BYTES`]: which bytes form a
 //! record is decided by the file, not record by record. Neighbouring data sets are sets of *records as parsed*. Whoever
@@ -44,7 +48,7 @@ impl CsvLayout {
         picks: Vec<Pick>,
         door: Door,
     ) -> Result<Box<dyn ReadRows>, DataError> {
-        let mut records = Records::new(super::open(path)?, &self.options);
+        let mut records = Records::new(super::open(path)?, &self.options, self.names.len() == 1);
         if self.options.names.is_none() {
             records.next().map_err(|source| DataError::io(path, source))?;
         }
@@ -55,18 +59,27 @@ impl CsvLayout {
 }
 
 fn header(path: &Path, options: &CsvOptions) -> Result<Vec<String>, DataError> {
-    let mut records = Records::new(super::open(path)?, options);
-    match records.next().map_err(|source| DataError::io(path, source))? {
-        Next::End => Err(DataError::Empty { path: path.to_owned() }),
-        Next::TooLong => {
-            let what = format!("a header of more than {MAX_RECORD_BYTES} bytes or {MAX_COLUMNS} columns");
-            Err(DataError::Unsupported { path: path.to_owned(), what, instead: "is it a CSV file?" })
+    let mut records = Records::new(super::open(path)?, options, true);
+    let mut is_after_blank = false;
+    loop {
+        match records.next().map_err(|source| DataError::io(path, source))? {
+            Next::End => return Err(DataError::Empty { path: path.to_owned() }),
+            Next::TooLong => {
+                let what = format!("a header of more than {MAX_RECORD_BYTES} bytes or {MAX_COLUMNS} columns");
+                let (path, instead) = (path.to_owned(), "is it a CSV file?");
+                return Err(DataError::Unsupported { path, what, instead });
+            }
+            Next::Record if records.is_blank => is_after_blank = true,
+            Next::Record => break,
         }
-        Next::Record => {
-            let text = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
-            let names: Result<Vec<String>, _> = records.fields().map(text).collect();
-            names.map_err(|_| DataError::HeaderNotText { path: path.to_owned() })
-        }
+    }
+    let text = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
+    let names: Result<Vec<String>, _> = records.fields().map(text).collect();
+    let names = names.map_err(|_| DataError::HeaderNotText { path: path.to_owned() })?;
+    // A blank line may be the name of the one column that there is, or its first record: nobody can tell.
+    match &names[..] {
+        [name] if is_after_blank || name.is_empty() => Err(DataError::BlankHeader { path: path.to_owned() }),
+        _ => Ok(names),
     }
 }
 
@@ -162,6 +175,14 @@ enum Next {
 struct Records<R> {
     input: BufReader<R>,
     core: csv_core::Reader,
+    comment: Option<u8>,
+    /// Whether a blank line is a record.
+    has_blanks: bool,
+    is_at_start: bool,
+    /// Whether the last record was a blank line.
+    is_blank: bool,
+    /// Whether the last record ended with `\r`, to which a `\n` may belong.
+    ended_with_return: bool,
     bytes: Vec<u8>,
     field_ends: Vec<usize>,
     /// How many fields the record has, and bytes.
@@ -169,21 +190,37 @@ struct Records<R> {
     length: usize,
 }
 
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 impl<R: Read> Records<R> {
-    fn new(input: R, options: &CsvOptions) -> Self {
+    fn new(input: R, options: &CsvOptions, has_blanks: bool) -> Self {
         let mut builder = ReaderBuilder::new();
-        let core = builder.delimiter(options.delimiter).comment(options.comment).build();
-        let input = BufReader::with_capacity(1 << 16, input);
-        Self { input, core, bytes: vec![0; 1 << 12], field_ends: vec![0; 64], ends: 0, length: 0 }
+        Self {
+            input: BufReader::with_capacity(1 << 16, input),
+            core: builder.delimiter(options.delimiter).comment(options.comment).build(),
+            comment: options.comment,
+            has_blanks,
+            is_at_start: true,
+            is_blank: false,
+            ended_with_return: false,
+            bytes: vec![0; 1 << 12],
+            field_ends: vec![0; 64],
+            ends: 0,
+            length: 0,
+        }
     }
 
     fn next(&mut self) -> std::io::Result<Next> {
+        if self.has_blanks && self.take_blank()? {
+            return Ok(Next::Record);
+        }
         let (mut written, mut is_too_long) = (0, false);
         self.ends = 0;
         loop {
             let input = self.input.fill_buf()?;
             let (bytes, ends) = (&mut self.bytes[written..], &mut self.field_ends[self.ends..]);
             let (result, read, more, fields) = self.core.read_record(input, bytes, ends);
+            self.ended_with_return = input[..read].ends_with(b"\r");
             self.input.consume(read);
             written += more;
             self.ends += fields;
@@ -205,6 +242,39 @@ impl<R: Read> Records<R> {
                 ReadRecordResult::End => return Ok(Next::End),
             }
         }
+    }
+
+    /// Takes one blank line as a record of one empty field, if one is next; comments before it are passed over. The parser would
+    /// pass over both.
+    fn take_blank(&mut self) -> std::io::Result<bool> {
+        self.is_blank = false;
+        if std::mem::take(&mut self.ended_with_return) {
+            self.skip(b"\n")?;
+        }
+        if std::mem::take(&mut self.is_at_start) {
+            self.skip(BYTE_ORDER_MARK)?;
+        }
+        while self.comment.is_some() && self.input.fill_buf()?.first() == self.comment.as_ref() {
+            self.input.skip_until(b'\n')?;
+        }
+        match self.input.fill_buf()?.first() {
+            Some(b'\n') => self.input.consume(1),
+            Some(b'\r') => {
+                self.input.consume(1);
+                self.skip(b"\n")?;
+            }
+            Some(_) | None => return Ok(false),
+        }
+        (self.is_blank, self.ends, self.length, self.field_ends[0]) = (true, 1, 0, 0);
+        Ok(true)
+    }
+
+    /// Passes over these bytes, if they are next.
+    fn skip(&mut self, bytes: &[u8]) -> std::io::Result<()> {
+        if self.input.fill_buf()?.starts_with(bytes) {
+            self.input.consume(bytes.len());
+        }
+        Ok(())
     }
 
     fn field(&self, index: usize) -> &[u8] {
