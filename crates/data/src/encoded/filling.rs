@@ -17,13 +17,16 @@ pub(crate) struct Filling<'a> {
     rows: Vec<f32>,
     targets: Vec<f32>,
     present: Vec<bool>,
+    /// Slots that are to come, where that is known.
+    left: Option<usize>,
 }
 
 impl<'a> Filling<'a> {
-    /// With a target if the table has one.
-    pub(crate) fn new(encoding: &'a Encoding, table: &Table) -> Self {
+    /// With a target if the table has one. `slots` is how many are to come, where that is known.
+    pub(crate) fn new(encoding: &'a Encoding, table: &Table, slots: Option<usize>) -> Self {
         let has_target = encoding.target().is_some_and(|name| table.column(name).is_ok());
-        Self { encoding, has_target, rows: Vec::new(), targets: Vec::new(), present: Vec::new() }
+        let (rows, targets, present) = Default::default();
+        Self { encoding, has_target, rows, targets, present, left: slots }
     }
 
     /// Encodes those slots of a table that `is_taken` says.
@@ -37,15 +40,16 @@ impl<'a> Filling<'a> {
         let target = self.encoding.target_column(table)?.filter(|_| self.has_target);
         for slot in (0..table.slots()).filter(|slot| is_taken(*slot)) {
             if self.present.is_empty() {
-                // Very wide rows may be few: they get their memory as they come.
-                self.rows.reserve_exact((ROWS_PER_BLOCK * self.encoding.width()).min(MOST_RESERVED));
+                self.start_block()?;
             }
+            let width = self.encoding.width();
+            self.rows.try_reserve(width).map_err(|_| out_of_memory(width))?;
             let is_present = table.is_present(slot);
             self.present.push(is_present);
             if is_present {
                 self.encoding.push_row(&columns, slot, &mut self.rows);
             } else {
-                self.rows.resize(self.rows.len() + self.encoding.width(), 0.0);
+                self.rows.resize(self.rows.len() + width, 0.0);
             }
             if let Some(column) = target {
                 self.targets.push(if is_present { self.encoding.target_of(column, slot) } else { 0.0 });
@@ -66,6 +70,21 @@ impl<'a> Filling<'a> {
         Ok(self.has_target)
     }
 
+    /// Sets memory aside for a block. Lack of it is an error and no crash: whoever encodes may have paid.
+    fn start_block(&mut self) -> Result<(), DataError> {
+        let slots = self.left.unwrap_or(ROWS_PER_BLOCK).min(ROWS_PER_BLOCK);
+        self.left = self.left.map(|left| left - slots);
+        let mut numbers = slots.saturating_mul(self.encoding.width());
+        if self.left.is_none() {
+            // Very wide rows may be few: they get their memory as they come.
+            numbers = numbers.min(MOST_RESERVED);
+        }
+        self.rows.try_reserve_exact(numbers).map_err(|_| out_of_memory(numbers))?;
+        self.present.try_reserve_exact(slots).map_err(|_| out_of_memory(slots))?;
+        let targets = if self.has_target { slots } else { 0 };
+        self.targets.try_reserve_exact(targets).map_err(|_| out_of_memory(targets))
+    }
+
     fn block(&mut self) -> Block {
         Block {
             rows: Floats::Owned(std::mem::take(&mut self.rows)),
@@ -73,4 +92,8 @@ impl<'a> Filling<'a> {
             present: std::mem::take(&mut self.present),
         }
     }
+}
+
+fn out_of_memory(numbers: usize) -> DataError {
+    DataError::OutOfMemory { bytes: size_of::<f32>() as u64 * numbers as u64 }
 }

@@ -10,12 +10,14 @@
 //! lets others write lines into a file must see to it that each line is one record.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::{Path, PathBuf};
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
-use super::{Door, MAX_COLUMNS, MAX_RECORD_BYTES, Pick, ReadRows};
+use super::kept::KeptFile;
+use super::packed::Unpacked;
+use super::{MAX_COLUMNS, MAX_RECORD_BYTES, Pick, ReadRows};
 use crate::error::DataError;
+use crate::misfit::{Misfits, Reason};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
 
@@ -29,10 +31,10 @@ pub(crate) struct CsvLayout {
 }
 
 impl CsvLayout {
-    pub(super) fn new(path: &Path, options: CsvOptions) -> Result<Self, DataError> {
+    pub(super) fn new(file: &KeptFile, options: CsvOptions) -> Result<Self, DataError> {
         let names = match &options.names {
             Some(names) => names.clone(),
-            None => header(path, &options)?,
+            None => header(file, &options)?,
         };
         Ok(Self { names, options })
     }
@@ -42,24 +44,24 @@ impl CsvLayout {
         self.names.iter().map(column).collect()
     }
 
-    pub(super) fn rows(
-        &self,
-        path: &Path,
-        picks: Vec<Pick>,
-        door: Door,
-    ) -> Result<Box<dyn ReadRows>, DataError> {
-        let mut records = Records::new(super::open(path)?, &self.options, self.names.len() == 1);
+    pub(super) fn rows(&self, file: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        let mut records = Records::new(Unpacked::open(file)?, &self.options, self.names.len() == 1);
         if self.options.names.is_none() {
-            records.next().map_err(|source| DataError::io(path, source))?;
+            let header = records.next().map_err(|source| DataError::io(file.path(), source))?;
+            let is_same = || records.fields().eq(self.names.iter().map(String::as_bytes));
+            if !(matches!(header, Next::Record) && is_same()) {
+                return Err(file.changed());
+            }
         }
         let missing = self.options.missing.iter().map(|text| text.clone().into_bytes()).collect();
-        let (fields, path) = (self.names.len(), path.to_owned());
-        Ok(Box::new(CsvRows { path, records, picks, fields, missing, door }))
+        let (fields, file) = (self.names.len(), file.clone());
+        Ok(Box::new(CsvRows { file, records, picks, fields, missing }))
     }
 }
 
-fn header(path: &Path, options: &CsvOptions) -> Result<Vec<String>, DataError> {
-    let mut records = Records::new(super::open(path)?, options, true);
+fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String>, DataError> {
+    let path = file.path();
+    let mut records = Records::new(Unpacked::open(file)?, options, true);
     let mut is_after_blank = false;
     loop {
         match records.next().map_err(|source| DataError::io(path, source))? {
@@ -84,31 +86,31 @@ fn header(path: &Path, options: &CsvOptions) -> Result<Vec<String>, DataError> {
 }
 
 struct CsvRows {
-    path: PathBuf,
-    records: Records<Box<dyn Read>>,
+    file: KeptFile,
+    records: Records<Unpacked>,
     picks: Vec<Pick>,
     /// Columns of the header.
     fields: usize,
     missing: Vec<Vec<u8>>,
-    door: Door,
 }
 
 impl ReadRows for CsvRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
         let (mut read, mut bytes) = (0, 0);
         // Long records are taken fewer at a time.
         while read < rows && bytes <= CHUNK_BYTES {
             let row = chunk.first_row + chunk.rows() as u64 + 1;
-            match self.records.next().map_err(|source| DataError::io(&self.path, source))? {
+            match self.records.next().map_err(|source| DataError::io(self.file.path(), source))? {
                 Next::End => break,
-                Next::Record if self.records.ends == self.fields => self.take(chunk, row)?,
+                Next::Record if self.records.ends == self.fields => self.take(chunk, row, misfits),
                 Next::Record => {
                     let (expected, got) = (self.fields, self.records.ends);
-                    self.refuse(chunk, |path| DataError::Fields { path, row, expected, got })?;
+                    misfits.note(row, || Reason::Fields { expected, got });
+                    chunk.push_absent();
                 }
                 Next::TooLong => {
-                    let limit = MAX_RECORD_BYTES;
-                    self.refuse(chunk, |path| DataError::LongRecord { path, row, limit })?;
+                    misfits.note(row, || Reason::LongRecord { limit: MAX_RECORD_BYTES });
+                    chunk.push_absent();
                 }
             }
             read += 1;
@@ -116,47 +118,35 @@ impl ReadRows for CsvRows {
         }
         Ok(())
     }
+
+    fn finish(self: Box<Self>) -> Result<[u8; 32], DataError> {
+        let digest = self.records.input.into_inner().finish();
+        digest.map_err(|source| DataError::io(self.file.path(), source))
+    }
 }
 
 impl CsvRows {
-    fn take(&self, chunk: &mut RawChunk, row: u64) -> Result<(), DataError> {
+    fn take(&self, chunk: &mut RawChunk, row: u64, misfits: &mut Misfits) {
         for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
             let field = self.records.field(pick.index);
             let is_missing = self.missing.iter().any(|text| text == field);
             match column {
                 _ if is_missing => column.push_missing(),
                 RawColumn::Texts(texts) => texts.push(Some(field)),
-                RawColumn::Numbers(values) => match number(field) {
-                    Some(value) => values.push(value),
-                    None if self.door == Door::Permissive => values.push(f64::NAN),
-                    None => return Err(self.not_a_number(row, &pick.name)),
-                },
+                RawColumn::Numbers(values) => values.push(number(field).unwrap_or_else(|| {
+                    misfits.note(row, || not_a_number(&pick.name));
+                    f64::NAN
+                })),
             }
         }
         chunk.present.push(true);
-        Ok(())
     }
+}
 
-    fn not_a_number(&self, row: u64, column: &str) -> DataError {
-        let advice =
-            "correct it, or list the text under csv.missing in the schema if it means that there is none";
-        let (path, column) = (self.path.clone(), column.to_owned());
-        DataError::Cell { path, row, column, expected: "a number".to_owned(), advice }
-    }
-
-    fn refuse(
-        &self,
-        chunk: &mut RawChunk,
-        error: impl FnOnce(PathBuf) -> DataError,
-    ) -> Result<(), DataError> {
-        match self.door {
-            Door::Strict => Err(error(self.path.clone())),
-            Door::Permissive => {
-                chunk.push_absent();
-                Ok(())
-            }
-        }
-    }
+fn not_a_number(column: &str) -> Reason {
+    let advice =
+        "correct it, or list the text under csv.missing in the schema if it means that there is none";
+    Reason::Cell { column: column.to_owned(), expected: "a number", advice }
 }
 
 fn number(field: &[u8]) -> Option<f64> {
