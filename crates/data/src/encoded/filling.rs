@@ -43,7 +43,8 @@ impl<'a> Filling<'a> {
                 self.start_block()?;
             }
             let width = self.encoding.width();
-            self.rows.try_reserve(width).map_err(|_| out_of_memory(width))?;
+            // Room that is there already, but where slots were not known or are more than that.
+            reserve(&mut self.rows, width)?;
             let is_present = table.is_present(slot);
             self.present.push(is_present);
             if is_present {
@@ -65,6 +66,8 @@ impl<'a> Filling<'a> {
     pub(crate) fn finish(mut self, take: Take<'_>) -> Result<bool, DataError> {
         if !self.present.is_empty() {
             self.rows.shrink_to_fit();
+            self.targets.shrink_to_fit();
+            self.present.shrink_to_fit();
             take(self.block())?;
         }
         Ok(self.has_target)
@@ -79,10 +82,9 @@ impl<'a> Filling<'a> {
             // Very wide rows may be few: they get their memory as they come.
             numbers = numbers.min(MOST_RESERVED);
         }
-        self.rows.try_reserve_exact(numbers).map_err(|_| out_of_memory(numbers))?;
-        self.present.try_reserve_exact(slots).map_err(|_| out_of_memory(slots))?;
-        let targets = if self.has_target { slots } else { 0 };
-        self.targets.try_reserve_exact(targets).map_err(|_| out_of_memory(targets))
+        reserve_exact(&mut self.rows, numbers)?;
+        reserve_exact(&mut self.present, slots)?;
+        reserve_exact(&mut self.targets, if self.has_target { slots } else { 0 })
     }
 
     fn block(&mut self) -> Block {
@@ -94,6 +96,83 @@ impl<'a> Filling<'a> {
     }
 }
 
-fn out_of_memory(numbers: usize) -> DataError {
-    DataError::OutOfMemory { bytes: size_of::<f32>() as u64 * numbers as u64 }
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), DataError> {
+    values.try_reserve(more).map_err(|_| out_of_memory::<T>(more))
+}
+
+fn reserve_exact<T>(values: &mut Vec<T>, more: usize) -> Result<(), DataError> {
+    values.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(more))
+}
+
+fn out_of_memory<T>(values: usize) -> DataError {
+    DataError::OutOfMemory { bytes: (size_of::<T>() as u64).saturating_mul(values as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_noise::danger::seeded;
+
+    use super::*;
+    use crate::encoding::EncodingOptions;
+    use crate::raw::RawTable;
+    use crate::schema::Schema;
+    use crate::source::Door;
+
+    const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }
+                          columns.y = { kind = 'category', values = [0, 1, 2] }";
+
+    fn table(slots: usize) -> Table {
+        let column = |modulus: usize| (0..slots).map(|slot| (slot % modulus) as f64).collect();
+        let raw = RawTable::new().numbers("x", column(2)).unwrap().numbers("y", column(3)).unwrap();
+        Table::new(raw, &Schema::from_toml(SCHEMA).unwrap(), Door::Strict, &mut seeded(1)).unwrap()
+    }
+
+    fn encoding(target: Option<&str>) -> Encoding {
+        let options = EncodingOptions { target: target.map(str::to_owned), ..Default::default() };
+        let names = ["x".to_owned(), "y".to_owned()];
+        Encoding::new(&Schema::from_toml(SCHEMA).unwrap(), &names, options).unwrap()
+    }
+
+    /// Bytes that are really set aside, whether it is known how many slots there will be or not.
+    fn taken(encoding: &Encoding, slots: usize, is_known: bool) -> u64 {
+        let table = table(slots);
+        let mut bytes = 0;
+        let mut take = |block: Block| {
+            let (Floats::Owned(rows), Floats::Owned(targets)) = (&block.rows, &block.targets) else {
+                panic!("nothing is mapped here")
+            };
+            bytes +=
+                4 * rows.capacity() + 4 * targets.capacity() + block.present.capacity() + size_of::<Block>();
+            Ok(())
+        };
+        let mut filling = Filling::new(encoding, &table, is_known.then_some(slots));
+        filling.extend(&table, |_| true, &mut take).unwrap();
+        filling.finish(&mut take).unwrap();
+        bytes as u64
+    }
+
+    /// A table that does not fit was paid for, and then the process was killed.
+    #[test]
+    fn bytes_are_known_before() {
+        for target in [None, Some("x"), Some("y")] {
+            let encoding = encoding(target);
+            for slots in [0, 1, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, 3 * ROWS_PER_BLOCK + 7] {
+                for is_known in [false, true] {
+                    let (stated, taken) = (encoding.bytes(slots as u64), taken(&encoding, slots, is_known));
+                    assert_eq!(stated, taken, "{target:?}, {slots} slots, known: {is_known}");
+                }
+            }
+            assert_eq!(encoding.bytes(u64::MAX), u64::MAX);
+        }
+    }
+
+    #[test]
+    fn lack_of_memory_is_an_error() {
+        let refused =
+            [reserve_exact(&mut Vec::<f32>::new(), usize::MAX / 4), reserve(&mut vec![1f32], usize::MAX / 8)];
+        for result in refused {
+            let error = result.unwrap_err();
+            assert!(matches!(error, DataError::OutOfMemory { .. }), "{error}");
+        }
+    }
 }
