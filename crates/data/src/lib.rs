@@ -36,6 +36,7 @@ mod loader;
 mod map;
 mod misfit;
 mod raw;
+mod reading;
 mod schema;
 mod source;
 mod split;
@@ -51,6 +52,7 @@ pub use error::DataError;
 pub use limits::ContributionLimit;
 pub use loader::Loader;
 pub use raw::RawTable;
+pub use reading::{READING_MAX_BYTES, Reading, ReadingError};
 pub use schema::{
     Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_FORMAT_VERSION,
     SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,

@@ -37,7 +37,7 @@ mod parquet;
 use std::fmt;
 use std::path::Path;
 
-pub(crate) use self::csv::CsvLayout;
+use self::csv::CsvLayout;
 use self::dense::DenseLayout;
 use self::kept::KeptFile;
 use crate::error::DataError;
@@ -157,10 +157,10 @@ impl Source {
         &self.file
     }
 
-    /// The format's name.
+    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two fields is a tab, unless the options say otherwise.
     pub fn format(&self) -> &'static str {
         match &self.layout {
-            Layout::Csv(_) => "CSV",
+            Layout::Csv(layout) => layout.format,
             Layout::Dense(dense) => dense.format,
             #[cfg(feature = "parquet")]
             Layout::Parquet(_) => parquet::FORMAT,
@@ -233,10 +233,11 @@ impl Layout {
             Err(DataError::Damaged { path: path.to_owned(), format, reason })
         } else if ends(&[".csv", ".tsv", ".txt", ".data", ".test"]) || !magic.contains(&0) {
             let mut options = csv.clone();
-            if ends(&[".tsv"]) && options.delimiter == b',' {
+            let is_tsv = ends(&[".tsv"]) && options.delimiter == b',';
+            if is_tsv {
                 options.delimiter = b'\t';
             }
-            CsvLayout::new(file, options).map(Self::Csv)
+            CsvLayout::new(file, if is_tsv { "TSV" } else { "CSV" }, options).map(Self::Csv)
         } else {
             Err(DataError::UnknownFormat { path: path.to_owned() })
         }

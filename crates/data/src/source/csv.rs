@@ -25,18 +25,19 @@ use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
 const CHUNK_BYTES: usize = 32 << 20;
 
 /// A CSV file whose header is known.
-pub(crate) struct CsvLayout {
+pub(super) struct CsvLayout {
+    pub(super) format: &'static str,
     names: Vec<String>,
     options: CsvOptions,
 }
 
 impl CsvLayout {
-    pub(super) fn new(file: &KeptFile, options: CsvOptions) -> Result<Self, DataError> {
+    pub(super) fn new(file: &KeptFile, format: &'static str, options: CsvOptions) -> Result<Self, DataError> {
         let names = match &options.names {
             Some(names) => names.clone(),
             None => header(file, &options)?,
         };
-        Ok(Self { names, options })
+        Ok(Self { format, names, options })
     }
 
     pub(super) fn header(&self) -> Vec<HeaderColumn> {
