@@ -34,7 +34,7 @@ use std::time::Duration;
 
 use sordino::noise::{Bits, danger, entropy};
 use sordino::prelude::*;
-use sordino_data::{Door, Encoded};
+use sordino_data::{Door, Encoded, Survey, Wanted};
 use sordino_optim::{Checkpoint, Checkpoints, OptimError};
 
 use self::args::Settings;
@@ -214,10 +214,11 @@ fn train(
         None => (blueprint.learner.claim(), Receipt::new(content)),
     };
     purse.ask(&claim, &blueprint.unit())?;
-    blueprint.check_rows()?;
+    log.say("counting and checking records");
+    let survey = survey(blueprint)?;
+    blueprint.check_rows(&survey)?;
     if blueprint.door() == Door::Strict && !purse.has_shares()? {
-        log.say("checking that every record fits the schema");
-        blueprint.loader().check(&blueprint.subject.encoding)?;
+        survey.check()?;
     }
     say_defaults(blueprint, args.output);
     log.say("charging");
@@ -226,7 +227,7 @@ fn train(
     place.keep_record(&place.receipt(), &receipt)?;
     receipt.book_earlier(purse)?;
     log.say("reading the data");
-    let data = read(blueprint)?;
+    let data = blueprint.loader().encoded(&blueprint.subject.encoding, &survey)?;
     log.say("training");
     let mut watch = Watch::new(blueprint, public.as_ref(), purse, args, log)?;
     let (model, guarantee) = fit(blueprint, &data, permit, &place, earlier, &mut watch)?;
@@ -298,13 +299,13 @@ fn fit(
     }
 }
 
-fn read(blueprint: &Blueprint) -> Result<Encoded, Error> {
+fn survey(blueprint: &Blueprint) -> Result<Survey, Error> {
     let mut bits: Box<dyn Bits> = match blueprint.settings.danger_seed {
         // Another stream than the noise's, which starts from the seed itself.
         Some(seed) => Box::new(danger::seeded(u64::from(seed) | 1 << 63)),
         None => Box::new(entropy()?),
     };
-    Ok(blueprint.loader().encoded(&blueprint.subject.encoding, &mut *bits)?)
+    Ok(blueprint.loader().survey(Wanted::Encoding(&blueprint.subject.encoding), &mut *bits)?)
 }
 
 /// What the model's directory will take, with something to spare.

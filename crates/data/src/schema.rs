@@ -37,6 +37,7 @@
 
 mod columns;
 mod csv;
+mod digest;
 mod error;
 mod read;
 mod template;
@@ -102,6 +103,12 @@ impl Schema {
     /// The TOML form; reads back as the same schema.
     pub fn to_toml(&self) -> String {
         write::schema(self)
+    }
+
+    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order and with whatever comments they are
+    /// written.
+    pub fn digest(&self) -> [u8; 32] {
+        digest::of(self)
     }
 
     /// Whose records are protected together.
@@ -176,7 +183,7 @@ impl fmt::Display for Schema {
 }
 
 /// Whether `name` starts with the pattern's text before its final `*`.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').is_some_and(|start| name.starts_with(start))
 }
 

@@ -10,6 +10,7 @@ use sordino::prelude::*;
 use sordino::privacy::{Guarantee, Permit, Release};
 use sordino_data::{
     CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, Schema, Source, Table, UnitRule,
+    Wanted,
 };
 
 use sordino_ledger::Digest;
@@ -79,14 +80,15 @@ impl Question {
         let unit = self.schema.unit().unit();
         purse.ask(&self.plan.claim(), &unit)?;
         let (loader, columns) = (Loader::new(&self.source, &self.schema, self.door), [self.column.as_str()]);
+        let mut bits = entropy()?;
+        let survey = loader.survey(Wanted::Columns(&columns), &mut bits)?;
         if !purse.has_shares()? {
-            loader.check_columns(&columns)?;
+            survey.check()?;
         }
         // Pure privacy: the statistics here have no δ.
         let permit = purse.pay(self.plan.claim(), unit, Delta::ZERO)?;
         let reservation = permit.reservation();
-        let mut bits = entropy()?;
-        let table = loader.table(&columns, &mut bits)?;
+        let table = loader.table(&columns, &survey)?;
         let (value, guarantee) = match self.seed {
             Some(seed) => self.plan.release(&table, &self.column, permit, &mut danger::seeded(seed))?,
             None => self.plan.release(&table, &self.column, permit, &mut bits)?,

@@ -201,9 +201,10 @@ fn release(
     permit: Permit,
     seed: Option<u32>,
 ) -> Result<Release<Discovered>, Error> {
+    let content = source.content()?;
     Ok(match seed {
-        Some(seed) => plan.release_with(source, permit, &mut danger::seeded(u64::from(seed)))?,
-        None => plan.release(source, permit)?,
+        Some(seed) => plan.release_with(source, content, permit, &mut danger::seeded(u64::from(seed)))?,
+        None => plan.release(source, content, permit)?,
     })
 }
 

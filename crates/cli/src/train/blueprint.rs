@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use sordino::prelude::*;
-use sordino_data::{Door, Loader, Source};
+use sordino_data::{Door, Loader, Source, Survey};
 
 use super::args::Settings;
 use super::learner::Learner;
@@ -62,8 +62,8 @@ impl Blueprint {
     }
 
     /// That n is what was stated. Counted before anything is charged; n is public.
-    pub(crate) fn check_rows(&self) -> Result<(), Error> {
-        let (stated, counted) = (self.subject.n.get(), self.loader().slots()?);
+    pub(crate) fn check_rows(&self, survey: &Survey) -> Result<(), Error> {
+        let (stated, counted) = (self.subject.n.get(), survey.slots());
         if stated == counted {
             return Ok(());
         }

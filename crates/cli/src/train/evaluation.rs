@@ -31,7 +31,7 @@ impl PublicTest {
         let source = Source::open(path, blueprint.subject.schema.csv())?;
         let loader = Loader::new(&source, &blueprint.subject.schema, blueprint.door());
         // Which records of a unit are kept protects nobody here: the same ones each time.
-        let data = loader.encoded(&blueprint.subject.encoding, &mut danger::seeded(0))?;
+        let data = loader.read(&blueprint.subject.encoding, &mut danger::seeded(0))?;
         if !data.has_target() {
             let column = blueprint.target().to_owned();
             return Err(Error::NoPublicTarget { path: path.clone(), column });

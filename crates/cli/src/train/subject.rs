@@ -8,8 +8,9 @@
 
 use std::path::PathBuf;
 
+use sordino::noise::danger;
 use sordino::prelude::*;
-use sordino_data::{Door, Encoding, EncodingOptions, Loader, Schema, Source};
+use sordino_data::{DataError, Door, Encoding, EncodingOptions, Loader, Schema, Source, Wanted};
 
 use super::args::Settings;
 use super::method::Task;
@@ -50,7 +51,7 @@ impl Subject {
         let encoding = encoding(&schema, &names, target, settings)?;
         let n = match settings.rows {
             Some(n) => n,
-            None => Count::new(Loader::new(&source, &schema, door(settings)).slots()?)?,
+            None => Count::new(counted(&source, &schema, door(settings))?)?,
         };
         let delta = delta(settings, purse, n, notes)?;
         let neighbours = public_size(purse)?;
@@ -101,6 +102,15 @@ pub(crate) fn data_of(settings: &Settings) -> Result<PathBuf, Error> {
 
 pub(crate) fn door(settings: &Settings) -> Door {
     if settings.permissive { Door::Permissive } else { Door::Strict }
+}
+
+/// How many records there are. Nothing that is drawn leaves this place.
+fn counted(source: &Source, schema: &Schema, door: Door) -> Result<u64, Error> {
+    let loader = Loader::new(source, schema, Door::Permissive);
+    match loader.survey(Wanted::Columns(&[]), &mut danger::seeded(0))?.slots() {
+        0 if door == Door::Strict => Err(DataError::NoRecords { path: source.path().to_owned() }.into()),
+        slots => Ok(slots),
+    }
 }
 
 fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), Error> {
