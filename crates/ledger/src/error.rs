@@ -7,6 +7,7 @@ use sordino_privacy::{ChargeError, Epsilon};
 use crate::digest::Digest;
 use crate::entry::Head;
 use crate::label::Label;
+use crate::rules::RulesError;
 
 /// What went wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -245,6 +246,9 @@ pub enum LedgerError {
         /// δ of the whole.
         delta: f64,
     },
+    /// Rules that cannot be kept.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
     /// What was said of a data set holds.
     #[error("data set `{name}` has rules of its owner already, which are never replaced")]
     HasRules {
