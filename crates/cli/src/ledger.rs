@@ -7,6 +7,7 @@ mod show;
 use serde::Serialize;
 use sordino::prelude::Neighbours;
 use sordino::privacy::Terms;
+use sordino_data::{CsvOptions, Source};
 use sordino_ledger::{Head, Ledger, LedgerError};
 use sordino_run::identity;
 
@@ -43,7 +44,8 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 
 fn create(args: CreateArgs) -> Result<(), Error> {
     // First what can fail without leaving a ledger behind.
-    let identity = identity(&args.data.data, args.data.name.as_ref())?;
+    let identity =
+        identity(&Source::open(&args.data.data, &CsvOptions::default())?, args.data.name.as_ref())?;
     let terms = Terms::new(args.epsilon, args.neighbours.map_or(USUAL_NEIGHBOURS, Relation::neighbours))
         .with_delta(args.delta.unwrap_or_else(flags::default_delta))
         .for_unit(args.unit);
@@ -62,7 +64,8 @@ fn create(args: CreateArgs) -> Result<(), Error> {
 }
 
 fn link(args: LinkArgs) -> Result<(), Error> {
-    let identity = identity(&args.data.data, args.data.name.as_ref())?;
+    let identity =
+        identity(&Source::open(&args.data.data, &CsvOptions::default())?, args.data.name.as_ref())?;
     let ledger = Ledger::open(&args.file.ledger)?;
     ledger.link(&identity)?;
     show::print(&ledger, Some(&identity.name), args.file.output)

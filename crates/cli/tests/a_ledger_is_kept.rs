@@ -113,9 +113,9 @@ fn a_ledger_of_the_newest_version_needs_no_migration() {
     let run = ledger(&folder, "migrate", "");
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (0, "nothing to do: the ledger has format version 2, the newest\n")
+        (0, "nothing to do: the ledger has format version 3, the newest\n")
     );
-    assert_eq!(ledger(&folder, "migrate", "--json").object()["to"], 2);
+    assert_eq!(ledger(&folder, "migrate", "--json").object()["to"], 3);
     assert_eq!(ledger(&folder, "show", "").line("set aside"), "delta 1e-7");
 }
 

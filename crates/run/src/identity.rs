@@ -1,28 +1,16 @@
 //! Which data set a file is: its name and the hash of its content.
 
-use std::fs::File;
 use std::path::Path;
 
+use sordino_data::Source;
 use sordino_ledger::{Digest, Identity, Label};
 
 use crate::error::RunError;
 
 /// The name and the hash of a data file.
-pub fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, RunError> {
-    let name = match name {
-        Some(name) => name.clone(),
-        None => file_name(data)?,
-    };
-    Ok(Identity { name, content: content(data)? })
-}
-
-/// The hash of a data file.
-pub fn content(data: &Path) -> Result<Digest, RunError> {
-    let name = format!("`{}`", data.display());
-    if data.is_dir() {
-        return Err(RunError::DataIsDirectory { name });
-    }
-    File::open(data).and_then(Digest::of_reader).map_err(|source| RunError::Read { name, source })
+pub fn identity(source: &Source, name: Option<&Label>) -> Result<Identity, RunError> {
+    let name = name.cloned().map_or_else(|| file_name(source.path()), Ok)?;
+    Ok(Identity { name, content: Digest::from_bytes(source.content()?) })
 }
 
 /// The data set's name where none is given.
