@@ -18,7 +18,9 @@ use crate::purse::{Purse, purpose};
 
 pub(crate) fn run(args: QueryArgs) -> Result<(), Error> {
     let asked = args.neighbours.map(Relation::neighbours);
-    let what = purpose(args.statistic.name(), args.column.as_deref());
+    // The verb comes first: a locked data set allows some verbs alone.
+    let question = format!("{} {}", args.statistic.name(), args.column.as_deref().unwrap_or_default());
+    let what = purpose("query", Some(question.trim()));
     let mut purse = Purse::open(&args.data, &args.payment, asked, Neighbours::AddRemove, what)?;
     let question = Question::new(&args, &purse)?;
     let answer = question.answer(&mut purse)?;
