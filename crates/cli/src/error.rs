@@ -96,6 +96,9 @@ pub(crate) enum Error {
     #[error("`{name}` makes no name for a data set; give one with --name")]
     NoName { name: String },
 
+    #[error("the ledger records who owns the data, and the system tells no user's name; give --owner NAME")]
+    NoOwner,
+
     #[error("no data set `{name}` in this ledger; `sordino ledger show` lists them")]
     NoSuchDataSet { name: Label },
 
@@ -131,7 +134,7 @@ pub(crate) enum Error {
     OutOfReach { source: AccountError, also: &'static str },
 
     #[error("{0}")]
-    Charge(#[from] ChargeError),
+    Charge(ChargeError),
 
     #[error("{0}")]
     Mechanism(#[from] MechanismError),
@@ -447,6 +450,17 @@ impl From<SchemaError> for Error {
     }
 }
 
+/// What a ledger refuses, or cannot do, is said in its own words.
+impl From<ChargeError> for Error {
+    fn from(error: ChargeError) -> Self {
+        let ChargeError::Journal(reason) = error else { return Self::Charge(error) };
+        match reason.downcast::<LedgerError>() {
+            Ok(reason) => Self::Ledger(*reason),
+            Err(reason) => Self::Charge(ChargeError::Journal(reason)),
+        }
+    }
+}
+
 /// One level: whoever matches on what stopped a run finds it in one place.
 impl From<LearnError> for Error {
     fn from(error: LearnError) -> Self {
@@ -486,7 +500,7 @@ impl Error {
                 | Self::TamperedModel { .. }
                 | Self::NotBooked { .. }
                 | Self::Charge(ChargeError::Refused(_))
-        );
+        ) || matches!(self, Self::Ledger(error) if error.is_refusal());
         ExitCode::from(if refused { 1 } else { 2 })
     }
 }
