@@ -90,6 +90,16 @@ impl Reading {
         &self.csv
     }
 
+    /// The format of the owner's file, if it is stated.
+    pub fn format(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
+    /// Names and patterns of columns that the owner ignores, but for names that [`ignores`](Self::ignores) finds excepted.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
     /// Whether the owner ignores a column of this name, so that nobody may use it.
     pub fn ignores(&self, name: &str) -> bool {
         let has = |names: &[String]| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();

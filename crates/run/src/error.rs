@@ -291,7 +291,7 @@ pub enum RunError {
     #[error(transparent)]
     Account(#[from] AccountError),
     #[error(transparent)]
-    Charge(#[from] ChargeError),
+    Charge(ChargeError),
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
     #[error(transparent)]
@@ -330,7 +330,18 @@ impl RunError {
                 | Self::TamperedModel { .. }
                 | Self::NotBooked { .. }
                 | Self::Charge(ChargeError::Refused(_))
-        )
+        ) || matches!(self, Self::Ledger(error) if error.is_refusal())
+    }
+}
+
+/// What a ledger refuses, or cannot do, is said in its own words.
+impl From<ChargeError> for RunError {
+    fn from(error: ChargeError) -> Self {
+        let ChargeError::Journal(reason) = error else { return Self::Charge(error) };
+        match reason.downcast::<LedgerError>() {
+            Ok(reason) => Self::Ledger(*reason),
+            Err(reason) => Self::Charge(ChargeError::Journal(reason)),
+        }
     }
 }
 

@@ -32,6 +32,7 @@ mod folder;
 mod identity;
 mod memory;
 pub mod model;
+mod ownership;
 mod purse;
 pub mod query;
 mod receipt;
@@ -41,7 +42,8 @@ pub mod training;
 
 pub use access::Access;
 pub use error::{Mismatch, RunError, respelled};
-pub use identity::identity;
+pub use identity::{content, identity};
+pub use ownership::{LockSettings, Ownership};
 pub use purse::{Payment, Purse, purpose};
 pub use schema_file::read as read_schema;
 #[cfg(feature = "clap")]
