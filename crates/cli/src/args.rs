@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use serde::{Deserialize, Serialize};
 use sordino::prelude::*;
-use sordino::privacy::{ParamError, ParseNumberError};
+pub(crate) use sordino_run::Relation;
+pub(crate) use sordino_run::discovery::default_delta;
+pub(crate) use sordino_run::parse::count;
 
 use crate::explain::ExplainArgs;
 use crate::ledger::args::LedgerArgs;
@@ -15,12 +16,6 @@ use crate::predict::PredictArgs;
 use crate::query::QueryArgs;
 use crate::schema::SchemaArgs;
 use crate::train::TrainArgs;
-
-/// The δ of questions that name none.
-///
-/// A rule of thumb asks for δ well below one over the number of people. The command does not see the data here,
-/// so it takes a fixed number that suits up to some hundred thousand people, and says so.
-const DEFAULT_DELTA: f64 = 1e-6;
 
 /// What is said when [`default_delta`] is taken.
 pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6, which suits up to some 100000 \
@@ -188,34 +183,6 @@ pub(crate) struct Output {
     pub(crate) quiet: bool,
 }
 
-/// A neighbouring relation that needs no further numbers, spelled as in JSON.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[value(rename_all = "snake_case")]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Relation {
-    /// One unit more or one unit fewer
-    AddRemove,
-    /// One unit's contribution set to zero; the number of units is public
-    ZeroOut,
-    /// One unit exchanged for another
-    Replace,
-}
-
-impl Relation {
-    /// The flag for a relation, if there is one.
-    pub(crate) fn of(neighbours: Neighbours) -> Option<Self> {
-        Self::value_variants().iter().copied().find(|relation| relation.neighbours() == neighbours)
-    }
-
-    pub(crate) fn neighbours(self) -> Neighbours {
-        match self {
-            Self::AddRemove => Neighbours::AddRemove,
-            Self::ZeroOut => Neighbours::ZeroOut,
-            Self::Replace => Neighbours::Replace,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AccountantFlag {
     /// The tightest that applies
@@ -273,29 +240,12 @@ impl Training {
     }
 }
 
-/// A count whose error shows it as it was typed: the library's own error holds a float, and the float next to
-/// 2^53 + 1 is 2^53.
-pub(crate) fn count(text: &str) -> Result<Count, String> {
-    text.parse().map_err(|error| match (error, text.trim().parse::<u64>()) {
-        (ParseNumberError::OutOfRange(ParamError { name, expected, .. }), Ok(whole)) => {
-            format!("{name} must be {expected}, got {whole}")
-        }
-        (error, _) => error.to_string(),
-    })
-}
-
 /// One share of a budget: a proportion, so only its ratio to the others counts.
 fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if share.is_finite() && share > 0.0 => Ok(share),
         Ok(_) | Err(_) => Err(format!("a share must be a finite number above 0, got `{text}`")),
     }
-}
-
-/// δ for whoever names none.
-pub(crate) fn default_delta() -> Delta {
-    // 1e-6 lies in [0, 1), which is all that a δ needs; a test below makes one.
-    Delta::new(DEFAULT_DELTA).expect("the default delta is a delta")
 }
 
 #[cfg(test)]
@@ -311,6 +261,7 @@ mod tests {
 
     #[test]
     fn the_default_delta_is_a_delta_and_the_help_states_it() {
+        const DEFAULT_DELTA: f64 = 1e-6;
         assert_eq!(default_delta().get(), DEFAULT_DELTA);
         assert!(DEFAULT_DELTA_NOTE.contains(&format!("delta = {DEFAULT_DELTA:e}")));
         let default = format!("[default: {DEFAULT_DELTA:e}");

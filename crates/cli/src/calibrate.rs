@@ -153,7 +153,7 @@ impl Problem {
     /// Adds to "raise epsilon or delta" what else was given and may be changed.
     fn explain(self, error: AccountError) -> Error {
         if !matches!(error, AccountError::OutOfReach { .. }) {
-            return Error::Account(error);
+            return error.into();
         }
         let also = match self {
             Self::Noise { .. } => "or lower the sampling rate or the steps",

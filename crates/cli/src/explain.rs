@@ -7,6 +7,7 @@ use clap::Args;
 use serde::Serialize;
 use sordino::prelude::*;
 use sordino_report::{Explanation, Promise, Whose, picture, words};
+use sordino_run::RunError;
 
 use crate::args::{self, Output, Relation};
 use crate::decimal;
@@ -67,7 +68,7 @@ pub(crate) fn run(args: ExplainArgs) -> Result<(), Error> {
     let facts = Explanation::of(&promise, args.people, args.group);
     if let Some(path) = &args.svg {
         fs::write(path, picture(&promise))
-            .map_err(|source| Error::WriteFile { name: path.display().to_string(), source })?;
+            .map_err(|source| RunError::WriteFile { name: path.display().to_string(), source })?;
         if !args.output.quiet {
             output::note(&format!("the picture is in {}", path.display()));
         }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use sordino::prelude::*;
+use sordino_run::RunError;
 
 use crate::error::Error;
 
@@ -41,7 +42,7 @@ fn is_standard_input(path: &Path) -> bool {
 }
 
 fn text(path: &Path, name: &str) -> Result<String, Error> {
-    let failed = |source| Error::Read { name: name.to_owned(), source };
+    let failed = |source| RunError::Read { name: name.to_owned(), source };
     let bytes = if is_standard_input(path) {
         at_most(io::stdin().lock(), LIMIT)
     } else if path.is_dir() {

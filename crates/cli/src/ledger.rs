@@ -4,13 +4,11 @@ pub(crate) mod args;
 mod history;
 mod show;
 
-use std::fs::File;
-use std::path::Path;
-
 use serde::Serialize;
 use sordino::prelude::Neighbours;
 use sordino::privacy::Terms;
-use sordino_ledger::{Digest, Head, Identity, Label, Ledger, LedgerError};
+use sordino_ledger::{Head, Ledger, LedgerError};
+use sordino_run::identity;
 
 use self::args::{
     Action, BackupArgs, CreateArgs, ExportArgs, Format, GrantArgs, LedgerArgs, LedgerFile, LinkArgs,
@@ -160,29 +158,4 @@ fn export(args: ExportArgs) -> Result<(), Error> {
         Format::Json => json::text(&ExportObject { writer: Writer::this(), export })?,
         Format::Csv => export.to_csv()?,
     })
-}
-
-/// The name and the hash of a data file.
-pub(crate) fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, Error> {
-    let content = content(data)?;
-    let name = match name {
-        Some(name) => name.clone(),
-        None => file_name(data)?,
-    };
-    Ok(Identity { name, content })
-}
-
-/// The hash of a data file.
-pub(crate) fn content(data: &Path) -> Result<Digest, Error> {
-    let name = format!("`{}`", data.display());
-    if data.is_dir() {
-        return Err(Error::DataIsDirectory { name });
-    }
-    File::open(data).and_then(Digest::of_reader).map_err(|source| Error::Read { name, source })
-}
-
-fn file_name(path: &Path) -> Result<Label, Error> {
-    let name = path.file_name().and_then(|name| name.to_str());
-    let label = name.and_then(|name| Label::new(name).ok());
-    label.ok_or_else(|| Error::NoName { name: path.display().to_string().escape_debug().to_string() })
 }

@@ -5,8 +5,9 @@ use clap_complete::Shell;
 use clap_mangen::Man;
 
 use crate::args::Arguments;
+use sordino_data::hint;
+
 use crate::error::Error;
-use crate::nearest::hint;
 use crate::output;
 
 const NAME: &str = "sordino";

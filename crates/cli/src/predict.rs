@@ -10,10 +10,11 @@ use std::path::PathBuf;
 use clap::Args;
 use sordino::noise::danger;
 use sordino_data::{DataError, Door, Loader, Source};
+use sordino_run::RunError;
+use sordino_run::model::{Model, Prediction, Stored};
 
 use crate::args::Output;
 use crate::error::Error;
-use crate::model::{Model, Prediction, Stored};
 use crate::output;
 
 const EXAMPLES: &str = "\
@@ -87,11 +88,11 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
 /// One for each record; nothing for one that has no place in the schema.
 fn predictions(model: &Model, args: &PredictArgs) -> Result<Vec<Option<Prediction>>, Error> {
     let encoding = model.encoding().for_prediction();
-    let source = Source::open(&args.data, encoding.schema().csv())?;
+    let source = Source::open(&args.data, encoding.schema().csv()).map_err(RunError::from)?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
     // No units, so nothing is drawn.
     let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0));
-    model.predictions(&rows.map_err(of_model)?, args.proba)
+    Ok(model.predictions(&rows.map_err(of_model)?, args.proba)?)
 }
 
 /// The schema came with the model, so advice to change it would be of no use.
@@ -105,7 +106,7 @@ fn of_model(error: DataError) -> Error {
     if let DataError::Cell { path, row, column, expected, .. } = error {
         return Error::CellOfModel { path, row, column, expected };
     }
-    error.into()
+    RunError::from(error).into()
 }
 
 /// Whole or not there: written beside its place and renamed.
@@ -120,6 +121,6 @@ fn write(path: &PathBuf, text: &str) -> Result<(), Error> {
     });
     written.map_err(|source| {
         let _ = std::fs::remove_file(&part);
-        Error::WriteFile { name: path.display().to_string(), source }
+        RunError::WriteFile { name: path.display().to_string(), source }.into()
     })
 }

@@ -1,6 +1,6 @@
 //! `sordino schema DATA`: a schema to fill in, from the header of a file alone, or one that is found in the data and paid for.
 
-pub(crate) mod found;
+mod found;
 
 use std::path::PathBuf;
 

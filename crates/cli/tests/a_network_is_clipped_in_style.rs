@@ -164,20 +164,21 @@ fn styles_that_cannot_be_are_refused_before_anything_is_charged() {
     assert_eq!(sordino(&here, create).code, 0);
     let refused = |more: &str| sordino(&here, &format!("{TRAIN} --ledger b.ledger --steps 2 {more}"));
     refused("--clipping flatt").refuses(&["--clipping", "flat", "per-layer"]);
-    refused("--clip-quantile 0.5").refuses(&["--clip-quantile is for --clipping adaptive"]);
-    refused("--averaging-decay 0.5").refuses(&["--averaging-decay is for --averaging ema"]);
-    refused("--averaging none --averaging-tail 0.5").refuses(&["--averaging-tail is for --averaging tail"]);
-    refused("--clipping adaptive --clip-quantile 1").refuses(&["--clip-quantile must be", "got 1"]);
-    refused("--averaging ema --averaging-decay 1").refuses(&["--averaging-decay must be", "got 1"]);
-    refused("--averaging-tail 0").refuses(&["--averaging-tail must be", "got 0"]);
+    refused("--clip-quantile 0.5").refuses(&["--clip-quantile has no meaning", "with flat clipping"]);
+    refused("--averaging-decay 0.5").refuses(&["--averaging-decay has no meaning", "tail averaging"]);
+    refused("--averaging none --averaging-tail 0.5")
+        .refuses(&["--averaging-tail has no meaning", "none averaging"]);
+    refused("--clipping adaptive --clip-quantile 1").refuses(&["quantile must be", "got 1"]);
+    refused("--averaging ema --averaging-decay 1").refuses(&["must be", "got 1"]);
+    refused("--averaging-tail 0").refuses(&["must be", "got 0"]);
     refused("--momentum 1").refuses(&["momentum must be"]);
-    refused("--learning-rate 0").refuses(&["--learning-rate must be"]);
+    refused("--learning-rate 0").refuses(&["learning rate must be"]);
     for flag in ["--clipping automatic", "--averaging ema", "--clip-quantile 0.5", "--averaging-tail 0.5"] {
         let linear = "train train.csv --schema digits.toml --target digit --epsilon 8 --ledger b.ledger";
         for method in ["gradient-descent", "sgd", "output-perturbation"] {
             let name = flag.split(' ').next().unwrap();
             sordino(&here, &format!("{linear} --method {method} {flag}"))
-                .refuses(&[&format!("{name} is for networks"), "--model"]);
+                .refuses(&[&format!("{name} has no meaning for {method} on a linear model")]);
         }
     }
     let shown = sordino(&here, "ledger show b.ledger --json").object();

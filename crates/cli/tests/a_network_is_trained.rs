@@ -181,8 +181,8 @@ fn networks_that_cannot_be_are_refused_before_anything_is_charged() {
     refused("--model tanh_cnn --image 1x8x8").refuses(&["tanh_cnn", "layers["]);
     refused("--model cnn --image 8x8").refuses(&["--image", "CHANNELSxHEIGHTxWIDTH"]);
     refused("--model mlp --method coordinate-descent").refuses(&["linear models", "sgd"]);
-    refused("--model mlp --loss logistic").refuses(&["--loss is for linear models"]);
-    refused("--hidden 8").refuses(&["--hidden is for networks", "--model"]);
+    refused("--model mlp --loss logistic").refuses(&["--loss has no meaning for mlp by sgd"]);
+    refused("--hidden 8").refuses(&["--hidden has no meaning for gradient-descent on a linear model"]);
     refused("--model cnn --hidden 8").refuses(&["hidden", "mlp"]);
     refused("--model mlp --batch-size 5000").refuses(&["a batch of 5000", "1438 records"]);
     refused("--model mlp --batch-size 50 --sampling-rate 0.1").refuses(&["--sampling-rate and --batch-size"]);

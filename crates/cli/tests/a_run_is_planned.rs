@@ -26,7 +26,7 @@ fn a_planner_needs_a_schema_and_a_number_of_records() {
     for candidate in candidates {
         assert!(candidate["seconds"].as_f64().unwrap() <= 300.0, "{candidate}");
     }
-    for name in ["seconds_of_data", "seconds_of_noise"] {
+    for name in ["seconds_of_record", "seconds_of_step"] {
         let speed = object[name].as_f64().unwrap();
         assert!((0.0..1.0).contains(&speed), "{name} {speed}");
     }
@@ -100,7 +100,7 @@ fn advice_on_a_network_can_be_followed() {
     let said = network_plan("--minutes 10 --batch-size 128");
     let flags = said.line("use").to_owned();
     assert!(flags.starts_with("--batch-size 128 --epochs "), "{said:?}");
-    assert!(said.line("accuracy").starts_with("not foretold"), "{said:?}");
+    assert!(said.line("accuracy").starts_with("not estimated"), "{said:?}");
     assert!(said.line("memory").contains("micro-batches"), "{said:?}");
     assert!(said.stdout.contains("clip norms long in the mean of 128 records"), "{said:?}");
     let followed = network_plan(&flags);

@@ -128,18 +128,18 @@ fn schemas_and_settings_that_do_not_fit() {
     let here = folder("settings");
     train(&here, GOOD, "--epsilon 0").refuses(&["--epsilon 0", "above 0"]);
     train(&here, GOOD, "--epsilon -1").refuses(&["epsilon must be"]);
-    train(&here, GOOD, "--learning-rate 0").refuses(&["--learning-rate must be", "got 0"]);
-    train(&here, GOOD, "--l2 -1").refuses(&["--l2 must be", "got -1"]);
+    train(&here, GOOD, "--learning-rate 0").refuses(&["learning rate must be", "got 0"]);
+    train(&here, GOOD, "--l2 -1").refuses(&["l2 penalty must be", "got -1"]);
     train(&here, GOOD, "--rows 4").refuses(&["--rows says 4", "3 records"]);
     train(&here, GOOD, "--delta 0").refuses(&["delta is 0"]);
-    train(&here, GOOD, "--method sufficient-statistics")
-        .refuses(&["--steps", "gradient-descent, sgd, coordinate-descent"]);
+    train(&here, GOOD, "--method sufficient-statistics").refuses(&["squared loss", "a category of 2 values"]);
+    train(&here, GOOD, "--method output-perturbation").refuses(&["--steps has no meaning"]);
     train(&here, GOOD, "--method sdg").refuses(&["'sdg'", "sgd"]);
     train(&here, GOOD, "--step 4").refuses(&["--step", "--steps"]);
     train(&here, GOOD, "--sampling-rate 0.5")
-        .refuses(&["gradient-descent does not use --sampling-rate", "sgd"]);
+        .refuses(&["--sampling-rate has no meaning for gradient-descent on a linear model"]);
     train(&here, GOOD, "--loss squared").refuses(&["squared loss", "a category of 2 values"]);
-    train(&here, GOOD, "--who ada").refuses(&["--who", "no --ledger"]);
+    train(&here, GOOD, "--who ada").refuses(&["--who has no meaning for a run without --ledger"]);
     train(&here, GOOD, "--resume").refuses(&["no run to go on with"]);
     train(&here, GOOD, "--public-test no.csv").refuses(&["cannot read `no.csv`"]);
     fs::write(here.join("half.csv"), "age,ward\n41,north\n").unwrap();

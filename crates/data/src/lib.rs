@@ -54,3 +54,4 @@ pub use schema::{
 pub use source::{Door, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
 pub use split::Split;
 pub use table::{BoundedColumn, Table};
+pub use words::hint;

@@ -1,7 +1,7 @@
 //! Words from outside: the nearest known one, and quoting that keeps a message a message.
 
 /// `; did you mean `age`?`, or nothing.
-pub(crate) fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(word, known).map(|near| format!("; did you mean {}?", quoted(near))).unwrap_or_default()
 }
 

@@ -126,6 +126,7 @@ impl GradientDescent {
             Noise::Multiplier(multiplier) => Plan::with_noise(options, multiplier)?,
         };
         let training = self.training.clone().unwrap_or_else(|| self.default_training(encoding));
+        training.check(self.loss.outputs() * encoding.width())?;
         Ok(GradientPlan { loss: self.loss, encoding: encoding.clone(), plan, training })
     }
 
@@ -159,6 +160,16 @@ pub struct GradientPlan {
 }
 
 impl GradientPlan {
+    /// What is minimised.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// How records become rows.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
     /// Batches, clipping, noise.
     pub fn plan(&self) -> &Plan {
         &self.plan

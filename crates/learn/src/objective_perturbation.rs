@@ -234,6 +234,16 @@ pub struct ObjectivePlan {
 }
 
 impl ObjectivePlan {
+    /// What is minimised.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// How records become rows.
+    pub fn encoding(&self) -> &Encoding {
+        &self.terms.encoding
+    }
+
     /// λ, after it was raised to what the theorem needs.
     pub fn l2(&self) -> f64 {
         self.ridge / self.terms.n.get() as f64

@@ -178,6 +178,16 @@ pub struct OutputPlan {
 }
 
 impl OutputPlan {
+    /// What is minimised.
+    pub fn loss(&self) -> Loss {
+        self.loss
+    }
+
+    /// How records become rows.
+    pub fn encoding(&self) -> &Encoding {
+        &self.terms.encoding
+    }
+
     /// λ.
     pub fn l2(&self) -> f64 {
         self.ridge / self.terms.n.get() as f64

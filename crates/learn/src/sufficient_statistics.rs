@@ -186,6 +186,16 @@ pub struct StatisticsPlan {
 }
 
 impl StatisticsPlan {
+    /// λ, as it was asked for; an adaptive learner adds what suits its noise.
+    pub fn l2(&self) -> f64 {
+        self.learner.l2
+    }
+
+    /// How records become rows.
+    pub fn encoding(&self) -> &Encoding {
+        &self.terms.encoding
+    }
+
     /// nλ + a of (1), by (2) where it is adaptive.
     fn ridge(&self, moments: &Moments, bits: &mut dyn Bits) -> Result<f64, LearnError> {
         let penalty = self.learner.l2 * self.terms.n.get() as f64;

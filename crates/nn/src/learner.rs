@@ -10,6 +10,7 @@
 //! | result | the mean of the last tenth of the iterates |
 //! | start | drawn from a fixed public seed |
 
+use std::num::NonZero;
 use std::sync::Arc;
 
 use sordino_data::{ContributionLimit, Encoding, Sampling};
@@ -46,6 +47,7 @@ pub struct NetworkLearner {
     learning_rate: Option<f64>,
     l2: f64,
     memory: Option<usize>,
+    threads: Option<NonZero<usize>>,
 }
 
 impl NetworkLearner {
@@ -63,6 +65,7 @@ impl NetworkLearner {
             learning_rate: None,
             l2: 0.0,
             memory: None,
+            threads: None,
         }
     }
 
@@ -116,6 +119,11 @@ impl NetworkLearner {
         Self { memory: Some(bytes), ..self }
     }
 
+    /// On this many threads; what batches take depends on it.
+    pub fn threads(self, threads: Option<NonZero<usize>>) -> Self {
+        Self { threads, ..self }
+    }
+
     /// The plan for data of n records with this encoding, with noise for (ε, δ).
     pub fn plan(
         &self,
@@ -156,15 +164,16 @@ impl NetworkLearner {
         let z = flat.noise_multiplier();
         let clipping = self.clipping.clipping(self.clip_norm, z.get(), flat.divisor());
         let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
-        let training = self.training(&plan);
-        NetworkPlan::new(
-            Arc::clone(&self.network),
-            encoding.clone(),
+        let made = NetworkPlan {
+            network: Arc::clone(&self.network),
+            encoding: encoding.clone(),
+            training: self.training(&plan),
             plan,
-            self.clipping,
-            training,
-            self.memory,
-        )
+            clipping: self.clipping,
+            memory: self.memory,
+        };
+        made.check(self.threads)?;
+        Ok(made)
     }
 
     /// All that is post-processing.

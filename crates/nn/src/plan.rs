@@ -28,13 +28,13 @@ use crate::view::View;
 /// DP-SGD on a network. [`NetworkLearner`](crate::NetworkLearner) builds it.
 #[derive(Clone, Debug)]
 pub struct NetworkPlan {
-    network: Arc<Network>,
-    encoding: Encoding,
-    plan: Plan,
-    clipping: ClippingStyle,
-    training: TrainingOptions,
+    pub(crate) network: Arc<Network>,
+    pub(crate) encoding: Encoding,
+    pub(crate) plan: Plan,
+    pub(crate) clipping: ClippingStyle,
+    pub(crate) training: TrainingOptions,
     /// For what grows with batches, in bytes.
-    memory: Option<usize>,
+    pub(crate) memory: Option<usize>,
 }
 
 /// Memory of batches.
@@ -47,24 +47,22 @@ pub struct BatchMemory {
 }
 
 impl NetworkPlan {
-    /// Fails where the network does not fit the encoding, or its batches the memory.
-    pub(crate) fn new(
-        network: Arc<Network>,
-        encoding: Encoding,
-        plan: Plan,
-        clipping: ClippingStyle,
-        training: TrainingOptions,
-        memory: Option<usize>,
-    ) -> Result<Self, FitError> {
-        let made = Self { network, encoding, plan, clipping, training, memory };
-        // Whether the memory suffices is known before there is data.
-        made.objective(&made.nobody(), None)?;
-        Ok(made)
+    /// Fails where a number is out of range, the network does not fit the encoding, or its batches the memory on this
+    /// many threads: all that is known before there is data.
+    pub(crate) fn check(&self, threads: Option<NonZero<usize>>) -> Result<(), FitError> {
+        self.training.check(self.network.parameters())?;
+        self.objective(&self.nobody(), threads)?;
+        Ok(())
     }
 
     /// The network.
     pub fn network(&self) -> &Arc<Network> {
         &self.network
+    }
+
+    /// How records become inputs.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
     }
 
     /// Batches, clipping, noise.

@@ -56,6 +56,24 @@ pub struct TrainingOptions {
     pub start: Option<Vec<f64>>,
 }
 
+impl TrainingOptions {
+    /// Checks every number, for an objective of so many parameters. Plans do it before they are paid for.
+    pub fn check(&self, dimension: usize) -> Result<(), OptimError> {
+        self.rule.check(dimension)?;
+        self.averaging.check()?;
+        // Before the rate, which may follow from it.
+        within("l2 penalty", "a finite number of at least 0", self.l2, |x| x >= 0.0 && x.is_finite())?;
+        positive("learning rate", self.learning_rate)?;
+        self.radius.map(|radius| positive("radius", radius)).transpose()?;
+        match &self.start {
+            Some(start) if start.len() != dimension => {
+                Err(OptimError::Length { what: "start", expected: dimension, got: start.len() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+}
+
 impl Default for TrainingOptions {
     fn default() -> Self {
         Self {
@@ -113,14 +131,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         if objective.limit() != *plan.limit() {
             return Err(OptimError::OtherLimit);
         }
-        options.rule.check(dimension)?;
-        options.averaging.check()?;
-        positive("learning rate", options.learning_rate)?;
-        within("l2 penalty", "a finite number of at least 0", options.l2, |x| x >= 0.0 && x.is_finite())?;
-        options.radius.map(|radius| positive("radius", radius)).transpose()?;
-        if let Some(start) = options.start.as_ref().filter(|start| start.len() != dimension) {
-            return Err(OptimError::Length { what: "start", expected: dimension, got: start.len() });
-        }
+        options.check(dimension)?;
         let threads = available();
         let about = String::new();
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })

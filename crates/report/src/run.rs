@@ -16,7 +16,7 @@ mod source;
 mod version;
 
 use serde::{Deserialize, Serialize};
-use sordino_privacy::{Delta, Epsilon, Guarantee};
+use sordino_privacy::{Delta, Epsilon, Statement};
 
 pub use self::evaluation::{Better, Curve, Evaluation, Point, PublicData, Scale, Score};
 pub use self::setting::{Setting, Value};
@@ -30,7 +30,7 @@ use self::version::Version;
 ///
 /// ```
 /// use sordino_report::{Bounds, Method, Released, Report, Run, Source, Task};
-/// let guarantee = serde_json::from_str(r#"{"neighbours":"zero_out","unit":"record",
+/// let guarantee: sordino_privacy::Statement = serde_json::from_str(r#"{"neighbours":"zero_out","unit":"record",
 ///     "epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,"accountant":"pure","event":{"type":"pure","epsilon":1.0},
 ///     "arithmetic":0.0,"seeded":false,"metered":false}"#)?;
 /// let run = Run::new(
@@ -57,7 +57,7 @@ pub struct Run {
     /// How it was made.
     pub method: Method,
     /// What is promised: relation, unit, ε, δ, event, and whether the run was seeded and metered.
-    pub guarantee: Guarantee,
+    pub guarantee: Statement,
     /// What was asked for, if noise was calibrated to it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Requested>,
@@ -185,14 +185,19 @@ impl Run {
     pub const FORMAT_VERSION: u64 = Version::CURRENT;
 
     /// What every release has; the rest is empty.
-    pub fn new(released: Released, source: Source, method: Method, guarantee: Guarantee) -> Self {
+    pub fn new(
+        released: Released,
+        source: Source,
+        method: Method,
+        guarantee: impl Into<Statement>,
+    ) -> Self {
         Self {
             sordino: env!("CARGO_PKG_VERSION").to_owned(),
             format_version: Version,
             released,
             source,
             method,
-            guarantee,
+            guarantee: guarantee.into(),
             requested: None,
             budget: None,
             evaluation: None,

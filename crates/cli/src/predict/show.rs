@@ -1,10 +1,10 @@
 //! Predictions as CSV and as JSON.
 
 use serde::Serialize;
+use sordino_run::model::{Model, Prediction};
 
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::model::{Model, Prediction};
 
 /// One line a record: `prediction`, and `probability_CLASS` for each class if they are asked for. Empty for a record that has no place
 /// in the schema.

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use sordino::prelude::*;
+use sordino_run::query::{Query, Statistic};
+use sordino_run::{Payment, Relation};
 
-use crate::args::{Output, Relation};
-use crate::purse::Payment;
+use crate::args::Output;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -82,24 +83,6 @@ pub(crate) struct QueryArgs {
     pub(crate) output: Output,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Statistic {
-    /// How many records there are, or have a value
-    Count,
-    /// The sum of a column
-    Sum,
-    /// The mean of a column
-    Mean,
-    /// The variance of a column
-    Variance,
-    /// A quantile of a column: the median, or what --at says
-    Quantile,
-    /// How many records have each of the declared values
-    Histogram,
-    /// The most frequent of the declared values
-    Mode,
-}
-
 /// Two numbers with a comma between them; that they are bounds is checked where they are made into some.
 fn bounds(text: &str) -> Result<(f64, f64), String> {
     let numbers = text
@@ -108,16 +91,22 @@ fn bounds(text: &str) -> Result<(f64, f64), String> {
     numbers.ok_or_else(|| format!("bounds are two numbers such as 0,120; got `{text}`"))
 }
 
-impl Statistic {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Count => "count",
-            Self::Sum => "sum",
-            Self::Mean => "mean",
-            Self::Variance => "variance",
-            Self::Quantile => "quantile",
-            Self::Histogram => "histogram",
-            Self::Mode => "mode",
+impl QueryArgs {
+    pub(crate) fn query(&self) -> Query {
+        Query {
+            data: self.data.clone(),
+            statistic: self.statistic,
+            column: self.column.clone(),
+            epsilon: self.epsilon,
+            schema: self.schema.clone(),
+            bounds: self.bounds,
+            values: self.values.clone(),
+            equals: self.equals.clone(),
+            at: self.at,
+            neighbours: self.neighbours,
+            permissive: self.permissive,
+            payment: self.payment.clone(),
+            danger_seed: self.danger_seed,
         }
     }
 }

@@ -1,15 +1,15 @@
 //! An answer for people and for programs.
 
 use serde::Serialize;
-use sordino::mechanisms::statistics::{Cells, Estimate, Ranked, Winner};
 use sordino::privacy::Guarantee;
+use sordino_run::Purse;
+use sordino_run::query::{Answer, Cells, Estimate, Ranked, Value, Winner};
 
 use super::args::QueryArgs;
-use super::question::{Answer, Value};
 use crate::decimal;
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::purse::{Purse, SEEDED_NOTE, UNMETERED_NOTE};
+use crate::output::{SEEDED_NOTE, UNMETERED_NOTE, left};
 use crate::table::Table;
 
 const CONFIDENCE: f64 = 0.95;
@@ -53,7 +53,7 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     table.row(["delta", &decimal::exact(answer.guarantee.delta.get())]);
     table.row(["neighbours", &answer.guarantee.neighbours.to_string()]);
     table.row(["unit", &answer.guarantee.unit.to_string()]);
-    if let Some(left) = purse.left_shown()? {
+    if let Some(left) = left(purse)? {
         table.row(["left", &left]);
     }
     Ok(table.text())

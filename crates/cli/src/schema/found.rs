@@ -8,20 +8,17 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use serde::Serialize;
-use sordino::noise::danger;
 use sordino::prelude::*;
-use sordino_data::{Column, Discovered, Discovery, DiscoveryPlan, Found, Schema, Source, TypeHint};
-use sordino_ledger::Digest;
+use sordino_data::{Discovered, Found};
+use sordino_run::discovery::{Bought, Planned, Search};
+use sordino_run::{Payment, Relation, RunError};
 
 use super::SchemaArgs;
-use crate::args::{DEFAULT_DELTA_NOTE, Relation, default_delta};
+use crate::args::DEFAULT_DELTA_NOTE;
 use crate::decimal;
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::nearest::hint;
-use crate::output;
-use crate::purse::{Payment, Purse, SEEDED_NOTE, UNMETERED_NOTE, purpose};
-use crate::schema_file;
+use crate::output::{self, SEEDED_NOTE, UNMETERED_NOTE};
 
 /// Flags that only a search has.
 #[derive(Debug, Args)]
@@ -72,169 +69,58 @@ impl FindArgs {
 }
 
 pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
-    if epsilon.get() == 0.0 {
-        return Err(Error::NoEpsilon);
-    }
     let find = &args.find;
-    let known = known(find.schema.as_deref(), args.delimiter)?;
-    let source = Source::open(&args.data, known.csv())?;
-    let unit = known.unit().unit();
-    let asked = find.neighbours.map(Relation::neighbours);
-    let what = purpose("schema", None);
-    let mut purse = Purse::open(&args.data, &find.payment, asked, Neighbours::ZeroOut, what)?;
-    let columns = Columns { numbers: &find.numbers, categories: &find.categories };
-    let wanted = wanted(&columns, known, &source, purse.neighbours())?;
-    let (delta, has_default) = delta(find, &purse);
-    let plan = wanted.plan(epsilon, delta)?;
+    let mut planned = Planned::new(&Search {
+        data: args.data.clone(),
+        epsilon,
+        delta: find.delta,
+        schema: find.schema.clone(),
+        delimiter: args.delimiter,
+        numbers: find.numbers.clone(),
+        categories: find.categories.clone(),
+        neighbours: find.neighbours,
+        payment: find.payment.clone(),
+        danger_seed: find.danger_seed,
+    })?;
     find.out.iter().flat_map(|out| [out.clone(), beside(out)]).try_for_each(check_free)?;
-    purse.ask(&plan.claim(), &unit)?;
-    if !args.output.quiet && has_default && !find.categories.is_empty() {
+    if !args.output.quiet && planned.has_default_delta && !find.categories.is_empty() {
         output::note(DEFAULT_DELTA_NOTE);
     }
-    let bought = search(&plan, &source, &mut purse, unit, delta, find.danger_seed)?;
-    let Bought { found, guarantee, text, reservation } = bought;
+    let bought = planned.buy()?;
+    let Bought { found, guarantee, text, .. } = &bought;
     if let Some(out) = &find.out {
-        write(out, &text, &guarantee)?;
+        write(out, text, guarantee)?;
     }
     match (args.output.json, &find.out) {
-        (true, _) => output::result(&object(&found, &guarantee)?)?,
-        (false, None) => output::result(&text)?,
+        (true, _) => output::result(&object(found, guarantee)?)?,
+        (false, None) => output::result(text)?,
         (false, Some(_)) => {}
     }
-    if let Some(reservation) = reservation {
-        purse.book(reservation, Some(Digest::of(text.as_bytes())))?;
-    }
+    planned.book(&bought)?;
     if !args.output.quiet {
-        notes(&found, &guarantee).iter().for_each(|note| output::note(note));
+        notes(found, guarantee).iter().for_each(|note| output::note(note));
     }
     Ok(())
 }
 
-/// A schema that was paid for and not booked yet.
-pub(crate) struct Bought {
-    found: Discovered,
-    pub(crate) guarantee: Guarantee,
-    /// TOML, with where it comes from.
-    pub(crate) text: String,
-    pub(crate) reservation: Option<u64>,
-}
-
-/// Pays and looks.
-pub(crate) fn search(
-    plan: &DiscoveryPlan,
-    source: &Source,
-    purse: &mut Purse,
-    unit: Unit,
-    delta: Delta,
-    seed: Option<u32>,
-) -> Result<Bought, Error> {
-    let permit = purse.pay(plan.claim(), unit, delta)?;
-    let reservation = permit.reservation();
-    let (found, guarantee) = release(plan, source, permit, seed)?.into_parts();
-    Ok(Bought { text: text(&found, &guarantee)?, found, guarantee, reservation })
-}
-
-/// Columns that are named, by what they hold.
-#[derive(Debug)]
-pub(crate) struct Columns<'a> {
-    pub(crate) numbers: &'a [String],
-    pub(crate) categories: &'a [String],
-}
-
-/// What is declared already; where nothing is, everything is ignored.
-pub(crate) fn known(path: Option<&Path>, delimiter: u8) -> Result<Schema, Error> {
-    if let Some(path) = path {
-        return schema_file::read(path);
-    }
-    let delimiter = char::from(delimiter).escape_default();
-    Ok(Schema::from_toml(&format!("csv.delimiter = \"{delimiter}\"\ncolumns.'*' = {{ kind = 'ignore' }}"))?)
-}
-
-/// The columns that are named; if none is, all that the schema does not know and of which the file says what they hold.
-pub(crate) fn wanted(
-    named: &Columns<'_>,
-    known: Schema,
-    source: &Source,
-    neighbours: Neighbours,
-) -> Result<Discovery, Error> {
-    let names = source.names();
-    let stranger = named.numbers.iter().chain(named.categories).find(|name| !names.contains(name));
-    if let Some(column) = stranger {
-        let hint = hint(column, names.iter().map(String::as_str));
-        return Err(Error::NoSuchColumn { column: column.clone(), hint });
-    }
-    let is_open = |name: &str| matches!(known.column(name), None | Some(Column::Ignore));
-    let unit = known.unit().column().map(str::to_owned);
-    let open: Vec<_> = source
-        .header()
-        .iter()
-        .filter(|column| is_open(&column.name) && unit.as_ref() != Some(&column.name))
-        .collect();
-    let mut wanted = Discovery::new(known.clone(), neighbours);
-    if !named.numbers.is_empty() || !named.categories.is_empty() {
-        wanted = named.numbers.iter().fold(wanted, |wanted, name| wanted.number(name));
-        return Ok(named.categories.iter().fold(wanted, |wanted, name| wanted.category(name)));
-    }
-    for column in open {
-        wanted = match column.hint {
-            TypeHint::Number | TypeHint::Byte => wanted.number(&column.name),
-            TypeHint::Text | TypeHint::Boolean => wanted.category(&column.name),
-            TypeHint::Nested => wanted,
-            TypeHint::Unknown => return Err(Error::UnknownKind { column: column.name.clone() }),
-        };
-    }
-    Ok(wanted)
-}
-
-/// δ of the categories, and whether it is the fixed default.
-fn delta(find: &FindArgs, purse: &Purse) -> (Delta, bool) {
-    match (find.delta, purse.terms()) {
-        (Some(delta), _) => (delta, false),
-        (None, Some(terms)) => (terms.set_aside, false),
-        (None, None) => (default_delta(), true),
-    }
-}
-
-fn release(
-    plan: &DiscoveryPlan,
-    source: &Source,
-    permit: Permit,
-    seed: Option<u32>,
-) -> Result<Release<Discovered>, Error> {
-    Ok(match seed {
-        Some(seed) => plan.release_with(source, permit, &mut danger::seeded(u64::from(seed)))?,
-        None => plan.release(source, permit)?,
-    })
-}
-
-/// The schema, with where it comes from.
-fn text(found: &Discovered, guarantee: &Guarantee) -> Result<String, Error> {
-    let written = serde_json::to_string(guarantee);
-    let written = written.map_err(|error| Error::Unwritable { reason: error.to_string() })?;
-    Ok(format!(
-        "# Bounds and values in this file were found in the data with noise, and paid for.\n# {guarantee}\n# {written}\n{}",
-        found.schema.to_toml()
-    ))
-}
-
 fn check_free(path: PathBuf) -> Result<(), Error> {
     if fs::symlink_metadata(&path).is_ok() {
-        return Err(Error::FileExists { path });
+        return Err(RunError::FileExists { path }.into());
     }
     fs::File::create_new(&path)
         .and_then(|_| fs::remove_file(&path))
-        .map_err(|source| Error::WriteFile { name: path.display().to_string(), source })
+        .map_err(|source| RunError::WriteFile { name: path.display().to_string(), source }.into())
 }
 
 /// `patients.toml` and `patients.guarantee.json`.
 fn write(out: &Path, text: &str, guarantee: &Guarantee) -> Result<(), Error> {
     let pretty = serde_json::to_string_pretty(guarantee);
-    let pretty = pretty.map_err(|error| Error::Unwritable { reason: error.to_string() })? + "\n";
+    let pretty = pretty.map_err(|error| RunError::Unwritable { reason: error.to_string() })? + "\n";
     for (path, content) in [(out.to_owned(), text), (beside(out), pretty.as_str())] {
         if let Err(source) = fs::write(&path, content) {
             // It was paid for: whoever cannot write it shall at least see it.
             output::result(text)?;
-            return Err(Error::WriteFile { name: path.display().to_string(), source });
+            return Err(RunError::WriteFile { name: path.display().to_string(), source }.into());
         }
     }
     Ok(())

@@ -2,48 +2,69 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
+use sordino_run::training::{Advice, Candidate, Memory, Merit};
+use sordino_run::{AveragingName, ClippingName};
 
-use super::planner::{Advice, Candidate};
 use super::show::duration;
-use super::subject::Subject;
 use crate::decimal;
 use crate::error::Error;
 use crate::json::{self, Writer};
 use crate::table::Table;
 
-pub(crate) fn text(subject: &Subject, advice: &Advice, minutes: f64) -> Result<String, Error> {
-    let best = advice.best();
+pub(crate) fn text(advice: &Advice, minutes: f64) -> Result<String, Error> {
+    let (best, subject) = (advice.best(), &advice.subject);
     let mut table = Table::default();
-    table.row(["use", &best.flags()]);
-    table.row(["for", &format!("{} records, {} coordinates", subject.n, subject.encoding.width())]);
-    terms(&mut table, subject, &best.claim, best.noise_multiplier)?;
+    table.row(["use", &flags(best)]);
+    let mut size = format!("{} records, {} coordinates", subject.n, subject.encoding.width());
+    if best.chosen.model.is_some() {
+        size += &format!(", {} weights", best.learner.weights());
+    }
+    table.row(["for", &size]);
+    let cost = accounting::epsilon(&best.learner.claim(), subject.delta, Accountant::Auto)?.bound;
+    table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
+    table.row(["delta", &decimal::exact(subject.delta.get())]);
+    table.row(["neighbours", &subject.neighbours.to_string()]);
+    if let Some(noise) = best.learner.noise_multiplier() {
+        table.row(["noise multiplier", &decimal::up(noise)]);
+    }
+    if let Merit::Bound { noise, .. } = best.merit {
+        let batch = best.learner.batch().unwrap_or_default();
+        table.row(["noise", &format!("{noise:.2} clip norms long in the mean of {batch:.0} records")]);
+    }
     let time = format!("about {} of {minutes} minutes, reading aside", duration(best.time));
     table.row(["time", &time]);
-    table.row(["memory", &format!("about {} MB for the data", advice.memory.div_ceil(1_000_000))]);
-    table.row([subject.score_name(), &format!("{}, on invented records", score(best))]);
+    table.row(["memory", &advice.memory.text()]);
+    let expected = match score(best) {
+        Some(score) => format!("{score}, on invented records"),
+        None => "not estimated: synthetic records do not predict the accuracy of networks".to_owned(),
+    };
+    table.row([subject.score_name(), &expected]);
     table.row(["sure", &sure(advice)]);
     Ok(table.text())
 }
 
-/// What is spent, and for what noise.
-pub(crate) fn terms(
-    table: &mut Table,
-    subject: &Subject,
-    claim: &Claim,
-    noise_multiplier: Option<f64>,
-) -> Result<(), Error> {
-    let cost = accounting::epsilon(claim, subject.delta, Accountant::Auto)?.bound;
-    table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
-    table.row(["delta", &decimal::exact(subject.delta.get())]);
-    table.row(["neighbours", &subject.neighbours.to_string()]);
-    if let Some(noise) = noise_multiplier {
-        table.row(["noise multiplier", &decimal::up(noise)]);
+/// The flags that make a run of it, beside those that were given.
+fn flags(candidate: &Candidate) -> String {
+    let chosen = &candidate.chosen;
+    if chosen.model.is_none() {
+        let rate = chosen.sampling_rate.map(|rate| format!(" --sampling-rate {rate}"));
+        let steps = chosen.steps.map(|steps| format!(" --steps {steps}"));
+        let method = candidate.learner.method().name();
+        return format!("--method {method}{}{}", rate.unwrap_or_default(), steps.unwrap_or_default());
     }
-    Ok(())
+    let whole = [("--batch-size", chosen.batch_size), ("--epochs", chosen.epochs), ("--steps", chosen.steps)];
+    let mut flags: Vec<String> =
+        whole.into_iter().filter_map(|(name, count)| Some(format!("{name} {}", count?))).collect();
+    let rate = candidate.effective().learning_rate.filter(|_| chosen.learning_rate.is_none());
+    flags.extend(rate.map(|rate| format!("--learning-rate {}", decimal::down(rate))));
+    flags.join(" ")
 }
 
-fn score(candidate: &Candidate) -> String {
-    format!("{:.3} ± {:.3}", candidate.score, 2.0 * candidate.error)
+fn score(candidate: &Candidate) -> Option<String> {
+    match candidate.merit {
+        Merit::Rehearsed { score, error } => Some(format!("{score:.3} ± {:.3}", 2.0 * error)),
+        Merit::Bound { .. } => None,
+    }
 }
 
 fn sure(advice: &Advice) -> String {
@@ -52,10 +73,15 @@ fn sure(advice: &Advice) -> String {
         0 => format!("best of {weighed}"),
         late => format!("best of {weighed}, {late} of which would take too long"),
     };
-    match advice.rival() {
-        Some(rival) => format!("{fit}; {} could be as good: {}", rival.flags(), score(rival)),
-        None if advice.ranked.len() > 1 => format!("{fit}, beyond the error of the rehearsals"),
-        None => fit,
+    match (advice.rival(), advice.best().merit) {
+        (_, Merit::Bound { .. }) => {
+            format!("{fit}, by a bound for convex losses, which networks do not have")
+        }
+        (Some(rival), _) => {
+            format!("{fit}; {} could be as good: {}", flags(rival), score(rival).unwrap_or_default())
+        }
+        (None, _) if advice.ranked.len() > 1 => format!("{fit}, beyond the error of the rehearsals"),
+        (None, _) => fit,
     }
 }
 
@@ -64,62 +90,94 @@ fn sure(advice: &Advice) -> String {
 struct AdviceObject<'a> {
     #[serde(flatten)]
     writer: Writer,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    model: Option<&'a str>,
+    weights: usize,
     rows: u64,
     coordinates: usize,
     neighbours: Neighbours,
     delta: f64,
     minutes: f64,
-    bytes: u64,
-    /// Seconds of one number of a record, and of one noisy number.
-    seconds_of_data: f64,
-    seconds_of_noise: f64,
+    #[serde(flatten)]
+    memory: Memory,
+    /// Of one record in a batch, and of a step beside its records.
+    seconds_of_record: f64,
+    seconds_of_step: f64,
     too_long: usize,
-    candidates: Vec<CandidateObject<'a>>,
+    candidates: Vec<CandidateObject>,
 }
 
 /// The best comes first.
 #[derive(Serialize)]
-struct CandidateObject<'a> {
+struct CandidateObject {
     method: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     steps: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     sampling_rate: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    learning_rate: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     noise_multiplier: Option<f64>,
-    event: &'a Event,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clipping: Option<ClippingName>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    averaging: Option<AveragingName>,
+    event: Event,
     seconds: f64,
-    score: f64,
-    score_error: f64,
+    #[serde(flatten)]
+    merit: MeritObject,
 }
 
-impl<'a> CandidateObject<'a> {
-    fn of(candidate: &'a Candidate) -> Self {
-        let settings = &candidate.settings;
+#[derive(Serialize)]
+#[serde(untagged)]
+enum MeritObject {
+    Rehearsed {
+        score: f64,
+        score_error: f64,
+    },
+    /// The noise is that in the mean of a batch, in clip norms.
+    Bound {
+        noise_length: f64,
+        bound: f64,
+    },
+}
+
+impl CandidateObject {
+    fn of(candidate: &Candidate) -> Self {
+        let (settings, learner) = (candidate.effective(), &candidate.learner);
         Self {
-            method: settings.method.unwrap_or_default().name(),
+            method: learner.method().name(),
             steps: settings.steps.map(Count::get),
             sampling_rate: settings.sampling_rate.map(SamplingRate::get),
-            noise_multiplier: candidate.noise_multiplier,
-            event: &candidate.claim.event,
+            learning_rate: settings.learning_rate,
+            noise_multiplier: learner.noise_multiplier(),
+            clipping: settings.clipping,
+            averaging: settings.averaging,
+            event: learner.claim().event,
             seconds: candidate.time.as_secs_f64(),
-            score: candidate.score,
-            score_error: candidate.error,
+            merit: match candidate.merit {
+                Merit::Rehearsed { score, error } => MeritObject::Rehearsed { score, score_error: error },
+                Merit::Bound { noise, bound } => MeritObject::Bound { noise_length: noise, bound },
+            },
         }
     }
 }
 
-pub(crate) fn object(subject: &Subject, advice: &Advice, minutes: f64) -> Result<String, Error> {
+pub(crate) fn object(advice: &Advice, minutes: f64) -> Result<String, Error> {
+    let (best, subject) = (advice.best(), &advice.subject);
     json::text(&AdviceObject {
         writer: Writer::this(),
+        model: best.chosen.model.as_deref(),
+        weights: best.learner.weights(),
         rows: subject.n.get(),
         coordinates: subject.encoding.width(),
         neighbours: subject.neighbours,
         delta: subject.delta.get(),
         minutes,
-        bytes: advice.memory,
-        seconds_of_data: advice.speed.of_data,
-        seconds_of_noise: advice.speed.of_noise,
+        memory: advice.memory,
+        seconds_of_record: advice.pace.record,
+        seconds_of_step: advice.pace.step,
         too_long: advice.too_long,
         candidates: advice.ranked.iter().map(CandidateObject::of).collect(),
     })

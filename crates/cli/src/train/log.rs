@@ -5,7 +5,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::error::Error;
+use sordino_run::RunError;
 
 pub(crate) struct Log {
     is_verbose: bool,
@@ -14,9 +14,9 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    pub(crate) fn open(is_verbose: bool, path: Option<&Path>) -> Result<Self, Error> {
+    pub(crate) fn open(is_verbose: bool, path: Option<&Path>) -> Result<Self, RunError> {
         let open = |path: &Path| {
-            let failed = |source| Error::WriteFile { name: path.display().to_string(), source };
+            let failed = |source| RunError::WriteFile { name: path.display().to_string(), source };
             OpenOptions::new().create(true).append(true).open(path).map_err(failed)
         };
         Ok(Self { is_verbose, file: path.map(open).transpose()?, start: Instant::now() })

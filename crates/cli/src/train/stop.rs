@@ -3,25 +3,20 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use crate::error::Error;
-
-/// A flag that the first request to stop sets, and the second no longer waits for. Where a run cannot be stopped midway the
-/// system's own way of stopping it stays.
-pub(crate) fn on_request(can_stop: bool) -> Result<Arc<AtomicBool>, Error> {
-    let flag = Arc::new(AtomicBool::new(false));
+/// Lets the first request to stop set the flag; the second no longer waits for it. A system that cannot prepare for
+/// requests stops the process in its own way.
+pub(crate) fn on_request(flag: &Arc<AtomicBool>) {
     #[cfg(unix)]
-    if can_stop {
+    {
         use signal_hook::consts::{SIGINT, SIGTERM};
         for signal in [SIGINT, SIGTERM] {
-            let failed = |source| Error::Signals { source };
             // In this order: the second of two requests finds the flag set.
-            signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(&flag)).map_err(failed)?;
-            signal_hook::flag::register(signal, Arc::clone(&flag)).map_err(failed)?;
+            let _ = signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(flag))
+                .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
         }
     }
     #[cfg(not(unix))]
-    let _ = can_stop;
-    Ok(flag)
+    let _ = flag;
 }
 
 /// The command line that goes on with this run.

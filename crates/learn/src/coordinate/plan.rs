@@ -19,6 +19,7 @@ use super::smoothness::smoothness;
 use super::{CoordinateClipping, CoordinateDescent};
 use crate::bits::Source;
 use crate::error::LearnError;
+use crate::loss::Loss;
 use crate::model::LinearModel;
 
 /// Noisy coordinate descent with all its numbers.
@@ -33,6 +34,21 @@ pub struct CoordinatePlan {
 impl CoordinatePlan {
     pub(super) fn new(encoding: Encoding, n: Count, learner: CoordinateDescent, price: Price) -> Self {
         Self { encoding, n, learner, price }
+    }
+
+    /// What is minimised.
+    pub fn loss(&self) -> Loss {
+        self.learner.loss
+    }
+
+    /// How records become rows.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// λ of the penalty `(λ/2)‖w‖²`.
+    pub fn l2(&self) -> f64 {
+        self.learner.l2
     }
 
     /// z of a step.

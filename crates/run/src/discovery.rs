@@ -1,0 +1,200 @@
+//! Bounds and values that nobody can declare, found with noise and paid for.
+//!
+//! The order is that of every release: plan from public things, pay, read the data through the permissive door, release,
+//! book. What comes out is a schema that says where it comes from, with its guarantee as a comment.
+
+use std::path::{Path, PathBuf};
+
+use sordino_data::{Column, Discovered, Discovery, DiscoveryPlan, Schema, Source, TypeHint};
+use sordino_ledger::Digest;
+use sordino_noise::danger;
+use sordino_privacy::{Delta, Epsilon, Guarantee, Neighbours, Permit, Release, Unit};
+
+use crate::error::RunError;
+use crate::purse::{Payment, Purse, purpose};
+use crate::schema_file;
+use crate::settings::Relation;
+use sordino_data::hint;
+
+/// δ of questions that name none: well below one over the number of people, for up to some hundred thousand of them.
+const DEFAULT_DELTA: f64 = 1e-6;
+
+/// What is to be found, and who pays.
+#[derive(Clone, Debug)]
+pub struct Search {
+    /// The table.
+    pub data: PathBuf,
+    /// What it may cost.
+    pub epsilon: Epsilon,
+    /// At this δ; only categories use one. If none is named, what the ledger set aside, or [`default_delta`].
+    pub delta: Option<Delta>,
+    /// What is declared already.
+    pub schema: Option<PathBuf>,
+    /// What stands between two fields of a CSV file, where no schema says it.
+    pub delimiter: u8,
+    /// Columns of numbers whose bounds are to be found.
+    pub numbers: Vec<String>,
+    /// Columns of categories whose values are to be found.
+    pub categories: Vec<String>,
+    /// The relation; the ledger's if none is named, or `zero_out`.
+    pub neighbours: Option<Relation>,
+    /// Who pays.
+    pub payment: Payment,
+    /// Repeatable noise, which voids the guarantee.
+    pub danger_seed: Option<u32>,
+}
+
+/// A search that is planned and would be granted.
+#[derive(Debug)]
+pub struct Planned {
+    plan: DiscoveryPlan,
+    source: Source,
+    purse: Purse,
+    unit: Unit,
+    delta: Delta,
+    seed: Option<u32>,
+    /// Whether δ is the fixed default.
+    pub has_default_delta: bool,
+}
+
+/// A schema that was paid for and not booked yet.
+#[derive(Debug)]
+pub struct Bought {
+    /// What was found.
+    pub found: Discovered,
+    /// What is promised about it.
+    pub guarantee: Guarantee,
+    /// TOML, with where it comes from.
+    pub text: String,
+    pub(crate) reservation: Option<u64>,
+}
+
+impl Planned {
+    /// Reads what is declared and the header, and asks the budget. Nothing is charged.
+    pub fn new(search: &Search) -> Result<Self, RunError> {
+        if search.epsilon.get() == 0.0 {
+            return Err(RunError::NoEpsilon);
+        }
+        let known = known(search.schema.as_deref(), search.delimiter)?;
+        let (unit, what) = (known.unit().unit(), purpose("schema", None));
+        let asked = search.neighbours.map(Relation::neighbours);
+        let purse = Purse::open(&search.data, &search.payment, asked, Neighbours::ZeroOut, what)?;
+        let source = Source::open(&search.data, known.csv())?;
+        let columns = Columns { numbers: &search.numbers, categories: &search.categories };
+        let (delta, has_default_delta) = match (search.delta, purse.terms()) {
+            (Some(delta), _) => (delta, false),
+            (None, Some(terms)) => (terms.set_aside, false),
+            (None, None) => (default_delta(), true),
+        };
+        let plan = wanted(&columns, known, &source, purse.neighbours())?.plan(search.epsilon, delta)?;
+        purse.ask(&plan.claim(), &unit)?;
+        Ok(Self { plan, source, purse, unit, delta, seed: search.danger_seed, has_default_delta })
+    }
+
+    /// Pays and looks. What is bought is to be shown or written, and then [booked](Self::book).
+    pub fn buy(&mut self) -> Result<Bought, RunError> {
+        let Self { plan, source, purse, unit, delta, seed, .. } = self;
+        search(plan, source, purse, unit.clone(), *delta, *seed)
+    }
+
+    /// Records that what was bought was released.
+    pub fn book(&mut self, bought: &Bought) -> Result<(), RunError> {
+        let digest = Digest::of(bought.text.as_bytes());
+        bought.reservation.map_or(Ok(()), |reservation| self.purse.book(reservation, Some(digest)))
+    }
+}
+
+/// Pays and looks.
+pub(crate) fn search(
+    plan: &DiscoveryPlan,
+    source: &Source,
+    purse: &mut Purse,
+    unit: Unit,
+    delta: Delta,
+    seed: Option<u32>,
+) -> Result<Bought, RunError> {
+    let permit = purse.pay(plan.claim(), unit, delta)?;
+    let reservation = permit.reservation();
+    let (found, guarantee) = release(plan, source, permit, seed)?.into_parts();
+    Ok(Bought { text: text(&found, &guarantee)?, found, guarantee, reservation })
+}
+
+/// Columns that are named, by what they hold.
+#[derive(Debug)]
+pub(crate) struct Columns<'a> {
+    pub(crate) numbers: &'a [String],
+    pub(crate) categories: &'a [String],
+}
+
+/// What is declared already; where nothing is, everything is ignored.
+pub(crate) fn known(path: Option<&Path>, delimiter: u8) -> Result<Schema, RunError> {
+    if let Some(path) = path {
+        return schema_file::read(path);
+    }
+    let delimiter = char::from(delimiter).escape_default();
+    Ok(Schema::from_toml(&format!("csv.delimiter = \"{delimiter}\"\ncolumns.'*' = {{ kind = 'ignore' }}"))?)
+}
+
+/// The columns that are named; if none is, all that the schema does not know and of which the file says what they hold.
+pub(crate) fn wanted(
+    named: &Columns<'_>,
+    known: Schema,
+    source: &Source,
+    neighbours: Neighbours,
+) -> Result<Discovery, RunError> {
+    let names = source.names();
+    let stranger = named.numbers.iter().chain(named.categories).find(|name| !names.contains(name));
+    if let Some(column) = stranger {
+        let hint = hint(column, names.iter().map(String::as_str));
+        return Err(RunError::NoSuchColumn { column: column.clone(), hint });
+    }
+    let is_open = |name: &str| matches!(known.column(name), None | Some(Column::Ignore));
+    let unit = known.unit().column().map(str::to_owned);
+    let open: Vec<_> = source
+        .header()
+        .iter()
+        .filter(|column| is_open(&column.name) && unit.as_ref() != Some(&column.name))
+        .collect();
+    let mut wanted = Discovery::new(known.clone(), neighbours);
+    if !named.numbers.is_empty() || !named.categories.is_empty() {
+        wanted = named.numbers.iter().fold(wanted, |wanted, name| wanted.number(name));
+        return Ok(named.categories.iter().fold(wanted, |wanted, name| wanted.category(name)));
+    }
+    for column in open {
+        wanted = match column.hint {
+            TypeHint::Number | TypeHint::Byte => wanted.number(&column.name),
+            TypeHint::Text | TypeHint::Boolean => wanted.category(&column.name),
+            TypeHint::Nested => wanted,
+            TypeHint::Unknown => return Err(RunError::UnknownKind { column: column.name.clone() }),
+        };
+    }
+    Ok(wanted)
+}
+
+/// δ for whoever names none.
+pub fn default_delta() -> Delta {
+    // 1e-6 lies in [0, 1), which is all that a δ needs.
+    Delta::new(DEFAULT_DELTA).expect("the default delta is a delta")
+}
+
+fn release(
+    plan: &DiscoveryPlan,
+    source: &Source,
+    permit: Permit,
+    seed: Option<u32>,
+) -> Result<Release<Discovered>, RunError> {
+    Ok(match seed {
+        Some(seed) => plan.release_with(source, permit, &mut danger::seeded(u64::from(seed)))?,
+        None => plan.release(source, permit)?,
+    })
+}
+
+/// The schema, with where it comes from.
+fn text(found: &Discovered, guarantee: &Guarantee) -> Result<String, RunError> {
+    let written = serde_json::to_string(guarantee);
+    let written = written.map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
+    Ok(format!(
+        "# Bounds and values in this file were found in the data with noise, and paid for.\n# {guarantee}\n# {written}\n{}",
+        found.schema.to_toml()
+    ))
+}

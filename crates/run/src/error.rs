@@ -1,0 +1,368 @@
+//! Why a run stops. Each message says what was expected, what came, and what to do next.
+
+use std::io;
+use std::path::PathBuf;
+
+use sordino_data::{DataError, DiscoverError, SchemaError};
+use sordino_learn::LearnError;
+use sordino_ledger::LedgerError;
+use sordino_mechanisms::MechanismError;
+use sordino_nn::{DescriptionError, FitError};
+use sordino_noise::EntropyError;
+use sordino_optim::OptimError;
+use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError, Unit};
+
+pub use crate::receipt::Mismatch;
+
+/// A run that cannot be planned, or that ended early. Settings are named as the command spells them; see [`respelled`].
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "each message says what its variant is; fields are what it names")]
+pub enum RunError {
+    #[error("cannot read {name}: {source}")]
+    Read { name: String, source: io::Error },
+
+    #[error("cannot read {name}: it is a directory; name one file that holds the data")]
+    DataIsDirectory { name: String },
+
+    #[error("cannot write `{name}`: {source}")]
+    WriteFile { name: String, source: io::Error },
+
+    #[error("`{}` exists, and is not overwritten; name another file with --out, or remove it", path.display())]
+    FileExists { path: PathBuf },
+
+    #[error("cannot derive a data-set name from `{name}`; give one with --name")]
+    NoName { name: String },
+
+    #[error("{name} states neighbours {stated} and --neighbours says {asked}; leave one of the two out")]
+    TwoRelations { name: String, stated: Neighbours, asked: Neighbours },
+
+    #[error(
+        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget: \
+         use a schema with the ledger's unit, or a budget that was made for this one (`sordino ledger create --unit \
+         {flag}`)"
+    )]
+    OtherUnit { ledger: String, schema: String, flag: String },
+
+    #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
+    NoAnalyst,
+
+    #[error("{setting} has no meaning for {by}; leave it out")]
+    Unused { setting: String, by: String },
+
+    #[error("{setting} is missing; give it, or write it into the file of --config")]
+    Missing { setting: &'static str },
+
+    #[error("{first} and {second} are both given, and say the same thing; leave one of them out")]
+    TwoSettings { first: &'static str, second: &'static str },
+
+    #[error("{setting} must be {expected}, got {got}")]
+    Number { setting: &'static str, expected: &'static str, got: f64 },
+
+    #[error("--epsilon 0 allows no release that depends on the data; give a number above 0, such as 1")]
+    NoEpsilon,
+
+    #[error("`{name}` cannot be used: {reason}")]
+    Config { name: String, reason: String },
+
+    #[error("the settings of this run cannot be written down: {reason}")]
+    Unwritable { reason: String },
+
+    #[error(
+        "no --schema given: bounds and categories must be declared, because they must not be read off the data; \
+         `sordino schema {}` writes a template", data.display()
+    )]
+    NoSchema { data: PathBuf },
+
+    #[error("{name}: {source}")]
+    Schema { name: String, source: Box<SchemaError> },
+
+    #[error("{name} has more than {limit} bytes, which is no schema")]
+    SchemaTooLong { name: String, limit: u64 },
+
+    #[error("{0}")]
+    Declared(Box<SchemaError>),
+
+    #[error(
+        "without DATA the schema must name every column, and `{pattern}` stands for several; name DATA, of which only \
+         the header is read"
+    )]
+    PatternWithoutData { pattern: String },
+
+    #[error("--rows says {stated} and `{}` has {counted} records; leave --rows out, or correct it", data.display())]
+    OtherRows { data: PathBuf, stated: u64, counted: u64 },
+
+    #[error(
+        "training needs a public number of records, which {neighbours} does not give; use zero_out or replace, also \
+         when the ledger's data set is created (`sordino ledger create --neighbours zero_out`)"
+    )]
+    PrivateSize { neighbours: Neighbours },
+
+    #[error(
+        "delta is 0, and --method {method} adds Gaussian noise, which needs a delta above 0: give --delta, or a ledger \
+         whose budget has one, or use output-perturbation or objective-perturbation, which need none"
+    )]
+    PureTraining { method: &'static str },
+
+    #[error(
+        "a batch of {batch} is more than all {n} records; give fewer with --batch-size, or --method gradient-descent, \
+         which takes all"
+    )]
+    LargeBatch { batch: u64, n: u64 },
+
+    #[error(
+        "--method {method} is for linear models; leave it out, or use sgd or gradient-descent with --model"
+    )]
+    MethodForLinear { method: &'static str },
+
+    #[error(
+        "--image {image} is not what the records are: they have {numbers} numbers; correct it, or leave it out"
+    )]
+    OtherPicture { image: String, numbers: usize },
+
+    #[error("the target is {target}, and the description states another loss; leave it out")]
+    OtherLoss { target: &'static str },
+
+    #[error("--model {name}: {source}")]
+    Description { name: String, source: Box<DescriptionError> },
+
+    #[error(
+        "the run takes about {} MB of memory, and {} MB are free; use fewer records or columns, or a machine with \
+         more; nothing was charged", needed / 1_000_000, free / 1_000_000
+    )]
+    NoMemory { needed: u64, free: u64 },
+
+    #[error(
+        "no method is done within {given} minutes: the fastest takes about {needed:.1}; allow more with --minutes, or \
+         name fewer records with --rows"
+    )]
+    NoTime { needed: f64, given: f64 },
+
+    #[error("the file has no column `{}`{hint}", column.escape_debug())]
+    NoSuchColumn { column: String, hint: String },
+
+    #[error(
+        "nothing says whether column `{column}` holds numbers or categories: name the columns to be found with \
+         --numbers and --categories, or declare it in the schema that --schema names"
+    )]
+    UnknownKind { column: String },
+
+    #[error(
+        "{statistic} needs declared bounds or values, because they must not be read off the data: give --schema FILE, \
+         or --bounds LOW,HIGH (numbers), or --values A,B,... (categories)"
+    )]
+    NothingDeclared { statistic: &'static str },
+
+    #[error("the table has no column to read; declare one that is not ignored")]
+    NoColumn,
+
+    #[error("the schema declares no column `{}`{hint}", column.escape_debug())]
+    NotDeclared { column: String, hint: String },
+
+    #[error("column `{column}` is {is}, and this statistic needs {needed}")]
+    ColumnKind { column: String, needed: &'static str, is: &'static str },
+
+    #[error("column `{column}` has no value `{value}`; declared are {known}")]
+    NoSuchValue { column: String, value: String, known: String },
+
+    #[error(
+        "under {neighbours} the number of records is public, and records can be dropped for what they hold in column \
+         `{column}`, which would change it; ask under add_remove, or say in the schema what missing and other \
+         values become (and do not ask with --permissive)"
+    )]
+    Drops { column: String, neighbours: Neighbours },
+
+    #[error(
+        "`{}` is a schema that an earlier run bought for other columns or another price; give the same flags as then, \
+         or remove its folder to give it up (what it was charged stays spent)", path.display()
+    )]
+    OtherSchemaBought { path: PathBuf },
+
+    #[error(
+        "{setting} needs a schema, and with --estimate-schema-with there is none before it is paid for; buy one with \
+         `sordino schema --epsilon`, and give it with --schema"
+    )]
+    NoSchemaYet { setting: &'static str },
+
+    #[error("this method is done at once and has nothing to resume; leave --resume out")]
+    CannotResume,
+
+    #[error("`{}` exists, and a model is never overwritten; name another directory with --out, or remove it", out.display())]
+    OutExists { out: PathBuf },
+
+    #[error("another run is writing `{}` right now; wait for it, or name another directory with --out", out.display())]
+    OutInUse { out: PathBuf },
+
+    #[error("no room for {room} bytes at `{}`: {source}; nothing was charged", out.display())]
+    NoRoom { out: PathBuf, room: u64, source: io::Error },
+
+    #[error(
+        "`{}` holds a run that was stopped: go on with it by --resume, or remove it to give it up (what it was charged \
+         stays spent)", part.display()
+    )]
+    Unfinished { part: PathBuf },
+
+    #[error(
+        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before", part.display()
+    )]
+    NothingToResume { part: PathBuf },
+
+    #[error("cannot go on with what an earlier run left: {0}")]
+    Resume(#[from] Mismatch),
+
+    #[error(
+        "what `{}` keeps cannot be read: {reason}; if another version of this program left it, go on with that one, or \
+         remove the folder to give it up (what it was charged stays spent)", part.display()
+    )]
+    BadRecord { part: PathBuf, reason: String },
+
+    #[error(
+        "cannot write `{}`: {source}; the model was paid for and is in `{}` instead: move it from there, it is whole",
+        out.display(), elsewhere.display()
+    )]
+    ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
+
+    #[error(
+        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume writes it at no \
+         further cost", out.display()
+    )]
+    ModelWaits { out: PathBuf, source: io::Error },
+
+    #[error(
+        "stopped after {steps} of {of} {what}; what was charged stays spent, and --resume goes on from here at no \
+         further cost"
+    )]
+    Stopped { steps: u64, of: u64, what: &'static str },
+
+    #[error(
+        "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be one more \
+         release, which nobody pays for; name other records after --public-test, or leave it out", path.display()
+    )]
+    PrivateTest { path: PathBuf },
+
+    #[error("`{}` has no column `{column}`, which the predictions are to be compared with", path.display())]
+    NoPublicTarget { path: PathBuf, column: String },
+
+    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` left")]
+    NoModel { name: String, reason: String },
+
+    #[error(
+        "`{}` is not the file that was written after training: its SHA-256 differs from the manifest's; get an \
+         untouched copy of the whole directory", file.display()
+    )]
+    TamperedModel { file: PathBuf },
+
+    #[error(
+        "`{ledger}` has no booking of `{model}` as it is: it was changed together with its manifest, or another ledger \
+         paid for it"
+    )]
+    NotBooked { model: String, ledger: String },
+
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    #[error(transparent)]
+    Data(#[from] DataError),
+    #[error(transparent)]
+    Account(#[from] AccountError),
+    #[error(transparent)]
+    Charge(#[from] ChargeError),
+    #[error(transparent)]
+    Mechanism(#[from] MechanismError),
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    #[error(transparent)]
+    Learn(LearnError),
+    #[error(transparent)]
+    Network(FitError),
+    #[error(transparent)]
+    Optim(OptimError),
+    #[error(transparent)]
+    Discover(DiscoverError),
+    #[error(transparent)]
+    Release(#[from] ReleaseError),
+    #[error(transparent)]
+    Param(#[from] ParamError),
+}
+
+impl RunError {
+    /// What a ledger protects is not what the schema says.
+    pub(crate) fn other_unit(ledger: &Unit, schema: &Unit) -> Self {
+        let flag = match schema {
+            Unit::Record => "record".to_owned(),
+            Unit::Column(name) => format!("column:{}", name.escape_debug()),
+            Unit::Client => "client".to_owned(),
+        };
+        Self::OtherUnit { ledger: ledger.to_string(), schema: schema.to_string(), flag }
+    }
+
+    /// Whether the honest answer is no: the budget refuses, or a model is not the one that was booked. Anything else could
+    /// not be run.
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Account(AccountError::OutOfReach { .. })
+                | Self::TamperedModel { .. }
+                | Self::NotBooked { .. }
+                | Self::Charge(ChargeError::Refused(_))
+        )
+    }
+}
+
+impl From<SchemaError> for RunError {
+    fn from(error: SchemaError) -> Self {
+        Self::Declared(Box::new(error))
+    }
+}
+
+/// One level: whoever matches on what stopped a run finds it in one place.
+impl From<LearnError> for RunError {
+    fn from(error: LearnError) -> Self {
+        if let LearnError::Optim(error) = error {
+            return error.into();
+        }
+        if let LearnError::Account(error) = error { error.into() } else { Self::Learn(error) }
+    }
+}
+
+impl From<FitError> for RunError {
+    fn from(error: FitError) -> Self {
+        if let FitError::Optim(error) = error { error.into() } else { Self::Network(error) }
+    }
+}
+
+impl From<DiscoverError> for RunError {
+    fn from(error: DiscoverError) -> Self {
+        if let DiscoverError::Data(error) = error {
+            return error.into();
+        }
+        if let DiscoverError::Charge(error) = error { error.into() } else { Self::Discover(error) }
+    }
+}
+
+impl From<OptimError> for RunError {
+    fn from(error: OptimError) -> Self {
+        if let OptimError::Account(error) = error {
+            return error.into();
+        }
+        if let OptimError::Charge(error) = error { error.into() } else { Self::Optim(error) }
+    }
+}
+
+/// A message with its settings spelled another way: `spell` gets `batch_size` for `--batch-size`.
+///
+/// ```
+/// let message = "--rows says 3 and `a.csv` has 4 records; leave --rows out, or correct it";
+/// let python = sordino_run::respelled(message, |setting| format!("{setting}="));
+/// assert!(python.starts_with("rows= says 3"));
+/// ```
+pub fn respelled(message: &str, spell: impl Fn(&str) -> String) -> String {
+    let mut parts = message.split("--");
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_alphanumeric() && c != '-').unwrap_or(part.len());
+        let (flag, rest) = part.split_at(end);
+        text.push_str(&if flag.is_empty() { "--".to_owned() } else { spell(&flag.replace('-', "_")) });
+        text.push_str(rest);
+    }
+    text
+}

@@ -1,0 +1,33 @@
+//! Which data set a file is: its name and the hash of its content.
+
+use std::fs::File;
+use std::path::Path;
+
+use sordino_ledger::{Digest, Identity, Label};
+
+use crate::error::RunError;
+
+/// The name and the hash of a data file.
+pub fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, RunError> {
+    let name = match name {
+        Some(name) => name.clone(),
+        None => file_name(data)?,
+    };
+    Ok(Identity { name, content: content(data)? })
+}
+
+/// The hash of a data file.
+pub fn content(data: &Path) -> Result<Digest, RunError> {
+    let name = format!("`{}`", data.display());
+    if data.is_dir() {
+        return Err(RunError::DataIsDirectory { name });
+    }
+    File::open(data).and_then(Digest::of_reader).map_err(|source| RunError::Read { name, source })
+}
+
+/// The data set's name where none is given.
+pub(crate) fn file_name(path: &Path) -> Result<Label, RunError> {
+    let name = path.file_name().and_then(|name| name.to_str());
+    let label = name.and_then(|name| Label::new(name).ok());
+    label.ok_or_else(|| RunError::NoName { name: path.display().to_string().escape_debug().to_string() })
+}

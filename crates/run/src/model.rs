@@ -1,0 +1,37 @@
+//! A model's directory: what `train` leaves and `predict` reads.
+//!
+//! | file | what |
+//! |---|---|
+//! | `model.safetensors` | linear: one tensor `weights`, `F64`, of shape [scores, coordinates]; metadata `sordino_linear`: format and loss |
+//! | | network: the tensors of its layers with PyTorch's names and layouts |
+//! | `network.toml` | of a network: its description, complete |
+//! | `encoding.json` | how records become rows: schema, features in order, scaling |
+//! | `guarantee.json` | what is promised |
+//! | `configuration.toml` | every setting of the run, defaults included |
+//! | `run.json`, `report.html`, `card.md` | what there is to say about the run: for programs, for people, as a model card |
+//! | `manifest.json` | the SHA-256 of each of these |
+//!
+//! # What the manifest protects
+//! A file that was changed is noticed by its hash. Whoever can change a file can change the manifest as well, so where a
+//! ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger` compares them.
+
+mod learned;
+mod manifest;
+mod package;
+mod stored;
+mod weights;
+
+pub(crate) use self::learned::network_loss;
+pub use self::learned::{Model, Prediction};
+pub(crate) use self::package::Package;
+pub use self::stored::Stored;
+
+pub(crate) const MODEL: &str = "model.safetensors";
+pub(crate) const NETWORK: &str = "network.toml";
+pub(crate) const ENCODING: &str = "encoding.json";
+pub(crate) const GUARANTEE: &str = "guarantee.json";
+pub(crate) const CONFIGURATION: &str = "configuration.toml";
+pub(crate) const MANIFEST: &str = "manifest.json";
+pub(crate) const RUN: &str = "run.json";
+pub(crate) const REPORT: &str = "report.html";
+pub(crate) const CARD: &str = "card.md";

@@ -1,0 +1,379 @@
+//! One private statistic of a table, planned from public parameters, and its answer.
+//!
+//! The order is that of every release: plan, ask the budget, pay, read the data, release, book. Through the strict door the
+//! owner is told before anything is charged whether every record fits the schema.
+
+use std::path::PathBuf;
+
+use sordino_data::{
+    CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, Schema, Source, Table, UnitRule,
+};
+use sordino_ledger::Digest;
+use sordino_mechanisms::statistics::{
+    Bounds, Contributor, Histogram, Mean, Mode, Quantile, RowCount, Rows, Sum, Variance,
+};
+pub use sordino_mechanisms::statistics::{Cells, Estimate, Ranked, Winner};
+use sordino_mechanisms::{Mechanism, MechanismError};
+use sordino_noise::{Bits, danger, entropy};
+use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Release};
+
+use crate::error::RunError;
+use crate::purse::{Payment, Purse, purpose};
+use crate::schema_file;
+use crate::settings::Relation;
+use sordino_data::hint;
+
+/// What is asked, and who pays.
+#[derive(Clone, Debug)]
+pub struct Query {
+    /// The table.
+    pub data: PathBuf,
+    /// What to ask.
+    pub statistic: Statistic,
+    /// Of which column; only a count needs none.
+    pub column: Option<String>,
+    /// What the answer may cost.
+    pub epsilon: Epsilon,
+    /// Bounds, values, and whose records they are.
+    pub schema: Option<PathBuf>,
+    /// Instead of a schema: the bounds of the column.
+    pub bounds: Option<(f64, f64)>,
+    /// Instead of a schema: the values of the column.
+    pub values: Option<Vec<String>>,
+    /// Count the records that have this value in the column.
+    pub equals: Option<String>,
+    /// Which quantile: the share of records below it.
+    pub at: f64,
+    /// The relation; the ledger's if none is named, or `add_remove`.
+    pub neighbours: Option<Relation>,
+    /// Map what the schema has no place for instead of stopping at it.
+    pub permissive: bool,
+    /// Who pays.
+    pub payment: Payment,
+    /// Repeatable noise, which voids the guarantee.
+    pub danger_seed: Option<u64>,
+}
+
+/// What can be asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Statistic {
+    /// How many records there are, or have a value
+    Count,
+    /// The sum of a column
+    Sum,
+    /// The mean of a column
+    Mean,
+    /// The variance of a column
+    Variance,
+    /// A quantile of a column: the median, or what --at says
+    Quantile,
+    /// How many records have each of the declared values
+    Histogram,
+    /// The most frequent of the declared values
+    Mode,
+}
+
+impl Statistic {
+    /// As flags spell it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Count => "count",
+            Self::Sum => "sum",
+            Self::Mean => "mean",
+            Self::Variance => "variance",
+            Self::Quantile => "quantile",
+            Self::Histogram => "histogram",
+            Self::Mode => "mode",
+        }
+    }
+}
+
+/// Asks, pays, answers and books.
+pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
+    let asked = query.neighbours.map(Relation::neighbours);
+    let what = purpose(query.statistic.name(), query.column.as_deref());
+    let mut purse = Purse::open(&query.data, &query.payment, asked, Neighbours::AddRemove, what)?;
+    let answer = Question::new(query, &purse)?.answer(&mut purse)?;
+    Ok((answer, purse))
+}
+
+struct Question {
+    source: Source,
+    schema: Schema,
+    door: Door,
+    column: String,
+    plan: Plan,
+    seed: Option<u64>,
+}
+
+/// One statistic, ready to be paid for.
+enum Plan {
+    Count(RowCount),
+    /// Of the records whose category has this code.
+    CountEqual(RowCount, u32),
+    Sum(Sum),
+    Mean(Mean),
+    Variance(Variance),
+    Quantile(Quantile),
+    Histogram(Histogram),
+    Mode(Mode),
+}
+
+/// What came out, with what is promised about it.
+#[derive(Debug)]
+pub struct Answer {
+    /// What came out.
+    pub value: Value,
+    /// What is promised about it.
+    pub guarantee: Guarantee,
+}
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A number and its error.
+    Estimate(Estimate),
+    /// A quantile, and by how many records it is off.
+    Ranked(Ranked),
+    /// Counts by value.
+    Cells(Cells),
+    /// The most frequent value.
+    Winner(Winner),
+}
+
+impl Question {
+    /// Reads the schema and the header, and no record.
+    fn new(args: &Query, purse: &Purse) -> Result<Self, RunError> {
+        let declared = args.schema.as_deref().map(schema_file::read).transpose()?;
+        let csv = declared.as_ref().map_or_else(CsvOptions::default, |schema| schema.csv().clone());
+        let source = Source::open(&args.data, &csv)?;
+        let schema = match declared {
+            Some(schema) => schema,
+            None => inline_schema(args, &source)?,
+        };
+        let column =
+            args.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
+        let plan = Plan::new(args, &schema, &column, purse.neighbours())?;
+        let door = if args.permissive { Door::Permissive } else { Door::Strict };
+        check_drops(args.statistic, &schema, &column, door, purse.neighbours())?;
+        Ok(Self { source, schema, door, column, plan, seed: args.danger_seed })
+    }
+
+    /// Asks, checks that nothing will fail, pays, then reads, then releases, then books. The check looks at records, and is for their owner: where
+    /// analysts have shares of the budget, they pay before anything is looked at.
+    fn answer(&self, purse: &mut Purse) -> Result<Answer, RunError> {
+        let unit = self.schema.unit().unit();
+        purse.ask(&self.plan.claim(), &unit)?;
+        let (loader, columns) = (Loader::new(&self.source, &self.schema, self.door), [self.column.as_str()]);
+        if !purse.has_shares()? {
+            loader.check_columns(&columns)?;
+        }
+        // Pure privacy: the statistics here have no δ.
+        let permit = purse.pay(self.plan.claim(), unit, Delta::ZERO)?;
+        let reservation = permit.reservation();
+        let mut bits = entropy()?;
+        let table = loader.table(&columns, &mut bits)?;
+        let (value, guarantee) = match self.seed {
+            Some(seed) => self.plan.release(&table, &self.column, permit, &mut danger::seeded(seed))?,
+            None => self.plan.release(&table, &self.column, permit, &mut bits)?,
+        }
+        .into_parts();
+        if let Some(reservation) = reservation {
+            purse.book(reservation, Some(Digest::of(format!("{value:?}").as_bytes())))?;
+        }
+        Ok(Answer { value, guarantee })
+    }
+}
+
+impl Plan {
+    fn new(args: &Query, schema: &Schema, column: &str, neighbours: Neighbours) -> Result<Self, RunError> {
+        let epsilon = args.epsilon;
+        let most = schema.unit().max_records();
+        let of_rows = match schema.unit().column() {
+            Some(_) => Contributor::owner(neighbours, most),
+            None => Contributor::record(neighbours),
+        };
+        // Of one unit at most `most` records are there, so at most as many values; each counts once.
+        let of_keys = match schema.unit().column() {
+            Some(_) => Contributor::owner(neighbours, Count::ONE).in_keys(most),
+            None => of_rows,
+        };
+        Ok(match args.statistic {
+            Statistic::Count => match &args.equals {
+                Some(value) => {
+                    Self::CountEqual(RowCount::new(epsilon, of_rows)?, code(schema, column, value)?)
+                }
+                None => Self::Count(RowCount::new(epsilon, of_rows)?),
+            },
+            Statistic::Sum => Self::Sum(Sum::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Mean => Self::Mean(Mean::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Variance => Self::Variance(Variance::new(epsilon, bounds(schema, column)?, of_rows)?),
+            Statistic::Quantile => {
+                Self::Quantile(Quantile::new(epsilon, args.at, bounds(schema, column)?, of_rows)?)
+            }
+            Statistic::Histogram => {
+                Self::Histogram(Histogram::new(epsilon, values(schema, column)?, of_keys)?)
+            }
+            Statistic::Mode => Self::Mode(Mode::new(epsilon, values(schema, column)?, of_keys)?),
+        })
+    }
+
+    fn claim(&self) -> Claim {
+        match self {
+            Self::Count(plan) | Self::CountEqual(plan, _) => plan.claim(),
+            Self::Sum(plan) => plan.claim(),
+            Self::Mean(plan) => plan.claim(),
+            Self::Variance(plan) => plan.claim(),
+            Self::Quantile(plan) => plan.claim(),
+            Self::Histogram(plan) => plan.claim(),
+            Self::Mode(plan) => plan.claim(),
+        }
+    }
+
+    fn release<R: Bits + ?Sized>(
+        &self,
+        table: &Table,
+        column: &str,
+        permit: Permit,
+        bits: &mut R,
+    ) -> Result<Release<Value>, RunError> {
+        let owners = table.owners();
+        let owners = owners.as_deref();
+        let numbers = || -> Result<Vec<f64>, RunError> { Ok(table.numbers(column)?.1.collect()) };
+        let keys = || -> Result<Vec<&str>, RunError> {
+            let (values, codes) = table.codes(column)?;
+            Ok(codes.map(|code| values[code as usize].as_str()).collect())
+        };
+        Ok(match self {
+            Self::Count(plan) => {
+                let all = vec![true; table.records()];
+                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::CountEqual(plan, code) => {
+                let equal: Vec<bool> = table.codes(column)?.1.map(|of| of == *code).collect();
+                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Sum(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Mean(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Variance(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+            }
+            Self::Quantile(plan) => {
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Ranked)
+            }
+            Self::Histogram(plan) => {
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Cells)
+            }
+            Self::Mode(plan) => {
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Winner)
+            }
+        })
+    }
+}
+
+/// Where n is public, sums and what divides by n rest on every record being there, whatever it holds. A record that its value drops
+/// would change the number of rows, or a sum by more than the distance between two values.
+fn check_drops(
+    statistic: Statistic,
+    schema: &Schema,
+    column: &str,
+    door: Door,
+    neighbours: Neighbours,
+) -> Result<(), RunError> {
+    let rests_on_n = match statistic {
+        Statistic::Sum | Statistic::Mean | Statistic::Variance => true,
+        Statistic::Count | Statistic::Quantile | Statistic::Histogram | Statistic::Mode => false,
+    };
+    let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
+    if rests_on_n && !is_private && schema.may_drop(&[column], door) {
+        return Err(RunError::Drops { column: column.to_owned(), neighbours });
+    }
+    Ok(())
+}
+
+fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<'a, T>, MechanismError> {
+    owners.map_or_else(|| Ok(Rows::new(values)), |owners| Rows::owned(values, owners))
+}
+
+/// A schema of one column, from flags; all others are ignored.
+fn inline_schema(args: &Query, source: &Source) -> Result<Schema, RunError> {
+    let declared = match (&args.bounds, &args.values, &args.column) {
+        (Some((low, high)), _, Some(_)) => {
+            Column::Number(NumberColumn::new(sordino_data::Bounds::new(*low, *high)?))
+        }
+        (None, Some(values), Some(_)) => Column::Category(CategoryColumn::new(values.clone())?),
+        // Records can be counted without a word about what is in them.
+        (None, None, None) if args.statistic == Statistic::Count => anything()?,
+        _ => return Err(RunError::NothingDeclared { statistic: args.statistic.name() }),
+    };
+    let names = source.header().iter().map(|column| column.name.clone());
+    let asked = args.column.clone().or_else(|| names.clone().next()).ok_or(RunError::NoColumn)?;
+    if !names.clone().any(|name| name == asked) {
+        let hint = hint(&asked, source.header().iter().map(|column| column.name.as_str()));
+        return Err(RunError::NoSuchColumn { column: asked, hint });
+    }
+    let columns: Vec<(String, Column)> = names
+        .map(|name| if name == asked { (name, declared.clone()) } else { (name, Column::Ignore) })
+        .collect();
+    Ok(Schema::new(UnitRule::Record, columns)?)
+}
+
+/// A column in which every record has the same value.
+fn anything() -> Result<Column, RunError> {
+    let any = CategoryColumn::new(["any"])?.missing(Rule::Become("any"))?.other(Rule::Become("any"))?;
+    Ok(Column::Category(any))
+}
+
+/// The first column of the file that is used. The schema may name it by a pattern.
+fn first_column(schema: &Schema, source: &Source) -> Option<String> {
+    let is_used = |name: &String| schema.column(name).is_some_and(|column| !matches!(column, Column::Ignore));
+    source.names().into_iter().find(is_used)
+}
+
+fn bounds(schema: &Schema, column: &str) -> Result<Bounds, RunError> {
+    match schema.column(column) {
+        Some(Column::Number(number)) => {
+            let bounds = number.bounds();
+            Ok(Bounds::new(bounds.lower(), bounds.upper())?)
+        }
+        other => Err(other_column(schema, column, "a number", other)),
+    }
+}
+
+fn values<'a>(schema: &'a Schema, column: &str) -> Result<&'a [String], RunError> {
+    match schema.column(column) {
+        Some(Column::Category(category)) => Ok(category.values()),
+        other => Err(other_column(schema, column, "a category", other)),
+    }
+}
+
+fn code(schema: &Schema, column: &str, value: &str) -> Result<u32, RunError> {
+    let known = values(schema, column)?;
+    let place = known.iter().position(|known| known == value);
+    // A column has fewer than 2^32 values.
+    place.map(|place| place as u32).ok_or_else(|| RunError::NoSuchValue {
+        column: column.to_owned(),
+        value: value.to_owned(),
+        known: known.join(", "),
+    })
+}
+
+/// A column that does not serve, or is not declared at all.
+fn other_column(schema: &Schema, name: &str, needed: &'static str, found: Option<&Column>) -> RunError {
+    let column = name.to_owned();
+    let is = match found {
+        Some(Column::Number(_)) => "a number",
+        Some(Column::Category(_)) => "a category",
+        Some(Column::Ignore) => "ignored",
+        None => {
+            let hint = hint(name, schema.columns().map(|(name, _)| name));
+            return RunError::NotDeclared { column, hint };
+        }
+    };
+    RunError::ColumnKind { column, needed, is }
+}

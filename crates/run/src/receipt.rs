@@ -1,0 +1,155 @@
+//! What was paid for the work that a working folder keeps, and from what.
+//!
+//! # Guarantee
+//! A run that goes on pays for what may be done twice; the rest was paid by its first part. So it has to be the same data, and where there is a
+//! ledger the first part's charges have to be in its history, of this data set, and the last of them not booked. Whoever goes on books all charges but his own:
+//! copies of the folder from before are refused from then on, as they are once the model is written. One table does not pay for
+//! another's model, and a ledger takes over nothing that was not charged there.
+//!
+//! # Pitfalls
+//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds up. With one, a process
+//! that is killed just between noting its charge and booking those before it leaves two that may go on; whoever can do that on purpose can read its memory.
+//! The digest of the data stays in the working folder, with the owner, and goes with it. It is that of the file that was named: labels of IDX
+//! pictures, in a file of their own, are not in it.
+
+use serde::{Deserialize, Serialize};
+use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
+
+use crate::error::RunError;
+use crate::purse::Purse;
+
+/// From what something was paid, for whoever goes on with it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Receipt {
+    /// Content of the data file.
+    data: Digest,
+    /// Nothing if there was no ledger.
+    charges: Vec<Charge>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Charge {
+    number: u64,
+    /// The ledger's history, with the charge in it.
+    history: Head,
+}
+
+/// Why nobody may go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "each message says what its variant is")]
+pub enum Mismatch {
+    #[error("it is of other data than this; give the file that it was begun with, unchanged")]
+    Data,
+    #[error("it was begun without a ledger, which has no charge for it; leave --ledger out, or begin again")]
+    NoLedgerThen,
+    #[error("it was paid from a ledger, which has to be told of its end; give --ledger as before")]
+    NoLedgerNow,
+    #[error(
+        "it was paid from another ledger, or from this one before its history was changed; give --ledger as before"
+    )]
+    OtherLedger,
+    #[error("its charge is of another data set; give --name and the file as before")]
+    OtherDataSet,
+    #[error(
+        "its charge is booked: its result was written, and going on again would be another release; begin again, and pay for it"
+    )]
+    Booked,
+}
+
+impl Receipt {
+    /// Of work that has not been paid for yet.
+    pub(crate) fn new(data: Digest) -> Self {
+        Self { data, charges: Vec::new() }
+    }
+
+    /// With a charge that was just made.
+    pub(crate) fn with(mut self, reservation: Option<u64>, purse: &Purse) -> Result<Self, RunError> {
+        if let (Some(number), Some(account)) = (reservation, purse.account()) {
+            self.charges.push(Charge { number, history: account.ledger().head()? });
+        }
+        Ok(self)
+    }
+
+    /// Numbers of the charges, the last one last.
+    pub(crate) fn charges(&self) -> impl DoubleEndedIterator<Item = u64> {
+        self.charges.iter().map(|charge| charge.number)
+    }
+
+    /// Books all charges but the last: what was begun with them goes on with that one, and from no copy.
+    pub(crate) fn book_earlier(&self, purse: &mut Purse) -> Result<(), RunError> {
+        let last = self.charges().next_back();
+        let open: Vec<u64> = self
+            .records(purse)?
+            .iter()
+            .filter(|charge| is_open(charge))
+            .map(|charge| charge.number)
+            .collect();
+        open.into_iter()
+            .filter(|number| Some(*number) != last)
+            .try_for_each(|number| purse.book(number, None))
+    }
+
+    /// Books the last charge with its result.
+    pub(crate) fn book_last(&self, purse: &mut Purse, result: Digest) -> Result<(), RunError> {
+        self.charges().next_back().map_or(Ok(()), |number| purse.book(number, Some(result)))
+    }
+
+    /// Whether `data` and `purse` are those of the beginning, and nobody else has gone on.
+    pub(crate) fn check_open(&self, data: Digest, purse: &Purse) -> Result<(), RunError> {
+        let last = self.charges().next_back();
+        self.check(data, purse, |charge| Some(charge.number) != last || is_open(charge))
+    }
+
+    /// The same for a result that is kept: its charges may have been booked with it. Says whether they were.
+    pub(crate) fn check_kept(&self, data: Digest, purse: &Purse, result: Digest) -> Result<bool, RunError> {
+        let is_booked = |charge: &ChargeRecord| matches!(charge.state, State::Booked { result: Some(booked), .. } if booked == result);
+        self.check(data, purse, |charge| is_open(charge) || is_booked(charge))?;
+        Ok(self.records(purse)?.iter().all(is_booked))
+    }
+
+    fn check(
+        &self,
+        data: Digest,
+        purse: &Purse,
+        is_fine: impl Fn(&ChargeRecord) -> bool,
+    ) -> Result<(), RunError> {
+        if self.data != data {
+            return Err(Mismatch::Data.into());
+        }
+        match (purse.account(), self.charges.is_empty()) {
+            (None, true) => return Ok(()),
+            (None, false) => return Err(Mismatch::NoLedgerNow.into()),
+            (Some(_), true) => return Err(Mismatch::NoLedgerThen.into()),
+            (Some(account), false) => self.check_histories(account)?,
+        }
+        let set = purse.account().map(Account::data_set);
+        let records = self.records(purse)?;
+        if records.len() != self.charges.len() {
+            return Err(Mismatch::OtherLedger.into());
+        }
+        if records.iter().any(|charge| Some(charge.data_set) != set) {
+            return Err(Mismatch::OtherDataSet.into());
+        }
+        if records.iter().all(is_fine) { Ok(()) } else { Err(Mismatch::Booked.into()) }
+    }
+
+    fn check_histories(&self, account: &Account) -> Result<(), RunError> {
+        self.charges.iter().try_for_each(|charge| match account.ledger().verify(Some(charge.history)) {
+            Err(LedgerError::OtherHistory { .. }) => Err(Mismatch::OtherLedger.into()),
+            checked => checked.map(drop).map_err(RunError::from),
+        })
+    }
+
+    fn records(&self, purse: &Purse) -> Result<Vec<ChargeRecord>, RunError> {
+        let Some(account) = purse.account() else { return Ok(Vec::new()) };
+        let mut all = account.ledger().charges()?;
+        all.retain(|charge| self.charges().any(|number| number == charge.number));
+        Ok(all)
+    }
+}
+
+fn is_open(charge: &ChargeRecord) -> bool {
+    charge.state == State::Reserved
+}

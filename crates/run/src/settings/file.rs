@@ -1,0 +1,205 @@
+//! Settings from a file, laid under those that were given otherwise, and the effective ones as a file again.
+//!
+//! A file has the names of the settings, as `clip_norm` or `clip-norm`. What was given otherwise wins: both are made into
+//! TOML tables, and one is laid over the other, so that a setting which is added to [`Settings`] needs no line here.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use toml::Table;
+
+use super::{LearnerSettings, Settings};
+use crate::error::RunError;
+use sordino_data::hint;
+
+/// The longest file that is read.
+const LONGEST: u64 = 1 << 20;
+
+/// `given` over what is in the file.
+pub fn merged(given: Settings, path: Option<&Path>) -> Result<Settings, RunError> {
+    let Some(path) = path else { return Ok(given) };
+    let mut settings = read(path)?;
+    settings.extend(table(&given)?);
+    settings_of(settings, path)
+}
+
+/// The settings in a file's text.
+pub fn parsed(text: &str, path: &Path) -> Result<Settings, RunError> {
+    settings_of(known_table(text, path)?, path)
+}
+
+/// The settings as a file that can be read again.
+pub fn text(settings: &Settings) -> Result<String, RunError> {
+    let table = table(settings)?;
+    Ok(format!(
+        "# Every setting of this run, defaults included. `sordino train --config FILE` reads it.\n{table}"
+    ))
+}
+
+/// The same for a page that is handed out: files by their names, and not where they lie.
+pub fn without_folders(settings: &Settings) -> Result<String, RunError> {
+    let mut shown = settings.clone();
+    let Settings { data, schema, public_test, out, report, payment, learner, .. } = &mut shown;
+    let paths = [data, schema, public_test, out, report, &mut payment.ledger];
+    paths.into_iter().flatten().for_each(|path| *path = file_name(path));
+    if let Some(model) = &mut learner.model {
+        *model = file_name(Path::new(model)).to_string_lossy().into_owned();
+    }
+    Ok(format!(
+        "# Every setting of this run, defaults included; files without their folders.\n{}",
+        table(&shown)?
+    ))
+}
+
+/// The name of the first setting that is given.
+pub(crate) fn first_given(settings: &LearnerSettings) -> Result<Option<String>, RunError> {
+    let table =
+        Table::try_from(settings).map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
+    Ok(table.keys().next().cloned())
+}
+
+fn settings_of(table: Table, path: &Path) -> Result<Settings, RunError> {
+    table.try_into().map_err(|error: toml::de::Error| wrong(path, error.message().to_owned()))
+}
+
+fn file_name(path: &Path) -> PathBuf {
+    path.file_name().map_or_else(|| path.to_owned(), PathBuf::from)
+}
+
+fn table(settings: &Settings) -> Result<Table, RunError> {
+    Table::try_from(settings).map_err(|error| RunError::Unwritable { reason: error.to_string() })
+}
+
+fn read(path: &Path) -> Result<Table, RunError> {
+    let failed = |source| RunError::Read { name: format!("`{}`", path.display()), source };
+    if fs::metadata(path).map_err(failed)?.len() > LONGEST {
+        return Err(wrong(path, format!("it has more than {LONGEST} bytes")));
+    }
+    known_table(&fs::read_to_string(path).map_err(failed)?, path)
+}
+
+/// The table in a text, if all of its names are those of settings.
+fn known_table(text: &str, path: &Path) -> Result<Table, RunError> {
+    let table: Table = text.parse().map_err(|error| wrong(path, syntax(text, &error)))?;
+    let names = names();
+    table.into_iter().map(|(name, value)| Ok((known(path, &name, &names)?, value))).collect()
+}
+
+/// Where a text is no TOML. Not its line: any file that can be read can be named here, and the one who named it need not
+/// be the one who may read it.
+fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let (line, column) =
+        (before.lines().count().max(1), before.lines().last().map_or(0, |line| line.chars().count()) + 1);
+    format!("it is no TOML: see line {line}, column {column}")
+}
+
+/// Every setting there is.
+fn names() -> Vec<String> {
+    let all = Settings { permissive: true, ..Settings::default() };
+    // What is not given is null in JSON, and nothing in TOML.
+    let value = serde_json::to_value(all).unwrap_or_default();
+    value.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The name of a setting, as fields spell it.
+fn known(path: &Path, name: &str, names: &[String]) -> Result<String, RunError> {
+    let spelled = name.replace('-', "_");
+    if names.contains(&spelled) {
+        return Ok(spelled);
+    }
+    let hint = hint(&spelled, names.iter().map(String::as_str));
+    let shown: String = name.chars().take(40).collect();
+    Err(wrong(path, format!("there is no setting `{}`{hint}", shown.escape_debug())))
+}
+
+fn wrong(path: &Path, reason: String) -> RunError {
+    RunError::Config { name: path.display().to_string(), reason: reason.trim_end().to_owned() }
+}
+
+#[cfg(all(test, feature = "clap"))]
+mod tests {
+    use clap::{Args, Command, FromArgMatches};
+
+    use super::*;
+
+    fn flags(line: &str) -> Settings {
+        let command = Settings::augment_args(Command::new("train").no_binary_name(true));
+        let matches = command.try_get_matches_from(line.split_whitespace()).unwrap();
+        Settings::from_arg_matches(&matches).unwrap()
+    }
+
+    fn file(name: &str, text: &str) -> PathBuf {
+        let path = std::env::temp_dir().join(format!("sordino-config-{}-{name}.toml", std::process::id()));
+        fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// Every setting there is, so that one that cannot be written is found here.
+    const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --estimate-schema-with 0.1 \
+        --numbers a,b --categories c --neighbours replace --rows 7 --method sgd \
+        --model mlp --hidden 8,4 --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 \
+        --clipping per-layer --clip-quantile 0.4 --averaging ema --averaging-tail 0.2 --averaging-decay 0.9 \
+        --loss huber --steps 9 --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 --row-norm 3 --l2 0.01 \
+        --public-test t.csv --permissive --ledger l --name n --who w --out o --report r --checkpoint-every 3 \
+        --threads 2 --danger-seed 5 --tuned-on public";
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let all = flags(ALL);
+        let text = text(&all).unwrap();
+        let path = file("all", &text);
+        assert_eq!(merged(Settings::default(), Some(&path)).unwrap(), all, "{text}");
+        let known = Settings::augment_args(Command::new("settings"));
+        for argument in known.get_arguments() {
+            assert!(text.contains(&format!("\n{} = ", argument.get_id())), "{argument} is not in {text}");
+            assert!(names().contains(&argument.get_id().to_string()), "{argument} is no name in files");
+        }
+    }
+
+    /// A report is handed out; folders and names of machines are not for everybody.
+    #[test]
+    fn what_is_shown_has_files_and_no_folders() {
+        let settings = flags(
+            "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model /secret/net.toml \
+             --out /secret/o --report secret/r.html --ledger postgres://ann:secret@host/budgets --target y",
+        );
+        let text = without_folders(&settings).unwrap();
+        assert!(!text.contains("secret") && !text.contains('/'), "{text}");
+        for file in ["a.csv", "s.toml", "t.csv", "net.toml", "o", "r.html", "budgets"] {
+            assert!(text.contains(&format!("\"{file}\"")), "{file}: {text}");
+        }
+    }
+
+    #[test]
+    fn flags_win_over_the_file() {
+        let path = file("flags", "data = 'a.csv'\nsteps = 5\nclip-norm = 2.5\npermissive = true\n");
+        let merged = merged(flags("--steps 6"), Some(&path)).unwrap();
+        assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
+    }
+
+    #[test]
+    fn a_file_that_says_something_else_is_refused() {
+        for (name, text, says) in [
+            ("unknown", "stepz = 5", "there is no setting `stepz`; did you mean `steps`?"),
+            ("range", "epsilon = -1", "epsilon must be"),
+            ("type", "steps = 'many'", "invalid type"),
+            ("toml", "a = 1\nsteps = = 1", "it is no TOML: see line 2, column 9"),
+        ] {
+            let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+        }
+    }
+
+    /// `--config /etc/shadow` printed a line of it.
+    #[test]
+    fn nothing_of_a_file_that_is_no_configuration_is_shown() {
+        for (name, text) in [
+            ("shadow", "root:$6$SECRET:19000:0:99999:7:::\nann:SECRET\n"),
+            ("key", "-----BEGIN SECRET-----\nMIISECRET\n"),
+        ] {
+            let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
+            assert!(!error.contains("SECRET"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Which method, how many steps and which batches suit n records, (ε, δ) and so much time. The data is not looked at, and
+//! need not be there: a schema and a number of records will do.
+//!
+//! # How it is chosen
+//! What is given by settings stays as it is given. Candidates that take longer than the time at the [pace](super::pace) of
+//! this machine are left out.
+//!
+//! - **Linear models.** Every method that suits the target is a candidate, with some numbers of steps and sizes of batches.
+//!   They are rehearsed on [invented records](super::invented) with their noise, five times each, and the best mean score
+//!   wins. A runner-up within two standard errors is named: the choice between the two is then a matter of taste. How far
+//!   invented records are from real ones is not in that error; the guide compares them.
+//! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. The noise of each is calibrated, which
+//!   gives ν, the length of the noise in the mean of a batch in clip norms: `ν = z √d / B` for the noise multiplier z, d
+//!   weights and B records. Candidates are compared by
+//!   ```text
+//!   √((1 + ν²) / T)                                                                              (1)
+//!   ```
+//!   for T steps: but for a factor that is the same for all, the excess loss of the average iterate of stochastic gradient
+//!   descent on a convex loss, when its rate is the best one and second moments of gradients are at most 1 + ν² (Bassily,
+//!   Smith, Thakurta, *Private Empirical Risk Minimization*, 2014; Shamir, Zhang, *Stochastic Gradient Descent for
+//!   Non-smooth Optimization*, 2013). Of those within a tenth of the least the quickest is advised, with the rate that (1)
+//!   is the bound for. Networks are not convex: (1) weighs noise against steps as it should, and says nothing about
+//!   accuracy. Nothing is rehearsed: invented records have no shapes to be found.
+
+use std::time::Duration;
+
+use sordino_nn::noise_length;
+use sordino_privacy::{Count, SamplingRate};
+
+use super::effective;
+use super::estimate::{LONGEST, Memory, is_short, records};
+use super::learner::Learner;
+use super::pace::Pace;
+use super::rehearsal::Rehearsal;
+use super::subject::Subject;
+use crate::error::RunError;
+use crate::settings::{LearnerSettings, Method, Settings};
+
+/// Steps of full-batch candidates.
+const STEPS: [u64; 5] = [25, 50, 100, 200, 400];
+/// Records of a batch and passes over all, of linear candidates with random batches.
+const LINEAR_BATCHES: [(u64, u64); 3] = [(256, 10), (1024, 10), (4096, 20)];
+/// The same of networks, in every combination.
+const BATCHES: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+const EPOCHS: [u64; 5] = [5, 10, 20, 40, 80];
+/// Bounds that differ by less are the same.
+const ALIKE: f64 = 1.1;
+/// Numbers that one rehearsal touches, and rehearsals of a candidate.
+const WORK: f64 = 3e6;
+const REPEATS: u64 = 5;
+
+/// What is advised, and what else was weighed.
+#[derive(Debug)]
+pub struct Advice {
+    /// What it is about.
+    pub subject: Subject,
+    /// Of all that fit: the one to use, then the others by merit.
+    pub ranked: Vec<Candidate>,
+    /// How many would take too long.
+    pub too_long: usize,
+    /// Of this machine.
+    pub pace: Pace,
+    /// What the best holds in memory.
+    pub memory: Memory,
+    /// What was decided and should be said.
+    pub notes: Vec<String>,
+}
+
+/// One way to do it.
+#[derive(Debug)]
+pub struct Candidate {
+    /// What was given or chosen.
+    pub chosen: LearnerSettings,
+    /// The learner that follows from it.
+    pub learner: Learner,
+    /// About how long it takes.
+    pub time: Duration,
+    /// How good it is.
+    pub merit: Merit,
+}
+
+impl Candidate {
+    /// Every setting of its learner, defaults included.
+    pub fn effective(&self) -> LearnerSettings {
+        effective::of_learner(&self.learner)
+    }
+}
+
+/// What candidates are compared by.
+#[derive(Clone, Copy, Debug)]
+pub enum Merit {
+    /// The mean score of its rehearsals, and its standard error.
+    Rehearsed {
+        /// The mean.
+        score: f64,
+        /// Its standard error.
+        error: f64,
+    },
+    /// (1), less is better.
+    Bound {
+        /// ν.
+        noise: f64,
+        /// (1).
+        bound: f64,
+    },
+}
+
+impl Advice {
+    pub(super) fn of(
+        subject: Subject,
+        asked: &Settings,
+        limit: Duration,
+        notes: Vec<String>,
+    ) -> Result<Self, RunError> {
+        let pace = Pace::measured(&subject, asked)?;
+        let (mut ranked, mut too_long, mut shortest) = (Vec::new(), 0, Duration::MAX);
+        for chosen in candidates(&subject, &asked.learner) {
+            let timed = Timed { subject: &subject, asked, pace, limit };
+            match timed.weighed(chosen)? {
+                Weighed::Unfit => {}
+                Weighed::Fits(candidate) => ranked.push(*candidate),
+                Weighed::TooLong(time) => {
+                    too_long += 1;
+                    shortest = shortest.min(time);
+                }
+            }
+        }
+        if ranked.is_empty() {
+            let minutes = |time: Duration| time.as_secs_f64() / 60.0;
+            return Err(RunError::NoTime { needed: minutes(shortest), given: minutes(limit) });
+        }
+        rank(&mut ranked, subject.encoding.classes().is_some());
+        let memory = Memory::of(&subject, &ranked[0].learner, asked)?;
+        Ok(Self { subject, ranked, too_long, pace, memory, notes })
+    }
+
+    /// The one to use. There is one: [`Advice::of`] fails without.
+    pub fn best(&self) -> &Candidate {
+        &self.ranked[0]
+    }
+
+    /// The next best, if its score could be as good.
+    pub fn rival(&self) -> Option<&Candidate> {
+        let next = self.ranked.get(1)?;
+        let (Merit::Rehearsed { score, error }, Merit::Rehearsed { score: other, error: error_of_other }) =
+            (self.best().merit, next.merit)
+        else {
+            return None;
+        };
+        ((score - other).abs() <= 2.0 * error.hypot(error_of_other)).then_some(next)
+    }
+}
+
+/// What became of a candidate.
+enum Weighed {
+    /// What was asked for does not suit this method, or this method not the target.
+    Unfit,
+    TooLong(Duration),
+    Fits(Box<Candidate>),
+}
+
+struct Timed<'a> {
+    subject: &'a Subject,
+    asked: &'a Settings,
+    pace: Pace,
+    limit: Duration,
+}
+
+impl Timed<'_> {
+    fn weighed(&self, chosen: LearnerSettings) -> Result<Weighed, RunError> {
+        // By the sizes alone where they say it: calibrating noise takes longer.
+        if let Some(time) = self.time_of_network(&chosen)?.filter(|time| *time > self.limit) {
+            return Ok(Weighed::TooLong(time));
+        }
+        let learner = match self.subject.task().learner(&chosen) {
+            Ok(learner) => learner,
+            Err(_) if self.asked.learner.method.is_none() && chosen.model.is_none() => {
+                return Ok(Weighed::Unfit);
+            }
+            Err(error) => return Err(error),
+        };
+        let paced = self.pace.of_learner(&learner);
+        if let Some(time) = paced.filter(|time| *time > self.limit) {
+            return Ok(Weighed::TooLong(time));
+        }
+        let merit = match learner.network() {
+            Some(_) => Some((bound(&learner), Duration::ZERO)),
+            None => self.rehearsed(&learner, &chosen)?,
+        };
+        let Some((merit, rehearsed)) = merit else {
+            return Ok(Weighed::TooLong(paced.unwrap_or(LONGEST)));
+        };
+        let time = paced.unwrap_or(rehearsed);
+        if time > self.limit {
+            return Ok(Weighed::TooLong(time));
+        }
+        Ok(Weighed::Fits(Box::new(Candidate { chosen, learner, time, merit })))
+    }
+
+    /// Records of a batch and steps are known before anything is calibrated.
+    fn time_of_network(&self, chosen: &LearnerSettings) -> Result<Option<Duration>, RunError> {
+        if chosen.model.is_none() {
+            return Ok(None);
+        }
+        let (task, mut wishes) = (self.subject.task(), chosen.clone());
+        let is_sampled = chosen.method != Some(Method::GradientDescent);
+        let rate = if is_sampled { task.rate(&mut wishes, 1.0)?.get() } else { 1.0 };
+        let steps = task.steps(&mut wishes, rate, 1.0)?.get() as f64;
+        Ok(Some(self.pace.of(steps, rate * self.subject.n.get() as f64, is_sampled)))
+    }
+
+    /// Its merit, and how long a run on the real table would take in proportion.
+    fn rehearsed(
+        &self,
+        learner: &Learner,
+        chosen: &LearnerSettings,
+    ) -> Result<Option<(Merit, Duration)>, RunError> {
+        let n = records(self.subject, learner, WORK);
+        if !is_short(self.subject, learner, None, n) {
+            return Ok(None);
+        }
+        let rehearsal = Rehearsal::new(self.subject, learner, chosen, self.asked, n)?;
+        let (train, test) = (rehearsal.table.train()?, rehearsal.table.test()?);
+        let here = rehearsal.with_noise()?;
+        let (mut scores, mut fastest) = (Vec::new(), Duration::MAX);
+        for seed in 1..=REPEATS {
+            let Some((model, time)) = rehearsal.run(&here, &train, seed, LONGEST)? else { return Ok(None) };
+            scores.push(model.score(&test)?);
+            fastest = fastest.min(time);
+        }
+        let (score, error) = mean_and_error(&scores);
+        Ok(Some((Merit::Rehearsed { score, error }, rehearsal.grown(fastest))))
+    }
+}
+
+/// (1), of a learner with batches.
+fn bound(learner: &Learner) -> Merit {
+    let (z, batch) = (learner.noise_multiplier().unwrap_or_default(), learner.batch().unwrap_or(1.0));
+    let noise = noise_length(z, learner.weights(), batch);
+    Merit::Bound { noise, bound: ((1.0 + noise * noise) / learner.steps().unwrap_or(1) as f64).sqrt() }
+}
+
+/// The best first. Of accuracies that is the largest, of errors and bounds the smallest; of bounds that are alike the
+/// quickest comes first.
+fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
+    let key = |candidate: &Candidate| match candidate.merit {
+        Merit::Rehearsed { score, .. } => {
+            if is_accuracy {
+                -score
+            } else {
+                score
+            }
+        }
+        Merit::Bound { bound, .. } => bound,
+    };
+    ranked.sort_by(|a, b| key(a).total_cmp(&key(b)));
+    let Merit::Bound { bound: least, .. } = ranked[0].merit else { return };
+    let alike = ranked.iter().enumerate().filter(|(_, candidate)| key(candidate) <= ALIKE * least);
+    // The first is one of them.
+    let quickest = alike.min_by_key(|(_, candidate)| candidate.time).map_or(0, |(place, _)| place);
+    ranked[..=quickest].rotate_right(1);
+}
+
+/// Every choice that no setting excludes.
+fn candidates(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings> {
+    if asked.model.is_some() {
+        return networks(subject, asked);
+    }
+    let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
+    let mut all = Vec::new();
+    for method in methods {
+        let plain = LearnerSettings { method: Some(method), ..asked.clone() };
+        match method {
+            Method::GradientDescent if asked.steps.is_none() => {
+                let steps = STEPS.iter().filter_map(|steps| Count::new(*steps).ok());
+                all.extend(steps.map(|steps| LearnerSettings { steps: Some(steps), ..plain.clone() }));
+            }
+            Method::Sgd if asked.steps.is_none() && asked.sampling_rate.is_none() => {
+                all.extend(LINEAR_BATCHES.iter().filter_map(|(batch, passes)| {
+                    let n = subject.n.get();
+                    // Half of all records at most; beyond that the full batch is a candidate.
+                    let rate = SamplingRate::new(*batch as f64 / n as f64).ok().filter(|_| 2 * batch <= n)?;
+                    let steps = Count::new((passes * n).div_ceil(*batch)).ok();
+                    Some(LearnerSettings { sampling_rate: Some(rate), steps, ..plain.clone() })
+                }));
+            }
+            Method::GradientDescent
+            | Method::Sgd
+            | Method::CoordinateDescent
+            | Method::OutputPerturbation
+            | Method::ObjectivePerturbation
+            | Method::SufficientStatistics => all.push(plain),
+        }
+    }
+    all
+}
+
+fn networks(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings> {
+    let method = asked.method.unwrap_or(Method::Sgd);
+    let is_full = method == Method::GradientDescent;
+    let plain = LearnerSettings { method: Some(method), image: subject.image, ..asked.clone() };
+    let with_batch =
+        |batch: u64| Some(LearnerSettings { batch_size: Some(Count::new(batch).ok()?), ..plain.clone() });
+    let batches = if is_full || asked.sampling_rate.is_some() || asked.batch_size.is_some() {
+        vec![plain.clone()]
+    } else {
+        let fit = BATCHES.iter().filter(|batch| 2 * **batch <= subject.n.get());
+        let some: Vec<_> = fit.filter_map(|batch| with_batch(*batch)).collect();
+        // A table that is too small for any of them takes half of itself.
+        if some.is_empty() { with_batch(subject.n.get().div_ceil(2)).into_iter().collect() } else { some }
+    };
+    if asked.steps.is_some() || asked.epochs.is_some() {
+        return batches;
+    }
+    let passes = if is_full { STEPS } else { EPOCHS };
+    let with_passes = |wishes: &LearnerSettings, passes: u64| {
+        Some(LearnerSettings { epochs: Some(Count::new(passes).ok()?), ..wishes.clone() })
+    };
+    let all = batches.iter().flat_map(|wishes| passes.map(|passes| with_passes(wishes, passes)));
+    all.flatten().collect()
+}
+
+fn mean_and_error(scores: &[f64]) -> (f64, f64) {
+    let count = scores.len() as f64;
+    let mean = scores.iter().sum::<f64>() / count;
+    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
+    (mean, (squares / (count - 1.0) / count).sqrt())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_that_of_a_mean() {
+        let (mean, error) = mean_and_error(&[1.0, 2.0, 3.0, 4.0]);
+        // Variance 5/3 of one, a quarter of that of the mean.
+        assert!((mean - 2.5).abs() < 1e-15 && (error - (5.0f64 / 12.0).sqrt()).abs() < 1e-15);
+    }
+}

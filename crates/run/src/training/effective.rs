@@ -1,0 +1,164 @@
+//! A plan as settings again: for the file that repeats the run, for the report, and in words.
+
+use std::path::Path;
+
+use sordino_data::Sampling;
+use sordino_nn::{ClippingStyle, NetworkPlan, style};
+use sordino_optim::{Averaging, Clipping, UpdateRule};
+use sordino_privacy::{ClipNorm, Count};
+use sordino_report::Setting;
+
+use super::learner::Learner;
+use super::linear::loss_name;
+use super::subject::Subject;
+use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Settings};
+
+/// Every setting of a run, from its plan.
+pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
+    let learner = LearnerSettings {
+        // These say which network it is, and how much memory it may take.
+        model: asked.learner.model.clone(),
+        hidden: asked.learner.hidden.clone(),
+        memory: asked.learner.memory,
+        image: subject.image,
+        row_norm: asked.learner.row_norm,
+        checkpoint_every: asked.learner.checkpoint_every.or_else(|| twentieth(learner)),
+        ..of_learner(learner)
+    };
+    Settings {
+        delta: Some(subject.delta),
+        neighbours: Relation::of(subject.neighbours),
+        rows: Some(subject.n),
+        out: Some(out.to_owned()),
+        learner,
+        ..asked.clone()
+    }
+}
+
+/// What the learner itself knows.
+pub(super) fn of_learner(learner: &Learner) -> LearnerSettings {
+    let plain = LearnerSettings {
+        method: Some(learner.method()),
+        loss: learner.loss().map(loss_name),
+        l2: Some(learner.l2()),
+        ..LearnerSettings::default()
+    };
+    match learner {
+        Learner::Coordinate(plan) => {
+            LearnerSettings { steps: Count::new(plan.coordinate_steps()).ok(), ..plain }
+        }
+        Learner::Gradient(plan) => LearnerSettings {
+            learning_rate: Some(plan.training().learning_rate),
+            clip_norm: flat_norm(plan.plan().clipping()),
+            ..with_batches(plain, learner)
+        },
+        Learner::Network(plan) => of_network(plan, with_batches(plain, learner)),
+        Learner::Output(_) | Learner::Objective(_) | Learner::Statistics(_) => plain,
+    }
+}
+
+fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
+    let training = plan.training();
+    let momentum = if let UpdateRule::Momentum { momentum } = training.rule { Some(momentum) } else { None };
+    let (clipping, clip_quantile) = match plan.clipping() {
+        ClippingStyle::Flat => (ClippingName::Flat, None),
+        ClippingStyle::Automatic => (ClippingName::Automatic, None),
+        ClippingStyle::Adaptive { quantile } => (ClippingName::Adaptive, Some(quantile)),
+        ClippingStyle::PerLayer => (ClippingName::PerLayer, None),
+    };
+    let (averaging, averaging_tail, averaging_decay) = match training.averaging {
+        Averaging::Tail { fraction } => (AveragingName::Tail, Some(fraction), None),
+        Averaging::Exponential { decay } => (AveragingName::Ema, None, Some(decay)),
+        // Plans are made of these three alone.
+        Averaging::Last | Averaging::All => (AveragingName::None, None, None),
+    };
+    LearnerSettings {
+        learning_rate: Some(training.learning_rate),
+        momentum,
+        clip_norm: flat_norm(plan.plan().clipping()),
+        clipping: Some(clipping),
+        clip_quantile,
+        averaging: Some(averaging),
+        averaging_tail,
+        averaging_decay,
+        ..plain
+    }
+}
+
+fn with_batches(plain: LearnerSettings, learner: &Learner) -> LearnerSettings {
+    let Some(batches) = learner.batches().map(|plan| plan.batches()) else { return plain };
+    let sampling_rate = if let Sampling::Poisson { rate } = batches.sampling() { Some(rate) } else { None };
+    LearnerSettings { steps: Count::new(batches.steps()).ok(), sampling_rate, ..plain }
+}
+
+/// The clip norm; its initial value if it is adaptive.
+fn flat_norm(clipping: &Clipping) -> Option<ClipNorm> {
+    match clipping {
+        Clipping::Flat { norm } | Clipping::Automatic { norm, .. } => ClipNorm::new(*norm).ok(),
+        Clipping::Quantile { initial, .. } => ClipNorm::new(*initial).ok(),
+        Clipping::Coordinates { .. } => None,
+    }
+}
+
+fn twentieth(learner: &Learner) -> Option<Count> {
+    Count::new(learner.steps()?.div_ceil(20)).ok()
+}
+
+/// Settings that decide what was released, by their names, with the numbers that follow from them.
+pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSettings) -> Vec<Setting> {
+    let mut shown: Vec<Setting> = Vec::new();
+    shown.extend(settings.steps.map(|steps| Setting::from(("steps", steps.get()))));
+    if let Learner::Network(plan) = learner {
+        shown.push(("clipping", plan.clipping().name()).into());
+        shown.push(("averaging", style::averaging_name(plan.training().averaging)).into());
+    }
+    let count = learner.count_noise();
+    let is_automatic = settings.clipping == Some(ClippingName::Automatic);
+    let is_linear = settings.model.is_none();
+    let numbers = [
+        ("noise_multiplier", learner.noise_multiplier()),
+        ("gradient_noise_multiplier", count.map(|(gradients, _)| gradients)),
+        ("count_noise_multiplier", count.map(|(_, count)| count)),
+        ("clip_norm", settings.clip_norm.map(ClipNorm::get)),
+        ("clip_quantile", settings.clip_quantile),
+        ("clip_rate", count.map(|_| style::CLIP_RATE)),
+        ("clip_gamma", is_automatic.then_some(style::GAMMA)),
+        ("averaging_tail", settings.averaging_tail),
+        ("averaging_decay", settings.averaging_decay),
+        // Networks are clipped, whatever their inputs are.
+        ("row_norm", is_linear.then(|| settings.row_norm.unwrap_or_else(|| subject.encoding.row_norm()))),
+        ("sampling_rate", settings.sampling_rate.map(|rate| rate.get())),
+        ("learning_rate", settings.learning_rate),
+        ("momentum", settings.momentum),
+        ("l2", settings.l2),
+    ];
+    shown.extend(numbers.into_iter().filter_map(|(name, value)| Some(Setting::from((name, value?)))));
+    shown
+}
+
+/// The method, and the network that it trains; its clipping, if that is not the usual one.
+pub(crate) fn how(learner: &Learner, model: Option<&str>) -> String {
+    let method = learner.method().name();
+    match (learner, model) {
+        (Learner::Network(plan), Some(model)) if plan.clipping() == ClippingStyle::Flat => {
+            format!("{model} by {method}")
+        }
+        (Learner::Network(plan), Some(model)) => {
+            format!("{model} by {method} with {} clipping", plan.clipping().name())
+        }
+        _ => method.to_owned(),
+    }
+}
+
+/// A learner in more words, for whoever gave a setting that it does not use.
+pub(super) fn in_full(learner: &Learner, model: Option<&str>) -> String {
+    let method = learner.method().name();
+    match (learner, model) {
+        (Learner::Network(plan), Some(model)) => format!(
+            "{model} by {method} with {} clipping and {} averaging",
+            plan.clipping().name(),
+            style::averaging_name(plan.training().averaging)
+        ),
+        _ => format!("{method} on a linear model"),
+    }
+}

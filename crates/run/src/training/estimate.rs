@@ -1,0 +1,163 @@
+//! What a run is likely to take and to lose, without a look at the data: a rehearsal on invented records.
+//!
+//! # Definition
+//! The invented table has the columns and, up to a limit, the number of records of the real one. The learner is run on
+//! them with its noise and with next to none, and both are scored on further records: the difference is the estimate. The
+//! time is that of the steps at the [pace](super::pace) of this machine; of learners that have none, that of the rehearsal
+//! in proportion to the number of records. A rehearsal that takes more than some seconds is given up, and no score is
+//! estimated.
+//!
+//! # Pitfalls
+//! It is a guess about tables in general: four directions are what real tables of some dozen columns are like, and classes
+//! may be easier or harder to tell apart. The guide has its error on three data sets.
+
+use std::num::NonZero;
+use std::time::Duration;
+
+use serde::Serialize;
+use sordino_nn::BatchMemory;
+use sordino_threads::available;
+
+use super::learner::Learner;
+use super::pace::Pace;
+use super::plan::Plan;
+use super::rehearsal::Rehearsal;
+use super::subject::Subject;
+use crate::error::RunError;
+use crate::settings::{LearnerSettings, Settings};
+
+/// Numbers that a rehearsal touches in all, of records and passes.
+const MOST_WORK: f64 = 1e8;
+/// The fewest records of a rehearsal, unless the real table has fewer.
+const LEAST: f64 = 500.0;
+/// Passes over the records of learners that are done at once.
+const PASSES: f64 = 100.0;
+/// What a step takes beside its records, in numbers: of each weight, for its noise, and of a step as such.
+const OF_WEIGHT: f64 = 50.0;
+const OF_STEP: f64 = 20_000.0;
+/// Numbers beyond which nothing is rehearsed, and seconds for networks, whose pace is known.
+const TOO_MUCH: f64 = 2e9;
+const TOO_LONG: Duration = Duration::from_secs(3);
+/// What stops a rehearsal that was foreseen wrongly.
+pub(super) const LONGEST: Duration = Duration::from_secs(60);
+/// Rehearsals with noise; the estimate is their mean.
+const REPEATS: u64 = 3;
+
+/// What a run is likely to take and to lose.
+#[derive(Debug)]
+pub struct Estimate {
+    /// What it holds in memory.
+    pub memory: Memory,
+    /// Of all steps, on this machine.
+    pub time: Duration,
+    /// None where a rehearsal would take too long.
+    pub scores: Option<Scores>,
+}
+
+/// With the noise of the run, and with next to none.
+#[derive(Clone, Copy, Debug)]
+pub struct Scores {
+    /// With the noise of the run.
+    pub with_noise: f64,
+    /// With next to none.
+    pub without_noise: f64,
+}
+
+impl Estimate {
+    pub(super) fn of(plan: &Plan) -> Result<Self, RunError> {
+        let Plan { subject, learner, settings, asked, .. } = plan;
+        let memory = Memory::of(subject, learner, settings)?;
+        let pace = learner.batch().map(|_| Pace::measured(subject, settings)).transpose()?;
+        let paced = pace.and_then(|pace| pace.of_learner(learner));
+        // A penalty or a rate that was chosen to suit the noise is chosen again where there is none.
+        let LearnerSettings { l2, learning_rate, .. } = asked.learner;
+        let wishes = LearnerSettings { l2, learning_rate, ..settings.learner.clone() };
+        let n = records(subject, learner, MOST_WORK);
+        let rehearsal = Rehearsal::new(subject, learner, &wishes, settings, n)?;
+        let is_short = is_short(subject, learner, pace, n);
+        let (scores, rehearsed) = if is_short { rehearsed(&rehearsal)? } else { (None, None) };
+        let time = paced.or(rehearsed.map(|time| rehearsal.grown(time))).unwrap_or(LONGEST);
+        Ok(Self { memory, time, scores })
+    }
+}
+
+/// Records of a rehearsal that touches about `work` numbers.
+pub(super) fn records(subject: &Subject, learner: &Learner, work: f64) -> usize {
+    let most = work / learner.weights() as f64 / learner.passes().unwrap_or(PASSES);
+    (subject.n.get() as f64).min(most.max(LEAST)) as usize
+}
+
+/// Whether a rehearsal on `n` records is over soon.
+pub(super) fn is_short(subject: &Subject, learner: &Learner, pace: Option<Pace>, n: usize) -> bool {
+    let part = n as f64 / subject.n.get() as f64;
+    if let (Some(_), Some(pace)) = (learner.network(), pace) {
+        let (steps, batch) = (learner.steps().unwrap_or(1) as f64, learner.batch().unwrap_or(1.0) * part);
+        return pace.of(steps, batch, true) < TOO_LONG;
+    }
+    let (steps, weights) = (learner.inner_steps() as f64, learner.weights() as f64);
+    // A step of coordinate descent looks at one number of each record.
+    let (records, noisy) = if let Learner::Coordinate(_) = learner {
+        (steps * n as f64, 1.0)
+    } else {
+        (learner.passes().unwrap_or(PASSES) * n as f64 * weights, weights)
+    };
+    records + steps * (OF_WEIGHT * noisy + OF_STEP) < TOO_MUCH
+}
+
+/// Scores and the time of a run, as far as there was time for them.
+fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Duration>), RunError> {
+    let (train, test) = (rehearsal.table.train()?, rehearsal.table.test()?);
+    let Some((without, _)) = rehearsal.run(&rehearsal.without_noise()?, &train, 0, LONGEST)? else {
+        return Ok((None, None));
+    };
+    let (learner, mut with_noise, mut fastest) = (rehearsal.with_noise()?, 0.0, Duration::MAX);
+    for seed in 1..=REPEATS {
+        let Some((model, time)) = rehearsal.run(&learner, &train, seed, LONGEST)? else {
+            return Ok((None, None));
+        };
+        with_noise += model.score(&test)? / REPEATS as f64;
+        fastest = fastest.min(time);
+    }
+    let scores = Scores { with_noise, without_noise: without.score(&test)? };
+    Ok((Some(scores), Some(fastest)))
+}
+
+/// What a run holds in memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Memory {
+    /// Of the data.
+    bytes: u64,
+    /// Of a network's batches, in micro-batches of so many records.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    batch_bytes: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    micro_batch: Option<usize>,
+}
+
+impl Memory {
+    pub(super) fn of(subject: &Subject, learner: &Learner, settings: &Settings) -> Result<Self, RunError> {
+        let threads: NonZero<usize> = settings.threads.unwrap_or_else(available);
+        let batches = learner.batch_memory(threads)?;
+        let bytes = subject.data_bytes();
+        Ok(match batches {
+            Some(BatchMemory { micro_batch, bytes: batch_bytes }) => {
+                Self { bytes, batch_bytes: Some(batch_bytes), micro_batch: Some(micro_batch) }
+            }
+            None => Self { bytes, batch_bytes: None, micro_batch: None },
+        })
+    }
+
+    /// In words.
+    pub fn text(&self) -> String {
+        let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
+        let data = format!("about {} MB for the data", megabytes(self.bytes));
+        match (self.batch_bytes, self.micro_batch) {
+            (Some(bytes), Some(records)) => {
+                let records =
+                    if records == 1 { "one record".to_owned() } else { format!("{records} records") };
+                format!("{data}, {} MB for micro-batches of {records}", megabytes(bytes as u64))
+            }
+            (None, _) | (_, None) => data,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The fit itself: checkpoints, who watches, and what happens when it is stopped.
+
+use sordino_data::Encoded;
+use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress};
+use sordino_privacy::{Count, Guarantee, Permit};
+
+use super::learner::Fit;
+use super::plan::Plan;
+use super::public_test::PublicTest;
+use super::{Session, Step};
+use crate::error::RunError;
+use crate::folder::Folder;
+use crate::model::Model;
+use crate::purse::Purse;
+
+/// Points of a curve of public scores.
+const POINTS: u64 = 100;
+
+/// The model, what is promised about it, and public scores by step.
+pub(super) type Fitted = (Model, Guarantee, Vec<(u64, f64)>);
+
+pub(super) fn fit(
+    plan: &Plan,
+    data: &Encoded,
+    permit: Permit,
+    folder: &Folder,
+    from: Option<Checkpoint>,
+    (public, purse): (Option<&PublicTest>, &Purse),
+    session: &mut Session<'_>,
+) -> Result<Fitted, RunError> {
+    let left = purse.left()?;
+    let ([name, _], mut score, mut curve) = (plan.learner.step_name(), None, Vec::new());
+    let observer = &mut *session.observer;
+    observer.begins(plan.learner.steps().is_some());
+    let mut watch = |progress: Progress<'_>| {
+        let (step, of) = (progress.step(), progress.of());
+        if is_due(step, of, POINTS) {
+            // Iterates are accounted for as if each were released.
+            let model = || plan.learner.model(progress.parameters()).ok();
+            score = public.and_then(|public| public.score(&model()?).ok());
+            curve.extend(score.map(|score| (step, score)));
+        }
+        observer.step(&Step {
+            progress,
+            name,
+            score,
+            score_name: plan.subject.score_name(),
+            delta: plan.subject.delta,
+            epsilon: plan.subject.epsilon,
+            left,
+        });
+    };
+    let every = plan.settings.learner.checkpoint_every.map_or(1, Count::get);
+    let fit = Fit {
+        threads: plan.settings.threads,
+        seed: plan.settings.danger_seed.map(u64::from),
+        checkpoints: Some(Checkpoints { path: folder.checkpoint(), every, keep: true }),
+        witness: None,
+        from,
+        stop: session.stop,
+        watch: &mut watch,
+    };
+    match plan.learner.fit(data, permit, fit) {
+        Ok(release) => {
+            let (model, guarantee) = release.into_parts();
+            Ok((model, guarantee, curve))
+        }
+        Err(RunError::Optim(OptimError::Cancelled { steps })) => {
+            let (of, [_, what]) = (plan.learner.steps().unwrap_or(steps), plan.learner.step_name());
+            Err(RunError::Stopped { steps, of, what })
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Some `points` steps of all, the last among them.
+fn is_due(step: u64, of: u64, points: u64) -> bool {
+    step.is_multiple_of(of.div_ceil(points)) || step == of
+}

@@ -1,0 +1,118 @@
+//! How long steps take on this machine.
+//!
+//! # The model
+//! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped gradient, b that of the
+//! noise, the update and all else that a step does for each weight. Both are measured on invented records, with full
+//! batches of two sizes. Records of random batches lie apart in memory; for a linear model, whose work on a record is
+//! little more than reading it, that counts as half as much again.
+
+use std::time::{Duration, Instant};
+
+use sordino_privacy::Count;
+
+use super::learner::Learner;
+use super::rehearsal::Rehearsal;
+use super::subject::Subject;
+use crate::error::RunError;
+use crate::settings::{LearnerSettings, Method, Settings};
+
+/// Records of the first try, and how long a step on the larger batch may take.
+const FIRST: usize = 16;
+const LONGEST_STEP: f64 = 0.1;
+/// Records of the larger batch at most, and how many times smaller the other is.
+const MOST: f64 = 65_536.0;
+/// Numbers of a linear model in the larger batch.
+const NUMBERS: f64 = 262_144.0;
+const SMALLER: usize = 8;
+/// Steps of a measurement, and measurements of which the fastest counts.
+const STEPS: u64 = 4;
+const REPEATS: u64 = 3;
+/// What scattered records cost beside those in a row.
+const SCATTERED: f64 = 1.5;
+
+/// Seconds.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Pace {
+    /// Of one record in a batch.
+    pub record: f64,
+    /// Of a step, beside its records.
+    pub step: f64,
+    is_linear: bool,
+}
+
+impl Pace {
+    /// Of gradient descent on the model that is asked for, on as many threads as the settings say.
+    pub(super) fn measured(subject: &Subject, asked: &Settings) -> Result<Self, RunError> {
+        let LearnerSettings { model, hidden, image, memory, .. } = asked.learner.clone();
+        let is_linear = model.is_none();
+        let wishes = LearnerSettings {
+            model,
+            hidden,
+            image,
+            memory,
+            loss: asked.learner.loss.filter(|_| is_linear),
+            method: Some(Method::GradientDescent),
+            steps: Count::new(STEPS).ok(),
+            ..LearnerSettings::default()
+        };
+        let learner = subject.task().learner(&wishes)?;
+        let step = |n: usize, repeats| -> Result<(f64, f64), RunError> {
+            let rehearsal = Rehearsal::new(subject, &learner, &wishes, asked, n)?;
+            Ok((n as f64, seconds_per_step(&rehearsal, repeats)?))
+        };
+        let first = step(FIRST, 1)?;
+        let fitting = FIRST as f64 * LONGEST_STEP / first.1.max(1e-9);
+        let most = if is_linear { (NUMBERS / learner.weights() as f64).min(MOST) } else { MOST };
+        let large = fitting.min(most).clamp(2.0 * SMALLER as f64, MOST) as usize;
+        let (long, short) = (step(large, REPEATS)?, step(large / SMALLER, REPEATS)?);
+        Ok(Self::between(long, short, is_linear))
+    }
+
+    /// From two batches, each with its number of records and the time of a step.
+    fn between(large: (f64, f64), small: (f64, f64), is_linear: bool) -> Self {
+        let record = ((large.1 - small.1) / (large.0 - small.0)).max(0.0);
+        Self { record, step: (small.1 - small.0 * record).max(0.0), is_linear }
+    }
+
+    /// Of a whole run, where it goes by batches.
+    pub(super) fn of_learner(self, learner: &Learner) -> Option<Duration> {
+        let (steps, batch) = (learner.steps()? as f64, learner.batch()?);
+        Some(self.of(steps, batch, learner.method() == Method::Sgd))
+    }
+
+    /// Of so many steps on batches of so many records.
+    pub(super) fn of(self, steps: f64, batch: f64, is_sampled: bool) -> Duration {
+        let record = if is_sampled && self.is_linear { SCATTERED * self.record } else { self.record };
+        Duration::from_secs_f64((steps * (batch * record + self.step)).min(1e15))
+    }
+}
+
+/// Seconds per step, best of `repeats`.
+fn seconds_per_step(rehearsal: &Rehearsal<'_>, repeats: u64) -> Result<f64, RunError> {
+    let data = rehearsal.table.train()?;
+    let learner = rehearsal.with_noise()?;
+    let mut fastest = f64::INFINITY;
+    for seed in 0..repeats {
+        let start = Instant::now();
+        rehearsal.run(&learner, &data, seed, Duration::MAX)?;
+        fastest = fastest.min(start.elapsed().as_secs_f64());
+    }
+    Ok(fastest / STEPS as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_batches_give_back_both_times() {
+        let (a, b) = (2e-4, 3e-3);
+        let step = |batch: f64| (batch, batch * a + b);
+        let pace = Pace::between(step(512.0), step(64.0), false);
+        assert!((pace.record / a - 1.0).abs() < 1e-9 && (pace.step / b - 1.0).abs() < 1e-9, "{pace:?}");
+        assert!((pace.of(1000.0, 256.0, true).as_secs_f64() / 54.2 - 1.0).abs() < 1e-9);
+        // A clock that says nonsense gives no negative times.
+        let pace = Pace::between((512.0, 1.0), (64.0, 2.0), true);
+        assert!(pace.record >= 0.0 && pace.step >= 0.0);
+    }
+}

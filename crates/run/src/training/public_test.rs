@@ -1,0 +1,60 @@
+//! How good a model is, on records that are declared public. On any others the answer would be one more release.
+
+use std::path::PathBuf;
+
+use sordino_data::{Encoded, Loader, Source};
+use sordino_ledger::Digest;
+use sordino_noise::danger;
+
+use super::plan::Plan;
+use crate::error::RunError;
+use crate::identity::content;
+use crate::model::Model;
+use crate::purse::Purse;
+
+/// Records that were declared public.
+#[derive(Debug)]
+pub struct PublicTest {
+    /// Where they are.
+    pub path: PathBuf,
+    data: Encoded,
+}
+
+impl PublicTest {
+    /// Reads the records that `--public-test` names, by the encoding of the run. The table itself, and others that have a budget, are not public;
+    /// what else is, the owner has to know.
+    pub(crate) fn open(plan: &Plan, private: Digest, purse: &Purse) -> Result<Option<Self>, RunError> {
+        let Some(path) = &plan.settings.public_test else { return Ok(None) };
+        let content = content(path)?;
+        let budgets = purse.account().map(|account| account.ledger().data_sets()).transpose()?;
+        let has_budget = budgets.unwrap_or_default().iter().any(|set| set.contents.contains(&content));
+        if content == private || has_budget {
+            return Err(RunError::PrivateTest { path: path.clone() });
+        }
+        let source = Source::open(path, plan.subject.schema.csv())?;
+        let loader = Loader::new(&source, &plan.subject.schema, plan.door());
+        // Which records of a unit are kept protects nobody here: the same ones each time.
+        let data = loader.encoded(&plan.subject.encoding, &mut danger::seeded(0))?;
+        if !data.has_target() {
+            let column = plan.target().to_owned();
+            return Err(RunError::NoPublicTarget { path: path.clone(), column });
+        }
+        Ok(Some(Self { path: path.clone(), data }))
+    }
+
+    /// How many there are.
+    pub fn rows(&self) -> u64 {
+        self.data.slots() as u64
+    }
+
+    /// How good a model is on them.
+    pub fn score(&self, model: &Model) -> Result<f64, RunError> {
+        model.score(&self.data)
+    }
+
+    /// With the score of a model.
+    pub(crate) fn scored(self, model: &Model) -> Result<(Self, f64), RunError> {
+        let score = self.score(model)?;
+        Ok((self, score))
+    }
+}

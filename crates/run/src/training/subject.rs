@@ -1,0 +1,280 @@
+//! What is to be learned, from what, for how much: decided from public things alone, which are the header, the schema, the number of
+//! records, the flags and the ledger's terms.
+//!
+//! # Defaults
+//! - Relation: `zero_out`, under which n is public; with a ledger, the ledger's.
+//! - δ: the ledger's; without one 10^-6, or the first power of ten below 1/(10 n) if that is less.
+//! - n is counted unless it is given. It is public under both relations that learners accept.
+
+use std::num::NonZero;
+use std::path::PathBuf;
+
+use sordino_data::{Door, Encoding, EncodingOptions, Loader, Schema, Source};
+use sordino_optim::Noise;
+use sordino_privacy::{Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
+
+use super::learner::Learner;
+use super::network::{self, ImageShape};
+use super::{effective, linear};
+use crate::error::RunError;
+use crate::purse::Purse;
+use crate::schema_file;
+use crate::settings::{LearnerSettings, Method, Settings, file};
+
+/// δ of small tables.
+const USUAL_DELTA: f64 = 1e-6;
+
+/// What is learned, from what, for how much.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// What the table may hold.
+    pub schema: Schema,
+    /// The columns of the file, in order.
+    pub names: Vec<String>,
+    /// How records become rows.
+    pub encoding: Encoding,
+    /// The number of records, which is public.
+    pub n: Count,
+    /// What it may cost.
+    pub epsilon: Epsilon,
+    /// At this δ.
+    pub delta: Delta,
+    /// Under this relation.
+    pub neighbours: Neighbours,
+    /// The shape of pictures, where records are some.
+    pub image: Option<ImageShape>,
+    /// Threads to compute with; all processors if none are named.
+    pub threads: Option<NonZero<usize>>,
+}
+
+impl Subject {
+    /// Of a file. Reads the schema, the header and, unless it is given, the number of records. What was decided and should be said is
+    /// added to `notes`.
+    pub(crate) fn of_file(
+        settings: &Settings,
+        purse: &Purse,
+        notes: &mut Vec<String>,
+    ) -> Result<(Self, Source), RunError> {
+        let (target, epsilon) = target_and_epsilon(settings)?;
+        let data = data_of(settings)?;
+        let schema = schema_of(settings)?.ok_or_else(|| RunError::NoSchema { data: data.clone() })?;
+        let source = Source::open(&data, schema.csv())?;
+        let names = source.names();
+        let encoding = encoding(&schema, &names, target, settings)?;
+        let n = match settings.rows {
+            Some(n) => n,
+            None => Count::new(Loader::new(&source, &schema, door(settings)).slots()?)?,
+        };
+        let delta = delta(settings, purse, n, notes)?;
+        let neighbours = public_size(purse)?;
+        let image =
+            settings.learner.image.or_else(|| ImageShape::of_format(source.format(), encoding.width()));
+        let image = image.filter(|_| settings.learner.model.is_some());
+        Ok((
+            Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads },
+            source,
+        ))
+    }
+
+    /// Of a table that need not be there: n and the names of the columns are those that the schema and `--rows` state.
+    pub(crate) fn of_schema(
+        settings: &Settings,
+        purse: &Purse,
+        notes: &mut Vec<String>,
+    ) -> Result<Self, RunError> {
+        let (target, epsilon) = target_and_epsilon(settings)?;
+        let schema = schema_of(settings)?.ok_or(RunError::Missing { setting: "--schema FILE" })?;
+        let names: Vec<String> = schema.columns().map(|(name, _)| name.to_owned()).collect();
+        if let Some(pattern) = names.iter().find(|name| name.ends_with('*')) {
+            return Err(RunError::PatternWithoutData { pattern: pattern.clone() });
+        }
+        let encoding = encoding(&schema, &names, target, settings)?;
+        let n = settings.rows.ok_or(RunError::Missing { setting: "--rows N" })?;
+        let delta = delta(settings, purse, n, notes)?;
+        let neighbours = public_size(purse)?;
+        let image = settings.learner.image;
+        Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
+    }
+
+    /// What a learner is made for.
+    pub(crate) fn task(&self) -> Task<'_> {
+        let &Self { ref encoding, n, epsilon, delta, neighbours, image, threads, .. } = self;
+        Task { encoding, n, epsilon, delta, neighbours, image, threads, noise: None }
+    }
+
+    /// What encoded records take in memory: numbers of four bytes, a target, whether they are there, and what reading
+    /// adds.
+    pub(crate) fn data_bytes(&self) -> u64 {
+        let of_one = 4 * self.encoding.width() as u64 + 4 + 1 + 8;
+        self.n.get().saturating_mul(of_one)
+    }
+
+    /// Whom it protects.
+    pub fn unit(&self) -> Unit {
+        self.schema.unit().unit()
+    }
+
+    /// What scores of its models are called.
+    pub fn score_name(&self) -> &'static str {
+        if self.encoding.classes().is_some() { "accuracy" } else { "error" }
+    }
+}
+
+pub(crate) fn data_of(settings: &Settings) -> Result<PathBuf, RunError> {
+    settings.data.clone().ok_or(RunError::Missing { setting: "DATA" })
+}
+
+pub(crate) fn door(settings: &Settings) -> Door {
+    if settings.permissive { Door::Permissive } else { Door::Strict }
+}
+
+fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), RunError> {
+    let target = settings.target.as_deref().ok_or(RunError::Missing { setting: "--target COLUMN" })?;
+    let epsilon = settings.epsilon.ok_or(RunError::Missing { setting: "--epsilon E" })?;
+    if epsilon.get() == 0.0 {
+        return Err(RunError::NoEpsilon);
+    }
+    Ok((target, epsilon))
+}
+
+fn schema_of(settings: &Settings) -> Result<Option<Schema>, RunError> {
+    settings.schema.as_deref().map(schema_file::read).transpose()
+}
+
+fn encoding(
+    schema: &Schema,
+    names: &[String],
+    target: &str,
+    settings: &Settings,
+) -> Result<Encoding, RunError> {
+    let options = EncodingOptions {
+        target: Some(target.to_owned()),
+        // Layers have their own.
+        intercept: settings.learner.model.is_none(),
+        row_norm: settings.learner.row_norm,
+        ..EncodingOptions::default()
+    };
+    Ok(Encoding::new(schema, names, options)?)
+}
+
+fn delta(settings: &Settings, purse: &Purse, n: Count, notes: &mut Vec<String>) -> Result<Delta, RunError> {
+    let delta = match (settings.delta, purse.terms()) {
+        (Some(delta), _) => delta,
+        (None, Some(terms)) => terms.delta,
+        (None, None) => {
+            let delta = delta_for(n.get());
+            notes.push(format!(
+                "no --delta given: took delta = {delta:e} (1e-6, or the first power of ten below 1/(10 n) if that is less)"
+            ));
+            Delta::new(delta)?
+        }
+    };
+    Ok(delta)
+}
+
+/// 10^-6, or the first power of ten below 1/(10 n) if that is less.
+fn delta_for(n: u64) -> f64 {
+    // 10 n has as many digits as n and one more; 10^digits is the first power of ten above it.
+    let digits = n.to_string().len() as i32 + 1;
+    10f64.powi(-digits).min(USUAL_DELTA)
+}
+
+/// Learners divide by n, so n must be public.
+fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
+    let neighbours = purse.neighbours();
+    if neighbours.has_public_size() { Ok(neighbours) } else { Err(RunError::PrivateSize { neighbours }) }
+}
+
+/// What a learner is made for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Task<'a> {
+    pub(crate) encoding: &'a Encoding,
+    pub(crate) n: Count,
+    pub(crate) epsilon: Epsilon,
+    pub(crate) delta: Delta,
+    pub(crate) neighbours: Neighbours,
+    pub(crate) image: Option<ImageShape>,
+    pub(crate) threads: Option<NonZero<usize>>,
+    /// Of a step, where it does not follow from ε: rehearsals have that of the real run. Learners that are done at once
+    /// have none.
+    pub(crate) noise: Option<NoiseMultiplier>,
+}
+
+impl Task<'_> {
+    /// The learner that the settings name, with all its numbers. A setting that it does not use is refused.
+    pub(crate) fn learner(&self, asked: &LearnerSettings) -> Result<Learner, RunError> {
+        let mut wishes = asked.clone();
+        let learner = match wishes.model.take() {
+            Some(model) => network::plan(&model, self, &mut wishes)?,
+            None => linear::plan(self, &mut wishes)?,
+        };
+        match file::first_given(&wishes)? {
+            Some(name) => {
+                let setting = format!("--{}", name.replace('_', "-"));
+                Err(RunError::Unused { setting, by: effective::in_full(&learner, asked.model.as_deref()) })
+            }
+            None => Ok(learner),
+        }
+    }
+
+    /// How much noise.
+    pub(crate) fn noise(&self) -> Noise {
+        self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
+    }
+
+    /// Takes the part of all records that a batch has, as it is set, or the usual one.
+    pub(crate) fn rate(&self, wishes: &mut LearnerSettings, usual: f64) -> Result<SamplingRate, RunError> {
+        match (wishes.sampling_rate.take(), wishes.batch_size.take()) {
+            (Some(_), Some(_)) => {
+                Err(RunError::TwoSettings { first: "--sampling-rate", second: "--batch-size" })
+            }
+            (Some(rate), None) => Ok(rate),
+            (None, Some(batch)) if batch > self.n => {
+                Err(RunError::LargeBatch { batch: batch.get(), n: self.n.get() })
+            }
+            (None, Some(batch)) => Ok(SamplingRate::new(batch.get() as f64 / self.n.get() as f64)?),
+            (None, None) => Ok(SamplingRate::new(usual)?),
+        }
+    }
+
+    /// Takes the steps, as they are set or so many that there are so many passes over the data.
+    pub(crate) fn steps(
+        &self,
+        wishes: &mut LearnerSettings,
+        rate: f64,
+        passes: f64,
+    ) -> Result<Count, RunError> {
+        match (wishes.steps.take(), wishes.epochs.take()) {
+            (Some(_), Some(_)) => Err(RunError::TwoSettings { first: "--steps", second: "--epochs" }),
+            (Some(steps), None) => Ok(steps),
+            (None, epochs) => {
+                let passes = epochs.map_or(passes, |epochs| epochs.get() as f64);
+                Ok(Count::new((passes / rate).ceil() as u64)?)
+            }
+        }
+    }
+
+    /// Gaussian noise needs a δ above 0, and some methods have no other.
+    pub(crate) fn check_delta(&self, method: Method) -> Result<(), RunError> {
+        let has_pure_noise = matches!(method, Method::OutputPerturbation | Method::ObjectivePerturbation);
+        if self.delta > Delta::ZERO || has_pure_noise {
+            return Ok(());
+        }
+        Err(RunError::PureTraining { method: method.name() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_delta_follows_its_rule() {
+        for (n, delta) in
+            [(1, 1e-6), (569, 1e-6), (60_000, 1e-6), (99_999, 1e-6), (100_000, 1e-7), (1_000_000, 1e-8)]
+        {
+            assert!((delta_for(n) / delta - 1.0).abs() < 1e-12, "{n}: {}", delta_for(n));
+            assert!(delta_for(n) < 1.0 / (10.0 * n as f64), "{n}");
+        }
+    }
+}
