@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Real vectors: the sum is begun anew each time, since a release takes it with it.
     let vectors = Contributions::new(RELATION, ClipNorm::new(1.0)?, Count::new(1000)?)
         .of_dimension(Count::new(LENGTH)?);
-    let mechanism = Laplace::new(epsilon, vectors)?;
+    let mechanism = Laplace::new(epsilon, vectors.clone())?;
     released(options, "laplace, 10^6 real numbers", LENGTH, || {
         mechanism
             .release(mechanism.sum(), permit(mechanism.claim(), pure))

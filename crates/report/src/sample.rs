@@ -3,7 +3,7 @@
 #[path = "../examples/sample/mod.rs"]
 mod complete;
 
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 pub(crate) use self::complete::logistic;
 use crate::{Bounds, Method, Released, Run, Source, Task};
@@ -35,6 +35,6 @@ pub(crate) fn unbounded() -> Run {
     run
 }
 
-fn read(json: &str) -> Guarantee {
+fn read(json: &str) -> Statement {
     serde_json::from_str(json).unwrap()
 }

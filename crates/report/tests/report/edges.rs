@@ -1,7 +1,7 @@
 //! Runs at the edges: nothing promised, nothing spent, nothing measured, nothing that anybody can account for.
 
 use serde_json::json;
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 use sordino_report::{Better, Curve, Evaluation, PublicData, Report, Run, Scale, Score};
 
 use super::pages::{embedded, logistic};
@@ -9,7 +9,7 @@ use super::pages::{embedded, logistic};
 /// The complete run with another guarantee, and without a budget that would contradict it.
 fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> Run {
     let mut run = logistic();
-    run.guarantee = serde_json::from_value::<Guarantee>(json!({
+    run.guarantee = serde_json::from_value::<Statement>(json!({
         "neighbours": neighbours, "unit": "record", "epsilon": epsilon, "delta": delta, "accountant": "pld",
         "event": event, "arithmetic": 0.0, "seeded": false, "metered": false,
     }))

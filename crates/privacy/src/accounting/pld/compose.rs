@@ -36,8 +36,8 @@ const FARTHEST_CELL: u128 = 1 << 52;
 
 /// Composes parts (each taken `count` times) that share one lattice step and one tilt.
 /// Compositions that need a larger ring than `good_ring` are done block by block. `work` grows by the
-/// cells of all transforms.
-pub(super) fn compose(parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, work: &mut f64) -> Tilted {
+/// cells of all transforms. `None` where no lattice holds what is composed.
+pub(super) fn compose(parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, work: &mut f64) -> Option<Tilted> {
     PLANNER.with_borrow_mut(|planner| compose_with(parts, end, good_ring, work, planner.fresh()))
 }
 
@@ -47,25 +47,25 @@ fn compose_with(
     good_ring: f64,
     work: &mut f64,
     planner: &mut RealFftPlanner<f64>,
-) -> Tilted {
+) -> Option<Tilted> {
     while let Some(finer) = finest(&parts) {
         // The bulk of a step on two scales, until it is on the lattice of the rest.
         let (fine, coarse): (Vec<_>, Vec<_>) = parts.into_iter().partition(|p| p.0.step < 1.5 * finer.step);
         parts = coarse;
-        parts.extend(in_blocks(fine, finer.factor, end, planner, work));
+        parts.extend(in_blocks(fine, finer.factor, end, planner, work)?);
     }
     loop {
         let deviation = deviation(&parts);
-        let releases: u64 = parts.iter().map(|p| p.1).sum();
-        // About 18 deviations are needed when the composition is close to normal.
-        if 18.0 * deviation <= good_ring || releases == 1 {
+        let is_one = matches!(parts[..], [(_, 1)]);
+        // About 18 deviations are needed when the composition is close to normal. What has no deviation gets no better.
+        if 18.0 * deviation <= good_ring || is_one || deviation.is_nan() {
             break;
         }
         let factor = (4.0 * 18.0 * deviation / good_ring).clamp(2.0, 32.0).floor();
-        parts = in_blocks(parts, factor, end, planner, work);
+        parts = in_blocks(parts, factor, end, planner, work)?;
     }
     let parts: Vec<(&Tilted, u64)> = parts.iter().map(|(part, count)| (part, *count)).collect();
-    power(&parts, TAIL, planner, work)
+    Some(power(&parts, TAIL, planner, work))
 }
 
 /// Blocks of releases on a lattice `factor` times coarser.
@@ -75,18 +75,18 @@ fn in_blocks(
     end: End,
     planner: &mut RealFftPlanner<f64>,
     work: &mut f64,
-) -> Vec<(Tilted, u64)> {
+) -> Option<Vec<(Tilted, u64)>> {
     let mut done = Vec::with_capacity(2 * parts.len());
     for (part, count) in parts {
         let block = block(&part, factor);
         let tail = TAIL / count.div_ceil(block) as f64;
         for (size, count) in [(block, count / block), (count % block, 1)] {
             if size > 0 && count > 0 {
-                done.push((power(&[(&part, size)], tail, planner, work).coarser(factor, end), count));
+                done.push((power(&[(&part, size)], tail, planner, work).coarser(factor, end)?, count));
             }
         }
     }
-    done
+    Some(done)
 }
 
 /// Blocks of 2 f^2 releases: making the lattice `factor` = f times coarser then adds half the variance that the finer
@@ -168,6 +168,9 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
 
     let drift: f64 =
         centred.iter().zip(&centres).map(|((_, count, mean), c)| *count as f64 * (mean - *c as f64)).sum();
+    if !drift.is_finite() || lowest > highest {
+        return Tilted::unknown(parts[0].0);
+    }
     let start = (lowest + drift).floor() as i64 - 1;
     let cells = ((highest + drift).ceil() as i64 + 2 - start) as usize;
     let ring = ring_size(cells);

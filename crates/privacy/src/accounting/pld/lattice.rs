@@ -13,6 +13,8 @@
 //! - Rounding single losses up or down is an error of order `step` a release, not `step^2`.
 //! - Almost all of a rarely sampled step's mass sits at one loss close to 0. The offset puts a lattice
 //!   point there; without it merging would move that mass down by a whole step, every time.
+//! - Steps that are taken 2^53 times may need lattices that memory cannot hold, or whose cells have no numbers. There is none then: `None`, and
+//!   nothing is said about the step.
 
 use super::panel::Panel;
 
@@ -25,6 +27,25 @@ pub(super) struct Lattice {
     pub(super) mass: Vec<f64>,
 }
 
+/// Most cells of a lattice: 128 MiB of masses.
+const MOST_CELLS: f64 = (1u64 << 24) as f64;
+/// Cells beyond it are not numbered: sums of two numbers must fit `i64`.
+const FARTHEST_CELL: f64 = (1u64 << 61) as f64;
+/// Room for the rounding of merged losses, relative to the largest one.
+const ROUNDING: f64 = 4e-15;
+
+/// The first cell and the number of cells for losses in `[low, high]`, with some to spare on both sides. `None` where they are too many, or too
+/// far out to be numbered.
+fn cells(offset: f64, step: f64, low: f64, high: f64) -> Option<(i64, usize)> {
+    let room = ROUNDING * low.abs().max(high.abs());
+    let first = ((low - room - offset) / step).floor() - 2.0;
+    let last = ((high + room - offset) / step).ceil() + 3.0;
+    // What is not a number is neither below nor above.
+    let is_fine =
+        -FARTHEST_CELL <= first && first <= last && last <= FARTHEST_CELL && last - first < MOST_CELLS;
+    is_fine.then(|| (first as i64, (last - first) as usize + 1))
+}
+
 /// Collects panels, in rising order, into the upper object.
 pub(super) struct Spreader {
     lattice: Lattice,
@@ -32,12 +53,11 @@ pub(super) struct Spreader {
 }
 
 impl Spreader {
-    /// For losses in `[low, high]`.
-    pub(super) fn new(offset: f64, step: f64, low: f64, high: f64) -> Self {
-        let first = ((low - offset) / step).floor() as i64 - 2;
-        let last = ((high - offset) / step).floor() as i64 + 3;
-        let mass = vec![0.0; (last - first + 1) as usize];
-        Self { lattice: Lattice { offset, step, first, mass }, spacing: -(-step).exp_m1() }
+    /// For losses in `[low, high]`; `None` if no lattice of this step holds them.
+    pub(super) fn new(offset: f64, step: f64, low: f64, high: f64) -> Option<Self> {
+        let (first, cells) = cells(offset, step, low, high)?;
+        let lattice = Lattice { offset, step, first, mass: vec![0.0; cells] };
+        Some(Self { lattice, spacing: -(-step).exp_m1() })
     }
 
     /// Spreads a panel to its own ends, and these to the lattice.
@@ -55,7 +75,9 @@ impl Spreader {
         let at = (loss - self.lattice.offset) / self.lattice.step;
         let below = at.floor();
         let share = (-((below - at) * self.lattice.step).exp_m1() / self.spacing).clamp(0.0, 1.0);
-        let i = (below as i64 - self.lattice.first) as usize;
+        // A computed loss beyond the ends is off by no more than what all losses are moved up by (see `plan::shift`).
+        let i = (below as i64).saturating_sub(self.lattice.first).max(0) as usize;
+        let i = i.min(self.lattice.mass.len() - 2);
         self.lattice.mass[i] += mass * (1.0 - share);
         self.lattice.mass[i + 1] += mass * share;
     }
@@ -69,7 +91,7 @@ impl Spreader {
 pub(super) struct Merger {
     offset: f64,
     step: f64,
-    atoms: Vec<(f64, f64)>, // (loss, mass), rising
+    atoms: Vec<(f64, f64)>, // (loss, mass)
 }
 
 /// What merging made.
@@ -95,32 +117,34 @@ impl Merger {
         }
     }
 
+    /// In any order.
     pub(super) fn atom(&mut self, loss: f64, mass: f64) {
-        // Losses rise up to rounding; a step back would only make the merging less tight.
         self.atoms.push((loss, mass));
     }
 
     /// Fills bins from both ends inward (outward filling would let a bin's phase drift). What is left where
     /// they meet is merged with a neighbour or rounded down by up to a step, so they meet where there is
-    /// least mass.
-    pub(super) fn finish(self) -> Lattice {
-        self.merged().lattice
+    /// least mass. `None` if no lattice of this step holds the losses.
+    pub(super) fn finish(self) -> Option<Lattice> {
+        Some(self.merged()?.lattice)
     }
 
-    pub(super) fn merged(self) -> Merged {
+    pub(super) fn merged(mut self) -> Option<Merged> {
         let (offset, step) = (self.offset, self.step);
+        // The atom of a lottery's bulk is put where it belongs, which may be among smaller losses than those before it.
+        self.atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (Some(lowest), Some(highest)) = (self.atoms.first(), self.atoms.last()) else {
-            return Merged { lattice: Lattice { offset, step, first: 0, mass: vec![0.0] }, lift: 0.0 };
+            let lattice = Lattice { offset, step, first: 0, mass: vec![0.0] };
+            return Some(Merged { lattice, lift: 0.0 });
         };
-        let first = ((lowest.0.min(highest.0) - offset) / step).floor() as i64 - 2;
-        let last = ((lowest.0.max(highest.0) - offset) / step).ceil() as i64 + 2;
-        let mut mass = vec![0.0; (last - first + 1) as usize];
+        let (first, cells) = cells(offset, step, lowest.0, highest.0)?;
+        let mut mass = vec![0.0; cells];
         let place = |mass: &mut Vec<f64>, bin: f64, m: f64| mass[(bin as i64 - first) as usize] += m;
 
         if step > WIDE {
             // `Q` of a merged bin is that of its lowest loss: rounding each loss down loses no more.
             self.atoms.iter().for_each(|(loss, m)| place(&mut mass, ((loss - offset) / step).floor(), *m));
-            return Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift: 0.0 };
+            return Some(Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift: 0.0 });
         }
         let meeting = self.meeting_point();
         let (mut left, mut right) = (self.atoms, Vec::new());
@@ -157,7 +181,7 @@ impl Merger {
             }
         }
         mass.iter_mut().for_each(|m| *m *= 1.0 - 8.0 * f64::EPSILON);
-        Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift }
+        Some(Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift })
     }
 
     /// Left end of the step with the least mass, inside the range of losses.

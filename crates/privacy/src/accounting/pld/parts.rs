@@ -42,12 +42,12 @@ pub(super) struct Scales {
 const ROOM: f64 = 1e-10;
 
 impl Plan {
-    /// The upper object of `count` releases of a step.
-    pub(super) fn above(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> Parts {
+    /// The upper object of `count` releases of a step; `None` if no lattice holds it.
+    pub(super) fn above(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> Option<Parts> {
         let trim = self.trimmed(walk, ln_moment, count);
         let (under, bulk, over) = self.scaled(trim.kept);
         let (low, top) = ends(bulk, anchor);
-        let mut out = Spreader::new(anchor, self.step, low, top);
+        let mut out = Spreader::new(anchor, self.step, low, top)?;
         bulk.iter().for_each(|p| out.panel(p));
         if under.is_empty() {
             out.atom(low, trim.left); // smaller losses, moved up to the first that is kept
@@ -59,14 +59,14 @@ impl Plan {
             lattice.offset += shift(bulk);
             let mut tilted = Tilted::new(&lattice, self.tilt);
             tilted.slack += slack(&tilted);
-            return vec![(tilted, count)];
+            return Some(vec![(tilted, count)]);
         };
         let mut lattice = out.finish();
         lattice.offset += shift(bulk);
         let (stay, lambda) = separated(&mut lattice);
         let (moved, step) = (shift(trim.kept), self.step * scales.factor);
         let (low, top) = ends(trim.kept, lambda);
-        let mut lottery = Spreader::new(lambda, step, low.min(lambda) + moved, top.max(lambda) + moved);
+        let mut lottery = Spreader::new(lambda, step, low.min(lambda) + moved, top.max(lambda) + moved)?;
         if !under.is_empty() {
             lottery.atom(low + moved, trim.left);
         }
@@ -76,19 +76,19 @@ impl Plan {
         lottery.atom(top + moved, trim.top);
         let mut lottery = Tilted::new(&lottery.finish(), self.tilt);
         lottery.slack += slack(&lottery);
-        vec![(lottery, count), (Tilted::new(&lattice, self.tilt), count)]
+        Some(vec![(lottery, count), (Tilted::new(&lattice, self.tilt), count)])
     }
 
-    /// The lower object of `count` releases of a step, and what must be taken off its delta.
-    pub(super) fn below(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> (Parts, f64) {
+    /// The lower object of `count` releases of a step, and what must be taken off its delta; `None` if no lattice holds it.
+    pub(super) fn below(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> Option<(Parts, f64)> {
         let kept = self.trimmed(walk, ln_moment, count).kept;
         let (under, bulk, over) = self.scaled(kept);
         let mut out = Merger::new(anchor, self.step);
         bulk.iter().for_each(|p| out.panel(p));
-        let mut lattice = out.finish();
+        let mut lattice = out.finish()?;
         lattice.offset -= shift(bulk);
         let Some(scales) = self.scales else {
-            return (vec![(Tilted::new(&lattice, self.tilt), count)], 0.0);
+            return Some((vec![(Tilted::new(&lattice, self.tilt), count)], 0.0));
         };
         let (stay, lambda) = separated(&mut lattice);
         let (moved, step) = (shift(kept), self.step * scales.factor);
@@ -96,7 +96,7 @@ impl Plan {
         under.iter().for_each(|p| lottery.panel(&p.moved(-moved)));
         lottery.atom(lambda, stay);
         over.iter().for_each(|p| lottery.panel(&p.moved(-moved)));
-        let lottery = Tilted::new(&lottery.finish(), self.tilt);
+        let lottery = Tilted::new(&lottery.finish()?, self.tilt);
         let jumps: f64 =
             under.iter().chain(over).map(|p| p.mass * (1.0 + p.error)).sum::<f64>() * (1.0 + ROOM);
         let (most, forgotten) = most_jumps(count, jumps / (stay + jumps), self.negligible);
@@ -104,7 +104,7 @@ impl Plan {
         if most < count {
             parts.push((Tilted::new(&lattice, self.tilt), count - most));
         }
-        (parts, forgotten * (2.0 * ROOM * count as f64).exp())
+        Some((parts, forgotten * (2.0 * ROOM * count as f64).exp()))
     }
 
     /// Panels below the bulk, of the bulk, and above it.

@@ -49,9 +49,9 @@ impl Task {
             let walk = plan.walk(pair, *ln_moment)?;
             let anchor = plan.anchor(pair, &walk.panels);
             ln_finite += *count as f64 * (-walk.jumps.infinite.min(1.0)).ln_1p();
-            above.extend(plan.above(&walk, anchor, *ln_moment, *count));
+            above.extend(plan.above(&walk, anchor, *ln_moment, *count)?);
         }
-        let composed = compose(above, End::Upper, plan.ring, &mut 0.0);
+        let composed = compose(above, End::Upper, plan.ring, &mut 0.0)?;
         let profile = Profile::new(composed, Rest::AtMost(-ln_finite.exp_m1()));
         Some(epsilons.iter().map(|epsilon| profile.delta(*epsilon)).collect())
     }

@@ -133,6 +133,10 @@ impl Task {
         let scales = scales(&sketches, &saddle, wanted, range, tolerance);
         let step = if scales.is_some() { wanted } else { wanted.max(range / MOST_CELLS) };
         let tilt = saddle.tilt.min(0.5 / step);
+        // Where the rough picture has no numbers there is nothing to be planned by it.
+        if ![step, tilt].into_iter().all(|x| x > 0.0 && x.is_finite()) {
+            return None;
+        }
         let ln_moment = sketches.iter().map(|s| s.cumulant(tilt).0).collect();
         let ring = (GOOD_RING * (GOAL / goal).sqrt()).min(524_288.0);
         let widest = if self.releases > 1.0 { (0.5 * step).max(0.25 / tilt) } else { f64::INFINITY };
@@ -200,15 +204,15 @@ impl Task {
             ln_regular += *count as f64 * (-pair.singular()).ln_1p();
             largest += *count as f64 * walk.largest();
             jumped = jumped.and(walk.jumps, pair.singular(), *count);
-            above.extend(plan.above(&walk, anchor, *ln_moment, *count));
-            let (parts, off) = plan.below(&walk, anchor, *ln_moment, *count);
+            above.extend(plan.above(&walk, anchor, *ln_moment, *count)?);
+            let (parts, off) = plan.below(&walk, anchor, *ln_moment, *count)?;
             below.extend(parts);
             forgotten += off;
         }
         let infinite = -ln_finite.exp_m1();
-        let high = Profile::new(compose(above, End::Upper, plan.ring, work), Rest::AtMost(infinite));
+        let high = Profile::new(compose(above, End::Upper, plan.ring, work)?, Rest::AtMost(infinite));
         let rest = Rest::AtLeast { jumped, infinite: -ln_regular.exp_m1(), forgotten };
-        let low = Profile::new(compose(below, End::Lower, plan.ring, work), rest);
+        let low = Profile::new(compose(below, End::Lower, plan.ring, work)?, rest);
         Some(match self.question {
             Question::Delta { epsilon } => Interval { lower: low.delta(epsilon), upper: high.delta(epsilon) },
             Question::Epsilon { delta } => {
@@ -231,6 +235,7 @@ fn scales(sketches: &[Sketch], saddle: &Saddle, step: f64, range: f64, tolerance
     }
     let jumps: f64 = sketches.iter().map(|s| s.jumps(saddle.tilt, bulk)).sum();
     let coarse = (tolerance / ((saddle.tilt + 1.0) * jumps.max(1.0))).sqrt().min(0.25 / saddle.tilt);
-    let factor = (coarse / step).log2().floor();
+    // As coarse as it may be, and coarser where that would not fit.
+    let factor = (coarse / step).log2().floor().max((range / MOST_CELLS / step).log2().ceil());
     (factor >= 1.0).then(|| Scales { bulk, factor: factor.exp2() })
 }

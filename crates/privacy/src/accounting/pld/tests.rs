@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
-use super::lattice::{Merger, Spreader};
+use super::jumps::Jumped;
+use super::lattice::{Lattice, Merger, Spreader};
 use super::pair::{End, Pair, View};
+use super::profile::{Profile, Rest};
 use super::tilted::Tilted;
 use super::{Interval, compose, delta, epsilon};
 use crate::accounting::step::{Sided, Step, Steps};
@@ -164,7 +166,7 @@ fn an_enormous_epsilon_is_not_free() {
 #[test]
 fn spreading_is_connecting_the_dots() {
     let pair = Pair::new(&Step::Gaussian { mu: 1.0 }, View::Remove, End::Upper).unwrap();
-    let mut out = Spreader::new(0.0, 1.0, -9.0, 11.0);
+    let mut out = Spreader::new(0.0, 1.0, -9.0, 11.0).unwrap();
     pair.walk(&|_, _| 0.001, 1e-16, 1e-16, &mut |panel| {
         out.panel(&panel);
         true
@@ -184,14 +186,15 @@ fn ends_are_ordered_and_close_in() {
     let truth = |e: f64| reference::sampled_remove(e, 0.2, |e| reference::gaussian(e, 1.0, 1));
     let mut last = f64::INFINITY;
     for step in [0.4, 0.2, 0.1, 0.05] {
-        let (mut above, mut below) = (Spreader::new(0.03, step, -1.0, 12.0), Merger::new(0.03, step));
+        let (mut above, mut below) =
+            (Spreader::new(0.03, step, -1.0, 12.0).unwrap(), Merger::new(0.03, step));
         pair.walk(&|_, _| 0.1 * step, 1e-16, 1e-16, &mut |panel| {
             above.panel(&panel);
             below.panel(&panel);
             true
         });
-        let (above, below) = (above.finish(), below.finish());
-        let profile = |l: &super::lattice::Lattice, e: f64| -> f64 {
+        let (above, below) = (above.finish(), below.finish().unwrap());
+        let profile = |l: &Lattice, e: f64| -> f64 {
             l.mass.iter().enumerate().map(|(i, m)| m * -(e - l.loss(i)).min(0.0).exp_m1()).sum()
         };
         let mut gap = 0.0_f64;
@@ -231,7 +234,7 @@ fn transforms_convolve() {
         }
         exact = next;
     }
-    let found = compose::compose(vec![(part, 9)], End::Upper, 1e5, &mut 0.0);
+    let found = compose::compose(vec![(part, 9)], End::Upper, 1e5, &mut 0.0).unwrap();
     for (i, m) in found.mass.iter().enumerate() {
         let k = found.first + i as i64 + 18;
         let truth = usize::try_from(k).ok().and_then(|k| exact.get(k)).copied().unwrap_or(0.0);
@@ -275,5 +278,72 @@ fn approximate_steps_compose_optimally() {
             delta(&steps, target).unwrap(),
             reference::optimal_delta(step_epsilon, step_delta, count, target),
         );
+    }
+}
+
+/// Steps as rare and as many as claims can state. The lower object of a lottery had its heaviest atom below the range that was made for it, and ended by a
+/// panic; so did a composition of which nothing was left.
+#[test]
+fn extreme_compositions_have_wide_answers_and_no_panics() {
+    let most = 1 << 53;
+    for (step, count) in [
+        (sampled(1e-12, Step::Gaussian { mu: 3.0 }), most),
+        (sampled(1e-12, Step::Gaussian { mu: 1.0 }), most),
+        (sampled(2.002801124070466e-4, Step::Laplace { epsilon: 3465.644 }), 699),
+    ] {
+        let steps = Steps(vec![(step, count)]);
+        for found in [epsilon(&steps, 1e-6).unwrap(), delta(&steps, 2e-5).unwrap()] {
+            assert!(0.0 <= found.lower && found.lower <= found.upper, "{steps:?}: {found:?}");
+        }
+    }
+}
+
+/// A lattice that memory does not hold, or whose cells have no numbers, is none.
+#[test]
+fn lattices_without_end_are_refused() {
+    assert!(Spreader::new(0.0, 1e-3, -1.0, 1.0).is_some());
+    for (offset, step, low, high) in [
+        (0.0, 1e-12, -1.0, 1.0),
+        (0.0, 1e-300, -1.0, 1.0),
+        (1.0, 1e-30, 0.9, 0.9),
+        (0.0, 1.0, f64::NEG_INFINITY, 0.0),
+        (0.0, 1.0, 0.0, f64::INFINITY),
+        (0.0, f64::NAN, 0.0, 1.0),
+        (f64::NAN, 1.0, 0.0, 1.0),
+        (0.0, 1.0, f64::NAN, 1.0),
+        (0.0, 0.0, 0.0, 1.0),
+    ] {
+        assert!(Spreader::new(offset, step, low, high).is_none(), "{offset} {step} {low} {high}");
+        let mut merger = Merger::new(offset, step);
+        [low, high].into_iter().for_each(|loss| merger.atom(loss, 0.5));
+        assert!(merger.finish().is_none(), "{offset} {step} {low} {high}");
+    }
+}
+
+/// Atoms may come in any order: the same object.
+#[test]
+fn merging_does_not_depend_on_the_order() {
+    let atoms = [(-0.31, 0.2), (-0.1, 0.1), (0.04, 0.4), (0.33, 0.2), (0.9, 0.1)];
+    let merged = |order: [usize; 5]| {
+        let mut merger = Merger::new(0.01, 0.05);
+        order.into_iter().for_each(|i| merger.atom(atoms[i].0, atoms[i].1));
+        let lattice = merger.finish().unwrap();
+        (lattice.first, lattice.mass)
+    };
+    assert_eq!(merged([0, 1, 2, 3, 4]), merged([3, 0, 4, 1, 2]));
+}
+
+/// Where nothing is known, neither end says anything.
+#[test]
+fn what_is_unknown_is_neither_free_nor_lost() {
+    let like = Tilted::new(&Lattice { offset: 0.0, step: 0.1, first: 0, mass: vec![1.0] }, 1.0);
+    let empty = Tilted { mass: vec![0.0], ..like };
+    for (end, expected) in [(End::Upper, 1.0), (End::Lower, 0.0)] {
+        let composed = compose::compose(vec![(empty.clone(), 9)], end, 1e5, &mut 0.0).unwrap();
+        let rest = match end {
+            End::Upper => Rest::AtMost(0.0),
+            End::Lower => Rest::AtLeast { jumped: Jumped::default(), infinite: 0.0, forgotten: 0.0 },
+        };
+        assert_eq!(Profile::new(composed, rest).delta(0.5), expected);
     }
 }

@@ -72,6 +72,13 @@ impl Tilted {
         .normalised()
     }
 
+    /// A distribution of which nothing is known, on the lattice of `like`: for what holds no mass that could be composed.
+    pub(super) fn unknown(like: &Self) -> Self {
+        let (offset, first, mass, ln_scale) = (0.0, 0, vec![0.0], 0.0);
+        let (slack, loose, ripple, noise) = (f64::INFINITY, 0.0, 0.0, 0.0);
+        Self { tilt: like.tilt, step: like.step, offset, first, mass, ln_scale, slack, loose, ripple, noise }
+    }
+
     /// Masses that add up to 1; the factor goes to `ln_scale`.
     fn normalised(mut self) -> Self {
         let sum: f64 = self.mass.iter().sum();
@@ -94,8 +101,8 @@ impl Tilted {
         (mean + self.first as f64, variance)
     }
 
-    /// The same distribution on a lattice `factor` times coarser, on the given side of it.
-    pub(super) fn coarser(&self, factor: f64, end: End) -> Self {
+    /// The same distribution on a lattice `factor` times coarser, on the given side of it; `None` if no lattice holds it.
+    pub(super) fn coarser(&self, factor: f64, end: End) -> Option<Self> {
         let step = self.step * factor;
         // A lattice point stays where most of the mass is.
         let mode = (0..self.mass.len()).max_by(|a, b| self.mass[*a].total_cmp(&self.mass[*b])).unwrap_or(0);
@@ -110,14 +117,14 @@ impl Tilted {
         let error = self.error() + lost + UNTILTED;
         let (lattice, slack, loose) = match end {
             End::Upper => {
-                let mut out = Spreader::new(offset, step, loss(0), loss(self.mass.len() - 1));
+                let mut out = Spreader::new(offset, step, loss(0), loss(self.mass.len() - 1))?;
                 cells.for_each(|i| out.atom(loss(i), plain(i)));
                 (out.finish(), error * (self.tilt * step).exp(), self.loose)
             }
             End::Lower => {
                 let mut out = Merger::new(offset, step);
                 cells.for_each(|i| out.atom(loss(i), plain(i)));
-                let merged = out.merged();
+                let merged = out.merged()?;
                 let growth = ((self.tilt + 1.0) * merged.lift).exp();
                 (merged.lattice, error * growth, (self.loose + merged.lift * error) * growth)
             }
@@ -128,7 +135,7 @@ impl Tilted {
         let change = (-ln_scale).exp();
         (coarse.slack, coarse.loose) = (slack * change, loose * change);
         coarse.ln_scale = self.ln_scale + ln_scale;
-        coarse
+        Some(coarse)
     }
 }
 
