@@ -30,7 +30,12 @@ pub(crate) fn parsed(text: &str, path: &Path) -> Result<Settings, Error> {
 }
 
 fn settings_of(table: Table, path: &Path) -> Result<Settings, Error> {
-    table.try_into().map_err(|error: toml::de::Error| wrong(path, error.message().to_owned()))
+    table.try_into().map_err(|error: toml::de::Error| {
+        // The last line names the setting.
+        let text = error.to_string();
+        let place = text.lines().last().filter(|line| line.starts_with("in `")).unwrap_or_default();
+        wrong(path, format!("{} {place}", without_values(error.message())))
+    })
 }
 
 /// The settings as a file that `--config` reads.
@@ -74,7 +79,14 @@ fn read(path: &Path) -> Result<Table, Error> {
 
 /// The table in a text, if all of its names are those of settings.
 fn known_table(text: &str, path: &Path) -> Result<Table, Error> {
-    let table: Table = text.parse().map_err(|error: toml::de::Error| wrong(path, error.to_string()))?;
+    // Not the parser's picture of the text: whoever may name a configuration can name any file, and it shows a line of it.
+    let table: Table = text.parse().map_err(|error: toml::de::Error| {
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let before = String::from_utf8_lossy(&text.as_bytes()[..start]);
+        let line = 1 + before.matches('\n').count();
+        let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
+        wrong(path, format!("line {line}, column {column}: {}", error.message()))
+    })?;
     let flags = Settings::augment_args(Command::new("settings"));
     let names: Vec<&str> = flags.get_arguments().map(|argument| argument.get_id().as_str()).collect();
     table.into_iter().map(|(name, value)| Ok((known(path, &name, &names)?, value))).collect()
@@ -88,8 +100,28 @@ fn known(path: &Path, name: &str, names: &[&str]) -> Result<String, Error> {
     }
     Err(wrong(
         path,
-        format!("there is no setting `{}`{}", name.escape_debug(), hint(&spelled, names.iter().copied())),
+        format!("there is no setting `{}`{}", shown(name), hint(&spelled, names.iter().copied())),
     ))
+}
+
+/// A word of a file that may be anything: short names as they are, and nothing of the rest.
+fn shown(word: &str) -> &str {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if word.chars().all(is_name) && word.chars().count() <= 40 { word } else { "…" }
+}
+
+/// What a reader says of a value, without the value: what it expected, or all but what stands between quotes.
+fn without_values(message: &str) -> String {
+    if let Some((_, expected)) = message.rsplit_once(", expected ") {
+        return format!("expected {expected}");
+    }
+    let is_quote = |c: char| c == '`' || c == '"';
+    match (message.find(is_quote), message.rfind(is_quote)) {
+        (Some(first), Some(last)) if shown(&message[first + 1..last.max(first + 1)]) == "…" => {
+            format!("{}…{}", &message[..first], &message[last + 1..])
+        }
+        _ => message.to_owned(),
+    }
 }
 
 fn wrong(path: &Path, reason: String) -> Error {
@@ -158,13 +190,35 @@ mod tests {
         assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
     }
 
+    /// Whoever may name a configuration can name any file: of one that is none, nothing is shown but a short name.
+    #[test]
+    fn a_file_that_is_no_configuration_is_not_shown() {
+        for (name, text, says) in [
+            ("passwd", "root:x:0:0:root:/root:/bin/bash\n", "line 1, column "),
+            ("client", "[client]\npassword = hunter2\n", "line 2, column "),
+            ("secret", "password = 'hunter2'\n", "there is no setting `password`"),
+            ("line", "'root:x:0:0:hunter2' = 1\n", "there is no setting `…`"),
+            ("value", "steps = 'root:x:0:0, expected hunter2'\n", "in `steps`"),
+            ("variant", "method = 'root:x:0:0'\n", "in `method`"),
+            ("label", "name = \"root:\\u0007hunter2\"\n", "got …"),
+            ("picture", "image = 'root:x:0:0'\n", "in `image`"),
+        ] {
+            let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert!(
+                !error.contains("hunter2") && !error.contains("root:") && !error.contains("/bin"),
+                "{error}"
+            );
+        }
+    }
+
     #[test]
     fn a_file_that_says_something_else_is_refused() {
         for (name, text, says) in [
             ("unknown", "stepz = 5", "there is no setting `stepz`; did you mean `steps`?"),
             ("range", "epsilon = -1", "epsilon must be"),
-            ("type", "steps = 'many'", "invalid type"),
-            ("toml", "steps = = 1", "TOML parse error"),
+            ("type", "steps = 'many'", "in `steps`"),
+            ("toml", "steps = = 1", "line 1, column 9: "),
         ] {
             let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
