@@ -235,3 +235,25 @@ fn equal_schemas_have_one_digest_and_others_another() {
         "e90a0d4522295fffce11c06de1654bce3094ee85efbdb1ede3985cf79b119587"
     );
 }
+
+/// Whoever may name a schema can name any file: of one that is none, nothing is shown but a short name.
+#[test]
+fn a_file_that_is_no_schema_is_not_shown() {
+    for (text, says) in [
+        ("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n", "line 1, column "),
+        ("[client]\nuser = root\npassword = hunter2\n", "line 2, column"),
+        ("# a key\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n", "line 2, column"),
+        ("password = 'hunter2'\n", "`password` is not known here"),
+        ("'root:x:0:0:root:/root:/bin/bash' = 1\n", "`…` is not known here"),
+        ("[columns]\nage = 'hunter2 and more'\n", "got a text"),
+        ("columns = [['root', 'hunter2']]\n", "got a list"),
+        ("[unit]\nroot = 'hunter2'\n", "`root` is not known here"),
+        ("unit = 'root:x:0:0:root:/root:/bin/bash'\n", "got a text"),
+    ] {
+        let error = Schema::from_toml(text).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        for secret in ["hunter2", "/bin", "root:", "PRIVATE", "MIIE"] {
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+}
