@@ -79,7 +79,8 @@ fn read(path: &Path) -> Result<Table, Error> {
 
 /// The table in a text, if all of its names are those of settings.
 fn known_table(text: &str, path: &Path) -> Result<Table, Error> {
-    // Not the parser's picture of the text: whoever may name a configuration can name any file, and it shows a line of it.
+    // Not the parser's picture of the text: whoever may name a configuration can name any file, and it shows
+    // a line of it.
     let table: Table = text.parse().map_err(|error: toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start.min(text.len()));
         let before = String::from_utf8_lossy(&text.as_bytes()[..start]);
@@ -190,7 +191,8 @@ mod tests {
         assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
     }
 
-    /// Whoever may name a configuration can name any file: of one that is none, nothing is shown but a short name.
+    /// Whoever may name a configuration can name any file: of one that is none, nothing is shown but a short
+    /// name.
     #[test]
     fn a_file_that_is_no_configuration_is_not_shown() {
         for (name, text, says) in [
