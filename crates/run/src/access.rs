@@ -14,7 +14,7 @@
 use std::path::Path;
 
 use sordino_data::{CsvOptions, Door, Reading, Schema, Source};
-use sordino_ledger::{Account, DataSet, Digest, Identity, Label, Ledger, Lock, Rules};
+use sordino_ledger::{Account, DataSet, Digest, Identity, Label, Ledger, LedgerError, Lock, Rules};
 use sordino_privacy::{Charge, Neighbours};
 
 use crate::error::RunError;
@@ -131,11 +131,15 @@ impl Access {
         usual: Neighbours,
         what: Label,
     ) -> Result<Purse, RunError> {
-        let Some(Known { ledger, place, name, who, .. }) = self.known else {
+        let Some(Known { ledger, place, name, who, set, .. }) = self.known else {
             return Ok(Purse::unmetered(content.map(Digest::from_bytes), asked.unwrap_or(usual)));
         };
         let content = Digest::from_bytes(content.ok_or(RunError::Missing { setting: "DATA" })?);
-        let account = Account::open(ledger, &Identity { name, content }, who, what)?;
+        let account = Account::open(ledger, &Identity { name: name.clone(), content }, who, what)?;
+        // Somebody may have set some since the schema was compared with them.
+        if account.rules() != set.rules.as_ref() || account.data_set() != set.number {
+            return Err(LedgerError::RulesChanged { name }.into());
+        }
         let stated = account.terms().neighbours;
         match asked {
             Some(asked) if asked != stated => Err(RunError::TwoRelations { name: place, stated, asked }),
