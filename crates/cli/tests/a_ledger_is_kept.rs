@@ -207,7 +207,7 @@ fn a_locked_data_set_holds_analysts_to_what_its_owner_said() {
     // The command charges under its own name.
     let ask = |epsilon| {
         let (data, ledger) = (folder.join("census.csv"), folder.join("a.ledger"));
-        let words = format!("count {schema} --neighbours zero_out --ledger {} --who ann", ledger.display());
+        let words = format!("count --neighbours zero_out --ledger {} --who ann {schema}", ledger.display());
         sordino(&format!("query {} {words} --epsilon {epsilon}", data.display()))
     };
     assert_eq!(ask(0.25).code, 0, "{:?}", ask(0.25));
@@ -225,7 +225,7 @@ fn a_data_set_without_rules_gets_some_once() {
     let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
     let terms = sordino::privacy::Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::ZeroOut);
     Ledger::create(&folder.join("a.ledger")).unwrap().create_data_set(&identity, &terms).unwrap();
-    assert!(ledger(&folder, "show", "").line("read as").starts_with("a plain table"));
+    assert!(ledger(&folder, "show", "").line("read as").starts_with("a plain table, until its owner"));
     let words = schema(&folder, "csv.comment = '#'\ncolumns.age = { kind = 'number', bounds = [0, 120] }");
     let other = folder.join("other.csv");
     fs::write(&other, "age\n1\n").unwrap();
@@ -244,19 +244,21 @@ fn a_data_set_without_rules_gets_some_once() {
 }
 
 #[test]
-fn history_says_how_far_a_run_is() {
+fn history_says_how_far_a_run_is_and_what_is_seeded() {
     let folder = scene("steps");
     create(&folder, "--epsilon 1 --delta 0 --neighbours zero_out");
     spend(&folder, 0.25, false);
     let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
     let (who, what) = (Label::new("ann").unwrap(), Label::new("train").unwrap());
     let opened = Ledger::open(&folder.join("a.ledger")).unwrap();
-    let account = Account::open(opened, &identity, who, what).unwrap();
+    let mut account = Account::open(opened, &identity, who, what).unwrap();
     account.keep(3, 600, Digest::of(b"a"), false).unwrap();
     account.keep(3, 1200, Digest::of(b"b"), false).unwrap();
+    let _paid = account.charge_seeded(Event::Pure { epsilon: Epsilon::new(0.25).unwrap() }).unwrap();
     let run = ledger(&folder, "history", "");
-    assert_eq!(run.stdout.lines().count(), 2);
-    assert!(run.stdout.contains("reserved, 1200 steps  pure"), "{run:?}");
+    assert_eq!(run.stdout.lines().count(), 3);
+    assert!(run.stdout.contains("reserved, seeded: protects nobody  pure"), "{run:?}");
+    assert!(run.stdout.contains("reserved, 1200 steps "), "{run:?}");
     assert_eq!(ledger(&folder, "history", "--json").object()["charges"][0]["steps"], 1200);
 }
 

@@ -5,8 +5,9 @@
 //! promises something to the people in the data, so whoever asks must not choose how records are told apart and whose they
 //! are: that is [`reading`](Rules::reading), in words that the crate which reads files understands.
 //!
-//! A [`Lock`] holds analysts to more. What a ledger can see it checks itself, under the lock of every charge: the verb, the price of the
-//! charge alone, and that its noise is not seeded. The rest is for whoever reads the file: the schema, the folder of
+//! A [`Lock`] holds analysts to more. What a ledger can see it checks itself at every charge: the verb, the price of the charge
+//! alone, and that its noise is not seeded. A price follows from the rules and the event, so it is found before the store is locked, and
+//! under the lock the rules must still be those. The rest is for whoever reads the file: the schema, the folder of
 //! results, that no message depends on a record, and that no score is free.
 //!
 //! # Limits

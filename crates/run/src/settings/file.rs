@@ -211,10 +211,10 @@ mod tests {
             ("client", "[client]\npassword = hunter2\n", "line 2, column "),
             ("secret", "password = 'hunter2'\n", "there is no setting `password`"),
             ("line", "'root:x:0:0:hunter2' = 1\n", "there is no setting `…`"),
-            ("value", "steps = 'root:x:0:0, expected hunter2'\n", "in `steps`"),
-            ("variant", "method = 'root:x:0:0'\n", "in `method`"),
+            ("value", "steps = 'root:x:0:0, expected hunter2'\n", "expected a whole number"),
+            ("variant", "method = 'root:x:0:0'\n", "expected one of"),
             ("label", "name = \"root:\\u0007hunter2\"\n", "got …"),
-            ("picture", "image = 'root:x:0:0'\n", "in `image`"),
+            ("picture", "image = 'root:x:0:0'\n", "a picture is CHANNELSxHEIGHTxWIDTH"),
         ] {
             let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");
