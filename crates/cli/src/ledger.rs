@@ -2,17 +2,18 @@
 
 pub(crate) mod args;
 mod history;
+mod rules;
 mod show;
 
 use serde::Serialize;
 use sordino::prelude::Neighbours;
 use sordino::privacy::Terms;
 use sordino_ledger::{Head, Ledger, LedgerError};
-use sordino_run::identity;
+use sordino_run::{content, identity};
 
 use self::args::{
     Action, BackupArgs, CreateArgs, ExportArgs, Format, GrantArgs, LedgerArgs, LedgerFile, LinkArgs,
-    VerifyArgs,
+    RuleArgs, VerifyArgs,
 };
 use crate::args::{self as flags, Output, Relation};
 use crate::error::Error;
@@ -27,11 +28,15 @@ const USUAL_NEIGHBOURS: Neighbours = Neighbours::ZeroOut;
 const USUAL_NEIGHBOURS_NOTE: &str = "no --neighbours given: took zero_out, under which the number of records is public; add_remove hides it, \
     and then `sordino train` cannot spend this budget";
 
+/// What is said where rules are given without the file that they are for.
+const NO_FORMAT_NOTE: &str = "no --data given: the rules do not fix the file's format, and a file of another name may be taken for another format";
+
 pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
     match args.action {
         Action::Create(args) => create(args),
         Action::Link(args) => link(args),
         Action::Grant(args) => grant(args),
+        Action::Rule(args) => rule(args),
         Action::Show(args) => show::run(args),
         Action::History(args) => history::run(args),
         Action::Verify(args) => verify(args),
@@ -44,14 +49,15 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 fn create(args: CreateArgs) -> Result<(), Error> {
     // First what can fail without leaving a ledger behind.
     let identity = identity(&args.data.data, args.data.name.as_ref())?;
+    let (rules, unit) = rules::of(&args.rules, args.unit.as_ref(), Some(&args.data.data))?;
     let terms = Terms::new(args.epsilon, args.neighbours.map_or(USUAL_NEIGHBOURS, Relation::neighbours))
         .with_delta(args.delta.unwrap_or_else(flags::default_delta))
-        .for_unit(args.unit);
+        .for_unit(unit);
     let terms = if args.planned { terms.planned() } else { terms };
     let terms = args.set_aside.map_or(terms.clone(), |delta| terms.setting_aside(delta));
     let path = &args.file.ledger;
     let ledger = if Ledger::exists(path)? { Ledger::open(path)? } else { Ledger::create(path)? };
-    ledger.create_data_set(&identity, &terms)?;
+    ledger.create_data_set_with(&identity, &terms, &rules)?;
     let taken = [
         (args.delta.is_none(), flags::DEFAULT_DELTA_NOTE),
         (args.neighbours.is_none(), USUAL_NEIGHBOURS_NOTE),
@@ -71,6 +77,24 @@ fn link(args: LinkArgs) -> Result<(), Error> {
 fn grant(args: GrantArgs) -> Result<(), Error> {
     let ledger = Ledger::open(&args.file.ledger)?;
     ledger.grant(&args.name, &args.to, args.epsilon, args.delta)?;
+    show::print(&ledger, Some(&args.name), args.file.output)
+}
+
+fn rule(args: RuleArgs) -> Result<(), Error> {
+    let ledger = Ledger::open(&args.file.ledger)?;
+    let set = ledger.find_by_name(&args.name)?;
+    if let Some(data) = &args.data {
+        // Not another file's format.
+        let content = content(data)?;
+        if !set.contents.contains(&content) {
+            return Err(LedgerError::ChangedContent { name: args.name, content }.into());
+        }
+    }
+    let (rules, _) = rules::of(&args.rules, Some(&set.terms.unit), args.data.as_deref())?;
+    ledger.rule(&args.name, &rules)?;
+    if args.data.is_none() && !args.file.output.quiet {
+        output::note(NO_FORMAT_NOTE);
+    }
     show::print(&ledger, Some(&args.name), args.file.output)
 }
 

@@ -91,7 +91,7 @@ fn predictions(model: &Model, args: &PredictArgs) -> Result<Vec<Option<Predictio
     let source = Source::open(&args.data, encoding.schema().csv()).map_err(RunError::from)?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
     // No units, so nothing is drawn.
-    let rows = Loader::new(&source, encoding.schema(), door).encoded(&encoding, &mut danger::seeded(0));
+    let rows = Loader::new(&source, encoding.schema(), door).read(&encoding, &mut danger::seeded(0));
     Ok(model.predictions(&rows.map_err(of_model)?, args.proba)?)
 }
 

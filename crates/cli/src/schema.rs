@@ -34,9 +34,9 @@ pub(crate) struct SchemaArgs {
     #[arg(value_name = "DATA")]
     data: PathBuf,
 
-    /// What stands between two fields of a CSV file
-    #[arg(long, default_value = ",", value_parser = delimiter)]
-    delimiter: u8,
+    /// What stands between two fields of a CSV file [default: `,`, or what the ledger says]
+    #[arg(long, value_parser = delimiter)]
+    delimiter: Option<u8>,
 
     #[command(flatten)]
     find: FindArgs,
@@ -52,7 +52,7 @@ pub(crate) fn run(args: SchemaArgs) -> Result<(), Error> {
     if let Some(flag) = args.find.stray() {
         return Err(Error::NothingToPay { flag });
     }
-    let csv = CsvOptions { delimiter: args.delimiter, ..CsvOptions::default() };
+    let csv = CsvOptions { delimiter: args.delimiter.unwrap_or(b','), ..CsvOptions::default() };
     let source = Source::open(&args.data, &csv)?;
     if args.output.json {
         let columns = source.header().iter().map(ColumnObject::of).collect();

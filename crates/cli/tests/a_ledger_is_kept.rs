@@ -106,6 +106,161 @@ fn a_share_is_given_shown_and_kept() {
     assert_eq!(ledger(&folder, "export", "").object()["data_sets"][0]["grants"][0]["epsilon"], 0.5);
 }
 
+/// A schema of the owner, in the same folder.
+fn schema(folder: &Path, text: &str) -> String {
+    let path = folder.join("owner.toml");
+    fs::write(&path, text).unwrap();
+    format!("--schema {}", path.display())
+}
+
+#[test]
+fn a_budget_says_how_its_data_is_read_and_whose_it_is() {
+    let folder = scene("read");
+    let run = create(&folder, "--epsilon 1 --delta 0 --neighbours zero_out");
+    assert_eq!(run.line("read as"), "CSV, columns named by the first line");
+    // The user, where nobody is named.
+    assert_eq!(run.line("owner"), "ada");
+    assert!(!run.stdout.contains("locked"), "{run:?}");
+
+    let folder = scene("read-otherwise");
+    fs::write(folder.join("census.csv"), "1;41\n1;17\n").unwrap();
+    let words = schema(
+        &folder,
+        "unit = { column = 'user', max_records = 2 }\n\
+         csv = { names = ['user', 'age'], delimiter = ';', comment = '#', missing = ['', 'NA'] }\n\
+         columns.age = { kind = 'number', bounds = [0, 120] }\ncolumns.'x*' = { kind = 'ignore' }",
+    );
+    create(&folder, &format!("--epsilon 1 --delta 0 --unit record {words}"))
+        .refuses(&["the ledger protects record and the schema column `user`"]);
+    let run = create(&folder, &format!("--epsilon 1 --delta 0 --owner olga {words}"));
+    assert_eq!(run.line("unit"), "column `user`");
+    assert_eq!(run.line("owner"), "olga");
+    assert_eq!(
+        run.line("read as"),
+        "CSV, columns `user`, `age`, fields apart by `;`, comments after `#`, missing where ``, `NA`, without `user`, `x*`"
+    );
+    assert_eq!(ledger(&folder, "show", "").stdout, run.stdout);
+    let rules = &ledger(&folder, "show", "--json").object()["data_sets"][0]["rules"];
+    assert_eq!((rules["owner"].as_str(), rules["lock"].as_str()), (Some("olga"), None));
+    assert!(rules["reading"].as_str().unwrap().contains("\"delimiter\":\";\""));
+    let export = ledger(&folder, "export", "").object();
+    assert_eq!(&export["data_sets"][0]["rules"], rules);
+}
+
+#[test]
+fn an_owner_has_a_name() {
+    let folder = scene("nobody");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
+    for name in ["USER", "LOGNAME", "USERNAME"] {
+        command.env_remove(name);
+    }
+    let ledger = folder.join("a.ledger");
+    let output = command
+        .args(["ledger", "create", "--epsilon", "1", "--delta", "0", "--data"])
+        .args([&folder.join("census.csv"), &ledger])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("give --owner NAME"));
+    assert!(!ledger.exists());
+}
+
+#[test]
+fn a_locked_data_set_holds_analysts_to_what_its_owner_said() {
+    let folder = scene("locked");
+    let schema = schema(&folder, "columns.age = { kind = 'number', bounds = [0, 120] }");
+    let results = folder.join("results");
+    let lock =
+        format!("--locked --verbs query,schema --most-epsilon 0.25 --out-folder {}", results.display());
+    let words = "--epsilon 1 --delta 0 --neighbours zero_out";
+    create(&folder, &format!("{words} {schema} {lock}")).refuses(&["results`: No such file"]);
+    fs::create_dir(&results).unwrap();
+    // All of it, or none of it.
+    create(&folder, &format!("{words} {lock}")).refuses(&["--schema"]);
+    for (left_out, named) in [
+        ("--verbs query,schema", "--verbs"),
+        ("--most-epsilon 0.25", "--most-epsilon"),
+        ("--locked", "--locked"),
+    ] {
+        create(&folder, &format!("{words} {schema} {}", lock.replace(left_out, ""))).refuses(&[named]);
+    }
+    create(&folder, &format!("{words} {schema} {} ", lock.replace("query", "predict"))).refuses(&["predict"]);
+    assert!(!folder.join("a.ledger").exists());
+
+    let run = create(&folder, &format!("{words} {schema} {lock}"));
+    assert_eq!(run.line("locked"), "for query, schema, at most epsilon 0.25 a charge");
+    assert!(
+        run.stdout.contains(&format!("into `{}`", fs::canonicalize(&results).unwrap().display())),
+        "{run:?}"
+    );
+    let object = ledger(&folder, "show", "--json").object();
+    assert_eq!(object["data_sets"][0]["rules"]["lock"]["verbs"].as_array().unwrap().len(), 2);
+
+    let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
+    let charge = |what: &str, epsilon: f64| {
+        let ledger = Ledger::open(&folder.join("a.ledger")).unwrap();
+        let (who, what) = (Label::new("ann").unwrap(), Label::new(what).unwrap());
+        let mut account = Account::open(ledger, &identity, who, what).unwrap();
+        account.charge(Event::Pure { epsilon: Epsilon::new(epsilon).unwrap() }).is_ok()
+    };
+    assert!(charge("query count", 0.25) && !charge("query count", 0.5) && !charge("train age", 0.25));
+    // The command charges under its own name.
+    let ask = |epsilon| {
+        let (data, ledger) = (folder.join("census.csv"), folder.join("a.ledger"));
+        let words =
+            format!("count --neighbours zero_out --ledger {} --who ann --permissive", ledger.display());
+        sordino(&format!("query {} {words} --epsilon {epsilon}", data.display()))
+    };
+    assert_eq!(ask(0.25).code, 0, "{:?}", ask(0.25));
+    let refused = ask(0.5);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(
+        refused.stderr.contains("costs epsilon 0.5 alone, and the owner of the data set allows at most 0.25")
+    );
+    assert!(ledger(&folder, "history", "").stdout.contains("query count"));
+}
+
+#[test]
+fn a_data_set_without_rules_gets_some_once() {
+    let folder = scene("rule");
+    let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
+    let terms = sordino::privacy::Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::ZeroOut);
+    Ledger::create(&folder.join("a.ledger")).unwrap().create_data_set(&identity, &terms).unwrap();
+    assert!(ledger(&folder, "show", "").line("read as").starts_with("anybody likes"));
+    let words = schema(&folder, "csv.comment = '#'\ncolumns.age = { kind = 'number', bounds = [0, 120] }");
+    let other = folder.join("other.csv");
+    fs::write(&other, "age\n1\n").unwrap();
+    ledger(&folder, "rule", &format!("census.csv {words} --data {}", other.display()))
+        .refuses(&["its content has changed"]);
+    ledger(&folder, "rule", &format!("sales {words}")).refuses(&["no data set `sales`"]);
+    let by_unit =
+        schema(&folder, "unit = { column = 'age', max_records = 1 }\ncolumns.x = { kind = 'ignore' }");
+    ledger(&folder, "rule", &format!("census.csv {by_unit}")).refuses(&["the ledger protects record"]);
+
+    let words = schema(&folder, "csv.comment = '#'\ncolumns.age = { kind = 'number', bounds = [0, 120] }");
+    let run = ledger(&folder, "rule", &format!("census.csv --owner olga {words}"));
+    assert!(run.stderr.contains("the rules do not fix the file's format"), "{run:?}");
+    assert_eq!(run.line("read as"), "any format, columns named by the first line, comments after `#`");
+    ledger(&folder, "rule", &format!("census.csv {words}")).refuses(&["has rules of its owner already"]);
+}
+
+#[test]
+fn history_says_how_far_a_run_is() {
+    let folder = scene("steps");
+    create(&folder, "--epsilon 1 --delta 0 --neighbours zero_out");
+    spend(&folder, 0.25, false);
+    let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
+    let (who, what) = (Label::new("ann").unwrap(), Label::new("train").unwrap());
+    let opened = Ledger::open(&folder.join("a.ledger")).unwrap();
+    let account = Account::open(opened, &identity, who, what).unwrap();
+    account.keep(3, 600, Digest::of(b"a"), false).unwrap();
+    account.keep(3, 1200, Digest::of(b"b"), false).unwrap();
+    let run = ledger(&folder, "history", "");
+    assert_eq!(run.stdout.lines().count(), 2);
+    assert!(run.stdout.contains("reserved, 1200 steps  pure"), "{run:?}");
+    assert_eq!(ledger(&folder, "history", "--json").object()["charges"][0]["steps"], 1200);
+}
+
 #[test]
 fn a_ledger_of_the_newest_version_needs_no_migration() {
     let folder = scene("migrate");
@@ -113,9 +268,9 @@ fn a_ledger_of_the_newest_version_needs_no_migration() {
     let run = ledger(&folder, "migrate", "");
     assert_eq!(
         (run.code, run.stdout.as_str()),
-        (0, "nothing to do: the ledger has format version 2, the newest\n")
+        (0, "nothing to do: the ledger has format version 3, the newest\n")
     );
-    assert_eq!(ledger(&folder, "migrate", "--json").object()["to"], 2);
+    assert_eq!(ledger(&folder, "migrate", "--json").object()["to"], 3);
     assert_eq!(ledger(&folder, "show", "").line("set aside"), "delta 1e-7");
 }
 
@@ -220,11 +375,14 @@ fn exports_are_json_or_csv() {
     assert_eq!(object["data_sets"][0]["terms"]["choice"], "planned");
     assert_eq!(
         (object["ledger_version"].as_u64(), object["charges"][0]["who"].as_str()),
-        (Some(2), Some("ann"))
+        (Some(3), Some("ann"))
     );
     let csv = ledger(&folder, "export", "--format csv");
     assert_eq!((csv.code, csv.stdout.lines().count()), (0, 2), "{csv:?}");
-    assert!(csv.stdout.starts_with("charge,time,data_set,name,who,what,state,booked,result,event\r\n"));
+    assert!(
+        csv.stdout
+            .starts_with("charge,time,data_set,name,who,what,state,booked,result,event,seeded,steps\r\n")
+    );
 }
 
 #[test]
@@ -303,7 +461,8 @@ fn the_examples_in_the_help_run_one_after_the_other() {
     assert!(examples.len() >= 4, "{help}");
     for example in examples {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
-        let output = command.args(example.split_whitespace()).current_dir(&folder).output().unwrap();
+        command.args(example.split_whitespace()).current_dir(&folder).env("USER", "ada");
+        let output = command.output().unwrap();
         assert!(output.status.success(), "{example}: {output:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use crate::error::DataError;
-use crate::raw::Wanted;
+use crate::raw::Kind;
 use crate::schema::{Column, Schema};
 use crate::source::Pick;
 use crate::words::hint;
@@ -79,9 +79,9 @@ impl Binding {
         let pick = |field: &Field| Pick {
             index: field.index,
             name: field.name.clone(),
-            wanted: match field.column {
-                Column::Number(_) => Wanted::Number,
-                Column::Category(_) | Column::Ignore => Wanted::Text,
+            kind: match field.column {
+                Column::Number(_) => Kind::Number,
+                Column::Category(_) | Column::Ignore => Kind::Text,
             },
         };
         self.fields.iter().map(pick).collect()
@@ -90,7 +90,7 @@ impl Binding {
     /// What a reader is to read for the unit.
     pub(crate) fn unit_pick(&self) -> Option<Pick> {
         let (index, name) = self.unit.clone()?;
-        Some(Pick { index, name, wanted: Wanted::Text })
+        Some(Pick { index, name, kind: Kind::Text })
     }
 }
 

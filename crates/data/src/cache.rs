@@ -39,6 +39,7 @@ use crate::limits::ContributionLimit;
 use crate::loader::Loader;
 use crate::source::arrow::{ArrowFile, FORMAT, damaged};
 use crate::source::columnar::fenced;
+use crate::survey::Wanted;
 
 const ENCODING: &str = "sordino_encoding";
 
@@ -52,54 +53,58 @@ impl Loader<'_> {
     ) -> Result<Encoded, DataError> {
         let beside = path.with_extension(format!("part-{}", std::process::id()));
         let written = self.write_cache(encoding, &beside, bits);
-        let placed =
-            written.and_then(|()| std::fs::rename(&beside, path).map_err(|e| DataError::io(path, e)));
+        let placed = written.and_then(|written| {
+            std::fs::rename(&beside, path).map_err(|e| DataError::io(path, e))?;
+            Ok(written)
+        });
         if placed.is_err() {
             // The error that matters is the one above.
             let _ = std::fs::remove_file(&beside);
         }
-        placed?;
-        open(path, encoding, false)
+        // What was written is mapped, whatever stands at its path by now.
+        let (file, content) = placed?;
+        open(path, &file, encoding, Some(content))
     }
 
+    /// Returns the file that was written, and the content of what it was written from.
     fn write_cache<R: Bits + ?Sized>(
         &self,
         encoding: &Encoding,
         path: &Path,
         bits: &mut R,
-    ) -> Result<(), DataError> {
-        let file = File::create(path).map_err(|source| DataError::io(path, source))?;
-        let mut output = BufWriter::with_capacity(1 << 20, file);
-        let mut writer: Option<FileWriter<&mut BufWriter<File>>> = None;
+    ) -> Result<(File, [u8; 32]), DataError> {
         let failed = |error: ArrowError| damaged(path, error);
-        let mut output = Some(&mut output);
-        self.fill(encoding, None, bits, &mut |_, block| {
+        let start =
+            |output, has_target| FileWriter::try_new(output, &layout(encoding, has_target)).map_err(failed);
+        let file = File::options().read(true).write(true).create(true).truncate(true).open(path);
+        let file = file.map_err(|source| DataError::io(path, source))?;
+        let mut output = Some(BufWriter::with_capacity(1 << 20, file));
+        let mut writer: Option<FileWriter<BufWriter<File>>> = None;
+        let survey = self.choice(Wanted::Encoding(encoding), bits)?;
+        let filled = self.fill(encoding, None, survey.as_ref(), &mut |_, block| {
             if let Some(output) = output.take() {
-                let schema = layout(encoding, !block.targets.is_empty());
-                writer = Some(FileWriter::try_new(output, &schema).map_err(failed)?);
+                writer = Some(start(output, !block.targets.is_empty())?);
             }
             let Some(writer) = &mut writer else { return Ok(()) };
             let batch = batch(encoding, writer.schema().clone(), block).map_err(failed)?;
             writer.write(&batch).map_err(failed)
         })?;
-        let mut writer = match writer {
-            Some(writer) => writer,
-            None => {
-                // No record at all: a cache without blocks.
-                let Some(output) = output.take() else { return Ok(()) };
-                FileWriter::try_new(output, &layout(encoding, false)).map_err(failed)?
-            }
-        };
+        // No record at all: a cache without blocks.
+        let empty = output.map(|output| start(output, false)).transpose()?;
+        let mut writer = writer.or(empty).ok_or_else(|| damaged(path, "it was not written"))?;
         writer.finish().map_err(failed)?;
         let output = writer.into_inner().map_err(failed)?;
-        output.get_ref().sync_all().map_err(|source| DataError::io(path, source))
+        let file = output.into_inner().map_err(|error| DataError::io(path, error.into_error()))?;
+        file.sync_all().map_err(|source| DataError::io(path, source))?;
+        Ok((file, filled.content))
     }
 }
 
 impl Encoded {
     /// Maps a cache that an earlier run wrote by the same encoding, and checks every row.
     pub fn open_cache(path: &Path, encoding: &Encoding) -> Result<Self, DataError> {
-        fenced(path, FORMAT, || open(path, encoding, true))
+        let file = File::open(path).map_err(|source| DataError::io(path, source))?;
+        fenced(path, FORMAT, || open(path, &file, encoding, None))
     }
 }
 
@@ -129,8 +134,14 @@ fn batch(encoding: &Encoding, schema: SchemaRef, block: Block) -> Result<RecordB
     RecordBatch::try_new(schema, columns)
 }
 
-fn open(path: &Path, encoding: &Encoding, is_checked: bool) -> Result<Encoded, DataError> {
-    let file = ArrowFile::open(path)?;
+/// Maps a cache. One that was written just now, from a file of this content, is believed; the rows of others are checked.
+fn open(
+    path: &Path,
+    file: &File,
+    encoding: &Encoding,
+    content: Option<[u8; 32]>,
+) -> Result<Encoded, DataError> {
+    let file = ArrowFile::of(path, file)?;
     let has_target = file.schema.fields().len() > 1;
     if file.schema.metadata().get(ENCODING) != Some(&encoding.to_json())
         || file.schema.fields() != layout(encoding, has_target).fields()
@@ -147,14 +158,14 @@ fn open(path: &Path, encoding: &Encoding, is_checked: bool) -> Result<Encoded, D
         if block.present.len() > ROWS_PER_BLOCK || (!is_last && block.present.len() < ROWS_PER_BLOCK) {
             return Err(damaged(path, "a block of it has another length"));
         }
-        if is_checked {
+        if content.is_none() {
             check(encoding, &mut block);
             block.rows.drop_pages();
         }
         blocks.push(block);
     }
     let limit = ContributionLimit::of(encoding.schema().unit());
-    Ok(Encoded::from_blocks(encoding, limit, has_target, blocks))
+    Ok(Encoded::from_blocks(encoding, limit, has_target, blocks, content))
 }
 
 fn mapped(path: &Path, file: &ArrowFile, batch: &RecordBatch) -> Result<Block, DataError> {

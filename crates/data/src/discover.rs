@@ -16,8 +16,8 @@
 //! quarter each to mean and scale, where these are asked for, else all of it to its bounds. The parts are chosen
 //! before the data is seen, so their composition is [`DiscoveryPlan::event`]; that bounds found first are used by the
 //! sums afterwards is adaptive composition of pure parts. Records are read through the permissive door: no error
-//! depends on one. A value too long to be a category, or no text at all, counts nowhere: a rule that looks at that
-//! value alone.
+//! depends on one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a category, or
+//! no text at all, counts nowhere: a rule that looks at that value alone.
 //!
 //! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially
 //! Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas,
@@ -39,7 +39,7 @@ use sordino_privacy::{
 };
 
 pub use self::error::DiscoverError;
-use self::values::ColumnRows;
+use self::values::{ColumnRows, Columns};
 use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
 use crate::source::Source;
 
@@ -66,7 +66,8 @@ pub enum Unknown {
 /// let wanted = Discovery::new(schema, Neighbours::ZeroOut).number("income").category("city");
 /// let plan = wanted.plan(epsilon, delta)?;
 /// let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta).setting_aside(delta));
-/// let release = plan.release(&source, budget.charge_claim(plan.claim())?)?;
+/// let content = source.content()?; // or that which a ledger knows
+/// let release = plan.release(&source, content, budget.charge_claim(plan.claim())?)?;
 /// println!("{}", release.value().schema.to_toml());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -213,15 +214,22 @@ impl DiscoveryPlan {
         Claim::new(self.wanted.neighbours, self.event())
     }
 
-    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read.
-    pub fn release(&self, source: &Source, permit: Permit) -> Result<Release<Discovered>, DiscoverError> {
-        self.release_with(source, permit, &mut entropy()?)
+    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read, and `content`
+    /// ([`Source::content`]) in every pass: what was paid for this content is not released from another.
+    pub fn release(
+        &self,
+        source: &Source,
+        content: [u8; 32],
+        permit: Permit,
+    ) -> Result<Release<Discovered>, DiscoverError> {
+        self.release_with(source, content, permit, &mut entropy()?)
     }
 
     /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that it is void.
     pub fn release_with<R: Bits + ?Sized>(
         &self,
         source: &Source,
+        content: [u8; 32],
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Discovered>, DiscoverError> {
@@ -229,17 +237,12 @@ impl DiscoveryPlan {
         permit.covers(&claim, &self.wanted.schema.unit().unit())?;
         let permit = permit.drawn_with(bits.is_seeded())?;
         let mut schema = self.start(source);
+        let read = Columns::of(source, self.wanted.schema.unit(), content, bits)?;
         let mut columns = Vec::new();
         for (name, search) in &self.parts {
             let found = match search {
-                Search::Number { .. } => {
-                    let rows = ColumnRows::numbers(source, &self.wanted.schema, name, bits)?;
-                    self.number(search, &rows, bits)?
-                }
-                Search::Category { .. } => {
-                    let rows = ColumnRows::texts(source, &self.wanted.schema, name, bits)?;
-                    self.category(search, &rows, bits)?
-                }
+                Search::Number { .. } => self.number(search, &read.numbers(name)?, bits)?,
+                Search::Category { .. } => self.category(search, &read.texts(name)?, bits)?,
             };
             schema = schema.with_column(name, found.column());
             columns.push((name.clone(), found));

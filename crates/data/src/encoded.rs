@@ -26,6 +26,7 @@ pub struct Encoded {
     has_target: bool,
     blocks: Vec<Block>,
     slots: usize,
+    content: Option<[u8; 32]>,
 }
 
 pub(crate) struct Block {
@@ -61,25 +62,26 @@ impl Encoded {
     /// Encodes a bounded table. Its target may be absent, for prediction.
     pub fn new(encoding: &Encoding, table: &Table) -> Result<Self, DataError> {
         let mut blocks = Vec::new();
-        let mut filling = Filling::new(encoding, table);
+        let mut filling = Filling::new(encoding, table, Some(table.slots()));
         let mut keep = |block| {
             blocks.push(block);
             Ok(())
         };
         filling.extend(table, |_| true, &mut keep)?;
         let has_target = filling.finish(&mut keep)?;
-        Ok(Self::from_blocks(encoding, table.limit().clone(), has_target, blocks))
+        Ok(Self::from_blocks(encoding, table.limit().clone(), has_target, blocks, None))
     }
 
-    /// From blocks of which all but the last are full.
+    /// From blocks of which all but the last are full, of a file of this content.
     pub(crate) fn from_blocks(
         encoding: &Encoding,
         limit: ContributionLimit,
         has_target: bool,
         blocks: Vec<Block>,
+        content: Option<[u8; 32]>,
     ) -> Self {
         let slots = blocks.iter().map(|block| block.present.len()).sum();
-        Self { encoding: encoding.clone(), limit, has_target, blocks, slots }
+        Self { encoding: encoding.clone(), limit, has_target, blocks, slots, content }
     }
 
     /// How it was encoded.
@@ -90,6 +92,12 @@ impl Encoded {
     /// How many records one unit has at most, and what follows from it.
     pub fn limit(&self) -> &ContributionLimit {
         &self.limit
+    }
+
+    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)): the bytes that were encoded are those that
+    /// were digested. Nothing for a table that a program made, and for a cache of an earlier run, of which nobody knows it.
+    pub fn content(&self) -> Option<[u8; 32]> {
+        self.content
     }
 
     /// n: empty slots included.

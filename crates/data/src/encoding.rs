@@ -26,6 +26,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+use crate::encoded::{Block, ROWS_PER_BLOCK};
 use crate::error::DataError;
 use crate::schema::{Bounds, Column, Schema, UnitRule};
 
@@ -175,6 +176,16 @@ impl Encoding {
     /// How many coordinates a row has.
     pub fn width(&self) -> usize {
         self.width
+    }
+
+    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that whoever has not enough is told before
+    /// anything is charged.
+    pub fn bytes(&self, n: u64) -> u64 {
+        let numbers = self.width as u64 + u64::from(self.target.is_some());
+        let a_record =
+            numbers.saturating_mul(size_of::<f32>() as u64).saturating_add(size_of::<bool>() as u64);
+        let blocks = n.div_ceil(ROWS_PER_BLOCK as u64).saturating_mul(size_of::<Block>() as u64);
+        n.saturating_mul(a_record).saturating_add(blocks)
     }
 
     /// The names of the coordinates: `age`, `smoker=yes`, `(intercept)`.

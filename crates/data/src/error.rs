@@ -27,6 +27,12 @@ pub enum DataError {
         /// The folder.
         path: PathBuf,
     },
+    /// A pipe, a device, a socket.
+    #[error("cannot read `{}`: it is no regular file, and has to be read more than once; save it as a file", path.display())]
+    NotAFile {
+        /// What came.
+        path: PathBuf,
+    },
     /// Nothing in it.
     #[error("`{}` is empty; expected a header line and records", path.display())]
     Empty {
@@ -70,6 +76,15 @@ pub enum DataError {
     /// The header is not text.
     #[error("the header of `{}` is not UTF-8; save the file as UTF-8", path.display())]
     HeaderNotText {
+        /// The file.
+        path: PathBuf,
+    },
+    /// One column, and a blank line where its name is expected.
+    #[error(
+        "`{}` has one column, and a blank line where its name is expected; write the name first, or name the column by csv.names",
+        path.display()
+    )]
+    BlankHeader {
         /// The file.
         path: PathBuf,
     },
@@ -159,6 +174,30 @@ pub enum DataError {
         row: u64,
         /// The longest that is read.
         limit: usize,
+    },
+    /// Two passes over a file found different bytes in it.
+    #[error(
+        "`{}` was changed while it was read, or since its content was taken; nothing was released from it, and what was charged stays \
+         spent. Let nothing write to it, and start again",
+        path.display()
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A survey of another opening of the file, or by another unit.
+    #[error("the survey of `{}` was made of another source, or for another unit; make one with this loader", path.display())]
+    OtherSurvey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Less memory than encoded records take.
+    #[error(
+        "no memory for {bytes} more bytes of encoded records; use fewer columns or categories, or a cache"
+    )]
+    OutOfMemory {
+        /// What was asked for.
+        bytes: u64,
     },
     /// Columns of different lengths, handed over by a program.
     #[error("columns must have equally many values; `{column}` has {got}, others {expected}")]

@@ -10,6 +10,8 @@
 //!   [`Schema`] and its [`Encoding`] say, whatever the file holds. Raw values cannot be looked at.
 //! - What becomes of a record is decided by that record alone (and, for units, by the records of its unit and fresh
 //!   randomness). A record that has no place leaves an empty slot; the others stay where they are.
+//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a [`Survey`], digested: else there is an error and
+//!   no data.
 //! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the data's owner, names
 //!   row and column, and never the value.
 //! - [`BatchPlan`] derives batches and their event from the same numbers.
@@ -32,10 +34,13 @@ mod limits;
 mod loader;
 #[cfg(feature = "arrow")]
 mod map;
+mod misfit;
 mod raw;
+mod reading;
 mod schema;
 mod source;
 mod split;
+mod survey;
 mod table;
 mod words;
 
@@ -47,11 +52,13 @@ pub use error::DataError;
 pub use limits::ContributionLimit;
 pub use loader::Loader;
 pub use raw::RawTable;
+pub use reading::{READING_MAX_BYTES, Reading, ReadingError};
 pub use schema::{
     Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_FORMAT_VERSION,
     SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
 };
 pub use source::{Door, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
 pub use split::Split;
+pub use survey::{Survey, Wanted};
 pub use table::{BoundedColumn, Table};
 pub use words::hint;

@@ -1,4 +1,7 @@
-//! From a file to bounded or encoded data, chunk by chunk.
+//! From a file to bounded or encoded data, chunk by chunk, in two passes: a [`Survey`], and one that keeps what it reads.
+//!
+//! Between the two a caller can ask a budget, and pay. Where nothing is to be paid, [`Loader::read`] does both, in one pass if
+//! records are units.
 
 use sordino_noise::Bits;
 
@@ -7,11 +10,13 @@ use crate::encoded::{Block, Encoded, Filling};
 use crate::encoding::Encoding;
 use crate::error::DataError;
 use crate::limits::{ContributionLimit, Reservoirs};
-use crate::raw::{RawChunk, Wanted};
+use crate::misfit::{Misfits, Reason};
+use crate::raw::{Kind, RawChunk, RawColumn};
 use crate::schema::Schema;
 use crate::source::{Door, Pick, Source};
 use crate::split::Split;
-use crate::table::{Table, unit_names};
+use crate::survey::{Kept, Survey, Wanted};
+use crate::table::Table;
 
 /// Records that are read at a time, and values: what raw data there is in memory at any moment.
 const CHUNK_ROWS: usize = 2048;
@@ -24,12 +29,20 @@ pub(crate) enum Side {
     Test,
 }
 
-/// What is kept of units.
-struct Kept {
-    /// Whether a slot is.
-    slots: Vec<bool>,
-    /// The unit of each slot.
-    owners: Vec<u64>,
+/// What was encoded, beside its blocks.
+pub(crate) struct Filled {
+    has_target: bool,
+    limit: ContributionLimit,
+    pub(crate) content: [u8; 32],
+}
+
+/// Consecutive records as they came.
+pub(crate) struct Chunk {
+    /// The slot of the first.
+    pub(crate) first: usize,
+    pub(crate) raw: RawChunk,
+    /// The unit of each, where that was asked for.
+    units: Option<RawColumn>,
 }
 
 /// Reads a file by a schema, through one of the two doors.
@@ -39,7 +52,7 @@ struct Kept {
 /// let schema = Schema::from_toml(&std::fs::read_to_string("patients.toml")?)?;
 /// let source = Source::open("patients.csv".as_ref(), schema.csv())?;
 /// let loader = Loader::new(&source, &schema, Door::Strict);
-/// let table = loader.table(&["age"], &mut sordino_noise::entropy()?)?;
+/// let table = loader.read_columns(&["age"], &mut sordino_noise::entropy()?)?;
 /// let (bounds, ages) = table.numbers("age")?;
 /// # let _ = (bounds, ages);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,84 +70,65 @@ impl<'a> Loader<'a> {
         Self { source, schema, door }
     }
 
-    /// n: how many slots there are, empty ones included. Public under `zero_out` and `replace`; under `add_remove` it is a
-    /// statistic that must be paid for. Values are not looked at.
-    pub fn slots(&self) -> Result<u64, DataError> {
-        let binding = self.binding(&[])?;
-        let mut slots = 0;
-        // One column will do: the others are as long.
-        self.read_through(Door::Permissive, binding.picks().into_iter().take(1).collect(), |chunk, _| {
-            slots += chunk.rows() as u64;
-            Ok(())
-        })?;
-        self.not_empty(slots as usize)?;
-        Ok(slots)
+    /// The first pass: digests the file, counts its records, chooses which records of each unit are kept and, through the strict door, looks
+    /// whether all have their place in the schema. Fails for what file and schema are made of, never for what a record holds:
+    /// that is what [`Survey::check`] tells the owner.
+    pub fn survey<R: Bits + ?Sized>(&self, wanted: Wanted<'_>, bits: &mut R) -> Result<Survey, DataError> {
+        self.surveyed(&self.bound(wanted)?, bits)
     }
 
-    /// Whether every record fits the schema, for the owner: fails like [`Loader::encoded`] would and keeps nothing. Through
-    /// the permissive door every record does.
-    pub fn check(&self, encoding: &Encoding) -> Result<(), DataError> {
-        self.check_bound(&self.encoding_binding(encoding)?)
+    /// The second pass: everything, encoded. A target that the file does not have is left out: so it is at prediction.
+    pub fn encoded(&self, encoding: &Encoding, survey: &Survey) -> Result<Encoded, DataError> {
+        self.all(encoding, Some(survey))
     }
 
-    /// The same for these columns alone, as [`Loader::table`] reads them. What file and schema are made of is compared first; through
-    /// the permissive door that is all.
-    pub fn check_columns(&self, columns: &[&str]) -> Result<(), DataError> {
-        let binding = self.binding(&[])?.only(columns)?;
-        match self.door {
-            Door::Strict => self.check_bound(&binding),
-            Door::Permissive => Ok(()),
-        }
+    /// The second pass: these columns, bounded.
+    pub fn table(&self, columns: &[&str], survey: &Survey) -> Result<Table, DataError> {
+        self.columns(columns, Some(survey))
     }
 
-    fn check_bound(&self, binding: &Binding) -> Result<(), DataError> {
-        let mut table = Table::empty(binding, self.schema);
-        if let Some(pick) = binding.unit_pick() {
-            let name = pick.name.clone();
-            self.read(vec![pick], |chunk, _| self.all_have_units(&chunk, &name))?;
-        }
-        self.read(binding.picks(), |chunk, _| {
-            table.clear();
-            table.extend(binding, chunk, self.door, self.source.path())
-        })
+    /// Everything, encoded, for whoever has nothing to ask and to pay in between. Randomness chooses which records of a unit are kept.
+    pub fn read<R: Bits + ?Sized>(&self, encoding: &Encoding, bits: &mut R) -> Result<Encoded, DataError> {
+        self.all(encoding, self.choice(Wanted::Encoding(encoding), bits)?.as_ref())
     }
 
-    /// These columns, bounded. Randomness chooses which records of a unit are kept.
-    pub fn table<R: Bits + ?Sized>(&self, columns: &[&str], bits: &mut R) -> Result<Table, DataError> {
-        let binding = self.binding(&[])?.only(columns)?;
-        let mut table = Table::empty(&binding, self.schema);
-        let owners = self.each_chunk(&binding, bits, |chunk, _| {
-            table.extend(&binding, chunk, self.door, self.source.path())
-        })?;
-        self.not_empty(table.slots())?;
-        Ok(table.owned_by(owners))
+    /// These columns, bounded, in the same way.
+    pub fn read_columns<R: Bits + ?Sized>(&self, columns: &[&str], bits: &mut R) -> Result<Table, DataError> {
+        self.columns(columns, self.choice(Wanted::Columns(columns), bits)?.as_ref())
     }
 
-    /// Everything, encoded. A target that the file does not have is left out: so it is at prediction.
-    pub fn encoded<R: Bits + ?Sized>(&self, encoding: &Encoding, bits: &mut R) -> Result<Encoded, DataError> {
-        let (all, _) = self.parts(encoding, None, bits)?;
-        self.not_empty(all.slots())?;
-        Ok(all)
-    }
-
-    /// The training part and the test part, encoded.
+    /// The training part and the test part, encoded, in the same way.
     pub fn split<R: Bits + ?Sized>(
         &self,
         encoding: &Encoding,
         split: &Split,
         bits: &mut R,
     ) -> Result<(Encoded, Encoded), DataError> {
-        self.parts(encoding, Some(split), bits)
+        self.parts(encoding, Some(split), self.choice(Wanted::Encoding(encoding), bits)?.as_ref())
     }
 
-    fn parts<R: Bits + ?Sized>(
+    /// What units keep; nothing where records are units.
+    pub(crate) fn choice<R: Bits + ?Sized>(
+        &self,
+        wanted: Wanted<'_>,
+        bits: &mut R,
+    ) -> Result<Option<Survey>, DataError> {
+        let units = self.bound(wanted)?.only(&[])?;
+        units.unit_pick().map(|_| self.surveyed(&units, bits)).transpose()
+    }
+
+    fn all(&self, encoding: &Encoding, survey: Option<&Survey>) -> Result<Encoded, DataError> {
+        self.parts(encoding, None, survey).map(|(all, _)| all)
+    }
+
+    fn parts(
         &self,
         encoding: &Encoding,
         split: Option<&Split>,
-        bits: &mut R,
+        survey: Option<&Survey>,
     ) -> Result<(Encoded, Encoded), DataError> {
         let (mut train, mut test) = (Vec::new(), Vec::new());
-        let (has_target, limit) = self.fill(encoding, split, bits, &mut |side, block| {
+        let filled = self.fill(encoding, split, survey, &mut |side, block| {
             if side == Side::Train {
                 train.push(block)
             } else {
@@ -142,41 +136,166 @@ impl<'a> Loader<'a> {
             }
             Ok(())
         })?;
-        let encoded = |blocks| Encoded::from_blocks(encoding, limit.clone(), has_target, blocks);
+        let Filled { has_target, limit, content } = filled;
+        let encoded =
+            |blocks| Encoded::from_blocks(encoding, limit.clone(), has_target, blocks, Some(content));
         Ok((encoded(train), encoded(test)))
     }
 
-    /// Hands out encoded blocks as they are full.
-    pub(crate) fn fill<R: Bits + ?Sized>(
+    /// Hands out encoded blocks as they are full. They are of no use before it has returned.
+    pub(crate) fn fill(
         &self,
         encoding: &Encoding,
         split: Option<&Split>,
-        bits: &mut R,
+        survey: Option<&Survey>,
         take: &mut dyn FnMut(Side, Block) -> Result<(), DataError>,
-    ) -> Result<(bool, ContributionLimit), DataError> {
-        let binding = self.encoding_binding(encoding)?;
+    ) -> Result<Filled, DataError> {
+        let binding = self.bound(Wanted::Encoding(encoding))?;
         let mut table = Table::empty(&binding, self.schema);
-        let mut train = Filling::new(encoding, &table);
-        let mut test = Filling::new(encoding, &table);
-        let sides = split.map(|split| self.sides(&binding, split)).transpose()?;
-        self.each_chunk(&binding, bits, |chunk, first| {
-            let is_test = |slot: usize| match &sides {
-                // A file that grew meanwhile grew in its training part.
-                Some(sides) => sides.get(first + slot).copied().unwrap_or(false),
-                None => false,
-            };
+        // At most u32::MAX.
+        let slots = survey.filter(|_| split.is_none()).map(|survey| survey.slots as usize);
+        let mut train = Filling::new(encoding, &table, slots);
+        let mut test = Filling::new(encoding, &table, None);
+        let content = self.kept_pass(&binding, split.is_some(), survey, |chunk, misfits| {
+            let Chunk { first, raw, units } = chunk;
+            let sides = split.map(|split| sides(split, first, raw.rows(), units.as_ref()));
+            let is_test = |slot: usize| sides.as_ref().is_some_and(|sides| sides[slot]);
             table.clear();
-            table.extend(&binding, chunk, self.door, self.source.path())?;
+            table.extend(&binding, raw, misfits)?;
             train.extend(&table, |slot| !is_test(slot), &mut |block| take(Side::Train, block))?;
             test.extend(&table, is_test, &mut |block| take(Side::Test, block))
         })?;
         test.finish(&mut |block| take(Side::Test, block))?;
         let has_target = train.finish(&mut |block| take(Side::Train, block))?;
-        Ok((has_target, table.limit().clone()))
+        Ok(Filled { has_target, limit: table.limit().clone(), content })
     }
 
-    /// Features and target; other columns of the schema need not be there.
-    pub(crate) fn encoding_binding(&self, encoding: &Encoding) -> Result<Binding, DataError> {
+    fn columns(&self, columns: &[&str], survey: Option<&Survey>) -> Result<Table, DataError> {
+        let binding = self.bound(Wanted::Columns(columns))?;
+        let mut table = Table::empty(&binding, self.schema);
+        self.kept_pass(&binding, false, survey, |chunk, misfits| table.extend(&binding, chunk.raw, misfits))?;
+        let owners = survey.and_then(|survey| survey.kept.as_ref()).map(|kept| kept.owners.clone());
+        Ok(table.owned_by(owners))
+    }
+
+    fn surveyed<R: Bits + ?Sized>(&self, binding: &Binding, bits: &mut R) -> Result<Survey, DataError> {
+        self.source.check_picks(&binding.picks())?;
+        let is_checked = self.door == Door::Strict;
+        // Through the permissive door nothing is checked; but where columns lie apart, one that is damaged is found before anything is charged.
+        let fields = if is_checked || self.source.is_columnar() { binding.picks() } else { Vec::new() };
+        let mut table = Table::empty(binding, self.schema);
+        let mut units = Reservoirs::new(self.schema.unit().max_records());
+        let mut owners = Vec::new();
+        let mut misfits = Misfits::new(self.door);
+        let (slots, content) = self.pass(fields, binding.unit_pick(), &mut misfits, |chunk, misfits| {
+            if let Some(column) = &chunk.units {
+                note_nobody(binding, &chunk.raw, column, misfits);
+                let names = column.spelled();
+                let names = names.iter().enumerate();
+                owners.extend(names.map(|(row, unit)| units.see(unit, chunk.first + row, bits)));
+            }
+            if is_checked {
+                table.clear();
+                table.extend(binding, chunk.raw, misfits)?;
+            }
+            Ok(())
+        })?;
+        let kept = binding.unit_pick().map(|_| {
+            let mut kept = vec![true; units.slots()];
+            units.keep(&mut kept);
+            Kept { slots: kept, owners }
+        });
+        let (file, unit) = (self.source.file().clone(), self.schema.unit().clone());
+        Ok(Survey { file, unit, door: self.door, content, slots, misfit: misfits.first(), kept })
+    }
+
+    /// A pass over what units keep, by a survey where one was made. Returns the content of what was read, once that is what was surveyed and,
+    /// through the strict door, every record has its place.
+    pub(crate) fn kept_pass(
+        &self,
+        binding: &Binding,
+        has_units: bool,
+        survey: Option<&Survey>,
+        mut take: impl FnMut(Chunk, &mut Misfits) -> Result<(), DataError>,
+    ) -> Result<[u8; 32], DataError> {
+        if let Some(survey) = survey {
+            self.check_survey(survey)?;
+        }
+        let kept = survey.and_then(|survey| survey.kept.as_ref());
+        let unit = binding.unit_pick().filter(|_| has_units);
+        let mut misfits = Misfits::new(self.door);
+        let read = self.pass(binding.picks(), unit, &mut misfits, |mut chunk, misfits| {
+            if let Some(kept) = kept {
+                // A file that grew meanwhile has records that nobody chose, and is refused at its end.
+                let kept = kept.slots.iter().skip(chunk.first).copied().chain(std::iter::repeat(false));
+                chunk.raw.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
+            }
+            take(chunk, misfits)
+        });
+        // What was sound in the first pass is damaged by whoever writes to it.
+        let is_damaged = matches!(&read, Err(DataError::Damaged { .. }));
+        if is_damaged && survey.is_some() {
+            return Err(self.source.file().changed());
+        }
+        let (slots, content) = read?;
+        if survey.is_some_and(|survey| (survey.content, survey.slots) != (content, slots)) {
+            return Err(self.source.file().changed());
+        }
+        misfits.check(self.source.path())?;
+        match (self.door, slots) {
+            (Door::Strict, 0) => Err(DataError::NoRecords { path: self.source.path().to_owned() }),
+            _ => Ok(content),
+        }
+    }
+
+    /// What another limit allows, or was chosen among other records, is not kept here.
+    fn check_survey(&self, survey: &Survey) -> Result<(), DataError> {
+        if !survey.file.is(self.source.file()) || survey.unit != *self.schema.unit() {
+            return Err(DataError::OtherSurvey { path: self.source.path().to_owned() });
+        }
+        match self.door {
+            Door::Strict => survey.check(),
+            Door::Permissive => Ok(()),
+        }
+    }
+
+    /// One pass over the file: calls `take` with every chunk, and returns how many records there are and what the content is.
+    fn pass(
+        &self,
+        fields: Vec<Pick>,
+        unit: Option<Pick>,
+        misfits: &mut Misfits,
+        mut take: impl FnMut(Chunk, &mut Misfits) -> Result<(), DataError>,
+    ) -> Result<(u64, [u8; 32]), DataError> {
+        let has_unit = unit.is_some();
+        let picks: Vec<Pick> = fields.into_iter().chain(unit).collect();
+        let kinds: Vec<Kind> = picks.iter().map(|pick| pick.kind).collect();
+        let most = (CHUNK_VALUES / picks.len().max(1)).clamp(1, CHUNK_ROWS);
+        let mut rows = self.source.rows(picks)?;
+        let mut first = 0usize;
+        loop {
+            let mut raw = RawChunk::of(&kinds);
+            raw.first_row = first as u64;
+            rows.read(&mut raw, most, misfits)?;
+            let read = raw.rows();
+            if read == 0 {
+                return Ok((first as u64, rows.finish()?));
+            }
+            if first + read > u32::MAX as usize {
+                return Err(DataError::TooManyRecords);
+            }
+            let units = if has_unit { raw.columns.pop() } else { None };
+            take(Chunk { first, raw, units }, misfits)?;
+            first += read;
+        }
+    }
+
+    fn bound(&self, wanted: Wanted<'_>) -> Result<Binding, DataError> {
+        let encoding = match wanted {
+            Wanted::Columns(names) => return self.binding(&[])?.only(names),
+            Wanted::Encoding(encoding) => encoding,
+        };
+        // Features and target; other columns of the schema need not be there.
         let target: Vec<&str> = encoding.target().into_iter().collect();
         let binding = self.binding(&target)?;
         let mut names: Vec<&str> = encoding.features().collect();
@@ -184,129 +303,27 @@ impl<'a> Loader<'a> {
         binding.only(&names)
     }
 
-    /// Calls `take` with every chunk and its first slot, with the slots emptied that their units have too many of.
-    /// Returns the unit of each slot, where the schema names one.
-    pub(crate) fn each_chunk<R: Bits + ?Sized>(
-        &self,
-        binding: &Binding,
-        bits: &mut R,
-        mut take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
-    ) -> Result<Option<Vec<u64>>, DataError> {
-        let kept = self.kept(binding, bits)?;
-        self.read(binding.picks(), |mut chunk, first| {
-            if let Some(Kept { slots, .. }) = &kept {
-                let kept = slots.get(first..first + chunk.rows()).unwrap_or_default();
-                // A file that grew meanwhile has records that nobody chose.
-                let kept = kept.iter().copied().chain(std::iter::repeat(false));
-                chunk.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
-            }
-            take(chunk, first)
-        })?;
-        Ok(kept.map(|kept| kept.owners))
-    }
-
-    /// Which slots their units keep, and whose they are: a first pass over the unit's column alone. Nothing where records
-    /// are units.
-    fn kept<R: Bits + ?Sized>(&self, binding: &Binding, bits: &mut R) -> Result<Option<Kept>, DataError> {
-        let Some(pick) = binding.unit_pick() else { return Ok(None) };
-        let name = pick.name.clone();
-        let mut units = Reservoirs::new(self.schema.unit().max_records());
-        let mut owners = Vec::new();
-        self.read(vec![pick], |chunk, first| {
-            self.all_have_units(&chunk, &name)?;
-            let names = unit_names(&chunk.columns[0]).into_iter().enumerate();
-            owners.extend(names.map(|(row, unit)| units.see(unit.as_deref(), first + row, bits)));
-            Ok(())
-        })?;
-        let mut kept = vec![true; units.slots()];
-        units.keep(&mut kept);
-        Ok(Some(Kept { slots: kept, owners }))
-    }
-
-    /// Which slots belong to the test part.
-    fn sides(&self, binding: &Binding, split: &Split) -> Result<Vec<bool>, DataError> {
-        let mut sides = Vec::new();
-        let pick = binding.unit_pick();
-        let is_by_unit = pick.is_some();
-        // Without units the first column is read, to learn how many records there are.
-        let pick = pick.or_else(|| binding.picks().into_iter().next());
-        self.read(pick.into_iter().collect(), |chunk, first| {
-            let units = if is_by_unit { unit_names(&chunk.columns[0]) } else { vec![None; chunk.rows()] };
-            let side =
-                |(row, unit): (usize, &Option<Vec<u8>>)| split.is_test((first + row) as u64, unit.as_deref());
-            sides.extend(units.iter().enumerate().map(side));
-            Ok(())
-        })?;
-        Ok(sides)
-    }
-
-    fn read(
-        &self,
-        picks: Vec<Pick>,
-        take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
-    ) -> Result<(), DataError> {
-        self.read_through(self.door, picks, take)
-    }
-
-    fn read_through(
-        &self,
-        door: Door,
-        picks: Vec<Pick>,
-        mut take: impl FnMut(RawChunk, usize) -> Result<(), DataError>,
-    ) -> Result<(), DataError> {
-        let wanted: Vec<Wanted> = picks.iter().map(|pick| pick.wanted).collect();
-        let most = (CHUNK_VALUES / picks.len().max(1)).clamp(1, CHUNK_ROWS);
-        let mut rows = self.source.rows(picks, door)?;
-        let mut first = 0usize;
-        loop {
-            let mut chunk = RawChunk::of(&wanted);
-            chunk.first_row = first as u64;
-            rows.read(&mut chunk, most)?;
-            let read = chunk.rows();
-            if read == 0 {
-                return Ok(());
-            }
-            if first + read > u32::MAX as usize {
-                return Err(DataError::TooManyRecords);
-            }
-            take(chunk, first)?;
-            first += read;
-        }
-    }
-
     pub(crate) fn binding(&self, optional: &[&str]) -> Result<Binding, DataError> {
         Binding::all(self.source.path(), &self.source.names(), self.schema, optional)
     }
+}
 
-    /// That there is not one record is no secret about any of them; under every relation but `add_remove` n is public.
-    fn not_empty(&self, slots: usize) -> Result<(), DataError> {
-        match slots {
-            0 if self.door == Door::Strict => {
-                Err(DataError::NoRecords { path: self.source.path().to_owned() })
-            }
-            _ => Ok(()),
-        }
+/// Which of these records belong to the test part.
+fn sides(split: &Split, first: usize, rows: usize, units: Option<&RawColumn>) -> Vec<bool> {
+    let side = |row: usize, unit: Option<&[u8]>| split.is_test((first + row) as u64, unit);
+    match units {
+        None => (0..rows).map(|row| side(row, None)).collect(),
+        Some(units) => units.spelled().iter().enumerate().map(|(row, unit)| side(row, unit)).collect(),
     }
+}
 
-    /// Through the strict door each record must say whose it is.
-    fn all_have_units(&self, chunk: &RawChunk, column: &str) -> Result<(), DataError> {
-        if self.door == Door::Permissive {
-            return Ok(());
-        }
-        let units = unit_names(&chunk.columns[0]);
-        match units.iter().zip(&chunk.present).position(|(unit, present)| unit.is_none() && *present) {
-            Some(row) => Err(self.nobody(chunk.first_row + row as u64 + 1, column)),
-            None => Ok(()),
-        }
-    }
-
-    fn nobody(&self, row: u64, column: &str) -> DataError {
-        DataError::Cell {
-            path: self.source.path().to_owned(),
-            row,
-            column: column.to_owned(),
-            expected: "the unit that the record belongs to".to_owned(),
-            advice: "give each record its unit",
-        }
-    }
+/// Each record must say whose it is.
+fn note_nobody(binding: &Binding, chunk: &RawChunk, units: &RawColumn, misfits: &mut Misfits) {
+    let is_nobodys = |(unit, present): (Option<&[u8]>, &bool)| unit.is_none() && *present;
+    let Some(row) = units.spelled().iter().zip(&chunk.present).position(is_nobodys) else { return };
+    misfits.note(chunk.first_row + row as u64 + 1, || Reason::Cell {
+        column: binding.unit_pick().map(|pick| pick.name).unwrap_or_default(),
+        expected: "the unit that the record belongs to",
+        advice: "give each record its unit",
+    });
 }

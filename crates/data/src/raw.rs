@@ -5,6 +5,7 @@
 //! is no way to look at a value in between, so no statistic of raw data can be taken by mistake, and none can be used
 //! after the bounded table is there: bounding consumes it.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::error::DataError;
@@ -80,10 +81,10 @@ impl RawChunk {
     }
 
     /// An empty chunk with columns of these types.
-    pub(crate) fn of(wanted: &[Wanted]) -> Self {
-        let columns = wanted.iter().map(|wanted| match wanted {
-            Wanted::Number => RawColumn::Numbers(Vec::new()),
-            Wanted::Text => RawColumn::Texts(Texts::default()),
+    pub(crate) fn of(kinds: &[Kind]) -> Self {
+        let columns = kinds.iter().map(|kind| match kind {
+            Kind::Number => RawColumn::Numbers(Vec::new()),
+            Kind::Text => RawColumn::Texts(Texts::default()),
         });
         Self { first_row: 0, present: Vec::new(), columns: columns.collect() }
     }
@@ -97,7 +98,7 @@ impl RawChunk {
 
 /// What a reader is to make of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Wanted {
+pub(crate) enum Kind {
     Number,
     Text,
 }
@@ -133,6 +134,20 @@ impl RawColumn {
         }
     }
 
+    /// Its values as texts: numbers by their shortest spelling.
+    pub(crate) fn spelled(&self) -> Cow<'_, Texts> {
+        match self {
+            Self::Texts(texts) => Cow::Borrowed(texts),
+            Self::Numbers(values) => {
+                let mut texts = Texts::default();
+                for value in values {
+                    texts.push((!value.is_nan()).then(|| value.to_string()).as_deref().map(str::as_bytes));
+                }
+                Cow::Owned(texts)
+            }
+        }
+    }
+
     /// Text; where a number is wanted, the number it spells. Says whether it does; what does not is missing.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
@@ -158,7 +173,7 @@ impl RawColumn {
 }
 
 /// Texts one after the other; bytes, since a file may hold anything.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Texts {
     bytes: Vec<u8>,
     /// Where each ends, and whether it is there.

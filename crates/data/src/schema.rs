@@ -37,6 +37,7 @@
 
 mod columns;
 mod csv;
+mod digest;
 mod error;
 mod read;
 mod template;
@@ -104,6 +105,12 @@ impl Schema {
         write::schema(self)
     }
 
+    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order and with whatever comments they are
+    /// written.
+    pub fn digest(&self) -> [u8; 32] {
+        digest::of(self)
+    }
+
     /// Whose records are protected together.
     pub fn unit(&self) -> &UnitRule {
         &self.unit
@@ -135,6 +142,11 @@ impl Schema {
             None => self.columns.push((name.to_owned(), column)),
         }
         self
+    }
+
+    /// The same schema for CSV files that are written otherwise.
+    pub fn with_csv(self, csv: CsvOptions) -> Self {
+        Self { csv, ..self }
     }
 
     /// The same schema with another rule for units.
@@ -176,7 +188,7 @@ impl fmt::Display for Schema {
 }
 
 /// Whether `name` starts with the pattern's text before its final `*`.
-fn fits(pattern: &str, name: &str) -> bool {
+pub(crate) fn fits(pattern: &str, name: &str) -> bool {
     pattern.strip_suffix('*').is_some_and(|start| name.starts_with(start))
 }
 

@@ -12,6 +12,11 @@
 //! gzip and zstd are undone by their first bytes, for all formats that are read in order (not for Parquet and Arrow,
 //! which have compression of their own).
 //!
+//! # Guarantee
+//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later is not followed. Each pass digests the
+//! bytes that it reads (of Parquet and Arrow, which are not read in order, the file when it is through), and whatever the format's
+//! header says is compared with what it said when the file was opened.
+//!
 //! # Limits
 //! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`] columns; memory does not
 //! depend on the length of the file.
@@ -23,21 +28,22 @@ pub(crate) mod columnar;
 mod csv;
 mod dense;
 mod idx;
+pub(crate) mod kept;
 mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
 mod parquet;
 
 use std::fmt;
-use std::fs::File;
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-pub(crate) use self::csv::CsvLayout;
+use self::csv::CsvLayout;
+use self::dense::DenseLayout;
+use self::kept::KeptFile;
 use crate::error::DataError;
-use crate::raw::{RawChunk, Wanted};
-use crate::schema::{CsvOptions, HeaderColumn};
-use dense::DenseLayout;
+use crate::misfit::Misfits;
+use crate::raw::{Kind, RawChunk};
+use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
 
 /// The longest record of a CSV file.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -57,7 +63,7 @@ pub enum Door {
     Permissive,
 }
 
-/// A file of records, recognised and its header read.
+/// A file of records, opened once, recognised and its header read.
 ///
 /// ```no_run
 /// use sordino_data::{Schema, Source};
@@ -69,7 +75,7 @@ pub enum Door {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Source {
-    path: PathBuf,
+    file: KeptFile,
     header: Vec<HeaderColumn>,
     layout: Layout,
 }
@@ -85,31 +91,33 @@ enum Layout {
 
 /// Reads records one chunk after the other.
 pub(crate) trait ReadRows {
-    /// Adds up to `rows` more records to the chunk; adds none at the end of the file.
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError>;
+    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that have no place are noted, and
+    /// reading goes on.
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError>;
+
+    /// The content of what was read, with all that stands behind the last record.
+    fn finish(self: Box<Self>) -> Result<[u8; 32], DataError>;
 }
 
 /// One column to be read: its place in the file, and as what.
 pub(crate) struct Pick {
     pub(crate) index: usize,
     pub(crate) name: String,
-    pub(crate) wanted: Wanted,
+    pub(crate) kind: Kind,
 }
 
 impl Source {
-    /// Recognises the file and reads its header; no record is looked at.
+    /// Opens and recognises the file and reads its header; no record is looked at.
     pub fn open(path: &Path, csv: &CsvOptions) -> Result<Self, DataError> {
-        if path.is_dir() {
-            return Err(DataError::Directory { path: path.to_owned() });
-        }
-        let magic = packed::magic(path)?;
+        let file = KeptFile::open(path)?;
+        let magic = packed::magic(&file)?;
         if magic.is_empty() {
             return Err(DataError::Empty { path: path.to_owned() });
         }
-        let layout = Layout::recognise(path, &magic, csv)?;
+        let layout = Layout::recognise(&file, &magic, csv)?;
         let header = layout.header();
         check_names(path, &header)?;
-        Ok(Self { path: path.to_owned(), header, layout })
+        Ok(Self { file, header, layout })
     }
 
     /// The columns, in the order of the file.
@@ -119,13 +127,40 @@ impl Source {
 
     /// The file.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.file.path()
     }
 
-    /// The format's name.
+    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong to it, of both. Reads everything once; a
+    /// [`Survey`](crate::Survey) learns it on the way.
+    pub fn content(&self) -> Result<[u8; 32], DataError> {
+        let labels = self.labels().map(KeptFile::digest).transpose()?;
+        Ok(kept::with_labels(self.file.digest()?, labels))
+    }
+
+    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and only what is digested counts.
+    pub fn bytes_read(&self) -> u64 {
+        self.file.bytes_read() + self.labels().map_or(0, KeptFile::bytes_read)
+    }
+
+    fn labels(&self) -> Option<&KeptFile> {
+        match &self.layout {
+            Layout::Dense(layout) => layout.labels.as_ref().map(|labels| &labels.file),
+            Layout::Csv(_) => None,
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(_) => None,
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(_) => None,
+        }
+    }
+
+    pub(crate) fn file(&self) -> &KeptFile {
+        &self.file
+    }
+
+    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two fields is a tab, unless the options say otherwise.
     pub fn format(&self) -> &'static str {
         match &self.layout {
-            Layout::Csv(_) => "CSV",
+            Layout::Csv(layout) => layout.format,
             Layout::Dense(dense) => dense.format,
             #[cfg(feature = "parquet")]
             Layout::Parquet(_) => parquet::FORMAT,
@@ -140,45 +175,69 @@ impl Source {
     }
 
     /// A reader of these columns, from the first record.
-    pub(crate) fn rows(&self, picks: Vec<Pick>, door: Door) -> Result<Box<dyn ReadRows>, DataError> {
+    pub(crate) fn rows(&self, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        self.check_picks(&picks)?;
         match &self.layout {
-            Layout::Csv(layout) => layout.rows(&self.path, picks, door),
-            Layout::Dense(layout) => layout.rows(&self.path, picks),
+            Layout::Csv(layout) => layout.rows(&self.file, picks),
+            Layout::Dense(layout) => layout.rows(&self.file, picks),
             #[cfg(feature = "parquet")]
             Layout::Parquet(layout) => {
-                columnar::fenced_rows(&self.path, parquet::FORMAT, || layout.rows(&self.path, picks, door))
+                columnar::fenced_rows(self.path(), parquet::FORMAT, || layout.rows(&self.file, picks))
             }
             #[cfg(feature = "arrow")]
             Layout::Arrow(layout) => {
-                columnar::fenced_rows(&self.path, arrow::FORMAT, || layout.rows(&self.path, picks, door))
+                columnar::fenced_rows(self.path(), arrow::FORMAT, || layout.rows(&self.file, picks))
             }
+        }
+    }
+
+    /// That these columns can be read at all: what the file's format says.
+    pub(crate) fn check_picks(&self, picks: &[Pick]) -> Result<(), DataError> {
+        let is_nested = |pick: &&Pick| self.header[pick.index].hint == TypeHint::Nested;
+        let Some(nested) = picks.iter().find(is_nested) else { return Ok(()) };
+        let what =
+            format!("column `{}`, a list, a structure or a type that is no number and no text", nested.name);
+        let instead = "flatten or convert it, or set kind = \"ignore\" in the schema";
+        Err(DataError::Unsupported { path: self.path().to_owned(), what, instead })
+    }
+
+    /// Whether columns are stored one by one, so that what is wrong with one is seen only by reading it.
+    pub(crate) fn is_columnar(&self) -> bool {
+        match &self.layout {
+            Layout::Csv(_) | Layout::Dense(_) => false,
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(_) => true,
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(_) => true,
         }
     }
 }
 
 impl Layout {
-    fn recognise(path: &Path, magic: &[u8], csv: &CsvOptions) -> Result<Self, DataError> {
+    fn recognise(file: &KeptFile, magic: &[u8], csv: &CsvOptions) -> Result<Self, DataError> {
+        let path = file.path();
         let name = file_name(path);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         if magic.starts_with(npy::MAGIC) {
-            npy::layout(path).map(Self::Dense)
+            npy::layout(file).map(Self::Dense)
         } else if idx::is_magic(magic) {
-            idx::layout(path).map(Self::Dense)
+            idx::layout(file).map(Self::Dense)
         } else if magic.starts_with(b"PAR1") {
-            columnar::parquet(path)
+            columnar::parquet(file)
         } else if magic.starts_with(b"ARROW1") {
-            columnar::arrow(path)
+            columnar::arrow(file)
         } else if ends(&[".bin"]) {
-            cifar::layout(path).map(Self::Dense)
+            cifar::layout(file).map(Self::Dense)
         } else if let Some((format, expected)) = promised(&name) {
             let reason = format!("it does not start with {expected}");
             Err(DataError::Damaged { path: path.to_owned(), format, reason })
         } else if ends(&[".csv", ".tsv", ".txt", ".data", ".test"]) || !magic.contains(&0) {
             let mut options = csv.clone();
-            if ends(&[".tsv"]) && options.delimiter == b',' {
+            let is_tsv = ends(&[".tsv"]) && options.delimiter == b',';
+            if is_tsv {
                 options.delimiter = b'\t';
             }
-            CsvLayout::new(path, options).map(Self::Csv)
+            CsvLayout::new(file, if is_tsv { "TSV" } else { "CSV" }, options).map(Self::Csv)
         } else {
             Err(DataError::UnknownFormat { path: path.to_owned() })
         }
@@ -199,7 +258,7 @@ impl Layout {
 impl fmt::Debug for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Source")
-            .field("path", &self.path)
+            .field("path", &self.path())
             .field("format", &self.format())
             .finish_non_exhaustive()
     }
@@ -236,10 +295,4 @@ fn check_names(path: &Path, header: &[HeaderColumn]) -> Result<(), DataError> {
             column: pair[0].chars().take(60).collect(),
         }),
     }
-}
-
-/// The file, uncompressed.
-fn open(path: &Path) -> Result<Box<dyn Read>, DataError> {
-    let file = File::open(path).map_err(|source| DataError::io(path, source))?;
-    packed::unpacked(file).map_err(|source| DataError::io(path, source))
 }

@@ -17,6 +17,7 @@ use sordino_noise::Bits;
 use crate::binding::{Binding, Field};
 use crate::error::DataError;
 use crate::limits::{ContributionLimit, Reservoirs};
+use crate::misfit::{Misfits, Reason};
 use crate::raw::{RawChunk, RawColumn, RawTable, Texts};
 use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
 use crate::source::Door;
@@ -65,8 +66,8 @@ impl Table {
         let RawChunk { mut present, columns, .. } = raw.chunk;
         let owners = binding.unit().map(|unit| {
             let mut units = Reservoirs::new(schema.unit().max_records());
-            let names = unit_names(&columns[unit]).into_iter().enumerate();
-            let owners = names.map(|(slot, unit)| units.see(unit.as_deref(), slot, bits)).collect();
+            let names = columns[unit].spelled();
+            let owners = names.iter().enumerate().map(|(slot, unit)| units.see(unit, slot, bits)).collect();
             units.keep(&mut present);
             owners
         });
@@ -74,7 +75,9 @@ impl Table {
         let picked = binding.fields().iter().filter_map(|field| columns[field.index].take()).collect();
         let chunk = RawChunk { first_row: 0, present, columns: picked };
         let mut table = Self::empty(&binding, schema);
-        table.extend(&binding, chunk, door, place)?;
+        let mut misfits = Misfits::new(door);
+        table.extend(&binding, chunk, &mut misfits)?;
+        misfits.check(place)?;
         Ok(table.owned_by(owners))
     }
 
@@ -97,33 +100,25 @@ impl Table {
         }
     }
 
-    /// Bounds one more chunk.
+    /// Bounds one more chunk. A record that has no place is noted, and its slot is empty.
     pub(crate) fn extend(
         &mut self,
         binding: &Binding,
         chunk: RawChunk,
-        door: Door,
-        place: &Path,
+        misfits: &mut Misfits,
     ) -> Result<(), DataError> {
         let RawChunk { first_row, mut present, columns } = chunk;
         for ((field, raw), column) in binding.fields().iter().zip(&columns).zip(&mut self.columns) {
-            let mut cells = Cells { field, door, place, first_row, present: &mut present };
+            let mut cells = Cells { field, first_row, present: &mut present, misfits };
             match (&field.column, raw, column) {
                 (Column::Number(rules), RawColumn::Numbers(raw), BoundedColumn::Numbers { values, .. }) => {
-                    cells.numbers(rules, raw, values)?;
+                    cells.numbers(rules, raw, values);
                 }
                 (Column::Number(rules), RawColumn::Texts(raw), BoundedColumn::Numbers { values, .. }) => {
-                    cells.numbers(rules, &parsed(raw), values)?;
+                    cells.numbers(rules, &parsed(raw), values);
                 }
-                (Column::Category(rules), RawColumn::Texts(raw), BoundedColumn::Categories { codes, .. }) => {
-                    cells.categories(rules, raw, codes)?;
-                }
-                (
-                    Column::Category(rules),
-                    RawColumn::Numbers(raw),
-                    BoundedColumn::Categories { codes, .. },
-                ) => {
-                    cells.categories(rules, &spelled(raw), codes)?;
+                (Column::Category(rules), raw, BoundedColumn::Categories { codes, .. }) => {
+                    cells.categories(rules, &raw.spelled(), codes);
                 }
                 // `empty` made a column of the field's kind.
                 (Column::Number(_) | Column::Category(_) | Column::Ignore, ..) => {}
@@ -234,14 +229,13 @@ impl std::fmt::Debug for BoundedColumn {
 /// The cells of one column in one chunk.
 struct Cells<'a> {
     field: &'a Field,
-    door: Door,
-    place: &'a Path,
     first_row: u64,
     present: &'a mut [bool],
+    misfits: &'a mut Misfits,
 }
 
 impl Cells<'_> {
-    fn numbers(&mut self, rules: &NumberColumn, raw: &[f64], out: &mut Vec<f64>) -> Result<(), DataError> {
+    fn numbers(&mut self, rules: &NumberColumn, raw: &[f64], out: &mut Vec<f64>) {
         let bounds = rules.bounds();
         for (row, &value) in raw.iter().enumerate() {
             if rules.accepts(value) {
@@ -249,20 +243,14 @@ impl Cells<'_> {
                 continue;
             }
             // A fraction is not a missing value; the owner is told.
-            let is_told = !value.is_nan() && self.door == Door::Strict;
+            let is_told = !value.is_nan() && self.misfits.door() == Door::Strict;
             let rule = if is_told { Rule::Undeclared } else { rules.missing_rule() };
             let expected = if rules.is_whole() { "a whole number" } else { "a number" };
-            out.push(self.apply(row, rule, expected)?.unwrap_or(bounds.lower()));
+            out.push(self.apply(row, rule, expected).unwrap_or(bounds.lower()));
         }
-        Ok(())
     }
 
-    fn categories(
-        &mut self,
-        rules: &CategoryColumn,
-        raw: &Texts,
-        out: &mut Vec<u32>,
-    ) -> Result<(), DataError> {
+    fn categories(&mut self, rules: &CategoryColumn, raw: &Texts, out: &mut Vec<u32>) {
         for (row, text) in raw.iter().enumerate() {
             let known =
                 text.and_then(|text| std::str::from_utf8(text).ok()).and_then(|text| rules.code(text));
@@ -272,58 +260,39 @@ impl Cells<'_> {
             }
             let rule = if text.is_some() { rules.other_rule() } else { rules.missing_rule() };
             let expected = if text.is_some() { "one of the declared values" } else { "a value" };
-            out.push(self.apply(row, rule, expected)?.unwrap_or(0));
+            out.push(self.apply(row, rule, expected).unwrap_or(0));
         }
-        Ok(())
     }
 
     /// What a value without a place becomes; nothing if its record is dropped.
-    fn apply<T>(&mut self, row: usize, rule: Rule<T>, expected: &str) -> Result<Option<T>, DataError> {
-        let is_present = self.present[row];
+    fn apply<T>(&mut self, row: usize, rule: Rule<T>, expected: &'static str) -> Option<T> {
         match rule {
-            Rule::Become(value) => Ok(Some(value)),
-            Rule::Undeclared if is_present && self.door == Door::Strict => Err(DataError::Cell {
-                path: self.place.to_owned(),
-                row: self.first_row + row as u64 + 1,
-                column: self.field.name.clone(),
-                expected: expected.to_owned(),
-                advice: match expected {
-                    "one of the declared values" => {
-                        "add it to values, or say in the schema where others go: other = ..."
-                    }
-                    "a whole number" => "set kind = \"number\", or correct the value",
-                    _ => "say in the schema what a missing value becomes: missing = ..., or \"drop\"",
-                },
-            }),
-            Rule::Drop | Rule::Undeclared => {
-                self.present[row] = false;
-                Ok(None)
+            Rule::Become(value) => return Some(value),
+            Rule::Undeclared if self.present[row] => {
+                self.misfits.note(self.first_row + row as u64 + 1, || Reason::Cell {
+                    column: self.field.name.clone(),
+                    expected,
+                    advice: advice(expected),
+                });
             }
+            Rule::Drop | Rule::Undeclared => {}
         }
+        self.present[row] = false;
+        None
     }
 }
 
-/// The unit of each record; nothing where it is missing.
-pub(crate) fn unit_names(column: &RawColumn) -> Vec<Option<Vec<u8>>> {
-    let owned = |texts: &Texts| texts.iter().map(|text| text.map(<[u8]>::to_vec)).collect();
-    match column {
-        RawColumn::Texts(texts) => owned(texts),
-        RawColumn::Numbers(values) => owned(&spelled(values)),
+fn advice(expected: &str) -> &'static str {
+    match expected {
+        "one of the declared values" => "add it to values, or say in the schema where others go: other = ...",
+        "a whole number" => "set kind = \"number\", or correct the value",
+        _ => "say in the schema what a missing value becomes: missing = ..., or \"drop\"",
     }
 }
 
 fn parsed(texts: &Texts) -> Vec<f64> {
     let parse = |text: &[u8]| std::str::from_utf8(text).ok()?.trim().parse().ok();
     texts.iter().map(|text| text.and_then(parse).unwrap_or(f64::NAN)).collect()
-}
-
-fn spelled(values: &[f64]) -> Texts {
-    let mut texts = RawColumn::Texts(Texts::default());
-    values.iter().for_each(|value| texts.push_number(*value));
-    match texts {
-        RawColumn::Texts(texts) => texts,
-        RawColumn::Numbers(_) => Texts::default(), // it was made as texts
-    }
 }
 
 #[cfg(test)]

@@ -1,4 +1,6 @@
 //! Words from outside: the nearest known one, and quoting that keeps a message a message.
+//!
+//! Whoever may name a file to be read as a schema must not learn from the refusal what stands in a file that is none.
 
 /// `; did you mean `age`?`, or nothing.
 pub fn hint<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> String {
@@ -11,6 +13,13 @@ pub(crate) fn quoted(word: &str) -> String {
     let start: String = word.chars().take(LONGEST).collect();
     let rest = if start.len() < word.len() { "…" } else { "" };
     format!("`{}{rest}`", start.escape_debug())
+}
+
+/// A key of a file that may be anything: short names as they are, and nothing of the rest.
+pub(crate) fn name(word: &str) -> &str {
+    const LONGEST: usize = 40;
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if word.chars().all(is_name) && word.chars().count() <= LONGEST { word } else { "…" }
 }
 
 fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
@@ -38,6 +47,12 @@ mod tests {
         assert_eq!(nearest("INCOME", known), Some("Income"));
         assert_eq!(nearest("banana", known), None);
         assert_eq!(nearest(&"a".repeat(10_000), known), None);
+    }
+
+    #[test]
+    fn names_are_shown_and_lines_are_not() {
+        assert_eq!((name("max_records"), name("naïve-2")), ("max_records", "naïve-2"));
+        assert_eq!((name("root:x:0:0:root:/root:/bin/bash"), name(&"a".repeat(41))), ("…", "…"));
     }
 
     #[test]

@@ -18,8 +18,10 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 use proptest::prelude::*;
+use sha2::Digest;
 use sordino_data::{
-    Door, Encoded, Encoding, EncodingOptions, Loader, ROWS_PER_BLOCK, Schema, Source, TypeHint,
+    DataError, Door, Encoded, Encoding, EncodingOptions, Loader, ROWS_PER_BLOCK, Schema, Source, TypeHint,
+    Wanted,
 };
 use sordino_noise::danger::seeded;
 
@@ -138,6 +140,64 @@ fn text_where_a_number_is_declared_is_named_by_its_row() {
     }
 }
 
+/// Both are read by their parts, and digested as a whole when they are through.
+#[test]
+fn a_file_that_is_rewritten_between_two_passes_is_refused() {
+    let schema = schema(SCHEMA);
+    for path in [parquet_file("rewritten.parquet", Compression::UNCOMPRESSED), arrow_file("rewritten.arrow")]
+    {
+        let bytes = std::fs::read(&path).unwrap();
+        let source = Source::open(&path, schema.csv()).unwrap();
+        let loader = Loader::new(&source, &schema, Door::Strict);
+        let columns = ["age", "smoker"];
+        let survey = loader.survey(Wanted::Columns(&columns), &mut seeded(1)).unwrap();
+        let content = survey.content();
+        assert_eq!((survey.slots(), content), (4, sha2::Sha256::digest(&bytes).into()));
+        assert_eq!(numbers(&loader.table(&columns, &survey).unwrap(), "age"), [41.0, 40.0, 42.0, 40.0]);
+        // Another age; with the page's checksum, if it had one, that would be damage.
+        let mut other = bytes.clone();
+        let at = bytes.windows(8).position(|window| window == 42f64.to_le_bytes()).unwrap();
+        other[at..at + 8].copy_from_slice(&43f64.to_le_bytes());
+        std::fs::write(&path, &other).unwrap();
+        let error = loader.table(&columns, &survey).unwrap_err();
+        assert!(matches!(error, DataError::Changed { .. }), "{error}");
+        // And other columns before the first pass.
+        std::fs::write(&path, &bytes).unwrap();
+        let source = Source::open(&path, schema.csv()).unwrap();
+        let renamed = replaced(&bytes, b"smoker", b"Smoker");
+        std::fs::write(&path, renamed).unwrap();
+        let loader = Loader::new(&source, &schema, Door::Strict);
+        let error = loader.survey(Wanted::Columns(&columns), &mut seeded(1)).unwrap_err();
+        assert!(matches!(error, DataError::Changed { .. }), "{error}");
+    }
+}
+
+fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
+    let mut bytes = bytes.to_vec();
+    for at in 0..bytes.len() - from.len() {
+        if bytes[at..].starts_with(from) {
+            bytes[at..at + to.len()].copy_from_slice(to);
+        }
+    }
+    bytes
+}
+
+/// A damaged column is found by the survey, before anything is charged, through either door.
+#[test]
+fn what_is_damaged_is_found_before_anything_is_charged() {
+    let schema = schema(SCHEMA);
+    let path = parquet_file("damaged.parquet", Compression::SNAPPY);
+    let mut bytes = std::fs::read(&path).unwrap();
+    let source = Source::open(&path, schema.csv()).unwrap();
+    // The pages, not the footer.
+    bytes[4..300].fill(0xff);
+    std::fs::write(&path, &bytes).unwrap();
+    for door in [Door::Strict, Door::Permissive] {
+        let loader = Loader::new(&source, &schema, door);
+        refused(loader.survey(Wanted::Columns(&["age"]), &mut seeded(1)), &["not a sound Parquet file"]);
+    }
+}
+
 fn encoding(schema: &Schema, source: &Source) -> Encoding {
     let names: Vec<String> = source.header().iter().map(|column| column.name.clone()).collect();
     let options = EncodingOptions { target: Some("ill".to_owned()), intercept: true, ..Default::default() };
@@ -157,9 +217,11 @@ fn a_cache_is_what_memory_would_have_held() {
     let encoding = encoding(&schema, &source);
     let loader = Loader::new(&source, &schema, Door::Strict);
     let place = path.with_file_name("cached.arrow");
-    let memory = loader.encoded(&encoding, &mut seeded(1)).unwrap();
+    let memory = loader.read(&encoding, &mut seeded(1)).unwrap();
     let cached = loader.cached(&encoding, &place, &mut seeded(1)).unwrap();
     let again = Encoded::open_cache(&place, &encoding).unwrap();
+    assert_eq!(memory.content(), Some(sha2::Sha256::digest(&text).into()));
+    assert_eq!((cached.content(), again.content()), (memory.content(), None));
     for other in [&cached, &again] {
         assert_eq!((other.slots(), other.has_target()), (rows, true));
         // Memory that was given back comes back with what it held.

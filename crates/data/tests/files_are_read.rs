@@ -3,7 +3,7 @@
 mod files;
 
 use files::{codes, file, gzip, idx, npy, numbers, read, refused, schema};
-use sordino_data::{Door, Encoding, EncodingOptions, Loader, Source, Split, TypeHint};
+use sordino_data::{Door, Encoding, EncodingOptions, Loader, Source, Split, TypeHint, Wanted};
 use sordino_noise::danger::seeded;
 
 const PATIENTS: &str = "
@@ -132,7 +132,7 @@ fn units_keep_their_records_and_stay_on_one_side_of_a_split() {
     assert_eq!(train.slots() + test.slots(), 6000);
     // All six visits of a user are on one side: 250 users of 1000, give or take six standard deviations of 14.
     assert!(test.slots().is_multiple_of(6) && (test.slots() / 6).abs_diff(250) < 84, "{}", test.slots());
-    let whole = loader.encoded(&encoding, &mut seeded(3)).unwrap();
+    let whole = loader.read(&encoding, &mut seeded(3)).unwrap();
     assert_eq!((whole.slots(), whole.has_target()), (6000, true));
 }
 
@@ -147,7 +147,7 @@ fn prediction_needs_no_target() {
     let fresh = file("fresh.csv", b"age\n60\n");
     let source = Source::open(&fresh, encoding.schema().csv()).unwrap();
     let loader = Loader::new(&source, encoding.schema(), Door::Permissive);
-    let encoded = loader.encoded(&encoding, &mut seeded(1)).unwrap();
+    let encoded = loader.read(&encoding, &mut seeded(1)).unwrap();
     assert_eq!((encoded.row(0), encoded.has_target()), (Some(&[0.0][..]), false));
 }
 
@@ -160,15 +160,20 @@ fn records_are_counted_and_checked_without_being_kept() {
     let options = EncodingOptions { target: Some("smoker".to_owned()), ..Default::default() };
     let encoding = Encoding::new(&schema, &source.names(), options).unwrap();
     let loader = |door| Loader::new(&source, &schema, door);
-    for door in [Door::Strict, Door::Permissive] {
-        assert_eq!(loader(door).slots().unwrap(), 3);
-    }
-    let error = loader(Door::Strict).check(&encoding).unwrap_err().to_string();
+    let survey = |door| loader(door).survey(Wanted::Encoding(&encoding), &mut seeded(1)).unwrap();
+    let (strict, permissive) = (survey(Door::Strict), survey(Door::Permissive));
+    assert_eq!((strict.slots(), permissive.slots()), (3, 3));
+    let error = strict.check().unwrap_err().to_string();
     assert!(error.contains("row 2, column `smoker`") && !error.contains("maybe"), "{error}");
-    loader(Door::Permissive).check(&encoding).unwrap();
-    assert_eq!(loader(Door::Permissive).encoded(&encoding, &mut seeded(1)).unwrap().slots(), 3);
+    // Whoever goes on is told the same.
+    assert_eq!(loader(Door::Strict).encoded(&encoding, &strict).unwrap_err().to_string(), error);
+    permissive.check().unwrap();
+    assert_eq!(loader(Door::Permissive).encoded(&encoding, &permissive).unwrap().slots(), 3);
+    // What is not asked for is not checked.
+    loader(Door::Strict).survey(Wanted::Columns(&["age"]), &mut seeded(1)).unwrap().check().unwrap();
     let empty = file("checked-empty.csv", b"age,notes,smoker\n");
     let source = Source::open(&empty, schema.csv()).unwrap();
-    let error = Loader::new(&source, &schema, Door::Strict).slots().unwrap_err();
-    assert!(error.to_string().contains("has no records"), "{error}");
+    let loader = Loader::new(&source, &schema, Door::Strict);
+    let survey = loader.survey(Wanted::Encoding(&encoding), &mut seeded(1)).unwrap();
+    refused(survey.check(), &["has no records"]);
 }

@@ -7,12 +7,13 @@ use sordino_privacy::{
     Budget, Charge, ChargeError, Charged, Event, Gate, Journal, Paid, Permit, Spent, Terms,
 };
 
-use crate::book::{ChargeRecord, DataSet};
 use crate::digest::Digest;
 use crate::entry::{Body, Identity};
 use crate::error::LedgerError;
 use crate::label::Label;
 use crate::ledger::Ledger;
+use crate::record::DataSet;
+use crate::rules::Rules;
 
 /// The budget of one data set, as one analyst sees it.
 ///
@@ -27,14 +28,15 @@ impl<L: Borrow<Ledger>> Account<L> {
     /// Opens the budget of the data set that has both this name and this content. Fails if it is spent by
     /// [grants](Ledger::grant) and `who` has none.
     pub fn open(ledger: L, identity: &Identity, who: Label, what: Label) -> Result<Self, LedgerError> {
-        let (data_set, terms) = {
+        let (data_set, terms, rules) = {
             let book = ledger.borrow().fresh()?;
             let set = book.find(identity)?;
             set.share(&who)?;
-            (set.number, set.terms.clone())
+            (set.number, set.terms.clone(), set.rules.clone())
         };
+        let what = RefCell::new(what);
         let entries =
-            Entries { ledger, data_set, terms: terms.clone(), who, what: RefCell::new(what), gate: None };
+            Entries { ledger, data_set, terms: terms.clone(), rules, who, what, gate: None, admitted: None };
         Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
@@ -45,9 +47,13 @@ impl<L: Borrow<Ledger>> Account<L> {
 
     /// Would this be granted now? Changes nothing, and promises nothing: somebody else may be faster.
     pub fn ask(&self, event: &Event) -> Result<(), ChargeError> {
-        let Entries { ledger, data_set, terms, who, .. } = self.budget.journal();
+        let entries = self.budget.journal();
+        let Entries { ledger, data_set, terms, who, what, .. } = entries;
+        entries.check_price(event)?;
         let book = ledger.borrow().fresh()?;
         let set = book.data_set(*data_set)?;
+        check_rules(&entries.rules, set)?;
+        book.check_kind(set, &what.borrow(), false)?;
         decide_share(&mut None, who, set, event)?;
         Gate::new(terms).decide(&set.spent, event)
     }
@@ -76,6 +82,11 @@ impl<L: Borrow<Ledger>> Account<L> {
     /// What the budget exceeds the total by.
     pub fn left(&self) -> Result<f64, ChargeError> {
         self.budget.left()
+    }
+
+    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was said since.
+    pub fn rules(&self) -> Option<&Rules> {
+        self.budget.journal().rules.as_ref()
     }
 
     /// The number of the data set.
@@ -113,10 +124,23 @@ struct Entries<L> {
     ledger: L,
     data_set: u64,
     terms: Terms,
+    rules: Option<Rules>,
     who: Label,
     what: RefCell<Label>,
     /// Of the analyst's own share, if there is one.
     gate: Option<Gate>,
+    /// The last event that the rules were found to allow: its price is not looked up again.
+    admitted: Option<Event>,
+}
+
+impl<L> Entries<L> {
+    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock is needed.
+    fn check_price(&self, event: &Event) -> Result<(), LedgerError> {
+        match self.rules.as_ref().and_then(Rules::lock) {
+            Some(lock) if self.admitted.as_ref() != Some(event) => lock.check_price(&self.terms, event),
+            _ => Ok(()),
+        }
+    }
 }
 
 impl<L: Borrow<Ledger>> Journal for Entries<L> {
@@ -133,29 +157,43 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         charge: &Charged,
         decide: &mut dyn FnMut(&Spent) -> Result<(), ChargeError>,
     ) -> Result<u64, ChargeError> {
-        let Charged { event, .. } = charge;
-        let ledger = self.ledger.borrow();
+        let Charged { event, seeded } = charge;
+        self.check_price(event)?;
+        self.admitted = self.rules.as_ref().and_then(Rules::lock).map(|_| event.clone());
+        let (ledger, rules) = (self.ledger.borrow(), &self.rules);
         let (data_set, who, what) = (self.data_set, self.who.clone(), self.what.borrow().clone());
         let gate = &mut self.gate;
         let number = ledger.append(&mut |book| {
             let set = book.data_set(data_set)?;
+            check_rules(rules, set)?;
+            book.check_kind(set, &what, *seeded)?;
             decide_share(gate, &who, set, event)?;
             decide(&set.spent)?;
-            Ok(Body::Reserved { data_set, who: who.clone(), what: what.clone(), event: event.clone() })
+            Ok(Body::Reserved {
+                data_set,
+                who: who.clone(),
+                what: what.clone(),
+                event: event.clone(),
+                seeded: *seeded,
+            })
         })?;
         Ok(number)
     }
 
     fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError> {
         let book = self.ledger.borrow().fresh()?;
-        let is_it = |charge: &&ChargeRecord| charge.number == number && charge.data_set == self.data_set;
-        let charge = book.charges.iter().find(is_it);
-        Ok(charge.map(|charge| Charged { event: charge.event.clone(), seeded: false }))
+        let charge = book.charge(number).filter(|charge| charge.data_set == self.data_set);
+        Ok(charge.map(|charge| Charged { event: charge.event.clone(), seeded: charge.seeded }))
     }
 
     fn is_durable(&self) -> bool {
         true
     }
+}
+
+/// Are the rules still those that the account was opened under?
+fn check_rules(known: &Option<Rules>, set: &DataSet) -> Result<(), LedgerError> {
+    if set.rules == *known { Ok(()) } else { Err(LedgerError::RulesChanged { name: set.names[0].clone() }) }
 }
 
 /// Does `event` fit the share of `who`? A share may have been given or changed since the last charge.

@@ -2,75 +2,19 @@
 
 use std::collections::HashMap;
 
-use sordino_privacy::{Delta, Epsilon, Event, Spent, Terms};
+use sordino_privacy::{Delta, Epsilon, Spent, Terms};
 
 use crate::FORMAT_VERSION;
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::entry::{Body, Entry, Head, Identity, Row};
 use crate::error::LedgerError;
-use crate::grant::Grant;
 use crate::label::Label;
+use crate::record::{ChargeRecord, DataSet, State};
+use crate::rules::Rules;
 
-/// A data set with its budget.
-#[derive(Clone, Debug)]
-pub struct DataSet {
-    /// Number of the entry that created it.
-    pub number: u64,
-    /// Its names, the first one first.
-    pub names: Vec<Label>,
-    /// Its contents, the first one first.
-    pub contents: Vec<Digest>,
-    /// What may be spent.
-    pub terms: Terms,
-    /// What was granted.
-    pub spent: Spent,
-    /// The shares of analysts, in the order in which they were first given.
-    pub grants: Vec<Grant>,
-}
-
-/// One grant.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChargeRecord {
-    /// Number of the entry that reserved it.
-    pub number: u64,
-    /// When it was reserved.
-    pub time: Time,
-    /// Number of the data set.
-    pub data_set: u64,
-    /// Who asked.
-    pub who: Label,
-    /// What for.
-    pub what: Label,
-    /// What it does.
-    pub event: Event,
-    /// What became of it.
-    pub state: State,
-}
-
-/// What became of a charge. Both are spent.
-#[derive(Clone, Debug, PartialEq)]
-pub enum State {
-    /// Granted; its end was not recorded. The process may be at work or may have died: the result may have been seen.
-    Reserved,
-    /// Its result was released.
-    Booked {
-        /// When.
-        time: Time,
-        /// Hash of the result, if it was given.
-        result: Option<Digest>,
-    },
-}
-
-impl State {
-    /// `reserved` or `booked`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Reserved => "reserved",
-            Self::Booked { .. } => "booked",
-        }
-    }
-}
+/// What older ledgers cannot say.
+const RULES: &str = "a data set with rules of its owner";
 
 /// The state after some number of entries.
 #[derive(Clone, Debug)]
@@ -136,13 +80,23 @@ impl Book {
             Body::Ledger { format_version } | Body::Migrated { format_version } => {
                 self.raise_version(entry.number, *format_version)
             }
-            Body::Created { name, content, terms } => self.create(entry.number, name, content, terms),
+            Body::Created { name, content, terms, rules } => {
+                let identity = Identity { name: name.clone(), content: *content };
+                self.create(entry.number, identity, terms, rules.as_ref())
+            }
+            Body::Ruled { data_set, rules } => {
+                self.check_unruled(self.data_set(*data_set)?)?;
+                let place = self.place(*data_set)?;
+                self.data_sets[place].rules = Some(rules.clone());
+                Ok(())
+            }
             Body::Linked { data_set, name, content } => self.link(entry.number, *data_set, name, content),
             Body::Granted { data_set, to, epsilon, delta } => {
                 self.grant(entry.number, *data_set, to, (*epsilon, *delta))
             }
-            Body::Reserved { data_set, who, what, event } => {
+            Body::Reserved { data_set, who, what, event, seeded } => {
                 let place = self.place(*data_set)?;
+                self.check_kind(&self.data_sets[place], what, *seeded)?;
                 self.data_sets[place].record(who, event)?;
                 self.reservations.insert(entry.number, self.charges.len());
                 self.charges.push(ChargeRecord {
@@ -152,8 +106,16 @@ impl Book {
                     who: who.clone(),
                     what: what.clone(),
                     event: event.clone(),
+                    seeded: *seeded,
+                    progress: None,
                     state: State::Reserved,
                 });
+                Ok(())
+            }
+            Body::Kept { reservation, steps, checkpoint, last } => {
+                let place = self.check_progress(*reservation, *steps, *checkpoint)?;
+                let progress = self.charges[place].progress.get_or_insert_default();
+                progress.record(*steps, *checkpoint, *last);
                 Ok(())
             }
             Body::Booked { reservation, result } => {
@@ -214,21 +176,23 @@ impl Book {
     fn create(
         &mut self,
         number: u64,
-        name: &Label,
-        content: &Digest,
+        identity: Identity,
         terms: &Terms,
+        rules: Option<&Rules>,
     ) -> Result<(), LedgerError> {
-        self.check_new(&Identity { name: name.clone(), content: *content }, terms)?;
+        self.check_new(&identity, terms, rules)?;
+        let Identity { name, content } = identity;
         let place = self.data_sets.len();
         self.names.insert(name.clone(), place);
-        self.contents.insert(*content, place);
+        self.contents.insert(content, place);
         self.data_sets.push(DataSet {
             number,
-            names: vec![name.clone()],
-            contents: vec![*content],
+            names: vec![name],
+            contents: vec![content],
             terms: terms.clone(),
             spent: Spent::default(),
             grants: Vec::new(),
+            rules: rules.cloned(),
         });
         Ok(())
     }
@@ -288,10 +252,18 @@ impl Book {
         }
     }
 
-    /// Neither half of `identity` has a budget, and the ledger can say what its terms are.
-    pub(crate) fn check_new(&self, identity: &Identity, terms: &Terms) -> Result<(), LedgerError> {
+    /// Neither half of `identity` has a budget, and the ledger can say what its terms and rules are.
+    pub(crate) fn check_new(
+        &self,
+        identity: &Identity,
+        terms: &Terms,
+        rules: Option<&Rules>,
+    ) -> Result<(), LedgerError> {
         if terms.set_aside.get() > 0.0 {
             self.needs("a budget that sets delta aside", 2)?;
+        }
+        if rules.is_some() {
+            self.needs(RULES, 3)?;
         }
         match self.find(identity) {
             Err(LedgerError::Unknown { .. }) => Ok(()),
@@ -300,14 +272,40 @@ impl Book {
         }
     }
 
+    /// `set` has no rules, and the ledger can say what they are.
+    pub(crate) fn check_unruled(&self, set: &DataSet) -> Result<(), LedgerError> {
+        self.needs(RULES, 3)?;
+        match set.rules {
+            Some(_) => Err(LedgerError::HasRules { name: set.names[0].clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// May `set` be charged for this, whatever it costs, and can the ledger say so?
+    pub(crate) fn check_kind(&self, set: &DataSet, what: &Label, seeded: bool) -> Result<(), LedgerError> {
+        if seeded {
+            self.needs("a charge with seeded noise", 3)?;
+        }
+        set.rules.as_ref().map_or(Ok(()), |rules| rules.check_kind(&set.names[0], what, seeded))
+    }
+
+    /// The charge with this number.
+    pub(crate) fn charge(&self, number: u64) -> Option<&ChargeRecord> {
+        self.reservation(number).map(|place| &self.charges[place])
+    }
+
+    /// The place of the charge with this number.
+    pub(crate) fn reservation(&self, number: u64) -> Option<usize> {
+        self.reservations.get(&number).copied()
+    }
+
     /// The place of a charge that was reserved and not booked.
     pub(crate) fn open_reservation(&self, number: u64) -> Result<usize, LedgerError> {
         let place = self
-            .reservations
-            .get(&number)
+            .reservation(number)
             .ok_or(LedgerError::NotReserved { number, reason: "no charge has this number" })?;
-        match self.charges[*place].state {
-            State::Reserved => Ok(*place),
+        match self.charges[place].state {
+            State::Reserved => Ok(place),
             State::Booked { .. } => Err(LedgerError::NotReserved { number, reason: "it was booked before" }),
         }
     }

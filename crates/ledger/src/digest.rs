@@ -44,11 +44,13 @@ impl Digest {
         Self(Sha256::new().chain_update(self.0).chain_update(bytes).finalize().into())
     }
 
-    pub(crate) fn bytes(&self) -> &[u8; 32] {
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+    /// One that was computed elsewhere.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 }

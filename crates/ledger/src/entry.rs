@@ -11,6 +11,7 @@ use sordino_privacy::{Delta, Epsilon, Event, Terms};
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::label::Label;
+use crate::rules::Rules;
 
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -47,6 +48,16 @@ pub enum Body {
         content: Digest,
         /// What may be spent on it.
         terms: Terms,
+        /// How it may be read and used. Since format version 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rules: Option<Rules>,
+    },
+    /// The owner said how a data set may be read and used that was created without. Since format version 3.
+    Ruled {
+        /// Number of the entry that created the data set.
+        data_set: u64,
+        /// How.
+        rules: Rules,
     },
     /// The owner declared that this name or this content is the same data set.
     Linked {
@@ -78,6 +89,20 @@ pub enum Body {
         what: Label,
         /// What it does.
         event: Event,
+        /// Whether the noise comes from a fixed seed, so that nobody is protected. Since format version 3.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        seeded: bool,
+    },
+    /// A run that a charge pays for is so far, and keeps what it has. Since format version 3.
+    Kept {
+        /// Number of the entry that reserved the charge.
+        reservation: u64,
+        /// Steps that were done.
+        steps: u64,
+        /// Hash of what is kept of them.
+        checkpoint: Digest,
+        /// No step was done after these.
+        last: bool,
     },
     /// The computation of a charge ended and its result was released.
     Booked {
@@ -181,7 +206,7 @@ mod tests {
         Entry {
             number: 3,
             time: Time::from_millis(7),
-            body: Body::Reserved { data_set: 2, who, what, event },
+            body: Body::Reserved { data_set: 2, who, what, event, seeded: false },
         }
     }
 
@@ -194,6 +219,42 @@ mod tests {
             r#"{"number":3,"time":7,"type":"reserved","data_set":2,"who":"ann","what":"a \"count\"","event":{"type":"pure","epsilon":0.30000000000000004}}"#
         );
         assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), reserved());
+    }
+
+    /// Entries of older versions have the text that they had.
+    #[test]
+    fn what_is_not_said_is_not_written() {
+        let terms = Terms::new(Epsilon::new(1.0).unwrap(), sordino_privacy::Neighbours::AddRemove);
+        let (name, content) = (Label::new("census").unwrap(), Digest::of(b"abc"));
+        let body = Body::Created { name, content, terms, rules: None };
+        let text = serde_json::to_string(&Entry { number: 2, time: Time::from_millis(7), body }).unwrap();
+        assert_eq!(
+            text,
+            r#"{"number":2,"time":7,"type":"created","name":"census","content":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","terms":{"epsilon":1.0,"delta":0.0,"neighbours":"add_remove","unit":"record","choice":"adaptive"}}"#
+        );
+    }
+
+    #[test]
+    fn what_came_with_version_3_is_written_so() {
+        let text =
+            |body| serde_json::to_string(&Entry { number: 4, time: Time::from_millis(7), body }).unwrap();
+        let kept = Body::Kept { reservation: 3, steps: 10, checkpoint: Digest::of(b"abc"), last: true };
+        assert_eq!(
+            text(kept),
+            r#"{"number":4,"time":7,"type":"kept","reservation":3,"steps":10,"checkpoint":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","last":true}"#
+        );
+        let rules = Rules::new("x").unwrap();
+        assert_eq!(
+            text(Body::Ruled { data_set: 2, rules }),
+            r#"{"number":4,"time":7,"type":"ruled","data_set":2,"rules":{"reading":"x"}}"#
+        );
+        let mut seeded = reserved();
+        if let Body::Reserved { seeded, .. } = &mut seeded.body {
+            *seeded = true;
+        }
+        let text = serde_json::to_string(&seeded).unwrap();
+        assert!(text.ends_with(r#"0.30000000000000004},"seeded":true}"#), "{text}");
+        assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), seeded);
     }
 
     /// What this program does not understand may be a charge.

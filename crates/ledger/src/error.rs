@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use sordino_privacy::ChargeError;
+use sordino_privacy::{ChargeError, Epsilon};
 
 use crate::digest::Digest;
 use crate::entry::Head;
 use crate::label::Label;
+use crate::rules::RulesError;
 
 /// What went wrong, where, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +72,35 @@ pub enum LedgerError {
         path: PathBuf,
         /// How long was waited.
         seconds: u64,
+    },
+    /// The file has a second name, under which it has a log and locks of its own.
+    #[error(
+        "`{path}` has {links} hard links: under another name the same ledger has another log (`-wal`) and other locks, and would be \
+         spent twice; remove the other names (`find FOLDER -samefile {path}` lists them), or make them symbolic links"
+    )]
+    HardLinked {
+        /// The file, without symbolic links.
+        path: PathBuf,
+        /// How many names it has.
+        links: u64,
+    },
+    /// The file alone is bound to this place, without its log.
+    #[error(
+        "`{path}` is a file that is mounted by itself: in its own folder the same ledger has another log (`-wal`) and other locks, \
+         and would be spent twice; mount the folder that the ledger is in"
+    )]
+    MountPoint {
+        /// The file, without symbolic links.
+        path: PathBuf,
+    },
+    /// Another file has its name, or none.
+    #[error(
+        "`{path}` is no longer the file that was opened: it was moved, removed or replaced meanwhile; nothing was charged: put it \
+         back together with its `-wal`, and open it again"
+    )]
+    Moved {
+        /// The file, without symbolic links.
+        path: PathBuf,
     },
     /// Some other file.
     #[error("`{path}` is not a ledger{detail}; `sordino ledger create` makes one")]
@@ -216,6 +246,52 @@ pub enum LedgerError {
         /// δ of the whole.
         delta: f64,
     },
+    /// Rules that cannot be kept.
+    #[error(transparent)]
+    Rules(#[from] RulesError),
+    /// What was said of a data set holds.
+    #[error("data set `{name}` has rules of its owner already, which are never replaced")]
+    HasRules {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// The owner has said something since.
+    #[error(
+        "the owner of data set `{name}` has said since it was opened how it may be read and used; nothing was charged: open it again"
+    )]
+    RulesChanged {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// Whoever knows the seed can take the noise off.
+    #[error(
+        "data set `{name}` is locked by its owner, and the noise of this charge comes from a fixed seed, which protects nobody; \
+         leave the seed out"
+    )]
+    SeededCharge {
+        /// The first name of the data set.
+        name: Label,
+    },
+    /// The lock does not name what was asked for.
+    #[error("data set `{name}` is locked by its owner, who allows {verbs}, and not {verb}")]
+    OtherVerb {
+        /// The first name of the data set.
+        name: Label,
+        /// What was asked for.
+        verb: String,
+        /// What is allowed.
+        verbs: String,
+    },
+    /// One charge costs more than the lock allows.
+    #[error(
+        "this charge costs epsilon {costs} alone, and the owner of the data set allows at most {most} for one charge; add noise, or ask for less"
+    )]
+    ChargeTooLarge {
+        /// ε of the charge alone, at the budget's δ; ∞ if it has none.
+        costs: f64,
+        /// The most that one may cost.
+        most: Epsilon,
+    },
     /// No entry with this number created one.
     #[error("no data set has the number {number}")]
     NoDataSet {
@@ -230,6 +306,26 @@ pub enum LedgerError {
         /// Why not.
         reason: &'static str,
     },
+    /// The run that a charge pays for has ended, or the charge is not there.
+    #[error("cannot record progress of charge {number}: {reason}")]
+    NotKept {
+        /// The number of the charge.
+        number: u64,
+        /// Why not.
+        reason: &'static str,
+    },
+    /// Steps were done that this run does not know of.
+    #[error(
+        "cannot record {steps} steps of charge {number}: {recorded} are recorded, so that this is an old copy of its run, or another process goes on with it"
+    )]
+    FewerSteps {
+        /// The number of the charge.
+        number: u64,
+        /// What was to be recorded.
+        steps: u64,
+        /// What is recorded.
+        recorded: u64,
+    },
     /// Nothing is left to migrate.
     #[error("the ledger has the newest format_version already")]
     Migrated,
@@ -242,6 +338,19 @@ pub enum LedgerError {
     /// The accountant has no total for what is recorded.
     #[error(transparent)]
     Charge(#[from] ChargeError),
+}
+
+impl LedgerError {
+    /// Is this the honest answer no to what was asked for, and not a failure?
+    pub fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Charge(ChargeError::Refused(_))
+                | Self::SeededCharge { .. }
+                | Self::OtherVerb { .. }
+                | Self::ChargeTooLarge { .. }
+        )
+    }
 }
 
 impl From<LedgerError> for ChargeError {

@@ -3,12 +3,13 @@
 use serde::Serialize;
 use sordino_privacy::{Delta, Epsilon, Event, Terms};
 
-use crate::book::{ChargeRecord, DataSet, State};
 use crate::digest::Digest;
 use crate::error::LedgerError;
 use crate::grant::Grant;
 use crate::label::Label;
 use crate::ledger::Ledger;
+use crate::record::{ChargeRecord, DataSet, State};
+use crate::rules::Rules;
 
 /// One moment of a ledger, ready to be written as JSON or CSV.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -40,6 +41,8 @@ pub struct ExportedDataSet {
     pub terms: Terms,
     /// Who may spend how much of it; empty if anyone may spend all of it.
     pub grants: Vec<ExportedGrant>,
+    /// How its owner lets it be read and used.
+    pub rules: Option<Rules>,
 }
 
 /// A share of a budget.
@@ -78,6 +81,12 @@ pub struct ExportedCharge {
     pub result: Option<Digest>,
     /// What it does.
     pub event: Event,
+    /// Whether the noise comes from a fixed seed, so that nobody is protected.
+    pub seeded: bool,
+    /// Steps that are recorded of its run.
+    pub steps: Option<u64>,
+    /// Whether the run did no step after these.
+    pub ended: Option<bool>,
 }
 
 impl Ledger {
@@ -100,31 +109,48 @@ impl Ledger {
 
 impl ExportedDataSet {
     fn new(set: &DataSet) -> Self {
-        let DataSet { number, names, contents, terms, spent: _, grants } = set.clone();
+        let DataSet { number, names, contents, terms, spent: _, grants, rules } = set.clone();
         let grants = grants.into_iter().map(|Grant { to, terms, .. }| {
             let Terms { epsilon, delta, .. } = terms;
             ExportedGrant { to, epsilon, delta }
         });
-        Self { data_set: number, names, contents, terms, grants: grants.collect() }
+        Self { data_set: number, names, contents, terms, grants: grants.collect(), rules }
     }
 }
 
 impl ExportedCharge {
     fn new(charge: &ChargeRecord, name: Label) -> Self {
-        let ChargeRecord { number, time, data_set, who, what, event, state } = charge.clone();
+        let ChargeRecord { number, time, data_set, who, what, event, seeded, progress, state } =
+            charge.clone();
         let (booked, result) = match state {
             State::Reserved => (None, None),
             State::Booked { time, result } => (Some(time.to_string()), result),
         };
         let (time, state) = (time.to_string(), charge.state.name());
-        Self { charge: number, time, data_set, name, who, what, state, booked, result, event }
+        let (steps, ended) = progress.map(|progress| (progress.steps, progress.last)).unzip();
+        Self {
+            charge: number,
+            time,
+            data_set,
+            name,
+            who,
+            what,
+            state,
+            booked,
+            result,
+            event,
+            seeded,
+            steps,
+            ended,
+        }
     }
 }
 
 impl Export {
     /// The charges as CSV (RFC 4180), one line each under a header.
     pub fn to_csv(&self) -> Result<String, LedgerError> {
-        let mut text = "charge,time,data_set,name,who,what,state,booked,result,event\r\n".to_owned();
+        let mut text =
+            "charge,time,data_set,name,who,what,state,booked,result,event,seeded,steps\r\n".to_owned();
         for charge in &self.charges {
             let event = serde_json::to_string(&charge.event)
                 .map_err(|error| LedgerError::Unwritable { detail: error.to_string() })?;
@@ -139,6 +165,8 @@ impl Export {
                 charge.booked.as_deref().unwrap_or_default(),
                 &charge.result.map(|digest| digest.to_string()).unwrap_or_default(),
                 &event,
+                &charge.seeded.to_string(),
+                &charge.steps.map(|steps| steps.to_string()).unwrap_or_default(),
             ];
             text.push_str(&cells.map(quoted).join(","));
             text.push_str("\r\n");

@@ -11,9 +11,9 @@
 
 use sordino_privacy::{Event, Gate, SoFar, Spent, Terms};
 
-use crate::book::{ChargeRecord, DataSet};
 use crate::error::LedgerError;
 use crate::label::Label;
+use crate::record::{ChargeRecord, DataSet};
 
 /// What one analyst may spend of a budget.
 #[derive(Clone, Debug)]

@@ -35,7 +35,7 @@ impl Label {
 }
 
 /// Control characters, and those that reorder or hide text (Unicode Technical Report 36, section 2.10).
-fn is_invisible(c: char) -> bool {
+pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

@@ -6,12 +6,14 @@ use std::path::Path;
 use sordino_privacy::{Delta, Epsilon, Terms};
 
 use crate::FORMAT_VERSION;
-use crate::book::{Book, ChargeRecord, DataSet};
+use crate::book::Book;
 use crate::clock::Time;
 use crate::digest::Digest;
 use crate::entry::{Body, Entry, Head, Identity, Row};
 use crate::error::LedgerError;
 use crate::label::Label;
+use crate::record::{ChargeRecord, DataSet};
+use crate::rules::Rules;
 use crate::store::{self, Store};
 
 /// A durable record of budgets and of what was spent from them, shared by processes.
@@ -53,10 +55,38 @@ impl Ledger {
 
     /// Gives a data set its budget, once and for all. Neither its name nor its content may have one.
     pub fn create_data_set(&self, identity: &Identity, terms: &Terms) -> Result<u64, LedgerError> {
+        self.create_budget(identity, terms, None)
+    }
+
+    /// The same, and says how it may be read and used, once and for all.
+    pub fn create_data_set_with(
+        &self,
+        identity: &Identity,
+        terms: &Terms,
+        rules: &Rules,
+    ) -> Result<u64, LedgerError> {
+        self.create_budget(identity, terms, Some(rules))
+    }
+
+    fn create_budget(
+        &self,
+        identity: &Identity,
+        terms: &Terms,
+        rules: Option<&Rules>,
+    ) -> Result<u64, LedgerError> {
         let Identity { name, content } = identity.clone();
         self.append(&mut |book| {
-            book.check_new(identity, terms)?;
-            Ok(Body::Created { name: name.clone(), content, terms: terms.clone() })
+            book.check_new(identity, terms, rules)?;
+            Ok(Body::Created { name: name.clone(), content, terms: terms.clone(), rules: rules.cloned() })
+        })
+    }
+
+    /// Says, as the owner of the data, how the data set called `name` may be read and used. Fails if that was said before.
+    pub fn rule(&self, name: &Label, rules: &Rules) -> Result<u64, LedgerError> {
+        self.append(&mut |book| {
+            let set = book.named(name)?;
+            book.check_unruled(set)?;
+            Ok(Body::Ruled { data_set: set.number, rules: rules.clone() })
         })
     }
 
@@ -123,6 +153,11 @@ impl Ledger {
     /// All data sets, in the order in which they were created.
     pub fn data_sets(&self) -> Result<Vec<DataSet>, LedgerError> {
         Ok(self.fresh()?.data_sets.clone())
+    }
+
+    /// The data set called `name`, whatever its content: for whoever needs its rules before the file is opened.
+    pub fn find_by_name(&self, name: &Label) -> Result<DataSet, LedgerError> {
+        Ok(self.fresh()?.named(name)?.clone())
     }
 
     /// All charges, in the order in which they were granted.

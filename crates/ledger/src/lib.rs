@@ -9,6 +9,8 @@
 //!   one is wrong. A ledger that is not as it was written grants nothing.
 //! - **Shares.** A data set that has [grants](Ledger::grant) is spent by those who have one; a charge counts against the grant and
 //!   against the whole.
+//! - **Rules.** The owner fixes with the budget how a data set is read and, if it is [locked](Lock), what analysts are held to.
+//! - **Progress.** A run tells the ledger [how far it is](Account::keep), so that a copy of its working folder is known for what it is.
 //! - **Identity.** A data set is its name and the hash of its content. A changed file under a known name, and known
 //!   content under a new name, are refused until the owner [links](Ledger::link) them.
 //!
@@ -54,10 +56,12 @@ mod export;
 mod grant;
 mod label;
 mod ledger;
+mod progress;
+mod record;
+mod rules;
 mod store;
 
 pub use account::Account;
-pub use book::{ChargeRecord, DataSet, State};
 pub use clock::Time;
 pub use digest::{Digest, DigestError};
 pub use entry::{Body, Entry, Head, HeadError, Identity};
@@ -66,6 +70,9 @@ pub use export::{Export, ExportedCharge, ExportedDataSet, ExportedGrant};
 pub use grant::Grant;
 pub use label::{Label, LabelError};
 pub use ledger::Ledger;
+pub use progress::Progress;
+pub use record::{ChargeRecord, DataSet, State};
+pub use rules::{Lock, Rules, RulesError};
 
 /// The version of the ledgers that this program makes. It reads and continues older ones as they are; what they cannot say
 /// needs [`Ledger::migrate`] first. Newer ones are refused.
@@ -74,4 +81,5 @@ pub use ledger::Ledger;
 /// |---|---|
 /// | 1 | budgets, links, charges |
 /// | 2 | grants; terms that set δ aside |
-pub const FORMAT_VERSION: u32 = 2;
+/// | 3 | rules of the owner; charges for seeded noise; progress of runs |
+pub const FORMAT_VERSION: u32 = 3;

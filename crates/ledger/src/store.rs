@@ -1,6 +1,7 @@
 //! Where entries are kept.
 
 mod head;
+mod place;
 #[cfg(feature = "postgresql")]
 mod postgres;
 mod sqlite;

@@ -139,7 +139,7 @@ fn exports_say_the_same_as_the_ledger() {
     let _open = account.charge(pure(0.5)).unwrap();
 
     let json: serde_json::Value = serde_json::to_value(ledger.export().unwrap()).unwrap();
-    assert_eq!(json["ledger_version"], 2);
+    assert_eq!(json["ledger_version"], 3);
     assert_eq!(json["head"], ledger.head().unwrap().hash.to_string());
     assert_eq!(json["data_sets"][0]["names"][0], "census");
     let states: Vec<_> = json["charges"].as_array().unwrap().iter().map(|c| c["state"].clone()).collect();
@@ -148,9 +148,9 @@ fn exports_say_the_same_as_the_ledger() {
 
     let csv = ledger.export().unwrap().to_csv().unwrap();
     let lines: Vec<&str> = csv.split_terminator("\r\n").collect();
-    assert_eq!(lines[0], "charge,time,data_set,name,who,what,state,booked,result,event");
+    assert_eq!(lines[0], "charge,time,data_set,name,who,what,state,booked,result,event,seeded,steps");
     assert!(lines[1].contains(r#",2,census,'=cmd(),"a ""quoted"", thing",booked,"#), "{csv}");
-    assert!(lines[2].ends_with(r#",reserved,,,"{""type"":""pure"",""epsilon"":0.5}""#), "{csv}");
+    assert!(lines[2].ends_with(r#",reserved,,,"{""type"":""pure"",""epsilon"":0.5}",false,"#), "{csv}");
     assert_eq!(lines.len(), 3);
 }
 

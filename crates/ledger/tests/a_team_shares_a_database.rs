@@ -10,7 +10,7 @@ use std::path::Path;
 use common::{account, charge, folder, identity, label, pure, terms, with_census};
 use postgres::{Client, NoTls};
 use server::Server;
-use sordino_ledger::{Digest, FORMAT_VERSION, Ledger, LedgerError};
+use sordino_ledger::{Digest, FORMAT_VERSION, Ledger, LedgerError, Lock, Rules};
 use sordino_privacy::{ChargeError, Epsilon};
 
 /// One server for all: starting one takes seconds.
@@ -22,6 +22,7 @@ fn a_database_keeps_a_ledger_as_a_file_does() {
     };
     what_was_spent_is_spent(&server.url("spent"));
     a_copy_moves_between_stores(&server.url("here"), &server.url("there"));
+    rules_and_progress_are_kept(&server.url("ruled"));
     tampering_is_found(&server.url("tampering"));
     a_newer_format_is_refused(&server.url("newer"));
     a_database_that_changes_what_is_written_is_refused(&server.url("rules"));
@@ -68,6 +69,27 @@ fn a_copy_moves_between_stores(here: &str, there: &str) {
     assert_eq!(moved.verify(Some(head)).unwrap(), later);
     assert_eq!(moved.total(2).unwrap(), 0.5);
     assert!(matches!(moved.backup(Path::new(here)), Err(LedgerError::Exists { .. })));
+}
+
+fn rules_and_progress_are_kept(url: &str) {
+    let place = Path::new(url);
+    let ledger = with_census(place, &terms(1.0));
+    let mut before = account(place, "ann").unwrap();
+    let most = Epsilon::new(0.25).unwrap();
+    // The accounts of these tests are for `a test`.
+    let lock = Lock::new(Digest::of(b"schema"), vec![label("a")], most, "/srv/results").unwrap();
+    let rules = Rules::new("unit = \"record\"").unwrap().owned_by(label("olga")).locked(lock);
+    ledger.rule(&label("census"), &rules).unwrap();
+    assert!(matches!(ledger.rule(&label("census"), &rules), Err(LedgerError::HasRules { .. })));
+    assert!(format!("{:?}", charge(&mut before, pure(0.125)).unwrap_err()).contains("RulesChanged"));
+    let mut ann = account(place, "ann").unwrap();
+    assert_eq!(ann.rules(), Some(&rules));
+    assert!(format!("{:?}", charge(&mut ann, pure(0.5)).unwrap_err()).contains("ChargeTooLarge"));
+    let number = charge(&mut ann, pure(0.25)).unwrap();
+    ann.keep(number, 10, Digest::of(b"checkpoint"), true).unwrap();
+    let progress = account(place, "bob").unwrap().charge_record(number).unwrap().unwrap().progress.unwrap();
+    assert_eq!((progress.steps, progress.last), (10, true));
+    assert!(matches!(ann.keep(number, 11, Digest::of(b"x"), true), Err(LedgerError::NotKept { .. })));
 }
 
 fn tampering_is_found(url: &str) {

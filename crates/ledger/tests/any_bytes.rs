@@ -10,7 +10,7 @@ mod common;
 use std::fs;
 
 use common::{account, charge, folder, label, pure, terms, with_census};
-use sordino_ledger::{Digest, Ledger};
+use sordino_ledger::{Digest, Ledger, Lock, Rules};
 use sordino_privacy::Epsilon;
 
 /// A fixed sequence (Knuth, "The Art of Computer Programming", volume 2, 3.3.4, MMIX).
@@ -57,6 +57,15 @@ fn example(name: &str) -> (std::path::PathBuf, Vec<String>) {
     }
     ledger.link(&common::identity("survey", "the census")).unwrap();
     ledger.grant(&label("census"), &label("ann"), Epsilon::new(0.5).unwrap(), None).unwrap();
+    let verbs = vec![label("a"), label("train")];
+    let lock = Lock::new(Digest::of(b"schema"), verbs, Epsilon::new(0.5).unwrap(), "/srv/results").unwrap();
+    let rules = Rules::new("unit = \"record\"").unwrap().owned_by(label("olga"));
+    ledger.rule(&label("census"), &rules.clone().locked(lock)).unwrap();
+    ledger.create_data_set_with(&common::identity("sales", "the sales"), &terms(1.0), &rules).unwrap();
+    let mut ann = account(&path, "ann").unwrap();
+    let number = charge(&mut ann, pure(1.0 / 16.0)).unwrap();
+    ann.keep(number, 10, Digest::of(b"checkpoint"), false).unwrap();
+    ann.keep(number, 12, Digest::of(b"another"), true).unwrap();
     let lines = ledger.entries().unwrap().iter().map(|entry| serde_json::to_string(entry).unwrap()).collect();
     (path, lines)
 }

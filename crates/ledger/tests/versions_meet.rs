@@ -2,57 +2,15 @@
 
 mod common;
 
-use std::path::Path;
-
-use common::{account, charge, folder, label, pure, terms, with_census};
+use common::{account, charge, folder, label, of_version, pure, terms, with_census};
 use rusqlite::Connection;
-use sordino_ledger::{Body, Digest, FORMAT_VERSION, Ledger, LedgerError};
+use sordino_ledger::{Body, FORMAT_VERSION, Ledger, LedgerError};
 use sordino_privacy::{Delta, Epsilon};
-
-/// A ledger as version 1 wrote it: the same table, another first entry and another number in the header.
-fn of_version_1(path: &Path) {
-    with_census(path, &terms(1.0));
-    let connection = Connection::open(path).unwrap();
-    let mut bodies: Vec<String> = connection
-        .prepare("SELECT body FROM entries ORDER BY number")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
-    bodies[0] = bodies[0].replace("\"format_version\":2", "\"format_version\":1");
-    let triggers: Vec<String> = connection
-        .prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
-        .unwrap()
-        .query_map([], |row| row.get(0))
-        .unwrap()
-        .collect::<Result<_, _>>()
-        .unwrap();
-    connection
-        .execute_batch(
-            "DROP TRIGGER entries_stay; DROP TRIGGER entries_stay_as_they_are; DELETE FROM entries",
-        )
-        .unwrap();
-    triggers.iter().for_each(|trigger| connection.execute_batch(trigger).unwrap());
-    let mut hash = Digest::of(b"sordino ledger").to_string();
-    for (place, body) in bodies.iter().enumerate() {
-        let before: Vec<u8> =
-            (0..32).map(|i| u8::from_str_radix(&hash[2 * i..2 * i + 2], 16).unwrap()).collect();
-        hash = Digest::of(&[&before, body.as_bytes()].concat()).to_string();
-        let insert = format!("INSERT INTO entries VALUES ({}, ?1, x'{hash}')", place + 1);
-        connection.execute(&insert, [body]).unwrap();
-    }
-    connection.pragma_update(None, "user_version", 1).unwrap();
-    drop(connection);
-    let mut witness = path.as_os_str().to_owned();
-    witness.push("-head");
-    std::fs::remove_file(witness).unwrap();
-}
 
 #[test]
 fn an_older_ledger_is_continued_as_it_is() {
     let path = folder("older").join("a.ledger");
-    of_version_1(&path);
+    of_version(1, &path);
     charge(&mut account(&path, "ann").unwrap(), pure(0.25)).unwrap();
     let ledger = Ledger::open(&path).unwrap();
     assert_eq!((ledger.format_version().unwrap(), ledger.total(2).unwrap()), (1, 0.25));
@@ -67,7 +25,7 @@ fn an_older_ledger_is_continued_as_it_is() {
 #[test]
 fn what_an_older_ledger_cannot_say_needs_migration() {
     let path = folder("needs").join("a.ledger");
-    of_version_1(&path);
+    of_version(1, &path);
     let ledger = Ledger::open(&path).unwrap();
     let grant = || ledger.grant(&label("census"), &label("ann"), Epsilon::new(0.5).unwrap(), None);
     let error = grant().unwrap_err();
@@ -93,7 +51,7 @@ fn what_an_older_ledger_cannot_say_needs_migration() {
 #[test]
 fn a_ledger_raised_under_an_open_account_goes_on() {
     let path = folder("raised").join("a.ledger");
-    of_version_1(&path);
+    of_version(1, &path);
     let mut open = account(&path, "ann").unwrap();
     charge(&mut open, pure(0.25)).unwrap();
     Ledger::open(&path).unwrap().migrate().unwrap();
@@ -127,5 +85,5 @@ fn a_header_that_was_turned_back_is_noticed() {
     drop(ledger);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
     let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("it is of format_version 2, and the store says 1"), "{error}");
+    assert!(error.contains("it is of format_version 3, and the store says 1"), "{error}");
 }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{account, census, folder, identity, label, pure, terms, with_census};
+use common::{account, census, folder, identity, label, of_version, pure, terms, with_census};
 use sordino_ledger::{Account, Ledger};
 use sordino_privacy::{Charge, ChargeError, Event, ReleaseError};
 
@@ -58,6 +58,39 @@ fn a_ledger_pays_for_no_seeded_noise_unless_it_says_so() {
     let permit = account.charge_seeded(pure(0.25)).unwrap();
     let release = permit.seeded().unwrap().seal(pure(0.25), ()).unwrap();
     assert!(release.guarantee().metered && !release.guarantee().holds());
+}
+
+#[test]
+fn the_history_says_what_was_seeded() {
+    let path = folder("marked").join("a.ledger");
+    with_census(&path, &terms(1.0));
+    let mut ann = account(&path, "ann").unwrap();
+    let plain = ann.charge(pure(0.25)).unwrap().reservation().unwrap();
+    let seeded = ann.charge_seeded(pure(0.25)).unwrap().reservation().unwrap();
+    drop(ann);
+    let ann = account(&path, "ann").unwrap();
+    let marks = ann.ledger().charges().unwrap().iter().map(|charge| charge.seeded).collect::<Vec<_>>();
+    assert_eq!(marks, [false, true]);
+    // Evidence of it promises nothing either.
+    assert!(ann.paid(&[plain]).unwrap().guarantee().holds());
+    assert!(!ann.paid(&[plain, seeded]).unwrap().guarantee().holds());
+    let export = ann.ledger().export().unwrap();
+    assert_eq!(serde_json::to_value(&export).unwrap()["charges"][1]["seeded"], true);
+    assert!(export.to_csv().unwrap().trim_end().ends_with(",true,"));
+}
+
+/// Its history has no word for it, and nothing is charged that it cannot say.
+#[test]
+fn an_older_ledger_is_raised_before_it_is_charged_for_seeded_noise() {
+    let path = folder("older").join("a.ledger");
+    of_version(2, &path);
+    let mut ann = account(&path, "ann").unwrap();
+    let refused = format!("{:?}", ann.charge_seeded(pure(0.25)).unwrap_err());
+    assert!(refused.contains("NeedsMigration"), "{refused}");
+    let _paid = ann.charge(pure(0.25)).unwrap();
+    Ledger::open(&path).unwrap().migrate().unwrap();
+    let _paid = ann.charge_seeded(pure(0.25)).unwrap();
+    assert_eq!(ann.total().unwrap(), 0.5);
 }
 
 /// A charge for nothing, joined with a promise that somebody wrote down.

@@ -93,8 +93,11 @@ impl Description {
 
     /// Reads TOML.
     pub fn from_toml(text: &str) -> Result<Self, DescriptionError> {
-        let Tree(value) = toml::from_str(text)
-            .map_err(|error| DescriptionError::Syntax { format: "TOML", reason: error.to_string() })?;
+        // Not the parser's picture of the text: it shows a line of a file that may be anything.
+        let Tree(value) = toml::from_str(text).map_err(|error: toml::de::Error| {
+            let start = error.span().map_or(0, |span| span.start);
+            DescriptionError::Syntax { format: "TOML", reason: placed(text, start, error.message()) }
+        })?;
         read(value)
     }
 
@@ -156,6 +159,14 @@ impl Description {
         let loss = self.loss.unwrap_or(Loss::CrossEntropy);
         Ok(Network::with_views(input, layers, loss, &self.views)?)
     }
+}
+
+/// A reason with line and column.
+fn placed(text: &str, start: usize, reason: &str) -> String {
+    let before = String::from_utf8_lossy(&text.as_bytes()[..start.min(text.len())]);
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
+    format!("line {line}, column {column}: {}", reason.lines().next().unwrap_or("cannot be read"))
 }
 
 /// A description as a file of its own.

@@ -356,3 +356,30 @@ fn a_hostile_description_takes_no_memory() {
     let deep = format!("layers = {}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(Description::from_toml(&deep).unwrap_err().to_string().starts_with("the description is no TOML"));
 }
+
+/// Whoever may name a network's file can name any file: of one that is none, nothing is shown but a short name.
+#[test]
+fn a_file_that_is_no_network_is_not_shown() {
+    let passwd = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";
+    let toml = |text: &str| Description::from_toml(text).unwrap_err().to_string();
+    let json = |text: &str| Description::from_json(text).unwrap_err().to_string();
+    for (error, says) in [
+        (toml(passwd), "line 1, column "),
+        (json(passwd), "line 1 column 1"),
+        (toml("[client]\npassword = hunter2\n"), "line 2, column "),
+        (toml("password = 'hunter2'\n"), "there is no field `password`"),
+        (toml("'root:x:0:0' = 'hunter2'\n"), "there is no field `…`"),
+        (json("[\"root:x:0:0\", \"hunter2\"]"), "must be a table, got a list"),
+        (json("\"root:x:0:0 hunter2\""), "must be a table, got a text"),
+        (json("{\"root:x:0:0\": 1, \"root:x:0:0\": 2}"), "field `…` is given twice"),
+        (toml("input = 'root:x:0:0'\nlayers = []\n"), "input must be such as"),
+        (toml("loss = 'root:, expected hunter2'\nlayers = []\n"), "expected `cross_entropy`"),
+        (toml("views = [{ 'root:x' = 'hunter2' }]\nlayers = []\n"), "views must be such as"),
+        (toml("layers = 'root:x:0:0'\n"), "must be a list, got a text"),
+        (toml("layers = [{ type = 'root:x:0:0' }]\n"), "layers[0]: there is no layer `…`"),
+        (toml("preset = 'root:x:0:0'\n"), "there is no preset `…`"),
+    ] {
+        assert!(error.contains(says), "{error}");
+        assert!(!error.contains("hunter2") && !error.contains("root:") && !error.contains("/bin"), "{error}");
+    }
+}

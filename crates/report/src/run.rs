@@ -185,12 +185,7 @@ impl Run {
     pub const FORMAT_VERSION: u64 = Version::CURRENT;
 
     /// What every release has; the rest is empty.
-    pub fn new(
-        released: Released,
-        source: Source,
-        method: Method,
-        guarantee: impl Into<Statement>,
-    ) -> Self {
+    pub fn new(released: Released, source: Source, method: Method, guarantee: impl Into<Statement>) -> Self {
         Self {
             sordino: env!("CARGO_PKG_VERSION").to_owned(),
             format_version: Version,

@@ -5,15 +5,18 @@
 
 use std::path::{Path, PathBuf};
 
-use sordino_data::{Column, Discovered, Discovery, DiscoveryPlan, Schema, Source, TypeHint};
+use sordino_data::{
+    Column, CsvOptions, Discovered, Discovery, DiscoveryPlan, Schema, Source, TypeHint, UnitRule,
+};
 use sordino_ledger::Digest;
 use sordino_noise::danger;
-use sordino_privacy::{Delta, Epsilon, Guarantee, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Delta, Epsilon, Guarantee, Neighbours, Paid, Permit, Release, Unit};
 
+use crate::access::Access;
 use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
-use crate::settings::Relation;
+use crate::settings::{Relation, Settings};
 use sordino_data::hint;
 
 /// δ of questions that name none: well below one over the number of people, for up to some hundred thousand of them.
@@ -30,8 +33,8 @@ pub struct Search {
     pub delta: Option<Delta>,
     /// What is declared already.
     pub schema: Option<PathBuf>,
-    /// What stands between two fields of a CSV file, where no schema says it.
-    pub delimiter: u8,
+    /// What stands between two fields of a CSV file, where no schema says it; what the owner has stated if none is named.
+    pub delimiter: Option<u8>,
     /// Columns of numbers whose bounds are to be found.
     pub numbers: Vec<String>,
     /// Columns of categories whose values are to be found.
@@ -40,6 +43,8 @@ pub struct Search {
     pub neighbours: Option<Relation>,
     /// Who pays.
     pub payment: Payment,
+    /// The file that the schema will be written to, if any.
+    pub out: Option<PathBuf>,
     /// Repeatable noise, which voids the guarantee.
     pub danger_seed: Option<u32>,
 }
@@ -60,6 +65,7 @@ pub struct Planned {
 /// A schema that was paid for and not booked yet.
 #[derive(Debug)]
 pub struct Bought {
+    pub(crate) paid: Paid,
     /// What was found.
     pub found: Discovered,
     /// What is promised about it.
@@ -75,12 +81,22 @@ impl Planned {
         if search.epsilon.get() == 0.0 {
             return Err(RunError::NoEpsilon);
         }
-        let known = known(search.schema.as_deref(), search.delimiter)?;
+        let access = Access::find(&search.data, &search.payment)?;
+        search.out.as_deref().map_or(Ok(()), |out| access.check_place(out))?;
+        access.check_seed(search.danger_seed.is_some())?;
+        let csv = match search.delimiter {
+            Some(delimiter) => CsvOptions { delimiter, ..CsvOptions::default() },
+            None => access.csv(),
+        };
+        let known = known(search.schema.as_deref(), csv)?;
         let (unit, what) = (known.unit().unit(), purpose("schema", None));
-        let asked = search.neighbours.map(Relation::neighbours);
-        let purse = Purse::open(&search.data, &search.payment, asked, Neighbours::ZeroOut, what)?;
+        access.check_schema(&known)?;
         let source = Source::open(&search.data, known.csv())?;
+        access.check_source(&known, &source)?;
         let columns = Columns { numbers: &search.numbers, categories: &search.categories };
+        access.check_columns(columns.names())?;
+        let asked = search.neighbours.map(Relation::neighbours);
+        let purse = access.open(Some(source.content()?), asked, Neighbours::ZeroOut, what)?;
         let (delta, has_default_delta) = match (search.delta, purse.terms()) {
             (Some(delta), _) => (delta, false),
             (None, Some(terms)) => (terms.set_aside, false),
@@ -113,10 +129,13 @@ pub(crate) fn search(
     delta: Delta,
     seed: Option<u32>,
 ) -> Result<Bought, RunError> {
+    let content = purse.content().ok_or(RunError::Missing { setting: "DATA" })?;
     let permit = purse.pay(plan.claim(), unit, delta)?;
     let reservation = permit.reservation();
-    let (found, guarantee) = release(plan, source, permit, seed)?.into_parts();
-    Ok(Bought { text: text(&found, &guarantee)?, found, guarantee, reservation })
+    let release = release(plan, source, *content.bytes(), permit, seed)?;
+    let paid = release.paid();
+    let (found, guarantee) = release.into_parts();
+    Ok(Bought { paid, text: text(&found, &guarantee)?, found, guarantee, reservation })
 }
 
 /// Columns that are named, by what they hold.
@@ -126,13 +145,25 @@ pub(crate) struct Columns<'a> {
     pub(crate) categories: &'a [String],
 }
 
+impl<'a> Columns<'a> {
+    /// Those that a training run names.
+    pub(crate) fn of(settings: &'a Settings) -> Self {
+        let named = |names: &'a Option<Vec<String>>| names.as_deref().unwrap_or_default();
+        Self { numbers: named(&settings.numbers), categories: named(&settings.categories) }
+    }
+
+    /// All of them.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
+        self.numbers.iter().chain(self.categories).map(String::as_str)
+    }
+}
+
 /// What is declared already; where nothing is, everything is ignored.
-pub(crate) fn known(path: Option<&Path>, delimiter: u8) -> Result<Schema, RunError> {
+pub(crate) fn known(path: Option<&Path>, csv: CsvOptions) -> Result<Schema, RunError> {
     if let Some(path) = path {
         return schema_file::read(path);
     }
-    let delimiter = char::from(delimiter).escape_default();
-    Ok(Schema::from_toml(&format!("csv.delimiter = \"{delimiter}\"\ncolumns.'*' = {{ kind = 'ignore' }}"))?)
+    Ok(Schema::new(UnitRule::Record, vec![("*".to_owned(), Column::Ignore)])?.with_csv(csv))
 }
 
 /// The columns that are named; if none is, all that the schema does not know and of which the file says what they hold.
@@ -180,12 +211,13 @@ pub fn default_delta() -> Delta {
 fn release(
     plan: &DiscoveryPlan,
     source: &Source,
+    content: [u8; 32],
     permit: Permit,
     seed: Option<u32>,
 ) -> Result<Release<Discovered>, RunError> {
     Ok(match seed {
-        Some(seed) => plan.release_with(source, permit, &mut danger::seeded(u64::from(seed)))?,
-        None => plan.release(source, permit)?,
+        Some(seed) => plan.release_with(source, content, permit, &mut danger::seeded(u64::from(seed)))?,
+        None => plan.release(source, content, permit)?,
     })
 }
 

@@ -3,9 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
-use sordino_data::{DataError, DiscoverError, SchemaError};
+use sordino_data::{DataError, DiscoverError, ReadingError, SchemaError};
 use sordino_learn::LearnError;
-use sordino_ledger::LedgerError;
+use sordino_ledger::{Label, LedgerError};
 use sordino_mechanisms::MechanismError;
 use sordino_nn::{DescriptionError, FitError};
 use sordino_noise::EntropyError;
@@ -21,9 +21,6 @@ pub use crate::receipt::Mismatch;
 pub enum RunError {
     #[error("cannot read {name}: {source}")]
     Read { name: String, source: io::Error },
-
-    #[error("cannot read {name}: it is a directory; name one file that holds the data")]
-    DataIsDirectory { name: String },
 
     #[error("cannot write `{name}`: {source}")]
     WriteFile { name: String, source: io::Error },
@@ -43,6 +40,28 @@ pub enum RunError {
          {flag}`)"
     )]
     OtherUnit { ledger: String, schema: String, flag: String },
+
+    #[error(
+        "a ledger pays for noise that nobody can repeat, and --danger-seed names a seed; leave --danger-seed out, or leave \
+         --ledger out for a test"
+    )]
+    SeededCharge,
+
+    #[error(
+        "data set `{name}` is locked to one schema, and this is another; give the owner's with --schema, unchanged"
+    )]
+    OtherSchema { name: Label },
+
+    #[error(
+        "the data set is locked, and results of it are written to `{}` alone; name a place there with --out", folder.display()
+    )]
+    OtherFolder { folder: PathBuf },
+
+    #[error(
+        "the data set is locked, and a score is a release unless its owner knows the records to be public; leave \
+         --public-test out"
+    )]
+    LockedTest,
 
     #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
     NoAnalyst,
@@ -140,6 +159,11 @@ pub enum RunError {
 
     #[error("the file has no column `{}`{hint}", column.escape_debug())]
     NoSuchColumn { column: String, hint: String },
+
+    #[error(
+        "the owner of the data ignores column `{}`, and nobody else may look at it; leave it out", column.escape_debug()
+    )]
+    IgnoredColumn { column: String },
 
     #[error(
         "nothing says whether column `{column}` holds numbers or categories: name the columns to be found with \
@@ -263,9 +287,11 @@ pub enum RunError {
     #[error(transparent)]
     Data(#[from] DataError),
     #[error(transparent)]
+    Reading(#[from] ReadingError),
+    #[error(transparent)]
     Account(#[from] AccountError),
     #[error(transparent)]
-    Charge(#[from] ChargeError),
+    Charge(ChargeError),
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
     #[error(transparent)]
@@ -304,7 +330,18 @@ impl RunError {
                 | Self::TamperedModel { .. }
                 | Self::NotBooked { .. }
                 | Self::Charge(ChargeError::Refused(_))
-        )
+        ) || matches!(self, Self::Ledger(error) if error.is_refusal())
+    }
+}
+
+/// What a ledger refuses, or cannot do, is said in its own words.
+impl From<ChargeError> for RunError {
+    fn from(error: ChargeError) -> Self {
+        let ChargeError::Journal(reason) = error else { return Self::Charge(error) };
+        match reason.downcast::<LedgerError>() {
+            Ok(reason) => Self::Ledger(*reason),
+            Err(reason) => Self::Charge(ChargeError::Journal(reason)),
+        }
     }
 }
 

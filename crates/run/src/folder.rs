@@ -5,7 +5,7 @@
 //! `OUT.part/` for `--resume`, be it after its last step: the checkpoint goes with the folder, once `OUT` is there; and a disk that is
 //! full, or a folder that may not be written, is found out before anything is charged.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -32,10 +32,11 @@ impl Folder {
         }
         let part = beside(out, ".part");
         let failed = |source| RunError::WriteFile { name: part.display().to_string(), source };
-        fs::create_dir(&part)
+        private_folder()
+            .create(&part)
             .or_else(|error| if part.is_dir() { Ok(()) } else { Err(error) })
             .map_err(failed)?;
-        let lock = OpenOptions::new().create(true).truncate(false).write(true).open(part.join("lock"));
+        let lock = private_file().create(true).truncate(false).write(true).open(part.join("lock"));
         let lock = lock.map_err(failed)?;
         if lock.try_lock().is_err() {
             return Err(RunError::OutInUse { out: out.to_owned() });
@@ -73,7 +74,8 @@ impl Folder {
     /// Writes a file of the working folder: whole, or not there.
     pub(crate) fn keep(&self, path: &Path, text: &str) -> Result<(), RunError> {
         let part = beside(path, ".part");
-        let written = File::create(&part).and_then(|mut file| {
+        let file = private_file().create(true).truncate(true).write(true).open(&part);
+        let written = file.and_then(|mut file| {
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&part, path)
@@ -151,7 +153,7 @@ impl Folder {
     }
 
     fn keep_room(&self, room: u64) -> io::Result<()> {
-        let mut file = File::create(self.room())?;
+        let mut file = private_file().create(true).truncate(true).write(true).open(self.room())?;
         // Written and not only sized: a file of holes takes no room.
         let zeros = [0u8; 1 << 16];
         let mut left = room;
@@ -180,6 +182,22 @@ impl Drop for Folder {
             let _ = fs::remove_dir_all(&self.part);
         }
     }
+}
+
+/// New files that are the owner's alone: iterates and receipts are no release.
+fn private_file() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+/// The same of folders.
+fn private_folder() -> DirBuilder {
+    let mut builder = DirBuilder::new();
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
 }
 
 /// That a file can be written here, found out by opening it. What is there stays as it is.

@@ -3,25 +3,26 @@
 use std::fs::File;
 use std::path::Path;
 
+use sordino_data::{CsvOptions, DataError, Source};
 use sordino_ledger::{Digest, Identity, Label};
 
 use crate::error::RunError;
 
 /// The name and the hash of a data file.
 pub fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, RunError> {
-    let name = match name {
-        Some(name) => name.clone(),
-        None => file_name(data)?,
-    };
+    let name = name.cloned().map_or_else(|| file_name(data), Ok)?;
     Ok(Identity { name, content: content(data)? })
 }
 
-/// The hash of a data file.
+/// What identifies a data file: its hash, with that of the labels beside images. How text is parsed does not matter to it.
 pub fn content(data: &Path) -> Result<Digest, RunError> {
-    let name = format!("`{}`", data.display());
     if data.is_dir() {
-        return Err(RunError::DataIsDirectory { name });
+        return Err(DataError::Directory { path: data.to_owned() }.into());
     }
+    if let Ok(source) = Source::open(data, &CsvOptions::default()) {
+        return Ok(Digest::from_bytes(source.content()?));
+    }
+    let name = format!("`{}`", data.display());
     File::open(data).and_then(Digest::of_reader).map_err(|source| RunError::Read { name, source })
 }
 

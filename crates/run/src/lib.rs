@@ -13,7 +13,8 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`Settings`] | what is asked for, as flags and files spell it; all of it optional |
-//! | [`Purse`] | the ledger's account, or nothing, which is said; the owner's rules |
+//! | [`Access`] | what the owner of the data allows, asked before the data is opened |
+//! | [`Purse`] | the ledger's account, or nothing, which is said |
 //! | [`training`] | subject, plan, working folder, fit, public test, model directory, report |
 //! | [`query`] | one private statistic of a table |
 //! | [`discovery`] | bounds and values that nobody declared, found with noise |
@@ -24,12 +25,14 @@
 //! [`respelled`].
 #![forbid(unsafe_code)]
 
+mod access;
 pub mod discovery;
 mod error;
 mod folder;
 mod identity;
 mod memory;
 pub mod model;
+mod ownership;
 mod purse;
 pub mod query;
 mod receipt;
@@ -37,8 +40,10 @@ mod schema_file;
 mod settings;
 pub mod training;
 
+pub use access::Access;
 pub use error::{Mismatch, RunError, respelled};
 pub use identity::{content, identity};
+pub use ownership::{LockSettings, Ownership};
 pub use purse::{Payment, Purse, purpose};
 pub use schema_file::read as read_schema;
 #[cfg(feature = "clap")]

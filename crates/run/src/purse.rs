@@ -1,14 +1,15 @@
 //! What a release is paid from: a ledger, or nothing, which is said.
 
 use std::env;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sordino_ledger::{Account, Digest, Label, Ledger};
-use sordino_privacy::{Charge, Claim, Delta, Neighbours, Permit, Terms, Unit, danger};
+use sordino_ledger::{Account, Digest, Label};
+use sordino_optim::{Kept, Witness};
+use sordino_privacy::{Charge, Claim, Delta, Neighbours, Paid, Permit, Statement, Terms, Unit, danger};
 
 use crate::error::RunError;
-use crate::identity::{content, identity};
+use crate::receipt::COUNTING_VERSION;
 
 /// Who pays, from what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -28,146 +29,144 @@ pub struct Payment {
     pub who: Option<Label>,
 }
 
-/// What a release is paid from.
+/// What a release is paid from. [`Access::open`](crate::Access::open) opens it for a file whose content is known.
 #[derive(Debug)]
-pub enum Purse {
-    /// The budget of a data set.
-    Ledger {
-        /// As one analyst sees it.
-        account: Box<Account>,
-        /// Of the data file.
-        content: Digest,
-    },
+pub struct Purse {
+    means: Means,
+    /// Of the data file, where it was read.
+    content: Option<Digest>,
+}
+
+#[derive(Debug)]
+enum Means {
+    /// The budget of a data set, as one analyst sees it.
+    Ledger(Box<Account>),
     /// Nothing is charged, and nobody adds releases up.
     Unmetered(Neighbours),
 }
 
 impl Purse {
-    /// `asked` is the relation that a flag names; without one the ledger's holds, or `usual` where there is none. `what` is
-    /// for the history.
-    pub fn open(
-        data: &Path,
-        payment: &Payment,
-        asked: Option<Neighbours>,
-        usual: Neighbours,
-        what: Label,
-    ) -> Result<Self, RunError> {
-        let Some(path) = &payment.ledger else {
-            if let Some(setting) = payment.given_without_ledger() {
-                let by = "a run without --ledger".to_owned();
-                return Err(RunError::Unused { setting: setting.to_owned(), by });
-            }
-            return Ok(Self::Unmetered(asked.unwrap_or(usual)));
-        };
-        let identity = identity(data, payment.name.as_ref())?;
-        let account = Account::open(Ledger::open(path)?, &identity, payment.analyst()?, what)?;
-        let stated = account.terms().neighbours;
-        match asked {
-            Some(asked) if asked != stated => {
-                Err(RunError::TwoRelations { name: path.display().to_string(), stated, asked })
-            }
-            _ => Ok(Self::Ledger { account: Box::new(account), content: identity.content }),
-        }
+    pub(crate) fn of(account: Account, content: Digest) -> Self {
+        Self { means: Means::Ledger(Box::new(account)), content: Some(content) }
+    }
+
+    pub(crate) fn unmetered(content: Option<Digest>, neighbours: Neighbours) -> Self {
+        Self { means: Means::Unmetered(neighbours), content }
     }
 
     /// The ledger's account, if there is a ledger.
     pub fn account(&self) -> Option<&Account> {
-        match self {
-            Self::Ledger { account, .. } => Some(account),
-            Self::Unmetered(_) => None,
+        match &self.means {
+            Means::Ledger(account) => Some(account),
+            Means::Unmetered(_) => None,
         }
     }
 
-    /// What is in `data`, the file that it was opened for.
-    pub fn content(&self, data: &Path) -> Result<Digest, RunError> {
-        match self {
-            Self::Ledger { content, .. } => Ok(*content),
-            Self::Unmetered(_) => content(data),
-        }
+    /// What is in the file that it was opened for, if that was read.
+    pub fn content(&self) -> Option<Digest> {
+        self.content
     }
 
     /// The relation of all that is paid from it.
     pub fn neighbours(&self) -> Neighbours {
-        match self {
-            Self::Ledger { account, .. } => account.terms().neighbours,
-            Self::Unmetered(neighbours) => *neighbours,
+        match &self.means {
+            Means::Ledger(account) => account.terms().neighbours,
+            Means::Unmetered(neighbours) => *neighbours,
         }
     }
 
     /// What may be spent in all.
     pub fn terms(&self) -> Option<&Terms> {
-        match self {
-            Self::Ledger { account, .. } => Some(account.terms()),
-            Self::Unmetered(_) => None,
-        }
+        self.account().map(Charge::terms)
     }
 
     /// Would this be granted? Charges nothing.
     pub fn ask(&self, claim: &Claim, unit: &Unit) -> Result<(), RunError> {
         self.check_unit(unit)?;
-        match self {
-            Self::Ledger { account, .. } => Ok(account.ask(&claim.event)?),
-            Self::Unmetered(_) => Ok(()),
-        }
-    }
-
-    /// Whether analysts have shares of the budget. Then whoever runs the command need not be the owner.
-    pub fn has_shares(&self) -> Result<bool, RunError> {
-        let Some(account) = self.account() else { return Ok(false) };
-        let sets = account.ledger().data_sets()?;
-        Ok(sets.iter().any(|set| set.number == account.data_set() && !set.grants.is_empty()))
+        self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
     }
 
     /// Pays before the data is read. `delta` is that of the guarantee where no ledger states one.
     pub fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, RunError> {
         self.check_unit(&unit)?;
-        match self {
-            Self::Ledger { account, .. } => Ok(account.charge_claim(claim)?),
-            Self::Unmetered(_) => Ok(danger::unmetered(claim, unit, delta)?),
+        match &mut self.means {
+            Means::Ledger(account) => Ok(account.charge_claim(claim)?),
+            Means::Unmetered(_) => Ok(danger::unmetered(claim, unit, delta)?),
+        }
+    }
+
+    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged, what a file says, which
+    /// stays unmetered.
+    pub(crate) fn paid(&self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
+        match self.account() {
+            Some(account) => Ok(account.paid(charges)?),
+            None => Ok(danger::unmetered_paid(said)?),
         }
     }
 
     /// Records that the result of a charge was released.
     pub fn book(&mut self, reservation: u64, result: Option<Digest>) -> Result<(), RunError> {
-        match self {
-            Self::Ledger { account, .. } => Ok(account.book(reservation, result)?),
-            Self::Unmetered(_) => Ok(()),
+        match &mut self.means {
+            Means::Ledger(account) => Ok(account.book(reservation, result)?),
+            Means::Unmetered(_) => Ok(()),
         }
     }
 
     /// What is left of the budget.
     pub fn left(&self) -> Result<Option<f64>, RunError> {
-        match self {
-            Self::Ledger { account, .. } => Ok(Some(account.left()?)),
-            Self::Unmetered(_) => Ok(None),
-        }
+        Ok(self.account().map(Account::left).transpose()?)
     }
 
     /// What was spent of the budget.
     pub fn spent(&self) -> Result<Option<f64>, RunError> {
-        match self {
-            Self::Ledger { account, .. } => Ok(Some(account.total()?)),
-            Self::Unmetered(_) => Ok(None),
-        }
+        Ok(self.account().map(Account::total).transpose()?)
+    }
+
+    /// Who counts the steps that the charge of this number pays for. Ledgers of an older format cannot: then going on pays
+    /// for all that is left.
+    pub(crate) fn counter(&self, reservation: Option<u64>) -> Result<Option<Counter<'_>>, RunError> {
+        let (Some(account), Some(reservation)) = (self.account(), reservation) else { return Ok(None) };
+        Ok((account.ledger().format_version()? >= COUNTING_VERSION)
+            .then_some(Counter { account, reservation }))
     }
 
     fn check_unit(&self, unit: &Unit) -> Result<(), RunError> {
-        match self {
-            Self::Ledger { account, .. } if account.terms().unit != *unit => {
-                Err(RunError::other_unit(&account.terms().unit, unit))
-            }
-            Self::Ledger { .. } | Self::Unmetered(_) => Ok(()),
+        match self.terms() {
+            Some(terms) if terms.unit != *unit => Err(RunError::other_unit(&terms.unit, unit)),
+            Some(_) | None => Ok(()),
         }
     }
 }
 
+/// Counts the steps of a run in the ledger, where no copy of its folder can be put back.
+#[derive(Debug)]
+pub(crate) struct Counter<'a> {
+    account: &'a Account,
+    reservation: u64,
+}
+
+impl Witness for Counter<'_> {
+    fn keeps(&self, kept: &Kept) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let Kept { steps, digest, is_last } = *kept;
+        Ok(self.account.keep(self.reservation, steps, Digest::from_bytes(digest), is_last)?)
+    }
+}
+
 impl Payment {
-    fn given_without_ledger(&self) -> Option<&'static str> {
-        let flags = [(self.name.is_some(), "--name"), (self.who.is_some(), "--who")];
-        flags.into_iter().find_map(|(is_given, flag)| is_given.then_some(flag))
+    /// Checks that nothing is said about a ledger that is not there.
+    pub(crate) fn check_without_ledger(&self) -> Result<(), RunError> {
+        let given = [(self.name.is_some(), "--name"), (self.who.is_some(), "--who")];
+        match given.into_iter().find(|(is_given, _)| *is_given) {
+            Some((_, setting)) => {
+                let by = "a run without --ledger".to_owned();
+                Err(RunError::Unused { setting: setting.to_owned(), by })
+            }
+            None => Ok(()),
+        }
     }
 
-    fn analyst(&self) -> Result<Label, RunError> {
+    /// Who asks: the one who is named, or the user.
+    pub fn analyst(&self) -> Result<Label, RunError> {
         if let Some(who) = &self.who {
             return Ok(who.clone());
         }
@@ -177,10 +176,10 @@ impl Payment {
     }
 }
 
-/// Words for the history: what is done, and to which column. Names of columns are public; where both together make no label,
-/// the first word does.
+/// Words for the history: what is done, and to which column. Names of columns are public; where both together make no
+/// label, the first word does.
 pub fn purpose(what: &'static str, column: Option<&str>) -> Label {
     let words = format!("{what} {}", column.unwrap_or_default());
-    // The words of the command's own verbs are labels, whatever a column is called.
+    // The words of our own verbs are labels, whatever a column is called.
     Label::new(words.trim()).unwrap_or_else(|_| Label::new(what).expect("a plain word"))
 }

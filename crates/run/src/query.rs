@@ -6,9 +6,9 @@
 use std::path::PathBuf;
 
 use sordino_data::{
-    CategoryColumn, Column, CsvOptions, Door, Loader, NumberColumn, Rule, Schema, Source, Table, UnitRule,
+    CategoryColumn, Column, Door, Loader, NumberColumn, Rule, Schema, Source, Survey, Table, UnitRule, Wanted,
 };
-use sordino_ledger::Digest;
+use sordino_ledger::{Digest, Label};
 use sordino_mechanisms::statistics::{
     Bounds, Contributor, Histogram, Mean, Mode, Quantile, RowCount, Rows, Sum, Variance,
 };
@@ -17,6 +17,7 @@ use sordino_mechanisms::{Mechanism, MechanismError};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Release};
 
+use crate::access::Access;
 use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
@@ -91,11 +92,22 @@ impl Statistic {
 
 /// Asks, pays, answers and books.
 pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
-    let asked = query.neighbours.map(Relation::neighbours);
-    let what = purpose(query.statistic.name(), query.column.as_deref());
-    let mut purse = Purse::open(&query.data, &query.payment, asked, Neighbours::AddRemove, what)?;
-    let answer = Question::new(query, &purse)?.answer(&mut purse)?;
+    let access = Access::find(&query.data, &query.payment)?;
+    access.check_seed(query.danger_seed.is_some())?;
+    let mut question = Question::open(query, &access)?;
+    let survey = question.survey()?;
+    let (asked, what) = (query.neighbours.map(Relation::neighbours), query.purpose());
+    let mut purse = access.open(Some(survey.content()), asked, Neighbours::AddRemove, what)?;
+    let answer = question.planned(query, &purse)?.answer(&survey, &mut purse)?;
     Ok((answer, purse))
+}
+
+impl Query {
+    /// For the history. Its first word is the verb, which a locked data set may not allow.
+    fn purpose(&self) -> Label {
+        let words = [Some(self.statistic.name()), self.column.as_deref()];
+        purpose("query", Some(&words.into_iter().flatten().collect::<Vec<_>>().join(" ")))
+    }
 }
 
 struct Question {
@@ -103,8 +115,13 @@ struct Question {
     schema: Schema,
     door: Door,
     column: String,
-    plan: Plan,
     seed: Option<u64>,
+}
+
+/// A question with its price.
+struct Asked {
+    question: Question,
+    plan: Plan,
 }
 
 /// One statistic, ready to be paid for.
@@ -144,39 +161,60 @@ pub enum Value {
 
 impl Question {
     /// Reads the schema and the header, and no record.
-    fn new(args: &Query, purse: &Purse) -> Result<Self, RunError> {
-        let declared = args.schema.as_deref().map(schema_file::read).transpose()?;
-        let csv = declared.as_ref().map_or_else(CsvOptions::default, |schema| schema.csv().clone());
-        let source = Source::open(&args.data, &csv)?;
+    fn open(query: &Query, access: &Access) -> Result<Self, RunError> {
+        let declared = query.schema.as_deref().map(schema_file::read).transpose()?;
+        declared.as_ref().map_or(Ok(()), |schema| access.check_schema(schema))?;
+        let csv = declared.as_ref().map_or_else(|| access.csv(), |schema| schema.csv().clone());
+        let source = Source::open(&query.data, &csv)?;
         let schema = match declared {
             Some(schema) => schema,
-            None => inline_schema(args, &source)?,
+            None => {
+                let schema = inline_schema(query, &source)?.with_csv(csv);
+                access.check_schema(&schema)?;
+                schema
+            }
         };
+        access.check_source(&schema, &source)?;
         let column =
-            args.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
-        let plan = Plan::new(args, &schema, &column, purse.neighbours())?;
-        let door = if args.permissive { Door::Permissive } else { Door::Strict };
-        check_drops(args.statistic, &schema, &column, door, purse.neighbours())?;
-        Ok(Self { source, schema, door, column, plan, seed: args.danger_seed })
+            query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
+        let door = access.door(query.permissive);
+        Ok(Self { source, schema, door, column, seed: query.danger_seed })
     }
 
-    /// Asks, checks that nothing will fail, pays, then reads, then releases, then books. The check looks at records, and is for their owner: where
-    /// analysts have shares of the budget, they pay before anything is looked at.
-    fn answer(&self, purse: &mut Purse) -> Result<Answer, RunError> {
-        let unit = self.schema.unit().unit();
-        purse.ask(&self.plan.claim(), &unit)?;
-        let (loader, columns) = (Loader::new(&self.source, &self.schema, self.door), [self.column.as_str()]);
-        if !purse.has_shares()? {
-            loader.check_columns(&columns)?;
+    /// The first pass over the file. Nothing of it is told before it is paid for, but to the owner.
+    fn survey(&mut self) -> Result<Survey, RunError> {
+        // What does not suit the column is said first: it is no matter of records.
+        Ok(self.loader().survey(Wanted::Columns(&[&self.column]), &mut entropy()?)?)
+    }
+
+    /// The statistic that is asked for.
+    fn planned(self, query: &Query, purse: &Purse) -> Result<Asked, RunError> {
+        let plan = Plan::new(query, &self.schema, &self.column, purse.neighbours())?;
+        check_drops(query.statistic, &self.schema, &self.column, self.door, purse.neighbours())?;
+        Ok(Asked { question: self, plan })
+    }
+
+    fn loader(&self) -> Loader<'_> {
+        Loader::new(&self.source, &self.schema, self.door)
+    }
+}
+
+impl Asked {
+    /// Asks, tells the owner whether something does not fit, pays, then reads, then releases, then books.
+    fn answer(&self, survey: &Survey, purse: &mut Purse) -> Result<Answer, RunError> {
+        let Self { question, plan } = self;
+        let unit = question.schema.unit().unit();
+        purse.ask(&plan.claim(), &unit)?;
+        if question.door == Door::Strict {
+            survey.check()?;
         }
         // Pure privacy: the statistics here have no δ.
-        let permit = purse.pay(self.plan.claim(), unit, Delta::ZERO)?;
+        let permit = purse.pay(plan.claim(), unit, Delta::ZERO)?;
         let reservation = permit.reservation();
-        let mut bits = entropy()?;
-        let table = loader.table(&columns, &mut bits)?;
-        let (value, guarantee) = match self.seed {
-            Some(seed) => self.plan.release(&table, &self.column, permit, &mut danger::seeded(seed))?,
-            None => self.plan.release(&table, &self.column, permit, &mut bits)?,
+        let table = question.loader().table(&[&question.column], survey)?;
+        let (value, guarantee) = match question.seed {
+            Some(seed) => plan.release(&table, &question.column, permit, &mut danger::seeded(seed))?,
+            None => plan.release(&table, &question.column, permit, &mut entropy()?)?,
         }
         .into_parts();
         if let Some(reservation) = reservation {
@@ -191,13 +229,13 @@ impl Plan {
         let epsilon = args.epsilon;
         let most = schema.unit().max_records();
         let of_rows = match schema.unit().column() {
-            Some(_) => Contributor::owner(neighbours, most),
+            Some(column) => Contributor::owner(neighbours, column, most),
             None => Contributor::record(neighbours),
         };
         // Of one unit at most `most` records are there, so at most as many values; each counts once.
         let of_keys = match schema.unit().column() {
-            Some(_) => Contributor::owner(neighbours, Count::ONE).in_keys(most),
-            None => of_rows,
+            Some(column) => Contributor::owner(neighbours, column, Count::ONE).in_keys(most),
+            None => of_rows.clone(),
         };
         Ok(match args.statistic {
             Statistic::Count => match &args.equals {

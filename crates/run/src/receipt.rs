@@ -6,17 +6,23 @@
 //! copies of the folder from before are refused from then on, as they are once the model is written. One table does not pay for
 //! another's model, and a ledger takes over nothing that was not charged there.
 //!
+//! A copy of the folder from *within* a run is known by the ledger's count: every checkpoint is recorded there before it is of use, so one that was
+//! not recorded is refused, and an old one pays for all steps that may have been done since.
+//!
 //! # Pitfalls
 //! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds up. With one, a process
 //! that is killed just between noting its charge and booking those before it leaves two that may go on; whoever can do that on purpose can read its memory.
-//! The digest of the data stays in the working folder, with the owner, and goes with it. It is that of the file that was named: labels of IDX
-//! pictures, in a file of their own, are not in it.
+//! The digest of the data stays in the working folder, with the owner, and goes with it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
+use sordino_optim::Checkpoint;
 
 use crate::error::RunError;
 use crate::purse::Purse;
+
+/// Since this version of their format ledgers count steps.
+pub(crate) const COUNTING_VERSION: u32 = 3;
 
 /// From what something was paid, for whoever goes on with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -52,6 +58,10 @@ pub enum Mismatch {
     OtherLedger,
     #[error("its charge is of another data set; give --name and the file as before")]
     OtherDataSet,
+    #[error(
+        "its checkpoint is not one that the ledger was told of: it was changed, or belongs to another run; begin again"
+    )]
+    Checkpoint,
     #[error(
         "its charge is booked: its result was written, and going on again would be another release; begin again, and pay for it"
     )]
@@ -94,6 +104,23 @@ impl Receipt {
     /// Books the last charge with its result.
     pub(crate) fn book_last(&self, purse: &mut Purse, result: Digest) -> Result<(), RunError> {
         self.charges().next_back().map_or(Ok(()), |number| purse.book(number, Some(result)))
+    }
+
+    /// The checkpoint with all that the ledger knows of its run: that it was kept by it, and how many steps were done.
+    pub(crate) fn known(&self, checkpoint: Checkpoint, purse: &Purse) -> Result<Checkpoint, RunError> {
+        let Some(account) = purse.account() else { return Ok(checkpoint) };
+        if account.ledger().format_version()? < COUNTING_VERSION {
+            // Nobody counts: all that is left is charged again.
+            return Ok(checkpoint.known_to_have(u64::MAX));
+        }
+        let records = self.records(purse)?;
+        let progress: Vec<_> = records.iter().filter_map(|charge| charge.progress.as_ref()).collect();
+        let digest = Digest::from_bytes(checkpoint.digest());
+        if !progress.iter().any(|progress| progress.checkpoints.contains_key(&digest)) {
+            return Err(Mismatch::Checkpoint.into());
+        }
+        let done = progress.iter().map(|progress| progress.steps).max().unwrap_or(u64::MAX);
+        Ok(checkpoint.known_to_have(done))
     }
 
     /// Whether `data` and `purse` are those of the beginning, and nobody else has gone on.
@@ -144,9 +171,9 @@ impl Receipt {
 
     fn records(&self, purse: &Purse) -> Result<Vec<ChargeRecord>, RunError> {
         let Some(account) = purse.account() else { return Ok(Vec::new()) };
-        let mut all = account.ledger().charges()?;
-        all.retain(|charge| self.charges().any(|number| number == charge.number));
-        Ok(all)
+        let found: Result<Vec<_>, _> =
+            self.charges().map(|number| account.ledger().charge_record(number)).collect();
+        Ok(found?.into_iter().flatten().collect())
     }
 }
 

@@ -10,6 +10,7 @@ mod effective;
 mod estimate;
 mod facts;
 mod fit;
+mod input;
 mod invented;
 mod learner;
 mod linear;
@@ -24,14 +25,15 @@ mod subject;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sordino_data::Door;
-use sordino_optim::Progress;
-use sordino_privacy::{Bound, Guarantee, Neighbours};
+use sordino_data::Encoding;
+use sordino_optim::{Checkpoint, Progress};
+use sordino_privacy::{Bound, Guarantee, Neighbours, Paid};
 
 pub use self::advice::{Advice, Candidate, Merit};
 use self::bought::Bought;
 pub use self::estimate::{Estimate, Memory, Scores};
 use self::facts::Outcome;
+use self::input::Input;
 pub use self::learner::Learner;
 pub use self::network::ImageShape;
 pub use self::pace::Pace;
@@ -39,6 +41,8 @@ use self::pages::Pages;
 pub use self::plan::Plan;
 pub use self::public_test::PublicTest;
 pub use self::subject::Subject;
+use crate::access::Access;
+use crate::discovery::{self, Columns};
 use crate::error::RunError;
 use crate::folder::{self, Folder};
 use crate::memory;
@@ -141,8 +145,8 @@ pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
     }
     Bought::check_settings(settings)?;
-    let purse = open_purse(settings)?;
-    let plan = Plan::draw(settings, &purse)?;
+    let Opened { input, subject, purse, notes } = Opened::new(settings, false)?;
+    let plan = Plan::draw(settings, input, subject, notes)?;
     purse.ask(&plan.learner.claim(), &plan.unit())?;
     let estimate = Estimate::of(&plan)?;
     Ok(Planned { plan, purse, estimate })
@@ -150,14 +154,18 @@ pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
 
 /// What could be done within some time, the best first. There need be no data, unless a ledger is to be asked about it.
 pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> {
-    let purse = match (&settings.data, &settings.payment.ledger) {
-        (None, None) => Purse::Unmetered(asked(settings).unwrap_or(Neighbours::ZeroOut)),
-        _ => open_purse(settings)?,
-    };
     let mut notes = Vec::new();
-    let subject = match &settings.data {
-        Some(_) => Subject::of_file(settings, &purse, &mut notes)?.0,
-        None => Subject::of_schema(settings, &purse, &mut notes)?,
+    let (subject, purse) = match (&settings.data, &settings.payment.ledger) {
+        (None, None) => {
+            settings.payment.check_without_ledger()?;
+            let purse = Purse::unmetered(None, asked(settings).unwrap_or(Neighbours::ZeroOut));
+            (Subject::of_schema(settings, &purse, &mut notes)?, purse)
+        }
+        _ => {
+            let opened = Opened::new(settings, false)?;
+            notes = opened.notes;
+            (opened.subject, opened.purse)
+        }
     };
     let advice = Advice::of(subject, settings, limit, notes)?;
     purse.ask(&advice.best().learner.claim(), &advice.subject.unit())?;
@@ -166,51 +174,94 @@ pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> 
 
 /// Trains, releases, writes and books a model.
 pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, RunError> {
-    let mut purse = open_purse(settings)?;
+    Bought::check_settings(settings)?;
+    let Some(fraction) = settings.estimate_schema_with else {
+        let Opened { input, subject, purse, notes } = Opened::new(settings, true)?;
+        let spent_before = purse.spent()?;
+        let plan = Plan::draw(settings, input, subject, notes)?;
+        let folder = prepare(&plan)?;
+        return carry_out(plan, purse, (folder, None), spent_before, &mut session);
+    };
+    let (input, mut purse) = opened_to_buy(settings)?;
     // Before the run, and so before it buys a schema.
     let spent_before = purse.spent()?;
-    let (folder, bought) = buy(settings, &mut purse, session.observer)?;
-    let plan = match &bought {
-        Some(bought) => Plan::draw(&bought.settings(settings), &purse)?.stating(settings),
-        None => Plan::draw(settings, &purse)?,
-    };
-    let size = format!("planned: {} records, {} coordinates", plan.subject.n, plan.subject.encoding.width());
-    session.observer.doing(&size);
-    let folder = match folder {
-        Some(folder) => folder.with_room(room(&plan))?,
-        None => prepare(&plan)?,
-    };
-    carry_out(plan, purse, (folder, bought), spent_before, &mut session)
-}
-
-/// Buys a schema, if that is asked for, into the working folder of the run.
-fn buy(
-    settings: &Settings,
-    purse: &mut Purse,
-    observer: &mut dyn Observer,
-) -> Result<(Option<Folder>, Option<Bought>), RunError> {
-    Bought::check_settings(settings)?;
-    let Some(fraction) = settings.estimate_schema_with else { return Ok((None, None)) };
     settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
     let folder = Folder::prepare(&plan::out_of(settings)?, ROOM_FOR_WORDS)?;
-    observer.doing("buying a schema");
-    let bought = Bought::buy(settings, fraction, purse, &folder)?;
-    Ok((Some(folder), Some(bought)))
+    session.observer.doing("buying a schema");
+    let bought = Bought::buy(settings, fraction, &input, &mut purse, &folder)?;
+    let (rest, mut input, mut notes) =
+        (bought.settings(settings), input.with_schema(bought.schema()?), Vec::new());
+    let encoding = encoding_of(&rest, &input)?;
+    input.survey(&encoding)?;
+    let subject = Subject::of_input(&rest, &input, encoding, &purse, &mut notes)?;
+    let plan = Plan::draw(&rest, input, subject, notes)?.stating(settings);
+    let folder = folder.with_room(room(&plan))?;
+    carry_out(plan, purse, (folder, Some(bought)), spent_before, &mut session)
+}
+
+/// A file that was opened under its owner's rules, and what pays for it.
+struct Opened {
+    input: Input,
+    subject: Subject,
+    purse: Purse,
+    notes: Vec<String>,
+}
+
+impl Opened {
+    /// Reads the schema, the header and, where it is needed, all of the file once: for its content, the number of records
+    /// and whether they fit.
+    fn new(settings: &Settings, is_run: bool) -> Result<Self, RunError> {
+        let (data, access) = (input::data_of(settings)?, access(settings)?);
+        let schema = subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?;
+        let mut input = Input::open(settings, schema, &access)?;
+        let (encoding, mut notes) = (encoding_of(settings, &input)?, Vec::new());
+        if is_run || access.is_metered() || settings.rows.is_none() {
+            input.survey(&encoding)?;
+        }
+        let purse = open_purse(settings, access, input.content())?;
+        let subject = Subject::of_input(settings, &input, encoding, &purse, &mut notes)?;
+        Ok(Self { input, subject, purse, notes })
+    }
+}
+
+/// The file and what pays for it, before there is a schema.
+fn opened_to_buy(settings: &Settings) -> Result<(Input, Purse), RunError> {
+    let access = access(settings)?;
+    let known = discovery::known(settings.schema.as_deref(), access.csv())?;
+    let input = Input::open(settings, known, &access)?;
+    access.check_columns(Columns::of(settings).names())?;
+    let content = input.source.content()?;
+    let purse = open_purse(settings, access, Some(content))?;
+    Ok((input, purse))
+}
+
+/// What the owner allows, as far as it can be asked before the file is opened.
+fn access(settings: &Settings) -> Result<Access, RunError> {
+    let access = Access::find(&input::data_of(settings)?, &settings.payment)?;
+    access.check_place(&plan::out_of(settings)?)?;
+    settings.report.as_deref().map_or(Ok(()), |report| access.check_place(report))?;
+    settings.public_test.as_deref().map_or(Ok(()), |_| access.check_public_test())?;
+    Ok(access)
+}
+
+fn open_purse(settings: &Settings, access: Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
+    let what = purpose("train", settings.target.as_deref());
+    access.open(content, asked(settings), Neighbours::ZeroOut, what)
+}
+
+fn asked(settings: &Settings) -> Option<Neighbours> {
+    settings.neighbours.map(Relation::neighbours)
+}
+
+fn encoding_of(settings: &Settings, input: &Input) -> Result<Encoding, RunError> {
+    let (target, _) = subject::target_and_epsilon(settings)?;
+    subject::encoding(&input.schema, &input.source.names(), target, settings)
 }
 
 /// The working folder, and the report's place.
 fn prepare(plan: &Plan) -> Result<Folder, RunError> {
     plan.settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
     Folder::prepare(&plan.out, room(plan))
-}
-
-fn open_purse(settings: &Settings) -> Result<Purse, RunError> {
-    let what = purpose("train", settings.target.as_deref());
-    Purse::open(&subject::data_of(settings)?, &settings.payment, asked(settings), Neighbours::ZeroOut, what)
-}
-
-fn asked(settings: &Settings) -> Option<Neighbours> {
-    settings.neighbours.map(Relation::neighbours)
 }
 
 fn carry_out(
@@ -220,26 +271,19 @@ fn carry_out(
     spent_before: Option<f64>,
     session: &mut Session<'_>,
 ) -> Result<Trained, RunError> {
+    let size = format!("planned: {} records, {} coordinates", plan.subject.n, plan.subject.encoding.width());
+    session.observer.doing(&size);
     // Everything that can fail without a word about the records, before anything is charged.
     let configuration = file::text(&plan.settings)?;
-    let earlier = folder.earlier(session.resume)?;
-    let content = purse.content(plan.source.path())?;
-    let public = PublicTest::open(&plan, content, &purse)?;
-    let (claim, receipt) = match &earlier {
-        Some(checkpoint) => {
-            let receipt: Receipt = folder.kept(&folder.receipt())?;
-            receipt.check_open(content, &purse)?;
-            (plan.learner.replay_claim(checkpoint)?, receipt)
-        }
-        None => (plan.learner.claim(), Receipt::new(content)),
+    let public = PublicTest::open(&plan, &purse)?;
+    let (from, receipt) = earlier(&purse, &folder, session.resume)?;
+    let claim = match &from {
+        Some((checkpoint, _)) => plan.learner.replay_claim(checkpoint)?,
+        None => plan.learner.claim(),
     };
     purse.ask(&claim, &plan.unit())?;
-    plan.check_rows()?;
     memory::check(plan.bytes())?;
-    if plan.door() == Door::Strict && !purse.has_shares()? {
-        session.observer.doing("checking that every record fits the schema");
-        plan.loader().check(&plan.subject.encoding)?;
-    }
+    plan.input.check(&purse, plan.subject.n.get())?;
     session.observer.decided(&plan.notes);
     session.observer.doing("charging");
     let permit = purse.pay(claim, plan.unit(), plan.subject.delta)?;
@@ -247,14 +291,14 @@ fn carry_out(
     folder.keep_record(&folder.receipt(), &receipt)?;
     receipt.book_earlier(&mut purse)?;
     session.observer.doing("reading the data");
-    let data = plan.read()?;
+    let data = plan.input.read(&plan.subject.encoding)?;
     session.observer.doing("training");
-    let (model, guarantee, curve) =
-        fit::fit(&plan, &data, permit, &folder, earlier, (public.as_ref(), &purse), session)?;
-    let guarantee = match &bought {
-        Some(bought) => bought.together(&guarantee)?,
-        None => guarantee,
+    let (release, curve) = fit::fit(&plan, &data, permit, &folder, from, (public.as_ref(), &purse), session)?;
+    let release = match &bought {
+        Some(bought) => bought.together(release)?,
+        None => release,
     };
+    let (model, guarantee) = release.into_parts();
     let public = public.map(|public| public.scored(&model)).transpose()?;
     let outcome = Outcome {
         model: &model,
@@ -265,14 +309,31 @@ fn carry_out(
     };
     let pages = Pages::of(&facts::run(&plan, &purse, &outcome)?)?;
     let package = Package::new(&model, &guarantee, &configuration)?.with(RUN, pages.json.as_bytes());
-    release(&plan, folder, &mut purse, package, &pages)?;
+    write(&plan, folder, &mut purse, package, &pages)?;
     session.observer.doing("written and booked");
     let Pages { json, findings, .. } = pages;
     Ok(Trained { plan, purse, model, guarantee, public, json, findings })
 }
 
+/// What an earlier run left to go on from, with evidence of what it paid, and its receipt; or a new one.
+fn earlier(
+    purse: &Purse,
+    folder: &Folder,
+    resume: bool,
+) -> Result<(Option<(Checkpoint, Paid)>, Receipt), RunError> {
+    // It was surveyed when it was opened.
+    let content = purse.content().ok_or(RunError::Missing { setting: "DATA" })?;
+    let Some(checkpoint) = folder.earlier(resume)? else { return Ok((None, Receipt::new(content))) };
+    let receipt: Receipt = folder.kept(&folder.receipt())?;
+    receipt.check_open(content, purse)?;
+    let checkpoint = receipt.known(checkpoint, purse)?;
+    let charges: Vec<u64> = receipt.charges().collect();
+    let paid = purse.paid(&charges, checkpoint.statement())?;
+    Ok((Some((checkpoint, paid)), receipt))
+}
+
 /// Writes the model's directory, and books the charges with its hash.
-fn release(
+fn write(
     plan: &Plan,
     folder: Folder,
     purse: &mut Purse,

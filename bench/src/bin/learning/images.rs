@@ -22,7 +22,7 @@ pub(crate) fn pixels() -> EncodingOptions {
 /// All pictures of one file.
 pub(crate) fn all(folder: &Path, file: &str, options: EncodingOptions) -> Result<Encoded, Box<dyn Error>> {
     let (source, encoding) = open(folder, file, options)?;
-    Ok(loader(&source, &encoding).encoded(&encoding, &mut seeded(1))?)
+    Ok(loader(&source, &encoding).read(&encoding, &mut seeded(1))?)
 }
 
 /// Five sixths of the training pictures to fit on, and the rest to look at while settings are chosen.

@@ -139,5 +139,5 @@ pub(crate) fn data_bytes(data: &Encoded) -> f64 {
 fn load(file: &Path, d: usize) -> Result<Encoded, Box<dyn Error>> {
     let encoding = encoding(d)?;
     let source = Source::open(file, &CsvOptions::default())?;
-    Ok(Loader::new(&source, encoding.schema(), Door::Strict).encoded(&encoding, &mut entropy()?)?)
+    Ok(Loader::new(&source, encoding.schema(), Door::Strict).read(&encoding, &mut entropy()?)?)
 }

@@ -22,8 +22,8 @@ Examples:
     sordino ledger history budgets.ledger
     sordino ledger verify budgets.ledger
 
-A budget has one relation and one unit for good. Training needs the relation zero_out, which is the default, or replace; where the schema's unit
-is a column, create the budget with --unit column:NAME. Nothing in a ledger is ever changed, removed or refunded.";
+A budget has one relation, one unit and one way to read records for good. Training needs the relation zero_out, which is the default, or replace. Give --schema where
+files are not plain tables or the unit is a column, and --locked to hold analysts to more. Nothing in a ledger is ever changed, removed or refunded.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -40,6 +40,8 @@ pub(crate) enum Action {
     Link(LinkArgs),
     /// Give an analyst a share of a budget: their charges count against it and against the whole
     Grant(GrantArgs),
+    /// Fix how a data set may be read and used, where that was not done when it was created
+    Rule(RuleArgs),
     /// What is left of each budget
     Show(LedgerFile),
     /// Every charge: who, what, when, and what became of it
@@ -85,10 +87,9 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_enum)]
     pub(crate) neighbours: Option<Relation>,
 
-    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column; the schemas that are used with it
-    /// must say the same
-    #[arg(long, value_parser = unit, default_value = "record")]
-    pub(crate) unit: Unit,
+    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column [default: what --schema says, or record]
+    #[arg(long, value_parser = unit)]
+    pub(crate) unit: Option<Unit>,
 
     /// Charges will not depend on earlier results: tighter totals, and yours to keep
     #[arg(long)]
@@ -97,6 +98,65 @@ pub(crate) struct CreateArgs {
     /// The part of delta that is kept for charges with a delta of their own [default: 0]
     #[arg(long, value_name = "DELTA", allow_hyphen_values = true, conflicts_with = "planned")]
     pub(crate) set_aside: Option<Delta>,
+
+    #[command(flatten)]
+    pub(crate) rules: RulesArgs,
+}
+
+/// What the owner of the data fixes for good.
+#[derive(Debug, Args)]
+pub(crate) struct RulesArgs {
+    /// Records are read, and told apart, as this schema says; every schema that is used later must say the same of it [default: plain tables]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) schema: Option<PathBuf>,
+
+    /// Who owns the data: nobody else is told which record does not fit a schema [default: the user's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) owner: Option<Label>,
+
+    /// Hold analysts to --schema as it is, to --verbs, --most-epsilon and --out-folder; no seeds, no messages about records, no free --public-test
+    #[arg(long, requires_all = ["schema", "verbs", "most_epsilon", "out_folder"])]
+    pub(crate) locked: bool,
+
+    /// What may be asked for
+    #[arg(long, value_enum, value_delimiter = ',', requires = "locked")]
+    pub(crate) verbs: Vec<Verb>,
+
+    /// The most that one charge may cost
+    #[arg(long, value_name = "EPSILON", requires = "locked", allow_hyphen_values = true)]
+    pub(crate) most_epsilon: Option<Epsilon>,
+
+    /// The one folder that results are written to
+    #[arg(long, value_name = "FOLDER", requires = "locked")]
+    pub(crate) out_folder: Option<PathBuf>,
+}
+
+/// The commands that charge.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Verb {
+    /// Models
+    Train,
+    /// Statistics
+    Query,
+    /// Bounds and categories that are found privately
+    Schema,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RuleArgs {
+    #[command(flatten)]
+    pub(crate) file: LedgerFile,
+
+    /// The name of the data set
+    #[arg(value_name = "DATASET")]
+    pub(crate) name: Label,
+
+    /// The file that holds the data: its format is fixed, too. Formats are told by the ends of names as well, which anybody can change
+    #[arg(long, value_name = "FILE")]
+    pub(crate) data: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub(crate) rules: RulesArgs,
 }
 
 #[derive(Debug, Args)]

@@ -42,9 +42,16 @@ fn table(charges: &[ExportedCharge]) -> String {
             charge.name.as_str(),
             charge.who.as_str(),
             charge.what.as_str(),
-            charge.state,
+            &state(charge),
             &describe::event(&charge.event),
         ]);
     }
     table.text()
+}
+
+/// What became of a charge, how far its run is, and what is wrong with it.
+fn state(charge: &ExportedCharge) -> String {
+    let steps = charge.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
+    let seeded = if charge.seeded { ", seeded: protects nobody" } else { "" };
+    format!("{}{steps}{seeded}", charge.state)
 }

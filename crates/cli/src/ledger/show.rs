@@ -3,9 +3,10 @@
 use serde::Serialize;
 use sordino::prelude::*;
 use sordino::privacy::{Choice, SoFar, Terms, Voucher};
-use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, State};
+use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, Rules, State};
 
 use super::args::LedgerFile;
+use super::rules;
 use crate::args::Output;
 use crate::decimal;
 use crate::error::Error;
@@ -84,6 +85,7 @@ impl Line {
         table.row(["chosen", chosen(terms.choice)]);
         let contents: Vec<String> = set.contents.iter().map(|content| short(*content)).collect();
         table.row(["content", &contents.join(", also ")]);
+        rules::describe(set.rules.as_ref(), &mut table);
         table.text()
     }
 
@@ -115,6 +117,7 @@ impl Line {
             grants: set.grants.iter().zip(shares).map(GrantObject::new).collect(),
             charges: set.spent.charges(),
             not_booked: *not_booked,
+            rules: set.rules.as_ref(),
         }
     }
 }
@@ -172,7 +175,7 @@ fn bar(spent: f64, budget: f64) -> String {
     format!("[{}{}]", "#".repeat(full), ".".repeat(WIDTH - full))
 }
 
-fn short(digest: Digest) -> String {
+pub(super) fn short(digest: Digest) -> String {
     format!("sha256 {:.16}…", digest.to_string())
 }
 
@@ -208,6 +211,7 @@ struct DataSetObject<'a> {
     grants: Vec<GrantObject<'a>>,
     charges: u64,
     not_booked: usize,
+    rules: Option<&'a Rules>,
 }
 
 /// What may be said at any moment, and who vouches for it.

@@ -80,6 +80,7 @@ pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
         categories: find.categories.clone(),
         neighbours: find.neighbours,
         payment: find.payment.clone(),
+        out: find.out.clone(),
         danger_seed: find.danger_seed,
     })?;
     find.out.iter().flat_map(|out| [out.clone(), beside(out)]).try_for_each(check_free)?;

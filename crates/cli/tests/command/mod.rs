@@ -58,6 +58,7 @@ pub(crate) fn sordino(line: &str) -> Run {
 pub(crate) fn sordino_reading(line: &str, input: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
         .args(line.split_whitespace())
+        .env("USER", "ada")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

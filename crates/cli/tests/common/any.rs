@@ -47,7 +47,7 @@ fn read(path: &std::path::Path, schema: &Schema, door: Door) -> Result<(), DataE
         return Ok(()); // read all the same, and only slower
     }
     let encoding = Encoding::new(schema, &names, EncodingOptions::default())?;
-    let encoded = Loader::new(&source, schema, door).encoded(&encoding, &mut seeded(1))?;
+    let encoded = Loader::new(&source, schema, door).read(&encoding, &mut seeded(1))?;
     for row in (0..encoded.slots()).filter_map(|slot| encoded.row(slot)) {
         assert!(row.len() == encoding.width() && row.iter().all(|x| (-1.0..=1.0).contains(x)), "{row:?}");
     }

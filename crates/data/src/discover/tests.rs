@@ -11,6 +11,7 @@ use sordino_noise::danger::seeded;
 use sordino_privacy::{Accountant, ReleaseError, accounting, danger};
 
 use super::*;
+use crate::error::DataError;
 use crate::schema::{CsvOptions, UnitRule};
 use crate::source::Door;
 use crate::{Loader, Unknown};
@@ -64,6 +65,15 @@ fn permit(plan: &DiscoveryPlan, at: f64) -> Permit {
     danger::unmetered(plan.claim(), plan.wanted.schema.unit().unit(), delta(at)).unwrap()
 }
 
+fn released(
+    plan: &DiscoveryPlan,
+    source: &Source,
+    permit: Permit,
+    seed: u64,
+) -> Result<Release<Discovered>, DiscoverError> {
+    plan.release_with(source, source.content().unwrap(), permit, &mut seeded(seed))
+}
+
 #[test]
 fn bounds_means_and_values_are_found_and_rarities_are_not() {
     // Three times all incomes.
@@ -71,7 +81,7 @@ fn bounds_means_and_values_are_found_and_rarities_are_not() {
     for neighbours in RELATIONS {
         let wanted = Discovery::new(by_record(), neighbours).number("income").category("city").moments();
         let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
-        let release = plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(1)).unwrap();
+        let release = released(&plan, &file.source(), permit(&plan, 1e-6), 1).unwrap();
         let Discovered { schema, columns } = release.value();
         let Found::Number { bounds, mean, scale } = &columns[0].1 else { panic!("{columns:?}") };
         assert_eq!((bounds.lower(), bounds.upper()), (64.0, 1024.0));
@@ -82,8 +92,9 @@ fn bounds_means_and_values_are_found_and_rarities_are_not() {
         assert!(release.guarantee().seeded);
         // Nobody is dropped, not even whoever is out of bounds or alone in their city.
         let source = file.source();
-        let table =
-            Loader::new(&source, schema, Door::Strict).table(&["income", "city"], &mut seeded(2)).unwrap();
+        let table = Loader::new(&source, schema, Door::Strict)
+            .read_columns(&["income", "city"], &mut seeded(2))
+            .unwrap();
         assert_eq!(table.records(), 2700);
         let (values, codes) = table.codes("city").unwrap();
         assert_eq!(values[codes.collect::<Vec<_>>()[1] as usize], "other");
@@ -95,7 +106,7 @@ fn a_completed_schema_is_written_and_read_again() {
     let file = Scratch::new("written", &table(3000));
     let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income").category("city");
     let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
-    let found = plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(1)).unwrap();
+    let found = released(&plan, &file.source(), permit(&plan, 1e-6), 1).unwrap();
     let schema = &found.value().schema;
     let again = Schema::from_toml(&schema.to_toml()).unwrap();
     assert!(["id", "income", "city", "note"].iter().all(|name| again.column(name) == schema.column(name)));
@@ -108,14 +119,13 @@ fn units_of_several_records_are_protected_as_units() {
     let schema = Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap();
     let wanted = Discovery::new(schema, Neighbours::AddRemove).number("income").category("city").moments();
     let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
-    let found =
-        plan.release_with(&file.source(), permit(&plan, 1e-6), &mut seeded(3)).unwrap().into_parts().0;
+    let found = released(&plan, &file.source(), permit(&plan, 1e-6), 3).unwrap().into_parts().0;
     let Found::Number { bounds, mean, .. } = &found.columns[0].1 else { panic!("{found:?}") };
     assert_eq!((bounds.lower(), bounds.upper()), (64.0, 1024.0));
     assert!((mean.unwrap() - 549.5).abs() < 20.0);
     // A permit that protects records does not pay for units.
     let records = danger::unmetered(plan.claim(), sordino_privacy::Unit::Record, delta(1e-6)).unwrap();
-    let refused = plan.release_with(&file.source(), records, &mut seeded(3));
+    let refused = released(&plan, &file.source(), records, 3);
     assert!(matches!(refused, Err(DiscoverError::Release(ReleaseError::OtherUnit { .. }))));
 }
 
@@ -135,18 +145,40 @@ fn it_costs_what_was_asked_for_and_a_budget_of_that_pays() {
     }
 }
 
-/// The file is gone: whoever touched it would say so.
 #[test]
 fn the_permit_is_checked_before_the_file_is_read() {
     let file = Scratch::new("permit", &table(10));
     let source = file.source();
-    drop(file);
     let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income");
     let plan = wanted.plan(epsilon(1.0), delta(0.0)).unwrap();
     let other = wanted.plan(epsilon(2.0), delta(0.0)).unwrap();
-    let refused = plan.release(&source, permit(&other, 0.0)).unwrap_err();
+    let (content, before) = (source.content().unwrap(), source.bytes_read());
+    let refused = plan.release(&source, content, permit(&other, 0.0)).unwrap_err();
     assert!(matches!(refused, DiscoverError::Release(ReleaseError::OtherEvent { .. })), "{refused}");
-    assert!(matches!(plan.release(&source, permit(&plan, 0.0)).unwrap_err(), DiscoverError::Data(_)));
+    assert_eq!(source.bytes_read(), before);
+    plan.release(&source, content, permit(&plan, 0.0)).unwrap();
+    assert!(source.bytes_read() > before);
+}
+
+/// A link was moved, or the file rewritten: bounds of another table are not for sale at this one's price.
+#[test]
+fn nothing_is_found_in_another_content() {
+    let schema = || {
+        let unit = UnitRule::Column { column: "id".to_owned(), max_records: Count::ONE };
+        [by_record(), Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap()]
+    };
+    for (kind, schema) in schema().into_iter().enumerate() {
+        let file = Scratch::new(&format!("other-{kind}"), &table(300));
+        let source = file.source();
+        let plan = Discovery::new(schema, Neighbours::ZeroOut).number("income");
+        let plan = plan.plan(epsilon(1.0), delta(0.0)).unwrap();
+        let content = source.content().unwrap();
+        plan.release(&source, content, permit(&plan, 0.0)).unwrap();
+        let text = std::fs::read_to_string(&file.0).unwrap().replace("Lyon", "Lion");
+        std::fs::write(&file.0, text).unwrap();
+        let refused = plan.release(&source, content, permit(&plan, 0.0)).unwrap_err();
+        assert!(matches!(refused, DiscoverError::Data(DataError::Changed { .. })), "{refused}");
+    }
 }
 
 /// The noise of a schema that a ledger paid for cannot be drawn once more.
@@ -158,12 +190,15 @@ fn a_ledger_pays_for_no_seeded_search() {
     let (plan, terms) = (plan.unwrap(), Terms::new(epsilon(3.0), Neighbours::ZeroOut));
     let mut ledger = Durable::budget(terms);
     let mut bits = seeded(5);
-    let refused = plan.release_with(&file.source(), ledger.charge(plan.event()).unwrap(), &mut bits);
+    let source = file.source();
+    let content = source.content().unwrap();
+    let refused = plan.release_with(&source, content, ledger.charge(plan.event()).unwrap(), &mut bits);
     assert!(matches!(refused, Err(DiscoverError::Release(ReleaseError::Seeded))));
     assert_eq!(bits.next_u64(), seeded(5).next_u64(), "drew a bit before it refused");
     let charged = ledger.charge_seeded(plan.event()).unwrap();
-    assert!(plan.release_with(&file.source(), charged, &mut bits).unwrap().guarantee().seeded);
-    assert!(plan.release(&file.source(), ledger.charge(plan.event()).unwrap()).unwrap().guarantee().holds());
+    assert!(plan.release_with(&source, content, charged, &mut bits).unwrap().guarantee().seeded);
+    let unseeded = plan.release(&source, content, ledger.charge(plan.event()).unwrap());
+    assert!(unseeded.unwrap().guarantee().holds());
 }
 
 #[test]

@@ -7,8 +7,9 @@ use super::DiscoverError;
 use crate::error::DataError;
 use crate::loader::Loader;
 use crate::raw::{RawChunk, RawColumn};
-use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Schema};
+use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Schema, UnitRule};
 use crate::source::{Door, Source};
+use crate::survey::{Survey, Wanted};
 
 /// Longer texts are no categories.
 const LONGEST_VALUE: usize = 256;
@@ -29,19 +30,34 @@ impl<T> ColumnRows<T> {
     }
 }
 
-impl ColumnRows<f64> {
+/// A file whose content is known, and what its units keep.
+pub(super) struct Columns<'a> {
+    source: &'a Source,
+    unit: &'a UnitRule,
+    content: [u8; 32],
+    survey: Option<Survey>,
+}
+
+impl<'a> Columns<'a> {
+    /// Chooses what units keep.
+    pub(super) fn of<R: Bits + ?Sized>(
+        source: &'a Source,
+        unit: &'a UnitRule,
+        content: [u8; 32],
+        bits: &mut R,
+    ) -> Result<Self, DataError> {
+        let nothing = Schema::new(unit.clone(), vec![("*".to_owned(), Column::Ignore)])?;
+        let survey = Loader::new(source, &nothing, Door::Permissive).choice(Wanted::Columns(&[]), bits)?;
+        Ok(Self { source, unit, content, survey })
+    }
+
     /// NaN for what is no number, and for a record that could not be read: where records are units there is one for each slot,
     /// so that how many there are is not a matter of what they hold.
-    pub(super) fn numbers<R: Bits + ?Sized>(
-        source: &Source,
-        schema: &Schema,
-        name: &str,
-        bits: &mut R,
-    ) -> Result<Self, DiscoverError> {
+    pub(super) fn numbers(&self, name: &str) -> Result<ColumnRows<f64>, DataError> {
         // Bounds that are never applied: raw values are what is asked for.
-        let any = NumberColumn::new(Bounds::new(-1.0, 1.0).map_err(DataError::from)?);
-        let is_owned = schema.unit().column().is_some();
-        read(source, schema, name, Column::Number(any), bits, |chunk| match &chunk.columns[0] {
+        let any = NumberColumn::new(Bounds::new(-1.0, 1.0)?);
+        let is_owned = self.unit.column().is_some();
+        self.read(name, Column::Number(any), |chunk| match &chunk.columns[0] {
             RawColumn::Numbers(raw) => {
                 let value = |(x, present): (&f64, &bool)| match (present, is_owned) {
                     (true, _) => Some(*x),
@@ -53,19 +69,12 @@ impl ColumnRows<f64> {
             RawColumn::Texts(_) => vec![None; chunk.rows()], // numbers were asked for
         })
     }
-}
 
-impl ColumnRows<String> {
     /// Texts that can be categories; counts of values need no others.
-    pub(super) fn texts<R: Bits + ?Sized>(
-        source: &Source,
-        schema: &Schema,
-        name: &str,
-        bits: &mut R,
-    ) -> Result<Self, DiscoverError> {
+    pub(super) fn texts(&self, name: &str) -> Result<ColumnRows<String>, DataError> {
         // A value that is never looked for.
-        let any = CategoryColumn::new([""]).map_err(DataError::from)?;
-        read(source, schema, name, Column::Category(any), bits, |chunk| match &chunk.columns[0] {
+        let any = CategoryColumn::new([""])?;
+        self.read(name, Column::Category(any), |chunk| match &chunk.columns[0] {
             RawColumn::Texts(raw) => {
                 let value = |(text, present): (Option<&[u8]>, &bool)| {
                     let text = text.filter(|text| *present && text.len() <= LONGEST_VALUE)?;
@@ -76,35 +85,35 @@ impl ColumnRows<String> {
             RawColumn::Numbers(_) => vec![None; chunk.rows()], // texts were asked for
         })
     }
-}
 
-/// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves the record out.
-fn read<T, R: Bits + ?Sized>(
-    source: &Source,
-    schema: &Schema,
-    name: &str,
-    column: Column,
-    bits: &mut R,
-    take: impl Fn(&RawChunk) -> Vec<Option<T>>,
-) -> Result<ColumnRows<T>, DiscoverError> {
-    let unit = schema.unit();
-    let names = source.names().into_iter().filter(|other| unit.column() != Some(other));
-    let kind = |other: String| {
-        let column = if other == name { column.clone() } else { Column::Ignore };
-        (other, column)
-    };
-    let alone = Schema::new(unit.clone(), names.map(kind).collect()).map_err(DataError::from)?;
-    let loader = Loader::new(source, &alone, Door::Permissive);
-    let binding = loader.binding(&[])?.only(&[name])?;
-    let mut all = Vec::new();
-    let owners = loader.each_chunk(&binding, bits, |chunk, _| {
-        all.extend(take(&chunk));
-        Ok(())
-    })?;
-    // A file that grew meanwhile has records that nobody owns, and none of them is kept.
-    let owners = owners.map(|owners| {
-        let kept = all.iter().zip(owners).filter_map(|(value, owner)| value.as_ref().map(|_| owner));
-        kept.collect::<Vec<_>>()
-    });
-    Ok(ColumnRows { values: all.into_iter().flatten().collect(), owners })
+    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves the record out. Fails if the file has
+    /// another content.
+    fn read<T>(
+        &self,
+        name: &str,
+        column: Column,
+        take: impl Fn(&RawChunk) -> Vec<Option<T>>,
+    ) -> Result<ColumnRows<T>, DataError> {
+        let names = self.source.names().into_iter().filter(|other| self.unit.column() != Some(other));
+        let kind = |other: String| {
+            let column = if other == name { column.clone() } else { Column::Ignore };
+            (other, column)
+        };
+        let alone = Schema::new(self.unit.clone(), names.map(kind).collect())?;
+        let loader = Loader::new(self.source, &alone, Door::Permissive);
+        let binding = loader.binding(&[])?.only(&[name])?;
+        let mut all = Vec::new();
+        let content = loader.kept_pass(&binding, false, self.survey.as_ref(), |chunk, _| {
+            all.extend(take(&chunk.raw));
+            Ok(())
+        })?;
+        if content != self.content {
+            return Err(self.source.file().changed());
+        }
+        let owners = self.survey.as_ref().and_then(|survey| survey.kept.as_ref()).map(|kept| {
+            let kept = all.iter().zip(&kept.owners);
+            kept.filter_map(|(value, owner)| value.as_ref().map(|_| *owner)).collect()
+        });
+        Ok(ColumnRows { values: all.into_iter().flatten().collect(), owners })
+    }
 }

@@ -17,13 +17,16 @@ pub(crate) struct Filling<'a> {
     rows: Vec<f32>,
     targets: Vec<f32>,
     present: Vec<bool>,
+    /// Slots that are to come, where that is known.
+    left: Option<usize>,
 }
 
 impl<'a> Filling<'a> {
-    /// With a target if the table has one.
-    pub(crate) fn new(encoding: &'a Encoding, table: &Table) -> Self {
+    /// With a target if the table has one. `slots` is how many are to come, where that is known.
+    pub(crate) fn new(encoding: &'a Encoding, table: &Table, slots: Option<usize>) -> Self {
         let has_target = encoding.target().is_some_and(|name| table.column(name).is_ok());
-        Self { encoding, has_target, rows: Vec::new(), targets: Vec::new(), present: Vec::new() }
+        let (rows, targets, present) = Default::default();
+        Self { encoding, has_target, rows, targets, present, left: slots }
     }
 
     /// Encodes those slots of a table that `is_taken` says.
@@ -37,15 +40,17 @@ impl<'a> Filling<'a> {
         let target = self.encoding.target_column(table)?.filter(|_| self.has_target);
         for slot in (0..table.slots()).filter(|slot| is_taken(*slot)) {
             if self.present.is_empty() {
-                // Very wide rows may be few: they get their memory as they come.
-                self.rows.reserve_exact((ROWS_PER_BLOCK * self.encoding.width()).min(MOST_RESERVED));
+                self.start_block()?;
             }
+            let width = self.encoding.width();
+            // Room that is there already, but where slots were not known or are more than that.
+            reserve(&mut self.rows, width)?;
             let is_present = table.is_present(slot);
             self.present.push(is_present);
             if is_present {
                 self.encoding.push_row(&columns, slot, &mut self.rows);
             } else {
-                self.rows.resize(self.rows.len() + self.encoding.width(), 0.0);
+                self.rows.resize(self.rows.len() + width, 0.0);
             }
             if let Some(column) = target {
                 self.targets.push(if is_present { self.encoding.target_of(column, slot) } else { 0.0 });
@@ -61,9 +66,25 @@ impl<'a> Filling<'a> {
     pub(crate) fn finish(mut self, take: Take<'_>) -> Result<bool, DataError> {
         if !self.present.is_empty() {
             self.rows.shrink_to_fit();
+            self.targets.shrink_to_fit();
+            self.present.shrink_to_fit();
             take(self.block())?;
         }
         Ok(self.has_target)
+    }
+
+    /// Sets memory aside for a block. Lack of it is an error and no crash: whoever encodes may have paid.
+    fn start_block(&mut self) -> Result<(), DataError> {
+        let slots = self.left.unwrap_or(ROWS_PER_BLOCK).min(ROWS_PER_BLOCK);
+        self.left = self.left.map(|left| left - slots);
+        let mut numbers = slots.saturating_mul(self.encoding.width());
+        if self.left.is_none() {
+            // Very wide rows may be few: they get their memory as they come.
+            numbers = numbers.min(MOST_RESERVED);
+        }
+        reserve_exact(&mut self.rows, numbers)?;
+        reserve_exact(&mut self.present, slots)?;
+        reserve_exact(&mut self.targets, if self.has_target { slots } else { 0 })
     }
 
     fn block(&mut self) -> Block {
@@ -71,6 +92,87 @@ impl<'a> Filling<'a> {
             rows: Floats::Owned(std::mem::take(&mut self.rows)),
             targets: Floats::Owned(std::mem::take(&mut self.targets)),
             present: std::mem::take(&mut self.present),
+        }
+    }
+}
+
+fn reserve<T>(values: &mut Vec<T>, more: usize) -> Result<(), DataError> {
+    values.try_reserve(more).map_err(|_| out_of_memory::<T>(more))
+}
+
+fn reserve_exact<T>(values: &mut Vec<T>, more: usize) -> Result<(), DataError> {
+    values.try_reserve_exact(more).map_err(|_| out_of_memory::<T>(more))
+}
+
+fn out_of_memory<T>(values: usize) -> DataError {
+    DataError::OutOfMemory { bytes: (size_of::<T>() as u64).saturating_mul(values as u64) }
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_noise::danger::seeded;
+
+    use super::*;
+    use crate::encoding::EncodingOptions;
+    use crate::raw::RawTable;
+    use crate::schema::Schema;
+    use crate::source::Door;
+
+    const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }
+                          columns.y = { kind = 'category', values = [0, 1, 2] }";
+
+    fn table(slots: usize) -> Table {
+        let column = |modulus: usize| (0..slots).map(|slot| (slot % modulus) as f64).collect();
+        let raw = RawTable::new().numbers("x", column(2)).unwrap().numbers("y", column(3)).unwrap();
+        Table::new(raw, &Schema::from_toml(SCHEMA).unwrap(), Door::Strict, &mut seeded(1)).unwrap()
+    }
+
+    fn encoding(target: Option<&str>) -> Encoding {
+        let options = EncodingOptions { target: target.map(str::to_owned), ..Default::default() };
+        let names = ["x".to_owned(), "y".to_owned()];
+        Encoding::new(&Schema::from_toml(SCHEMA).unwrap(), &names, options).unwrap()
+    }
+
+    /// Bytes that are really set aside, whether it is known how many slots there will be or not.
+    fn taken(encoding: &Encoding, slots: usize, is_known: bool) -> u64 {
+        let table = table(slots);
+        let mut bytes = 0;
+        let mut take = |block: Block| {
+            let (Floats::Owned(rows), Floats::Owned(targets)) = (&block.rows, &block.targets) else {
+                panic!("nothing is mapped here")
+            };
+            bytes +=
+                4 * rows.capacity() + 4 * targets.capacity() + block.present.capacity() + size_of::<Block>();
+            Ok(())
+        };
+        let mut filling = Filling::new(encoding, &table, is_known.then_some(slots));
+        filling.extend(&table, |_| true, &mut take).unwrap();
+        filling.finish(&mut take).unwrap();
+        bytes as u64
+    }
+
+    /// A table that does not fit was paid for, and then the process was killed.
+    #[test]
+    fn bytes_are_known_before() {
+        for target in [None, Some("x"), Some("y")] {
+            let encoding = encoding(target);
+            for slots in [0, 1, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, 3 * ROWS_PER_BLOCK + 7] {
+                for is_known in [false, true] {
+                    let (stated, taken) = (encoding.bytes(slots as u64), taken(&encoding, slots, is_known));
+                    assert_eq!(stated, taken, "{target:?}, {slots} slots, known: {is_known}");
+                }
+            }
+            assert_eq!(encoding.bytes(u64::MAX), u64::MAX);
+        }
+    }
+
+    #[test]
+    fn lack_of_memory_is_an_error() {
+        let refused =
+            [reserve_exact(&mut Vec::<f32>::new(), usize::MAX / 4), reserve(&mut vec![1f32], usize::MAX / 8)];
+        for result in refused {
+            let error = result.unwrap_err();
+            assert!(matches!(error, DataError::OutOfMemory { .. }), "{error}");
         }
     }
 }

@@ -39,7 +39,11 @@ impl Encoding {
     /// Reads the JSON form through the same checks as [`Encoding::new`].
     pub fn from_json(text: &str) -> Result<Self, DataError> {
         let refused = |reason: String| DataError::Encoding { reason };
-        let stored: Stored = serde_json::from_str(text).map_err(|error| refused(error.to_string()))?;
+        // Where, and not what: the text may be anything.
+        let unsound = |error: serde_json::Error| {
+            refused(format!("line {}, column {} is not as it was written", error.line(), error.column()))
+        };
+        let stored: Stored = serde_json::from_str(text).map_err(unsound)?;
         if stored.format_version != ENCODING_FORMAT_VERSION {
             let known = ENCODING_FORMAT_VERSION;
             return Err(refused(format!("format_version {} is not {known}", stored.format_version)));

@@ -22,6 +22,16 @@ pub struct CsvOptions {
     pub missing: Vec<String>,
 }
 
+impl CsvOptions {
+    /// The same options, as one of all the ways to write them: texts for missing values are a set.
+    pub(crate) fn canonical(&self) -> Self {
+        let mut options = self.clone();
+        options.missing.sort_unstable();
+        options.missing.dedup();
+        options
+    }
+}
+
 impl Default for CsvOptions {
     fn default() -> Self {
         Self { names: None, delimiter: b',', comment: None, missing: vec![String::new()] }

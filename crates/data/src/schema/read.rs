@@ -7,7 +7,7 @@ use super::{
     Bounds, CategoryColumn, Column, CsvOptions, NumberColumn, Rule, SCHEMA_FORMAT_VERSION, SCHEMA_MAX_BYTES,
     Schema, SchemaError, UnitRule,
 };
-use crate::words::{hint, quoted};
+use crate::words::{hint, name as shown_name, quoted};
 
 const KINDS: [&str; 5] = ["number", "integer", "category", "boolean", "ignore"];
 
@@ -31,12 +31,15 @@ pub(super) fn schema(text: &str) -> Result<Schema, SchemaError> {
     Schema::checked(unit, csv, columns.collect::<Result<_, SchemaError>>()?)
 }
 
-/// The parser's own words, with the line; its picture of the text would not fit a message.
+/// The parser's own words, with line and column. They speak of TOML alone; its picture of the text would show a line of a file that may be
+/// anything.
 fn syntax(text: &str, error: &toml::de::Error) -> SchemaError {
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
-    let line = 1 + text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count();
+    let before = String::from_utf8_lossy(&text.as_bytes()[..start]);
+    let line = 1 + before.matches('\n').count();
+    let column = 1 + before.rsplit('\n').next().unwrap_or_default().chars().count();
     let reason = error.message().lines().next().unwrap_or("cannot be read");
-    SchemaError::Syntax { message: format!("line {line}: {reason}") }
+    SchemaError::Syntax { message: format!("line {line}, column {column}: {reason}") }
 }
 
 fn version(fields: &Fields<'_>) -> Result<(), SchemaError> {
@@ -100,7 +103,7 @@ fn column(name: &str, value: &Value) -> Result<Column, SchemaError> {
             place: fields.place.clone(),
             key: "kind".to_owned(),
             expected: KINDS.map(|kind| format!("\"{kind}\"")).join(" or "),
-            got: format!("{}{}", quoted(other), hint(other, KINDS)),
+            got: format!("`{}`{}", shown_name(other), hint(other, KINDS)),
         }),
     }
 }
@@ -186,7 +189,7 @@ impl<'a> Fields<'a> {
             None => Ok(()),
             Some(key) => Err(SchemaError::UnknownKey {
                 place: self.place.clone(),
-                key: quoted(key).trim_matches('`').to_owned(),
+                key: shown_name(key).to_owned(),
                 known: known.join(", "),
                 hint: hint(key, known.iter().copied()),
             }),
@@ -245,14 +248,18 @@ fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// A value in a message: its text if short, else its type.
+/// A value in a message: numbers, and texts that could be names; of others the type.
 fn shown(value: &Value) -> String {
+    let is_plain = |value: &Value| matches!(value, Value::Integer(_) | Value::Float(_) | Value::Boolean(_));
     match value {
-        Value::String(text) => quoted(text),
-        Value::Array(_) | Value::Table(_) => {
-            let text = value.to_string();
-            if text.len() <= 60 { text } else { format!("a long {}", value.type_str()) }
-        }
-        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) | Value::Datetime(_) => value.to_string(),
+        Value::String(text) => match shown_name(text) {
+            shown if shown == text => format!("`{shown}`"),
+            _ => "a text".to_owned(),
+        },
+        Value::Array(items) if items.len() <= 8 && items.iter().all(is_plain) => value.to_string(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Table(_) => "a table".to_owned(),
+        Value::Integer(_) | Value::Float(_) | Value::Boolean(_) => value.to_string(),
+        Value::Datetime(_) => "a date or a time".to_owned(),
     }
 }

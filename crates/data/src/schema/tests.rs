@@ -180,3 +180,80 @@ fn whether_a_record_can_be_dropped_is_read_off_the_schema() {
     assert_eq!(["a", "b", "c", "d"].map(|c| drops(c, Door::Strict)), [false, true, true, false]);
     assert!(["a", "b", "c", "d"].iter().all(|c| drops(c, Door::Permissive)));
 }
+
+/// A ledger binds what a schema says, not how it is written.
+#[test]
+fn equal_schemas_have_one_digest_and_others_another() {
+    let digest = |text: &str| Schema::from_toml(text).unwrap().digest();
+    let one = digest(HOSPITAL);
+    let sections: Vec<&str> = HOSPITAL.split("\n[").collect();
+    let mut turned = sections[0].to_owned();
+    sections[1..].iter().rev().for_each(|section| turned += &format!("\n# as written elsewhere\n[{section}"));
+    assert_eq!(digest(&turned), one);
+    let same = [
+        ("[0, 120]", "[-0.0, 120.0]"),
+        ("[\"\", \"NA\"]", "[\"NA\", \"\"]"),
+        ("[1, 2, 3]", "['1', '2', '3']"),
+    ];
+    for (from, to) in same {
+        assert!(HOSPITAL.contains(from), "{from}");
+        assert_eq!(digest(&HOSPITAL.replace(from, to)), one, "{from} -> {to}");
+    }
+    assert_eq!(
+        Schema::from_toml(HOSPITAL).unwrap().to_toml().parse::<toml::Table>().map(|t| digest(&t.to_string())),
+        Ok(one)
+    );
+    let others = [
+        ("[0, 120]", "[0, 121]"),
+        ("missing = 40", "missing = 41"),
+        ("missing = 40", "missing = 'drop'"),
+        ("missing = 40", ""),
+        ("\"integer\"", "\"number\""),
+        ("max_records = 5", "max_records = 6"),
+        ("\"patient_id\"", "\"visit_id\""),
+        ("delimiter = \";\"", "delimiter = \",\""),
+        ("delimiter = \";\"", "delimiter = \";\"\ncomment = \"#\""),
+        ("delimiter = \";\"", "delimiter = \";\"\nnames = [\"age\"]"),
+        ("[\"\", \"NA\"]", "[\"\"]"),
+        ("[\"no\", \"yes\", \"unknown\"]", "[\"yes\", \"no\", \"unknown\"]"),
+        ("other = \"unknown\"", "other = \"no\""),
+        ("other = \"unknown\"", "aliases = { Y = 'yes' }\nother = \"unknown\""),
+        ("pixel_*", "pixels_*"),
+        ("kind = \"ignore\"", "kind = \"boolean\""),
+    ];
+    let mut seen = vec![one];
+    for (from, to) in others {
+        assert!(HOSPITAL.contains(from), "{from}");
+        let other = digest(&HOSPITAL.replacen(from, to, 1));
+        assert!(!seen.contains(&other), "{from} -> {to}");
+        seen.push(other);
+    }
+    // Pinned: ledgers keep it.
+    let small = digest("columns.age = { kind = 'number', bounds = [0, 120] }");
+    assert_eq!(
+        small.map(|byte| format!("{byte:02x}")).concat(),
+        "e90a0d4522295fffce11c06de1654bce3094ee85efbdb1ede3985cf79b119587"
+    );
+}
+
+/// Whoever may name a schema can name any file: of one that is none, nothing is shown but a short name.
+#[test]
+fn a_file_that_is_no_schema_is_not_shown() {
+    for (text, says) in [
+        ("root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n", "line 1, column "),
+        ("[client]\nuser = root\npassword = hunter2\n", "line 2, column"),
+        ("# a key\n-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n", "line 2, column"),
+        ("password = 'hunter2'\n", "`password` is not known here"),
+        ("'root:x:0:0:root:/root:/bin/bash' = 1\n", "`…` is not known here"),
+        ("[columns]\nage = 'hunter2 and more'\n", "got a text"),
+        ("columns = [['root', 'hunter2']]\n", "got a list"),
+        ("[unit]\nroot = 'hunter2'\n", "`root` is not known here"),
+        ("unit = 'root:x:0:0:root:/root:/bin/bash'\n", "got a text"),
+    ] {
+        let error = Schema::from_toml(text).unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+        for secret in ["hunter2", "/bin", "root:", "PRIVATE", "MIIE"] {
+            assert!(!error.contains(secret), "{error}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 // Types of Arrow that are not read are many, and a new one is one of them.
 #![expect(clippy::wildcard_enum_match_arm, reason = "types that are not named here are refused")]
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -17,9 +18,11 @@ use arrow_ipc::reader::{FileDecoder, read_footer_length};
 use arrow_ipc::{Block, root_as_footer, root_as_message};
 use arrow_schema::{DataType, SchemaRef};
 
-use super::{Door, Pick, ReadRows};
+use super::kept::KeptFile;
+use super::{Pick, ReadRows};
 use crate::error::DataError;
 use crate::map::MappedFile;
+use crate::misfit::{Misfits, Reason};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
@@ -33,8 +36,8 @@ pub(crate) struct ArrowLayout {
 }
 
 impl ArrowLayout {
-    pub(super) fn new(path: &Path) -> Result<Self, DataError> {
-        Ok(Self { schema: ArrowFile::open(path)?.schema })
+    pub(super) fn new(file: &KeptFile) -> Result<Self, DataError> {
+        Ok(Self { schema: ArrowFile::of(file.path(), file.file())?.schema })
     }
 
     pub(super) fn header(&self) -> Vec<HeaderColumn> {
@@ -53,25 +56,12 @@ impl ArrowLayout {
         self.schema.fields().iter().map(column).collect()
     }
 
-    pub(super) fn rows(
-        &self,
-        path: &Path,
-        picks: Vec<Pick>,
-        door: Door,
-    ) -> Result<Box<dyn ReadRows>, DataError> {
-        let header = self.header();
-        if let Some(nested) = picks.iter().find(|pick| header[pick.index].hint == TypeHint::Nested) {
-            return Err(DataError::Unsupported {
-                path: path.to_owned(),
-                what: format!(
-                    "column `{}`, a list, a structure or a type that is no number and no text",
-                    nested.name
-                ),
-                instead: "flatten or convert it, or set kind = \"ignore\" in the schema",
-            });
+    pub(super) fn rows(&self, kept: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        let file = ArrowFile::of(kept.path(), kept.file())?;
+        if file.schema != self.schema {
+            return Err(kept.changed());
         }
-        let file = ArrowFile::open(path)?;
-        Ok(Box::new(ArrowRows { path: path.to_owned(), file, picks, door, next: 0, batch: None, row: 0 }))
+        Ok(Box::new(ArrowRows { kept: kept.clone(), file, picks, next: 0, batch: None, row: 0 }))
     }
 }
 
@@ -94,8 +84,9 @@ pub(crate) struct ArrowFile {
 }
 
 impl ArrowFile {
-    pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
-        let map = MappedFile::open(path)?;
+    /// An open file; the path is for messages.
+    pub(crate) fn of(path: &Path, file: &File) -> Result<Self, DataError> {
+        let map = MappedFile::of(file).map_err(|source| DataError::io(path, source))?;
         let bytes = Buffer::from(map.bytes());
         let end = bytes.len().checked_sub(TRAILER).ok_or_else(|| damaged(path, "it is too short"))?;
         // The slice has TRAILER bytes.
@@ -174,10 +165,9 @@ fn check_buffers(path: &Path, content: &Buffer, block: &Block) -> Result<(), Dat
 }
 
 struct ArrowRows {
-    path: PathBuf,
+    kept: KeptFile,
     file: ArrowFile,
     picks: Vec<Pick>,
-    door: Door,
     /// The batch to be opened next.
     next: usize,
     batch: Option<RecordBatch>,
@@ -186,7 +176,7 @@ struct ArrowRows {
 }
 
 impl ReadRows for ArrowRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
         let mut wanted = rows;
         while wanted > 0 {
             let Some(batch) = self.batch.take() else {
@@ -200,14 +190,9 @@ impl ReadRows for ArrowRows {
             let take = wanted.min(batch.num_rows() - self.row);
             for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
                 let part = batch.column(pick.index).slice(self.row, take);
-                if let Some(row) = push_all(part.as_ref(), column).filter(|_| self.door == Door::Strict) {
-                    return Err(DataError::Cell {
-                        path: self.path.clone(),
-                        row: chunk.first_row + (chunk.present.len() + row) as u64 + 1,
-                        column: pick.name.clone(),
-                        expected: "a number".to_owned(),
-                        advice: "the file has text there; correct it, or declare the column as a category",
-                    });
+                if let Some(row) = push_all(part.as_ref(), column) {
+                    let row = chunk.first_row + (chunk.present.len() + row) as u64 + 1;
+                    misfits.note(row, || Reason::text_for_a_number(&pick.name));
                 }
             }
             chunk.present.resize(chunk.present.len() + take, true);
@@ -218,6 +203,10 @@ impl ReadRows for ArrowRows {
             }
         }
         Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<[u8; 32], DataError> {
+        self.kept.digest()
     }
 }
 

@@ -1,38 +1,37 @@
 //! Formats whose libraries this build may or may not have, and a fence around those libraries.
 
-use std::path::Path;
-
 use super::Layout;
+use super::kept::KeptFile;
 use crate::error::DataError;
 #[cfg(any(feature = "parquet", feature = "arrow"))]
 pub(crate) use fence::{fenced, fenced_rows};
 
 #[cfg(feature = "parquet")]
-pub(super) fn parquet(path: &Path) -> Result<Layout, DataError> {
+pub(super) fn parquet(file: &KeptFile) -> Result<Layout, DataError> {
     use super::parquet::{FORMAT, ParquetLayout};
-    fenced(path, FORMAT, || ParquetLayout::new(path)).map(Layout::Parquet)
+    fenced(file.path(), FORMAT, || ParquetLayout::new(file)).map(Layout::Parquet)
 }
 
 #[cfg(feature = "arrow")]
-pub(super) fn arrow(path: &Path) -> Result<Layout, DataError> {
+pub(super) fn arrow(file: &KeptFile) -> Result<Layout, DataError> {
     use super::arrow::{ArrowLayout, FORMAT};
-    fenced(path, FORMAT, || ArrowLayout::new(path)).map(Layout::Arrow)
+    fenced(file.path(), FORMAT, || ArrowLayout::new(file)).map(Layout::Arrow)
 }
 
 #[cfg(not(feature = "parquet"))]
-pub(super) fn parquet(path: &Path) -> Result<Layout, DataError> {
-    Err(left_out(path, "the Parquet format"))
+pub(super) fn parquet(file: &KeptFile) -> Result<Layout, DataError> {
+    Err(left_out(file, "the Parquet format"))
 }
 
 #[cfg(not(feature = "arrow"))]
-pub(super) fn arrow(path: &Path) -> Result<Layout, DataError> {
-    Err(left_out(path, "the Arrow IPC format"))
+pub(super) fn arrow(file: &KeptFile) -> Result<Layout, DataError> {
+    Err(left_out(file, "the Arrow IPC format"))
 }
 
 #[cfg(not(all(feature = "parquet", feature = "arrow")))]
-fn left_out(path: &Path, what: &str) -> DataError {
+fn left_out(file: &KeptFile, what: &str) -> DataError {
     let instead = "this program was built without it; build it with its default features";
-    DataError::Unsupported { path: path.to_owned(), what: what.to_owned(), instead }
+    DataError::Unsupported { path: file.path().to_owned(), what: what.to_owned(), instead }
 }
 
 /// The libraries of these formats panic on some damaged files; here that is an error like every other. What they were
@@ -44,6 +43,7 @@ mod fence {
 
     use super::super::ReadRows;
     use crate::error::DataError;
+    use crate::misfit::Misfits;
     use crate::raw::RawChunk;
 
     struct Fenced {
@@ -53,8 +53,17 @@ mod fence {
     }
 
     impl ReadRows for Fenced {
-        fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
-            fenced(&self.path, self.format, || self.rows.read(chunk, rows))
+        fn read(
+            &mut self,
+            chunk: &mut RawChunk,
+            rows: usize,
+            misfits: &mut Misfits,
+        ) -> Result<(), DataError> {
+            fenced(&self.path, self.format, || self.rows.read(chunk, rows, misfits))
+        }
+
+        fn finish(self: Box<Self>) -> Result<[u8; 32], DataError> {
+            self.rows.finish()
         }
     }
 

@@ -1,24 +1,36 @@
 //! Arrays of numbers: records of equally many elements of one type, one after the other.
 
-use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read};
 
+use super::kept::{KeptFile, with_labels};
+use super::packed::Unpacked;
 use super::{Pick, ReadRows};
 use crate::error::DataError;
+use crate::misfit::Misfits;
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
 /// Where the records of an array are, and what they are made of.
 pub(super) struct DenseLayout {
     pub(super) format: &'static str,
-    /// Bytes before the first record.
-    pub(super) skip: u64,
+    /// The bytes before the first record.
+    pub(super) head: Vec<u8>,
     pub(super) rows: u64,
+    /// Whether the length of the content says how many records there are, so that nothing may stand behind them.
+    pub(super) is_whole: bool,
     pub(super) element: Element,
     /// Names of the elements of a record.
     pub(super) names: Vec<String>,
-    /// A file with one more column of bytes: where it is, its column, and the bytes before its first record.
-    pub(super) labels: Option<(PathBuf, String, u64)>,
+    pub(super) labels: Option<Labels>,
+}
+
+/// A file with one more column, of bytes.
+pub(super) struct Labels {
+    pub(super) file: KeptFile,
+    /// The column's name.
+    pub(super) name: &'static str,
+    /// The bytes before the first record.
+    pub(super) head: Vec<u8>,
 }
 
 /// The type of an element.
@@ -71,23 +83,22 @@ impl DenseLayout {
         let hint = self.element.hint();
         let mut header: Vec<_> =
             self.names.iter().map(|name| HeaderColumn { name: name.clone(), hint }).collect();
-        if let Some((_, name, _)) = &self.labels {
-            header.push(HeaderColumn { name: name.clone(), hint: TypeHint::Number });
+        if let Some(labels) = &self.labels {
+            header.push(HeaderColumn { name: labels.name.to_owned(), hint: TypeHint::Number });
         }
         header
     }
 
-    pub(super) fn rows(&self, path: &Path, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
-        let labels = match &self.labels {
-            Some((file, _, skip)) => Some(Elements::open(file, *skip, self.format)?),
-            None => None,
-        };
+    pub(super) fn rows(&self, file: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        let labels = self.labels.as_ref();
+        let labels = labels.map(|labels| Elements::behind(&labels.file, &labels.head, self.format));
         Ok(Box::new(DenseRows {
-            elements: Elements::open(path, self.skip, self.format)?,
-            labels,
+            elements: Elements::behind(file, &self.head, self.format)?,
+            labels: labels.transpose()?,
             picks,
             element: self.element,
             left: self.rows,
+            is_whole: self.is_whole,
             record: vec![0; self.names.len() * self.element.bytes],
         }))
     }
@@ -99,11 +110,12 @@ struct DenseRows {
     picks: Vec<Pick>,
     element: Element,
     left: u64,
+    is_whole: bool,
     record: Vec<u8>,
 }
 
 impl ReadRows for DenseRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, _: &mut Misfits) -> Result<(), DataError> {
         for _ in 0..self.left.min(rows as u64) {
             self.elements.fill(&mut self.record)?;
             let mut label = [0];
@@ -122,31 +134,54 @@ impl ReadRows for DenseRows {
         }
         Ok(())
     }
+
+    fn finish(mut self: Box<Self>) -> Result<[u8; 32], DataError> {
+        if self.is_whole && !self.elements.is_at_end()? {
+            return Err(self.elements.file.changed());
+        }
+        let labels = self.labels.map(Elements::finish).transpose()?;
+        Ok(with_labels(self.elements.finish()?, labels))
+    }
 }
 
-/// A file, behind its header.
+/// The content of a file, from its start.
 pub(super) struct Elements {
-    path: PathBuf,
+    file: KeptFile,
     format: &'static str,
-    input: Box<dyn Read>,
+    input: BufReader<Unpacked>,
 }
 
 impl Elements {
-    pub(super) fn open(path: &Path, skip: u64, format: &'static str) -> Result<Self, DataError> {
-        let mut input = super::open(path)?;
-        let skipped = std::io::copy(&mut input.by_ref().take(skip), &mut std::io::sink());
-        skipped.map_err(|source| DataError::io(path, source))?;
-        Ok(Self { path: path.to_owned(), format, input: Box::new(std::io::BufReader::new(input)) })
+    pub(super) fn open(file: &KeptFile, format: &'static str) -> Result<Self, DataError> {
+        Ok(Self { file: file.clone(), format, input: BufReader::new(Unpacked::open(file)?) })
+    }
+
+    /// Behind the header, which must be the one that was found when the file was opened.
+    fn behind(file: &KeptFile, head: &[u8], format: &'static str) -> Result<Self, DataError> {
+        let mut elements = Self::open(file, format)?;
+        let mut found = vec![0; head.len()];
+        elements.fill(&mut found)?;
+        if found == head { Ok(elements) } else { Err(file.changed()) }
     }
 
     pub(super) fn fill(&mut self, bytes: &mut [u8]) -> Result<(), DataError> {
         self.input.read_exact(bytes).map_err(|source| {
             if source.kind() != std::io::ErrorKind::UnexpectedEof {
-                return DataError::io(&self.path, source);
+                return DataError::io(self.file.path(), source);
             }
             let reason = "it ends before its last record; was it copied whole?".to_owned();
-            DataError::Damaged { path: self.path.clone(), format: self.format, reason }
+            DataError::Damaged { path: self.file.path().to_owned(), format: self.format, reason }
         })
+    }
+
+    fn is_at_end(&mut self) -> Result<bool, DataError> {
+        let read = self.input.read(&mut [0]);
+        Ok(read.map_err(|source| DataError::io(self.file.path(), source))? == 0)
+    }
+
+    fn finish(self) -> Result<[u8; 32], DataError> {
+        let digest = self.input.into_inner().finish();
+        digest.map_err(|source| DataError::io(self.file.path(), source))
     }
 }
 

@@ -1,9 +1,10 @@
 //! IDX, the format of MNIST (LeCun, Cortes, Burges): a type, the sizes of up to 255 dimensions, then the elements.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::MAX_COLUMNS;
-use super::dense::{DenseLayout, Element, ElementKind, Elements, numbered};
+use super::dense::{DenseLayout, Element, ElementKind, Elements, Labels, numbered};
+use super::kept::KeptFile;
 use crate::error::DataError;
 
 const FORMAT: &str = "IDX";
@@ -13,38 +14,47 @@ pub(super) fn is_magic(magic: &[u8]) -> bool {
     matches!(magic, [0, 0, kind, 1..=4, ..] if element(*kind).is_some())
 }
 
-pub(super) fn layout(path: &Path) -> Result<DenseLayout, DataError> {
-    let (element, sizes) = header(path)?;
-    let skip = 4 + 4 * sizes.len() as u64;
+pub(super) fn layout(file: &KeptFile) -> Result<DenseLayout, DataError> {
+    let path = file.path();
+    let Header { element, sizes, head } = Header::read(file)?;
     let width = sizes[1..].iter().try_fold(1usize, |product, size| product.checked_mul(*size as usize));
     let Some(width) = width.filter(|width| (1..=MAX_COLUMNS).contains(width)) else {
         return Err(damaged(path, format!("a record of it would have {:?} elements", &sizes[1..])));
     };
     let names = if sizes.len() == 1 { vec!["label".to_owned()] } else { numbered("pixel_", width) };
     let labels = if sizes.len() == 1 { None } else { labels_of(path, sizes[0])? };
-    Ok(DenseLayout { format: FORMAT, skip, rows: sizes[0].into(), element, names, labels })
+    let (rows, is_whole) = (sizes[0].into(), false);
+    Ok(DenseLayout { format: FORMAT, head, rows, is_whole, element, names, labels })
 }
 
-fn header(path: &Path) -> Result<(Element, Vec<u32>), DataError> {
-    let mut input = Elements::open(path, 0, FORMAT)?;
-    let mut magic = [0; 4];
-    input.fill(&mut magic)?;
-    let [0, 0, kind, dimensions @ 1..=4] = magic else {
-        return Err(damaged(
-            path,
-            "it does not start with two zeros, a type and 1 to 4 dimensions".to_owned(),
-        ));
-    };
-    let Some(element) = element(kind) else {
-        return Err(damaged(path, format!("it has no known type of elements ({kind:#04x})")));
-    };
-    let mut sizes = vec![0; dimensions as usize];
-    for size in &mut sizes {
-        let mut bytes = [0; 4];
-        input.fill(&mut bytes)?;
-        *size = u32::from_be_bytes(bytes);
+struct Header {
+    element: Element,
+    sizes: Vec<u32>,
+    /// All of it, as it stands in the file.
+    head: Vec<u8>,
+}
+
+impl Header {
+    fn read(file: &KeptFile) -> Result<Self, DataError> {
+        let mut input = Elements::open(file, FORMAT)?;
+        let mut head = vec![0; 4];
+        input.fill(&mut head)?;
+        let &[0, 0, kind, dimensions @ 1..=4] = &head[..] else {
+            let reason = "it does not start with two zeros, a type and 1 to 4 dimensions".to_owned();
+            return Err(damaged(file.path(), reason));
+        };
+        let Some(element) = element(kind) else {
+            return Err(damaged(file.path(), format!("it has no known type of elements ({kind:#04x})")));
+        };
+        let mut sizes = vec![0; dimensions as usize];
+        for size in &mut sizes {
+            let mut bytes = [0; 4];
+            input.fill(&mut bytes)?;
+            *size = u32::from_be_bytes(bytes);
+            head.extend(bytes);
+        }
+        Ok(Self { element, sizes, head })
     }
-    Ok((element, sizes))
 }
 
 fn element(kind: u8) -> Option<Element> {
@@ -61,7 +71,7 @@ fn element(kind: u8) -> Option<Element> {
 }
 
 /// The labels beside a file of images: `t10k-images-idx3-ubyte.gz` has `t10k-labels-idx1-ubyte.gz`, packed or not.
-fn labels_of(path: &Path, rows: u32) -> Result<Option<(PathBuf, String, u64)>, DataError> {
+fn labels_of(path: &Path, rows: u32) -> Result<Option<Labels>, DataError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");
     let labels = stem.replace("images", "labels").replace("idx3", "idx1");
@@ -70,8 +80,11 @@ fn labels_of(path: &Path, rows: u32) -> Result<Option<(PathBuf, String, u64)>, D
     }
     let candidates = ["", ".gz", ".zst"].map(|end| path.with_file_name(format!("{labels}{end}")));
     let Some(found) = candidates.into_iter().find(|file| file.is_file()) else { return Ok(None) };
-    match header(&found)? {
-        (element, sizes) if element.bytes == 1 && sizes == [rows] => Ok(Some((found, "label".to_owned(), 8))),
+    let file = KeptFile::open(&found)?;
+    match Header::read(&file)? {
+        Header { element, sizes, head } if element.bytes == 1 && sizes == [rows] => {
+            Ok(Some(Labels { file, name: "label", head }))
+        }
         _ => Err(damaged(&found, format!("expected one byte for each of the {rows} images beside it"))),
     }
 }

@@ -1,9 +1,8 @@
 //! NPY, numpy's format for one array: a magic word, a header that is a Python dictionary, the elements.
 
-use std::path::Path;
-
 use super::MAX_COLUMNS;
 use super::dense::{DenseLayout, Element, ElementKind, Elements, numbered};
+use super::kept::KeptFile;
 use crate::error::DataError;
 
 const FORMAT: &str = "NPY";
@@ -11,8 +10,9 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 /// numpy writes headers of 128 bytes; only names of fields make them longer.
 const MAX_HEADER: usize = 1 << 16;
 
-pub(super) fn layout(path: &Path) -> Result<DenseLayout, DataError> {
-    let (skip, header) = header(path)?;
+pub(super) fn layout(file: &KeptFile) -> Result<DenseLayout, DataError> {
+    let path = file.path();
+    let (head, header) = header(file)?;
     let damaged = |reason: &str| DataError::Damaged {
         path: path.to_owned(),
         format: FORMAT,
@@ -47,26 +47,29 @@ pub(super) fn layout(path: &Path) -> Result<DenseLayout, DataError> {
     let width = usize::try_from(width).ok().filter(|width| (1..=MAX_COLUMNS).contains(width));
     let width =
         width.ok_or_else(|| refused("records without or with too many elements", "is it transposed?"))?;
-    Ok(DenseLayout { format: FORMAT, skip, rows, element, names: numbered("x", width), labels: None })
+    let (names, is_whole) = (numbered("x", width), false);
+    Ok(DenseLayout { format: FORMAT, head, rows, is_whole, element, names, labels: None })
 }
 
-/// Where the elements begin, and the header's text.
-fn header(path: &Path) -> Result<(u64, String), DataError> {
-    let mut input = Elements::open(path, MAGIC.len() as u64, FORMAT)?;
-    let mut version = [0; 2];
-    input.fill(&mut version)?;
+/// All that stands before the elements, and the header's text.
+fn header(file: &KeptFile) -> Result<(Vec<u8>, String), DataError> {
+    let mut input = Elements::open(file, FORMAT)?;
+    let mut head = vec![0; MAGIC.len() + 2];
+    input.fill(&mut head)?;
+    let version = [head[MAGIC.len()], head[MAGIC.len() + 1]];
     let mut length = [0; 4];
     let length_bytes = if version[0] == 1 { 2 } else { 4 };
     input.fill(&mut length[..length_bytes])?;
+    head.extend(&length[..length_bytes]);
     let length = u32::from_le_bytes(length) as usize;
     if !(1..=3).contains(&version[0]) || length > MAX_HEADER {
         let reason = format!("version {} with a header of {length} bytes", version[0]);
-        return Err(DataError::Damaged { path: path.to_owned(), format: FORMAT, reason });
+        return Err(DataError::Damaged { path: file.path().to_owned(), format: FORMAT, reason });
     }
     let mut text = vec![0; length];
     input.fill(&mut text)?;
-    let skip = (MAGIC.len() + 2 + length_bytes + length) as u64;
-    Ok((skip, String::from_utf8_lossy(&text).into_owned()))
+    head.extend(&text);
+    Ok((head, String::from_utf8_lossy(&text).into_owned()))
 }
 
 /// The text behind `'key':` in a flat Python dictionary, up to the comma that ends it.

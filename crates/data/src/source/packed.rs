@@ -1,11 +1,11 @@
 //! gzip and zstd, recognised by their first bytes.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
 
 use flate2::bufread::MultiGzDecoder;
+use zstd::stream::read::Decoder;
 
+use super::kept::{Digesting, KeptFile};
 use crate::error::DataError;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -15,25 +15,67 @@ const MAGIC_BYTES: u64 = 1024;
 /// A frame that asks for a larger window (256 MiB) is refused: memory must not depend on the file.
 const ZSTD_WINDOW_LOG: u32 = 28;
 
-/// The content of the file, unpacked if it is packed.
-pub(super) fn unpacked(file: File) -> io::Result<Box<dyn Read>> {
-    let mut input = BufReader::with_capacity(1 << 16, file);
-    let start = input.fill_buf()?;
-    if start.starts_with(GZIP) {
-        Ok(Box::new(MultiGzDecoder::new(input)))
-    } else if start.starts_with(ZSTD) {
-        let mut decoder = zstd::stream::read::Decoder::with_buffer(input)?;
-        decoder.window_log_max(ZSTD_WINDOW_LOG)?;
-        Ok(Box::new(decoder))
-    } else {
-        Ok(Box::new(input))
+/// The content of a file, unpacked if it is packed; the digest is that of the file as it is.
+pub(super) enum Unpacked {
+    Plain(BufReader<Digesting>),
+    Gzip(Box<MultiGzDecoder<BufReader<Digesting>>>),
+    Zstd(Box<Decoder<'static, BufReader<Digesting>>>),
+}
+
+impl Unpacked {
+    pub(super) fn open(file: &KeptFile) -> Result<Self, DataError> {
+        Self::of(Digesting::new(file)).map_err(|source| DataError::io(file.path(), source))
+    }
+
+    fn of(file: Digesting) -> io::Result<Self> {
+        let mut input = BufReader::with_capacity(1 << 16, file);
+        let start = input.fill_buf()?;
+        if start.starts_with(GZIP) {
+            Ok(Self::Gzip(Box::new(MultiGzDecoder::new(input))))
+        } else if start.starts_with(ZSTD) {
+            let mut decoder = Decoder::with_buffer(input)?;
+            decoder.window_log_max(ZSTD_WINDOW_LOG)?;
+            Ok(Self::Zstd(Box::new(decoder)))
+        } else {
+            Ok(Self::Plain(input))
+        }
+    }
+
+    /// The SHA-256 of the whole file, with what stands behind the content.
+    pub(super) fn finish(self) -> io::Result<[u8; 32]> {
+        // What a buffer holds was digested when it was read.
+        let file = match self {
+            Self::Plain(input) => input,
+            Self::Gzip(decoder) => decoder.into_inner(),
+            Self::Zstd(decoder) => decoder.finish(),
+        };
+        file.into_inner().finish()
+    }
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(input) => input.read(bytes),
+            Self::Gzip(decoder) => decoder.read(bytes),
+            Self::Zstd(decoder) => decoder.read(bytes),
+        }
     }
 }
 
 /// The first bytes of the content.
-pub(super) fn magic(path: &Path) -> Result<Vec<u8>, DataError> {
+pub(super) fn magic(file: &KeptFile) -> Result<Vec<u8>, DataError> {
     let mut start = Vec::new();
-    let read = super::open(path)?.take(MAGIC_BYTES).read_to_end(&mut start);
-    read.map_err(|source| DataError::io(path, source))?;
+    let read = Unpacked::open(file)?.take(MAGIC_BYTES).read_to_end(&mut start);
+    read.map_err(|source| DataError::io(file.path(), source))?;
     Ok(start)
+}
+
+/// How many bytes the content has. What is packed tells it only by being read.
+pub(super) fn content_length(file: &KeptFile) -> Result<u64, DataError> {
+    let length = match Unpacked::open(file)? {
+        Unpacked::Plain(_) => file.length(),
+        mut packed @ (Unpacked::Gzip(_) | Unpacked::Zstd(_)) => io::copy(&mut packed, &mut io::sink()),
+    };
+    length.map_err(|source| DataError::io(file.path(), source))
 }

@@ -1,28 +1,32 @@
 //! Parquet: flat columns, one group of rows after the other.
 
-use std::fs::File;
-use std::path::{Path, PathBuf};
+use std::io::{BufReader, Read};
+use std::path::Path;
 
+use bytes::Bytes;
 use parquet::basic::{ConvertedType, Repetition, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::{ChunkReader, FileReader, Length, SerializedFileReader};
 use parquet::schema::types::Type;
 
-use super::{Door, Pick, ReadRows};
+use super::kept::{KeptFile, KeptReader};
+use super::{Pick, ReadRows};
 use crate::error::DataError;
+use crate::misfit::{Misfits, Reason};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
 pub(super) const FORMAT: &str = "Parquet";
 
 /// The columns of a file.
+#[derive(PartialEq)]
 pub(crate) struct ParquetLayout {
     fields: Vec<Leaf>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, PartialEq)]
 struct Leaf {
     name: String,
     /// Its place among the leaves of the schema; nothing for a column that is nested.
@@ -44,8 +48,11 @@ enum Kind {
 }
 
 impl ParquetLayout {
-    pub(super) fn new(path: &Path) -> Result<Self, DataError> {
-        let file = open(path)?;
+    pub(super) fn new(file: &KeptFile) -> Result<Self, DataError> {
+        Ok(Self::of(&open(file)?))
+    }
+
+    fn of(file: &SerializedFileReader<Chunks>) -> Self {
         let root = file.metadata().file_metadata().schema_descr().root_schema();
         let mut next = 0;
         let mut fields = Vec::new();
@@ -58,7 +65,7 @@ impl ParquetLayout {
             fields.push(Leaf { name: field.name().to_owned(), leaf: is_flat.then_some(next), kind });
             next += leaves;
         }
-        Ok(Self { fields })
+        Self { fields }
     }
 
     pub(super) fn header(&self) -> Vec<HeaderColumn> {
@@ -71,33 +78,13 @@ impl ParquetLayout {
         self.fields.iter().map(|leaf| HeaderColumn { name: leaf.name.clone(), hint: hint(leaf) }).collect()
     }
 
-    pub(super) fn rows(
-        &self,
-        path: &Path,
-        picks: Vec<Pick>,
-        door: Door,
-    ) -> Result<Box<dyn ReadRows>, DataError> {
-        let leaves: Vec<Leaf> = picks.iter().map(|pick| self.fields[pick.index].clone()).collect();
-        if let Some(nested) = leaves.iter().find(|leaf| leaf.kind == Kind::Other) {
-            return Err(DataError::Unsupported {
-                path: path.to_owned(),
-                what: format!(
-                    "column `{}`, a list, a structure or a type that is no number and no text",
-                    nested.name
-                ),
-                instead: "flatten or convert it, or set kind = \"ignore\" in the schema",
-            });
+    pub(super) fn rows(&self, kept: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
+        let leaves = picks.iter().map(|pick| self.fields[pick.index].clone()).collect();
+        let file = open(kept)?;
+        if Self::of(&file) != *self {
+            return Err(kept.changed());
         }
-        let file = open(path)?;
-        Ok(Box::new(ParquetRows {
-            path: path.to_owned(),
-            file,
-            leaves,
-            door,
-            group: 0,
-            readers: Vec::new(),
-            left: 0,
-        }))
+        Ok(Box::new(ParquetRows { kept: kept.clone(), file, leaves, group: 0, readers: Vec::new(), left: 0 }))
     }
 }
 
@@ -123,10 +110,9 @@ fn kind(field: &Type) -> Kind {
 }
 
 struct ParquetRows {
-    path: PathBuf,
-    file: SerializedFileReader<File>,
+    kept: KeptFile,
+    file: SerializedFileReader<Chunks>,
     leaves: Vec<Leaf>,
-    door: Door,
     /// The group of rows to be opened next.
     group: usize,
     readers: Vec<ColumnReader>,
@@ -135,18 +121,14 @@ struct ParquetRows {
 }
 
 impl ReadRows for ParquetRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
         let mut wanted = rows;
         while wanted > 0 && self.open_group()? {
             let take = wanted.min(self.left);
             for ((leaf, reader), column) in self.leaves.iter().zip(&mut self.readers).zip(&mut chunk.columns)
             {
-                let place = Place {
-                    path: &self.path,
-                    leaf,
-                    door: self.door,
-                    first: chunk.first_row + chunk.present.len() as u64,
-                };
+                let first = chunk.first_row + chunk.present.len() as u64;
+                let mut place = Place { path: self.kept.path(), leaf, first, misfits };
                 place.read(reader, take, column)?;
             }
             chunk.present.resize(chunk.present.len() + take, true);
@@ -154,6 +136,10 @@ impl ReadRows for ParquetRows {
             wanted -= take;
         }
         Ok(())
+    }
+
+    fn finish(self: Box<Self>) -> Result<[u8; 32], DataError> {
+        self.kept.digest()
     }
 }
 
@@ -164,7 +150,7 @@ impl ParquetRows {
             if self.group == self.file.num_row_groups() {
                 return Ok(false);
             }
-            let failed = |error| damaged(&self.path, &error);
+            let failed = |error| damaged(self.kept.path(), &error);
             let group = self.file.get_row_group(self.group).map_err(failed)?;
             self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             // Only flat columns are here: each has its leaf.
@@ -181,12 +167,17 @@ impl ParquetRows {
 struct Place<'a> {
     path: &'a Path,
     leaf: &'a Leaf,
-    door: Door,
     first: u64,
+    misfits: &'a mut Misfits,
 }
 
 impl Place<'_> {
-    fn read(&self, reader: &mut ColumnReader, rows: usize, column: &mut RawColumn) -> Result<(), DataError> {
+    fn read(
+        &mut self,
+        reader: &mut ColumnReader,
+        rows: usize,
+        column: &mut RawColumn,
+    ) -> Result<(), DataError> {
         let kind = self.leaf.kind;
         let integer = |value: i64, unsigned: u64, column: &mut RawColumn| match kind {
             Kind::Decimal(scale) => column.push_number(value as f64 / 10f64.powi(scale)),
@@ -228,7 +219,7 @@ impl Place<'_> {
 
     /// `push` adds a value and says whether it has a place in the column.
     fn typed<T: DataType>(
-        &self,
+        &mut self,
         reader: &mut ColumnReaderImpl<T>,
         rows: usize,
         column: &mut RawColumn,
@@ -251,8 +242,9 @@ impl Place<'_> {
                 match values.as_slice().first().filter(|_| is_there(at)) {
                     Some(value) => {
                         values.next();
-                        if !push(value, column) && self.door == Door::Strict {
-                            return Err(self.not_a_number(row + at));
+                        if !push(value, column) {
+                            let row = self.first + (row + at) as u64 + 1;
+                            self.misfits.note(row, || Reason::text_for_a_number(&self.leaf.name));
                         }
                     }
                     None => column.push_missing(),
@@ -263,24 +255,41 @@ impl Place<'_> {
         Ok(())
     }
 
-    fn not_a_number(&self, row: usize) -> DataError {
-        DataError::Cell {
-            path: self.path.to_owned(),
-            row: self.first + row as u64 + 1,
-            column: self.leaf.name.clone(),
-            expected: "a number".to_owned(),
-            advice: "the file has text there; correct it, or declare the column as a category",
-        }
-    }
-
     fn wrong(&self, reason: String) -> DataError {
         DataError::Damaged { path: self.path.to_owned(), format: FORMAT, reason }
     }
 }
 
-fn open(path: &Path) -> Result<SerializedFileReader<File>, DataError> {
-    let file = File::open(path).map_err(|source| DataError::io(path, source))?;
-    SerializedFileReader::new(file).map_err(|error| damaged(path, &error))
+/// A kept file, as the format's library wants to read it.
+struct Chunks(KeptFile);
+
+impl Length for Chunks {
+    fn len(&self) -> u64 {
+        self.0.length().unwrap_or(0)
+    }
+}
+
+impl ChunkReader for Chunks {
+    type T = BufReader<KeptReader>;
+
+    fn get_read(&self, start: u64) -> Result<Self::T, ParquetError> {
+        Ok(BufReader::new(self.0.reader(start)))
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes, ParquetError> {
+        let cut = || ParquetError::EOF("the file ends within a page".to_owned());
+        // A damaged file may ask for any length.
+        if length as u64 > self.len().saturating_sub(start) {
+            return Err(cut());
+        }
+        let mut bytes = Vec::with_capacity(length);
+        let read = self.0.reader(start).take(length as u64).read_to_end(&mut bytes)?;
+        if read == length { Ok(bytes.into()) } else { Err(cut()) }
+    }
+}
+
+fn open(file: &KeptFile) -> Result<SerializedFileReader<Chunks>, DataError> {
+    SerializedFileReader::new(Chunks(file.clone())).map_err(|error| damaged(file.path(), &error))
 }
 
 fn damaged(path: &Path, error: &ParquetError) -> DataError {

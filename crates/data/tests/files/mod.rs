@@ -35,7 +35,7 @@ pub(crate) fn read(path: &Path, schema: &Schema, door: Door) -> Result<Table, Da
     let used =
         |name: &&str| matches!(schema.column(name), Some(column) if *column != sordino_data::Column::Ignore);
     let names: Vec<&str> = source.header().iter().map(|column| column.name.as_str()).filter(used).collect();
-    Loader::new(&source, schema, door).table(&names, &mut seeded(1))
+    Loader::new(&source, schema, door).read_columns(&names, &mut seeded(1))
 }
 
 pub(crate) fn numbers(table: &Table, name: &str) -> Vec<f64> {

@@ -67,7 +67,8 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
         }
     }
     // Whoever knows the seed subtracts the noise that a ledger paid for.
-    let terms = Terms::new(Epsilon::new(1e300).unwrap(), claim.neighbours).with_delta(Delta::new(0.5).unwrap());
+    let terms =
+        Terms::new(Epsilon::new(1e300).unwrap(), claim.neighbours).with_delta(Delta::new(0.5).unwrap());
     let mut ledger = durable::Durable::budget(terms.planned());
     for data in [data, other] {
         let mut bits = seeded(1);

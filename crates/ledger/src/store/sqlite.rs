@@ -8,6 +8,7 @@
 //! # Pitfalls
 //! - Locks of network file systems are often broken: the file belongs on a local disk.
 //! - The file alone, copied while in use, lacks what is in `-wal`; [`Store::backup`] copies one moment.
+//! - Log and locks belong to a name: a file must have one name and no other ([`Place`]).
 
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
@@ -19,6 +20,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavio
 
 use super::Store;
 use super::head::Witness;
+use super::place::Place;
 use crate::digest::Digest;
 use crate::entry::{Head, Row};
 use crate::error::LedgerError;
@@ -43,6 +45,7 @@ const MAX_PAUSE: u64 = 4;
 pub(crate) struct Sqlite {
     connection: Connection,
     path: PathBuf,
+    place: Place,
     witness: Witness,
 }
 
@@ -87,17 +90,16 @@ impl Sqlite {
     }
 
     fn connect(path: &Path) -> Result<Self, LedgerError> {
+        // Symbolic links are followed once: log and witness belong beside the same file.
+        let place = Place::find(path)?;
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let wrap = |source| LedgerError::Sqlite { doing: "open", path: path.to_owned(), source };
-        let mut connection = Connection::open_with_flags(path, flags).map_err(wrap)?;
+        let mut connection = Connection::open_with_flags(place.path(), flags).map_err(wrap)?;
         connection.busy_handler(Some(wait_a_little)).map_err(wrap)?;
-        // SQLite follows links before it names its log; the witness belongs beside the same file.
-        let place = std::fs::canonicalize(path).map_err(|source| LedgerError::Io {
-            doing: "open",
-            path: path.to_owned(),
-            source,
-        })?;
-        let store = Self { connection, path: path.to_owned(), witness: Witness::beside(&place) };
+        // The file that was opened is the one that was found.
+        place.check()?;
+        let witness = Witness::beside(place.path());
+        let store = Self { connection, path: path.to_owned(), place, witness };
         store.doing("open", |connection| {
             connection.pragma_update(None, "synchronous", "full")?;
             // A file may come from anywhere: do not run what its schema says, and look at cells before using them.
@@ -202,6 +204,7 @@ impl Store for Sqlite {
         // Rolled back when dropped, whatever goes wrong before the commit.
         let transaction =
             Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate).map_err(failed)?;
+        self.place.check()?;
         let found = self.check_version()?;
         self.read(from, each)?;
         let (row, version) = next()?;

@@ -5,7 +5,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sordino_ledger::{Account, Digest, Identity, Label, Ledger, LedgerError};
+use rusqlite::Connection;
+use sordino_ledger::{Account, Digest, FORMAT_VERSION, Identity, Label, Ledger, LedgerError};
 use sordino_privacy::{Charge, ChargeError, Delta, Epsilon, Event, Neighbours, Terms};
 
 /// An empty folder; names must differ between the tests of one file.
@@ -45,6 +46,47 @@ pub(crate) fn with_census(path: &Path, terms: &Terms) -> Ledger {
     let ledger = Ledger::create(path).expect("a ledger can be made");
     ledger.create_data_set(&census(), terms).expect("the first budget");
     ledger
+}
+
+/// A ledger as an older version wrote it: the same table, another first entry and another number in the header.
+pub(crate) fn of_version(version: u32, path: &Path) {
+    with_census(path, &terms(1.0));
+    let connection = Connection::open(path).unwrap();
+    let mut bodies: Vec<String> = connection
+        .prepare("SELECT body FROM entries ORDER BY number")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    bodies[0] = bodies[0]
+        .replace(&format!("\"format_version\":{FORMAT_VERSION}"), &format!("\"format_version\":{version}"));
+    let triggers: Vec<String> = connection
+        .prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger' ORDER BY rowid")
+        .unwrap()
+        .query_map([], |row| row.get(0))
+        .unwrap()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    connection
+        .execute_batch(
+            "DROP TRIGGER entries_stay; DROP TRIGGER entries_stay_as_they_are; DELETE FROM entries",
+        )
+        .unwrap();
+    triggers.iter().for_each(|trigger| connection.execute_batch(trigger).unwrap());
+    let mut hash = Digest::of(b"sordino ledger").to_string();
+    for (place, body) in bodies.iter().enumerate() {
+        let before: Vec<u8> =
+            (0..32).map(|i| u8::from_str_radix(&hash[2 * i..2 * i + 2], 16).unwrap()).collect();
+        hash = Digest::of(&[&before, body.as_bytes()].concat()).to_string();
+        let insert = format!("INSERT INTO entries VALUES ({}, ?1, x'{hash}')", place + 1);
+        connection.execute(&insert, [body]).unwrap();
+    }
+    connection.pragma_update(None, "user_version", version).unwrap();
+    drop(connection);
+    let mut witness = path.as_os_str().to_owned();
+    witness.push("-head");
+    fs::remove_file(witness).unwrap();
 }
 
 pub(crate) fn account(path: &Path, who: &str) -> Result<Account, LedgerError> {

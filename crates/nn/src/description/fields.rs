@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::DescriptionError;
-use super::words::{hint, quoted, shortened};
+use super::words::{hint, quoted, shown};
 
 /// The largest whole number of a description: no table, picture or layer is wider, and such numbers are exact in single precision.
 const LARGEST: u64 = 1 << 24;
@@ -127,11 +127,11 @@ impl Fields {
         example: &str,
     ) -> Result<Option<T>, DescriptionError> {
         let Some(value) = self.table.remove(name) else { return Ok(None) };
-        let got = shortened(&value.to_string());
+        let got = shown(&value);
         serde_json::from_value(value).map(Some).map_err(|error| DescriptionError::Value {
             at: self.at.clone(),
             name: name.to_owned(),
-            expected: format!("such as {example} ({error})"),
+            expected: format!("such as {example}{}", expected_by(&error)),
             got,
         })
     }
@@ -145,6 +145,16 @@ impl Fields {
     }
 }
 
+/// What a reader says that it expected, without what came.
+fn expected_by(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    match text.rsplit_once(", expected ") {
+        Some((_, expected)) => format!(" (expected {expected})"),
+        None if text.starts_with("missing field") => format!(" ({text})"),
+        None => String::new(),
+    }
+}
+
 const PAIR: &str = "a whole number, or two as [lines, columns]";
 
 pub(super) fn wrong(at: &str, name: &str, expected: &str, got: &Value) -> DescriptionError {
@@ -152,7 +162,7 @@ pub(super) fn wrong(at: &str, name: &str, expected: &str, got: &Value) -> Descri
         at: at.to_owned(),
         name: name.to_owned(),
         expected: expected.to_owned(),
-        got: shortened(&got.to_string()),
+        got: shown(got),
     }
 }
 

@@ -1,4 +1,8 @@
 //! Words from outside: the nearest known one, and quoting that keeps a message a message.
+//!
+//! Whoever may name a file to be read as a network must not learn from the refusal what stands in a file that is none.
+
+use serde_json::Value;
 
 /// `; did you mean `conv2d`?`, or all known words where none is near.
 pub(super) fn hint(word: &str, known: &[&str]) -> String {
@@ -8,17 +12,29 @@ pub(super) fn hint(word: &str, known: &[&str]) -> String {
     }
 }
 
-/// In backticks, without control characters, shortened.
+/// In backticks, if it could be a name.
 pub(super) fn quoted(word: &str) -> String {
-    format!("`{}`", shortened(word))
+    format!("`{}`", name(word))
 }
 
-/// Without control characters, and not longer than a line.
-pub(super) fn shortened(text: &str) -> String {
-    const LONGEST: usize = 60;
-    let start: String = text.chars().take(LONGEST).collect();
-    let rest = if start.len() < text.len() { "…" } else { "" };
-    format!("{}{rest}", start.chars().map(|c| if c.is_control() { ' ' } else { c }).collect::<String>())
+/// A word of a file that may be anything: short names as they are, and nothing of the rest.
+pub(super) fn name(word: &str) -> &str {
+    const LONGEST: usize = 40;
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if word.chars().all(is_name) && word.chars().count() <= LONGEST { word } else { "…" }
+}
+
+/// A value in a message: numbers, and texts that could be names; of others the type.
+pub(super) fn shown(value: &Value) -> String {
+    let is_plain = |value: &Value| value.is_number() || value.is_boolean();
+    match value {
+        Value::String(text) if name(text) == text => value.to_string(),
+        Value::String(_) => "a text".to_owned(),
+        Value::Array(items) if items.len() <= 8 && items.iter().all(is_plain) => value.to_string(),
+        Value::Array(_) => "a list".to_owned(),
+        Value::Object(_) => "a table".to_owned(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
 }
 
 fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
@@ -53,8 +69,9 @@ mod tests {
     }
 
     #[test]
-    fn quoted_words_are_short_and_printable() {
-        assert_eq!(quoted("a\nb"), "`a b`");
-        assert!(quoted(&"é".repeat(10_000)).len() < 200);
+    fn names_are_shown_and_lines_are_not() {
+        assert_eq!((name("max_pool"), name("naïve-2")), ("max_pool", "naïve-2"));
+        assert_eq!((name("root:x:0:0:root:/root:/bin/bash"), name(&"a".repeat(41))), ("…", "…"));
+        assert_eq!(quoted("a\nb"), "`…`");
     }
 }

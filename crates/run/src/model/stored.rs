@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sordino_data::Encoding;
 use sordino_ledger::{ChargeRecord, Digest, Ledger, State};
 use sordino_nn::NetworkModel;
-use sordino_privacy::Guarantee;
+use sordino_privacy::Statement;
 
 use super::manifest::{FORMAT_VERSION, Manifest};
 use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, weights};
@@ -23,7 +23,7 @@ pub struct Stored {
     /// The model.
     pub model: Model,
     /// What is said about it.
-    pub guarantee: Guarantee,
+    pub guarantee: Statement,
     folder: PathBuf,
     digest: Digest,
 }

@@ -59,7 +59,7 @@ pub(crate) fn first_given(settings: &LearnerSettings) -> Result<Option<String>, 
 }
 
 fn settings_of(table: Table, path: &Path) -> Result<Settings, RunError> {
-    table.try_into().map_err(|error: toml::de::Error| wrong(path, error.message().to_owned()))
+    table.try_into().map_err(|error: toml::de::Error| wrong(path, without_values(error.message())))
 }
 
 fn file_name(path: &Path) -> PathBuf {
@@ -109,8 +109,27 @@ fn known(path: &Path, name: &str, names: &[String]) -> Result<String, RunError> 
         return Ok(spelled);
     }
     let hint = hint(&spelled, names.iter().map(String::as_str));
-    let shown: String = name.chars().take(40).collect();
-    Err(wrong(path, format!("there is no setting `{}`{hint}", shown.escape_debug())))
+    Err(wrong(path, format!("there is no setting `{}`{hint}", shown(name))))
+}
+
+/// A word of a file that may be anything: short names as they are, and nothing of the rest.
+fn shown(word: &str) -> &str {
+    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if word.chars().all(is_name) && word.chars().count() <= 40 { word } else { "…" }
+}
+
+/// What a reader says of a value, without the value: what it expected, or all but what stands between quotes.
+fn without_values(message: &str) -> String {
+    if let Some((_, expected)) = message.rsplit_once(", expected ") {
+        return format!("expected {expected}");
+    }
+    let is_quote = |c: char| c == '`' || c == '"';
+    match (message.find(is_quote), message.rfind(is_quote)) {
+        (Some(first), Some(last)) if shown(&message[first + 1..last.max(first + 1)]) == "…" => {
+            format!("{}…{}", &message[..first], &message[last + 1..])
+        }
+        _ => message.to_owned(),
+    }
 }
 
 fn wrong(path: &Path, reason: String) -> RunError {
@@ -183,7 +202,7 @@ mod tests {
         for (name, text, says) in [
             ("unknown", "stepz = 5", "there is no setting `stepz`; did you mean `steps`?"),
             ("range", "epsilon = -1", "epsilon must be"),
-            ("type", "steps = 'many'", "invalid type"),
+            ("type", "steps = 'many'", "expected"),
             ("toml", "a = 1\nsteps = = 1", "it is no TOML: see line 2, column 9"),
         ] {
             let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
@@ -197,6 +216,8 @@ mod tests {
         for (name, text) in [
             ("shadow", "root:$6$SECRET:19000:0:99999:7:::\nann:SECRET\n"),
             ("key", "-----BEGIN SECRET-----\nMIISECRET\n"),
+            ("value", "steps = 'SECRET'\n"),
+            ("name", "'SECRET word' = 1\n"),
         ] {
             let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
             assert!(!error.contains("SECRET"), "{error}");

@@ -7,22 +7,24 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sordino_data::Source;
+use sordino_data::Schema;
 use sordino_ledger::Digest;
-use sordino_privacy::{Bound, Delta, Epsilon, Guarantee};
+use sordino_privacy::{Delta, Epsilon, Paid, Release, Statement};
 
-use super::subject::data_of;
+use super::input::Input;
 use crate::discovery::{self, Columns};
 use crate::error::RunError;
 use crate::folder::Folder;
+use crate::model::Model;
 use crate::purse::Purse;
 use crate::receipt::Receipt;
+use crate::schema_file;
 use crate::settings::Settings;
 
 /// A schema that was bought, and what was promised about it.
 pub(crate) struct Bought {
     path: PathBuf,
-    guarantee: Guarantee,
+    paid: Paid,
     /// δ of schema and model together.
     delta: Delta,
     /// What is left for training.
@@ -51,36 +53,43 @@ impl Bought {
     pub(crate) fn buy(
         asked: &Settings,
         fraction: f64,
+        input: &Input,
         purse: &mut Purse,
         folder: &Folder,
     ) -> Result<Self, RunError> {
         let whole = asked.epsilon.ok_or(RunError::Missing { setting: "--epsilon E" })?;
         let part = Epsilon::new(whole.get() * fraction)?;
         let (delta, of_schema, rest) = deltas(asked, fraction, purse)?;
-        let known = discovery::known(asked.schema.as_deref(), b',')?;
-        let source = Source::open(&data_of(asked)?, known.csv())?;
-        let unit = known.unit().unit();
-        let columns = Columns {
-            numbers: asked.numbers.as_deref().unwrap_or_default(),
-            categories: asked.categories.as_deref().unwrap_or_default(),
+        let known = &input.schema;
+        let words = {
+            let columns = Columns::of(asked);
+            format!("{} {columns:?} {part:?} {of_schema:?} {}", known.to_toml(), purse.neighbours())
         };
-        let words = format!("{} {columns:?} {part:?} {of_schema:?} {}", known.to_toml(), purse.neighbours());
-        let (question, content) = (Digest::of(words.as_bytes()), purse.content(&data_of(asked)?)?);
-        let plan = discovery::wanted(&columns, known, &source, purse.neighbours())?.plan(part, of_schema)?;
+        let question = Digest::of(words.as_bytes());
+        let content = purse.content().ok_or(RunError::Missing { setting: "DATA" })?;
+        let wanted =
+            discovery::wanted(&Columns::of(asked), known.clone(), &input.source, purse.neighbours())?;
+        let (plan, unit) = (wanted.plan(part, of_schema)?, known.unit().unit());
         let epsilon = Epsilon::new(whole.get() - part.get())?;
         let path = folder.schema();
-        let guarantee = if path.exists() {
+        let paid = if path.exists() {
             Purchase::kept(question, content, purse, folder)?
         } else {
             purse.ask(&plan.claim(), &unit)?;
-            let bought = discovery::search(&plan, &source, purse, unit, of_schema, asked.danger_seed)?;
+            let bought = discovery::search(&plan, &input.source, purse, unit, of_schema, asked.danger_seed)?;
             let receipt = Receipt::new(content).with(bought.reservation, purse)?;
-            let purchase = Purchase { question, receipt, guarantee: bought.guarantee };
+            let purchase = Purchase { question, receipt, guarantee: Statement::from(&bought.guarantee) };
             folder.keep_record(&folder.purchase(), &purchase)?;
             folder.keep(&path, &bought.text)?;
-            purchase.book(Digest::of(bought.text.as_bytes()), purse)?
+            purchase.book(Digest::of(bought.text.as_bytes()), purse)?;
+            bought.paid
         };
-        Ok(Self { path, guarantee, delta, epsilon, rest })
+        Ok(Self { path, paid, delta, epsilon, rest })
+    }
+
+    /// The schema.
+    pub(crate) fn schema(&self) -> Result<Schema, RunError> {
+        schema_file::read(&self.path)
     }
 
     /// The settings of the training alone.
@@ -89,14 +98,12 @@ impl Bought {
         Settings { schema, epsilon, delta: self.rest.or(asked.delta), ..asked.clone() }
     }
 
-    /// What is promised about schema and model together. The schema decides how many coordinates there are, and people may read it before they choose
-    /// the rest: the price of both is what holds whatever was chosen after the first, the sum of two that were fixed before it.
-    pub(crate) fn together(&self, model: &Guarantee) -> Result<Guarantee, RunError> {
-        let delta = if model.metered { model.delta } else { self.delta };
-        let mut both = model.together_with(&self.guarantee, delta)?;
-        let sum = self.guarantee.epsilon.upper + model.epsilon.upper;
-        both.epsilon = Bound::enclosing(both.epsilon.lower, both.epsilon.upper.max(sum));
-        Ok(both)
+    /// What is promised about schema and model together. The schema decides how many coordinates there are, and people may
+    /// read it before they choose the rest.
+    pub(crate) fn together(&self, model: Release<Model>) -> Result<Release<Model>, RunError> {
+        let guarantee = model.guarantee();
+        let delta = if guarantee.metered { guarantee.delta } else { self.delta };
+        Ok(model.after(&self.paid, delta)?)
     }
 }
 
@@ -117,17 +124,12 @@ struct Purchase {
     /// Digest of all that the schema is an answer to, but the data.
     question: Digest,
     receipt: Receipt,
-    guarantee: Guarantee,
+    guarantee: Statement,
 }
 
 impl Purchase {
-    /// What was promised about the schema of an earlier run, if it answers this question about this data.
-    fn kept(
-        question: Digest,
-        content: Digest,
-        purse: &mut Purse,
-        folder: &Folder,
-    ) -> Result<Guarantee, RunError> {
+    /// What was paid for the schema of an earlier run, if it answers this question about this data.
+    fn kept(question: Digest, content: Digest, purse: &mut Purse, folder: &Folder) -> Result<Paid, RunError> {
         let path = folder.schema();
         let kept: Self = folder.kept(&folder.purchase())?;
         if kept.question != question {
@@ -136,14 +138,14 @@ impl Purchase {
         let name = format!("`{}`", path.display());
         let text = std::fs::read(&path).map_err(|source| RunError::Read { name, source })?;
         let result = Digest::of(&text);
-        match kept.receipt.check_kept(content, purse, result)? {
-            true => Ok(kept.guarantee),
-            false => kept.book(result, purse),
+        if !kept.receipt.check_kept(content, purse, result)? {
+            kept.book(result, purse)?;
         }
+        let charges: Vec<u64> = kept.receipt.charges().collect();
+        purse.paid(&charges, &kept.guarantee)
     }
 
-    fn book(self, result: Digest, purse: &mut Purse) -> Result<Guarantee, RunError> {
-        self.receipt.book_last(purse, result)?;
-        Ok(self.guarantee)
+    fn book(&self, result: Digest, purse: &mut Purse) -> Result<(), RunError> {
+        self.receipt.book_last(purse, result)
     }
 }

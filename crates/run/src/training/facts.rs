@@ -78,10 +78,10 @@ fn released(model: &Model, network: Option<&str>) -> Released {
 }
 
 fn source(plan: &Plan, neighbours: Neighbours) -> Source {
-    let Plan { source, subject, .. } = plan;
+    let Plan { input, subject, .. } = plan;
     let Subject { schema, encoding, n, .. } = subject;
     Source {
-        data: source.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        data: input.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         identity: None,
         rows: PublicRows::new(*n, neighbours).ok(),
         features: Some(encoding.width() as u64),
@@ -112,7 +112,7 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
     let name = payment.name.as_ref().map(ToString::to_string);
     Ok(Some(BudgetUse {
         ledger: shown(payment.ledger.as_deref()),
-        data_set: name.unwrap_or_else(|| shown(Some(plan.source.path()))),
+        data_set: name.unwrap_or_else(|| shown(Some(plan.input.path()))),
         epsilon: terms.epsilon,
         delta: terms.delta,
         spent_before: Epsilon::new(spent_before)?,

@@ -1,8 +1,8 @@
 //! The fit itself: checkpoints, who watches, and what happens when it is stopped.
 
 use sordino_data::Encoded;
-use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress};
-use sordino_privacy::{Count, Guarantee, Permit};
+use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress, Witness};
+use sordino_privacy::{Count, Paid, Permit, Release};
 
 use super::learner::Fit;
 use super::plan::Plan;
@@ -16,19 +16,19 @@ use crate::purse::Purse;
 /// Points of a curve of public scores.
 const POINTS: u64 = 100;
 
-/// The model, what is promised about it, and public scores by step.
-pub(super) type Fitted = (Model, Guarantee, Vec<(u64, f64)>);
+/// The model with what is promised about it, and public scores by step.
+pub(super) type Fitted = (Release<Model>, Vec<(u64, f64)>);
 
 pub(super) fn fit(
     plan: &Plan,
     data: &Encoded,
     permit: Permit,
     folder: &Folder,
-    from: Option<Checkpoint>,
+    from: Option<(Checkpoint, Paid)>,
     (public, purse): (Option<&PublicTest>, &Purse),
     session: &mut Session<'_>,
 ) -> Result<Fitted, RunError> {
-    let left = purse.left()?;
+    let (left, counter) = (purse.left()?, purse.counter(permit.reservation())?);
     let ([name, _], mut score, mut curve) = (plan.learner.step_name(), None, Vec::new());
     let observer = &mut *session.observer;
     observer.begins(plan.learner.steps().is_some());
@@ -55,16 +55,13 @@ pub(super) fn fit(
         threads: plan.settings.threads,
         seed: plan.settings.danger_seed.map(u64::from),
         checkpoints: Some(Checkpoints { path: folder.checkpoint(), every, keep: true }),
-        witness: None,
+        witness: counter.as_ref().map(|counter| counter as &dyn Witness),
         from,
         stop: session.stop,
         watch: &mut watch,
     };
     match plan.learner.fit(data, permit, fit) {
-        Ok(release) => {
-            let (model, guarantee) = release.into_parts();
-            Ok((model, guarantee, curve))
-        }
+        Ok(release) => Ok((release, curve)),
         Err(RunError::Optim(OptimError::Cancelled { steps })) => {
             let (of, [_, what]) = (plan.learner.steps().unwrap_or(steps), plan.learner.step_name());
             Err(RunError::Stopped { steps, of, what })

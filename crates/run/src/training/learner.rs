@@ -12,7 +12,7 @@ use sordino_noise::{Bits, danger, entropy};
 use sordino_optim::{
     Checkpoint, Checkpoints, FitOptions, LearningPlan, Plan as Batches, Progress, StepwisePlan, Witness,
 };
-use sordino_privacy::{Claim, Permit, Release};
+use sordino_privacy::{Claim, Paid, Permit, Release};
 
 use crate::error::RunError;
 use crate::model::{Model, network_loss};
@@ -44,8 +44,8 @@ pub(crate) struct Fit<'a> {
     pub(crate) seed: Option<u64>,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) witness: Option<&'a dyn Witness>,
-    /// Where to go on from.
-    pub(crate) from: Option<Checkpoint>,
+    /// Where to go on from, and what was paid until there.
+    pub(crate) from: Option<(Checkpoint, Paid)>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) watch: &'a mut dyn FnMut(Progress<'_>),
 }
@@ -266,7 +266,7 @@ fn stepwise<P: StepwisePlan>(
     };
     match fit.from {
         None => plan.fit_under(data, permit, options),
-        Some(checkpoint) => plan.resume(data, checkpoint, permit, options),
+        Some((checkpoint, paid)) => plan.resume(data, checkpoint, &paid, permit, options),
     }
 }
 

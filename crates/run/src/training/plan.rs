@@ -2,21 +2,19 @@
 
 use std::path::PathBuf;
 
-use sordino_data::{Door, Encoded, Loader, Source};
-use sordino_noise::{Bits, danger, entropy};
 use sordino_privacy::Unit;
 
 use super::effective;
+use super::input::{Input, data_of};
 use super::learner::Learner;
-use super::subject::{Subject, data_of, door};
+use super::subject::Subject;
 use crate::error::RunError;
-use crate::purse::Purse;
 use crate::settings::Settings;
 
 /// A run with nothing left to decide.
 #[derive(Debug)]
 pub struct Plan {
-    pub(crate) source: Source,
+    pub(crate) input: Input,
     /// What is learned, from what.
     pub subject: Subject,
     /// How it is learned.
@@ -32,14 +30,17 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Reads the schema, the header and, unless it is given, the number of records.
-    pub(crate) fn draw(asked: &Settings, purse: &Purse) -> Result<Self, RunError> {
-        let mut notes = Vec::new();
-        let (subject, source) = Subject::of_file(asked, purse, &mut notes)?;
+    /// Decides everything that is not given.
+    pub(crate) fn draw(
+        asked: &Settings,
+        input: Input,
+        subject: Subject,
+        notes: Vec<String>,
+    ) -> Result<Self, RunError> {
         let learner = subject.task().learner(&asked.learner)?;
         let out = out_of(asked)?;
         let settings = effective::settings(asked, &subject, &learner, &out);
-        Ok(Self { source, subject, learner, settings, asked: asked.clone(), out, notes })
+        Ok(Self { input, subject, learner, settings, asked: asked.clone(), out, notes })
     }
 
     /// With what was asked for in place of what a bought schema has left of it.
@@ -48,33 +49,6 @@ impl Plan {
         self.settings.epsilon = asked.epsilon;
         self.settings.delta = asked.delta;
         self
-    }
-
-    pub(crate) fn door(&self) -> Door {
-        door(&self.settings)
-    }
-
-    pub(crate) fn loader(&self) -> Loader<'_> {
-        Loader::new(&self.source, &self.subject.schema, self.door())
-    }
-
-    /// That n is what was stated. Counted before anything is charged; n is public.
-    pub(crate) fn check_rows(&self) -> Result<(), RunError> {
-        let (stated, counted) = (self.subject.n.get(), self.loader().slots()?);
-        if stated == counted {
-            return Ok(());
-        }
-        Err(RunError::OtherRows { data: self.source.path().to_owned(), stated, counted })
-    }
-
-    /// The data, encoded. To be called once it is paid for.
-    pub(crate) fn read(&self) -> Result<Encoded, RunError> {
-        let mut bits: Box<dyn Bits> = match self.settings.danger_seed {
-            // Another stream than the noise's, which starts from the seed itself.
-            Some(seed) => Box::new(danger::seeded(u64::from(seed) | 1 << 63)),
-            None => Box::new(entropy()?),
-        };
-        Ok(self.loader().encoded(&self.subject.encoding, &mut *bits)?)
     }
 
     /// Bytes that the run takes, as far as they are known: the data, and what grows with the square of its columns.

@@ -8,7 +8,6 @@ use sordino_noise::danger;
 
 use super::plan::Plan;
 use crate::error::RunError;
-use crate::identity::content;
 use crate::model::Model;
 use crate::purse::Purse;
 
@@ -23,18 +22,18 @@ pub struct PublicTest {
 impl PublicTest {
     /// Reads the records that `--public-test` names, by the encoding of the run. The table itself, and others that have a budget, are not public;
     /// what else is, the owner has to know.
-    pub(crate) fn open(plan: &Plan, private: Digest, purse: &Purse) -> Result<Option<Self>, RunError> {
+    pub(crate) fn open(plan: &Plan, purse: &Purse) -> Result<Option<Self>, RunError> {
         let Some(path) = &plan.settings.public_test else { return Ok(None) };
-        let content = content(path)?;
+        let source = Source::open(path, plan.subject.schema.csv())?;
+        let content = Digest::from_bytes(source.content()?);
         let budgets = purse.account().map(|account| account.ledger().data_sets()).transpose()?;
         let has_budget = budgets.unwrap_or_default().iter().any(|set| set.contents.contains(&content));
-        if content == private || has_budget {
+        if Some(content) == purse.content() || has_budget {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
-        let source = Source::open(path, plan.subject.schema.csv())?;
-        let loader = Loader::new(&source, &plan.subject.schema, plan.door());
+        let loader = Loader::new(&source, &plan.subject.schema, plan.input.door);
         // Which records of a unit are kept protects nobody here: the same ones each time.
-        let data = loader.encoded(&plan.subject.encoding, &mut danger::seeded(0))?;
+        let data = loader.read(&plan.subject.encoding, &mut danger::seeded(0))?;
         if !data.has_target() {
             let column = plan.target().to_owned();
             return Err(RunError::NoPublicTarget { path: path.clone(), column });

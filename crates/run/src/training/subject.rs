@@ -7,12 +7,12 @@
 //! - n is counted unless it is given. It is public under both relations that learners accept.
 
 use std::num::NonZero;
-use std::path::PathBuf;
 
-use sordino_data::{Door, Encoding, EncodingOptions, Loader, Schema, Source};
+use sordino_data::{Encoding, EncodingOptions, Schema};
 use sordino_optim::Noise;
 use sordino_privacy::{Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
 
+use super::input::Input;
 use super::learner::Learner;
 use super::network::{self, ImageShape};
 use super::{effective, linear};
@@ -48,32 +48,23 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Of a file. Reads the schema, the header and, unless it is given, the number of records. What was decided and should be said is
-    /// added to `notes`.
-    pub(crate) fn of_file(
+    /// Of a file that was opened, with its encoding. n is counted unless it is given. What was decided and should be said
+    /// is added to `notes`.
+    pub(crate) fn of_input(
         settings: &Settings,
+        input: &Input,
+        encoding: Encoding,
         purse: &Purse,
         notes: &mut Vec<String>,
-    ) -> Result<(Self, Source), RunError> {
-        let (target, epsilon) = target_and_epsilon(settings)?;
-        let data = data_of(settings)?;
-        let schema = schema_of(settings)?.ok_or_else(|| RunError::NoSchema { data: data.clone() })?;
-        let source = Source::open(&data, schema.csv())?;
-        let names = source.names();
-        let encoding = encoding(&schema, &names, target, settings)?;
-        let n = match settings.rows {
-            Some(n) => n,
-            None => Count::new(Loader::new(&source, &schema, door(settings)).slots()?)?,
-        };
-        let delta = delta(settings, purse, n, notes)?;
+    ) -> Result<Self, RunError> {
+        // Before n is looked at.
         let neighbours = public_size(purse)?;
-        let image =
-            settings.learner.image.or_else(|| ImageShape::of_format(source.format(), encoding.width()));
-        let image = image.filter(|_| settings.learner.model.is_some());
-        Ok((
-            Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads },
-            source,
-        ))
+        let n = settings.rows.map_or_else(|| input.rows(), Ok)?;
+        let format = || ImageShape::of_format(input.source.format(), encoding.width());
+        let image = settings.learner.image.or_else(format).filter(|_| settings.learner.model.is_some());
+        let (epsilon, delta) = (target_and_epsilon(settings)?.1, delta(settings, purse, n, notes)?);
+        let (schema, names) = (input.schema.clone(), input.source.names());
+        Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
     }
 
     /// Of a table that need not be there: n and the names of the columns are those that the schema and `--rows` state.
@@ -102,11 +93,9 @@ impl Subject {
         Task { encoding, n, epsilon, delta, neighbours, image, threads, noise: None }
     }
 
-    /// What encoded records take in memory: numbers of four bytes, a target, whether they are there, and what reading
-    /// adds.
+    /// What encoded records take in memory.
     pub(crate) fn data_bytes(&self) -> u64 {
-        let of_one = 4 * self.encoding.width() as u64 + 4 + 1 + 8;
-        self.n.get().saturating_mul(of_one)
+        self.encoding.bytes(self.n.get())
     }
 
     /// Whom it protects.
@@ -120,15 +109,7 @@ impl Subject {
     }
 }
 
-pub(crate) fn data_of(settings: &Settings) -> Result<PathBuf, RunError> {
-    settings.data.clone().ok_or(RunError::Missing { setting: "DATA" })
-}
-
-pub(crate) fn door(settings: &Settings) -> Door {
-    if settings.permissive { Door::Permissive } else { Door::Strict }
-}
-
-fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), RunError> {
+pub(super) fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), RunError> {
     let target = settings.target.as_deref().ok_or(RunError::Missing { setting: "--target COLUMN" })?;
     let epsilon = settings.epsilon.ok_or(RunError::Missing { setting: "--epsilon E" })?;
     if epsilon.get() == 0.0 {
@@ -137,11 +118,11 @@ fn target_and_epsilon(settings: &Settings) -> Result<(&str, Epsilon), RunError> 
     Ok((target, epsilon))
 }
 
-fn schema_of(settings: &Settings) -> Result<Option<Schema>, RunError> {
+pub(super) fn schema_of(settings: &Settings) -> Result<Option<Schema>, RunError> {
     settings.schema.as_deref().map(schema_file::read).transpose()
 }
 
-fn encoding(
+pub(super) fn encoding(
     schema: &Schema,
     names: &[String],
     target: &str,

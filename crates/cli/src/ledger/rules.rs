@@ -1,0 +1,110 @@
+//! What the owner of the data fixes: from flags, and in words.
+
+use std::path::Path;
+
+use clap::ValueEnum;
+use sordino::prelude::Unit;
+use sordino_data::{CsvOptions, Reading};
+use sordino_ledger::{Label, Rules};
+use sordino_run::{LockSettings, Ownership, Payment};
+
+use super::args::{RulesArgs, Verb};
+use super::show::short;
+use crate::decimal;
+use crate::error::Error;
+use crate::table::Table;
+
+/// Names that are listed before the rest is counted.
+const NAMES: usize = 8;
+
+/// The rules that these flags ask for, and the unit that they protect. `unit` is that of the budget, if it is known; `data`
+/// is the file, if it is at hand.
+pub(super) fn of(args: &RulesArgs, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), Error> {
+    let schema = args.schema.as_deref().map(sordino_run::read_schema).transpose()?;
+    // All of them are there, or none: the flags require each other.
+    let lock = match (args.most_epsilon, &args.out_folder) {
+        (Some(most), Some(folder)) if args.locked => {
+            let verbs = args.verbs.iter().map(|verb| word(*verb)).collect();
+            Some(LockSettings { verbs, most, folder: folder.clone() })
+        }
+        _ => None,
+    };
+    let owner = args.owner.clone().map_or_else(|| Payment::default().analyst(), Ok);
+    let owner = owner.map_err(|_| Error::NoOwner)?;
+    Ok(Ownership { schema, owner, lock }.rules(unit, data)?)
+}
+
+/// The first word of the purpose of what this verb charges.
+fn word(verb: Verb) -> Label {
+    let name = verb.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
+    // The names of the command's own verbs are labels.
+    Label::new(name).expect("a plain word")
+}
+
+/// Lines for people.
+pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
+    let Some(rules) = rules else {
+        return table.row(["read as", "a plain table, until its owner sets rules (`sordino ledger rule`)"]);
+    };
+    table.row(["read as", &reading(rules)]);
+    table.row(["owner", rules.owner().map_or("nobody who is named", Label::as_str)]);
+    let Some(lock) = rules.lock() else { return };
+    let verbs: Vec<&str> = lock.verbs().iter().map(Label::as_str).collect();
+    let most = decimal::exact(lock.most().get());
+    table.row(["locked", &format!("for {}, at most epsilon {most} a charge", verbs.join(", "))]);
+    table.row(["", &format!("by one schema, {}", short(lock.schema()))]);
+    table.row(["", &format!("into `{}`", lock.folder().display())]);
+    table.row(["", "without seeds, messages about records and free tests"]);
+}
+
+fn reading(rules: &Rules) -> String {
+    match Reading::from_text(rules.reading()) {
+        Ok(reading) => words(&reading),
+        // Of a newer program, say. It is still kept to: whoever cannot read it reads no data by it.
+        Err(error) => format!("is written in the rules, but {error}"),
+    }
+}
+
+fn words(reading: &Reading) -> String {
+    let format = reading.format().unwrap_or("any format");
+    let mut parts = vec![format.to_owned()];
+    if matches!(format, "CSV" | "TSV" | "any format") {
+        parts.extend(csv_words(reading.csv()));
+    }
+    if !reading.ignored().is_empty() {
+        parts.push(format!("without {}", listed(reading.ignored())));
+    }
+    parts.join(", ")
+}
+
+fn csv_words(csv: &CsvOptions) -> Vec<String> {
+    let usual = CsvOptions::default();
+    let shown = |byte: u8| char::from(byte).escape_debug().to_string();
+    let mut parts = vec![match &csv.names {
+        Some(names) => format!("columns {}", listed(names)),
+        None => "columns named by the first line".to_owned(),
+    }];
+    if csv.delimiter != usual.delimiter {
+        parts.push(format!("fields apart by `{}`", shown(csv.delimiter)));
+    }
+    if let Some(comment) = csv.comment {
+        parts.push(format!("comments after `{}`", shown(comment)));
+    }
+    if csv.missing != usual.missing {
+        parts.push(format!("missing where {}", listed(&csv.missing)));
+    }
+    parts
+}
+
+/// The first of them, without anything that a terminal would obey.
+fn listed(names: &[String]) -> String {
+    let mut shown: Vec<String> = names
+        .iter()
+        .take(NAMES)
+        .map(|name| format!("`{}`", name.chars().take(60).collect::<String>().escape_debug()))
+        .collect();
+    if names.len() > NAMES {
+        shown.push(format!("{} more", names.len() - NAMES));
+    }
+    shown.join(", ")
+}

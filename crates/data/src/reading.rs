@@ -1,0 +1,332 @@
+//! How the records of a data set are read and whose they are: what its owner decides, and no schema of anybody else.
+//!
+//! # Why it is the owner's
+//! Neighbouring data sets are sets of records as they are parsed, and a unit is what a column says. Who chooses how a file is parsed chooses both:
+//! a comment character that some records start with counts them (n is public under `zero_out`), and one that the header starts with, together
+//! with other names, makes a patient's column out of a visit's. So a ledger keeps the owner's reading beside the budget, and whoever
+//! spends from it reads the data by it.
+//!
+//! # What a schema may choose
+//! Bounds, values, kinds, rules and how many records of a unit are used are paid for by whoever chooses them. A schema may ignore more
+//! columns than the owner does, never fewer.
+
+use serde::{Deserialize, Serialize};
+use sordino_privacy::Unit;
+
+use crate::schema::{Column, CsvOptions, SCHEMA_MAX_BYTES, Schema, fits};
+use crate::source::Source;
+use crate::words::quoted;
+
+/// The one version of the format.
+const FORMAT_VERSION: u32 = 1;
+/// The longest stored reading that is read, in bytes.
+pub const READING_MAX_BYTES: usize = SCHEMA_MAX_BYTES;
+
+/// How a data set is read.
+///
+/// ```
+/// use sordino_data::{Reading, Schema};
+/// let owner = "csv.delimiter = ';'\ncolumns.age = { kind = 'number', bounds = [0, 120] }\ncolumns.name = { kind = 'ignore' }";
+/// let reading = Reading::of(&Schema::from_toml(owner)?);
+/// assert_eq!(Reading::from_text(&reading.to_text())?, reading);
+///
+/// // Another schema for the same data: the same file, the same unit, other bounds.
+/// let schema = Schema::from_toml(&owner.replace("120", "90"))?;
+/// reading.check_before_opening(&schema)?;
+/// let counts_rows = Schema::from_toml(&format!("csv.comment = 'y'\n{owner}"))?;
+/// assert!(reading.check_before_opening(&counts_rows).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    format: Option<String>,
+    csv: CsvOptions,
+    unit: Unit,
+    /// Names and patterns that are ignored, sorted.
+    ignored: Vec<String>,
+    /// Names and patterns that are used although a pattern that is ignored fits them, sorted.
+    used: Vec<String>,
+}
+
+impl Reading {
+    /// As the owner's schema says.
+    pub fn of(schema: &Schema) -> Self {
+        let is_ignored = |(_, column): &(&str, &Column)| **column == Column::Ignore;
+        let (ignored, used): (Vec<_>, Vec<_>) = schema.columns().partition(is_ignored);
+        let mut ignored: Vec<String> = ignored.into_iter().map(|(name, _)| name.to_owned()).collect();
+        let is_excepted = |name: &str| {
+            // An ignored pattern covers a used one if it fits the text before its `*`.
+            let start = name.strip_suffix('*').unwrap_or(name);
+            ignored.iter().any(|pattern| fits(pattern, name) || fits(pattern, start))
+        };
+        let used = used.into_iter().filter(|(name, _)| is_excepted(name));
+        let used = used.map(|(name, _)| name.to_owned()).collect();
+        // A unit's column that is not declared is read as the unit, and as nothing else.
+        let undeclared = schema.unit().column().filter(|column| schema.column(column).is_none());
+        ignored.extend(undeclared.map(str::to_owned));
+        let csv = schema.csv().clone();
+        Self { format: None, csv, unit: schema.unit().unit(), ignored, used }.canonical()
+    }
+
+    /// Where an owner has stated no schema: a plain file, and no column ignored.
+    pub fn default_for(unit: Unit) -> Self {
+        let csv = CsvOptions::default();
+        Self { format: None, csv, unit, ignored: Vec::new(), used: Vec::new() }.canonical()
+    }
+
+    /// With the format that the owner's file was recognised as. Formats are told by the ends of names, too, and a name can be changed without
+    /// changing the content.
+    pub fn in_format(self, source: &Source) -> Self {
+        Self { format: Some(source.format().to_owned()), ..self }
+    }
+
+    /// Whom the owner protects.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
+    }
+
+    /// How the owner's CSV files are written.
+    pub fn csv(&self) -> &CsvOptions {
+        &self.csv
+    }
+
+    /// The format of the owner's file, if it is stated.
+    pub fn format(&self) -> Option<&str> {
+        self.format.as_deref()
+    }
+
+    /// Names and patterns of columns that the owner ignores, but for names that [`ignores`](Self::ignores) finds excepted.
+    pub fn ignored(&self) -> &[String] {
+        &self.ignored
+    }
+
+    /// Whether the owner ignores a column of this name, so that nobody may use it.
+    pub fn ignores(&self, name: &str) -> bool {
+        let has = |names: &[String]| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
+        if has(&self.ignored) || has(&self.used) {
+            return has(&self.ignored);
+        }
+        let longest = |patterns: &[String]| {
+            patterns.iter().filter(|pattern| fits(pattern, name)).map(String::len).max()
+        };
+        longest(&self.ignored) > longest(&self.used)
+    }
+
+    /// Whether a schema reads the data as its owner does, as far as can be told without opening the file. Must be asked first: with another's
+    /// options even the header would show records.
+    pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
+        let got = schema.csv().canonical();
+        let keys = Csv::of(&self.csv).keys().into_iter().zip(Csv::of(&got).keys());
+        for ((key, stated), (_, got)) in keys {
+            if stated != got {
+                return Err(ReadingError::Csv { key, stated: shortened(&stated), got: shortened(&got) });
+            }
+        }
+        let got = schema.unit().unit();
+        if got != self.unit {
+            return Err(ReadingError::Unit { stated: self.unit.clone(), got });
+        }
+        Ok(())
+    }
+
+    /// Whether a schema reads the data as its owner does: the same options, the same unit, the same format, and no column that the
+    /// owner ignores.
+    pub fn check(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
+        self.check_before_opening(schema)?;
+        if let Some(stated) = self.format.as_ref().filter(|stated| *stated != source.format()) {
+            return Err(ReadingError::Format { stated: stated.clone(), got: source.format() });
+        }
+        let is_used = |name: &str| schema.column(name).is_some_and(|column| *column != Column::Ignore);
+        let names = source.header().iter().map(|column| column.name.as_str());
+        match names.into_iter().find(|name| self.ignores(name) && is_used(name)) {
+            Some(column) => Err(ReadingError::Ignored { column: quoted(column) }),
+            None => Ok(()),
+        }
+    }
+
+    /// The text that a ledger keeps: JSON, the same for equal readings.
+    pub fn to_text(&self) -> String {
+        let stored = Stored {
+            format_version: FORMAT_VERSION,
+            format: self.format.clone(),
+            csv: Csv::of(&self.csv),
+            unit: self.unit.clone(),
+            ignored: self.ignored.clone(),
+            used: self.used.clone(),
+        };
+        // Texts and lists of them: JSON has a place for all.
+        serde_json::to_string(&stored).expect("a reading is JSON")
+    }
+
+    /// Reads that text.
+    pub fn from_text(text: &str) -> Result<Self, ReadingError> {
+        if text.len() > READING_MAX_BYTES {
+            return Err(ReadingError::TooLong { bytes: text.len(), limit: READING_MAX_BYTES });
+        }
+        let unsound =
+            |error: serde_json::Error| ReadingError::Text { line: error.line(), column: error.column() };
+        let Version { format_version: got } = serde_json::from_str(text).map_err(unsound)?;
+        if got != FORMAT_VERSION {
+            return Err(ReadingError::Version { got, known: FORMAT_VERSION });
+        }
+        let stored: Stored = serde_json::from_str(text).map_err(unsound)?;
+        let Stored { format, csv, unit, ignored, used, .. } = stored;
+        let csv = csv.options().ok_or(ReadingError::Text { line: 1, column: 1 })?;
+        Ok(Self { format, csv, unit, ignored, used }.canonical())
+    }
+
+    fn canonical(mut self) -> Self {
+        for names in [&mut self.ignored, &mut self.used] {
+            names.sort_unstable();
+            names.dedup();
+        }
+        Self { csv: self.csv.canonical(), ..self }
+    }
+}
+
+/// Any version: newer ones may have fields that this one does not know.
+#[derive(Deserialize)]
+struct Version {
+    format_version: u32,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Stored {
+    format_version: u32,
+    format: Option<String>,
+    csv: Csv,
+    unit: Unit,
+    ignored: Vec<String>,
+    used: Vec<String>,
+}
+
+/// [`CsvOptions`], with characters for bytes.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Csv {
+    names: Option<Vec<String>>,
+    delimiter: char,
+    comment: Option<char>,
+    missing: Vec<String>,
+}
+
+impl Csv {
+    fn of(options: &CsvOptions) -> Self {
+        let CsvOptions { names, delimiter, comment, missing } = options.clone();
+        Self { names, delimiter: delimiter.into(), comment: comment.map(char::from), missing }
+    }
+
+    fn options(self) -> Option<CsvOptions> {
+        let byte = |character: char| u8::try_from(character).ok().filter(u8::is_ascii);
+        let comment = match self.comment {
+            Some(character) => Some(byte(character)?),
+            None => None,
+        };
+        Some(CsvOptions {
+            names: self.names,
+            delimiter: byte(self.delimiter)?,
+            comment,
+            missing: self.missing,
+        })
+    }
+
+    /// The keys of a schema's `[csv]`, with their values as a schema would have them.
+    fn keys(self) -> [(&'static str, String); 4] {
+        let list = |texts: Vec<String>| {
+            format!("[{}]", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))
+        };
+        let left_out = || "left out".to_owned();
+        [
+            ("names", self.names.map_or_else(left_out, list)),
+            ("delimiter", format!("{:?}", self.delimiter.to_string())),
+            ("comment", self.comment.map_or_else(left_out, |c| format!("{:?}", c.to_string()))),
+            ("missing", list(self.missing)),
+        ]
+    }
+}
+
+/// In backticks, and not longer than a message. Control characters were escaped before.
+fn shortened(value: &str) -> String {
+    const LONGEST: usize = 60;
+    let start: String = value.chars().take(LONGEST).collect();
+    let rest = if start.len() < value.len() { "…" } else { "" };
+    format!("`{start}{rest}`")
+}
+
+/// A schema that reads a data set otherwise than its owner. No message shows what a file holds.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReadingError {
+    /// Other options of CSV files.
+    #[error(
+        "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file is parsed is the owner's choice: \
+         write csv.{key} as it is stated, or leave it out if that is what is stated"
+    )]
+    Csv {
+        /// The key.
+        key: &'static str,
+        /// The owner's value.
+        stated: String,
+        /// The schema's.
+        got: String,
+    },
+    /// Another unit.
+    #[error(
+        "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the owner's: `unit = \"record\"`, or \
+         `unit = {{ column = \"...\", max_records = ... }}`"
+    )]
+    Unit {
+        /// The owner's.
+        stated: Unit,
+        /// The schema's.
+        got: Unit,
+    },
+    /// Another format.
+    #[error(
+        "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the name that the owner's file has"
+    )]
+    Format {
+        /// Of the owner's file.
+        stated: String,
+        /// Of this one.
+        got: &'static str,
+    },
+    /// A column that the owner ignores.
+    #[error(
+        "the owner of the data ignores column {column}, and the schema uses it; set kind = \"ignore\" for it"
+    )]
+    Ignored {
+        /// The column, quoted.
+        column: String,
+    },
+    /// Not the text of a reading.
+    #[error("the stored reading of the data is not sound at line {line}, column {column}; was it changed?")]
+    Text {
+        /// From 1.
+        line: usize,
+        /// From 1.
+        column: usize,
+    },
+    /// From the future.
+    #[error(
+        "the stored reading of the data has format_version {got}; this version of the program reads {known}: update it"
+    )]
+    Version {
+        /// What came.
+        got: u32,
+        /// What is read.
+        known: u32,
+    },
+    /// Longer than any reading.
+    #[error("a stored reading has at most {limit} bytes, got {bytes}")]
+    TooLong {
+        /// What came.
+        bytes: usize,
+        /// What is read.
+        limit: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! What the owner of a data set allows, asked before a byte of the data is read.
+//!
+//! # Why first
+//! Whoever chooses how a file is parsed chooses what a record is and whose it is, and with foreign options even an error
+//! about the header would show records. So the ledger is opened first, the data set found by its name, and the schema
+//! compared with the owner's [reading](sordino_data::Reading). Only then is the file opened, digested, and found to be the
+//! one that has the budget ([`Purse`]).
+//!
+//! # Doors
+//! The strict door tells which record does not fit. It is the owner's: without a ledger, whoever runs this; with one, the
+//! owner that it names, or anybody where it names none and no analyst has a share. All others come through the permissive
+//! door.
+
+use std::path::Path;
+
+use sordino_data::{CsvOptions, Door, Reading, Schema, Source};
+use sordino_ledger::{Account, DataSet, Digest, Identity, Label, Ledger, Lock, Rules};
+use sordino_privacy::{Charge, Neighbours};
+
+use crate::error::RunError;
+use crate::identity::file_name;
+use crate::purse::{Payment, Purse};
+
+/// A data set as its owner lets it be used; without a ledger, everything is allowed and nothing is promised to anybody.
+#[derive(Debug)]
+pub struct Access {
+    known: Option<Known>,
+}
+
+#[derive(Debug)]
+struct Known {
+    ledger: Ledger,
+    /// For messages.
+    place: String,
+    name: Label,
+    who: Label,
+    set: DataSet,
+    reading: Reading,
+}
+
+impl Access {
+    /// Finds the data set of a file in the ledger that pays, by its name.
+    pub fn find(data: &Path, payment: &Payment) -> Result<Self, RunError> {
+        let Some(path) = &payment.ledger else {
+            payment.check_without_ledger()?;
+            return Ok(Self { known: None });
+        };
+        let name = payment.name.clone().map_or_else(|| file_name(data), Ok)?;
+        let (who, ledger) = (payment.analyst()?, Ledger::open(path)?);
+        let set = ledger.find_by_name(&name)?;
+        let reading = match &set.rules {
+            Some(rules) => Reading::from_text(rules.reading())?,
+            None => Reading::default_for(set.terms.unit.clone()),
+        };
+        Ok(Self { known: Some(Known { ledger, place: path.display().to_string(), name, who, set, reading }) })
+    }
+
+    /// How a CSV file is written, where no schema says it.
+    pub fn csv(&self) -> CsvOptions {
+        self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
+    }
+
+    /// Checks that a schema reads the data as its owner does, as far as can be told before the file is opened.
+    pub fn check_schema(&self, schema: &Schema) -> Result<(), RunError> {
+        let Some(known) = &self.known else { return Ok(()) };
+        // Names both sides, and what to do about it.
+        let (stated, got) = (known.reading.unit(), schema.unit().unit());
+        if *stated != got {
+            return Err(RunError::other_unit(stated, &got));
+        }
+        known.reading.check_before_opening(schema)?;
+        match self.lock() {
+            Some(lock) if lock.schema() != Digest::from_bytes(schema.digest()) => {
+                Err(RunError::OtherSchema { name: known.name.clone() })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The same once the file is open: its format, and columns that the owner ignores.
+    pub fn check_source(&self, schema: &Schema, source: &Source) -> Result<(), RunError> {
+        self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check(schema, source)?))
+    }
+
+    /// Checks that none of these columns is one that the owner ignores.
+    pub fn check_columns<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<(), RunError> {
+        let Some(known) = &self.known else { return Ok(()) };
+        match names.into_iter().find(|name| known.reading.ignores(name)) {
+            Some(column) => Err(RunError::IgnoredColumn { column: column.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that results may be written to this place.
+    pub fn check_place(&self, out: &Path) -> Result<(), RunError> {
+        let Some(lock) = self.lock() else { return Ok(()) };
+        let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_there = parent.canonicalize().is_ok_and(|parent| parent == lock.folder());
+        if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
+    }
+
+    /// Checks that a score on records which somebody calls public may be shown for nothing.
+    pub fn check_public_test(&self) -> Result<(), RunError> {
+        if self.lock().is_some() { Err(RunError::LockedTest) } else { Ok(()) }
+    }
+
+    /// Checks that noise may be repeatable: nobody may pay for it from a ledger.
+    pub fn check_seed(&self, is_seeded: bool) -> Result<(), RunError> {
+        if is_seeded && self.known.is_some() { Err(RunError::SeededCharge) } else { Ok(()) }
+    }
+
+    /// The door for whoever asks for this one.
+    pub fn door(&self, is_permissive: bool) -> Door {
+        let is_owners = self.known.as_ref().is_none_or(|known| {
+            let owner = known.set.rules.as_ref().and_then(Rules::owner);
+            let is_owner = owner.map_or(known.set.grants.is_empty(), |owner| *owner == known.who);
+            is_owner && self.lock().is_none()
+        });
+        if is_permissive || !is_owners { Door::Permissive } else { Door::Strict }
+    }
+
+    /// Opens the budget of a file with this content. `asked` is the relation that a setting names; without one the ledger's
+    /// holds, or `usual` where there is none. `what` is for the history.
+    pub fn open(
+        self,
+        content: Option<[u8; 32]>,
+        asked: Option<Neighbours>,
+        usual: Neighbours,
+        what: Label,
+    ) -> Result<Purse, RunError> {
+        let Some(Known { ledger, place, name, who, .. }) = self.known else {
+            return Ok(Purse::unmetered(content.map(Digest::from_bytes), asked.unwrap_or(usual)));
+        };
+        let content = Digest::from_bytes(content.ok_or(RunError::Missing { setting: "DATA" })?);
+        let account = Account::open(ledger, &Identity { name, content }, who, what)?;
+        let stated = account.terms().neighbours;
+        match asked {
+            Some(asked) if asked != stated => Err(RunError::TwoRelations { name: place, stated, asked }),
+            _ => Ok(Purse::of(account, content)),
+        }
+    }
+
+    /// Whether a ledger has to be told what the content of the data is.
+    pub fn is_metered(&self) -> bool {
+        self.known.is_some()
+    }
+
+    fn lock(&self) -> Option<&Lock> {
+        self.known.as_ref()?.set.rules.as_ref()?.lock()
+    }
+}

@@ -1,0 +1,71 @@
+//! What the owner of a data set fixes with its budget: how it is read, who owns it, and what analysts are held to.
+
+use std::fs;
+use std::io::{Error as IoError, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use sordino_data::{Reading, Schema, Source};
+use sordino_ledger::{Digest, Label, LedgerError, Lock, Rules};
+use sordino_privacy::{Epsilon, Unit};
+
+use crate::error::RunError;
+
+/// What an owner asks for. Without a schema the data is a plain table, of which no column is ignored.
+#[derive(Clone, Debug)]
+pub struct Ownership {
+    /// How records are read and whose they are.
+    pub schema: Option<Schema>,
+    /// Who may use the strict door.
+    pub owner: Label,
+    /// What analysts are held to, beside the schema, which is then needed.
+    pub lock: Option<LockSettings>,
+}
+
+/// What analysts are held to.
+#[derive(Clone, Debug)]
+pub struct LockSettings {
+    /// What may be asked for: `train`, `query`, `schema`.
+    pub verbs: Vec<Label>,
+    /// The most that one charge may cost.
+    pub most: Epsilon,
+    /// The one folder that results are written to; it must exist.
+    pub folder: PathBuf,
+}
+
+impl Ownership {
+    /// The rules for a ledger, and the unit that they protect. `unit` is that of the budget, if it is known; `data` is the
+    /// file, whose format is then fixed, too.
+    pub fn rules(&self, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), RunError> {
+        let stated = self.schema.as_ref().map(|schema| schema.unit().unit());
+        let unit = match (unit, stated) {
+            (Some(unit), Some(stated)) if *unit != stated => return Err(RunError::other_unit(unit, &stated)),
+            (Some(unit), _) => unit.clone(),
+            (None, stated) => stated.unwrap_or(Unit::Record),
+        };
+        let mut reading =
+            self.schema.as_ref().map_or_else(|| Reading::default_for(unit.clone()), Reading::of);
+        if let Some(data) = data {
+            reading = reading.clone().in_format(&Source::open(data, reading.csv())?);
+        }
+        let rules = Rules::new(reading.to_text()).map_err(LedgerError::from)?.owned_by(self.owner.clone());
+        let rules = match &self.lock {
+            Some(lock) => rules.locked(self.locked(lock)?),
+            None => rules,
+        };
+        Ok((rules, unit))
+    }
+
+    fn locked(&self, lock: &LockSettings) -> Result<Lock, RunError> {
+        let schema = self.schema.as_ref().ok_or(RunError::Missing { setting: "--schema FILE" })?;
+        let digest = Digest::from_bytes(schema.digest());
+        let LockSettings { verbs, most, folder } = lock.clone();
+        Ok(Lock::new(digest, verbs, most, existing(&folder)?).map_err(LedgerError::from)?)
+    }
+}
+
+/// The folder by the one name that it has, so that it is the same wherever a run is started.
+fn existing(folder: &Path) -> Result<PathBuf, RunError> {
+    let failed = |source| RunError::Read { name: format!("`{}`", folder.display()), source };
+    let place = fs::canonicalize(folder).map_err(failed)?;
+    if place.is_dir() { Ok(place) } else { Err(failed(IoError::from(ErrorKind::NotADirectory))) }
+}

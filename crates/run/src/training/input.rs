@@ -1,0 +1,100 @@
+//! The file that a run learns from: opened once, under the owner's rules, and surveyed in one pass.
+
+use std::path::{Path, PathBuf};
+
+use sordino_data::{DataError, Door, Encoded, Encoding, Loader, Schema, Source, Survey, Wanted};
+use sordino_ledger::Digest;
+use sordino_noise::{Bits, danger, entropy};
+use sordino_privacy::Count;
+
+use crate::access::Access;
+use crate::error::RunError;
+use crate::purse::Purse;
+use crate::settings::Settings;
+
+/// An open file with the schema that it is read by.
+#[derive(Debug)]
+pub(crate) struct Input {
+    pub(crate) source: Source,
+    pub(crate) schema: Schema,
+    pub(crate) door: Door,
+    survey: Option<Survey>,
+    seed: Option<u32>,
+}
+
+impl Input {
+    /// Opens the file, once its schema is found to be one that the owner allows.
+    pub(crate) fn open(settings: &Settings, schema: Schema, access: &Access) -> Result<Self, RunError> {
+        access.check_schema(&schema)?;
+        access.check_seed(settings.danger_seed.is_some())?;
+        let source = Source::open(&data_of(settings)?, schema.csv())?;
+        access.check_source(&schema, &source)?;
+        let door = access.door(settings.permissive);
+        Ok(Self { source, schema, door, survey: None, seed: settings.danger_seed })
+    }
+
+    /// The same file, read by a schema that was bought meanwhile and says more.
+    pub(crate) fn with_schema(self, schema: Schema) -> Self {
+        Self { schema, survey: None, ..self }
+    }
+
+    /// The first pass over the file: its content, how many records there are and, through the strict door, whether all fit.
+    pub(crate) fn survey(&mut self, encoding: &Encoding) -> Result<&Survey, RunError> {
+        let mut bits: Box<dyn Bits> = match self.seed {
+            // Another stream than the noise's, which starts from the seed itself.
+            Some(seed) => Box::new(danger::seeded(u64::from(seed) | 1 << 63)),
+            None => Box::new(entropy()?),
+        };
+        let survey = self.loader().survey(Wanted::Encoding(encoding), &mut *bits)?;
+        Ok(self.survey.insert(survey))
+    }
+
+    /// n, where it is public: how many records were surveyed.
+    pub(crate) fn rows(&self) -> Result<Count, RunError> {
+        Ok(Count::new(self.surveyed()?.slots())?)
+    }
+
+    /// What is in the file, if it was surveyed.
+    pub(crate) fn content(&self) -> Option<[u8; 32]> {
+        self.survey.as_ref().map(Survey::content)
+    }
+
+    /// Checks that the file that was surveyed is the one that pays, has as many records as were stated and, for the owner,
+    /// that all fit. Before anything is charged.
+    pub(crate) fn check(&self, purse: &Purse, stated: u64) -> Result<(), RunError> {
+        let survey = self.surveyed()?;
+        if purse.content() != Some(Digest::from_bytes(survey.content())) {
+            return Err(DataError::Changed { path: self.path().to_owned() }.into());
+        }
+        let counted = survey.slots();
+        if stated != counted {
+            return Err(RunError::OtherRows { data: self.path().to_owned(), stated, counted });
+        }
+        if self.door == Door::Strict {
+            survey.check()?;
+        }
+        Ok(())
+    }
+
+    /// The second pass: the records, encoded, of the bytes that were surveyed. To be called once they are paid for.
+    pub(crate) fn read(&self, encoding: &Encoding) -> Result<Encoded, RunError> {
+        Ok(self.loader().encoded(encoding, self.surveyed()?)?)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.source.path()
+    }
+
+    fn loader(&self) -> Loader<'_> {
+        Loader::new(&self.source, &self.schema, self.door)
+    }
+
+    fn surveyed(&self) -> Result<&Survey, RunError> {
+        // A run surveys the file before it asks for anything.
+        self.survey.as_ref().ok_or_else(|| DataError::Changed { path: self.path().to_owned() }.into())
+    }
+}
+
+pub(crate) fn data_of(settings: &Settings) -> Result<PathBuf, RunError> {
+    settings.data.clone().ok_or(RunError::Missing { setting: "DATA" })
+}
