@@ -134,7 +134,8 @@ fn batch(encoding: &Encoding, schema: SchemaRef, block: Block) -> Result<RecordB
     RecordBatch::try_new(schema, columns)
 }
 
-/// Maps a cache. One that was written just now, from a file of this content, is believed; the rows of others are checked.
+/// Maps a cache. One that was written just now, from a file of this content, is believed; the rows of others
+/// are checked.
 fn open(
     path: &Path,
     file: &File,

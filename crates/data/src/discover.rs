@@ -16,8 +16,8 @@
 //! quarter each to mean and scale, where these are asked for, else all of it to its bounds. The parts are chosen
 //! before the data is seen, so their composition is [`DiscoveryPlan::event`]; that bounds found first are used by the
 //! sums afterwards is adaptive composition of pure parts. Records are read through the permissive door: no error
-//! depends on one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a category, or
-//! no text at all, counts nowhere: a rule that looks at that value alone.
+//! depends on one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a
+//! category, or no text at all, counts nowhere: a rule that looks at that value alone.
 //!
 //! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially
 //! Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas,
@@ -214,8 +214,9 @@ impl DiscoveryPlan {
         Claim::new(self.wanted.neighbours, self.event())
     }
 
-    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read, and `content`
-    /// ([`Source::content`]) in every pass: what was paid for this content is not released from another.
+    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read,
+    /// and `content` ([`Source::content`]) in every pass: what was paid for this content is not released from
+    /// another.
     pub fn release(
         &self,
         source: &Source,

@@ -94,8 +94,9 @@ impl Encoded {
         &self.limit
     }
 
-    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)): the bytes that were encoded are those that
-    /// were digested. Nothing for a table that a program made, and for a cache of an earlier run, of which nobody knows it.
+    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)): the bytes
+    /// that were encoded are those that were digested. Nothing for a table that a program made, and for a
+    /// cache of an earlier run, of which nobody knows it.
     pub fn content(&self) -> Option<[u8; 32]> {
         self.content
     }

@@ -178,8 +178,8 @@ impl Encoding {
         self.width
     }
 
-    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that whoever has not enough is told before
-    /// anything is charged.
+    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that whoever
+    /// has not enough is told before anything is charged.
     pub fn bytes(&self, n: u64) -> u64 {
         let numbers = self.width as u64 + u64::from(self.target.is_some());
         let a_record =

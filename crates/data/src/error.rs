@@ -28,7 +28,10 @@ pub enum DataError {
         path: PathBuf,
     },
     /// A pipe, a device, a socket.
-    #[error("cannot read `{}`: it is no regular file, and has to be read more than once; save it as a file", path.display())]
+    #[error(
+        "cannot read `{}`: it is no regular file, and has to be read more than once; save it as a file",
+        path.display()
+    )]
     NotAFile {
         /// What came.
         path: PathBuf,
@@ -81,7 +84,8 @@ pub enum DataError {
     },
     /// One column, and a blank line where its name is expected.
     #[error(
-        "`{}` has one column, and a blank line where its name is expected; write the name first, or name the column by csv.names",
+        "`{}` has one column, and a blank line where its name is expected; write the name first, or name the \
+         column by csv.names",
         path.display()
     )]
     BlankHeader {
@@ -177,8 +181,8 @@ pub enum DataError {
     },
     /// Two passes over a file found different bytes in it.
     #[error(
-        "`{}` was changed while it was read, or since its content was taken; nothing was released from it, and what was charged stays \
-         spent. Let nothing write to it, and start again",
+        "`{}` was changed while it was read, or since its content was taken; nothing was released from it, and what \
+         was charged stays spent. Let nothing write to it, and start again",
         path.display()
     )]
     Changed {
@@ -186,7 +190,10 @@ pub enum DataError {
         path: PathBuf,
     },
     /// A survey of another opening of the file, or by another unit.
-    #[error("the survey of `{}` was made of another source, or for another unit; make one with this loader", path.display())]
+    #[error(
+        "the survey of `{}` was made of another source, or for another unit; make one with this loader",
+        path.display()
+    )]
     OtherSurvey {
         /// The file.
         path: PathBuf,

@@ -10,8 +10,8 @@
 //!   [`Schema`] and its [`Encoding`] say, whatever the file holds. Raw values cannot be looked at.
 //! - What becomes of a record is decided by that record alone (and, for units, by the records of its unit and fresh
 //!   randomness). A record that has no place leaves an empty slot; the others stay where they are.
-//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a [`Survey`], digested: else there is an error and
-//!   no data.
+//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a [`Survey`], digested:
+//!   else there is an error and no data.
 //! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the data's owner, names
 //!   row and column, and never the value.
 //! - [`BatchPlan`] derives batches and their event from the same numbers.

@@ -1,7 +1,8 @@
 //! Records that have no place in the schema.
 //!
-//! That there is one, and which, says something about records, so it is noted for the owner alone: through the permissive door
-//! nothing is noted. Reading goes on behind it; who may hear of it is decided by whoever reads.
+//! That there is one, and which, says something about records, so it is noted for the owner alone: through
+//! the permissive door nothing is noted. Reading goes on behind it; who may hear of it is decided by whoever
+//! reads.
 
 use std::path::Path;
 

@@ -1,14 +1,16 @@
-//! How the records of a data set are read and whose they are: what its owner decides, and no schema of anybody else.
+//! How the records of a data set are read and whose they are: what its owner decides, and no schema of
+//! anybody else.
 //!
 //! # Why it is the owner's
-//! Neighbouring data sets are sets of records as they are parsed, and a unit is what a column says. Who chooses how a file is parsed chooses both:
-//! a comment character that some records start with counts them (n is public under `zero_out`), and one that the header starts with, together
-//! with other names, makes a patient's column out of a visit's. So a ledger keeps the owner's reading beside the budget, and whoever
+//! Neighbouring data sets are sets of records as they are parsed, and a unit is what a column says. Who
+//! chooses how a file is parsed chooses both: a comment character that some records start with counts them (n
+//! is public under `zero_out`), and one that the header starts with, together with other names, makes a
+//! patient's column out of a visit's. So a ledger keeps the owner's reading beside the budget, and whoever
 //! spends from it reads the data by it.
 //!
 //! # What a schema may choose
-//! Bounds, values, kinds, rules and how many records of a unit are used are paid for by whoever chooses them. A schema may ignore more
-//! columns than the owner does, never fewer.
+//! Bounds, values, kinds, rules and how many records of a unit are used are paid for by whoever chooses them.
+//! A schema may ignore more columns than the owner does, never fewer.
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::Unit;
@@ -26,7 +28,9 @@ pub const READING_MAX_BYTES: usize = SCHEMA_MAX_BYTES;
 ///
 /// ```
 /// use sordino_data::{Reading, Schema};
-/// let owner = "csv.delimiter = ';'\ncolumns.age = { kind = 'number', bounds = [0, 120] }\ncolumns.name = { kind = 'ignore' }";
+/// let owner = "csv.delimiter = ';'
+///              columns.age = { kind = 'number', bounds = [0, 120] }
+///              columns.name = { kind = 'ignore' }";
 /// let reading = Reading::of(&Schema::from_toml(owner)?);
 /// assert_eq!(Reading::from_text(&reading.to_text())?, reading);
 ///
@@ -74,8 +78,8 @@ impl Reading {
         Self { format: None, csv, unit, ignored: Vec::new(), used: Vec::new() }.canonical()
     }
 
-    /// With the format that the owner's file was recognised as. Formats are told by the ends of names, too, and a name can be changed without
-    /// changing the content.
+    /// With the format that the owner's file was recognised as. Formats are told by the ends of names, too,
+    /// and a name can be changed without changing the content.
     pub fn in_format(self, source: &Source) -> Self {
         Self { format: Some(source.format().to_owned()), ..self }
     }
@@ -112,8 +116,8 @@ impl Reading {
         longest(&self.ignored) > longest(&self.used)
     }
 
-    /// Whether a schema reads the data as its owner does, as far as can be told without opening the file. Must be asked first: with another's
-    /// options even the header would show records.
+    /// Whether a schema reads the data as its owner does, as far as can be told without opening the file.
+    /// Must be asked first: with another's options even the header would show records.
     pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
         let got = schema.csv().canonical();
         let keys = Csv::of(&self.csv).keys().into_iter().zip(Csv::of(&got).keys());
@@ -129,8 +133,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Whether a schema reads the data as its owner does: the same options, the same unit, the same format, and no column that the
-    /// owner ignores.
+    /// Whether a schema reads the data as its owner does: the same options, the same unit, the same format,
+    /// and no column that the owner ignores.
     pub fn check(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
         self.check_before_opening(schema)?;
         if let Some(stated) = self.format.as_ref().filter(|stated| *stated != source.format()) {
@@ -260,8 +264,8 @@ fn shortened(value: &str) -> String {
 pub enum ReadingError {
     /// Other options of CSV files.
     #[error(
-        "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file is parsed is the owner's choice: \
-         write csv.{key} as it is stated, or leave it out if that is what is stated"
+        "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file is parsed is \
+         the owner's choice: write csv.{key} as it is stated, or leave it out if that is what is stated"
     )]
     Csv {
         /// The key.
@@ -273,8 +277,8 @@ pub enum ReadingError {
     },
     /// Another unit.
     #[error(
-        "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the owner's: `unit = \"record\"`, or \
-         `unit = {{ column = \"...\", max_records = ... }}`"
+        "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the owner's: \
+         `unit = \"record\"`, or `unit = {{ column = \"...\", max_records = ... }}`"
     )]
     Unit {
         /// The owner's.
@@ -284,7 +288,8 @@ pub enum ReadingError {
     },
     /// Another format.
     #[error(
-        "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the name that the owner's file has"
+        "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the name that the \
+         owner's file has"
     )]
     Format {
         /// Of the owner's file.
@@ -310,7 +315,8 @@ pub enum ReadingError {
     },
     /// From the future.
     #[error(
-        "the stored reading of the data has format_version {got}; this version of the program reads {known}: update it"
+        "the stored reading of the data has format_version {got}; this version of the program reads {known}: \
+         update it"
     )]
     Version {
         /// What came.

@@ -105,8 +105,8 @@ impl Schema {
         write::schema(self)
     }
 
-    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order and with whatever comments they are
-    /// written.
+    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order and with
+    /// whatever comments they are written.
     pub fn digest(&self) -> [u8; 32] {
         digest::of(self)
     }

@@ -13,9 +13,10 @@
 //! which have compression of their own).
 //!
 //! # Guarantee
-//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later is not followed. Each pass digests the
-//! bytes that it reads (of Parquet and Arrow, which are not read in order, the file when it is through), and whatever the format's
-//! header says is compared with what it said when the file was opened.
+//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later is not
+//! followed. Each pass digests the bytes that it reads (of Parquet and Arrow, which are not read in order,
+//! the file when it is through), and whatever the format's header says is compared with what it said when the
+//! file was opened.
 //!
 //! # Limits
 //! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`] columns; memory does not
@@ -91,8 +92,8 @@ enum Layout {
 
 /// Reads records one chunk after the other.
 pub(crate) trait ReadRows {
-    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that have no place are noted, and
-    /// reading goes on.
+    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that have no
+    /// place are noted, and reading goes on.
     fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError>;
 
     /// The content of what was read, with all that stands behind the last record.
@@ -130,14 +131,15 @@ impl Source {
         self.file.path()
     }
 
-    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong to it, of both. Reads everything once; a
-    /// [`Survey`](crate::Survey) learns it on the way.
+    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong to it, of
+    /// both. Reads everything once; a [`Survey`](crate::Survey) learns it on the way.
     pub fn content(&self) -> Result<[u8; 32], DataError> {
         let labels = self.labels().map(KeptFile::digest).transpose()?;
         Ok(kept::with_labels(self.file.digest()?, labels))
     }
 
-    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and only what is digested counts.
+    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and
+    /// only what is digested counts.
     pub fn bytes_read(&self) -> u64 {
         self.file.bytes_read() + self.labels().map_or(0, KeptFile::bytes_read)
     }
@@ -157,7 +159,8 @@ impl Source {
         &self.file
     }
 
-    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two fields is a tab, unless the options say otherwise.
+    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two fields is a
+    /// tab, unless the options say otherwise.
     pub fn format(&self) -> &'static str {
         match &self.layout {
             Layout::Csv(layout) => layout.format,

@@ -1,8 +1,10 @@
-//! What a first pass over a file finds out: what is in it, how much of it there is, whether it fits, and what units keep.
+//! What a first pass over a file finds out: what is in it, how much of it there is, whether it fits, and what
+//! units keep.
 //!
 //! # Guarantee
-//! A survey never fails for what a record holds; only file and schema can make it fail. The second pass reads the same open file,
-//! keeps what the survey chose, and fails if it does not find the same bytes ([`DataError::Changed`]).
+//! A survey never fails for what a record holds; only file and schema can make it fail. The second pass reads
+//! the same open file, keeps what the survey chose, and fails if it does not find the same bytes
+//! ([`DataError::Changed`]).
 
 use std::fmt;
 
@@ -22,7 +24,8 @@ pub enum Wanted<'a> {
     Columns(&'a [&'a str]),
 }
 
-/// What a first pass over a file found out. Nothing of it is for other eyes than the owner's until it is paid for or known to be public.
+/// What a first pass over a file found out. Nothing of it is for other eyes than the owner's until it is paid
+/// for or known to be public.
 ///
 /// ```no_run
 /// use sordino_data::{Door, Loader, Schema, Source, Wanted};
@@ -59,15 +62,15 @@ impl Survey {
         self.content
     }
 
-    /// n: how many slots there are, empty ones included. Public under `zero_out` and `replace`; under `add_remove` it is a
-    /// statistic that must be paid for.
+    /// n: how many slots there are, empty ones included. Public under `zero_out` and `replace`; under
+    /// `add_remove` it is a statistic that must be paid for.
     pub fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// Whether every record has its place in the schema; names row and column of the first that has none. Through the strict door only, and so
-    /// for the data's owner alone: whoever else calls it, or is told what it says, must have paid. Through the permissive door every record
-    /// has its place.
+    /// Whether every record has its place in the schema; names row and column of the first that has none.
+    /// Through the strict door only, and so for the data's owner alone: whoever else calls it, or is told
+    /// what it says, must have paid. Through the permissive door every record has its place.
     pub fn check(&self) -> Result<(), DataError> {
         match (&self.misfit, self.slots) {
             (Some(misfit), _) => Err(misfit.error(self.file.path())),

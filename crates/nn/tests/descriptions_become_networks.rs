@@ -357,7 +357,8 @@ fn a_hostile_description_takes_no_memory() {
     assert!(Description::from_toml(&deep).unwrap_err().to_string().starts_with("the description is no TOML"));
 }
 
-/// Whoever may name a network's file can name any file: of one that is none, nothing is shown but a short name.
+/// Whoever may name a network's file can name any file: of one that is none, nothing is shown but a short
+/// name.
 #[test]
 fn a_file_that_is_no_network_is_not_shown() {
     let passwd = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";

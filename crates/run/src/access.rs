@@ -21,6 +21,9 @@ use crate::error::RunError;
 use crate::identity::file_name;
 use crate::purse::{Payment, Purse};
 
+/// Said where somebody who is not the owner comes through the permissive door without having asked for it.
+pub(crate) const DOOR_NOTE: &str = "records that do not fit the schema were mapped or left out without a word: the strict door is the owner's";
+
 /// A data set as its owner lets it be used; without a ledger, everything is allowed and nothing is promised to anybody.
 #[derive(Debug)]
 pub struct Access {

@@ -17,7 +17,7 @@ use sordino_mechanisms::{Mechanism, MechanismError};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Release};
 
-use crate::access::Access;
+use crate::access::{Access, DOOR_NOTE};
 use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
@@ -98,8 +98,10 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
     let survey = question.survey()?;
     let (asked, what) = (query.neighbours.map(Relation::neighbours), query.purpose());
     let mut purse = access.open(Some(survey.content()), asked, Neighbours::AddRemove, what)?;
+    let is_told = question.door == Door::Permissive && !query.permissive;
     let answer = question.planned(query, &purse)?.answer(&survey, &mut purse)?;
-    Ok((answer, purse))
+    let notes = is_told.then_some(DOOR_NOTE).into_iter().collect();
+    Ok((Answer { notes, ..answer }, purse))
 }
 
 impl Query {
@@ -144,6 +146,8 @@ pub struct Answer {
     pub value: Value,
     /// What is promised about it.
     pub guarantee: Guarantee,
+    /// What should be said beside it.
+    pub notes: Vec<&'static str>,
 }
 
 /// An answer.
@@ -177,13 +181,14 @@ impl Question {
         access.check_source(&schema, &source)?;
         let column =
             query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
+        // What does not suit the column is said before all of the file is read: it is no matter of records.
+        Plan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
         Ok(Self { source, schema, door, column, seed: query.danger_seed })
     }
 
     /// The first pass over the file. Nothing of it is told before it is paid for, but to the owner.
     fn survey(&mut self) -> Result<Survey, RunError> {
-        // What does not suit the column is said first: it is no matter of records.
         Ok(self.loader().survey(Wanted::Columns(&[&self.column]), &mut entropy()?)?)
     }
 
@@ -220,7 +225,7 @@ impl Asked {
         if let Some(reservation) = reservation {
             purse.book(reservation, Some(Digest::of(format!("{value:?}").as_bytes())))?;
         }
-        Ok(Answer { value, guarantee })
+        Ok(Answer { value, guarantee, notes: Vec::new() })
     }
 }
 

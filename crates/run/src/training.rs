@@ -25,7 +25,7 @@ mod subject;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use sordino_data::Encoding;
+use sordino_data::{Door, Encoding};
 use sordino_optim::{Checkpoint, Progress};
 use sordino_privacy::{Bound, Guarantee, Neighbours, Paid};
 
@@ -41,7 +41,7 @@ use self::pages::Pages;
 pub use self::plan::Plan;
 pub use self::public_test::PublicTest;
 pub use self::subject::Subject;
-use crate::access::Access;
+use crate::access::{Access, DOOR_NOTE};
 use crate::discovery::{self, Columns};
 use crate::error::RunError;
 use crate::folder::{self, Folder};
@@ -220,6 +220,9 @@ impl Opened {
         }
         let purse = open_purse(settings, access, input.content())?;
         let subject = Subject::of_input(settings, &input, encoding, &purse, &mut notes)?;
+        if input.door == Door::Permissive && !settings.permissive {
+            notes.push(DOOR_NOTE.to_owned());
+        }
         Ok(Self { input, subject, purse, notes })
     }
 }

@@ -16,7 +16,7 @@ const CONFIDENCE: f64 = 0.95;
 
 /// What must be said even if nobody asks.
 pub(crate) fn notes(answer: &Answer) -> Vec<&'static str> {
-    let mut notes = Vec::new();
+    let mut notes = answer.notes.clone();
     if !answer.guarantee.metered {
         notes.push(UNMETERED_NOTE);
     }

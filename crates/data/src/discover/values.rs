@@ -86,8 +86,8 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves the record out. Fails if the file has
-    /// another content.
+    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves the
+    /// record out. Fails if the file has another content.
     fn read<T>(
         &self,
         name: &str,

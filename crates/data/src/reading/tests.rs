@@ -141,7 +141,8 @@ fn the_text_is_one_and_is_read_again() {
     // Pinned: ledgers keep it.
     assert_eq!(
         text,
-        "{\"format_version\":1,\"format\":null,\"csv\":{\"names\":null,\"delimiter\":\";\",\"comment\":\"#\",\"missing\":[\"\",\"NA\"]},\
+        "{\"format_version\":1,\"format\":null,\
+         \"csv\":{\"names\":null,\"delimiter\":\";\",\"comment\":\"#\",\"missing\":[\"\",\"NA\"]},\
          \"unit\":{\"column\":\"patient_id\"},\"ignored\":[\"name\",\"patient_id\",\"pixel_9*\"],\"used\":[]}"
     );
 }
@@ -173,11 +174,13 @@ proptest! {
         asked in prop::collection::vec("[ab*]{0,4}", 1..20),
     ) {
         let column = |ignored: bool| if ignored { "{ kind = 'ignore' }" } else { "{ kind = 'boolean' }" };
-        let text: String = names.iter().map(|(name, ignored)| format!("columns.'{name}' = {}\n", column(*ignored))).collect();
+        let line = |(name, ignored): (&String, &bool)| format!("columns.'{name}' = {}\n", column(*ignored));
+        let text: String = names.iter().map(line).collect();
         let schema = schema(&text);
         let reading = Reading::of(&schema);
         for name in asked {
-            prop_assert_eq!(reading.ignores(&name), schema.column(&name) == Some(&Column::Ignore), "{} in {}", name, text);
+            let is_ignored = schema.column(&name) == Some(&Column::Ignore);
+            prop_assert_eq!(reading.ignores(&name), is_ignored, "{} in {}", name, text);
         }
     }
 }

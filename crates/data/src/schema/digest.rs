@@ -1,9 +1,10 @@
 //! What a schema says, as one number: equal for schemas that say the same, however they are written.
 //!
 //! # Definition
-//! The SHA-256 of a text that names the format and its version, and of the schema's parts in a fixed order, with columns,
-//! aliases and texts for missing values sorted. Each text follows its length in bytes, and each list its length; numbers are the bits of
-//! doubles, of which there is one for each number that a schema can hold.
+//! The SHA-256 of a text that names the format and its version, and of the schema's parts in a fixed order,
+//! with columns, aliases and texts for missing values sorted. Each text follows its length in bytes, and each
+//! list its length; numbers are the bits of doubles, of which there is one for each number that a schema can
+//! hold.
 
 use sha2::{Digest, Sha256};
 

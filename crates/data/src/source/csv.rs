@@ -1,8 +1,8 @@
 //! Comma-separated values (RFC 4180): quotes, line ends within quotes, any delimiter; types come from the schema.
 //!
 //! # Blank lines
-//! Where there are several columns a blank line is no record: it has no fields. Where there is one column it is a record whose
-//! value is missing, so that how many records there are does not depend on what they hold.
+//! Where there are several columns a blank line is no record: it has no fields. Where there is one column it
+//! is a record whose value is missing, so that how many records there are does not depend on what they hold.
 //!
 //! # Pitfalls
 //! A quote that is not closed makes the records after it part of one field, up to [`MAX_RECORD_BYTES`]: which bytes form a
@@ -235,8 +235,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Takes one blank line as a record of one empty field, if one is next; comments before it are passed over. The parser would
-    /// pass over both.
+    /// Takes one blank line as a record of one empty field, if one is next; comments before it are passed
+    /// over. The parser would pass over both.
     fn take_blank(&mut self) -> std::io::Result<bool> {
         self.is_blank = false;
         if std::mem::take(&mut self.ended_with_return) {

@@ -1,7 +1,9 @@
-//! A file that is opened once. Every pass reads the open file, wherever its path leads by then, and digests what it reads.
+//! A file that is opened once. Every pass reads the open file, wherever its path leads by then, and digests
+//! what it reads.
 //!
-//! Who digests a file by its path and then opens the path again may have read two files: a link was moved in between. Here the
-//! path is used once. That nobody wrote into the file between two passes is found by comparing their digests.
+//! Who digests a file by its path and then opens the path again may have read two files: a link was moved in
+//! between. Here the path is used once. That nobody wrote into the file between two passes is found by
+//! comparing their digests.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};

@@ -59,7 +59,12 @@ pub(crate) fn first_given(settings: &LearnerSettings) -> Result<Option<String>, 
 }
 
 fn settings_of(table: Table, path: &Path) -> Result<Settings, RunError> {
-    table.try_into().map_err(|error: toml::de::Error| wrong(path, without_values(error.message())))
+    table.try_into().map_err(|error: toml::de::Error| {
+        // The last line of a longer message says where the value stands.
+        let text = error.to_string();
+        let place = text.lines().last().filter(|line| line.starts_with("in `")).unwrap_or_default();
+        wrong(path, format!("{} {place}", without_values(error.message())))
+    })
 }
 
 fn file_name(path: &Path) -> PathBuf {
@@ -91,7 +96,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let (line, column) =
         (before.lines().count().max(1), before.lines().last().map_or(0, |line| line.chars().count()) + 1);
-    format!("it is no TOML: see line {line}, column {column}")
+    format!("it is no TOML: line {line}, column {column} is the first wrong place")
 }
 
 /// Every setting there is.
@@ -197,13 +202,36 @@ mod tests {
         assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
     }
 
+    /// Whoever may name a configuration can name any file: of one that is none, nothing is shown but a short
+    /// name.
+    #[test]
+    fn a_file_that_is_no_configuration_is_not_shown() {
+        for (name, text, says) in [
+            ("passwd", "root:x:0:0:root:/root:/bin/bash\n", "line 1, column "),
+            ("client", "[client]\npassword = hunter2\n", "line 2, column "),
+            ("secret", "password = 'hunter2'\n", "there is no setting `password`"),
+            ("line", "'root:x:0:0:hunter2' = 1\n", "there is no setting `…`"),
+            ("value", "steps = 'root:x:0:0, expected hunter2'\n", "in `steps`"),
+            ("variant", "method = 'root:x:0:0'\n", "in `method`"),
+            ("label", "name = \"root:\\u0007hunter2\"\n", "got …"),
+            ("picture", "image = 'root:x:0:0'\n", "in `image`"),
+        ] {
+            let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
+            assert!(error.contains(says), "{error}");
+            assert!(
+                !error.contains("hunter2") && !error.contains("root:") && !error.contains("/bin"),
+                "{error}"
+            );
+        }
+    }
+
     #[test]
     fn a_file_that_says_something_else_is_refused() {
         for (name, text, says) in [
             ("unknown", "stepz = 5", "there is no setting `stepz`; did you mean `steps`?"),
             ("range", "epsilon = -1", "epsilon must be"),
             ("type", "steps = 'many'", "expected"),
-            ("toml", "a = 1\nsteps = = 1", "it is no TOML: see line 2, column 9"),
+            ("toml", "a = 1\nsteps = = 1", "it is no TOML: line 2, column 9"),
         ] {
             let error = merged(Settings::default(), Some(&file(name, text))).unwrap_err().to_string();
             assert!(error.contains(says), "{error}");

@@ -51,7 +51,10 @@ impl Input {
 
     /// n, where it is public: how many records were surveyed.
     pub(crate) fn rows(&self) -> Result<Count, RunError> {
-        Ok(Count::new(self.surveyed()?.slots())?)
+        match self.surveyed()?.slots() {
+            0 => Err(DataError::NoRecords { path: self.path().to_owned() }.into()),
+            slots => Ok(Count::new(slots)?),
+        }
     }
 
     /// What is in the file, if it was surveyed.
