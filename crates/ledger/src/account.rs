@@ -58,8 +58,8 @@ impl<L: Borrow<Ledger>> Account<L> {
         Gate::new(terms).decide(&set.spent, event)
     }
 
-    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No other charge of a ledger pays
-    /// for such noise.
+    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No
+    /// other charge of a ledger pays for such noise.
     pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
         self.budget.charge_seeded(event)
     }

@@ -47,7 +47,8 @@ fn charges_of_another_data_set_are_no_evidence() {
     assert!(matches!(of_other.paid(&[one]), Err(ChargeError::NotRecorded { .. })));
 }
 
-/// Runs with a known seed were paid for and recorded as any other. The same seed on a table of one's own gave the noise.
+/// Runs with a known seed were paid for and recorded as any other. The same seed on a table of one's own gave
+/// the noise.
 #[test]
 fn a_ledger_pays_for_no_seeded_noise_unless_it_says_so() {
     let path = folder("seeds").join("a.ledger");

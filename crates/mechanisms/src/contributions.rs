@@ -6,8 +6,8 @@
 //! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
 //! on data.
 //!
-//! What a record is follows from the unit, [`for_unit`](Contributions::for_unit): one vector for each of them, so that of a person with many
-//! rows the sum of these is clipped, not each of them.
+//! What a record is follows from the unit, [`for_unit`](Contributions::for_unit): one vector for each of
+//! them, so that of a person with many rows the sum of these is clipped, not each of them.
 //!
 //! # Pitfalls
 //! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that

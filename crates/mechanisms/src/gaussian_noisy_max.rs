@@ -66,8 +66,8 @@ impl GaussianNoisyMax {
         Ok(Self { rho, noise, sigma_squared, neighbours, unit: Unit::Record, candidates })
     }
 
-    /// States that the bound on scores was derived for this unit, however many records one of them has. Without it, it is for single
-    /// records.
+    /// States that the bound on scores was derived for this unit, however many records one of them has.
+    /// Without it, it is for single records.
     pub fn for_unit(self, unit: Unit) -> Self {
         Self { unit, ..self }
     }

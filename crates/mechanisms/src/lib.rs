@@ -2,8 +2,8 @@
 //!
 //! Every mechanism has the same face, [`Mechanism`]: it states what it costs before it looks
 //! ([`Mechanism::event`]), and turns an answer into a [`Release`](sordino_privacy::Release) against a permit.
-//! A sensitivity belongs to one relation and one unit; a permit for others is refused before the answer is looked at.
-//! Noise is exact: integers from [`sordino_noise`], never a floating-point sample.
+//! A sensitivity belongs to one relation and one unit; a permit for others is refused before the answer is
+//! looked at. Noise is exact: integers from [`sordino_noise`], never a floating-point sample.
 //!
 //! | question | mechanism | guarantee |
 //! |---|---|---|

@@ -8,11 +8,13 @@ use crate::error::MechanismError;
 /// A way to release one answer: its price first, then the answer against a permit.
 ///
 /// # Contract
-/// - [`event`](Self::event), [`neighbours`](Self::neighbours) and [`unit`](Self::unit) depend on public parameters only.
+/// - [`event`](Self::event), [`neighbours`](Self::neighbours) and [`unit`](Self::unit) depend on public
+///   parameters only.
 /// - Whether a release fails does not depend on the values of the answer (its length is public).
-/// - A permit for another event, other parameters, another relation or another unit is refused before the answer is
-///   looked at.
-/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is refused before a bit is drawn.
+/// - A permit for another event, other parameters, another relation or another unit is refused before the
+///   answer is looked at.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is
+///   refused before a bit is drawn.
 pub trait Mechanism {
     /// What is protected.
     type Answer<'a>;

@@ -25,7 +25,8 @@
 //! # Pitfalls
 //! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes them biased.
 //! - It hides *which* category, not *whether* somebody answered: there is no claim under `add_remove`.
-//! - A person who answers twice spends twice: a budget for persons needs [`RandomizedResponse::for_unit`], which states that they do not.
+//! - A person who answers twice spends twice: a budget for persons needs [`RandomizedResponse::for_unit`],
+//!   which states that they do not.
 
 use std::num::NonZero;
 

@@ -25,7 +25,8 @@ use crate::error::MechanismError;
 /// The least rate of which five digits can be held: see [`Coin`].
 const LEAST_RATE: f64 = 1.0 / (1u64 << 47) as f64;
 
-/// How far one neighbour moves differences of integer scores, and the relation and unit for which that was derived.
+/// How far one neighbour moves differences of integer scores, and the relation and unit for which that was
+/// derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShift {
     range: Count,

@@ -7,8 +7,9 @@
 //! | sum of integers clamped to l..=u | max(\|l\|, \|u\|) | u - l |
 //!
 //! # Unit
-//! The table speaks of single records, and so does every bound unless [`for_unit`](Shift::for_unit) says otherwise. Where a person
-//! may have many records it is another bound: m records of each person, at most, move a count by m.
+//! The table speaks of single records, and so does every bound unless [`for_unit`](Shift::for_unit) says
+//! otherwise. Where a person may have many records it is another bound: m records of each person, at most,
+//! move a count by m.
 //!
 //! # Pitfalls
 //! - The sum is of *clamped* values: clamp each record before adding, with bounds that do not come from the

@@ -25,8 +25,8 @@
 //! of every checkpoint before that replaces the one before, and [`Checkpoint::known_to_have`] charges all steps that
 //! may have been done since. Without one, do not resume from backups. A checkpoint says nothing of the data, and what
 //! was paid for it was paid from one budget: whoever calls [`Training::resume`](crate::Training::resume) sees to it
-//! that data and budget are those of the beginning, as runs of `sordino train` do. What was paid is the budget's to say:
-//! anybody can write into a file that much was.
+//! that data and budget are those of the beginning, as runs of `sordino train` do. What was paid is the
+//! budget's to say: anybody can write into a file that much was.
 
 mod file;
 #[cfg(test)]
@@ -129,7 +129,8 @@ impl Checkpoint {
         self.head.step
     }
 
-    /// What the file says was paid for so far. A budget's record is evidence of it, [`Paid`](sordino_privacy::Paid); the file is none.
+    /// What the file says was paid for so far. A budget's record is evidence of it,
+    /// [`Paid`](sordino_privacy::Paid); the file is none.
     pub fn statement(&self) -> &Statement {
         &self.head.guarantee
     }

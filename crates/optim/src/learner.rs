@@ -2,8 +2,9 @@
 //!
 //! # The gate
 //! [`check_permit`] and [`check_data`] stand before every fit, in this order, and look at no record: the permit must
-//! pay for the plan's claim, under its relation, for the unit that the schema speaks of, and for seeded noise if that is
-//! what there is; the data must have the encoding, the number of slots and the limit of records a unit that the plan was made for.
+//! pay for the plan's claim, under its relation, for the unit that the schema speaks of, and for seeded noise
+//! if that is what there is; the data must have the encoding, the number of slots and the limit of records a
+//! unit that the plan was made for.
 //!
 //! # What steps cost
 //! A fit of many steps pays for all of them before the first. Stopped on request, it goes on for nothing. After a
@@ -27,8 +28,8 @@ use crate::progress::Progress;
 /// - [`claim`](Self::claim) depends on public numbers only, and so does whether a fit fails.
 /// - A permit for another event, other parameters, another relation or another unit is refused before a record is
 ///   read.
-/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is refused before a
-///   bit is drawn.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is
+///   refused before a bit is drawn.
 pub trait LearningPlan {
     /// What is learned.
     type Model;
@@ -71,8 +72,8 @@ pub trait StepwisePlan: LearningPlan {
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Self::Error>;
 
     /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the
-    /// result is that of this charge and of those before it, of which `paid` is the evidence. Unless all that is left was charged, as for a copy, `options` must
-    /// name the checkpoint's own place.
+    /// result is that of this charge and of those before it, of which `paid` is the evidence. Unless all that
+    /// is left was charged, as for a copy, `options` must name the checkpoint's own place.
     fn resume(
         &self,
         data: &Encoded,

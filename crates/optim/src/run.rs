@@ -66,8 +66,9 @@ impl<'a> Run<'a> {
     /// From a checkpoint on, against a permit for its [`replay_claim`](Checkpoint::replay_claim). Where that is less than all that is left to do, the run
     /// must be kept in the checkpoint's own place: nobody may go on from there a second time.
     ///
-    /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must begin with the plan's own price, and with all that
-    /// the checkpoint says was paid. It may have more: a run that died between a charge and its first checkpoint has left none that says so.
+    /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must begin
+    /// with the plan's own price, and with all that the checkpoint says was paid. It may have more: a run
+    /// that died between a charge and its first checkpoint has left none that says so.
     pub fn go_on(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
@@ -105,7 +106,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not allow it; to be asked before a bit is drawn.
+    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not allow it; to
+    /// be asked before a bit is drawn.
     pub fn seeded(self, is_seeded: bool) -> Result<Self, OptimError> {
         let permit = self.permit.drawn_with(is_seeded)?;
         Ok(Self { permit, ..self })

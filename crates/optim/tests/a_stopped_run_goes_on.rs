@@ -304,8 +304,8 @@ fn terms(plan: &Plan) -> Terms {
     terms.with_delta(Delta::new(1e-6).unwrap()).planned()
 }
 
-/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with it, paid from a budget, made a release that said
-/// that all of it had been paid for.
+/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with it, paid
+/// from a budget, made a release that said that all of it had been paid for.
 #[test]
 fn what_a_file_says_was_paid_is_no_evidence() {
     let (plan, points, path) = (poisson_plan(), points(), place("evidence"));
@@ -326,8 +326,8 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
-/// The process died after the charge for its replays and before the checkpoint that would have said so. The budget knows of both charges, and so
-/// does the guarantee.
+/// The process died after the charge for its replays and before the checkpoint that would have said so. The
+/// budget knows of both charges, and so does the guarantee.
 #[test]
 fn a_charge_that_left_no_checkpoint_is_counted() {
     let (plan, points, path) = (poisson_plan(), points(), place("no-checkpoint"));
@@ -350,7 +350,8 @@ fn a_charge_that_left_no_checkpoint_is_counted() {
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
-/// A ledger's permit and bits that anybody can draw again: refused before the first of them, and nothing is kept.
+/// A ledger's permit and bits that anybody can draw again: refused before the first of them, and nothing is
+/// kept.
 #[test]
 fn a_ledger_pays_for_no_seeded_run() {
     let (plan, points, path) = (poisson_plan(), points(), place("seeds"));

@@ -149,8 +149,9 @@ impl<J: Journal> Budget<J> {
         self.journal.spent()
     }
 
-    /// Pays for `event` with noise from a fixed seed, for tests of whole programs. The price is the same, the journal says that it
-    /// was seeded, and the guarantee that it is void. A durable journal has no other permit for seeded noise.
+    /// Pays for `event` with noise from a fixed seed, for tests of whole programs. The price is the same, the
+    /// journal says that it was seeded, and the guarantee that it is void. A durable journal has no other
+    /// permit for seeded noise.
     pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
         self.grant(Charged { event, seeded: true })
     }
@@ -163,9 +164,14 @@ impl<J: Journal> Budget<J> {
         Ok(Permit::new(guarantee, Some(reservation), seeds))
     }
 
-    /// Evidence of charges that were made earlier, by the numbers of their [reservations](Permit::reservation): what the journal has
-    /// recorded, composed in this order and priced under the terms of the budget. Fails if the list is empty, names a charge
-    /// twice, or names one that this journal does not have.
+    /// Evidence of charges that were made earlier, by the numbers of their
+    /// [reservations](Permit::reservation): what the journal has recorded, composed in this order and priced
+    /// under the terms of the budget. Fails if the list is empty, names a charge twice, or names one that
+    /// this journal does not have.
+    ///
+    /// # Pitfalls
+    /// A journal does not know which computation a charge was for. One charge is evidence for one
+    /// computation, the one that goes on from what that charge has begun; the caller sees to it.
     ///
     /// ```
     /// use sordino_privacy::{Budget, Charge, Epsilon, Event, Neighbours, Terms};

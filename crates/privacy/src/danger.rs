@@ -17,8 +17,8 @@ pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, Charg
     Ok(Permit::new(guarantee, None, Seeds::Allowed))
 }
 
-/// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed: the event is priced
-/// anew. Whatever it is joined with says `"metered": false`.
+/// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed:
+/// the event is priced anew. Whatever it is joined with says `"metered": false`.
 pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
     let claim = Claim::new(said.neighbours, said.event.clone());
     let guarantee = price(claim, said.unit.clone(), said.delta, false)?;

@@ -19,8 +19,8 @@ use crate::statement::Statement;
 /// accountant certified them, with no slack.
 ///
 /// # Who may make one
-/// This crate, by asking an accountant. Nobody alters it, and it cannot be read from a file: what a file says is a
-/// [`Statement`].
+/// This crate, by asking an accountant. Nobody alters it, and it cannot be read from a file: what a file says
+/// is a [`Statement`].
 ///
 /// ```
 /// use sordino_privacy::{Claim, Delta, Epsilon, Event, Neighbours, Unit, danger};
@@ -53,8 +53,9 @@ impl Guarantee {
         Self(certified)
     }
 
-    /// What is promised about an earlier release and this one together, at `delta`: their composition. It can only promise
-    /// less than either. The parameters of this one must not have been chosen by the result of the earlier one.
+    /// What is promised about an earlier release and this one together, at `delta`: their composition. It can
+    /// only promise less than either. The parameters of this one must not have been chosen by the result of
+    /// the earlier one.
     pub(crate) fn composed_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
         if self.neighbours != earlier.neighbours {
             return Err(ChargeError::OtherRelation { budget: self.neighbours, claim: earlier.neighbours });

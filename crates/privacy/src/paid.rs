@@ -1,9 +1,9 @@
 //! Evidence of what was paid for earlier.
 //!
-//! A computation that goes on where an earlier one stopped, or a model on a schema that was bought, is promised what both
-//! cost together. What the earlier part cost is then part of a new promise, so that it must not be anybody's word: charging
-//! nothing, and joining a promise read from a file, would make a release that says `"metered": true` and that no budget
-//! has paid for.
+//! A computation that goes on where an earlier one stopped, or a model on a schema that was bought, is
+//! promised what both cost together. What the earlier part cost is then part of a new promise, so that it
+//! must not be anybody's word: charging nothing, and joining a promise read from a file, would make a release
+//! that says `"metered": true` and that no budget has paid for.
 //!
 //! ```compile_fail
 //! let forged = sordino_privacy::Paid { guarantee: todo!() };

@@ -8,8 +8,8 @@
 //! Rust has no friend crates: whatever a durable ledger in another crate could call to make a permit,
 //! anyone could call. So nobody else makes permits. A ledger implements [`Journal`](crate::Journal), which
 //! only stores what was granted; the decision and the permit stay here. What cannot be prevented is a
-//! journal that forgets, just as nobody can be kept from opening two budgets for the same data: the owner
-//! of the data chooses the journal.
+//! journal that forgets or invents, just as nobody can be kept from opening two budgets for the same data: the
+//! owner of the data chooses the journal.
 //!
 //! ```compile_fail
 //! # fn example(permit: sordino_privacy::Permit, event: sordino_privacy::Event) {
@@ -33,8 +33,8 @@
 //!
 //! # Seeds
 //! Whoever knows the seed subtracts the noise. A ledger is the record of what was protected, so a permit of a
-//! [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the charge says that it is for that
-//! ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
+//! [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the charge says that it is for
+//! that ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
 
 use std::borrow::Borrow;
 
@@ -112,9 +112,9 @@ impl Permit {
         self.reservation
     }
 
-    /// Does it cover `claim`, whose sensitivity was derived for `unit`? To be asked before data is touched. No unit covers another: a
-    /// person may have many records, and one record more may change which of them count. A permit that was joined with an
-    /// earlier charge covers no claim.
+    /// Does it cover `claim`, whose sensitivity was derived for `unit`? To be asked before data is touched.
+    /// No unit covers another: a person may have many records, and one record more may change which of them
+    /// count. A permit that was joined with an earlier charge covers no claim.
     pub fn covers(&self, claim: &Claim, unit: &Unit) -> Result<(), ReleaseError> {
         if self.scope == Scope::Rest {
             return Err(ReleaseError::Joined);
@@ -132,8 +132,9 @@ impl Permit {
         self.covers_event(&claim.event)
     }
 
-    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked before a bit is
-    /// drawn and before data is touched. Refused where a durable journal was charged for noise that nobody can repeat.
+    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked
+    /// before a bit is drawn and before data is touched. Refused where a durable journal was charged for
+    /// noise that nobody can repeat.
     pub fn seeded(self) -> Result<Self, ReleaseError> {
         match self.seeds {
             Seeds::Allowed => Ok(Self { guarantee: self.guarantee.seeded_if(true), ..self }),
@@ -296,8 +297,8 @@ mod tests {
         assert!(matches!(unit, Err(ChargeError::TwoUnits { .. })));
     }
 
-    /// A mechanism of two parts, of which the first was released before: with a joined permit for the second it would draw the
-    /// noise of both, and the first answer would have been released twice for one charge.
+    /// A mechanism of two parts, of which the first was released before: with a joined permit for the second
+    /// it would draw the noise of both, and the first answer would have been released twice for one charge.
     #[test]
     fn a_joined_permit_begins_nothing_new() {
         let both = permit().together_with(&paid()).unwrap();

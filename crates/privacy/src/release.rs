@@ -6,7 +6,8 @@ use crate::guarantee::Guarantee;
 use crate::paid::Paid;
 use crate::params::Delta;
 
-/// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and cannot be read from a file.
+/// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and cannot be read
+/// from a file.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
 pub struct Release<T> {
     value: T,
@@ -45,14 +46,14 @@ impl<T> Release<T> {
         Release { value: function(self.value), guarantee: self.guarantee }
     }
 
-    /// What is promised about this result and an `earlier` one together, at `delta`, where the parameters of this one may
-    /// have been chosen after the earlier result was seen: a schema that was bought decides how many coordinates a model
-    /// has, and people read it before they choose the rest.
+    /// What is promised about this result and an `earlier` one together, at `delta`, where the parameters of
+    /// this one may have been chosen after the earlier result was seen: a schema that was bought decides how
+    /// many coordinates a model has, and people read it before they choose the rest.
     ///
-    /// Composition of fixed parameters does not cover such a choice. What does is the sum of two prices that were fixed
-    /// before it, at two δ that add up to `delta` (Dwork, Roth, "The algorithmic foundations of differential privacy", 2014,
-    /// theorem B.1). The upper end is that sum, or the price of the composition where it is more; the lower end is that of
-    /// the composition.
+    /// Composition of fixed parameters does not cover such a choice. What does is the sum of two prices that
+    /// were fixed before it, at two δ that add up to `delta` (Dwork, Roth, "The algorithmic foundations of
+    /// differential privacy", 2014, theorem B.1). The upper end is that sum, or the price of the composition
+    /// where it is more; the lower end is that of the composition.
     pub fn after(self, earlier: &Paid, delta: Delta) -> Result<Self, ChargeError> {
         let Self { value, guarantee } = self;
         let both = guarantee.composed_with(earlier.guarantee(), delta)?;
@@ -61,13 +62,15 @@ impl<T> Release<T> {
     }
 }
 
-/// Relative slack of the comparison of two parts of δ with the whole: their sum in doubles may be a unit of the last place above it.
+/// Relative slack of the comparison of two parts of δ with the whole: their sum in doubles may be a unit of
+/// the last place above it.
 const SLACK: f64 = 1e-12;
 
 /// Parts of δ that are tried for the earlier release.
 const PARTS: [f64; 6] = [0.9, 0.5, 0.1, 1e-2, 1e-3, 0.0];
 
-/// The sum of both prices: as stated where their two δ add up to `delta`, else at the best of some splits of it.
+/// The sum of both prices: as stated where their two δ add up to `delta`, else at the best of some splits of
+/// it.
 fn sum_of_prices(earlier: &Guarantee, later: &Guarantee, delta: f64) -> Result<f64, ChargeError> {
     if earlier.delta.get() + later.delta.get() <= delta * (1.0 + SLACK) {
         return Ok(earlier.epsilon.upper + later.epsilon.upper);
@@ -123,7 +126,8 @@ mod tests {
         release.guarantee().epsilon.upper
     }
 
-    /// Fixed parameters would cost less: the promise is the sum, since the later ones may have been chosen by the earlier result.
+    /// Fixed parameters would cost less: the promise is the sum, since the later ones may have been chosen by
+    /// the earlier result.
     #[test]
     fn what_was_chosen_after_a_result_costs_the_sum() {
         let (schema, model) = (release(&gaussian(5.0), 2e-7), release(&gaussian(4.0), 8e-7));

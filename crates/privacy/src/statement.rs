@@ -11,8 +11,8 @@ use crate::relation::{Neighbours, Unit};
 
 /// What a file says about a release: the fields of a [`Guarantee`](crate::Guarantee), and its JSON.
 ///
-/// It is about the past, and it may be wrong: anybody can write a file. It can be read, shown and compared. It cannot be
-/// joined to a permit; what can is [`Paid`](crate::Paid).
+/// It is about the past, and it may be wrong: anybody can write a file. It can be read, shown and compared.
+/// It cannot be joined to a permit; what can is [`Paid`](crate::Paid).
 ///
 /// ```
 /// use sordino_privacy::{Claim, Delta, Epsilon, Event, Neighbours, Statement, Unit, danger};

@@ -51,7 +51,8 @@ impl Contributor {
         Self { neighbours, unit: Unit::Record, rows: Count::ONE, keys: Count::ONE }
     }
 
-    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in statistics of keys).
+    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in statistics of
+    /// keys).
     pub fn owner(neighbours: Neighbours, column: impl Into<String>, rows: Count) -> Self {
         Self { neighbours, unit: Unit::Column(column.into()), rows, keys: Count::ONE }
     }

@@ -40,7 +40,8 @@ pub trait Journal {
     /// The charge that was recorded under this number, if there is one.
     fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError>;
 
-    /// Does it outlive the process? What such a journal has paid for is not drawn from a seed, unless the charge says so.
+    /// Does it outlive the process? What such a journal has paid for is not drawn from a seed, unless the
+    /// charge says so.
     fn is_durable(&self) -> bool;
 }
 

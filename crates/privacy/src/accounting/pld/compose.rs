@@ -57,7 +57,8 @@ fn compose_with(
     loop {
         let deviation = deviation(&parts);
         let is_one = matches!(parts[..], [(_, 1)]);
-        // About 18 deviations are needed when the composition is close to normal. What has no deviation gets no better.
+        // About 18 deviations are needed when the composition is close to normal. What has no deviation gets
+        // no better.
         if 18.0 * deviation <= good_ring || is_one || deviation.is_nan() {
             break;
         }

@@ -13,8 +13,8 @@
 //! - Rounding single losses up or down is an error of order `step` a release, not `step^2`.
 //! - Almost all of a rarely sampled step's mass sits at one loss close to 0. The offset puts a lattice
 //!   point there; without it merging would move that mass down by a whole step, every time.
-//! - Steps that are taken 2^53 times may need lattices that memory cannot hold, or whose cells have no numbers. There is none then: `None`, and
-//!   nothing is said about the step.
+//! - Steps that are taken 2^53 times may need lattices that memory cannot hold, or whose cells have no
+//!   numbers. There is none then: `None`, and nothing is said about the step.
 
 use super::panel::Panel;
 
@@ -34,8 +34,8 @@ const FARTHEST_CELL: f64 = (1u64 << 61) as f64;
 /// Room for the rounding of merged losses, relative to the largest one.
 const ROUNDING: f64 = 4e-15;
 
-/// The first cell and the number of cells for losses in `[low, high]`, with some to spare on both sides. `None` where they are too many, or too
-/// far out to be numbered.
+/// The first cell and the number of cells for losses in `[low, high]`, with some to spare on both sides.
+/// `None` where they are too many, or too far out to be numbered.
 fn cells(offset: f64, step: f64, low: f64, high: f64) -> Option<(i64, usize)> {
     let room = ROUNDING * low.abs().max(high.abs());
     let first = ((low - room - offset) / step).floor() - 2.0;
@@ -75,7 +75,8 @@ impl Spreader {
         let at = (loss - self.lattice.offset) / self.lattice.step;
         let below = at.floor();
         let share = (-((below - at) * self.lattice.step).exp_m1() / self.spacing).clamp(0.0, 1.0);
-        // A computed loss beyond the ends is off by no more than what all losses are moved up by (see `plan::shift`).
+        // A computed loss beyond the ends is off by no more than what all losses are moved up by (see
+        // `plan::shift`).
         let i = (below as i64).saturating_sub(self.lattice.first).max(0) as usize;
         let i = i.min(self.lattice.mass.len() - 2);
         self.lattice.mass[i] += mass * (1.0 - share);
@@ -131,7 +132,8 @@ impl Merger {
 
     pub(super) fn merged(mut self) -> Option<Merged> {
         let (offset, step) = (self.offset, self.step);
-        // The atom of a lottery's bulk is put where it belongs, which may be among smaller losses than those before it.
+        // The atom of a lottery's bulk is put where it belongs, which may be among smaller losses than those
+        // before it.
         self.atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (Some(lowest), Some(highest)) = (self.atoms.first(), self.atoms.last()) else {
             let lattice = Lattice { offset, step, first: 0, mass: vec![0.0] };

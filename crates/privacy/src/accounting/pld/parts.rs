@@ -79,7 +79,8 @@ impl Plan {
         Some(vec![(lottery, count), (Tilted::new(&lattice, self.tilt), count)])
     }
 
-    /// The lower object of `count` releases of a step, and what must be taken off its delta; `None` if no lattice holds it.
+    /// The lower object of `count` releases of a step, and what must be taken off its delta; `None` if no
+    /// lattice holds it.
     pub(super) fn below(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> Option<(Parts, f64)> {
         let kept = self.trimmed(walk, ln_moment, count).kept;
         let (under, bulk, over) = self.scaled(kept);

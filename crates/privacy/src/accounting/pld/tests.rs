@@ -281,8 +281,8 @@ fn approximate_steps_compose_optimally() {
     }
 }
 
-/// Steps as rare and as many as claims can state. The lower object of a lottery had its heaviest atom below the range that was made for it, and ended by a
-/// panic; so did a composition of which nothing was left.
+/// Steps as rare and as many as claims can state. The lower object of a lottery had its heaviest atom below
+/// the range that was made for it, and ended by a panic; so did a composition of which nothing was left.
 #[test]
 fn extreme_compositions_have_wide_answers_and_no_panics() {
     let most = 1 << 53;

@@ -72,7 +72,8 @@ impl Tilted {
         .normalised()
     }
 
-    /// A distribution of which nothing is known, on the lattice of `like`: for what holds no mass that could be composed.
+    /// A distribution of which nothing is known, on the lattice of `like`: for what holds no mass that could
+    /// be composed.
     pub(super) fn unknown(like: &Self) -> Self {
         let (offset, first, mass, ln_scale) = (0.0, 0, vec![0.0], 0.0);
         let (slack, loose, ripple, noise) = (f64::INFINITY, 0.0, 0.0, 0.0);
@@ -101,7 +102,8 @@ impl Tilted {
         (mean + self.first as f64, variance)
     }
 
-    /// The same distribution on a lattice `factor` times coarser, on the given side of it; `None` if no lattice holds it.
+    /// The same distribution on a lattice `factor` times coarser, on the given side of it; `None` if no
+    /// lattice holds it.
     pub(super) fn coarser(&self, factor: f64, end: End) -> Option<Self> {
         let step = self.step * factor;
         // A lattice point stays where most of the mass is.

@@ -4,8 +4,8 @@ use super::*;
 use crate::danger;
 use crate::statement::Statement;
 
-/// A charge for nothing was joined with a promise that somebody had written into a file: the release said `metered`, with ε = 50,
-/// and the budget's total was 0.
+/// A charge for nothing was joined with a promise that somebody had written into a file: the release said
+/// `metered`, with ε = 50, and the budget's total was 0.
 #[test]
 fn a_promise_read_from_a_file_is_not_metered() {
     let written = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":0,"upper":1e-9},"delta":0,

@@ -3,8 +3,8 @@
 use super::*;
 use crate::permit::ReleaseError;
 
-/// A run with a known seed was paid from a ledger, which did not say so: the same seed on a table of one's own gave the noise, and the
-/// difference was the answer.
+/// A run with a known seed was paid from a ledger, which did not say so: the same seed on a table of one's
+/// own gave the noise, and the difference was the answer.
 #[test]
 fn a_durable_journal_refuses_seeded_noise() {
     let mut budget = Shared::new(terms(1.0)).budget();
