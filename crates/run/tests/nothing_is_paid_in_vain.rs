@@ -92,3 +92,15 @@ fn a_plan_of_many_steps_is_not_rehearsed() {
     assert!(long.scores.is_none() && long.time.as_secs_f64() > 0.0, "{long:?}");
     assert!(plan(Method::CoordinateDescent, 3_000_000).scores.is_none());
 }
+
+/// Once to digest, count and check, once to encode: a file was read five times.
+#[test]
+fn a_file_is_read_twice() {
+    let scene = Scene::new("passes");
+    scene.write("t.csv", &table(100_000));
+    scene.budget();
+    let trained = train(&scene.settings()).unwrap();
+    let (read, length) = (trained.plan.bytes_read(), fs::metadata(scene.path("t.csv")).unwrap().len());
+    // And its beginning once more, for the header.
+    assert!((2 * length..2 * length + (1 << 18)).contains(&read), "{read} of {length}");
+}
