@@ -47,6 +47,8 @@ pub struct ChargeRecord {
     pub seeded: bool,
     /// How far the run is that it pays for, if that was recorded.
     pub progress: Option<Progress>,
+    /// Number of the charge whose run it goes on with. That one is booked without a result.
+    pub follows: Option<u64>,
     /// What became of it.
     pub state: State,
 }

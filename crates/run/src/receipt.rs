@@ -1,18 +1,20 @@
 //! What was paid for the work that a working folder keeps, and from what.
 //!
 //! # Guarantee
-//! A run that goes on pays for what may be done twice; the rest was paid by its first part. So it has to be the same data, and where there is a
-//! ledger the first part's charges have to be in its history, of this data set, and the last of them not booked. Whoever goes on books all charges but his own:
-//! copies of the folder from before are refused from then on, as they are once the model is written. One table does not pay for
-//! another's model, and a ledger takes over nothing that was not charged there.
+//! A run that goes on pays for what may be done twice; the rest was paid by its first part. So it has to be the same data,
+//! and where there is a ledger the first part's charges have to be in its history, of this data set, and the last of them
+//! not ended. A charge that goes on with a run names the one before and ends it in the same entry: copies of the folder
+//! from before are refused from then on, as they are once the model is written, and no charge of another run can take
+//! its place. One table does not pay for another's model, and a ledger takes over nothing that was not charged there.
 //!
-//! A copy of the folder from *within* a run is known by the ledger's count: every checkpoint is recorded there before it is of use, so one that was
-//! not recorded is refused, and an old one pays for all steps that may have been done since.
+//! A copy of the folder from *within* a run is known by the ledger's count: every checkpoint is recorded there before it is
+//! of use, so one that was not recorded is refused, and an old one pays for all steps that may have been done since.
 //!
 //! # Pitfalls
-//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds up. With one, a process
-//! that is killed just between noting its charge and booking those before it leaves two that may go on; whoever can do that on purpose can read its memory.
-//! The digest of the data stays in the working folder, with the owner, and goes with it.
+//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds
+//! up. A ledger of an older format neither counts nor chains: going on then pays for all that is left, and a process that
+//! is killed just between noting its charge and booking those before it leaves two that may go on. The digest of the data
+//! stays in the working folder, with the owner, and goes with it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
@@ -20,9 +22,6 @@ use sordino_optim::Checkpoint;
 
 use crate::error::RunError;
 use crate::purse::Purse;
-
-/// Since this version of their format ledgers count steps.
-pub(crate) const COUNTING_VERSION: u32 = 3;
 
 /// From what something was paid, for whoever goes on with it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -82,6 +81,11 @@ impl Receipt {
         Ok(self)
     }
 
+    /// The last charge, which a run that goes on ends.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.charges().next_back()
+    }
+
     /// Numbers of the charges, the last one last.
     pub(crate) fn charges(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.charges.iter().map(|charge| charge.number)
@@ -108,12 +112,20 @@ impl Receipt {
 
     /// The checkpoint with all that the ledger knows of its run: that it was kept by it, and how many steps were done.
     pub(crate) fn known(&self, checkpoint: Checkpoint, purse: &Purse) -> Result<Checkpoint, RunError> {
-        let Some(account) = purse.account() else { return Ok(checkpoint) };
-        if account.ledger().format_version()? < COUNTING_VERSION {
+        if purse.account().is_none() {
+            return Ok(checkpoint);
+        }
+        if !purse.counts_steps()? {
             // Nobody counts: all that is left is charged again.
             return Ok(checkpoint.known_to_have(u64::MAX));
         }
         let records = self.records(purse)?;
+        // Each goes on with the one before: a charge that is left out, or of another run, is missed here.
+        let is_chain = records.first().is_some_and(|first| first.follows.is_none())
+            && records.windows(2).all(|pair| pair[1].follows == Some(pair[0].number));
+        if !is_chain {
+            return Err(Mismatch::Checkpoint.into());
+        }
         let progress: Vec<_> = records.iter().filter_map(|charge| charge.progress.as_ref()).collect();
         let digest = Digest::from_bytes(checkpoint.digest());
         if !progress.iter().any(|progress| progress.checkpoints.contains_key(&digest)) {

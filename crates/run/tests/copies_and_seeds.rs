@@ -161,3 +161,45 @@ fn the_working_folder_is_the_owners_alone() {
         assert_eq!(mode(&path), 0o600, "{}", path.display());
     }
 }
+
+/// A receipt that leaves out the charge under which most steps were done, and names another that is open, would redo them
+/// for next to nothing.
+#[test]
+fn a_receipt_cannot_leave_out_a_charge() {
+    let scene = Scene::new("receipt");
+    scene.budget();
+    let settings = every_step(&scene);
+    killed(&scene, &settings, false, 3, 5);
+    fs::rename(scene.path("copy"), scene.path("first")).unwrap();
+    // A charge that is open, and costs nothing worth mentioning.
+    let identity = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
+    let mut account = Account::open(scene.ledger(), &identity, label("owner"), label("query count")).unwrap();
+    let cheap = account.charge(Event::Pure { epsilon: Epsilon::new(1e-6).unwrap() }).unwrap();
+    let head = serde_json::to_value(scene.ledger().head().unwrap()).unwrap();
+    // The run goes on to step 18, and dies.
+    killed(&scene, &settings, true, u64::MAX, 18);
+    let receipt: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(scene.path("m.part/receipt.json")).unwrap()).unwrap();
+    fs::remove_dir_all(scene.path("m.part")).unwrap();
+    fs::rename(scene.path("first"), scene.path("m.part")).unwrap();
+    let other = serde_json::json!({ "number": cheap.reservation().unwrap(), "history": head });
+    let spent = scene.spent();
+    for charges in [
+        vec![receipt["charges"][0].clone()],
+        vec![receipt["charges"][0].clone(), other.clone()],
+        vec![other.clone(), receipt["charges"][1].clone()],
+        vec![receipt["charges"][1].clone()],
+        vec![other],
+    ] {
+        let forged = serde_json::json!({ "data": receipt["data"], "charges": charges });
+        fs::write(scene.path("m.part/receipt.json"), forged.to_string()).unwrap();
+        let refused = train_watched(&settings, true, &mut ()).map(drop).unwrap_err();
+        assert!(matches!(refused, RunError::Resume(_)), "{forged}: {refused}");
+    }
+    assert_eq!(scene.spent(), spent);
+    // The true one pays for what the ledger knows to have been done since.
+    fs::write(scene.path("m.part/receipt.json"), receipt.to_string()).unwrap();
+    train_watched(&settings, true, &mut ()).unwrap();
+    let last = scene.ledger().charges().unwrap().last().unwrap().clone();
+    assert_eq!(steps(&last.event), 16);
+}
