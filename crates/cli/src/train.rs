@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use sordino_run::training::{self, Session};
-use sordino_run::{RunError, Settings, file};
+use sordino_run::{Access, RunError, Settings, file};
 
 pub(crate) use self::args::TrainArgs;
 use self::log::Log;
@@ -24,6 +24,10 @@ use crate::output;
 
 pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     let settings = file::merged(args.settings.clone(), args.config.as_deref())?;
+    if let (Some(log), Some(data)) = (&args.log, &settings.data) {
+        // Under a lock it is written where results are, if anywhere.
+        Access::find(data, &settings.payment)?.check_place(log)?;
+    }
     let log = Log::open(args.verbose, args.log.as_deref())?;
     if let Some(minutes) = args.minutes {
         return advise(&settings, minutes, args.output);

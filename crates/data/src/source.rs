@@ -138,6 +138,12 @@ impl Source {
         Ok(kept::with_labels(self.file.digest()?, labels))
     }
 
+    /// The SHA-256 of each of its files: of images and of the labels beside them.
+    pub fn digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
+        let labels = self.labels().map(KeptFile::digest).transpose()?;
+        Ok([self.file.digest()?].into_iter().chain(labels).collect())
+    }
+
     /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and
     /// only what is digested counts.
     pub fn bytes_read(&self) -> u64 {

@@ -119,6 +119,11 @@ impl Checkpoint {
         Self { known: steps, ..self }
     }
 
+    /// Steps that the run is [known to have](Self::known_to_have) done.
+    pub fn known(&self) -> u64 {
+        self.known
+    }
+
     /// SHA-256 of the file, as its [`Witness`] was told.
     pub fn digest(&self) -> [u8; 32] {
         self.digest

@@ -32,7 +32,8 @@ pub struct Access {
 
 #[derive(Debug)]
 struct Known {
-    ledger: Ledger,
+    /// Until the budget is opened.
+    ledger: Option<Ledger>,
     /// For messages.
     place: String,
     name: Label,
@@ -55,7 +56,16 @@ impl Access {
             Some(rules) => Reading::from_text(rules.reading())?,
             None => Reading::default_for(set.terms.unit.clone()),
         };
-        Ok(Self { known: Some(Known { ledger, place: path.display().to_string(), name, who, set, reading }) })
+        Ok(Self {
+            known: Some(Known {
+                ledger: Some(ledger),
+                place: path.display().to_string(),
+                name,
+                who,
+                set,
+                reading,
+            }),
+        })
     }
 
     /// How a CSV file is written, where no schema says it.
@@ -63,21 +73,32 @@ impl Access {
         self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
     }
 
-    /// Checks that a schema reads the data as its owner does, as far as can be told before the file is opened.
+    /// Checks that a schema reads the data as its owner does, as far as can be told before the file is opened, and that it is
+    /// the one that the data set may be locked to.
     pub fn check_schema(&self, schema: &Schema) -> Result<(), RunError> {
+        self.check_reading(schema)?;
+        match (&self.known, self.lock()) {
+            (Some(known), Some(lock)) if lock.schema() != Digest::from_bytes(schema.digest()) => {
+                Err(RunError::OtherSchema { name: known.name.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The same for a schema that was bought, and says more than the one that it was bought with.
+    pub(crate) fn check_reading(&self, schema: &Schema) -> Result<(), RunError> {
         let Some(known) = &self.known else { return Ok(()) };
         // Names both sides, and what to do about it.
         let (stated, got) = (known.reading.unit(), schema.unit().unit());
         if *stated != got {
             return Err(RunError::other_unit(stated, &got));
         }
-        known.reading.check_before_opening(schema)?;
-        match self.lock() {
-            Some(lock) if lock.schema() != Digest::from_bytes(schema.digest()) => {
-                Err(RunError::OtherSchema { name: known.name.clone() })
-            }
-            Some(_) | None => Ok(()),
-        }
+        Ok(known.reading.check_before_opening(schema)?)
+    }
+
+    /// Checks that what the schema does not say may be bought: a locked data set has one schema, which says everything.
+    pub fn check_purchase(&self) -> Result<(), RunError> {
+        if self.lock().is_some() { Err(RunError::LockedSchema) } else { Ok(()) }
     }
 
     /// The same once the file is open: its format, and columns that the owner ignores.
@@ -94,9 +115,13 @@ impl Access {
         }
     }
 
-    /// Checks that results may be written to this place.
+    /// Checks that results may be written to this place, where a locked data set must find nothing: neither somebody else's
+    /// result nor a link that leads elsewhere.
     pub fn check_place(&self, out: &Path) -> Result<(), RunError> {
         let Some(lock) = self.lock() else { return Ok(()) };
+        if out.symlink_metadata().is_ok() {
+            return Err(RunError::FileExists { path: out.to_owned() });
+        }
         let parent = out.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_there = parent.canonicalize().is_ok_and(|parent| parent == lock.folder());
         if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
@@ -125,24 +150,28 @@ impl Access {
     /// Opens the budget of a file with this content. `asked` is the relation that a setting names; without one the ledger's
     /// holds, or `usual` where there is none. `what` is for the history.
     pub fn open(
-        self,
+        &mut self,
         content: Option<[u8; 32]>,
         asked: Option<Neighbours>,
         usual: Neighbours,
         what: Label,
     ) -> Result<Purse, RunError> {
-        let Some(Known { ledger, place, name, who, set, .. }) = self.known else {
+        let Some(Known { ledger, place, name, who, set, .. }) = &mut self.known else {
             return Ok(Purse::unmetered(content.map(Digest::from_bytes), asked.unwrap_or(usual)));
         };
+        // It is opened once: whoever has it pays from it.
+        let ledger = ledger.take().ok_or(RunError::Missing { setting: "--ledger" })?;
         let content = Digest::from_bytes(content.ok_or(RunError::Missing { setting: "DATA" })?);
-        let account = Account::open(ledger, &Identity { name: name.clone(), content }, who, what)?;
+        let account = Account::open(ledger, &Identity { name: name.clone(), content }, who.clone(), what)?;
         // Somebody may have set some since the schema was compared with them.
         if account.rules() != set.rules.as_ref() || account.data_set() != set.number {
-            return Err(LedgerError::RulesChanged { name }.into());
+            return Err(LedgerError::RulesChanged { name: name.clone() }.into());
         }
         let stated = account.terms().neighbours;
         match asked {
-            Some(asked) if asked != stated => Err(RunError::TwoRelations { name: place, stated, asked }),
+            Some(asked) if asked != stated => {
+                Err(RunError::TwoRelations { name: place.clone(), stated, asked })
+            }
             _ => Ok(Purse::of(account, content)),
         }
     }

@@ -81,7 +81,7 @@ impl Planned {
         if search.epsilon.get() == 0.0 {
             return Err(RunError::NoEpsilon);
         }
-        let access = Access::find(&search.data, &search.payment)?;
+        let mut access = Access::find(&search.data, &search.payment)?;
         search.out.as_deref().map_or(Ok(()), |out| access.check_place(out))?;
         access.check_seed(search.danger_seed.is_some())?;
         let csv = match search.delimiter {

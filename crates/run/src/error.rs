@@ -53,6 +53,11 @@ pub enum RunError {
     OtherSchema { name: Label },
 
     #[error(
+        "the data set is locked to one schema, and what that does not say is not for sale; leave --estimate-schema-with out"
+    )]
+    LockedSchema,
+
+    #[error(
         "the data set is locked, and results of it are written to `{}` alone; name a place there with --out", folder.display()
     )]
     OtherFolder { folder: PathBuf },

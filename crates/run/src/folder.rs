@@ -32,10 +32,7 @@ impl Folder {
         }
         let part = beside(out, ".part");
         let failed = |source| RunError::WriteFile { name: part.display().to_string(), source };
-        private_folder()
-            .create(&part)
-            .or_else(|error| if part.is_dir() { Ok(()) } else { Err(error) })
-            .map_err(failed)?;
+        private_folder().create(&part).or_else(|error| taken_over(&part, error)).map_err(failed)?;
         let lock = private_file().create(true).truncate(false).write(true).open(part.join("lock"));
         let lock = lock.map_err(failed)?;
         if lock.try_lock().is_err() {
@@ -144,7 +141,7 @@ impl Folder {
 
     fn rescue(&self, package: &Package, source: io::Error) -> RunError {
         let elsewhere = std::env::temp_dir().join(format!("sordino-model-{}", std::process::id()));
-        let rescued = fs::create_dir(&elsewhere).and_then(|()| package.write(&elsewhere));
+        let rescued = private_folder().create(&elsewhere).and_then(|()| package.write(&elsewhere));
         let out = self.out.clone();
         match rescued {
             Ok(()) => RunError::ModelElsewhere { out, elsewhere, source },
@@ -182,6 +179,17 @@ impl Drop for Folder {
             let _ = fs::remove_dir_all(&self.part);
         }
     }
+}
+
+/// Takes over a folder that an earlier run left: no link that leads elsewhere, and nobody else's, which cannot be made one's
+/// own.
+fn taken_over(part: &Path, error: io::Error) -> io::Result<()> {
+    if !fs::symlink_metadata(part).is_ok_and(|found| found.is_dir()) {
+        return Err(error);
+    }
+    #[cfg(unix)]
+    fs::set_permissions(part, std::os::unix::fs::PermissionsExt::from_mode(0o700))?;
+    Ok(())
 }
 
 /// New files that are the owner's alone: iterates and receipts are no release.

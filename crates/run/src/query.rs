@@ -92,7 +92,7 @@ impl Statistic {
 
 /// Asks, pays, answers and books.
 pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
-    let access = Access::find(&query.data, &query.payment)?;
+    let mut access = Access::find(&query.data, &query.payment)?;
     access.check_seed(query.danger_seed.is_some())?;
     let mut question = Question::open(query, &access)?;
     let survey = question.survey()?;

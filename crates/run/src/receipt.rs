@@ -62,6 +62,10 @@ pub enum Mismatch {
     )]
     Checkpoint,
     #[error(
+        "another process is still at work on it, and has done steps meanwhile; wait until it has ended, and go on then"
+    )]
+    AtWork,
+    #[error(
         "its charge is booked: its result was written, and going on again would be another release; begin again, and pay for it"
     )]
     Booked,
@@ -133,6 +137,16 @@ impl Receipt {
         }
         let done = progress.iter().map(|progress| progress.steps).max().unwrap_or(u64::MAX);
         Ok(checkpoint.known_to_have(done))
+    }
+
+    /// Checks that nobody has done steps since the checkpoint's price was computed.
+    pub(crate) fn check_still(&self, checkpoint: &Checkpoint, purse: &Purse) -> Result<(), RunError> {
+        if !purse.counts_steps()? {
+            return Ok(());
+        }
+        let done =
+            self.records(purse)?.iter().filter_map(|charge| Some(charge.progress.as_ref()?.steps)).max();
+        if done.is_none_or(|done| done <= checkpoint.known()) { Ok(()) } else { Err(Mismatch::AtWork.into()) }
     }
 
     /// Whether `data` and `purse` are those of the beginning, and nobody else has gone on.

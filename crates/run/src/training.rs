@@ -182,15 +182,18 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
         let folder = prepare(&plan)?;
         return carry_out(plan, purse, (folder, None), spent_before, &mut session);
     };
-    let (input, mut purse) = opened_to_buy(settings)?;
+    let (access, input, mut purse) = opened_to_buy(settings)?;
     // Before the run, and so before it buys a schema.
     let spent_before = purse.spent()?;
     settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
     let folder = Folder::prepare(&plan::out_of(settings)?, ROOM_FOR_WORDS)?;
     session.observer.doing("buying a schema");
     let bought = Bought::buy(settings, fraction, &input, &mut purse, &folder)?;
-    let (rest, mut input, mut notes) =
-        (bought.settings(settings), input.with_schema(bought.schema()?), Vec::new());
+    // It was kept in a folder meanwhile, where anybody may have written.
+    let schema = bought.schema()?;
+    access.check_reading(&schema)?;
+    access.check_source(&schema, &input.source)?;
+    let (rest, mut input, mut notes) = (bought.settings(settings), input.with_schema(schema), Vec::new());
     let encoding = encoding_of(&rest, &input)?;
     input.survey(&encoding)?;
     let subject = Subject::of_input(&rest, &input, encoding, &purse, &mut notes)?;
@@ -211,14 +214,14 @@ impl Opened {
     /// Reads the schema, the header and, where it is needed, all of the file once: for its content, the number of records
     /// and whether they fit.
     fn new(settings: &Settings, is_run: bool) -> Result<Self, RunError> {
-        let (data, access) = (input::data_of(settings)?, access(settings)?);
+        let (data, mut access) = (input::data_of(settings)?, access(settings)?);
         let schema = subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?;
         let mut input = Input::open(settings, schema, &access)?;
         let (encoding, mut notes) = (encoding_of(settings, &input)?, Vec::new());
         if is_run || access.is_metered() || settings.rows.is_none() {
             input.survey(&encoding)?;
         }
-        let purse = open_purse(settings, access, input.content())?;
+        let purse = open_purse(settings, &mut access, input.content())?;
         let subject = Subject::of_input(settings, &input, encoding, &purse, &mut notes)?;
         if input.door == Door::Permissive && !settings.permissive {
             notes.push(DOOR_NOTE.to_owned());
@@ -228,14 +231,18 @@ impl Opened {
 }
 
 /// The file and what pays for it, before there is a schema.
-fn opened_to_buy(settings: &Settings) -> Result<(Input, Purse), RunError> {
-    let access = access(settings)?;
+fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError> {
+    let mut access = access(settings)?;
+    access.check_purchase()?;
+    subject::target_and_epsilon(settings)?;
     let known = discovery::known(settings.schema.as_deref(), access.csv())?;
     let input = Input::open(settings, known, &access)?;
     access.check_columns(Columns::of(settings).names())?;
     let content = input.source.content()?;
-    let purse = open_purse(settings, access, Some(content))?;
-    Ok((input, purse))
+    let purse = open_purse(settings, &mut access, Some(content))?;
+    // Before anything is bought for a model that cannot be trained.
+    subject::public_size(&purse)?;
+    Ok((access, input, purse))
 }
 
 /// What the owner allows, as far as it can be asked before the file is opened.
@@ -247,7 +254,11 @@ fn access(settings: &Settings) -> Result<Access, RunError> {
     Ok(access)
 }
 
-fn open_purse(settings: &Settings, access: Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
+fn open_purse(
+    settings: &Settings,
+    access: &mut Access,
+    content: Option<[u8; 32]>,
+) -> Result<Purse, RunError> {
     let what = purpose("train", settings.target.as_deref());
     access.open(content, asked(settings), Neighbours::ZeroOut, what)
 }
@@ -290,6 +301,10 @@ fn carry_out(
     session.observer.decided(&plan.notes);
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
+    if let Some((checkpoint, _)) = &from {
+        // The charge before has ended now: whoever was still at work under it can record no further step.
+        receipt.check_still(checkpoint, &purse)?;
+    }
     let receipt = receipt.with(permit.reservation(), &purse)?;
     folder.keep_record(&folder.receipt(), &receipt)?;
     receipt.book_earlier(&mut purse)?;

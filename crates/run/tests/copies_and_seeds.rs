@@ -203,3 +203,40 @@ fn a_receipt_cannot_leave_out_a_charge() {
     let last = scene.ledger().charges().unwrap().last().unwrap().clone();
     assert_eq!(steps(&last.event), 16);
 }
+
+/// Copies of a folder that go on at the same time: one of them does.
+#[test]
+fn of_many_copies_one_goes_on() {
+    let scene = Scene::new("race");
+    scene.budget();
+    let settings = every_step(&scene);
+    // Stopped on request, so that going on is free.
+    struct Stops<'a>(&'a std::sync::atomic::AtomicBool);
+    impl Observer for Stops<'_> {
+        fn step(&mut self, step: &Step<'_>) {
+            self.0.store(step.progress.step() == 3, std::sync::atomic::Ordering::Relaxed);
+        }
+    }
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let session = training::Session { resume: false, stop: &stop, observer: &mut Stops(&stop) };
+    assert!(matches!(training::train(&settings, session).map(drop), Err(RunError::Stopped { steps: 3, .. })));
+    copy(&scene.path("m.part"), &scene.path("copy"));
+    // Another process with a copy in the same place, as another machine or mount could have, is played by one that goes on
+    // between this one's look at the ledger and its charge.
+    struct Thief<'a>(&'a Scene, &'a Settings);
+    impl Observer for Thief<'_> {
+        fn doing(&mut self, what: &str) {
+            if what == "charging" {
+                let identity = sordino_run::identity(&self.0.path("t.csv"), None).unwrap();
+                let ledger = self.0.ledger();
+                let number = ledger.charges().unwrap()[0].number;
+                let mut account = Account::open(ledger, &identity, label("owner"), label("train y")).unwrap();
+                account.charge_after(number, Event::composed([])).map(drop).unwrap();
+                assert!(self.1.out.is_some());
+            }
+        }
+    }
+    let refused = train_watched(&settings, true, &mut Thief(&scene, &settings)).map(drop).unwrap_err();
+    assert!(matches!(refused, RunError::Ledger(_)), "{refused}");
+    assert!(!scene.path("m").exists());
+}

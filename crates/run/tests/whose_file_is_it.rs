@@ -172,3 +172,117 @@ fn a_header_is_what_the_owner_says_it_is() {
     assert!(error.contains("csv.comment") && !error.contains("0.1"), "{error}");
     assert!(!scene.path("m").exists() && !scene.path("m.part").exists());
 }
+
+/// A bought schema lies in the working folder until the model is written, where anybody may change it: it skipped the
+/// owner's rules, and any open charge passed for its price.
+#[test]
+fn a_bought_schema_is_held_to_the_rules() {
+    let scene = Scene::new("bought");
+    let owners = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.z = { kind = 'ignore' }\n\
+                  columns.y = { kind = 'category', values = ['no', 'yes'] }\n";
+    let rows: String =
+        (0..200).map(|row| format!("0.{},{},{}\n", row % 10, row % 3, ["no", "yes"][row % 2])).collect();
+    scene.write("t.csv", &format!("x,z,y\n{rows}"));
+    scene.write("owners.toml", &owners.replace("columns.x = { kind = 'number', bounds = [0, 1] }\n", ""));
+    scene.budget_for(Unit::Record, "owners.toml", None);
+    let settings = Settings {
+        schema: Some(scene.path("owners.toml")),
+        estimate_schema_with: Some(0.5),
+        numbers: Some(vec!["x".to_owned()]),
+        epsilon: Some(scene::epsilon(4.0)),
+        ..scene.settings()
+    };
+    // A run that dies after it has bought its schema.
+    struct Dies;
+    impl training::Observer for Dies {
+        fn doing(&mut self, what: &str) {
+            assert!(!what.starts_with("planned"), "killed");
+        }
+    }
+    let run = || scene::train_watched(&settings, false, &mut Dies).map(drop);
+    assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(run)).is_err());
+    let kept = scene.path("m.part/schema.toml");
+    let honest = fs::read_to_string(&kept).unwrap();
+    let spent = scene.spent();
+    fs::write(&kept, honest.replace("kind = \"ignore\"", "kind = \"category\"\nvalues = [0, 1, 2]")).unwrap();
+    assert_ne!(fs::read_to_string(&kept).unwrap(), honest);
+    let refused = train(&settings).map(drop).unwrap_err();
+    assert!(matches!(refused, RunError::Resume(_) | RunError::Reading(_)), "{refused}");
+    assert_eq!(scene.spent(), spent);
+    // Another open charge does not pass for its price.
+    let identity = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
+    let mut account =
+        sordino_ledger::Account::open(scene.ledger(), &identity, label("owner"), label("query count"))
+            .unwrap();
+    let event = sordino_privacy::Event::Pure { epsilon: scene::epsilon(1e-6) };
+    let cheap = sordino_privacy::Charge::charge(&mut account, event).unwrap().reservation().unwrap();
+    let purchase = scene.path("m.part/schema.purchase.json");
+    let mut record: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(&purchase).unwrap()).unwrap();
+    record["receipt"]["charges"] =
+        serde_json::json!([{ "number": cheap, "history": scene.ledger().head().unwrap() }]);
+    fs::write(&purchase, record.to_string()).unwrap();
+    let refused = train(&settings).map(drop).unwrap_err();
+    assert!(matches!(refused, RunError::OtherSchemaBought { .. }), "{refused}");
+}
+
+/// What a lock says of schemas and places has no way around it.
+#[test]
+fn a_lock_has_no_side_doors() {
+    let scene = Scene::new("side-doors");
+    fs::create_dir(scene.path("results")).unwrap();
+    let verbs = vec![label("train"), label("schema")];
+    let lock = LockSettings { verbs, most: scene::epsilon(1.0), folder: scene.path("results") };
+    scene.budget_for(Unit::Record, "t.toml", Some(lock));
+    let allowed = Settings { out: Some(scene.path("results/m")), ..scene.settings() };
+    let bought = Settings {
+        estimate_schema_with: Some(0.5),
+        categories: Some(vec!["y".to_owned()]),
+        ..allowed.clone()
+    };
+    assert!(matches!(train(&bought), Err(RunError::LockedSchema)));
+    // Somebody else's result, and a link that leads elsewhere.
+    scene.write("results/other.json", "{}");
+    let over = Settings { report: Some(scene.path("results/other.json")), ..allowed.clone() };
+    assert!(matches!(train(&over), Err(RunError::FileExists { .. })));
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink(scene.path("elsewhere"), scene.path("results/link")).unwrap();
+        let linked = Settings { report: Some(scene.path("results/link")), ..allowed.clone() };
+        assert!(matches!(train(&linked), Err(RunError::FileExists { .. })));
+        fs::create_dir(scene.path("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(scene.path("elsewhere"), scene.path("results/m.part")).unwrap();
+        assert!(matches!(train(&allowed), Err(RunError::WriteFile { .. })));
+        assert_eq!(fs::read_dir(scene.path("elsewhere")).unwrap().count(), 0);
+        fs::remove_file(scene.path("results/m.part")).unwrap();
+    }
+    assert_eq!(scene.spent(), 0.0);
+    train(&allowed).unwrap();
+}
+
+/// Private images beside labels of one's own are private: a score on them told how many are taken for a class.
+#[test]
+fn private_images_are_no_public_test() {
+    let scene = Scene::new("images");
+    let images: Vec<u8> =
+        [0, 0, 8, 3, 0, 0, 0, 60, 0, 0, 0, 2, 0, 0, 0, 2].into_iter().chain(0..240).collect();
+    let labels = |label: u8| [vec![0, 0, 8, 1, 0, 0, 0, 60], vec![label; 60]].concat();
+    for (folder, label) in [("private", 0), ("mine", 1)] {
+        fs::create_dir(scene.path(folder)).unwrap();
+        fs::write(scene.path(&format!("{folder}/a-images-idx3-ubyte")), &images).unwrap();
+        fs::write(scene.path(&format!("{folder}/a-labels-idx1-ubyte")), labels(label)).unwrap();
+    }
+    scene.write(
+        "t.toml",
+        "columns.'pixel_*' = { kind = 'number', bounds = [0, 255] }\ncolumns.label = { kind = 'category', values = [0, 1] }",
+    );
+    let settings = Settings {
+        data: Some(scene.path("private/a-images-idx3-ubyte")),
+        target: Some("label".to_owned()),
+        payment: Default::default(),
+        public_test: Some(scene.path("mine/a-images-idx3-ubyte")),
+        ..scene.settings()
+    };
+    assert!(matches!(train(&settings), Err(RunError::PrivateTest { .. })));
+    train(&Settings { public_test: None, ..settings }).unwrap();
+}

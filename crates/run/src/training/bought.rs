@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sordino_data::Schema;
 use sordino_ledger::Digest;
-use sordino_privacy::{Delta, Epsilon, Paid, Release, Statement};
+use sordino_privacy::{Claim, Delta, Epsilon, Paid, Release, Statement};
 
 use super::input::Input;
 use crate::discovery::{self, Columns};
@@ -73,7 +73,7 @@ impl Bought {
         let epsilon = Epsilon::new(whole.get() - part.get())?;
         let path = folder.schema();
         let paid = if path.exists() {
-            Purchase::kept(question, content, purse, folder)?
+            Purchase::kept(question, content, &plan.claim(), purse, folder)?
         } else {
             purse.ask(&plan.claim(), &unit)?;
             let bought = discovery::search(&plan, &input.source, purse, unit, of_schema, asked.danger_seed)?;
@@ -129,7 +129,13 @@ struct Purchase {
 
 impl Purchase {
     /// What was paid for the schema of an earlier run, if it answers this question about this data.
-    fn kept(question: Digest, content: Digest, purse: &mut Purse, folder: &Folder) -> Result<Paid, RunError> {
+    fn kept(
+        question: Digest,
+        content: Digest,
+        claim: &Claim,
+        purse: &mut Purse,
+        folder: &Folder,
+    ) -> Result<Paid, RunError> {
         let path = folder.schema();
         let kept: Self = folder.kept(&folder.purchase())?;
         if kept.question != question {
@@ -138,11 +144,17 @@ impl Purchase {
         let name = format!("`{}`", path.display());
         let text = std::fs::read(&path).map_err(|source| RunError::Read { name, source })?;
         let result = Digest::of(&text);
-        if !kept.receipt.check_kept(content, purse, result)? {
+        let is_booked = kept.receipt.check_kept(content, purse, result)?;
+        let charges: Vec<u64> = kept.receipt.charges().collect();
+        let paid = purse.paid(&charges, &kept.guarantee)?;
+        // One charge, for this very search, and not any other that is open.
+        if *paid.event() != claim.event {
+            return Err(RunError::OtherSchemaBought { path });
+        }
+        if !is_booked {
             kept.book(result, purse)?;
         }
-        let charges: Vec<u64> = kept.receipt.charges().collect();
-        purse.paid(&charges, &kept.guarantee)
+        Ok(paid)
     }
 
     fn book(&self, result: Digest, purse: &mut Purse) -> Result<(), RunError> {

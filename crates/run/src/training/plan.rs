@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use sordino_privacy::Unit;
+use sordino_threads::available;
 
 use super::effective;
 use super::input::{Input, data_of};
@@ -53,7 +54,12 @@ impl Plan {
 
     /// Bytes that the run takes, as far as they are known: the data, and what grows with the square of its columns.
     pub(crate) fn bytes(&self) -> u64 {
-        self.subject.data_bytes().saturating_add(self.learner.square_bytes())
+        let threads = self.settings.threads.unwrap_or_else(available);
+        // That of a network was found when it was planned.
+        let batches =
+            self.learner.batch_memory(threads).ok().flatten().map_or(0, |memory| memory.bytes as u64);
+        let own = self.learner.square_bytes().saturating_add(batches);
+        self.subject.data_bytes().saturating_add(own)
     }
 
     /// Bytes that were read from the data file in all its passes.

@@ -28,7 +28,10 @@ impl PublicTest {
         let content = Digest::from_bytes(source.content()?);
         let budgets = purse.account().map(|account| account.ledger().data_sets()).transpose()?;
         let has_budget = budgets.unwrap_or_default().iter().any(|set| set.contents.contains(&content));
-        if Some(content) == purse.content() || has_budget {
+        // Private images are private beside other labels, too.
+        let files = plan.input.source.digests()?;
+        let has_private_file = source.digests()?.iter().any(|digest| files.contains(digest));
+        if Some(content) == purse.content() || has_budget || has_private_file {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
         let loader = Loader::new(&source, &plan.subject.schema, plan.input.door);

@@ -161,7 +161,7 @@ fn delta_for(n: u64) -> f64 {
 }
 
 /// Learners divide by n, so n must be public.
-fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
+pub(super) fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
     let neighbours = purse.neighbours();
     if neighbours.has_public_size() { Ok(neighbours) } else { Err(RunError::PrivateSize { neighbours }) }
 }
