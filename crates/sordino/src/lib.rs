@@ -11,16 +11,17 @@
 //! | [`data`] | what may a table hold, how does it come in, and in which batches? |
 //! | [`learn`] | linear models within a budget |
 //! | [`nn`] | neural networks within a budget |
-//! | [`optim`] | the noisy steps of both: plans, clipping, averages, checkpoints |
+//! | [`optim`] | what both share: the gate before a fit, plans, clipping, averages, checkpoints |
 //! | [`report`] | what does a promise mean to people? |
 //! | [`audit`] | does the code that is there lose more than was claimed? |
 //! | `ledger` | budgets that outlive a process (feature `ledger`) |
 //!
-//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow` and `parquet` for files of those formats.
+//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow` and
+//! `parquet` for files of those formats.
 //!
 //! # What does a training run cost?
-//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is an
-//! interval that contains the true ε; what may be promised to people is its upper end.
+//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is
+//! an interval that contains the true ε; what may be promised to people is its upper end.
 //!
 //! ```
 //! use sordino::prelude::*;
@@ -48,8 +49,8 @@
 //! ```
 //!
 //! # A network within a budget
-//! The plan is made and paid for before a record is looked at: without a permit nothing is trained, and what comes out
-//! has its guarantee with it.
+//! The plan is made and paid for before a record is looked at: without a permit nothing is trained, and what
+//! comes out has its guarantee with it.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -67,7 +68,7 @@
 //! let options = EncodingOptions { target: Some("side".into()), ..Default::default() };
 //! let encoding = Encoding::new(&schema, &["x", "y", "side"].map(String::from), options)?;
 //!
-//! // Noise for 30 steps on batches of about 256 of 400 records, so that all of them together cost at most ε = 3.
+//! // Noise for 30 steps on batches of about 256 of 400 records: together they cost at most ε = 3.
 //! let (epsilon, delta) = (Epsilon::new(3.0)?, Delta::new(1e-5)?);
 //! let network = preset::named("mlp", Some(&[16]))?.network_for(Shape::Features(2), 2)?;
 //! let learner = NetworkLearner::new(Arc::new(network)).steps(Count::new(30)?);
