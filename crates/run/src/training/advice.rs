@@ -136,7 +136,7 @@ impl Advice {
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
 
-    /// The best candidate. There is one: [`Advice::of`] fails otherwise.
+    /// The best candidate. There is one: without candidates there is no advice but an error.
     pub fn best(&self) -> &Candidate {
         &self.ranked[0]
     }
