@@ -1,7 +1,7 @@
 //! Paying from one data set's budget.
 
 use std::borrow::Borrow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 use sordino_privacy::{
     Budget, Charge, ChargeError, Charged, Event, Gate, Journal, Paid, Permit, Spent, Terms,
@@ -17,8 +17,8 @@ use crate::rules::Rules;
 
 /// The budget of one data set, as one analyst sees it.
 ///
-/// [`charge`](Charge::charge) is the first phase: the charge is durable before there is a permit. [`book`](Self::book) is the
-/// second. Whatever happens between them, the charge is spent.
+/// [`charge`](Charge::charge) is the first phase: the charge is durable before there is a permit.
+/// [`book`](Self::book) is the second. Whatever happens between them, the charge is spent.
 #[derive(Debug)]
 pub struct Account<L: Borrow<Ledger> = Ledger> {
     budget: Budget<Entries<L>>,
@@ -35,8 +35,17 @@ impl<L: Borrow<Ledger>> Account<L> {
             (set.number, set.terms.clone(), set.rules.clone())
         };
         let what = RefCell::new(what);
-        let entries =
-            Entries { ledger, data_set, terms: terms.clone(), rules, who, what, gate: None, admitted: None };
+        let entries = Entries {
+            ledger,
+            data_set,
+            terms: terms.clone(),
+            rules,
+            who,
+            what,
+            gate: None,
+            follows: Cell::new(None),
+            admitted: None,
+        };
         Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
@@ -56,6 +65,16 @@ impl<L: Borrow<Ledger>> Account<L> {
         book.check_kind(set, &what.borrow(), false)?;
         decide_share(&mut None, who, set, event)?;
         Gate::new(terms).decide(&set.spent, event)
+    }
+
+    /// Pays for `event`, which resumes the run that the charge `earlier` paid for, and ends that charge in
+    /// the same entry. So only one of several copies of the run's files can be resumed. Fails if `earlier` is
+    /// of another data set or has ended.
+    pub fn charge_after(&mut self, earlier: u64, event: Event) -> Result<Permit, ChargeError> {
+        self.budget.journal().follows.set(Some(earlier));
+        let charged = self.budget.charge(event);
+        self.budget.journal().follows.set(None);
+        charged
     }
 
     /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No
@@ -84,7 +103,8 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.budget.left()
     }
 
-    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was said since.
+    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was
+    /// said since.
     pub fn rules(&self) -> Option<&Rules> {
         self.budget.journal().rules.as_ref()
     }
@@ -129,12 +149,15 @@ struct Entries<L> {
     what: RefCell<Label>,
     /// Of the analyst's own share, if there is one.
     gate: Option<Gate>,
+    /// Whose run the next charge goes on with.
+    follows: Cell<Option<u64>>,
     /// The last event that the rules were found to allow: its price is not looked up again.
     admitted: Option<Event>,
 }
 
 impl<L> Entries<L> {
-    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock is needed.
+    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock
+    /// is needed.
     fn check_price(&self, event: &Event) -> Result<(), LedgerError> {
         match self.rules.as_ref().and_then(Rules::lock) {
             Some(lock) if self.admitted.as_ref() != Some(event) => lock.check_price(&self.terms, event),
@@ -160,7 +183,7 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
         let Charged { event, seeded } = charge;
         self.check_price(event)?;
         self.admitted = self.rules.as_ref().and_then(Rules::lock).map(|_| event.clone());
-        let (ledger, rules) = (self.ledger.borrow(), &self.rules);
+        let (ledger, rules, follows) = (self.ledger.borrow(), &self.rules, self.follows.get());
         let (data_set, who, what) = (self.data_set, self.who.clone(), self.what.borrow().clone());
         let gate = &mut self.gate;
         let number = ledger.append(&mut |book| {
@@ -169,12 +192,14 @@ impl<L: Borrow<Ledger>> Journal for Entries<L> {
             book.check_kind(set, &what, *seeded)?;
             decide_share(gate, &who, set, event)?;
             decide(&set.spent)?;
+            follows.map(|number| book.check_follows(number, data_set)).transpose()?;
             Ok(Body::Reserved {
                 data_set,
                 who: who.clone(),
                 what: what.clone(),
                 event: event.clone(),
                 seeded: *seeded,
+                follows,
             })
         })?;
         Ok(number)

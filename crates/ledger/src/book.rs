@@ -94,8 +94,9 @@ impl Book {
             Body::Granted { data_set, to, epsilon, delta } => {
                 self.grant(entry.number, *data_set, to, (*epsilon, *delta))
             }
-            Body::Reserved { data_set, who, what, event, seeded } => {
+            Body::Reserved { data_set, who, what, event, seeded, follows } => {
                 let place = self.place(*data_set)?;
+                let before = follows.map(|number| self.check_follows(number, *data_set)).transpose()?;
                 self.check_kind(&self.data_sets[place], what, *seeded)?;
                 self.data_sets[place].record(who, event)?;
                 self.reservations.insert(entry.number, self.charges.len());
@@ -108,8 +109,13 @@ impl Book {
                     event: event.clone(),
                     seeded: *seeded,
                     progress: None,
+                    follows: *follows,
                     state: State::Reserved,
                 });
+                // Nobody else goes on with the run.
+                if let Some(before) = before {
+                    self.charges[before].state = State::Booked { time: entry.time, result: None };
+                }
                 Ok(())
             }
             Body::Kept { reservation, steps, checkpoint, last } => {
@@ -297,6 +303,16 @@ impl Book {
     /// The place of the charge with this number.
     pub(crate) fn reservation(&self, number: u64) -> Option<usize> {
         self.reservations.get(&number).copied()
+    }
+
+    /// The place of a charge whose run another one may go on with: one of this data set that is reserved and not booked.
+    pub(crate) fn check_follows(&self, number: u64, data_set: u64) -> Result<usize, LedgerError> {
+        self.needs("a charge that goes on with another's run", 3)?;
+        let place = self.open_reservation(number)?;
+        if self.charges[place].data_set == data_set {
+            return Ok(place);
+        }
+        Err(LedgerError::NotReserved { number, reason: "it is of another data set" })
     }
 
     /// The place of a charge that was reserved and not booked.

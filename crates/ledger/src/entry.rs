@@ -92,6 +92,9 @@ pub enum Body {
         /// Whether the noise comes from a fixed seed, so that nobody is protected. Since format version 3.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         seeded: bool,
+        /// Number of the charge whose run this one goes on with, and which it ends. Since format version 3.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        follows: Option<u64>,
     },
     /// A run that a charge pays for is so far, and keeps what it has. Since format version 3.
     Kept {
@@ -206,7 +209,7 @@ mod tests {
         Entry {
             number: 3,
             time: Time::from_millis(7),
-            body: Body::Reserved { data_set: 2, who, what, event, seeded: false },
+            body: Body::Reserved { data_set: 2, who, what, event, seeded: false, follows: None },
         }
     }
 

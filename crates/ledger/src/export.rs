@@ -87,6 +87,8 @@ pub struct ExportedCharge {
     pub steps: Option<u64>,
     /// Whether the run did no step after these.
     pub ended: Option<bool>,
+    /// The charge whose run it goes on with.
+    pub follows: Option<u64>,
 }
 
 impl Ledger {
@@ -120,7 +122,7 @@ impl ExportedDataSet {
 
 impl ExportedCharge {
     fn new(charge: &ChargeRecord, name: Label) -> Self {
-        let ChargeRecord { number, time, data_set, who, what, event, seeded, progress, state } =
+        let ChargeRecord { number, time, data_set, who, what, event, seeded, progress, follows, state } =
             charge.clone();
         let (booked, result) = match state {
             State::Reserved => (None, None),
@@ -142,6 +144,7 @@ impl ExportedCharge {
             seeded,
             steps,
             ended,
+            follows,
         }
     }
 }

@@ -47,6 +47,8 @@ pub struct ChargeRecord {
     pub seeded: bool,
     /// The progress of the run that it pays for, if any was recorded.
     pub progress: Option<Progress>,
+    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a result.
+    pub follows: Option<u64>,
     /// Whether its result was released.
     pub state: State,
 }

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{account, census, charge, folder, identity, label, of_version, pure, terms, with_census};
-use sordino_ledger::{Account, Digest, Ledger, LedgerError};
+use sordino_ledger::{Account, Digest, Ledger, LedgerError, State};
 
 fn checkpoint(steps: u64) -> Digest {
     Digest::of(&steps.to_le_bytes())
@@ -107,4 +107,34 @@ fn exports_say_how_far_a_run_is() {
     assert_eq!((export.charges.len(), export.entries), (1, 4));
     assert_eq!((export.charges[0].steps, export.charges[0].ended), (Some(40), Some(true)));
     assert!(export.to_csv().unwrap().trim_end().ends_with(",false,40"));
+}
+
+/// Of all copies of a run's files, one goes on: a charge that goes on with a run ends the one before in the same entry.
+#[test]
+fn one_charge_goes_on_with_another() {
+    let path = folder("goes-on").join("a.ledger");
+    let ledger = with_census(&path, &terms(1.0));
+    let sales = identity("sales", "the sales");
+    ledger.create_data_set(&sales, &terms(1.0)).unwrap();
+    let mut account = account(&path, "ann").unwrap();
+    let number = charge(&mut account, pure(0.25)).unwrap();
+    // Not with a run of another data set.
+    let mut other = Account::open(&ledger, &sales, label("ann"), label("train")).unwrap();
+    assert!(other.charge_after(number, pure(0.1)).is_err());
+    let after = account.charge_after(number, pure(0.1)).unwrap().reservation().unwrap();
+    let record = account.charge_record(after).unwrap().unwrap();
+    assert_eq!((record.follows, &record.state), (Some(number), &State::Reserved));
+    assert!(matches!(
+        account.charge_record(number).unwrap().unwrap().state,
+        State::Booked { result: None, .. }
+    ));
+    let before = account.left().unwrap();
+    assert!(account.charge_after(number, pure(0.1)).is_err());
+    assert!(account.charge_after(1, pure(0.1)).is_err());
+    assert_eq!(account.left().unwrap(), before);
+    // The next charge goes on with nothing.
+    let next = charge(&mut account, pure(0.1)).unwrap();
+    assert_eq!(account.charge_record(next).unwrap().unwrap().follows, None);
+    let reopened = Ledger::open(&path).unwrap();
+    assert_eq!(reopened.charge_record(after).unwrap().unwrap().follows, Some(number));
 }

@@ -6,10 +6,14 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, Digest, Label};
 use sordino_optim::{Kept, Witness};
-use sordino_privacy::{Charge, Claim, Delta, Neighbours, Paid, Permit, Statement, Terms, Unit, danger};
+use sordino_privacy::{
+    Charge, ChargeError, Claim, Delta, Neighbours, Paid, Permit, Statement, Terms, Unit, danger,
+};
 
 use crate::error::RunError;
-use crate::receipt::COUNTING_VERSION;
+
+/// The first format version of ledgers that count steps and link charges of one run.
+const COUNTING_VERSION: u32 = 3;
 
 /// Who pays, from what.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -89,11 +93,36 @@ impl Purse {
     /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of the
     /// guarantee if there is no ledger.
     pub fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, RunError> {
+        self.pay_after(None, claim, unit, delta)
+    }
+
+    /// Charges the rest of a run that an earlier charge paid for, and ends that charge in the same entry.
+    pub(crate) fn pay_after(
+        &mut self,
+        earlier: Option<u64>,
+        claim: Claim,
+        unit: Unit,
+        delta: Delta,
+    ) -> Result<Permit, RunError> {
         self.check_unit(&unit)?;
-        match &mut self.means {
-            Means::Ledger(account) => Ok(account.charge_claim(claim)?),
-            Means::Unmetered(_) => Ok(danger::unmetered(claim, unit, delta)?),
+        let earlier = if self.counts_steps()? { earlier } else { None };
+        match (&mut self.means, earlier) {
+            (Means::Ledger(account), None) => Ok(account.charge_claim(claim)?),
+            (Means::Ledger(account), Some(earlier)) => {
+                let budget = account.terms().neighbours;
+                if claim.neighbours != budget {
+                    return Err(ChargeError::OtherRelation { budget, claim: claim.neighbours }.into());
+                }
+                Ok(account.charge_after(earlier, claim.event)?)
+            }
+            (Means::Unmetered(_), _) => Ok(danger::unmetered(claim, unit, delta)?),
         }
+    }
+
+    /// Whether a ledger pays that counts the steps of runs and records which charge resumes which.
+    pub(crate) fn counts_steps(&self) -> Result<bool, RunError> {
+        let Some(account) = self.account() else { return Ok(false) };
+        Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
     /// Evidence of earlier charges: from the ledger or, without one, from what a file states, which stays
@@ -127,8 +156,7 @@ impl Purse {
     /// run then pays for all remaining steps.
     pub(crate) fn counter(&self, reservation: Option<u64>) -> Result<Option<Counter<'_>>, RunError> {
         let (Some(account), Some(reservation)) = (self.account(), reservation) else { return Ok(None) };
-        Ok((account.ledger().format_version()? >= COUNTING_VERSION)
-            .then_some(Counter { account, reservation }))
+        Ok(self.counts_steps()?.then_some(Counter { account, reservation }))
     }
 
     fn check_unit(&self, unit: &Unit) -> Result<(), RunError> {

@@ -3,9 +3,10 @@
 //! # Guarantee
 //! A resumed run pays only for steps that may be done twice; its first part has paid for the rest. So the
 //! data must be the same. If there is a ledger, its history must contain the earlier charges, for this data
-//! set, and the last of them must not be booked. The resumed run books all charges but its own. From then on,
-//! older copies of the folder are refused, as all copies are once the model is written. One table does not
-//! pay for another's model, and a ledger takes over no run that it was not charged for.
+//! set, and the last of them must not have ended. The charge that resumes a run names the one before and ends
+//! it in the same entry. From then on, older copies of the folder are refused, as all copies are once the
+//! model is written, and no charge of another run can take its place. One table does not pay for another's
+//! model, and a ledger takes over no run that it was not charged for.
 //!
 //! The ledger's count of steps detects a copy that was taken *during* a run. Every checkpoint is recorded
 //! there before anybody can resume from it. A checkpoint that was not recorded is refused, and an old one
@@ -13,10 +14,10 @@
 //!
 //! # Pitfalls
 //! Without a ledger nothing detects a copy of the folder that is put back: it can be resumed once more. The
-//! guarantee says that no total is kept. With a ledger there is one gap: a process that is killed after it
-//! has written its charge to the receipt, and before it has booked the earlier ones, leaves two folders that
-//! can be resumed. Whoever can time that on purpose can also read the memory of the process. The digest of
-//! the data stays in the working folder and is removed with it.
+//! guarantee says that no total is kept. A ledger of an older format neither counts steps nor links charges.
+//! A resumed run then pays for all remaining steps, and a process that is killed after it has written its
+//! charge to the receipt, and before it has booked the earlier ones, leaves two folders that can be resumed.
+//! The digest of the data stays in the working folder and is removed with it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
@@ -24,9 +25,6 @@ use sordino_optim::Checkpoint;
 
 use crate::error::RunError;
 use crate::purse::Purse;
-
-/// The first format version of ledgers that count steps.
-pub(crate) const COUNTING_VERSION: u32 = 3;
 
 /// The data and the charges of a run, for whoever resumes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -89,6 +87,11 @@ impl Receipt {
         Ok(self)
     }
 
+    /// The last charge, which a run that goes on ends.
+    pub(crate) fn last(&self) -> Option<u64> {
+        self.charges().next_back()
+    }
+
     /// Numbers of the charges, the last one last.
     pub(crate) fn charges(&self) -> impl DoubleEndedIterator<Item = u64> {
         self.charges.iter().map(|charge| charge.number)
@@ -117,12 +120,20 @@ impl Receipt {
     /// The checkpoint with the number of steps that the ledger has recorded for its run. Fails if the ledger
     /// was not told of this checkpoint.
     pub(crate) fn known(&self, checkpoint: Checkpoint, purse: &Purse) -> Result<Checkpoint, RunError> {
-        let Some(account) = purse.account() else { return Ok(checkpoint) };
-        if account.ledger().format_version()? < COUNTING_VERSION {
+        if purse.account().is_none() {
+            return Ok(checkpoint);
+        }
+        if !purse.counts_steps()? {
             // Nobody has counted, so all remaining steps are charged again.
             return Ok(checkpoint.known_to_have(u64::MAX));
         }
         let records = self.records(purse)?;
+        // Each goes on with the one before: a charge that is left out, or of another run, is missed here.
+        let is_chain = records.first().is_some_and(|first| first.follows.is_none())
+            && records.windows(2).all(|pair| pair[1].follows == Some(pair[0].number));
+        if !is_chain {
+            return Err(Mismatch::Checkpoint.into());
+        }
         let progress: Vec<_> = records.iter().filter_map(|charge| charge.progress.as_ref()).collect();
         let digest = Digest::from_bytes(checkpoint.digest());
         if !progress.iter().any(|progress| progress.checkpoints.contains_key(&digest)) {

@@ -289,7 +289,7 @@ fn carry_out(
     plan.input.check(&purse, plan.subject.n.get())?;
     session.observer.decided(&plan.notes);
     session.observer.doing("charging");
-    let permit = purse.pay(claim, plan.unit(), plan.subject.delta)?;
+    let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
     let receipt = receipt.with(permit.reservation(), &purse)?;
     folder.keep_record(&folder.receipt(), &receipt)?;
     receipt.book_earlier(&mut purse)?;

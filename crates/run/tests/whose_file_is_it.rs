@@ -4,9 +4,9 @@ mod scene;
 
 use std::fs;
 
-use scene::{SCHEMA, Scene, label, table, train};
+use scene::{SCHEMA, Scene, label, train};
 use sordino_data::ReadingError;
-use sordino_privacy::{Count, Unit};
+use sordino_privacy::Unit;
 use sordino_run::training;
 use sordino_run::{LockSettings, RunError, Settings};
 
@@ -172,6 +172,4 @@ fn a_header_is_what_the_owner_says_it_is() {
     let error = train(&scene.settings()).unwrap_err().to_string();
     assert!(error.contains("csv.comment") && !error.contains("0.1"), "{error}");
     assert!(!scene.path("m").exists() && !scene.path("m.part").exists());
-    assert!(table(1).starts_with("x,y"));
-    assert!(Count::new(1).is_ok());
 }

@@ -57,6 +57,11 @@ impl Plan {
         self.subject.data_bytes().saturating_add(self.learner.square_bytes())
     }
 
+    /// Bytes that were read from the data file in all its passes.
+    pub fn bytes_read(&self) -> u64 {
+        self.input.source.bytes_read()
+    }
+
     /// Whom it protects.
     pub fn unit(&self) -> Unit {
         self.subject.unit()
