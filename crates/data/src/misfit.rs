@@ -1,15 +1,15 @@
-//! Records that have no place in the schema.
+//! Records that do not fit the schema.
 //!
-//! That there is one, and which, says something about records, so it is noted for the owner alone: through
-//! the permissive door nothing is noted. Reading goes on behind it; who may hear of it is decided by whoever
-//! reads.
+//! Whether there is one, and which, depends on records, so only the owner may know. Through the permissive
+//! door nothing is noted. Through the strict door reading goes on after a misfit, and the caller decides who
+//! learns of it.
 
 use std::path::Path;
 
 use crate::error::DataError;
 use crate::source::Door;
 
-/// One record that has no place, and why.
+/// A record that does not fit, and why.
 #[derive(Clone)]
 pub(crate) struct Misfit {
     /// From 1.
@@ -25,7 +25,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// Text in a file whose format knows numbers.
+    /// Text where a number is declared, in a file format that has types.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn text_for_a_number(column: &str) -> Self {
         let advice = "the file has text there; correct it, or declare the column as a category";
@@ -46,7 +46,7 @@ impl Misfit {
     }
 }
 
-/// The first record of a pass that has no place.
+/// Notes the first record of a pass that does not fit.
 pub(crate) struct Misfits {
     door: Door,
     first: Option<Misfit>,
@@ -57,12 +57,12 @@ impl Misfits {
         Self { door, first: None }
     }
 
-    /// The door by which records are read.
+    /// The door through which records are read.
     pub(crate) fn door(&self) -> Door {
         self.door
     }
 
-    /// The record in this row, from 1, has no place.
+    /// Notes that the record in this row, from 1, does not fit.
     pub(crate) fn note(&mut self, row: u64, reason: impl FnOnce() -> Reason) {
         let is_first = self.first.as_ref().is_none_or(|first| row < first.row);
         if self.door == Door::Strict && is_first {
@@ -74,7 +74,7 @@ impl Misfits {
         self.first
     }
 
-    /// Fails if there is one.
+    /// Fails if a record was noted.
     pub(crate) fn check(&self, path: &Path) -> Result<(), DataError> {
         self.first.as_ref().map_or(Ok(()), |misfit| Err(misfit.error(path)))
     }

@@ -1,16 +1,17 @@
-//! How the records of a data set are read and whose they are: what its owner decides, and no schema of
-//! anybody else.
+//! How the records of a data set are parsed and whose they are. Its owner decides that, not the schema of an
+//! analyst.
 //!
 //! # Why it is the owner's
-//! Neighbouring data sets are sets of records as they are parsed, and a unit is what a column says. Who
-//! chooses how a file is parsed chooses both: a comment character that some records start with counts them (n
-//! is public under `zero_out`), and one that the header starts with, together with other names, makes a
-//! patient's column out of a visit's. So a ledger keeps the owner's reading beside the budget, and whoever
-//! spends from it reads the data by it.
+//! Neighbouring data sets differ in parsed records, and a column says which unit a record belongs to. Whoever
+//! chooses how a file is parsed chooses both. A comment character that some records start with removes them,
+//! and n, which is public under `zero_out`, then tells how many there are. A comment character that the
+//! header starts with hides it, and other column names can then make the visit's number a patient's. So a
+//! ledger keeps the owner's reading beside the budget, and everybody who spends from it reads the data that
+//! way.
 //!
 //! # What a schema may choose
-//! Bounds, values, kinds, rules and how many records of a unit are used are paid for by whoever chooses them.
-//! A schema may ignore more columns than the owner does, never fewer.
+//! An analyst's schema may choose bounds, values, kinds, rules and the number of records per unit: the price
+//! accounts for these. It may ignore more columns than the owner does, never fewer.
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::Unit;
@@ -48,48 +49,48 @@ pub struct Reading {
     unit: Unit,
     /// Names and patterns that are ignored, sorted.
     ignored: Vec<String>,
-    /// Names and patterns that are used although a pattern that is ignored fits them, sorted.
+    /// Names and patterns that are used although an ignored pattern matches them, sorted.
     used: Vec<String>,
 }
 
 impl Reading {
-    /// As the owner's schema says.
+    /// The reading of the owner's schema.
     pub fn of(schema: &Schema) -> Self {
         let is_ignored = |(_, column): &(&str, &Column)| **column == Column::Ignore;
         let (ignored, used): (Vec<_>, Vec<_>) = schema.columns().partition(is_ignored);
         let mut ignored: Vec<String> = ignored.into_iter().map(|(name, _)| name.to_owned()).collect();
         let is_excepted = |name: &str| {
-            // An ignored pattern covers a used one if it fits the text before its `*`.
+            // An ignored pattern covers a used one if it matches the text before its `*`.
             let start = name.strip_suffix('*').unwrap_or(name);
             ignored.iter().any(|pattern| fits(pattern, name) || fits(pattern, start))
         };
         let used = used.into_iter().filter(|(name, _)| is_excepted(name));
         let used = used.map(|(name, _)| name.to_owned()).collect();
-        // A unit's column that is not declared is read as the unit, and as nothing else.
+        // A unit column that is not declared serves as the unit only, so nobody may use it otherwise.
         let undeclared = schema.unit().column().filter(|column| schema.column(column).is_none());
         ignored.extend(undeclared.map(str::to_owned));
         let csv = schema.csv().clone();
         Self { format: None, csv, unit: schema.unit().unit(), ignored, used }.canonical()
     }
 
-    /// Where an owner has stated no schema: a plain file, and no column ignored.
+    /// The reading of an owner who states no schema: a plain file with no ignored column.
     pub fn default_for(unit: Unit) -> Self {
         let csv = CsvOptions::default();
         Self { format: None, csv, unit, ignored: Vec::new(), used: Vec::new() }.canonical()
     }
 
-    /// With the format that the owner's file was recognised as. Formats are told by the ends of names, too,
-    /// and a name can be changed without changing the content.
+    /// Fixes the format that the owner's file has. Formats are recognised by file names too, and a file can
+    /// be renamed without changing its content.
     pub fn in_format(self, source: &Source) -> Self {
         Self { format: Some(source.format().to_owned()), ..self }
     }
 
-    /// Whom the owner protects.
+    /// The unit that the owner protects.
     pub fn unit(&self) -> &Unit {
         &self.unit
     }
 
-    /// How the owner's CSV files are written.
+    /// The CSV options of the owner's file.
     pub fn csv(&self) -> &CsvOptions {
         &self.csv
     }
@@ -99,12 +100,13 @@ impl Reading {
         self.format.as_deref()
     }
 
-    /// Names and patterns of columns that the owner ignores, but for names that [`ignores`](Self::ignores) finds excepted.
+    /// Names and patterns of columns that the owner ignores. Longer patterns and names can be exceptions: ask
+    /// [`ignores`](Self::ignores) about a column.
     pub fn ignored(&self) -> &[String] {
         &self.ignored
     }
 
-    /// Whether the owner ignores a column of this name, so that nobody may use it.
+    /// Whether the owner ignores this column, so that nobody may use it.
     pub fn ignores(&self, name: &str) -> bool {
         let has = |names: &[String]| names.binary_search_by(|known| known.as_str().cmp(name)).is_ok();
         if has(&self.ignored) || has(&self.used) {
@@ -116,8 +118,8 @@ impl Reading {
         longest(&self.ignored) > longest(&self.used)
     }
 
-    /// Whether a schema reads the data as its owner does, as far as can be told without opening the file.
-    /// Must be asked first: with another's options even the header would show records.
+    /// Checks CSV options and unit of a schema, without opening the file. Call it before opening: with the
+    /// wrong options even an error about the header can show records.
     pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
         let got = schema.csv().canonical();
         let keys = Csv::of(&self.csv).keys().into_iter().zip(Csv::of(&got).keys());
@@ -133,8 +135,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Whether a schema reads the data as its owner does: the same options, the same unit, the same format,
-    /// and no column that the owner ignores.
+    /// Checks that a schema reads the data as its owner does: the same CSV options, unit and format, and no
+    /// column that the owner ignores.
     pub fn check(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
         self.check_before_opening(schema)?;
         if let Some(stated) = self.format.as_ref().filter(|stated| *stated != source.format()) {
@@ -158,11 +160,11 @@ impl Reading {
             ignored: self.ignored.clone(),
             used: self.used.clone(),
         };
-        // Texts and lists of them: JSON has a place for all.
+        // Strings and lists of them always serialise.
         serde_json::to_string(&stored).expect("a reading is JSON")
     }
 
-    /// Reads that text.
+    /// Reads the text of [`to_text`](Self::to_text).
     pub fn from_text(text: &str) -> Result<Self, ReadingError> {
         if text.len() > READING_MAX_BYTES {
             return Err(ReadingError::TooLong { bytes: text.len(), limit: READING_MAX_BYTES });
@@ -188,7 +190,7 @@ impl Reading {
     }
 }
 
-/// Any version: newer ones may have fields that this one does not know.
+/// The version alone: newer formats may have fields that this program does not know.
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
@@ -235,7 +237,7 @@ impl Csv {
         })
     }
 
-    /// The keys of a schema's `[csv]`, with their values as a schema would have them.
+    /// The keys of `[csv]` with their values, as a schema writes them.
     fn keys(self) -> [(&'static str, String); 4] {
         let list = |texts: Vec<String>| {
             format!("[{}]", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))
@@ -250,7 +252,7 @@ impl Csv {
     }
 }
 
-/// In backticks, and not longer than a message. Control characters were escaped before.
+/// The value in backticks, shortened for a message. Control characters are escaped already.
 fn shortened(value: &str) -> String {
     const LONGEST: usize = 60;
     let start: String = value.chars().take(LONGEST).collect();
@@ -258,14 +260,15 @@ fn shortened(value: &str) -> String {
     format!("`{start}{rest}`")
 }
 
-/// A schema that reads a data set otherwise than its owner. No message shows what a file holds.
+/// Why a schema does not read a data set as its owner does. No message shows the content of a file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadingError {
     /// Other options of CSV files.
     #[error(
-        "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file is parsed is \
-         the owner's choice: write csv.{key} as it is stated, or leave it out if that is what is stated"
+        "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file \
+         is parsed is the owner's choice: write csv.{key} as it is stated, or leave it out if that is what \
+         is stated"
     )]
     Csv {
         /// The key.
@@ -277,8 +280,8 @@ pub enum ReadingError {
     },
     /// Another unit.
     #[error(
-        "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the owner's: \
-         `unit = \"record\"`, or `unit = {{ column = \"...\", max_records = ... }}`"
+        "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the \
+         owner's: `unit = \"record\"`, or `unit = {{ column = \"...\", max_records = ... }}`"
     )]
     Unit {
         /// The owner's.
@@ -288,13 +291,13 @@ pub enum ReadingError {
     },
     /// Another format.
     #[error(
-        "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the name that the \
-         owner's file has"
+        "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the \
+         name that the owner's file has"
     )]
     Format {
-        /// Of the owner's file.
+        /// The format of the owner's file.
         stated: String,
-        /// Of this one.
+        /// The format of this file.
         got: &'static str,
     },
     /// A column that the owner ignores.
@@ -305,7 +308,7 @@ pub enum ReadingError {
         /// The column, quoted.
         column: String,
     },
-    /// Not the text of a reading.
+    /// The text is no reading.
     #[error("the stored reading of the data is not sound at line {line}, column {column}; was it changed?")]
     Text {
         /// From 1.
@@ -313,7 +316,7 @@ pub enum ReadingError {
         /// From 1.
         column: usize,
     },
-    /// From the future.
+    /// The text has an unknown version.
     #[error(
         "the stored reading of the data has format_version {got}; this version of the program reads {known}: \
          update it"
@@ -324,7 +327,7 @@ pub enum ReadingError {
         /// What is read.
         known: u32,
     },
-    /// Longer than any reading.
+    /// The text is too long.
     #[error("a stored reading has at most {limit} bytes, got {bytes}")]
     TooLong {
         /// What came.

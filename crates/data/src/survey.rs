@@ -1,9 +1,9 @@
-//! What a first pass over a file finds out: what is in it, how much of it there is, whether it fits, and what
-//! units keep.
+//! The first pass over a file: its digest, the number of records, the first record that does not fit, and the
+//! records that each unit keeps.
 //!
 //! # Guarantee
-//! A survey never fails for what a record holds; only file and schema can make it fail. The second pass reads
-//! the same open file, keeps what the survey chose, and fails if it does not find the same bytes
+//! A survey never fails for what a record holds; it fails only for the file or the schema. The second pass
+//! reads the same open file, keeps the records that the survey chose, and fails if the bytes differ
 //! ([`DataError::Changed`]).
 
 use std::fmt;
@@ -15,17 +15,17 @@ use crate::schema::UnitRule;
 use crate::source::Door;
 use crate::source::kept::KeptFile;
 
-/// For which columns records are checked.
+/// The columns that a survey checks.
 #[derive(Clone, Copy, Debug)]
 pub enum Wanted<'a> {
-    /// Features and target of an encoding, as [`Loader::encoded`](crate::Loader::encoded) reads them.
+    /// Features and target of an encoding, for [`Loader::encoded`](crate::Loader::encoded).
     Encoding(&'a Encoding),
-    /// Columns by their names, as [`Loader::table`](crate::Loader::table) reads them.
+    /// Columns by name, for [`Loader::table`](crate::Loader::table).
     Columns(&'a [&'a str]),
 }
 
-/// What a first pass over a file found out. Nothing of it is for other eyes than the owner's until it is paid
-/// for or known to be public.
+/// The result of a first pass over a file. Only the owner may see it, until it is paid for or known to be
+/// public.
 ///
 /// ```no_run
 /// use sordino_data::{Door, Loader, Schema, Source, Wanted};
@@ -48,29 +48,29 @@ pub struct Survey {
     pub(crate) kept: Option<Kept>,
 }
 
-/// What is kept of units.
+/// The records that units keep.
 pub(crate) struct Kept {
-    /// Whether a slot is.
+    /// Whether each slot is kept.
     pub(crate) slots: Vec<bool>,
     /// The unit of each slot.
     pub(crate) owners: Vec<u64>,
 }
 
 impl Survey {
-    /// What identifies the data that was surveyed: see [`Source::content`](crate::Source::content).
+    /// The digest of the surveyed data; see [`Source::content`](crate::Source::content).
     pub fn content(&self) -> [u8; 32] {
         self.content
     }
 
-    /// n: how many slots there are, empty ones included. Public under `zero_out` and `replace`; under
+    /// n, the number of slots, empty ones included. It is public under `zero_out` and `replace`. Under
     /// `add_remove` it is a statistic that must be paid for.
     pub fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// Whether every record has its place in the schema; names row and column of the first that has none.
-    /// Through the strict door only, and so for the data's owner alone: whoever else calls it, or is told
-    /// what it says, must have paid. Through the permissive door every record has its place.
+    /// Checks that every record fits the schema. The error names row and column of the first that does not,
+    /// so only the owner of the data may call this or see its result, unless it was paid for. Through the
+    /// permissive door every record fits.
     pub fn check(&self) -> Result<(), DataError> {
         match (&self.misfit, self.slots) {
             (Some(misfit), _) => Err(misfit.error(self.file.path())),

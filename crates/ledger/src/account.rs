@@ -17,8 +17,8 @@ use crate::rules::Rules;
 
 /// The budget of one data set, as one analyst sees it.
 ///
-/// [`charge`](Charge::charge) is the first phase: the charge is durable before there is a permit. [`book`](Self::book) is the
-/// second. Whatever happens between them, the charge is spent.
+/// [`charge`](Charge::charge) is the first phase: the charge is durable before there is a permit.
+/// [`book`](Self::book) is the second. Whatever happens between them, the charge is spent.
 #[derive(Debug)]
 pub struct Account<L: Borrow<Ledger> = Ledger> {
     budget: Budget<Entries<L>>,
@@ -67,8 +67,9 @@ impl<L: Borrow<Ledger>> Account<L> {
         Gate::new(terms).decide(&set.spent, event)
     }
 
-    /// Pays for `event`, which goes on with the run that the charge `earlier` paid for, and ends that one in the same step: of
-    /// all copies of the run's files, one can go on. Fails if `earlier` is of another data set, or has ended.
+    /// Pays for `event`, which resumes the run that the charge `earlier` paid for, and ends that charge in
+    /// the same entry. So only one of several copies of the run's files can be resumed. Fails if `earlier` is
+    /// of another data set or has ended.
     pub fn charge_after(&mut self, earlier: u64, event: Event) -> Result<Permit, ChargeError> {
         self.budget.journal().follows.set(Some(earlier));
         let charged = self.budget.charge(event);
@@ -102,7 +103,8 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.budget.left()
     }
 
-    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was said since.
+    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was
+    /// said since.
     pub fn rules(&self) -> Option<&Rules> {
         self.budget.journal().rules.as_ref()
     }
@@ -154,7 +156,8 @@ struct Entries<L> {
 }
 
 impl<L> Entries<L> {
-    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock is needed.
+    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock
+    /// is needed.
     fn check_price(&self, event: &Event) -> Result<(), LedgerError> {
         match self.rules.as_ref().and_then(Rules::lock) {
             Some(lock) if self.admitted.as_ref() != Some(event) => lock.check_price(&self.terms, event),

@@ -1,16 +1,19 @@
-//! How far a run is that a charge pays for, counted where it cannot be copied.
+//! Counts the steps of the run that a charge pays for, where no copy can undo the count.
 //!
-//! A run of many steps keeps checkpoints in a folder, and a folder can be copied and put back: what was done after the copy would
-//! be done again, with new noise, for the price of once. So the run tells the ledger how many steps it has done and
-//! which checkpoint holds them, before anybody could go on from it. Whoever goes on can then compare: a checkpoint that
-//! the ledger does not know was not kept by this run, and one of fewer steps than are recorded is an old copy.
+//! A run keeps its checkpoints in a folder, and a folder can be copied and put back. Steps after the copy
+//! would then be done twice, with new noise, and paid for once. So the run records in the ledger how many
+//! steps it has done and which checkpoint holds them, before anybody can resume from that checkpoint. Whoever
+//! resumes compares: a checkpoint that the ledger does not know is not one of this run, and one with fewer
+//! steps than recorded is an old copy.
 //!
 //! # Guarantee
-//! Steps are recorded for a charge that is reserved and not booked. They never fall, and nothing follows the last.
+//! Steps are recorded only for a charge that is reserved and not booked. Their number never falls, and
+//! nothing is recorded after the last step.
 //!
 //! # Limits
-//! The ledger counts what it is told. A run must record its steps before the checkpoint is of use to anybody, and may do more steps than it
-//! has recorded: unless the last record says that none followed, the steps until the next one count as done.
+//! The ledger counts what it is told. A run must record its steps before anybody can use the checkpoint. It
+//! may have done more steps than it has recorded: unless the last record says that none followed, the steps
+//! up to the next checkpoint count as done.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -23,21 +26,21 @@ use crate::error::LedgerError;
 use crate::ledger::Ledger;
 use crate::record::{ChargeRecord, State};
 
-/// How far a run is.
+/// The recorded progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// The most steps that were recorded.
+    /// The largest recorded number of steps.
     pub steps: u64,
-    /// The run did no step after them.
+    /// Whether the run did no step after these.
     pub last: bool,
-    /// After how many steps each checkpoint was kept, by the hash of the checkpoint.
+    /// The number of steps at each checkpoint, by the hash of the checkpoint.
     pub checkpoints: BTreeMap<Digest, u64>,
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
-    /// Records that the run that `reservation` pays for has done `steps` steps, and that `checkpoint` is the hash of what it keeps of
-    /// them; `last` if it does no step after that. Fails if the charge is of another data set or booked, if more steps are recorded, or after a
-    /// last one.
+    /// Records that the run of charge `reservation` has done `steps` steps, and the hash of the checkpoint
+    /// that holds them. `last` says that the run does no step after these. Fails if the charge is booked or
+    /// of another data set, if more steps are recorded already, or if the last step is.
     pub fn keep(
         &self,
         reservation: u64,
@@ -56,7 +59,7 @@ impl<L: Borrow<Ledger>> Account<L> {
         Ok(())
     }
 
-    /// The charge with this number, if it is one of this data set.
+    /// The charge with this number, if it is a charge of this data set.
     pub fn charge_record(&self, number: u64) -> Result<Option<ChargeRecord>, LedgerError> {
         let found = self.ledger().charge_record(number)?;
         Ok(found.filter(|charge| charge.data_set == self.data_set()))
@@ -71,7 +74,7 @@ impl Ledger {
 }
 
 impl Book {
-    /// May this be recorded now? Returns the place of the charge.
+    /// Checks that this may be recorded. Returns the index of the charge.
     pub(crate) fn check_progress(
         &self,
         number: u64,

@@ -1,4 +1,4 @@
-//! What a ledger says of data sets and charges.
+//! Data sets and charges, as a ledger shows them.
 
 use sordino_privacy::{Event, Spent, Terms};
 
@@ -14,21 +14,21 @@ use crate::rules::Rules;
 pub struct DataSet {
     /// Number of the entry that created it.
     pub number: u64,
-    /// Its names, the first one first.
+    /// Its names, oldest first.
     pub names: Vec<Label>,
-    /// Its contents, the first one first.
+    /// The digests of its contents, oldest first.
     pub contents: Vec<Digest>,
-    /// What may be spent.
+    /// The terms of the budget.
     pub terms: Terms,
-    /// What was granted.
+    /// Everything that was charged.
     pub spent: Spent,
     /// The shares of analysts, in the order in which they were first given.
     pub grants: Vec<Grant>,
-    /// How its owner lets it be read and used; `None` if nothing was said.
+    /// The owner's rules, if there are any.
     pub rules: Option<Rules>,
 }
 
-/// One grant.
+/// One charge.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChargeRecord {
     /// Number of the entry that reserved it.
@@ -39,24 +39,25 @@ pub struct ChargeRecord {
     pub data_set: u64,
     /// Who asked.
     pub who: Label,
-    /// What for.
+    /// The purpose.
     pub what: Label,
-    /// What it does.
+    /// The event that it pays for.
     pub event: Event,
     /// Whether the noise comes from a fixed seed, so that nobody is protected.
     pub seeded: bool,
-    /// How far the run is that it pays for, if that was recorded.
+    /// The progress of the run that it pays for, if any was recorded.
     pub progress: Option<Progress>,
-    /// Number of the charge whose run it goes on with. That one is booked without a result.
+    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a result.
     pub follows: Option<u64>,
-    /// What became of it.
+    /// Whether its result was released.
     pub state: State,
 }
 
-/// What became of a charge. Both are spent.
+/// The state of a charge. In both states it is spent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// Granted; its end was not recorded. The process may be at work or may have died: the result may have been seen.
+    /// Charged, and not booked yet. The process may still run or may have died; somebody may have seen the
+    /// result.
     Reserved,
     /// Its result was released.
     Booked {

@@ -1,18 +1,20 @@
-//! Rules of the owner: how a data set may be read and used, fixed together with its budget.
+//! The owner's rules: how a data set may be read and used. They are fixed together with its budget.
 //!
 //! # Guarantee
-//! A data set has no rules or one set of them for good: they are an entry of the chain, and nothing replaces it. A budget
-//! promises something to the people in the data, so whoever asks must not choose how records are told apart and whose they
-//! are: that is [`reading`](Rules::reading), in words that the crate which reads files understands.
+//! A data set has no rules, or one set of rules for good: they are an entry of the chain, and no later entry
+//! replaces them. A budget protects the people in the data, so an analyst must not choose what a record is
+//! and whose it is. The owner states that as a [`reading`](Rules::reading), a text that the crate which reads
+//! files understands.
 //!
-//! A [`Lock`] holds analysts to more. What a ledger can see it checks itself at every charge: the verb, the price of the charge
-//! alone, and that its noise is not seeded. A price follows from the rules and the event, so it is found before the store is locked, and
-//! under the lock the rules must still be those. The rest is for whoever reads the file: the schema, the folder of
-//! results, that no message depends on a record, and that no score is free.
+//! A [`Lock`] limits analysts further. The ledger itself checks what it can see at every charge: the verb,
+//! the price of the charge alone, and that its noise is not seeded. The price follows from the rules and the
+//! event. It is computed before the store is locked; under the lock the rules must still be the same. The
+//! program that reads the file checks the rest: the schema, the folder of results, that no message depends on
+//! a record, and that no score is free.
 //!
 //! # Limits
-//! A charge says of itself what it is for and whether it is seeded. Whoever calls the library with an event of their own vouches for
-//! both; a lock binds analysts who come through a program that is not theirs.
+//! The ledger believes the purpose of a charge and whether it is seeded, as the calling program states them.
+//! So a lock binds analysts who use somebody else's program, and not those who call this library themselves.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -45,7 +47,7 @@ pub struct Rules {
     lock: Option<Lock>,
 }
 
-/// What analysts are held to.
+/// Limits for analysts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "StoredLock")]
 pub struct Lock {
@@ -56,10 +58,10 @@ pub struct Lock {
 }
 
 impl Rules {
-    /// The longest text of how records are read, in bytes.
+    /// The longest reading, in bytes.
     pub const MAX_READING: usize = 1 << 20;
 
-    /// Data that is read in this way, of no owner that is named, and not locked. Fails if the text is empty or longer than
+    /// Rules with this reading, without an owner or a lock. Fails if the text is empty or longer than
     /// [`Rules::MAX_READING`].
     pub fn new(reading: impl Into<String>) -> Result<Self, RulesError> {
         let reading = reading.into();
@@ -69,37 +71,38 @@ impl Rules {
         Ok(Self { reading, owner: None, lock: None })
     }
 
-    /// Owned by whoever has this name.
+    /// Names the owner.
     pub fn owned_by(self, owner: Label) -> Self {
         Self { owner: Some(owner), ..self }
     }
 
-    /// Held to this.
+    /// Locks the data set.
     pub fn locked(self, lock: Lock) -> Self {
         Self { lock: Some(lock), ..self }
     }
 
-    /// How records are read and whose they are, as the crate that reads files wrote it.
+    /// The reading: how records are parsed and whose they are, as the crate that reads files wrote it.
     pub fn reading(&self) -> &str {
         &self.reading
     }
 
-    /// Who owns the data: the one who may be told which record does not fit.
+    /// The owner, who may learn which record does not fit.
     pub fn owner(&self) -> Option<&Label> {
         self.owner.as_ref()
     }
 
-    /// Is `who` the owner? Nobody is where none is named.
+    /// Is `who` the owner? False for everybody if no owner is named.
     pub fn is_owner(&self, who: &Label) -> bool {
         self.owner.as_ref() == Some(who)
     }
 
-    /// What analysts are held to, if the data set is locked.
+    /// The limits for analysts, if the data set is locked.
     pub fn lock(&self) -> Option<&Lock> {
         self.lock.as_ref()
     }
 
-    /// Is a charge of this kind allowed, whatever it costs? `name` is that of the data set.
+    /// Checks verb and seed of a charge against the lock, but not its price. `name` is the name of the data
+    /// set.
     pub(crate) fn check_kind(&self, name: &Label, what: &Label, seeded: bool) -> Result<(), LedgerError> {
         let Some(lock) = &self.lock else { return Ok(()) };
         if seeded {
@@ -121,8 +124,9 @@ impl Lock {
     /// The longest path of a folder, in bytes.
     pub const MAX_FOLDER: usize = 4096;
 
-    /// The one schema, by its digest; the verbs, each one word; the most that one charge may cost alone, at the budget's δ; the one folder that
-    /// results are written to, as an absolute path in its shortest form.
+    /// A lock: the digest of the one schema; the verbs, each a single word; the largest price of one charge
+    /// alone, at the budget's δ; the one folder for results, as an absolute path without `.`, `..` or doubled
+    /// slashes.
     pub fn new(
         schema: Digest,
         verbs: Vec<Label>,
@@ -151,17 +155,17 @@ impl Lock {
         self.schema
     }
 
-    /// What may be asked for, by the first word of a charge's purpose.
+    /// The allowed verbs. The verb of a charge is the first word of its purpose.
     pub fn verbs(&self) -> &[Label] {
         &self.verbs
     }
 
-    /// May this be asked for?
+    /// Is this verb allowed?
     pub fn allows(&self, verb: &str) -> bool {
         self.verbs.iter().any(|known| known.as_str() == verb)
     }
 
-    /// The most that one charge may cost, alone, at the budget's δ.
+    /// The largest price of one charge alone, at the budget's δ.
     pub fn most(&self) -> Epsilon {
         self.most
     }
@@ -171,7 +175,8 @@ impl Lock {
         &self.folder
     }
 
-    /// Does `event` cost at most what one charge may, alone? By the comparison that a budget makes, with its slack.
+    /// Checks that `event` alone costs at most [`most`](Self::most), by the same comparison, with the same
+    /// slack, that a budget makes.
     pub(crate) fn check_price(&self, terms: &Terms, event: &Event) -> Result<(), LedgerError> {
         let alone =
             Terms::new(self.most, terms.neighbours).with_delta(terms.delta).for_unit(terms.unit.clone());
@@ -184,12 +189,12 @@ impl Lock {
     }
 }
 
-/// Of a purpose: the verb.
+/// The verb of a purpose.
 fn first_word(what: &Label) -> &str {
     what.as_str().split_whitespace().next().unwrap_or_default()
 }
 
-/// Absolute, one spelling of many, and fit to be shown on a terminal.
+/// Whether a path is absolute, in its shortest spelling, and safe to show on a terminal.
 fn is_plain(folder: &Path) -> bool {
     let shortest: PathBuf = folder.components().collect();
     folder.is_absolute()
@@ -200,32 +205,32 @@ fn is_plain(folder: &Path) -> bool {
         })
 }
 
-/// Rules that cannot be kept.
+/// Why rules are not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RulesError {
-    /// No text, or too much of it.
+    /// The reading is empty or too long.
     #[error("how records are read must be 1 to {} bytes of text, got {bytes}", Rules::MAX_READING)]
     Reading {
-        /// How many there are.
+        /// Its length.
         bytes: usize,
     },
     /// No verb, or too many.
     #[error("a locked data set must allow 1 to {} verbs, got {verbs}", Lock::MAX_VERBS)]
     VerbCount {
-        /// How many there are.
+        /// Their number.
         verbs: usize,
     },
-    /// Two words, or the same one again.
+    /// A verb of several words, or one that is listed twice.
     #[error("the verbs of a locked data set must be different single words, got `{verb}`")]
     Verb {
         /// The verb.
         verb: Label,
     },
-    /// A folder that has other spellings, or cannot be shown.
+    /// A folder with other spellings, or one that cannot be shown.
     #[error(
-        "the folder of results must be an absolute path without `.`, `..`, doubled `/` and invisible characters, of at most {} bytes, \
-         got \"{shown}\"",
+        "the folder of results must be an absolute path without `.`, `..`, doubled `/` and invisible \
+         characters, of at most {} bytes, got \"{shown}\"",
         Lock::MAX_FOLDER
     )]
     Folder {
@@ -316,7 +321,7 @@ mod tests {
         }
     }
 
-    /// The text is what is hashed. What is not said is not written.
+    /// The chain hashes this text. Fields without a value are not written.
     #[test]
     fn rules_are_written_as_they_are_read() {
         let plain = Rules::new("unit = \"record\"\n").unwrap();

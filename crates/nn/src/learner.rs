@@ -1,12 +1,12 @@
-//! Builds plans for networks: DP-SGD with defaults that follow from public numbers.
+//! Plans DP-SGD on networks, with defaults that follow from public numbers.
 //!
-//! # What is decided unless it is set
+//! # Defaults
 //! | setting | default |
 //! |---|---|
-//! | batches | Poisson samples of 256 records on average, or of a hundredth of all if that is more |
+//! | batches | Poisson samples of 256 records on average, or of n/100 if that is more |
 //! | steps | as many as twenty passes over the data take |
 //! | clipping | each record's whole gradient to norm 1 |
-//! | updates | momentum 0.9, a rate that suits the number of steps and their noise and falls along a cosine |
+//! | updates | momentum 0.9; a learning rate that suits steps and noise, and falls along a cosine |
 //! | result | the mean of the last tenth of the iterates |
 //! | start | drawn from a fixed public seed |
 
@@ -26,9 +26,9 @@ use crate::style::{ClippingStyle, TAIL};
 
 /// The seed of the first weights. Public, and the same for all.
 const START: u64 = 1;
-/// Passes over the data.
+/// Default passes over the data.
 pub const EPOCHS: f64 = 20.0;
-/// Records of a batch at least, and as a part of all.
+/// The default batch: this many records, or this fraction of all if that is more.
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
 const MOMENTUM: f64 = 0.9;
@@ -51,7 +51,7 @@ pub struct NetworkLearner {
 }
 
 impl NetworkLearner {
-    /// With every setting at its default.
+    /// A learner with every setting at its default.
     pub fn new(network: Arc<Network>) -> Self {
         Self {
             network,
@@ -69,62 +69,63 @@ impl NetworkLearner {
         }
     }
 
-    /// Under another relation than `zero_out`.
+    /// Sets the neighbouring relation.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// Draws batches otherwise.
+    /// Sets how batches are drawn.
     pub fn sampling(self, sampling: Sampling) -> Self {
         Self { sampling: Some(sampling), ..self }
     }
 
-    /// So many batches; epochs, for samplings by epochs.
+    /// Sets the number of batches, or of epochs for samplings that go by epochs.
     pub fn steps(self, steps: Count) -> Self {
         Self { steps: Some(steps), ..self }
     }
 
-    /// The largest norm of one record's gradient; of adaptive clipping, that of the first step.
+    /// Sets the clip norm, the largest norm of one record's gradient. For adaptive clipping it is the initial
+    /// value.
     pub fn clip_norm(self, norm: ClipNorm) -> Self {
         Self { clip_norm: norm.get(), ..self }
     }
 
-    /// Clips in another style.
+    /// Sets the clipping style.
     pub fn clipping(self, clipping: ClippingStyle) -> Self {
         Self { clipping, ..self }
     }
 
-    /// Makes the result of other iterates.
+    /// Sets which iterates are averaged.
     pub fn averaging(self, averaging: Averaging) -> Self {
         Self { averaging: Some(averaging), ..self }
     }
 
-    /// How much of the last step goes into the next.
+    /// Sets the momentum, the fraction of the last step that goes into the next.
     pub fn momentum(self, momentum: f64) -> Self {
         Self { momentum, ..self }
     }
 
-    /// The length of a step, at first.
+    /// Sets the initial learning rate.
     pub fn learning_rate(self, rate: f64) -> Self {
         Self { learning_rate: Some(rate), ..self }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`.
+    /// Sets λ of the penalty `(λ/2)‖w‖²`.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2, ..self }
     }
 
-    /// Bytes for what grows with batches, on all threads.
+    /// Limits the memory of micro-batches over all threads, in bytes.
     pub fn memory(self, bytes: usize) -> Self {
         Self { memory: Some(bytes), ..self }
     }
 
-    /// On this many threads; what batches take depends on it.
+    /// Sets the number of threads for which the memory limit is checked.
     pub fn threads(self, threads: Option<NonZero<usize>>) -> Self {
         Self { threads, ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    /// The plan for n records of this encoding, with the least noise for (ε, δ).
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -135,7 +136,7 @@ impl NetworkLearner {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said.
+    /// The plan with this noise.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<NetworkPlan, FitError> {
         check_public_size(self.neighbours)?;
         let sampling = match self.sampling {
@@ -160,7 +161,7 @@ impl NetworkLearner {
             Noise::Budget { epsilon, delta } => Plan::calibrated(options.clone(), epsilon, delta)?,
             Noise::Multiplier(z) => Plan::with_noise(options.clone(), z)?,
         };
-        // Noise does not depend on the style; how much of it a count may take depends on the noise.
+        // z does not depend on the style. The noise of an adaptive count depends on z, so z comes first.
         let z = flat.noise_multiplier();
         let clipping = self.clipping.clipping(self.clip_norm, z.get(), flat.divisor());
         let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
@@ -176,7 +177,7 @@ impl NetworkLearner {
         Ok(made)
     }
 
-    /// All that is post-processing.
+    /// The options of updates and averages, which are post-processing.
     fn training(&self, plan: &Plan) -> TrainingOptions {
         let start = self.network.initial(START);
         let learning_rate = self.learning_rate.unwrap_or_else(|| usual_rate(plan, self.clip_norm, &start));
@@ -192,21 +193,22 @@ impl NetworkLearner {
     }
 }
 
-/// The part of all records that a batch has on average, unless it is set.
+/// The default sampling rate.
 pub fn usual_rate_of_sampling(n: Count) -> Result<SamplingRate, OptimError> {
     Ok(SamplingRate::new((LEAST_BATCH / n.get() as f64).clamp(PART, 1.0))?)
 }
 
-/// As many batches as so many passes over the data take.
+/// The number of batches in `passes` passes over the data.
 fn steps_of(passes: f64, sampling: Sampling) -> Result<Count, OptimError> {
     let part = if let Sampling::Poisson { rate } = sampling { rate.get() } else { 1.0 };
     Ok(Count::new((passes / part).ceil() as u64)?)
 }
 
-/// `D/(C √(T (1 + ν²)))`: the rate that makes the most of T steps of a convex loss whose minimum is D away, when
-/// gradients have norm C and noise of ν clip norms (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*,
-/// 2014). How far a network has to go nobody knows; D is the length of its first weights, which is public, and the
-/// scale on which they change what it does. A network that begins at 0 has a way of length 1 before it.
+/// The default learning rate, `D/(C √(T (1 + ν²)))`. It is the best rate for T steps on a convex loss whose
+/// minimum is D away, when gradients have norm C and noise of ν clip norms (Bassily, Smith, Thakurta,
+/// *Private Empirical Risk Minimization*, 2014). Nobody knows D for a network. The length of its first
+/// weights stands in for it: it is public, and changes of that size change what the network does. For a
+/// network that starts at 0, D is 1.
 fn usual_rate(plan: &Plan, clip_norm: f64, start: &[f64]) -> f64 {
     let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
     let (steps, distance) = (plan.batches().steps() as f64, if length > 0.0 { length } else { 1.0 });
@@ -214,7 +216,7 @@ fn usual_rate(plan: &Plan, clip_norm: f64, start: &[f64]) -> f64 {
     distance / (clip_norm * (steps * (1.0 + noise * noise)).sqrt())
 }
 
-/// ν: the length of the noise in the mean of a batch, in clip norms, about `z √d / batch`.
+/// ν, the length of the noise in the mean of a batch in clip norms: about `z √d / batch` for d weights.
 pub fn noise_length(noise_multiplier: f64, weights: usize, batch: f64) -> f64 {
     noise_multiplier * (weights as f64).sqrt() / batch
 }

@@ -1,4 +1,4 @@
-//! A trained network with the encoding without which it is of no use.
+//! A trained network with the encoding of its inputs.
 
 use std::sync::Arc;
 
@@ -10,12 +10,12 @@ use crate::loss::Loss;
 use crate::network::{Network, largest};
 use crate::weights::WeightsError;
 
-/// What a network says about one record.
+/// A network's prediction for one record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NetworkPrediction {
     /// A class by its number, or an encoded number.
     pub value: f64,
-    /// Of each class, where they are asked for.
+    /// The probability of each class, if it was asked for.
     pub probabilities: Option<Vec<f64>>,
 }
 
@@ -28,12 +28,13 @@ pub struct NetworkModel {
 }
 
 impl NetworkModel {
-    /// Of parameters that are the network's, for records whose rows are its inputs.
+    /// Joins parameters of this network with the encoding whose rows are its inputs. Does not check that they
+    /// fit.
     pub fn new(network: Arc<Network>, encoding: Encoding, parameters: Vec<f64>) -> Self {
         Self { network, encoding, parameters }
     }
 
-    /// From its files. `Err` says what is wrong with them.
+    /// Reads a model from the contents of its files. The error says what is wrong with them.
     pub fn read(description: &str, weights: &[u8], encoding: Encoding) -> Result<Self, String> {
         let description = Description::from_toml(description).map_err(|error| error.to_string())?;
         let network = description.network().map_err(|error| error.to_string())?;
@@ -54,7 +55,7 @@ impl NetworkModel {
         self.network.to_safetensors(&self.parameters)
     }
 
-    /// Input, layers and loss.
+    /// The description of the network as TOML.
     pub fn description(&self) -> Result<String, DescriptionError> {
         Description::from(&*self.network).to_toml()
     }
@@ -74,7 +75,7 @@ impl NetworkModel {
         self.network.loss()
     }
 
-    /// How many numbers were learned.
+    /// The number of parameters.
     pub fn weights(&self) -> u64 {
         self.network.parameters() as u64
     }
@@ -84,7 +85,7 @@ impl NetworkModel {
         format!("neural network of {} layers", self.network.layers().len())
     }
 
-    /// What it says of the record in each slot; nothing of an empty one.
+    /// One prediction for each slot; `None` for an empty slot.
     pub fn predictions(
         &self,
         data: &Encoded,
@@ -98,7 +99,7 @@ impl NetworkModel {
                 slots.clone().filter_map(|slot| data.row(slot)).flatten().copied().collect();
             let outputs = self.network.outputs(&self.parameters, &inputs)?;
             let mut each = outputs.chunks_exact(output);
-            // As many outputs as there are records in slots.
+            // `each` has one chunk of outputs for every slot that is not empty.
             let said =
                 |slot| data.row(slot).and_then(|_| each.next()).map(|scores| self.prediction(scores, proba));
             predictions.extend(slots.map(said));

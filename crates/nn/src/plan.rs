@@ -1,9 +1,10 @@
-//! The training of a network with all its numbers, ready to be charged.
+//! The plan of DP-SGD on a network: all its numbers, before it is paid for.
 //!
 //! # Guarantee
-//! That of [`Plan`]: T clipped sums with Gaussian noise on the samples drawn. Before a record is read the permit must
-//! pay for the plan's claim, for the unit of the schema, and the data must have the encoding, the slots and the limit
-//! of records a unit that the plan was made for: the same gate as that of linear learners.
+//! The guarantee is that of [`Plan`]: T clipped sums with Gaussian noise on sampled batches. Before a record
+//! is read, the permit must pay for the plan's claim and for the unit of the schema. The data must have the
+//! encoding, the slots and the limit of records per unit that the plan was made for. Linear learners have the
+//! same gate.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -33,11 +34,11 @@ pub struct NetworkPlan {
     pub(crate) plan: Plan,
     pub(crate) clipping: ClippingStyle,
     pub(crate) training: TrainingOptions,
-    /// For what grows with batches, in bytes.
+    /// Limit of the memory of micro-batches, in bytes.
     pub(crate) memory: Option<usize>,
 }
 
-/// Memory of batches.
+/// Memory of micro-batches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BatchMemory {
     /// Micro-batch size per thread.
@@ -47,8 +48,8 @@ pub struct BatchMemory {
 }
 
 impl NetworkPlan {
-    /// Fails where a number is out of range, the network does not fit the encoding, or its batches the memory on this
-    /// many threads: all that is known before there is data.
+    /// Checks what can be checked without data: numbers are in range, the network fits the encoding, and
+    /// micro-batches on `threads` threads fit in the memory limit.
     pub(crate) fn check(&self, threads: Option<NonZero<usize>>) -> Result<(), FitError> {
         self.training.check(self.network.parameters())?;
         self.objective(&self.nobody(), threads)?;
@@ -65,12 +66,12 @@ impl NetworkPlan {
         &self.encoding
     }
 
-    /// Batches, clipping, noise.
+    /// Batches, clipping and noise.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Update rule and what belongs to it.
+    /// Update rule, learning rate, averaging and start.
     pub fn training(&self) -> &TrainingOptions {
         &self.training
     }
@@ -80,7 +81,7 @@ impl NetworkPlan {
         self.clipping
     }
 
-    /// What batches take beside the data, on this many threads.
+    /// Memory of micro-batches on `threads` threads, beside the data.
     pub fn batch_memory(&self, threads: NonZero<usize>) -> Result<BatchMemory, FitError> {
         let nobody = self.nobody();
         let objective = self.objective(&nobody, Some(threads))?;
@@ -111,21 +112,21 @@ impl NetworkPlan {
         Ok(objective.memory(bytes, threads.unwrap_or_else(available))?)
     }
 
-    /// Everything public about the objective that a checkpoint must agree with.
+    /// Describes the objective by its public parts; a checkpoint must have the same text.
     fn about(&self) -> String {
         let (layers, loss) = (self.network.layers(), self.network.loss());
         let mut about = format!("{} {layers:?} {loss:?}", self.encoding.to_json());
         if *self.network.views() != [View::Same] {
             about.push_str(&format!(" {:?}", self.network.views()));
         }
-        // The other styles are the plan's, which a checkpoint must agree with anyway.
+        // The plan holds the other styles, and is compared with the checkpoint anyway.
         if self.clipping == ClippingStyle::PerLayer {
             about.push_str(" per-layer");
         }
         about
     }
 
-    /// The permit first, then shapes, then records.
+    /// Checks the permit, then shapes, and only then reads records.
     fn run(
         &self,
         data: &Encoded,
@@ -222,7 +223,7 @@ impl StepwisePlan for NetworkPlan {
     }
 }
 
-/// As many empty slots as there will be records.
+/// Examples with the right number of slots, all empty: stands in for data that is not there yet.
 struct Nobody {
     slots: usize,
     widths: [usize; 2],

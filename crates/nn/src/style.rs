@@ -1,34 +1,33 @@
-//! How gradients of a network are clipped and which iterates are the result: the words of flags, files and reports,
-//! and what they mean.
+//! Clipping styles and averages of networks: their names in flags, files and reports, and what they mean.
 //!
 //! # Definition
-//! | style | what a record adds to the sum, of norm at most C |
+//! | style | what a record adds to the sum, with norm at most C |
 //! |---|---|
 //! | `flat` | its gradient g, scaled down to the clip norm C |
 //! | `automatic` | `g C/(‖g‖ + γ)`, γ = [`GAMMA`]: short gradients are lengthened |
-//! | `adaptive` | as `flat`, with a C that follows a quantile of the lengths, by a noisy count that the event pays for |
+//! | `adaptive` | as `flat`; C follows a quantile of gradient norms, by a noisy count that is paid for |
 //! | `per-layer` | the gradient of each of k parts with weights, scaled down to `C/√k` |
 //!
 //! # Guarantee
-//! All numbers are public. A step costs the same in each style: the noise multiplier z is that of all that a step
-//! releases, and where there is a count, the gradients have the more noise for it (`sordino_optim`'s equation for the
-//! adaptive quantile).
+//! All parameters are public. A step costs the same in each style. The noise multiplier z belongs to
+//! everything that a step releases together: if it releases a count, the gradients get more noise (see the
+//! adaptive quantile in `sordino_optim`).
 
 use serde::{Deserialize, Serialize};
 use sordino_optim::{Averaging, Clipping};
 
 /// γ of automatic clipping, as in Bu et al., *Automatic Clipping*, 2022.
 pub const GAMMA: f64 = 0.01;
-/// η of adaptive clipping, as in Andrew et al., *Differentially Private Learning with Adaptive Clipping*, 2021: C changes
-/// by some tenth a step while it is far off.
+/// η of adaptive clipping, as in Andrew et al., *Differentially Private Learning with Adaptive Clipping*,
+/// 2021: C changes by about a tenth per step while it is far off.
 pub const CLIP_RATE: f64 = 0.2;
-/// The part of gradients that adaptive clipping leaves as they are, unless it is set.
+/// The default quantile of adaptive clipping: the fraction of gradients that stay as they are.
 pub const QUANTILE: f64 = 0.5;
-/// Noise of the count as a part of the records of a batch, as in Andrew et al., and in noise multipliers at least: with
-/// 5 of them the gradients' noise grows by half a percent.
+/// Noise of the count: this fraction of the batch size, as in Andrew et al., but at least this many noise
+/// multipliers. At 5 of them the noise of the gradients grows by half a percent.
 const COUNT_PART: f64 = 0.05;
 const COUNT_NOISE: f64 = 5.0;
-/// Iterates that the result is averaged over, as a part of all, unless it is set.
+/// The default fraction of iterates, at the end of a run, whose mean is the result.
 pub const TAIL: f64 = 0.1;
 
 /// How gradients are clipped.
@@ -40,9 +39,9 @@ pub enum ClippingStyle {
     Flat,
     /// Every gradient is scaled to about the clip norm, short ones too.
     Automatic,
-    /// The clip norm follows this quantile of the gradients' lengths, by a noisy count that is part of the price.
+    /// The clip norm follows this quantile of gradient norms, by a noisy count that is part of the price.
     Adaptive {
-        /// The part of gradients that is left as it is.
+        /// The fraction of gradients that stay as they are.
         quantile: f64,
     },
     /// The gradient of each layer is scaled down to its share of the clip norm.
@@ -60,11 +59,11 @@ impl ClippingStyle {
         }
     }
 
-    /// The rule of a plan: for clip norm `norm` at first, and steps of noise multiplier `z` on batches of about `batch`
-    /// records.
+    /// The clipping rule of a plan with (initial) clip norm `norm`, noise multiplier `z` and batches of about
+    /// `batch` records.
     pub fn clipping(self, norm: f64, z: f64, batch: f64) -> Clipping {
         match self {
-            // Shares of layers are the objective's business.
+            // The objective splits the clip norm between layers.
             Self::Flat | Self::PerLayer => Clipping::Flat { norm },
             Self::Automatic => Clipping::Automatic { norm, gamma: GAMMA },
             Self::Adaptive { quantile } => Clipping::Quantile {
@@ -77,8 +76,8 @@ impl ClippingStyle {
     }
 }
 
-/// The decay of an exponential average by which the weight of an iterate falls to 1/e in a tenth of a run of so many
-/// steps. A run that has no tenth ends with its last iterate.
+/// The default decay of an exponential average: the weight of an iterate falls to 1/e within a tenth of the
+/// run. In runs of up to ten steps the decay is 0, which keeps the last iterate.
 pub fn usual_decay(steps: u64) -> f64 {
     (1.0 - 1.0 / (TAIL * steps as f64)).max(0.0)
 }
@@ -97,7 +96,7 @@ pub fn averaging_name(averaging: Averaging) -> &'static str {
 mod tests {
     use super::*;
 
-    /// However much noise there is, the count takes half a percent of what the gradients have.
+    /// At every noise multiplier the count adds at most half a percent to the noise of the gradients.
     #[test]
     fn a_count_never_takes_much_from_the_gradients() {
         for (z, batch) in [(0.5, 20_000.0), (1.0, 256.0), (40.0, 64.0), (1e4, 1.0)] {

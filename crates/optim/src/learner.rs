@@ -1,15 +1,15 @@
-//! The face that every learner has: the price first, then the model against a permit.
+//! The interface of every learner: it states its price first, then fits a model against a permit.
 //!
 //! # The gate
-//! [`check_permit`] and [`check_data`] stand before every fit, in this order, and look at no record: the permit must
-//! pay for the plan's claim, under its relation, for the unit that the schema speaks of, and for seeded noise
-//! if that is what there is; the data must have the encoding, the number of slots and the limit of records a
-//! unit that the plan was made for.
+//! Every fit calls [`check_permit`] and then [`check_data`] before it reads a record. The permit must pay for
+//! the plan's claim, under its relation, for the unit of the schema, and must allow seeded noise if bits are
+//! seeded. The data must have the encoding, the number of slots and the limit of records per unit that the
+//! plan was made for.
 //!
 //! # What steps cost
-//! A fit of many steps pays for all of them before the first. Stopped on request, it goes on for nothing. After a
-//! crash the steps that no checkpoint knows of are charged again ([`StepwisePlan::replay_claim`]), and the guarantee
-//! of the result is that of both charges; see [`Checkpoint`].
+//! A fit pays for all its steps before the first. A fit that was stopped on request resumes at no further
+//! cost. After a crash, the steps since the last checkpoint are charged again
+//! ([`StepwisePlan::replay_claim`]), and the guarantee of the result covers both charges; see [`Checkpoint`].
 
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
@@ -22,30 +22,30 @@ use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::error::OptimError;
 use crate::progress::Progress;
 
-/// A learner with all its numbers, ready to be charged.
+/// A learner with all its numbers, before it is paid for.
 ///
 /// # Contract
-/// - [`claim`](Self::claim) depends on public numbers only, and so does whether a fit fails.
-/// - A permit for another event, other parameters, another relation or another unit is refused before a record is
-///   read.
-/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is
-///   refused before a bit is drawn.
+/// - [`claim`](Self::claim) depends on public numbers only. So does whether a fit fails.
+/// - A permit for another event, other parameters, another relation or another unit is refused before a
+///   record is read.
+/// - The guarantee says if noise was seeded. A permit that does not allow seeds is refused before a bit is
+///   drawn.
 pub trait LearningPlan {
-    /// What is learned.
+    /// The model.
     type Model;
-    /// Why nothing was learned.
+    /// Why a fit failed.
     type Error: From<OptimError> + From<EntropyError>;
 
-    /// What a fit costs, under which relation.
+    /// The claim that a permit must pay for.
     fn claim(&self) -> Claim;
 
-    /// Learns from `data`, with noise from the operating system's entropy.
+    /// Fits a model to `data`, with noise from the operating system's entropy.
     fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<Self::Model>, Self::Error> {
         self.fit_with(data, permit, &mut entropy()?)
     }
 
-    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that
-    /// it is void.
+    /// Fits a model with the given bits. Bits from [`danger::seeded`](sordino_noise::danger::seeded) void the
+    /// guarantee, which says so.
     fn fit_with(
         &self,
         data: &Encoded,
@@ -54,13 +54,13 @@ pub trait LearningPlan {
     ) -> Result<Release<Self::Model>, Self::Error>;
 }
 
-/// A plan whose fit can be watched, stopped, and go on later.
+/// A plan whose fit can be watched, stopped and resumed.
 pub trait StepwisePlan: LearningPlan {
-    /// How many steps progress and checkpoints count: those of gradient descent, passes over all coordinates of
-    /// coordinate descent.
+    /// The number of steps, as progress and checkpoints count them: steps of gradient descent, or passes over
+    /// all coordinates of coordinate descent.
     fn steps(&self) -> u64;
 
-    /// Learns as `fit` does, and is watched, stopped or kept on the way.
+    /// Fits as `fit` does, with progress, cancellation and checkpoints.
     fn fit_under(
         &self,
         data: &Encoded,
@@ -68,12 +68,14 @@ pub trait StepwisePlan: LearningPlan {
         options: FitOptions<'_>,
     ) -> Result<Release<Self::Model>, Self::Error>;
 
-    /// What must be charged before a fit can go on from `checkpoint`: the steps that may be done a second time.
+    /// The claim that must be paid before a fit can resume from `checkpoint`: the steps that may be done a
+    /// second time.
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, Self::Error>;
 
-    /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the
-    /// result is that of this charge and of those before it, of which `paid` is the evidence. Unless all that
-    /// is left was charged, as for a copy, `options` must name the checkpoint's own place.
+    /// Resumes from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of
+    /// the result covers this charge and the earlier ones, of which `paid` is the evidence. `options` must
+    /// write checkpoints to the file that `checkpoint` was read from, unless the permit pays for all
+    /// remaining steps.
     fn resume(
         &self,
         data: &Encoded,
@@ -84,22 +86,22 @@ pub trait StepwisePlan: LearningPlan {
     ) -> Result<Release<Self::Model>, Self::Error>;
 }
 
-/// What a fit of many steps may be told beside its data. All of it is optional.
+/// Options of a fit with steps.
 #[derive(Default)]
 pub struct FitOptions<'a> {
-    /// Who is told how far it is, after each step. Nothing private is told.
+    /// Called after each step, with public things only.
     pub progress: Option<&'a mut dyn FnMut(Progress<'_>)>,
-    /// Stops before the next step once it is set; what was charged stays charged.
+    /// Once set, the fit stops before its next step. What was charged stays spent.
     pub cancel: Option<&'a AtomicBool>,
-    /// Where to keep what is needed to go on.
+    /// Where and how often to write checkpoints.
     pub checkpoints: Option<Checkpoints>,
-    /// Who counts the steps that checkpoints keep, where no copy of them can be put back.
+    /// Counts steps outside the checkpoint's folder, so that an old copy of it is detected.
     pub witness: Option<&'a dyn Witness>,
-    /// How many threads; the result is the same. Coordinate descent has one, whatever is said: each of its steps waits
-    /// for the one before.
+    /// The number of threads; the result does not depend on it. Coordinate descent always has one: each of
+    /// its steps needs the one before.
     pub threads: Option<NonZero<usize>>,
-    /// Bits for the noise. With [`danger::seeded`](sordino_noise::danger::seeded) ones the guarantee says that it is
-    /// void.
+    /// Bits for the noise. Bits from [`danger::seeded`](sordino_noise::danger::seeded) void the guarantee,
+    /// which says so.
     pub bits: Option<&'a mut dyn Bits>,
 }
 
@@ -110,22 +112,22 @@ impl FitOptions<'_> {
     }
 }
 
-/// How much noise.
+/// The amount of noise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Noise {
-    /// The least that costs at most this.
+    /// The least noise whose cost is within (ε, δ).
     Budget {
         /// ε.
         epsilon: Epsilon,
         /// δ.
         delta: Delta,
     },
-    /// So much a step, in clip norms.
+    /// Noise of each step, in clip norms.
     Multiplier(NoiseMultiplier),
 }
 
-/// Checks that a permit pays for a claim, and promises it to the unit that the schema speaks of: an event for records
-/// is no promise to users, who may have many. Where bits are seeded, the permit must allow it, and is marked.
+/// Checks that a permit pays for a claim, and protects the unit of the schema: an event for records does not
+/// protect users with many records. If bits are seeded, the permit must allow it, and is marked as seeded.
 pub fn check_permit(
     permit: Permit,
     claim: &Claim,
@@ -136,8 +138,8 @@ pub fn check_permit(
     Ok(permit.drawn_with(is_seeded)?)
 }
 
-/// Checks that `data` is what a plan was made for: encoding, size, records a unit, and a target to learn. Looks at
-/// shapes alone.
+/// Checks that `data` is what a plan was made for: encoding, number of slots, limit of records per unit, and
+/// a target. Looks at shapes only.
 pub fn check_data(encoding: &Encoding, n: u64, data: &Encoded) -> Result<(), OptimError> {
     if data.encoding() != encoding {
         return Err(OptimError::OtherEncoding);
@@ -145,14 +147,15 @@ pub fn check_data(encoding: &Encoding, n: u64, data: &Encoded) -> Result<(), Opt
     if data.slots() as u64 != n {
         return Err(OptimError::OtherData { planned: n, slots: data.slots() });
     }
-    // The plan's event is for units of so many records; a table that was bounded by another schema may have more.
+    // The plan's event assumes this limit; a table that another schema has bounded may have more records per
+    // unit.
     if *data.limit() != ContributionLimit::of(encoding.schema().unit()) {
         return Err(OptimError::OtherLimit);
     }
     if data.has_target() { Ok(()) } else { Err(OptimError::NoTarget) }
 }
 
-/// Checks that n is public under the relation: learners divide by it.
+/// Checks that n is public under the relation, since learners divide by n.
 pub fn check_public_size(neighbours: Neighbours) -> Result<(), OptimError> {
     if neighbours.has_public_size() { Ok(()) } else { Err(OptimError::PrivateSize { neighbours }) }
 }

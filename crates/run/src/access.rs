@@ -1,15 +1,15 @@
-//! What the owner of a data set allows, asked before a byte of the data is read.
+//! What the owner of a data set allows, checked before the data file is opened.
 //!
 //! # Why first
-//! Whoever chooses how a file is parsed chooses what a record is and whose it is, and with foreign options even an error
-//! about the header would show records. So the ledger is opened first, the data set found by its name, and the schema
-//! compared with the owner's [reading](sordino_data::Reading). Only then is the file opened, digested, and found to be the
-//! one that has the budget ([`Purse`]).
+//! Whoever chooses how a file is parsed chooses what a record is and whose it is. With the wrong options even
+//! an error about the header can show records. So the ledger is opened first, finds the data set by its name,
+//! and the schema is compared with the owner's [reading](sordino_data::Reading). Only then is the file opened
+//! and digested, and the digest must be that of the data set with the budget ([`Purse`]).
 //!
 //! # Doors
-//! The strict door tells which record does not fit. It is the owner's: without a ledger, whoever runs this; with one, the
-//! owner that it names, or anybody where it names none and no analyst has a share. All others come through the permissive
-//! door.
+//! The strict door says which record does not fit the schema. Only the owner may use it. Without a ledger,
+//! whoever runs this is the owner. A ledger names the owner; if it names none, everybody counts as the owner
+//! until an analyst gets a share. Everybody else uses the permissive door.
 
 use std::path::Path;
 
@@ -21,10 +21,11 @@ use crate::error::RunError;
 use crate::identity::file_name;
 use crate::purse::{Payment, Purse};
 
-/// Said where somebody who is not the owner comes through the permissive door without having asked for it.
-pub(crate) const DOOR_NOTE: &str = "records that do not fit the schema were mapped or left out without a word: the strict door is the owner's";
+/// The note for somebody who is not the owner and did not ask for the permissive door.
+pub(crate) const DOOR_NOTE: &str =
+    "records that do not fit the schema are mapped or left out silently: the strict door is the owner's";
 
-/// A data set as its owner lets it be used; without a ledger, everything is allowed and nothing is promised to anybody.
+/// A data set and its owner's rules. Without a ledger there are no rules, and no budget is kept.
 #[derive(Debug)]
 pub struct Access {
     known: Option<Known>,
@@ -43,7 +44,7 @@ struct Known {
 }
 
 impl Access {
-    /// Finds the data set of a file in the ledger that pays, by its name.
+    /// Finds the data set by its name in the ledger that pays. Does not open the data file.
     pub fn find(data: &Path, payment: &Payment) -> Result<Self, RunError> {
         let Some(path) = &payment.ledger else {
             payment.check_without_ledger()?;
@@ -68,7 +69,7 @@ impl Access {
         })
     }
 
-    /// How a CSV file is written, where no schema says it.
+    /// The owner's CSV options, for requests without a schema.
     pub fn csv(&self) -> CsvOptions {
         self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
     }
@@ -88,7 +89,7 @@ impl Access {
     /// The same for a schema that was bought, and says more than the one that it was bought with.
     pub(crate) fn check_reading(&self, schema: &Schema) -> Result<(), RunError> {
         let Some(known) = &self.known else { return Ok(()) };
-        // Names both sides, and what to do about it.
+        // `check_before_opening` compares units too; this error says what to do.
         let (stated, got) = (known.reading.unit(), schema.unit().unit());
         if *stated != got {
             return Err(RunError::other_unit(stated, &got));
@@ -101,7 +102,8 @@ impl Access {
         if self.lock().is_some() { Err(RunError::LockedSchema) } else { Ok(()) }
     }
 
-    /// The same once the file is open: its format, and columns that the owner ignores.
+    /// Checks the rest once the file is open: its format, and that the schema uses no column that the owner
+    /// ignores.
     pub fn check_source(&self, schema: &Schema, source: &Source) -> Result<(), RunError> {
         self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check(schema, source)?))
     }
@@ -127,17 +129,17 @@ impl Access {
         if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
     }
 
-    /// Checks that a score on records which somebody calls public may be shown for nothing.
+    /// Checks that a public test is allowed: a locked data set has none, since its score would be free.
     pub fn check_public_test(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedTest) } else { Ok(()) }
     }
 
-    /// Checks that noise may be repeatable: nobody may pay for it from a ledger.
+    /// Checks that no ledger would pay for seeded noise.
     pub fn check_seed(&self, is_seeded: bool) -> Result<(), RunError> {
         if is_seeded && self.known.is_some() { Err(RunError::SeededCharge) } else { Ok(()) }
     }
 
-    /// The door for whoever asks for this one.
+    /// The door for this request: strict if the owner asks and did not ask for the permissive one.
     pub fn door(&self, is_permissive: bool) -> Door {
         let is_owners = self.known.as_ref().is_none_or(|known| {
             let owner = known.set.rules.as_ref().and_then(Rules::owner);
@@ -147,8 +149,9 @@ impl Access {
         if is_permissive || !is_owners { Door::Permissive } else { Door::Strict }
     }
 
-    /// Opens the budget of a file with this content. `asked` is the relation that a setting names; without one the ledger's
-    /// holds, or `usual` where there is none. `what` is for the history.
+    /// Opens the budget of a file with this content. `asked` is the relation that a setting names. Without
+    /// one the ledger's relation holds; without a ledger, `usual`. `what` is the purpose that the history
+    /// shows.
     pub fn open(
         &mut self,
         content: Option<[u8; 32]>,
@@ -176,7 +179,7 @@ impl Access {
         }
     }
 
-    /// Whether a ledger has to be told what the content of the data is.
+    /// Whether a ledger pays, so that the content of the data must be known.
     pub fn is_metered(&self) -> bool {
         self.known.is_some()
     }

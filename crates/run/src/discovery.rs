@@ -1,7 +1,7 @@
-//! Bounds and values that nobody can declare, found with noise and paid for.
+//! Finds bounds and categories that nobody can declare, with noise, against a charge.
 //!
-//! The order is that of every release: plan from public things, pay, read the data through the permissive door, release,
-//! book. What comes out is a schema that says where it comes from, with its guarantee as a comment.
+//! The order is that of every release: plan from public things, pay, read the data through the permissive
+//! door, release, book. The result is a schema whose comments say how it was found and what is promised.
 
 use std::path::{Path, PathBuf};
 
@@ -19,37 +19,37 @@ use crate::schema_file;
 use crate::settings::{Relation, Settings};
 use sordino_data::hint;
 
-/// δ of questions that name none: well below one over the number of people, for up to some hundred thousand of them.
+/// The default δ: well below 1/n for up to a hundred thousand people.
 const DEFAULT_DELTA: f64 = 1e-6;
 
-/// What is to be found, and who pays.
+/// A request for bounds and categories.
 #[derive(Clone, Debug)]
 pub struct Search {
     /// The table.
     pub data: PathBuf,
-    /// What it may cost.
+    /// The price ε.
     pub epsilon: Epsilon,
-    /// At this δ; only categories use one. If none is named, what the ledger set aside, or [`default_delta`].
+    /// The price δ, which only categories use. Default: what the ledger has set aside, or [`default_delta`].
     pub delta: Option<Delta>,
-    /// What is declared already.
+    /// A file with the columns that are declared already.
     pub schema: Option<PathBuf>,
-    /// What stands between two fields of a CSV file, where no schema says it; what the owner has stated if none is named.
+    /// The delimiter of a CSV file, if there is no schema. Default: the owner's.
     pub delimiter: Option<u8>,
     /// Columns of numbers whose bounds are to be found.
     pub numbers: Vec<String>,
     /// Columns of categories whose values are to be found.
     pub categories: Vec<String>,
-    /// The relation; the ledger's if none is named, or `zero_out`.
+    /// The neighbouring relation. Default: the ledger's, or `zero_out` without a ledger.
     pub neighbours: Option<Relation>,
     /// Who pays.
     pub payment: Payment,
     /// The file that the schema will be written to, if any.
     pub out: Option<PathBuf>,
-    /// Repeatable noise, which voids the guarantee.
+    /// A seed for repeatable noise, which voids the guarantee.
     pub danger_seed: Option<u32>,
 }
 
-/// A search that is planned and would be granted.
+/// A search with its plan, which the budget would grant.
 #[derive(Debug)]
 pub struct Planned {
     plan: DiscoveryPlan,
@@ -62,21 +62,21 @@ pub struct Planned {
     pub has_default_delta: bool,
 }
 
-/// A schema that was paid for and not booked yet.
+/// A schema that is paid for and not booked yet.
 #[derive(Debug)]
 pub struct Bought {
     pub(crate) paid: Paid,
-    /// What was found.
+    /// The bounds and categories that were found.
     pub found: Discovered,
     /// What is promised about it.
     pub guarantee: Guarantee,
-    /// TOML, with where it comes from.
+    /// The schema as TOML, with its guarantee in comments.
     pub text: String,
     pub(crate) reservation: Option<u64>,
 }
 
 impl Planned {
-    /// Reads what is declared and the header, and asks the budget. Nothing is charged.
+    /// Reads the schema and the header, digests the file, and asks the budget. Charges nothing.
     pub fn new(search: &Search) -> Result<Self, RunError> {
         if search.epsilon.get() == 0.0 {
             return Err(RunError::NoEpsilon);
@@ -107,20 +107,20 @@ impl Planned {
         Ok(Self { plan, source, purse, unit, delta, seed: search.danger_seed, has_default_delta })
     }
 
-    /// Pays and looks. What is bought is to be shown or written, and then [booked](Self::book).
+    /// Pays and searches. The caller shows or writes the schema, then [books](Self::book) it.
     pub fn buy(&mut self) -> Result<Bought, RunError> {
         let Self { plan, source, purse, unit, delta, seed, .. } = self;
         search(plan, source, purse, unit.clone(), *delta, *seed)
     }
 
-    /// Records that what was bought was released.
+    /// Records that the schema was released.
     pub fn book(&mut self, bought: &Bought) -> Result<(), RunError> {
         let digest = Digest::of(bought.text.as_bytes());
         bought.reservation.map_or(Ok(()), |reservation| self.purse.book(reservation, Some(digest)))
     }
 }
 
-/// Pays and looks.
+/// Pays and searches.
 pub(crate) fn search(
     plan: &DiscoveryPlan,
     source: &Source,
@@ -138,7 +138,7 @@ pub(crate) fn search(
     Ok(Bought { paid, text: text(&found, &guarantee)?, found, guarantee, reservation })
 }
 
-/// Columns that are named, by what they hold.
+/// The columns to search, by kind.
 #[derive(Debug)]
 pub(crate) struct Columns<'a> {
     pub(crate) numbers: &'a [String],
@@ -146,7 +146,7 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Those that a training run names.
+    /// The columns that the settings of a training run name.
     pub(crate) fn of(settings: &'a Settings) -> Self {
         let named = |names: &'a Option<Vec<String>>| names.as_deref().unwrap_or_default();
         Self { numbers: named(&settings.numbers), categories: named(&settings.categories) }
@@ -158,7 +158,7 @@ impl<'a> Columns<'a> {
     }
 }
 
-/// What is declared already; where nothing is, everything is ignored.
+/// The schema in a file, or one that ignores every column if no file is named.
 pub(crate) fn known(path: Option<&Path>, csv: CsvOptions) -> Result<Schema, RunError> {
     if let Some(path) = path {
         return schema_file::read(path);
@@ -166,7 +166,8 @@ pub(crate) fn known(path: Option<&Path>, csv: CsvOptions) -> Result<Schema, RunE
     Ok(Schema::new(UnitRule::Record, vec![("*".to_owned(), Column::Ignore)])?.with_csv(csv))
 }
 
-/// The columns that are named; if none is, all that the schema does not know and of which the file says what they hold.
+/// The search for the named columns. If none is named, it is for every column that the schema does not
+/// declare; the file must state their types.
 pub(crate) fn wanted(
     named: &Columns<'_>,
     known: Schema,
@@ -202,7 +203,7 @@ pub(crate) fn wanted(
     Ok(wanted)
 }
 
-/// δ for whoever names none.
+/// The default δ, 10^-6.
 pub fn default_delta() -> Delta {
     // 1e-6 lies in [0, 1), which is all that a δ needs.
     Delta::new(DEFAULT_DELTA).expect("the default delta is a delta")
@@ -221,7 +222,7 @@ fn release(
     })
 }
 
-/// The schema, with where it comes from.
+/// The schema as TOML, with its guarantee in comments.
 fn text(found: &Discovered, guarantee: &Guarantee) -> Result<String, RunError> {
     let written = serde_json::to_string(guarantee);
     let written = written.map_err(|error| RunError::Unwritable { reason: error.to_string() })?;

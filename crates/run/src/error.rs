@@ -14,7 +14,8 @@ use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, Release
 
 pub use crate::receipt::Mismatch;
 
-/// A run that cannot be planned, or that ended early. Settings are named as the command spells them; see [`respelled`].
+/// A run that cannot be planned, or that ended early. Settings are named as the command spells them; see
+/// [`respelled`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its variant is; fields are what it names")]
@@ -25,7 +26,10 @@ pub enum RunError {
     #[error("cannot write `{name}`: {source}")]
     WriteFile { name: String, source: io::Error },
 
-    #[error("`{}` exists, and is not overwritten; name another file with --out, or remove it", path.display())]
+    #[error(
+        "`{}` exists, and is not overwritten; name another file with --out, or remove it",
+        path.display()
+    )]
     FileExists { path: PathBuf },
 
     #[error("cannot derive a data-set name from `{name}`; give one with --name")]
@@ -35,20 +39,21 @@ pub enum RunError {
     TwoRelations { name: String, stated: Neighbours, asked: Neighbours },
 
     #[error(
-        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's budget: \
-         use a schema with the ledger's unit, or a budget that was made for this one (`sordino ledger create --unit \
-         {flag}`)"
+        "the ledger protects {ledger} and the schema {schema}; one promise cannot be paid from the other's \
+         budget: use a schema with the ledger's unit, or a budget that was made for this one (`sordino \
+         ledger create --unit {flag}`)"
     )]
     OtherUnit { ledger: String, schema: String, flag: String },
 
     #[error(
-        "a ledger pays for noise that nobody can repeat, and --danger-seed names a seed; leave --danger-seed out, or leave \
-         --ledger out for a test"
+        "a ledger pays for noise that nobody can repeat, and --danger-seed names a seed; leave \
+         --danger-seed out, or leave --ledger out for a test"
     )]
     SeededCharge,
 
     #[error(
-        "data set `{name}` is locked to one schema, and this is another; give the owner's with --schema, unchanged"
+        "data set `{name}` is locked to one schema, and this is another; give the owner's with --schema, \
+         unchanged"
     )]
     OtherSchema { name: Label },
 
@@ -63,8 +68,8 @@ pub enum RunError {
     OtherFolder { folder: PathBuf },
 
     #[error(
-        "the data set is locked, and a score is a release unless its owner knows the records to be public; leave \
-         --public-test out"
+        "the data set is locked, and a score is a release unless its owner knows the records to be public; \
+         leave --public-test out"
     )]
     LockedTest,
 
@@ -93,44 +98,50 @@ pub enum RunError {
     Unwritable { reason: String },
 
     #[error(
-        "no --schema given: bounds and categories must be declared, because they must not be read off the data; \
-         `sordino schema {}` writes a template", data.display()
+        "no --schema given: bounds and categories must be declared, because they must not be read off the \
+         data; `sordino schema {}` writes a template",
+        data.display()
     )]
     NoSchema { data: PathBuf },
 
     #[error("{name}: {source}")]
     Schema { name: String, source: Box<SchemaError> },
 
-    #[error("{name} has more than {limit} bytes, which is no schema")]
+    #[error("{name} has more than {limit} bytes, and no schema is that long")]
     SchemaTooLong { name: String, limit: u64 },
 
     #[error("{0}")]
     Declared(Box<SchemaError>),
 
     #[error(
-        "without DATA the schema must name every column, and `{pattern}` stands for several; name DATA, of which only \
-         the header is read"
+        "without DATA the schema must name every column, and `{pattern}` stands for several; name DATA, of \
+         which only the header is read"
     )]
     PatternWithoutData { pattern: String },
 
-    #[error("--rows says {stated} and `{}` has {counted} records; leave --rows out, or correct it", data.display())]
+    #[error(
+        "--rows says {stated} and `{}` has {counted} records; leave --rows out, or correct it",
+        data.display()
+    )]
     OtherRows { data: PathBuf, stated: u64, counted: u64 },
 
     #[error(
-        "training needs a public number of records, which {neighbours} does not give; use zero_out or replace, also \
-         when the ledger's data set is created (`sordino ledger create --neighbours zero_out`)"
+        "training needs a public number of records, which {neighbours} does not give; use zero_out or \
+         replace, also when the ledger's data set is created (`sordino ledger create --neighbours \
+         zero_out`)"
     )]
     PrivateSize { neighbours: Neighbours },
 
     #[error(
-        "delta is 0, and --method {method} adds Gaussian noise, which needs a delta above 0: give --delta, or a ledger \
-         whose budget has one, or use output-perturbation or objective-perturbation, which need none"
+        "delta is 0, and --method {method} adds Gaussian noise, which needs a delta above 0: give --delta, \
+         or a ledger whose budget has one, or use output-perturbation or objective-perturbation, which \
+         need none"
     )]
     PureTraining { method: &'static str },
 
     #[error(
-        "a batch of {batch} is more than all {n} records; give fewer with --batch-size, or --method gradient-descent, \
-         which takes all"
+        "a batch of {batch} is more than all {n} records; give fewer with --batch-size, or --method \
+         gradient-descent, which takes all"
     )]
     LargeBatch { batch: u64, n: u64 },
 
@@ -139,9 +150,7 @@ pub enum RunError {
     )]
     MethodForLinear { method: &'static str },
 
-    #[error(
-        "--image {image} is not what the records are: they have {numbers} numbers; correct it, or leave it out"
-    )]
+    #[error("--image {image} does not fit records of {numbers} numbers; correct it, or leave it out")]
     OtherPicture { image: String, numbers: usize },
 
     #[error("the target is {target}, and the description states another loss; leave it out")]
@@ -151,14 +160,15 @@ pub enum RunError {
     Description { name: String, source: Box<DescriptionError> },
 
     #[error(
-        "the run takes about {} MB of memory, and {} MB are free; use fewer records or columns, or a machine with \
-         more; nothing was charged", needed / 1_000_000, free / 1_000_000
+        "the run takes about {} MB of memory, and {} MB are free; use fewer records or columns, or a \
+         machine with more; nothing was charged",
+        needed / 1_000_000, free / 1_000_000
     )]
     NoMemory { needed: u64, free: u64 },
 
     #[error(
-        "no method is done within {given} minutes: the fastest takes about {needed:.1}; allow more with --minutes, or \
-         name fewer records with --rows"
+        "no method is done within {given} minutes: the fastest takes about {needed:.1}; allow more with \
+         --minutes, or name fewer records with --rows"
     )]
     NoTime { needed: f64, given: f64 },
 
@@ -166,19 +176,20 @@ pub enum RunError {
     NoSuchColumn { column: String, hint: String },
 
     #[error(
-        "the owner of the data ignores column `{}`, and nobody else may look at it; leave it out", column.escape_debug()
+        "the owner of the data ignores column `{}`, and nobody else may look at it; leave it out",
+        column.escape_debug()
     )]
     IgnoredColumn { column: String },
 
     #[error(
-        "nothing says whether column `{column}` holds numbers or categories: name the columns to be found with \
-         --numbers and --categories, or declare it in the schema that --schema names"
+        "nothing says whether column `{column}` holds numbers or categories: name the columns to be found \
+         with --numbers and --categories, or declare it in the schema that --schema names"
     )]
     UnknownKind { column: String },
 
     #[error(
-        "{statistic} needs declared bounds or values, because they must not be read off the data: give --schema FILE, \
-         or --bounds LOW,HIGH (numbers), or --values A,B,... (categories)"
+        "{statistic} needs declared bounds or values, because they must not be read off the data: give \
+         --schema FILE, or --bounds LOW,HIGH (numbers), or --values A,B,... (categories)"
     )]
     NothingDeclared { statistic: &'static str },
 
@@ -195,44 +206,53 @@ pub enum RunError {
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
-        "under {neighbours} the number of records is public, and records can be dropped for what they hold in column \
-         `{column}`, which would change it; ask under add_remove, or say in the schema what missing and other \
-         values become (and do not ask with --permissive)"
+        "under {neighbours} the number of records is public, and records can be dropped for what they hold \
+         in column `{column}`, which would change it; ask under add_remove, or say in the schema what \
+         missing and other values become (and do not ask with --permissive)"
     )]
     Drops { column: String, neighbours: Neighbours },
 
     #[error(
-        "`{}` is a schema that an earlier run bought for other columns or another price; give the same flags as then, \
-         or remove its folder to give it up (what it was charged stays spent)", path.display()
+        "`{}` is a schema that an earlier run bought for other columns or another price; give the same \
+         flags as then, or remove its folder to give it up (what it was charged stays spent)",
+        path.display()
     )]
     OtherSchemaBought { path: PathBuf },
 
     #[error(
-        "{setting} needs a schema, and with --estimate-schema-with there is none before it is paid for; buy one with \
-         `sordino schema --epsilon`, and give it with --schema"
+        "{setting} needs a schema, and with --estimate-schema-with there is none before it is paid for; \
+         buy one with `sordino schema --epsilon`, and give it with --schema"
     )]
     NoSchemaYet { setting: &'static str },
 
     #[error("this method is done at once and has nothing to resume; leave --resume out")]
     CannotResume,
 
-    #[error("`{}` exists, and a model is never overwritten; name another directory with --out, or remove it", out.display())]
+    #[error(
+        "`{}` exists, and a model is never overwritten; name another directory with --out, or remove it",
+        out.display()
+    )]
     OutExists { out: PathBuf },
 
-    #[error("another run is writing `{}` right now; wait for it, or name another directory with --out", out.display())]
+    #[error(
+        "another run is writing `{}` right now; wait for it, or name another directory with --out",
+        out.display()
+    )]
     OutInUse { out: PathBuf },
 
     #[error("no room for {room} bytes at `{}`: {source}; nothing was charged", out.display())]
     NoRoom { out: PathBuf, room: u64, source: io::Error },
 
     #[error(
-        "`{}` holds a run that was stopped: go on with it by --resume, or remove it to give it up (what it was charged \
-         stays spent)", part.display()
+        "`{}` holds a run that was stopped: go on with it by --resume, or remove it to give it up (what it \
+         was charged stays spent)",
+        part.display()
     )]
     Unfinished { part: PathBuf },
 
     #[error(
-        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before", part.display()
+        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before",
+        part.display()
     )]
     NothingToResume { part: PathBuf },
 
@@ -240,32 +260,36 @@ pub enum RunError {
     Resume(#[from] Mismatch),
 
     #[error(
-        "what `{}` keeps cannot be read: {reason}; if another version of this program left it, go on with that one, or \
-         remove the folder to give it up (what it was charged stays spent)", part.display()
+        "what `{}` keeps cannot be read: {reason}; if another version of this program left it, go on with \
+         that one, or remove the folder to give it up (what it was charged stays spent)",
+        part.display()
     )]
     BadRecord { part: PathBuf, reason: String },
 
     #[error(
-        "cannot write `{}`: {source}; the model was paid for and is in `{}` instead: move it from there, it is whole",
+        "cannot write `{}`: {source}; the model was paid for and is in `{}` instead: move it from there, \
+         it is whole",
         out.display(), elsewhere.display()
     )]
     ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
 
     #[error(
-        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume writes it at no \
-         further cost", out.display()
+        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume \
+         writes it at no further cost",
+        out.display()
     )]
     ModelWaits { out: PathBuf, source: io::Error },
 
     #[error(
-        "stopped after {steps} of {of} {what}; what was charged stays spent, and --resume goes on from here at no \
-         further cost"
+        "stopped after {steps} of {of} {what}; what was charged stays spent, and --resume goes on from \
+         here at no further cost"
     )]
     Stopped { steps: u64, of: u64, what: &'static str },
 
     #[error(
-        "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be one more \
-         release, which nobody pays for; name other records after --public-test, or leave it out", path.display()
+        "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be \
+         one more release, which nobody pays for; name other records after --public-test, or leave it out",
+        path.display()
     )]
     PrivateTest { path: PathBuf },
 
@@ -276,14 +300,15 @@ pub enum RunError {
     NoModel { name: String, reason: String },
 
     #[error(
-        "`{}` is not the file that was written after training: its SHA-256 differs from the manifest's; get an \
-         untouched copy of the whole directory", file.display()
+        "`{}` is not the file that was written after training: its SHA-256 differs from the manifest's; \
+         get an untouched copy of the whole directory",
+        file.display()
     )]
     TamperedModel { file: PathBuf },
 
     #[error(
-        "`{ledger}` has no booking of `{model}` as it is: it was changed together with its manifest, or another ledger \
-         paid for it"
+        "`{ledger}` has no booking of `{model}` as it is: it was changed together with its manifest, or \
+         another ledger paid for it"
     )]
     NotBooked { model: String, ledger: String },
 
@@ -316,7 +341,7 @@ pub enum RunError {
 }
 
 impl RunError {
-    /// What a ledger protects is not what the schema says.
+    /// The ledger and the schema state different units.
     pub(crate) fn other_unit(ledger: &Unit, schema: &Unit) -> Self {
         let flag = match schema {
             Unit::Record => "record".to_owned(),
@@ -326,8 +351,8 @@ impl RunError {
         Self::OtherUnit { ledger: ledger.to_string(), schema: schema.to_string(), flag }
     }
 
-    /// Whether the honest answer is no: the budget refuses, or a model is not the one that was booked. Anything else could
-    /// not be run.
+    /// Whether the request was sound and the answer is no: the budget refuses, or a model is not the one that
+    /// was booked. Every other error means that the request could not be run.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -339,7 +364,7 @@ impl RunError {
     }
 }
 
-/// What a ledger refuses, or cannot do, is said in its own words.
+/// Shows the ledger's own error instead of wrapping it.
 impl From<ChargeError> for RunError {
     fn from(error: ChargeError) -> Self {
         let ChargeError::Journal(reason) = error else { return Self::Charge(error) };
@@ -356,7 +381,7 @@ impl From<SchemaError> for RunError {
     }
 }
 
-/// One level: whoever matches on what stopped a run finds it in one place.
+/// Unwraps errors of lower crates, so that each cause has one variant to match on.
 impl From<LearnError> for RunError {
     fn from(error: LearnError) -> Self {
         if let LearnError::Optim(error) = error {
@@ -390,7 +415,7 @@ impl From<OptimError> for RunError {
     }
 }
 
-/// A message with its settings spelled another way: `spell` gets `batch_size` for `--batch-size`.
+/// Rewrites the settings in a message: `spell` gets `batch_size` and returns what replaces `--batch-size`.
 ///
 /// ```
 /// let message = "--rows says 3 and `a.csv` has 4 records; leave --rows out, or correct it";

@@ -1,9 +1,11 @@
-//! Where a run works: a folder beside the model's, which becomes the model's in one step.
+//! The working folder of a run, beside the model's directory.
 //!
-//! `OUT.part/` has a lock, the checkpoint, the receipt, a file that keeps room for the result, and at the end
-//! `model/`, which is flushed and then renamed to `OUT`. So `OUT` is whole or not there; a run that was killed leaves
-//! `OUT.part/` for `--resume`, be it after its last step: the checkpoint goes with the folder, once `OUT` is there; and a disk that is
-//! full, or a folder that may not be written, is found out before anything is charged.
+//! `OUT.part/` has a lock, the checkpoint, the receipt and a file that reserves disk space for the result. At
+//! the end it also has `model/`, which is flushed and then renamed to `OUT`. So:
+//! - `OUT` is whole or does not exist.
+//! - A run that was killed leaves `OUT.part/` for `--resume`, even after its last step: the checkpoint is
+//!   removed with the folder, once `OUT` exists.
+//! - A full disk, or a folder that may not be written, stops the run before anything is charged.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -20,12 +22,12 @@ use crate::model::Package;
 pub(crate) struct Folder {
     out: PathBuf,
     part: PathBuf,
-    /// Held until the run has ended, by the process's death if need be.
+    /// Held until the run ends or its process dies.
     _lock: File,
 }
 
 impl Folder {
-    /// Makes the working folder, with `room` bytes kept for the result.
+    /// Makes the working folder, locks it and reserves `room` bytes for the result.
     pub(crate) fn prepare(out: &Path, room: u64) -> Result<Self, RunError> {
         if fs::symlink_metadata(out).is_ok() {
             return Err(RunError::OutExists { out: out.to_owned() });
@@ -42,33 +44,33 @@ impl Folder {
         folder.with_room(room)
     }
 
-    /// With so many bytes kept for the result.
+    /// Reserves `room` bytes of disk space for the result.
     pub(crate) fn with_room(self, room: u64) -> Result<Self, RunError> {
         self.keep_room(room).map_err(|source| RunError::NoRoom { out: self.out.clone(), room, source })?;
         Ok(self)
     }
 
-    /// Where checkpoints are written.
+    /// The path of the checkpoint.
     pub(crate) fn checkpoint(&self) -> PathBuf {
         self.part.join("checkpoint")
     }
 
-    /// Where it is written from what the run was paid.
+    /// The path of the receipt: the data and the charges that paid for the run.
     pub(crate) fn receipt(&self) -> PathBuf {
         self.part.join("receipt.json")
     }
 
-    /// Where a schema that was bought is kept.
+    /// The path of a schema that was bought.
     pub(crate) fn schema(&self) -> PathBuf {
         self.part.join("schema.toml")
     }
 
-    /// Where it is written for what a schema was bought, and what was promised about it.
+    /// The path of the record of that purchase: the question, the receipt and the guarantee.
     pub(crate) fn purchase(&self) -> PathBuf {
         self.part.join("schema.purchase.json")
     }
 
-    /// Writes a file of the working folder: whole, or not there.
+    /// Writes a file of the working folder atomically.
     pub(crate) fn keep(&self, path: &Path, text: &str) -> Result<(), RunError> {
         let part = beside(path, ".part");
         let file = private_file().create(true).truncate(true).write(true).open(&part);
@@ -80,7 +82,7 @@ impl Folder {
         written.map_err(|source| self.failed(source))
     }
 
-    /// The same with what can be read again by [`kept`](Self::kept).
+    /// Writes a record that [`kept`](Self::kept) can read again.
     pub(crate) fn keep_record(&self, path: &Path, record: &impl Serialize) -> Result<(), RunError> {
         let text = serde_json::to_string(record);
         self.keep(path, &text.map_err(|error| RunError::Unwritable { reason: error.to_string() })?)
@@ -94,12 +96,13 @@ impl Folder {
         serde_json::from_str(&text).map_err(|error| RunError::BadRecord { part, reason: error.to_string() })
     }
 
-    /// What an earlier run left. It must be there if `resume`, and must not be if not.
+    /// The checkpoint of an earlier run. There must be one if `resume` is set, and none otherwise.
     pub(crate) fn earlier(&self, resume: bool) -> Result<Option<Checkpoint>, RunError> {
         let (path, part) = (self.checkpoint(), self.part.clone());
         match (path.exists(), resume) {
             (false, false) => {
-                // Charges of a run that died before its first step: spent, and not this run's.
+                // The receipt of a run that died before its first checkpoint: its charges stay spent, and do
+                // not pay for this run.
                 let _ = fs::remove_file(self.receipt());
                 Ok(None)
             }
@@ -109,12 +112,13 @@ impl Folder {
         }
     }
 
-    /// Puts the model where it belongs, whole. If that cannot be done it is kept all the same, for it was paid for: in the checkpoint of a
-    /// run of so many steps, or where there is room.
+    /// Writes the model's directory and removes the working folder. If that fails, the model is not lost: a
+    /// checkpoint after all `steps` steps still holds it, and without one it is written to the folder for
+    /// temporary files.
     pub(crate) fn finish(self, package: &Package, steps: Option<u64>) -> Result<(), RunError> {
         match self.write(package) {
             Ok(()) => {
-                // What is left behind is of no use to anybody, and no harm.
+                // If this fails, what is left behind does no harm.
                 let _ = fs::remove_dir_all(&self.part);
                 Ok(())
             }
@@ -133,7 +137,7 @@ impl Folder {
         sync_folder(self.out.parent())
     }
 
-    /// Whether the checkpoint is that of a run that has done all its steps.
+    /// Whether the checkpoint was written after the last step.
     fn has_all(&self, steps: Option<u64>) -> bool {
         let done = Checkpoint::read(&self.checkpoint()).map(|checkpoint| checkpoint.steps()).ok();
         done.is_some() && done == steps
@@ -151,7 +155,7 @@ impl Folder {
 
     fn keep_room(&self, room: u64) -> io::Result<()> {
         let mut file = private_file().create(true).truncate(true).write(true).open(self.room())?;
-        // Written and not only sized: a file of holes takes no room.
+        // Written, not only sized: a sparse file reserves nothing.
         let zeros = [0u8; 1 << 16];
         let mut left = room;
         while left > 0 {
@@ -172,7 +176,7 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// A run that stopped before its first step leaves nothing to go on with, unless it has bought a schema.
+    /// Removes the folder if it has neither a checkpoint nor a bought schema, so nothing to go on from.
     fn drop(&mut self) {
         let _ = fs::remove_file(self.room());
         if !self.checkpoint().exists() && !self.schema().exists() {
@@ -200,7 +204,7 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// The same of folders.
+/// Options for new folders that only their user may read.
 fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
     #[cfg(unix)]
@@ -208,13 +212,13 @@ fn private_folder() -> DirBuilder {
     builder
 }
 
-/// That a file can be written here, found out by opening it. What is there stays as it is.
+/// Checks by opening it that a file can be written. A file that exists is not changed.
 pub(crate) fn check_writable(path: &Path) -> Result<(), RunError> {
     let is_new = fs::symlink_metadata(path).is_err();
     let opened = OpenOptions::new().create(true).append(true).open(path);
     opened.map_err(|source| RunError::WriteFile { name: path.display().to_string(), source })?;
     if is_new {
-        // If it cannot be removed it is empty, and will be written over.
+        // If it cannot be removed, an empty file stays and will be overwritten.
         let _ = fs::remove_file(path);
     }
     Ok(())
@@ -226,7 +230,7 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// A new name is durable once its folder is. Not every system lets folders be opened.
+/// Flushes the folder, which makes a new name in it durable. Systems that cannot open folders skip this.
 fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     let here = Path::new(".");
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);

@@ -14,7 +14,8 @@ pub fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, RunError>
     Ok(Identity { name, content: content(data)? })
 }
 
-/// What identifies a data file: its hash, with that of the labels beside images. How text is parsed does not matter to it.
+/// The hash that identifies a data file. For IDX images it covers the file of labels too. It does not depend
+/// on how text is parsed.
 pub fn content(data: &Path) -> Result<Digest, RunError> {
     if data.is_dir() {
         return Err(DataError::Directory { path: data.to_owned() }.into());
@@ -26,7 +27,7 @@ pub fn content(data: &Path) -> Result<Digest, RunError> {
     File::open(data).and_then(Digest::of_reader).map_err(|source| RunError::Read { name, source })
 }
 
-/// The data set's name where none is given.
+/// The default name of a data set: the name of its file.
 pub(crate) fn file_name(path: &Path) -> Result<Label, RunError> {
     let name = path.file_name().and_then(|name| name.to_str());
     let label = name.and_then(|name| Label::new(name).ok());

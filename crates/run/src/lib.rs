@@ -1,28 +1,30 @@
 //! One private run, from settings to a booked release.
 //!
-//! The command, the Python package and a server are thin over this crate: they turn flags, keyword arguments or
-//! requests into [`Settings`] or a [`Query`](query::Query), and words, tables or JSON out of what comes back. What makes
-//! a run sound is here: who pays, in which order, from which bytes, what is kept, what is written and what is booked.
+//! A *door* is a program that people use: the command, a server, a package for another language. It turns
+//! flags, requests or keyword arguments into [`Settings`] or a [`Query`](query::Query), and shows what comes
+//! back. Everything that makes a run sound is here: who pays, in which order, from which bytes, what is kept,
+//! what is written and what is booked.
 //!
 //! # The order of every run
 //! ```text
-//! settings ─► rules of the owner ─► header ─► plan ─► would the budget grant it? ─► pay ─► read ─► release ─► write ─► book
-//!             (before a byte of the data is read)      (public numbers alone)       (from here on it is spent)
+//! settings ─► rules of the owner ─► survey ─► plan ─► ask the budget ─► pay ─► read ─► release ─► write ─► book
+//!             before the data                 public                    spent from
+//!             is opened                       numbers only              here on
 //! ```
 //! # Rooms
 //! | module | what it holds |
 //! |---|---|
-//! | [`Settings`] | what is asked for, as flags and files spell it; all of it optional |
-//! | [`Access`] | what the owner of the data allows, asked before the data is opened |
-//! | [`Purse`] | the ledger's account, or nothing, which is said |
+//! | [`Settings`] | what is asked for, by the names of flags and files; every field is optional |
+//! | [`Access`] | what the owner of the data allows, checked before the data is opened |
+//! | [`Purse`] | what pays: the ledger's account, or nobody, and then the guarantee says so |
 //! | [`training`] | subject, plan, working folder, fit, public test, model directory, report |
 //! | [`query`] | one private statistic of a table |
 //! | [`discovery`] | bounds and values that nobody declared, found with noise |
-//! | [`model`] | a model's directory: what a run leaves and predictions are made from |
+//! | [`model`] | a model's directory: `train` writes it, `predict` reads it |
 //!
 //! # Messages
-//! Errors name settings as the command spells them, `--batch-size`. A door with another spelling rewrites them:
-//! [`respelled`].
+//! Errors name settings as the command spells them, `--batch-size`. A door with another spelling rewrites
+//! them with [`respelled`].
 #![forbid(unsafe_code)]
 
 mod access;

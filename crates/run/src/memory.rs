@@ -1,11 +1,11 @@
-//! Whether a run fits in memory, asked before anything is charged: a process that is killed for want of memory has paid
-//! for nothing.
+//! Checks before the charge that the data of a run fits in memory. A process that the system kills for lack
+//! of memory has spent its charge for nothing.
 
 use std::fs;
 
 use crate::error::RunError;
 
-/// Checks that so many bytes are free. Where the system does not say, they are taken to be.
+/// Checks that `needed` bytes are free. Passes where the system does not say.
 pub(crate) fn check(needed: u64) -> Result<(), RunError> {
     match free() {
         Some(free) if needed > free => Err(RunError::NoMemory { needed, free }),
@@ -13,8 +13,8 @@ pub(crate) fn check(needed: u64) -> Result<(), RunError> {
     }
 }
 
-/// Bytes that this process can still take without others being pushed out: what Linux says is available, within the limit
-/// of the process's control group.
+/// Bytes that this process can allocate without swapping: what Linux calls available, within the limit of the
+/// control group.
 fn free() -> Option<u64> {
     let available = available(&fs::read_to_string("/proc/meminfo").ok()?)?;
     Some(control_group().map_or(available, |left| left.min(available)))
@@ -27,12 +27,12 @@ fn available(text: &str) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
-/// What the limit of the control group leaves.
+/// Bytes up to the limit of the control group.
 fn control_group() -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         fs::read_to_string(format!("/sys/fs/cgroup/{name}")).ok()?.trim().parse().ok()
     };
-    // `max` is no number: there is no limit.
+    // `memory.max` is the word `max` if there is no limit, and then does not parse.
     Some(number("memory.max")?.saturating_sub(number("memory.current")?))
 }
 

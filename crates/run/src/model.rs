@@ -2,18 +2,20 @@
 //!
 //! | file | what |
 //! |---|---|
-//! | `model.safetensors` | linear: one tensor `weights`, `F64`, of shape [scores, coordinates]; metadata `sordino_linear`: format and loss |
+//! | `model.safetensors` | linear: one tensor `weights`, `F64`, of shape [scores, coordinates] |
+//! | | and the metadata `sordino_linear`: format and loss |
 //! | | network: the tensors of its layers with PyTorch's names and layouts |
-//! | `network.toml` | of a network: its description, complete |
+//! | `network.toml` | for a network: its complete description |
 //! | `encoding.json` | how records become rows: schema, features in order, scaling |
 //! | `guarantee.json` | what is promised |
 //! | `configuration.toml` | every setting of the run, defaults included |
-//! | `run.json`, `report.html`, `card.md` | what there is to say about the run: for programs, for people, as a model card |
+//! | `run.json`, `report.html`, `card.md` | the facts of the run: JSON, report, model card |
 //! | `manifest.json` | the SHA-256 of each of these |
 //!
 //! # What the manifest protects
-//! A file that was changed is noticed by its hash. Whoever can change a file can change the manifest as well, so where a
-//! ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger` compares them.
+//! A file that was changed is noticed by its hash. Whoever can change a file can change the manifest as well,
+//! so where a ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger`
+//! compares them.
 
 mod learned;
 mod manifest;

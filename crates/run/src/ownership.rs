@@ -1,4 +1,5 @@
-//! What the owner of a data set fixes with its budget: how it is read, who owns it, and what analysts are held to.
+//! What the owner of a data set fixes with its budget: how it is read, who owns it, and what analysts are
+//! held to.
 
 use std::fs;
 use std::io::{Error as IoError, ErrorKind};
@@ -10,31 +11,31 @@ use sordino_privacy::{Epsilon, Unit};
 
 use crate::error::RunError;
 
-/// What an owner asks for. Without a schema the data is a plain table, of which no column is ignored.
+/// What an owner states. Without a schema the data is a plain table with no ignored column.
 #[derive(Clone, Debug)]
 pub struct Ownership {
     /// How records are read and whose they are.
     pub schema: Option<Schema>,
     /// Who may use the strict door.
     pub owner: Label,
-    /// What analysts are held to, beside the schema, which is then needed.
+    /// Further limits for analysts. A lock needs a schema.
     pub lock: Option<LockSettings>,
 }
 
-/// What analysts are held to.
+/// Limits for analysts of a locked data set.
 #[derive(Clone, Debug)]
 pub struct LockSettings {
-    /// What may be asked for: `train`, `query`, `schema`.
+    /// The allowed verbs, among `train`, `query` and `schema`.
     pub verbs: Vec<Label>,
-    /// The most that one charge may cost.
+    /// The largest ε of one charge.
     pub most: Epsilon,
     /// The one folder that results are written to; it must exist.
     pub folder: PathBuf,
 }
 
 impl Ownership {
-    /// The rules for a ledger, and the unit that they protect. `unit` is that of the budget, if it is known; `data` is the
-    /// file, whose format is then fixed, too.
+    /// The rules for a ledger, and the unit that they protect. `unit` is the budget's unit, if it is known.
+    /// With `data`, the rules fix the format of that file too.
     pub fn rules(&self, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), RunError> {
         let stated = self.schema.as_ref().map(|schema| schema.unit().unit());
         let unit = match (unit, stated) {
@@ -63,7 +64,7 @@ impl Ownership {
     }
 }
 
-/// The folder by the one name that it has, so that it is the same wherever a run is started.
+/// The absolute path of an existing folder, so that it means the same in every working directory.
 fn existing(folder: &Path) -> Result<PathBuf, RunError> {
     let failed = |source| RunError::Read { name: format!("`{}`", folder.display()), source };
     let place = fs::canonicalize(folder).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! What a release is paid from: a ledger, or nothing, which is said.
+//! What pays for a release: a ledger's account, or nobody, and then the guarantee says so.
 
 use std::env;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use sordino_privacy::{
 
 use crate::error::RunError;
 
-/// Since this version of their format ledgers count steps.
+/// The first format version of ledgers that count steps and link charges of one run.
 const COUNTING_VERSION: u32 = 3;
 
 /// Who pays, from what.
@@ -33,11 +33,11 @@ pub struct Payment {
     pub who: Option<Label>,
 }
 
-/// What a release is paid from. [`Access::open`](crate::Access::open) opens it for a file whose content is known.
+/// What pays for a release. [`Access::open`](crate::Access::open) opens it for a file with known content.
 #[derive(Debug)]
 pub struct Purse {
     means: Means,
-    /// Of the data file, where it was read.
+    /// The content of the data file, if it was read.
     content: Option<Digest>,
 }
 
@@ -45,7 +45,7 @@ pub struct Purse {
 enum Means {
     /// The budget of a data set, as one analyst sees it.
     Ledger(Box<Account>),
-    /// Nothing is charged, and nobody adds releases up.
+    /// Nothing is charged, and no total is kept.
     Unmetered(Neighbours),
 }
 
@@ -66,12 +66,12 @@ impl Purse {
         }
     }
 
-    /// What is in the file that it was opened for, if that was read.
+    /// The content of the data file, if it was read.
     pub fn content(&self) -> Option<Digest> {
         self.content
     }
 
-    /// The relation of all that is paid from it.
+    /// The neighbouring relation of everything that it pays for.
     pub fn neighbours(&self) -> Neighbours {
         match &self.means {
             Means::Ledger(account) => account.terms().neighbours,
@@ -79,23 +79,24 @@ impl Purse {
         }
     }
 
-    /// What may be spent in all.
+    /// The terms of the budget, if there is a ledger.
     pub fn terms(&self) -> Option<&Terms> {
         self.account().map(Charge::terms)
     }
 
-    /// Would this be granted? Charges nothing.
+    /// Checks that the budget would grant this claim. Charges nothing.
     pub fn ask(&self, claim: &Claim, unit: &Unit) -> Result<(), RunError> {
         self.check_unit(unit)?;
         self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
     }
 
-    /// Pays before the data is read. `delta` is that of the guarantee where no ledger states one.
+    /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of the
+    /// guarantee if there is no ledger.
     pub fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, RunError> {
         self.pay_after(None, claim, unit, delta)
     }
 
-    /// Pays for going on with the run that an earlier charge paid for, and ends that charge in the same step.
+    /// Charges the rest of a run that an earlier charge paid for, and ends that charge in the same entry.
     pub(crate) fn pay_after(
         &mut self,
         earlier: Option<u64>,
@@ -118,14 +119,14 @@ impl Purse {
         }
     }
 
-    /// Whether there is a ledger that counts the steps of runs and knows which charge goes on with which.
+    /// Whether a ledger pays that counts the steps of runs and records which charge resumes which.
     pub(crate) fn counts_steps(&self) -> Result<bool, RunError> {
         let Some(account) = self.account() else { return Ok(false) };
         Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
-    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged, what a file says, which
-    /// stays unmetered.
+    /// Evidence of earlier charges: from the ledger or, without one, from what a file states, which stays
+    /// unmetered.
     pub(crate) fn paid(&self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
         match self.account() {
             Some(account) => Ok(account.paid(charges)?),
@@ -141,18 +142,18 @@ impl Purse {
         }
     }
 
-    /// What is left of the budget.
+    /// ε that is left of the budget.
     pub fn left(&self) -> Result<Option<f64>, RunError> {
         Ok(self.account().map(Account::left).transpose()?)
     }
 
-    /// What was spent of the budget.
+    /// ε that was spent of the budget.
     pub fn spent(&self) -> Result<Option<f64>, RunError> {
         Ok(self.account().map(Account::total).transpose()?)
     }
 
-    /// Who counts the steps that the charge of this number pays for. Ledgers of an older format cannot: then going on pays
-    /// for all that is left.
+    /// The counter of the steps that this charge pays for. Ledgers of an older format cannot count: a resumed
+    /// run then pays for all remaining steps.
     pub(crate) fn counter(&self, reservation: Option<u64>) -> Result<Option<Counter<'_>>, RunError> {
         let (Some(account), Some(reservation)) = (self.account(), reservation) else { return Ok(None) };
         Ok(self.counts_steps()?.then_some(Counter { account, reservation }))
@@ -166,7 +167,7 @@ impl Purse {
     }
 }
 
-/// Counts the steps of a run in the ledger, where no copy of its folder can be put back.
+/// Counts the steps of a run in the ledger, which a copy of the working folder cannot change.
 #[derive(Debug)]
 pub(crate) struct Counter<'a> {
     account: &'a Account,
@@ -181,7 +182,7 @@ impl Witness for Counter<'_> {
 }
 
 impl Payment {
-    /// Checks that nothing is said about a ledger that is not there.
+    /// Checks that neither `--name` nor `--who` is given without a ledger.
     pub(crate) fn check_without_ledger(&self) -> Result<(), RunError> {
         let given = [(self.name.is_some(), "--name"), (self.who.is_some(), "--who")];
         match given.into_iter().find(|(is_given, _)| *is_given) {
@@ -193,7 +194,7 @@ impl Payment {
         }
     }
 
-    /// Who asks: the one who is named, or the user.
+    /// Who asks: `who`, or the name of the user.
     pub fn analyst(&self) -> Result<Label, RunError> {
         if let Some(who) = &self.who {
             return Ok(who.clone());
@@ -204,10 +205,10 @@ impl Payment {
     }
 }
 
-/// Words for the history: what is done, and to which column. Names of columns are public; where both together make no
-/// label, the first word does.
+/// The purpose that the history shows: the verb and the column, whose name is public. If both together are no
+/// valid label, the verb alone.
 pub fn purpose(what: &'static str, column: Option<&str>) -> Label {
     let words = format!("{what} {}", column.unwrap_or_default());
-    // The words of our own verbs are labels, whatever a column is called.
+    // Every verb of ours is a valid label.
     Label::new(words.trim()).unwrap_or_else(|_| Label::new(what).expect("a plain word"))
 }

@@ -1,7 +1,7 @@
 //! One private statistic of a table, planned from public parameters, and its answer.
 //!
-//! The order is that of every release: plan, ask the budget, pay, read the data, release, book. Through the strict door the
-//! owner is told before anything is charged whether every record fits the schema.
+//! The order is that of every release: plan, ask the budget, pay, read the data, release, book. Through the
+//! strict door the owner learns before the charge whether every record fits the schema.
 
 use std::path::PathBuf;
 
@@ -24,16 +24,16 @@ use crate::schema_file;
 use crate::settings::Relation;
 use sordino_data::hint;
 
-/// What is asked, and who pays.
+/// A request for one statistic.
 #[derive(Clone, Debug)]
 pub struct Query {
     /// The table.
     pub data: PathBuf,
-    /// What to ask.
+    /// The statistic.
     pub statistic: Statistic,
-    /// Of which column; only a count needs none.
+    /// The column; only a count needs none.
     pub column: Option<String>,
-    /// What the answer may cost.
+    /// The price ε of the answer.
     pub epsilon: Epsilon,
     /// Bounds, values, and whose records they are.
     pub schema: Option<PathBuf>,
@@ -45,17 +45,17 @@ pub struct Query {
     pub equals: Option<String>,
     /// Which quantile: the share of records below it.
     pub at: f64,
-    /// The relation; the ledger's if none is named, or `add_remove`.
+    /// The neighbouring relation. Default: the ledger's, or `add_remove` without a ledger.
     pub neighbours: Option<Relation>,
-    /// Map what the schema has no place for instead of stopping at it.
+    /// Map or drop records that do not fit the schema instead of stopping.
     pub permissive: bool,
     /// Who pays.
     pub payment: Payment,
-    /// Repeatable noise, which voids the guarantee.
+    /// A seed for repeatable noise, which voids the guarantee.
     pub danger_seed: Option<u64>,
 }
 
-/// What can be asked.
+/// A statistic of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Statistic {
@@ -90,7 +90,7 @@ impl Statistic {
     }
 }
 
-/// Asks, pays, answers and books.
+/// Plans, pays for, computes and books one statistic.
 pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
     let mut access = Access::find(&query.data, &query.payment)?;
     access.check_seed(query.danger_seed.is_some())?;
@@ -105,7 +105,7 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
 }
 
 impl Query {
-    /// For the history. Its first word is the verb, which a locked data set may not allow.
+    /// The purpose that the history shows. Its first word is the verb, which a locked data set may refuse.
     fn purpose(&self) -> Label {
         let words = [Some(self.statistic.name()), self.column.as_deref()];
         purpose("query", Some(&words.into_iter().flatten().collect::<Vec<_>>().join(" ")))
@@ -129,7 +129,7 @@ struct Asked {
 /// One statistic, ready to be paid for.
 enum Plan {
     Count(RowCount),
-    /// Of the records whose category has this code.
+    /// Counts the records whose category has this code.
     CountEqual(RowCount, u32),
     Sum(Sum),
     Mean(Mean),
@@ -139,23 +139,23 @@ enum Plan {
     Mode(Mode),
 }
 
-/// What came out, with what is promised about it.
+/// A released statistic with its guarantee.
 #[derive(Debug)]
 pub struct Answer {
-    /// What came out.
+    /// The value.
     pub value: Value,
     /// What is promised about it.
     pub guarantee: Guarantee,
-    /// What should be said beside it.
+    /// Notes to show with it.
     pub notes: Vec<&'static str>,
 }
 
-/// An answer.
+/// The value of a statistic.
 #[derive(Clone, Debug)]
 pub enum Value {
     /// A number and its error.
     Estimate(Estimate),
-    /// A quantile, and by how many records it is off.
+    /// A quantile and its error in ranks.
     Ranked(Ranked),
     /// Counts by value.
     Cells(Cells),
@@ -181,18 +181,19 @@ impl Question {
         access.check_source(&schema, &source)?;
         let column =
             query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
-        // What does not suit the column is said before all of the file is read: it is no matter of records.
+        // Refuses a statistic that does not suit the column before the whole file is read; this depends on no
+        // record.
         Plan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
         Ok(Self { source, schema, door, column, seed: query.danger_seed })
     }
 
-    /// The first pass over the file. Nothing of it is told before it is paid for, but to the owner.
+    /// The first pass over the file. Only the owner may learn what it found before the charge.
     fn survey(&mut self) -> Result<Survey, RunError> {
         Ok(self.loader().survey(Wanted::Columns(&[&self.column]), &mut entropy()?)?)
     }
 
-    /// The statistic that is asked for.
+    /// The question with its plan, under the relation of the purse.
     fn planned(self, query: &Query, purse: &Purse) -> Result<Asked, RunError> {
         let plan = Plan::new(query, &self.schema, &self.column, purse.neighbours())?;
         check_drops(query.statistic, &self.schema, &self.column, self.door, purse.neighbours())?;
@@ -205,7 +206,7 @@ impl Question {
 }
 
 impl Asked {
-    /// Asks, tells the owner whether something does not fit, pays, then reads, then releases, then books.
+    /// Asks the budget, tells the owner of a record that does not fit, pays, reads, releases, books.
     fn answer(&self, survey: &Survey, purse: &mut Purse) -> Result<Answer, RunError> {
         let Self { question, plan } = self;
         let unit = question.schema.unit().unit();
@@ -237,7 +238,7 @@ impl Plan {
             Some(column) => Contributor::owner(neighbours, column, most),
             None => Contributor::record(neighbours),
         };
-        // Of one unit at most `most` records are there, so at most as many values; each counts once.
+        // A unit has at most `most` records, so at most `most` values, and counts once for each.
         let of_keys = match schema.unit().column() {
             Some(column) => Contributor::owner(neighbours, column, Count::ONE).in_keys(most),
             None => of_rows.clone(),
@@ -319,8 +320,9 @@ impl Plan {
     }
 }
 
-/// Where n is public, sums and what divides by n rest on every record being there, whatever it holds. A record that its value drops
-/// would change the number of rows, or a sum by more than the distance between two values.
+/// Refuses sums, means and variances where n is public and a record can be dropped for what it holds. Their
+/// sensitivity assumes that every record stays: dropping one would change the number of rows, or a sum by
+/// more than the distance between two values.
 fn check_drops(
     statistic: Statistic,
     schema: &Schema,
@@ -343,14 +345,14 @@ fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<
     owners.map_or_else(|| Ok(Rows::new(values)), |owners| Rows::owned(values, owners))
 }
 
-/// A schema of one column, from flags; all others are ignored.
+/// A schema that declares one column from the settings and ignores all others.
 fn inline_schema(args: &Query, source: &Source) -> Result<Schema, RunError> {
     let declared = match (&args.bounds, &args.values, &args.column) {
         (Some((low, high)), _, Some(_)) => {
             Column::Number(NumberColumn::new(sordino_data::Bounds::new(*low, *high)?))
         }
         (None, Some(values), Some(_)) => Column::Category(CategoryColumn::new(values.clone())?),
-        // Records can be counted without a word about what is in them.
+        // Counting records needs no declared column.
         (None, None, None) if args.statistic == Statistic::Count => anything()?,
         _ => return Err(RunError::NothingDeclared { statistic: args.statistic.name() }),
     };
@@ -366,13 +368,13 @@ fn inline_schema(args: &Query, source: &Source) -> Result<Schema, RunError> {
     Ok(Schema::new(UnitRule::Record, columns)?)
 }
 
-/// A column in which every record has the same value.
+/// A column that gives every record the same value.
 fn anything() -> Result<Column, RunError> {
     let any = CategoryColumn::new(["any"])?.missing(Rule::Become("any"))?.other(Rule::Become("any"))?;
     Ok(Column::Category(any))
 }
 
-/// The first column of the file that is used. The schema may name it by a pattern.
+/// The first column of the file that the schema uses, by name or by a pattern.
 fn first_column(schema: &Schema, source: &Source) -> Option<String> {
     let is_used = |name: &String| schema.column(name).is_some_and(|column| !matches!(column, Column::Ignore));
     source.names().into_iter().find(is_used)
@@ -406,7 +408,7 @@ fn code(schema: &Schema, column: &str, value: &str) -> Result<u32, RunError> {
     })
 }
 
-/// A column that does not serve, or is not declared at all.
+/// The error for a column of the wrong kind, or one that is not declared.
 fn other_column(schema: &Schema, name: &str, needed: &'static str, found: Option<&Column>) -> RunError {
     let column = name.to_owned();
     let is = match found {

@@ -1,20 +1,23 @@
-//! What was paid for the work that a working folder keeps, and from what.
+//! The receipt in a working folder: which data the run is of, and which charges paid for it.
 //!
 //! # Guarantee
-//! A run that goes on pays for what may be done twice; the rest was paid by its first part. So it has to be the same data,
-//! and where there is a ledger the first part's charges have to be in its history, of this data set, and the last of them
-//! not ended. A charge that goes on with a run names the one before and ends it in the same entry: copies of the folder
-//! from before are refused from then on, as they are once the model is written, and no charge of another run can take
-//! its place. One table does not pay for another's model, and a ledger takes over nothing that was not charged there.
+//! A resumed run pays only for steps that may be done twice; its first part has paid for the rest. So the
+//! data must be the same. If there is a ledger, its history must contain the earlier charges, for this data
+//! set, and the last of them must not have ended. The charge that resumes a run names the one before and ends
+//! it in the same entry. From then on, older copies of the folder are refused, as all copies are once the
+//! model is written, and no charge of another run can take its place. One table does not pay for another's
+//! model, and a ledger takes over no run that it was not charged for.
 //!
-//! A copy of the folder from *within* a run is known by the ledger's count: every checkpoint is recorded there before it is
-//! of use, so one that was not recorded is refused, and an old one pays for all steps that may have been done since.
+//! The ledger's count of steps detects a copy that was taken *during* a run. Every checkpoint is recorded
+//! there before anybody can resume from it. A checkpoint that was not recorded is refused, and an old one
+//! pays for all steps that may have been done since.
 //!
 //! # Pitfalls
-//! Without a ledger nobody remembers: a copy of the folder, put back, goes on once more. The guarantee says that nobody adds
-//! up. A ledger of an older format neither counts nor chains: going on then pays for all that is left, and a process that
-//! is killed just between noting its charge and booking those before it leaves two that may go on. The digest of the data
-//! stays in the working folder, with the owner, and goes with it.
+//! Without a ledger nothing detects a copy of the folder that is put back: it can be resumed once more. The
+//! guarantee says that no total is kept. A ledger of an older format neither counts steps nor links charges.
+//! A resumed run then pays for all remaining steps, and a process that is killed after it has written its
+//! charge to the receipt, and before it has booked the earlier ones, leaves two folders that can be resumed.
+//! The digest of the data stays in the working folder and is removed with it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
@@ -23,13 +26,13 @@ use sordino_optim::Checkpoint;
 use crate::error::RunError;
 use crate::purse::Purse;
 
-/// From what something was paid, for whoever goes on with it.
+/// The data and the charges of a run, for whoever resumes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Receipt {
     /// Content of the data file.
     data: Digest,
-    /// Nothing if there was no ledger.
+    /// Empty if there was no ledger.
     charges: Vec<Charge>,
 }
 
@@ -41,24 +44,26 @@ struct Charge {
     history: Head,
 }
 
-/// Why nobody may go on.
+/// Why a run cannot be resumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "each message says what its variant is")]
 pub enum Mismatch {
-    #[error("it is of other data than this; give the file that it was begun with, unchanged")]
+    #[error("it was begun with other data; give the file that it was begun with, unchanged")]
     Data,
     #[error("it was begun without a ledger, which has no charge for it; leave --ledger out, or begin again")]
     NoLedgerThen,
     #[error("it was paid from a ledger, which has to be told of its end; give --ledger as before")]
     NoLedgerNow,
     #[error(
-        "it was paid from another ledger, or from this one before its history was changed; give --ledger as before"
+        "it was paid from another ledger, or from this one before its history was changed; give --ledger \
+         as before"
     )]
     OtherLedger,
     #[error("its charge is of another data set; give --name and the file as before")]
     OtherDataSet,
     #[error(
-        "its checkpoint is not one that the ledger was told of: it was changed, or belongs to another run; begin again"
+        "its checkpoint is not one that the ledger was told of: it was changed, or belongs to another run; \
+         begin again"
     )]
     Checkpoint,
     #[error(
@@ -72,12 +77,12 @@ pub enum Mismatch {
 }
 
 impl Receipt {
-    /// Of work that has not been paid for yet.
+    /// A receipt without charges.
     pub(crate) fn new(data: Digest) -> Self {
         Self { data, charges: Vec::new() }
     }
 
-    /// With a charge that was just made.
+    /// Adds the charge that was just made.
     pub(crate) fn with(mut self, reservation: Option<u64>, purse: &Purse) -> Result<Self, RunError> {
         if let (Some(number), Some(account)) = (reservation, purse.account()) {
             self.charges.push(Charge { number, history: account.ledger().head()? });
@@ -95,7 +100,8 @@ impl Receipt {
         self.charges.iter().map(|charge| charge.number)
     }
 
-    /// Books all charges but the last: what was begun with them goes on with that one, and from no copy.
+    /// Books all charges but the last, so that no copy of the folder with only the earlier ones can be
+    /// resumed.
     pub(crate) fn book_earlier(&self, purse: &mut Purse) -> Result<(), RunError> {
         let last = self.charges().next_back();
         let open: Vec<u64> = self
@@ -114,13 +120,14 @@ impl Receipt {
         self.charges().next_back().map_or(Ok(()), |number| purse.book(number, Some(result)))
     }
 
-    /// The checkpoint with all that the ledger knows of its run: that it was kept by it, and how many steps were done.
+    /// The checkpoint with the number of steps that the ledger has recorded for its run. Fails if the ledger
+    /// was not told of this checkpoint.
     pub(crate) fn known(&self, checkpoint: Checkpoint, purse: &Purse) -> Result<Checkpoint, RunError> {
         if purse.account().is_none() {
             return Ok(checkpoint);
         }
         if !purse.counts_steps()? {
-            // Nobody counts: all that is left is charged again.
+            // Nobody has counted, so all remaining steps are charged again.
             return Ok(checkpoint.known_to_have(u64::MAX));
         }
         let records = self.records(purse)?;
@@ -155,7 +162,8 @@ impl Receipt {
         self.check(data, purse, |charge| Some(charge.number) != last || is_open(charge))
     }
 
-    /// The same for a result that is kept: its charges may have been booked with it. Says whether they were.
+    /// Checks the same for a result that is kept, whose charges may be booked already. Returns whether they
+    /// are.
     pub(crate) fn check_kept(&self, data: Digest, purse: &Purse, result: Digest) -> Result<bool, RunError> {
         let is_booked = |charge: &ChargeRecord| matches!(charge.state, State::Booked { result: Some(booked), .. } if booked == result);
         self.check(data, purse, |charge| is_open(charge) || is_booked(charge))?;

@@ -1,5 +1,5 @@
-//! What is asked for, as flags, files and keyword arguments spell it. All of it is optional: what is not given is decided
-//! from public things, and [`training::Plan`](crate::training::Plan) has no options left.
+//! What is asked for, by the names of flags, files and keyword arguments. Every setting is optional: defaults
+//! follow from public things, and [`training::Plan`](crate::training::Plan) has no options left.
 
 pub mod file;
 
@@ -12,7 +12,7 @@ use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Neighbours, SamplingRate}
 use crate::purse::Payment;
 use crate::training::ImageShape;
 
-/// What a training run is made of.
+/// The settings of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
@@ -29,7 +29,8 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub epsilon: Option<Epsilon>,
 
-    /// At this delta [default: that of the ledger; else 1e-6, or the first power of ten below 1/(10 n) if that is less]
+    /// At this delta [default: that of the ledger; else 1e-6, or the first power of ten below 1/(10 n) if
+    /// that is less]
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub delta: Option<Delta>,
 
@@ -37,8 +38,8 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub schema: Option<PathBuf>,
 
-    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and delta finds bounds and
-    /// categories with noise
+    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and delta finds
+    /// bounds and categories with noise
     #[cfg_attr(feature = "clap", arg(long, value_name = "FRACTION", value_parser = parse::fraction, allow_hyphen_values = true))]
     pub estimate_schema_with: Option<f64>,
 
@@ -50,8 +51,9 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMNS", value_delimiter = ','))]
     pub categories: Option<Vec<String>>,
 
-    /// What a neighbouring data set is: zero_out (one unit left empty) or replace (one exchanged for another), under
-    /// which the number of records is public, as learning needs it [default: zero_out, or what the ledger says]
+    /// What a neighbouring data set is: zero_out (one unit left empty) or replace (one exchanged for
+    /// another), under which the number of records is public, as learning needs it [default: zero_out, or
+    /// what the ledger says]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_enum, hide_possible_values = true, value_name = "zero_out|replace")
@@ -102,13 +104,14 @@ pub struct Settings {
     pub danger_seed: Option<u32>,
 }
 
-/// How to learn. A planner *takes* what its method uses; whatever is left has no meaning for it, and is refused by name.
+/// How to learn. A planner *takes* the settings that its method uses out of a copy. The first one that is
+/// left over is refused by name: it has no meaning for the method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct LearnerSettings {
-    /// Train a neural network instead of a linear model: a preset (softmax, mlp, cnn, tanh_cnn, cifar_cnn, resnet20), or
-    /// a description in a file (.toml, .json)
+    /// Train a neural network instead of a linear model: a preset (softmax, mlp, cnn, tanh_cnn, cifar_cnn,
+    /// resnet20), or a description in a file (.toml, .json)
     #[cfg_attr(feature = "clap", arg(long, value_name = "PRESET|FILE"))]
     pub model: Option<String>,
 
@@ -116,8 +119,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTHS", value_delimiter = ','))]
     pub hidden: Option<Vec<usize>>,
 
-    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's format says, if it is one of
-    /// pictures]
+    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's format says, if it
+    /// is one of pictures]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CxHxW"))]
     pub image: Option<ImageShape>,
 
@@ -145,8 +148,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "E", value_parser = parse::count))]
     pub epochs: Option<Count>,
 
-    /// The length of a step [default: one over the smoothness of the loss; for a network what suits its steps and their
-    /// noise]
+    /// The length of a step [default: one over the smoothness of the loss; for a network what suits its steps
+    /// and their noise]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", allow_hyphen_values = true))]
     pub learning_rate: Option<f64>,
 
@@ -162,8 +165,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub clipping: Option<ClippingName>,
 
-    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of the first step [default:
-    /// 0.5]
+    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of the first
+    /// step [default: 0.5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub clip_quantile: Option<f64>,
 
@@ -183,12 +186,13 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NORM", allow_hyphen_values = true))]
     pub row_norm: Option<f64>,
 
-    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0, or what suits a perturbation's noise]
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0, or what suits a perturbation's
+    /// noise]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAMBDA", allow_hyphen_values = true))]
     pub l2: Option<f64>,
 
-    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are charged again [default: a
-    /// twentieth]
+    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are charged
+    /// again [default: a twentieth]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub checkpoint_every: Option<Count>,
 
@@ -211,7 +215,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The word for a relation, if there is one.
+    /// The name of a relation, if it has one here.
     pub fn of(neighbours: Neighbours) -> Option<Self> {
         [Self::AddRemove, Self::ZeroOut, Self::Replace]
             .into_iter()
@@ -249,7 +253,7 @@ pub enum Method {
 }
 
 impl Method {
-    /// All of them.
+    /// All methods.
     pub const ALL: [Self; 6] = [
         Self::GradientDescent,
         Self::Sgd,
@@ -319,7 +323,7 @@ pub enum AveragingName {
     None,
 }
 
-/// What somebody says about the search for settings. Nobody can check it; the report repeats it.
+/// What the settings were tuned on, as the user states it. Nobody can check it; the report repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -338,13 +342,13 @@ fn is_off(flag: &bool) -> bool {
     !flag
 }
 
-/// Values as they are typed.
+/// Parsers of values on the command line.
 #[cfg(feature = "clap")]
 pub mod parse {
     use sordino_privacy::{Count, ParamError, ParseNumberError};
 
-    /// A count whose error shows it as it was typed: the library's own error holds a float, and the float next to
-    /// 2^53 + 1 is 2^53.
+    /// Parses a count. The error shows the number as it was typed: the library's own error holds a float, and
+    /// the float nearest to 2^53 + 1 is 2^53.
     pub fn count(text: &str) -> Result<Count, String> {
         text.parse().map_err(|error| match (error, text.trim().parse::<u64>()) {
             (ParseNumberError::OutOfRange(ParamError { name, expected, .. }), Ok(whole)) => {

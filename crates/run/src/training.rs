@@ -1,8 +1,8 @@
-//! A model of a table, released for a price.
+//! Trains a model of a table within a budget.
 //!
-//! The order is that of every release: plan from public things, ask the budget, pay, read the data, release, book. Through
-//! the strict door the owner is told before anything is charged whether every record fits the schema; others come through
-//! the permissive door, where nobody is told and every record fits.
+//! The order is that of every release: plan from public things, ask the budget, pay, read the data, release,
+//! book. Through the strict door the owner learns before the charge whether every record fits the schema.
+//! Everybody else uses the permissive door, which maps or drops records silently.
 
 mod advice;
 mod bought;
@@ -51,37 +51,37 @@ use crate::purse::{Purse, purpose};
 use crate::receipt::Receipt;
 use crate::settings::{Relation, Settings, file};
 
-/// What a report, a card and a manifest may take, beside weights and encoding.
+/// Disk space for report, model card and manifest, in bytes.
 const ROOM_FOR_WORDS: u64 = 2 << 20;
 
-/// Who watches a run. Everything that is told is public: no record, no loss, no norm.
+/// Watches a run. It gets public things only: no record, no training loss, no gradient norm.
 pub trait Observer {
-    /// What is being done, for a log.
+    /// The run enters a new phase; for a log.
     fn doing(&mut self, _what: &str) {}
 
-    /// What was decided by default and should be said; once nothing else can go wrong, and before anything is charged.
+    /// Defaults that the user should know of. Called after the last check, before the charge.
     fn decided(&mut self, _notes: &[String]) {}
 
-    /// The fit begins. Unless it can be stopped midway, a request to stop is not looked at.
+    /// The fit begins. If `can_stop` is false, it ignores requests to stop.
     fn begins(&mut self, _can_stop: bool) {}
 
     /// One more step is done.
     fn step(&mut self, _step: &Step<'_>) {}
 }
 
-/// Nobody watches.
+/// Watches nothing.
 impl Observer for () {}
 
 /// How far a run is.
 #[derive(Debug)]
 pub struct Step<'a> {
-    /// What steps, ε so far and iterate are.
+    /// Steps done, ε so far and the iterate.
     pub progress: Progress<'a>,
-    /// What a step is called.
+    /// The word for a step.
     pub name: &'static str,
-    /// The score of the last iterate that was looked at, on public records.
+    /// The latest score on public records.
     pub score: Option<f64>,
-    /// What scores are called.
+    /// The word for scores.
     pub score_name: &'static str,
     /// δ of the run.
     pub delta: sordino_privacy::Delta,
@@ -92,39 +92,39 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// ε of the steps so far. Takes a moment where batches are sampled; do not ask at every step.
+    /// ε of the steps so far. Accounting for sampled batches takes a moment: do not call it at every step.
     pub fn epsilon_so_far(&self) -> Result<Bound, RunError> {
         Ok(self.progress.epsilon(self.delta)?)
     }
 }
 
-/// What a run has around it.
+/// The surroundings of a run.
 pub struct Session<'a> {
-    /// Goes on with a run that was stopped or killed.
+    /// Resume a run that was stopped or killed.
     pub resume: bool,
-    /// Stops before the next step once it is set. What cannot be stopped midway never looks at it.
+    /// Once set, the run stops before its next step. Methods without steps ignore it.
     pub stop: &'a AtomicBool,
     /// Who watches.
     pub observer: &'a mut dyn Observer,
 }
 
-/// A run that is planned and would be granted.
+/// A run with its plan, which the budget would grant.
 #[derive(Debug)]
 pub struct Planned {
     /// The plan.
     pub plan: Plan,
-    /// What it would be paid from.
+    /// What would pay for it.
     pub purse: Purse,
-    /// What it is likely to take and to lose.
+    /// Estimated time, memory and loss of accuracy.
     pub estimate: Estimate,
 }
 
 /// A model that was released, written and booked.
 #[derive(Debug)]
 pub struct Trained {
-    /// What was done.
+    /// The plan that was carried out.
     pub plan: Plan,
-    /// What it was paid from.
+    /// What paid for it.
     pub purse: Purse,
     /// The model.
     pub model: Model,
@@ -132,14 +132,14 @@ pub struct Trained {
     pub guarantee: Guarantee,
     /// Public records, and the model's score on them.
     pub public: Option<(PublicTest, f64)>,
-    /// Everything there is to say about the run, as JSON on one line.
+    /// The facts of the run, as JSON on one line.
     pub json: String,
-    /// What weakens the claim, beside that nothing was charged or that noise was seeded.
+    /// What weakens the claim, without the findings *unmetered* and *seeded*, which a door states by itself.
     pub findings: Vec<String>,
 }
 
-/// What would be done, what it would cost and what it is likely to take. Fails as the run would if the budget does not
-/// allow it; nothing is charged.
+/// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing. Fails as the
+/// run would if the budget refuses.
 pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
     if settings.estimate_schema_with.is_some() {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
@@ -152,7 +152,7 @@ pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
     Ok(Planned { plan, purse, estimate })
 }
 
-/// What could be done within some time, the best first. There need be no data, unless a ledger is to be asked about it.
+/// Finds settings that finish within `limit`, the best first. Without a ledger, the data file need not exist.
 pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> {
     let mut notes = Vec::new();
     let (subject, purse) = match (&settings.data, &settings.payment.ledger) {
@@ -202,7 +202,7 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
     carry_out(plan, purse, (folder, Some(bought)), spent_before, &mut session)
 }
 
-/// A file that was opened under its owner's rules, and what pays for it.
+/// A data file that was opened under its owner's rules, and what pays for it.
 struct Opened {
     input: Input,
     subject: Subject,
@@ -211,8 +211,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads the schema, the header and, where it is needed, all of the file once: for its content, the number of records
-    /// and whether they fit.
+    /// Reads the schema and the header. Surveys the file if this is a run, a ledger needs its content, or
+    /// nobody states n.
     fn new(settings: &Settings, is_run: bool) -> Result<Self, RunError> {
         let (data, mut access) = (input::data_of(settings)?, access(settings)?);
         let schema = subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?;
@@ -245,7 +245,7 @@ fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError
     Ok((access, input, purse))
 }
 
-/// What the owner allows, as far as it can be asked before the file is opened.
+/// Checks every rule of the owner that can be checked before the file is opened.
 fn access(settings: &Settings) -> Result<Access, RunError> {
     let access = Access::find(&input::data_of(settings)?, &settings.payment)?;
     access.check_place(&plan::out_of(settings)?)?;
@@ -272,7 +272,7 @@ fn encoding_of(settings: &Settings, input: &Input) -> Result<Encoding, RunError>
     subject::encoding(&input.schema, &input.source.names(), target, settings)
 }
 
-/// The working folder, and the report's place.
+/// Makes the working folder, and checks that the report can be written.
 fn prepare(plan: &Plan) -> Result<Folder, RunError> {
     plan.settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
     Folder::prepare(&plan.out, room(plan))
@@ -287,7 +287,7 @@ fn carry_out(
 ) -> Result<Trained, RunError> {
     let size = format!("planned: {} records, {} coordinates", plan.subject.n, plan.subject.encoding.width());
     session.observer.doing(&size);
-    // Everything that can fail without a word about the records, before anything is charged.
+    // Everything that can fail without depending on a record comes before the charge.
     let configuration = file::text(&plan.settings)?;
     let public = PublicTest::open(&plan, &purse)?;
     let (from, receipt) = earlier(&purse, &folder, session.resume)?;
@@ -333,13 +333,14 @@ fn carry_out(
     Ok(Trained { plan, purse, model, guarantee, public, json, findings })
 }
 
-/// What an earlier run left to go on from, with evidence of what it paid, and its receipt; or a new one.
+/// The checkpoint of an earlier run with evidence of its charges, and its receipt; for a new run, an empty
+/// receipt.
 fn earlier(
     purse: &Purse,
     folder: &Folder,
     resume: bool,
 ) -> Result<(Option<(Checkpoint, Paid)>, Receipt), RunError> {
-    // It was surveyed when it was opened.
+    // The file was surveyed when it was opened, so its content is known.
     let content = purse.content().ok_or(RunError::Missing { setting: "DATA" })?;
     let Some(checkpoint) = folder.earlier(resume)? else { return Ok((None, Receipt::new(content))) };
     let receipt: Receipt = folder.kept(&folder.receipt())?;
@@ -372,7 +373,7 @@ fn write(
     }
 }
 
-/// What the model's directory will take, with something to spare.
+/// Upper estimate of the bytes of the model's directory.
 fn room(plan: &Plan) -> u64 {
     let weights = 8 * plan.learner.weights();
     (weights + 2 * plan.subject.encoding.to_json().len()) as u64 + ROOM_FOR_WORDS

@@ -29,7 +29,8 @@ fn a_comment_character_counts_no_rows() {
     assert_eq!(scene.spent(), 0.0);
 }
 
-/// `comment = "h"` with `names` renamed a unique column to the patients', so that a promise to patients protected visits.
+/// `comment = "h"` with `names` renamed a unique column to the patients', so that a promise to patients
+/// protected visits.
 #[test]
 fn a_unit_is_the_owners_column() {
     let scene = Scene::new("unit");

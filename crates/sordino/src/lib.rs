@@ -11,16 +11,17 @@
 //! | [`data`] | what may a table hold, how does it come in, and in which batches? |
 //! | [`learn`] | linear models within a budget |
 //! | [`nn`] | neural networks within a budget |
-//! | [`optim`] | the noisy steps of both: plans, clipping, averages, checkpoints |
+//! | [`optim`] | what both share: the gate before a fit, plans, clipping, averages, checkpoints |
 //! | [`report`] | what does a promise mean to people? |
 //! | [`audit`] | does the code that is there lose more than was claimed? |
 //! | `ledger` | budgets that outlive a process (feature `ledger`) |
 //!
-//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow` and `parquet` for files of those formats.
+//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow` and
+//! `parquet` for files of those formats.
 //!
 //! # What does a training run cost?
-//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is an
-//! interval that contains the true ε; what may be promised to people is its upper end.
+//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is
+//! an interval that contains the true ε; what may be promised to people is its upper end.
 //!
 //! ```
 //! use sordino::prelude::*;
@@ -48,48 +49,45 @@
 //! ```
 //!
 //! # A network within a budget
-//! The plan is made and paid for before an example is looked at: without a permit nothing is trained, and what comes out has its guarantee with it.
+//! The plan is made and paid for before a record is looked at: without a permit nothing is trained, and what
+//! comes out has its guarantee with it.
 //!
 //! ```
-//! use sordino::data::{ContributionLimit, Sampling, UnitRule};
-//! use sordino::nn::{NetworkObjective, Rows, Shape, preset};
-//! use sordino::optim::{Averaging, Clipping, Plan, PlanOptions, Training, TrainingOptions};
+//! use std::sync::Arc;
+//!
+//! use sordino::data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table};
+//! use sordino::nn::{NetworkLearner, Shape, preset};
+//! use sordino::optim::LearningPlan;
 //! use sordino::prelude::*;
 //!
-//! // Noise for 30 steps on batches of about 80 of 400 records, so that all of them together cost at most ε = 3.
+//! let schema = Schema::from_toml(
+//!     "columns.x = { kind = 'number', bounds = [-1, 1] }
+//!      columns.y = { kind = 'number', bounds = [-1, 1] }
+//!      columns.side = { kind = 'category', values = ['above', 'below'] }",
+//! )?;
+//! let options = EncodingOptions { target: Some("side".into()), ..Default::default() };
+//! let encoding = Encoding::new(&schema, &["x", "y", "side"].map(String::from), options)?;
+//!
+//! // Noise for 30 steps on batches of about 256 of 400 records: together they cost at most ε = 3.
 //! let (epsilon, delta) = (Epsilon::new(3.0)?, Delta::new(1e-5)?);
-//! let options = PlanOptions {
-//!     sampling: Sampling::Poisson { rate: SamplingRate::new(0.2)? },
-//!     slots: Count::new(400)?,
-//!     rounds: Count::new(30)?,
-//!     neighbours: Neighbours::ZeroOut,
-//!     clipping: Clipping::Flat { norm: 1.0 },
-//!     scales: None,
-//!     divisor: None,
-//!     limit: ContributionLimit::of(&UnitRule::Record),
-//! };
-//! let plan = Plan::calibrated(options, epsilon, delta)?;
+//! let network = preset::named("mlp", Some(&[16]))?.network_for(Shape::Features(2), 2)?;
+//! let learner = NetworkLearner::new(Arc::new(network)).steps(Count::new(30)?);
+//! let plan = learner.plan(&encoding, Count::new(400)?, epsilon, delta)?;
 //! let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
-//! let permit = budget.charge(plan.event())?;
+//! let permit = budget.charge_claim(plan.claim())?;
 //!
 //! // 400 points, whose class is the side of a line that they are on.
-//! let points: Vec<f32> = (0..800).map(|at| ((at * 37) % 101) as f32 / 50.0 - 1.0).collect();
-//! let classes = points.chunks(2).map(|point| f32::from(point[0] > point[1])).collect();
-//! let examples = Rows::new(points, 2, classes, 1);
-//!
-//! let network = preset::named("mlp", Some(&[16]))?.network_for(Shape::Features(2), 2)?;
-//! let objective = NetworkObjective::new(&network, &examples, 80.0)?;
-//! let options = TrainingOptions {
-//!     averaging: Averaging::Exponential { decay: 0.9 },
-//!     start: Some(network.initial(1)),
-//!     ..TrainingOptions::default()
-//! };
-//! let release = Training::new(&plan, &objective, options)?.run(permit, &mut |_| {})?;
-//! assert_eq!(release.value().len(), network.parameters());
+//! let number = |at: usize| ((at * 37) % 101) as f64 / 50.0 - 1.0;
+//! let (x, y): (Vec<f64>, Vec<f64>) = (0..400).map(|row| (number(2 * row), number(2 * row + 1))).unzip();
+//! let sides: Vec<_> = x.iter().zip(&y).map(|(x, y)| Some(if x > y { "below" } else { "above" })).collect();
+//! let raw = RawTable::new().numbers("x", x)?.numbers("y", y)?.texts("side", sides)?;
+//! let table = Table::new(raw, &schema, Door::Permissive, &mut sordino::noise::entropy()?)?;
+//! let release = plan.fit(&Encoded::new(&encoding, &table)?, permit)?;
+//! assert_eq!(release.value().parameters().len(), plan.network().parameters());
 //! assert!(release.guarantee().epsilon.upper <= 3.0);
 //!
 //! // The budget is spent: a second run is refused.
-//! assert!(budget.charge(plan.event()).is_err());
+//! assert!(budget.charge_claim(plan.claim()).is_err());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]

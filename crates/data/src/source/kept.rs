@@ -1,9 +1,9 @@
 //! A file that is opened once. Every pass reads the open file, wherever its path leads by then, and digests
 //! what it reads.
 //!
-//! Who digests a file by its path and then opens the path again may have read two files: a link was moved in
-//! between. Here the path is used once. That nobody wrote into the file between two passes is found by
-//! comparing their digests.
+//! A program that digests a file by its path and then opens the path again may read two files, if a link was
+//! moved in between. Here the path is used once. Comparing the digests of two passes shows whether somebody
+//! wrote to the file in between.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::error::DataError;
 
-/// What is read at a time where nothing but the digest is wanted.
+/// Bytes per read, when only the digest is wanted.
 const BUFFER: usize = 1 << 16;
 
 /// An open file. Clones are the same file; readers do not disturb each other.
@@ -26,7 +26,7 @@ struct Inner {
     path: PathBuf,
     file: File,
     bytes_read: AtomicU64,
-    /// Readers take turns where there are no positioned reads.
+    /// Readers take turns on systems without positioned reads.
     #[cfg(not(any(unix, windows)))]
     turn: std::sync::Mutex<()>,
 }
@@ -34,7 +34,7 @@ struct Inner {
 impl KeptFile {
     pub(crate) fn open(path: &Path) -> Result<Self, DataError> {
         let failed = |source| DataError::io(path, source);
-        // Before it is opened as well: whoever opens a pipe waits for its other end.
+        // Checked before opening, too: opening a pipe blocks until its other end is open.
         check_kind(path, &std::fs::metadata(path).map_err(failed)?)?;
         let file = File::open(path).map_err(failed)?;
         check_kind(path, &file.metadata().map_err(failed)?)?;
@@ -66,12 +66,12 @@ impl KeptFile {
         self.0.file.metadata().map(|metadata| metadata.len())
     }
 
-    /// Bytes that readers were given, of this file and in all.
+    /// Bytes that all readers of this file have read so far.
     pub(crate) fn bytes_read(&self) -> u64 {
         self.0.bytes_read.load(Ordering::Relaxed)
     }
 
-    /// A reader of its own, from this byte on.
+    /// A new reader that starts at this byte.
     pub(crate) fn reader(&self, at: u64) -> KeptReader {
         KeptReader { file: self.clone(), at }
     }
@@ -81,7 +81,7 @@ impl KeptFile {
         Digesting::new(self).finish().map_err(|source| DataError::io(self.path(), source))
     }
 
-    /// The error of a pass that did not find what the one before it had found.
+    /// The error of a pass that found other bytes than the pass before.
     pub(crate) fn changed(&self) -> DataError {
         DataError::Changed { path: self.path().to_owned() }
     }
@@ -99,7 +99,7 @@ impl KeptFile {
     #[cfg(not(any(unix, windows)))]
     fn read_at(&self, bytes: &mut [u8], at: u64) -> io::Result<usize> {
         use std::io::{Seek, SeekFrom};
-        // Nothing is left half done by whoever panicked: each reader seeks first.
+        // A poisoned lock does no harm: each reader seeks first.
         let _turn = self.0.turn.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let mut file = &self.0.file;
         file.seek(SeekFrom::Start(at))?;
@@ -164,7 +164,7 @@ impl Read for Digesting {
     }
 }
 
-/// The content of a table whose labels are in a file of their own: other labels are another content.
+/// The digest of a table whose labels are in a second file: it covers both files.
 pub(crate) fn with_labels(records: [u8; 32], labels: Option<[u8; 32]>) -> [u8; 32] {
     let Some(labels) = labels else { return records };
     let mut hash = Sha256::new();

@@ -1,23 +1,24 @@
-//! One file, one name.
+//! Makes sure that the file of a ledger has one name only.
 //!
-//! SQLite keeps a file's log and locks beside the name under which it was opened, and the witness stands there too. Under a second
-//! name the same file has another log and other locks, so that two processes would decide on two histories.
+//! SQLite keeps log and locks beside the path under which it opens a file; the witness is there too. Under a
+//! second path the same file has another log and other locks, and two processes could spend from two
+//! histories.
 //!
 //! # Guarantee
-//! A file with a second hard link, and a file that is a mount point by itself, are refused when a ledger is opened. Under the
-//! lock of every charge the name must still be that of the file that was opened, and its only one. Symbolic links are
-//! followed first: whoever comes through one finds the same name.
+//! Opening a ledger fails if the file has a second hard link or is a mount point by itself. Every charge
+//! checks, under its lock, that the path still leads to the file that was opened, and that the file has no
+//! second link. Symbolic links are resolved first, so they all lead to the same path.
 //!
 //! # Limits
-//! A copy of the file is another file, and so is a file that was moved away from its log. Hard links are counted on Unix alone, and
-//! mount points are looked up on Linux alone.
+//! A copy is another ledger. So is a file that was moved without its log. Hard links are checked on Unix
+//! only, mount points on Linux only.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
 use crate::error::LedgerError;
 
-/// The file of a ledger, by the one name that it has.
+/// The path of a ledger, and the identity of its file.
 #[derive(Debug)]
 pub(super) struct Place {
     path: PathBuf,
@@ -25,7 +26,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The file that `path` leads to. It is not opened here: closing a second handle would give up SQLite's locks on it.
+    /// Finds the file that `path` leads to, and checks it. Does not open it: closing a second handle would
+    /// release SQLite's locks.
     pub(super) fn find(path: &Path) -> Result<Self, LedgerError> {
         let wrap = |source| LedgerError::Io { doing: "open", path: path.to_owned(), source };
         let place = fs::canonicalize(path).map_err(wrap)?;
@@ -38,28 +40,28 @@ impl Place {
         Ok(found)
     }
 
-    /// Without symbolic links.
+    /// The path, without symbolic links.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Is this still the file, and has it no other name?
+    /// Checks that the path still leads to this file, and that it has no second hard link.
     pub(super) fn check(&self) -> Result<(), LedgerError> {
         let path = || self.path.clone();
-        // Whatever keeps the name from being looked up, the file is not to be found under it.
+        // Whatever the error is, the file cannot be found under its path.
         let now = fs::symlink_metadata(&self.path).map_err(|_| LedgerError::Moved { path: path() })?;
         if FileId::of(&now) != self.file {
             return Err(LedgerError::Moved { path: path() });
         }
         match links(&now) {
-            // Some file systems do not count.
+            // Some file systems do not count links, and report 0.
             0 | 1 => Ok(()),
             links => Err(LedgerError::HardLinked { path: path(), links }),
         }
     }
 }
 
-/// What a file is, whatever it is called.
+/// The identity of a file, whatever its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FileId {
     #[cfg(unix)]
@@ -93,7 +95,7 @@ fn links(_: &Metadata) -> u64 {
     1
 }
 
-/// Is the file at `path`, without symbolic links, bound to this place by a mount of its own?
+/// Is `path`, which has no symbolic links, a mount point by itself?
 #[cfg(target_os = "linux")]
 fn is_mount_point(path: &Path) -> Result<bool, LedgerError> {
     use std::os::unix::ffi::OsStrExt;
@@ -112,7 +114,7 @@ fn is_mount_point(_: &Path) -> Result<bool, LedgerError> {
     Ok(false)
 }
 
-/// The fifth field of every line (Linux manual page `proc_pid_mountinfo(5)`).
+/// The mount points: the fifth field of every line (Linux manual page `proc_pid_mountinfo(5)`).
 #[cfg(target_os = "linux")]
 fn mount_points(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
     text.split(|byte| *byte == b'\n')
@@ -120,7 +122,7 @@ fn mount_points(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         .map(unescaped)
 }
 
-/// Spaces, tabs, line feeds and backslashes are written as `\` and three octal digits.
+/// Undoes the escapes: spaces, tabs, line feeds and backslashes are written as `\` and three octal digits.
 #[cfg(target_os = "linux")]
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::with_capacity(field.len()), field);
@@ -152,7 +154,7 @@ half a line";
         let found: Vec<Vec<u8>> = mount_points(text).collect();
         let expected = [&b"/"[..], br"/srv/two words/a\040.ledger", "/mnt/ä\t\nx".as_bytes()];
         assert_eq!(found, expected);
-        // What is no escape stands for itself.
+        // Anything else stays as it is.
         assert_eq!(unescaped(br"\9\04x\400\"), br"\9\04x\400\");
     }
 

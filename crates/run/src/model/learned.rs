@@ -1,4 +1,4 @@
-//! A model of any kind, as training makes it and predictions are made from it.
+//! A trained model of any kind.
 
 use sordino_data::{Encoded, Encoding};
 use sordino_learn::{LinearModel, Loss};
@@ -21,7 +21,7 @@ pub enum Model {
 pub struct Prediction {
     /// A class by its number, or an encoded number.
     pub value: f64,
-    /// Of each class, where they are asked for and modelled.
+    /// The probability of each class, if it was asked for and the model has it.
     pub probabilities: Option<Vec<f64>>,
 }
 
@@ -71,7 +71,7 @@ impl Model {
         }
     }
 
-    /// What it says of the record in each slot; nothing of an empty one.
+    /// One prediction for each slot; `None` for an empty slot.
     pub fn predictions(&self, data: &Encoded, proba: bool) -> Result<Vec<Option<Prediction>>, RunError> {
         match self {
             Self::Linear(model) => {
@@ -89,8 +89,8 @@ impl Model {
         }
     }
 
-    /// How good it is on records that are declared public: the share of right classes, or the root of the mean squared error of a
-    /// number in its own unit.
+    /// The score on public records: accuracy for classes, root mean squared error in the target's own unit
+    /// for numbers.
     pub fn score(&self, data: &Encoded) -> Result<f64, RunError> {
         let predictions = self.predictions(data, false)?;
         let each =
@@ -107,7 +107,7 @@ impl Model {
         Ok(if is_classification { mean } else { mean.sqrt() })
     }
 
-    /// What [`score`](Self::score) is.
+    /// The name of what [`score`](Self::score) returns.
     pub fn score_name(&self) -> &'static str {
         if self.is_classification() { "accuracy" } else { "root mean squared error" }
     }
@@ -126,7 +126,7 @@ impl Model {
     }
 }
 
-/// What networks minimise, in words.
+/// The name of a network's loss.
 pub(crate) fn network_loss(loss: sordino_nn::Loss) -> &'static str {
     match loss {
         sordino_nn::Loss::CrossEntropy => "cross entropy",
@@ -140,7 +140,7 @@ fn linear_kind(loss: Loss) -> &'static str {
         Loss::SmoothHinge { .. } => "linear classifier with a smooth hinge loss",
         Loss::Squared => "linear regression",
         Loss::Huber { .. } => "linear regression with a Huber loss",
-        // The enum may grow; of several classes there is one.
+        // The enum may grow; today softmax is the only loss that is left.
         Loss::Softmax { .. } | _ => "multinomial logistic regression",
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const FORMAT_VERSION: u32 = 1;
 pub(crate) struct Manifest {
     pub(crate) sordino: String,
     pub(crate) format_version: u32,
-    /// By name; names are plain.
+    /// Digests by file name, without folders.
     pub(crate) files: BTreeMap<String, Digest>,
 }
 
@@ -25,7 +25,7 @@ impl Manifest {
 
     /// The text that is stored, and whose hash a ledger books.
     pub(crate) fn to_json(&self) -> String {
-        // Texts and whole numbers: JSON has a place for all.
+        // Strings and integers always serialise.
         serde_json::to_string_pretty(self).expect("a manifest is JSON") + "\n"
     }
 }

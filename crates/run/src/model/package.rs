@@ -1,4 +1,5 @@
-//! Everything that is written, in memory, with its manifest: nothing is computed while files are being written.
+//! All files of a model's directory in memory, with their manifest. Nothing is left to compute when they are
+//! written.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -28,24 +29,24 @@ impl Package {
         Ok(Self { files })
     }
 
-    /// With one more file.
+    /// Adds a file.
     pub(crate) fn with(mut self, name: &'static str, content: impl Into<Vec<u8>>) -> Self {
         self.files.push((name, content.into()));
         self
     }
 
-    /// The hash that stands for all of it.
+    /// The hash of the manifest, which covers all files.
     pub(crate) fn digest(&self) -> Digest {
         Digest::of(self.manifest().as_bytes())
     }
 
-    /// Into an empty folder, flushed; the manifest last.
+    /// Writes and flushes all files into an empty folder, the manifest last.
     pub(crate) fn write(&self, folder: &Path) -> io::Result<()> {
         for (name, content) in &self.files {
             write(&folder.join(name), content)?;
         }
         write(&folder.join(MANIFEST), self.manifest().as_bytes())?;
-        // Not every system lets folders be opened.
+        // Systems that cannot open folders skip this.
         File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
     }
 

@@ -1,4 +1,4 @@
-//! A model read back, after every file was compared with the manifest.
+//! Reads a model's directory, after comparing every file with the manifest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -14,15 +14,15 @@ use super::manifest::{FORMAT_VERSION, Manifest};
 use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, weights};
 use crate::error::RunError;
 
-/// The longest manifest that is read.
+/// The longest manifest that is read, in bytes.
 const LONGEST_MANIFEST: u64 = 1 << 20;
 
-/// A model's directory that is as it was written.
+/// A model's directory whose files have the hashes of its manifest.
 #[derive(Debug)]
 pub struct Stored {
     /// The model.
     pub model: Model,
-    /// What is said about it.
+    /// What its files state about it.
     pub guarantee: Statement,
     folder: PathBuf,
     digest: Digest,
@@ -54,7 +54,7 @@ impl Stored {
         Ok(Self { model, guarantee, folder: folder.to_owned(), digest })
     }
 
-    /// The charge that this very directory was booked for.
+    /// The charge that the ledger booked with the hash of this manifest.
     pub fn booking(&self, ledger: &Path) -> Result<ChargeRecord, RunError> {
         let charges = Ledger::open(ledger)?.charges()?;
         let is_this = |charge: &ChargeRecord| match charge.state {
@@ -83,7 +83,7 @@ fn manifest(folder: &Path) -> Result<(Manifest, Digest), RunError> {
     Ok((manifest, Digest::of(&bytes)))
 }
 
-/// The content of every listed file, as it was listed.
+/// The content of every listed file, after comparing its hash.
 fn files(folder: &Path, manifest: &Manifest) -> Result<BTreeMap<String, Vec<u8>>, RunError> {
     let mut files = BTreeMap::new();
     for (name, digest) in &manifest.files {

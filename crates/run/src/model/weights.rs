@@ -9,7 +9,8 @@ use super::manifest::FORMAT_VERSION;
 use crate::error::RunError;
 
 const TENSOR: &str = "weights";
-/// The one key of the metadata, so that a file says what it is without its folder. One, because their order is not kept.
+/// The key of the metadata, so that a file says what it is without its folder. There is one key only, because
+/// safetensors does not keep the order of keys.
 const KIND: &str = "sordino_linear";
 
 /// The value of [`KIND`], as JSON.
@@ -50,7 +51,7 @@ pub(crate) fn model(bytes: &[u8], encoding: Encoding) -> Result<LinearModel, Str
             tensor.shape()
         ));
     }
-    // Chunks of eight bytes are arrays of eight bytes.
+    // `chunks_exact(8)` yields slices of eight bytes.
     let number = |bytes: &[u8]| f64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     let weights = tensor.data().chunks_exact(8).map(number).collect();
     LinearModel::from_parts(loss, encoding, weights).map_err(|error| error.to_string())

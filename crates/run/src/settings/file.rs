@@ -1,7 +1,7 @@
-//! Settings from a file, laid under those that were given otherwise, and the effective ones as a file again.
+//! Settings from a file, and the settings of a run as a file again.
 //!
-//! A file has the names of the settings, as `clip_norm` or `clip-norm`. What was given otherwise wins: both are made into
-//! TOML tables, and one is laid over the other, so that a setting which is added to [`Settings`] needs no line here.
+//! A file names settings as `clip_norm` or `clip-norm`. Settings that are given by flags or in code win over
+//! the file. Both become TOML tables and are merged, so a new field of [`Settings`] needs no line here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::{LearnerSettings, Settings};
 use crate::error::RunError;
 use sordino_data::hint;
 
-/// The longest file that is read.
+/// The longest file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// `given` over what is in the file.
+/// The settings in the file, overridden by `given`.
 pub fn merged(given: Settings, path: Option<&Path>) -> Result<Settings, RunError> {
     let Some(path) = path else { return Ok(given) };
     let mut settings = read(path)?;
@@ -36,7 +36,7 @@ pub fn text(settings: &Settings) -> Result<String, RunError> {
     ))
 }
 
-/// The same for a page that is handed out: files by their names, and not where they lie.
+/// The settings for a page that is handed out: files by name, without their folders.
 pub fn without_folders(settings: &Settings) -> Result<String, RunError> {
     let mut shown = settings.clone();
     let Settings { data, schema, public_test, out, report, payment, learner, .. } = &mut shown;
@@ -90,8 +90,8 @@ fn known_table(text: &str, path: &Path) -> Result<Table, RunError> {
     table.into_iter().map(|(name, value)| Ok((known(path, &name, &names)?, value))).collect()
 }
 
-/// Where a text is no TOML. Not its line: any file that can be read can be named here, and the one who named it need not
-/// be the one who may read it.
+/// Says where a text stops being TOML. Does not show the line: the user may name a file that only this
+/// process may read.
 fn syntax(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let (line, column) =
@@ -102,7 +102,7 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
 /// Every setting there is.
 fn names() -> Vec<String> {
     let all = Settings { permissive: true, ..Settings::default() };
-    // What is not given is null in JSON, and nothing in TOML.
+    // A field without a value is null in JSON and absent in TOML.
     let value = serde_json::to_value(all).unwrap_or_default();
     value.as_object().map(|fields| fields.keys().cloned().collect()).unwrap_or_default()
 }
@@ -117,13 +117,14 @@ fn known(path: &Path, name: &str, names: &[String]) -> Result<String, RunError> 
     Err(wrong(path, format!("there is no setting `{}`{hint}", shown(name))))
 }
 
-/// A word of a file that may be anything: short names as they are, and nothing of the rest.
+/// A word of a file that need not be a configuration: shown if it looks like a short name, else replaced by
+/// `…`.
 fn shown(word: &str) -> &str {
     let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if word.chars().all(is_name) && word.chars().count() <= 40 { word } else { "…" }
 }
 
-/// What a reader says of a value, without the value: what it expected, or all but what stands between quotes.
+/// A parser's message without the value that it quotes: what it expected, or the text around the quotes.
 fn without_values(message: &str) -> String {
     if let Some((_, expected)) = message.rsplit_once(", expected ") {
         return format!("expected {expected}");
@@ -202,8 +203,7 @@ mod tests {
         assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
     }
 
-    /// Whoever may name a configuration can name any file: of one that is none, nothing is shown but a short
-    /// name.
+    /// The user can name any file as a configuration. Nothing of another file is shown but a short name.
     #[test]
     fn a_file_that_is_no_configuration_is_not_shown() {
         for (name, text, says) in [

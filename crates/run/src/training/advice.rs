@@ -1,26 +1,28 @@
-//! Which method, how many steps and which batches suit n records, (ε, δ) and so much time. The data is not looked at, and
-//! need not be there: a schema and a number of records will do.
+//! Chooses method, steps and batches for n records, (ε, δ) and a limit of time. It does not look at the data,
+//! which need not exist: a schema and a number of records suffice.
 //!
 //! # How it is chosen
-//! What is given by settings stays as it is given. Candidates that take longer than the time at the [pace](super::pace) of
-//! this machine are left out.
+//! Settings that are given stay as they are. Candidates that take longer than the limit at the
+//! [pace](super::pace) of this machine are left out.
 //!
-//! - **Linear models.** Every method that suits the target is a candidate, with some numbers of steps and sizes of batches.
-//!   They are rehearsed on [invented records](super::invented) with their noise, five times each, and the best mean score
-//!   wins. A runner-up within two standard errors is named: the choice between the two is then a matter of taste. How far
-//!   invented records are from real ones is not in that error; the guide compares them.
-//! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. The noise of each is calibrated, which
-//!   gives ν, the length of the noise in the mean of a batch in clip norms: `ν = z √d / B` for the noise multiplier z, d
-//!   weights and B records. Candidates are compared by
+//! - **Linear models.** Every method that suits the target is a candidate, with several numbers of steps and
+//!   batch sizes. Each is rehearsed five times on [invented records](super::invented) with its noise, and the
+//!   best mean score wins. A runner-up within two standard errors is named: the rehearsals cannot tell the
+//!   two apart. The error does not say how much invented records differ from real ones; the guide compares
+//!   them.
+//! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. Calibration gives the
+//!   noise multiplier z of each, and with it ν, the length of the noise in the mean of a batch in clip norms:
+//!   `ν = z √d / B` for d weights and B records. Candidates are compared by
 //!   ```text
 //!   √((1 + ν²) / T)                                                                              (1)
 //!   ```
-//!   for T steps: but for a factor that is the same for all, the excess loss of the average iterate of stochastic gradient
-//!   descent on a convex loss, when its rate is the best one and second moments of gradients are at most 1 + ν² (Bassily,
-//!   Smith, Thakurta, *Private Empirical Risk Minimization*, 2014; Shamir, Zhang, *Stochastic Gradient Descent for
-//!   Non-smooth Optimization*, 2013). Of those within a tenth of the least the quickest is advised, with the rate that (1)
-//!   is the bound for. Networks are not convex: (1) weighs noise against steps as it should, and says nothing about
-//!   accuracy. Nothing is rehearsed: invented records have no shapes to be found.
+//!   for T steps. Up to a factor that is the same for all, (1) bounds the excess loss of the average iterate
+//!   of stochastic gradient descent on a convex loss, at the best learning rate, when second moments of
+//!   gradients are at most 1 + ν² (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014;
+//!   Shamir, Zhang, *Stochastic Gradient Descent for Non-smooth Optimization*, 2013). The quickest candidate
+//!   within a tenth of the smallest bound is advised, with that learning rate. Networks are not convex: (1)
+//!   weighs noise against steps, and does not predict accuracy. Nothing is rehearsed: invented records have
+//!   no shapes for a network to find.
 
 use std::time::Duration;
 
@@ -38,44 +40,44 @@ use crate::settings::{LearnerSettings, Method, Settings};
 
 /// Steps of full-batch candidates.
 const STEPS: [u64; 5] = [25, 50, 100, 200, 400];
-/// Records of a batch and passes over all, of linear candidates with random batches.
+/// Batch sizes and passes of linear candidates with random batches.
 const LINEAR_BATCHES: [(u64, u64); 3] = [(256, 10), (1024, 10), (4096, 20)];
-/// The same of networks, in every combination.
+/// Batch sizes and passes of networks, in every combination.
 const BATCHES: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const EPOCHS: [u64; 5] = [5, 10, 20, 40, 80];
-/// Bounds that differ by less are the same.
+/// Bounds within this ratio count as equal.
 const ALIKE: f64 = 1.1;
-/// Numbers that one rehearsal touches, and rehearsals of a candidate.
+/// Numbers that one rehearsal touches, and rehearsals per candidate.
 const WORK: f64 = 3e6;
 const REPEATS: u64 = 5;
 
-/// What is advised, and what else was weighed.
+/// The advice, with all candidates.
 #[derive(Debug)]
 pub struct Advice {
-    /// What it is about.
+    /// What is learned, from what, for how much.
     pub subject: Subject,
-    /// Of all that fit: the one to use, then the others by merit.
+    /// All candidates that fit, the best first.
     pub ranked: Vec<Candidate>,
-    /// How many would take too long.
+    /// The number of candidates that would take too long.
     pub too_long: usize,
-    /// Of this machine.
+    /// The speed of this machine.
     pub pace: Pace,
-    /// What the best holds in memory.
+    /// The memory of the best candidate.
     pub memory: Memory,
-    /// What was decided and should be said.
+    /// Defaults that the user should know of.
     pub notes: Vec<String>,
 }
 
-/// One way to do it.
+/// One choice of settings.
 #[derive(Debug)]
 pub struct Candidate {
-    /// What was given or chosen.
+    /// The settings, given or chosen.
     pub chosen: LearnerSettings,
     /// The learner that follows from it.
     pub learner: Learner,
     /// About how long it takes.
     pub time: Duration,
-    /// How good it is.
+    /// What it is ranked by.
     pub merit: Merit,
 }
 
@@ -134,12 +136,12 @@ impl Advice {
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
 
-    /// The one to use. There is one: [`Advice::of`] fails without.
+    /// The best candidate. There is one: without candidates there is no advice but an error.
     pub fn best(&self) -> &Candidate {
         &self.ranked[0]
     }
 
-    /// The next best, if its score could be as good.
+    /// The runner-up, if its score is within two standard errors.
     pub fn rival(&self) -> Option<&Candidate> {
         let next = self.ranked.get(1)?;
         let (Merit::Rehearsed { score, error }, Merit::Rehearsed { score: other, error: error_of_other }) =
@@ -151,9 +153,9 @@ impl Advice {
     }
 }
 
-/// What became of a candidate.
+/// The outcome of weighing a candidate.
 enum Weighed {
-    /// What was asked for does not suit this method, or this method not the target.
+    /// The method does not suit the target, or does not use a setting that was given.
     Unfit,
     TooLong(Duration),
     Fits(Box<Candidate>),
@@ -168,7 +170,7 @@ struct Timed<'a> {
 
 impl Timed<'_> {
     fn weighed(&self, chosen: LearnerSettings) -> Result<Weighed, RunError> {
-        // By the sizes alone where they say it: calibrating noise takes longer.
+        // Sizes alone give the time of a network; calibration takes longer, so it comes later.
         if let Some(time) = self.time_of_network(&chosen)?.filter(|time| *time > self.limit) {
             return Ok(Weighed::TooLong(time));
         }
@@ -197,7 +199,7 @@ impl Timed<'_> {
         Ok(Weighed::Fits(Box::new(Candidate { chosen, learner, time, merit })))
     }
 
-    /// Records of a batch and steps are known before anything is calibrated.
+    /// The time of a network, from its batch size and steps, before anything is calibrated.
     fn time_of_network(&self, chosen: &LearnerSettings) -> Result<Option<Duration>, RunError> {
         if chosen.model.is_none() {
             return Ok(None);
@@ -209,7 +211,7 @@ impl Timed<'_> {
         Ok(Some(self.pace.of(steps, rate * self.subject.n.get() as f64, is_sampled)))
     }
 
-    /// Its merit, and how long a run on the real table would take in proportion.
+    /// The mean score of its rehearsals, and the time scaled to the real number of records.
     fn rehearsed(
         &self,
         learner: &Learner,
@@ -233,15 +235,15 @@ impl Timed<'_> {
     }
 }
 
-/// (1), of a learner with batches.
+/// The bound (1) of a learner with batches.
 fn bound(learner: &Learner) -> Merit {
     let (z, batch) = (learner.noise_multiplier().unwrap_or_default(), learner.batch().unwrap_or(1.0));
     let noise = noise_length(z, learner.weights(), batch);
     Merit::Bound { noise, bound: ((1.0 + noise * noise) / learner.steps().unwrap_or(1) as f64).sqrt() }
 }
 
-/// The best first. Of accuracies that is the largest, of errors and bounds the smallest; of bounds that are alike the
-/// quickest comes first.
+/// Sorts the best first: the largest accuracy, or the smallest error or bound. Among bounds that count as
+/// equal the quickest comes first.
 fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
     let key = |candidate: &Candidate| match candidate.merit {
         Merit::Rehearsed { score, .. } => {
@@ -256,7 +258,7 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
     ranked.sort_by(|a, b| key(a).total_cmp(&key(b)));
     let Merit::Bound { bound: least, .. } = ranked[0].merit else { return };
     let alike = ranked.iter().enumerate().filter(|(_, candidate)| key(candidate) <= ALIKE * least);
-    // The first is one of them.
+    // The first candidate is among them.
     let quickest = alike.min_by_key(|(_, candidate)| candidate.time).map_or(0, |(place, _)| place);
     ranked[..=quickest].rotate_right(1);
 }
@@ -278,7 +280,7 @@ fn candidates(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings
             Method::Sgd if asked.steps.is_none() && asked.sampling_rate.is_none() => {
                 all.extend(LINEAR_BATCHES.iter().filter_map(|(batch, passes)| {
                     let n = subject.n.get();
-                    // Half of all records at most; beyond that the full batch is a candidate.
+                    // At most half of all records: for larger batches the full batch is a candidate.
                     let rate = SamplingRate::new(*batch as f64 / n as f64).ok().filter(|_| 2 * batch <= n)?;
                     let steps = Count::new((passes * n).div_ceil(*batch)).ok();
                     Some(LearnerSettings { sampling_rate: Some(rate), steps, ..plain.clone() })
@@ -306,7 +308,7 @@ fn networks(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings> 
     } else {
         let fit = BATCHES.iter().filter(|batch| 2 * **batch <= subject.n.get());
         let some: Vec<_> = fit.filter_map(|batch| with_batch(*batch)).collect();
-        // A table that is too small for any of them takes half of itself.
+        // A table that is too small for any of them gets batches of half its records.
         if some.is_empty() { with_batch(subject.n.get().div_ceil(2)).into_iter().collect() } else { some }
     };
     if asked.steps.is_some() || asked.epochs.is_some() {
@@ -334,7 +336,7 @@ mod tests {
     #[test]
     fn the_error_is_that_of_a_mean() {
         let (mean, error) = mean_and_error(&[1.0, 2.0, 3.0, 4.0]);
-        // Variance 5/3 of one, a quarter of that of the mean.
+        // The variance of one score is 5/3; that of the mean of four is a quarter of it.
         assert!((mean - 2.5).abs() < 1e-15 && (error - (5.0f64 / 12.0).sqrt()).abs() < 1e-15);
     }
 }

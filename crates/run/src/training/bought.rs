@@ -1,8 +1,9 @@
-//! `train --estimate-schema-with FRACTION`: a part of ε and δ buys the bounds and categories that no schema declares, and the rest trains.
+//! `train --estimate-schema-with FRACTION`: a part of ε and δ buys the bounds and categories that no schema
+//! declares, and the rest trains.
 //!
-//! The model's guarantee is that of both releases together. The schema is kept in the working folder before anything else happens, so that a run
-//! that fails, or is killed, does not pay for it twice: what was asked then has to be what is asked now, of the same data and from the same
-//! ledger.
+//! The model's guarantee covers both releases. The schema is written to the working folder before training
+//! starts, so that a run that fails or is killed does not pay for it twice. A later run uses it only for the
+//! same question, about the same data, with the same ledger.
 
 use std::path::PathBuf;
 
@@ -27,13 +28,14 @@ pub(crate) struct Bought {
     paid: Paid,
     /// δ of schema and model together.
     delta: Delta,
-    /// What is left for training.
+    /// ε that is left for training.
     epsilon: Epsilon,
+    /// δ that is left for training, if no ledger states it.
     rest: Option<Delta>,
 }
 
 impl Bought {
-    /// Columns to be bought have a meaning only where there is a price for them, which is a part of ε.
+    /// Checks that columns to buy are named only with `--estimate-schema-with`, and that it is a fraction.
     pub(crate) fn check_settings(asked: &Settings) -> Result<(), RunError> {
         let given = [(asked.numbers.is_some(), "--numbers"), (asked.categories.is_some(), "--categories")];
         match (asked.estimate_schema_with, given.into_iter().find(|(is_given, _)| *is_given)) {
@@ -49,7 +51,7 @@ impl Bought {
         }
     }
 
-    /// Buys it, or takes that of an earlier run.
+    /// Buys the schema, or takes the one that an earlier run has bought.
     pub(crate) fn buy(
         asked: &Settings,
         fraction: f64,
@@ -98,8 +100,8 @@ impl Bought {
         Settings { schema, epsilon, delta: self.rest.or(asked.delta), ..asked.clone() }
     }
 
-    /// What is promised about schema and model together. The schema decides how many coordinates there are, and people may
-    /// read it before they choose the rest.
+    /// The model with the guarantee of schema and model together. The two compose adaptively: the schema
+    /// decides the number of coordinates, and people may read it before they choose other settings.
     pub(crate) fn together(&self, model: Release<Model>) -> Result<Release<Model>, RunError> {
         let guarantee = model.guarantee();
         let delta = if guarantee.metered { guarantee.delta } else { self.delta };
@@ -107,7 +109,7 @@ impl Bought {
     }
 }
 
-/// δ of all, of the schema, and of the training where no ledger says it.
+/// δ of both together, δ of the schema, and δ of the training if no ledger states it.
 fn deltas(asked: &Settings, fraction: f64, purse: &Purse) -> Result<(Delta, Delta, Option<Delta>), RunError> {
     if let Some(terms) = purse.terms() {
         return Ok((terms.delta, terms.set_aside, None));
@@ -117,11 +119,11 @@ fn deltas(asked: &Settings, fraction: f64, purse: &Purse) -> Result<(Delta, Delt
     Ok((delta, part, Some(Delta::new(delta.get() - part.get())?)))
 }
 
-/// What is kept beside a schema that was bought.
+/// The record of a purchase, kept beside the schema.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Purchase {
-    /// Digest of all that the schema is an answer to, but the data.
+    /// Digest of the question: columns, price, relation and what was declared; not of the data.
     question: Digest,
     receipt: Receipt,
     guarantee: Statement,

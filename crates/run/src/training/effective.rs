@@ -1,4 +1,4 @@
-//! A plan as settings again: for the file that repeats the run, for the report, and in words.
+//! Turns a plan back into settings: for `configuration.toml`, for the report, and in words.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Se
 /// Every setting of a run, from its plan.
 pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
     let learner = LearnerSettings {
-        // These say which network it is, and how much memory it may take.
+        // The plan does not know these by name: which network it is, and how much memory it may use.
         model: asked.learner.model.clone(),
         hidden: asked.learner.hidden.clone(),
         memory: asked.learner.memory,
@@ -35,7 +35,7 @@ pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, o
     }
 }
 
-/// What the learner itself knows.
+/// The settings that follow from the learner alone.
 pub(super) fn of_learner(learner: &Learner) -> LearnerSettings {
     let plain = LearnerSettings {
         method: Some(learner.method()),
@@ -69,7 +69,7 @@ fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
     let (averaging, averaging_tail, averaging_decay) = match training.averaging {
         Averaging::Tail { fraction } => (AveragingName::Tail, Some(fraction), None),
         Averaging::Exponential { decay } => (AveragingName::Ema, None, Some(decay)),
-        // Plans are made of these three alone.
+        // `NetworkLearner` gets these three only.
         Averaging::Last | Averaging::All => (AveragingName::None, None, None),
     };
     LearnerSettings {
@@ -104,7 +104,7 @@ fn twentieth(learner: &Learner) -> Option<Count> {
     Count::new(learner.steps()?.div_ceil(20)).ok()
 }
 
-/// Settings that decide what was released, by their names, with the numbers that follow from them.
+/// The settings that decide what was released, by name, with the numbers that follow from them.
 pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSettings) -> Vec<Setting> {
     let mut shown: Vec<Setting> = Vec::new();
     shown.extend(settings.steps.map(|steps| Setting::from(("steps", steps.get()))));
@@ -125,7 +125,7 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
         ("clip_gamma", is_automatic.then_some(style::GAMMA)),
         ("averaging_tail", settings.averaging_tail),
         ("averaging_decay", settings.averaging_decay),
-        // Networks are clipped, whatever their inputs are.
+        // Networks bound gradients and not rows.
         ("row_norm", is_linear.then(|| settings.row_norm.unwrap_or_else(|| subject.encoding.row_norm()))),
         ("sampling_rate", settings.sampling_rate.map(|rate| rate.get())),
         ("learning_rate", settings.learning_rate),
@@ -136,7 +136,7 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
     shown
 }
 
-/// The method, and the network that it trains; its clipping, if that is not the usual one.
+/// The method and, for a network, its name and any clipping but the default.
 pub(crate) fn how(learner: &Learner, model: Option<&str>) -> String {
     let method = learner.method().name();
     match (learner, model) {
@@ -150,7 +150,7 @@ pub(crate) fn how(learner: &Learner, model: Option<&str>) -> String {
     }
 }
 
-/// A learner in more words, for whoever gave a setting that it does not use.
+/// The learner in full, for the error about a setting that it does not use.
 pub(super) fn in_full(learner: &Learner, model: Option<&str>) -> String {
     let method = learner.method().name();
     match (learner, model) {

@@ -1,15 +1,16 @@
-//! What a run is likely to take and to lose, without a look at the data: a rehearsal on invented records.
+//! Estimates time, memory and loss of accuracy of a run without looking at the data, by rehearsals on
+//! invented records.
 //!
 //! # Definition
-//! The invented table has the columns and, up to a limit, the number of records of the real one. The learner is run on
-//! them with its noise and with next to none, and both are scored on further records: the difference is the estimate. The
-//! time is that of the steps at the [pace](super::pace) of this machine; of learners that have none, that of the rehearsal
-//! in proportion to the number of records. A rehearsal that takes more than some seconds is given up, and no score is
-//! estimated.
+//! The invented table has the columns and, up to a limit, the number of records of the real one. The learner
+//! runs on it with its noise and with almost none, and both models are scored on further invented records:
+//! the difference estimates the loss. The time of learners with batches follows from the [pace](super::pace)
+//! of this machine. The time of other learners is that of the rehearsal, scaled by the number of records. If
+//! the rehearsal would take more than some seconds, no score is estimated.
 //!
 //! # Pitfalls
-//! It is a guess about tables in general: four directions are what real tables of some dozen columns are like, and classes
-//! may be easier or harder to tell apart. The guide has its error on three data sets.
+//! It is a guess about tables in general: real tables of some dozen columns vary in about four directions,
+//! but classes may be easier or harder to tell apart. The guide states its error on three data sets.
 
 use std::num::NonZero;
 use std::time::Duration;
@@ -26,40 +27,40 @@ use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Settings};
 
-/// Numbers that a rehearsal touches in all, of records and passes.
+/// Numbers that a rehearsal touches, over all records and passes.
 const MOST_WORK: f64 = 1e8;
 /// The fewest records of a rehearsal, unless the real table has fewer.
 const LEAST: f64 = 500.0;
-/// Passes over the records of learners that are done at once.
+/// Assumed passes of learners without steps.
 const PASSES: f64 = 100.0;
-/// What a step takes beside its records, in numbers: of each weight, for its noise, and of a step as such.
+/// Work of a step beside its records, in numbers touched: per weight, for its noise, and per step.
 const OF_WEIGHT: f64 = 50.0;
 const OF_STEP: f64 = 20_000.0;
-/// Numbers beyond which nothing is rehearsed, and seconds for networks, whose pace is known.
+/// Limits of a rehearsal: numbers touched by a linear learner, and time of a network, whose pace is known.
 const TOO_MUCH: f64 = 2e9;
 const TOO_LONG: Duration = Duration::from_secs(3);
-/// What stops a rehearsal that was foreseen wrongly.
+/// Stops a rehearsal that takes longer than foreseen.
 pub(super) const LONGEST: Duration = Duration::from_secs(60);
 /// Rehearsals with noise; the estimate is their mean.
 const REPEATS: u64 = 3;
 
-/// What a run is likely to take and to lose.
+/// Estimated memory, time and scores of a run.
 #[derive(Debug)]
 pub struct Estimate {
-    /// What it holds in memory.
+    /// Memory of data and batches.
     pub memory: Memory,
-    /// Of all steps, on this machine.
+    /// Time of the fit on this machine, without reading the file.
     pub time: Duration,
-    /// None where a rehearsal would take too long.
+    /// Scores on invented records; `None` if a rehearsal would take too long.
     pub scores: Option<Scores>,
 }
 
-/// With the noise of the run, and with next to none.
+/// Mean scores on invented records.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
     /// With the noise of the run.
     pub with_noise: f64,
-    /// With next to none.
+    /// With almost no noise.
     pub without_noise: f64,
 }
 
@@ -69,7 +70,7 @@ impl Estimate {
         let memory = Memory::of(subject, learner, settings)?;
         let pace = learner.batch().map(|_| Pace::measured(subject, settings)).transpose()?;
         let paced = pace.and_then(|pace| pace.of_learner(learner));
-        // A penalty or a rate that was chosen to suit the noise is chosen again where there is none.
+        // Default penalty and learning rate suit the noise, so a rehearsal without noise chooses them anew.
         let LearnerSettings { l2, learning_rate, .. } = asked.learner;
         let wishes = LearnerSettings { l2, learning_rate, ..settings.learner.clone() };
         let n = records(subject, learner, MOST_WORK);
@@ -81,13 +82,13 @@ impl Estimate {
     }
 }
 
-/// Records of a rehearsal that touches about `work` numbers.
+/// The number of records for a rehearsal that touches about `work` numbers.
 pub(super) fn records(subject: &Subject, learner: &Learner, work: f64) -> usize {
     let most = work / learner.weights() as f64 / learner.passes().unwrap_or(PASSES);
     (subject.n.get() as f64).min(most.max(LEAST)) as usize
 }
 
-/// Whether a rehearsal on `n` records is over soon.
+/// Whether a rehearsal on `n` records takes some seconds at most.
 pub(super) fn is_short(subject: &Subject, learner: &Learner, pace: Option<Pace>, n: usize) -> bool {
     let part = n as f64 / subject.n.get() as f64;
     if let (Some(_), Some(pace)) = (learner.network(), pace) {
@@ -95,7 +96,7 @@ pub(super) fn is_short(subject: &Subject, learner: &Learner, pace: Option<Pace>,
         return pace.of(steps, batch, true) < TOO_LONG;
     }
     let (steps, weights) = (learner.inner_steps() as f64, learner.weights() as f64);
-    // A step of coordinate descent looks at one number of each record.
+    // A step of coordinate descent reads one number of each record.
     let (records, noisy) = if let Learner::Coordinate(_) = learner {
         (steps * n as f64, 1.0)
     } else {
@@ -104,7 +105,7 @@ pub(super) fn is_short(subject: &Subject, learner: &Learner, pace: Option<Pace>,
     records + steps * (OF_WEIGHT * noisy + OF_STEP) < TOO_MUCH
 }
 
-/// Scores and the time of a run, as far as there was time for them.
+/// Scores and the fastest time; `None` if a rehearsal took too long.
 fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Duration>), RunError> {
     let (train, test) = (rehearsal.table.train()?, rehearsal.table.test()?);
     let Some((without, _)) = rehearsal.run(&rehearsal.without_noise()?, &train, 0, LONGEST)? else {
@@ -122,12 +123,12 @@ fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Durati
     Ok((Some(scores), Some(fastest)))
 }
 
-/// What a run holds in memory.
+/// Memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Memory {
-    /// Of the data.
+    /// Bytes of the encoded records.
     bytes: u64,
-    /// Of a network's batches, in micro-batches of so many records.
+    /// Bytes of a network's batches, and records per micro-batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     batch_bytes: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]

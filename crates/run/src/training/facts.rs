@@ -1,4 +1,4 @@
-//! Everything that there is to say about a run, as the value that report, card and `--json` are made from.
+//! The facts of a run, from which report, model card and `--json` are made.
 
 use std::path::Path;
 
@@ -17,18 +17,18 @@ use crate::model::Model;
 use crate::purse::Purse;
 use crate::settings::{Settings, TunedOn, file};
 
-/// Bytes of a network's description that a report still shows.
+/// The longest description of a network that a report shows, in bytes.
 const LONGEST_DESCRIPTION: usize = 1 << 14;
 
-/// What is known beside the plan when a run has ended.
+/// What is known at the end of a run, beside its plan.
 pub(crate) struct Outcome<'a> {
     pub(crate) model: &'a Model,
     pub(crate) guarantee: &'a Guarantee,
     /// Public records, and the model's score on them.
     pub(crate) public: Option<&'a (PublicTest, f64)>,
-    /// Public scores by step.
+    /// Scores on public records, by step.
     pub(crate) curve: &'a [(u64, f64)],
-    /// ε that the ledger had spent before.
+    /// ε that was spent from the budget before this run.
     pub(crate) spent_before: Option<f64>,
 }
 
@@ -60,7 +60,7 @@ fn tuning(tuned_on: Option<TunedOn>) -> Tuning {
     }
 }
 
-/// The layers of a network, unless frozen weights make them too long to be read.
+/// The description of a network, unless frozen weights make it too long to read.
 fn layers(model: &Model) -> Result<Option<String>, RunError> {
     let Model::Network(network) = model else { return Ok(None) };
     let text = network.description().map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
@@ -104,7 +104,7 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
         return Ok(None);
     };
     let payment = &plan.settings.payment;
-    // Where it lies is nobody's business who reads the report.
+    // A report is handed out, so it names files without their folders.
     let shown = |path: Option<&Path>| {
         let name = path.and_then(Path::file_name);
         name.map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()

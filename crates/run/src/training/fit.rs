@@ -1,4 +1,4 @@
-//! The fit itself: checkpoints, who watches, and what happens when it is stopped.
+//! The fit: checkpoints, progress and cancellation.
 
 use sordino_data::Encoded;
 use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress, Witness};
@@ -13,10 +13,10 @@ use crate::folder::Folder;
 use crate::model::Model;
 use crate::purse::Purse;
 
-/// Points of a curve of public scores.
+/// Points of the curve of public scores, at most about this many.
 const POINTS: u64 = 100;
 
-/// The model with what is promised about it, and public scores by step.
+/// The model with its guarantee, and scores on public records by step.
 pub(super) type Fitted = (Release<Model>, Vec<(u64, f64)>);
 
 pub(super) fn fit(
@@ -35,7 +35,7 @@ pub(super) fn fit(
     let mut watch = |progress: Progress<'_>| {
         let (step, of) = (progress.step(), progress.of());
         if is_due(step, of, POINTS) {
-            // Iterates are accounted for as if each were released.
+            // The event pays for every iterate, so scoring one on public records costs nothing.
             let model = || plan.learner.model(progress.parameters()).ok();
             score = public.and_then(|public| public.score(&model()?).ok());
             curve.extend(score.map(|score| (step, score)));
@@ -70,7 +70,7 @@ pub(super) fn fit(
     }
 }
 
-/// Some `points` steps of all, the last among them.
+/// Whether this step is one of about `points` evenly spaced ones, or the last.
 fn is_due(step: u64, of: u64, points: u64) -> bool {
     step.is_multiple_of(of.div_ceil(points)) || step == of
 }

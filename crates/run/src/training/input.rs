@@ -1,4 +1,4 @@
-//! The file that a run learns from: opened once, under the owner's rules, and surveyed in one pass.
+//! The data file of a run: opened once, under the owner's rules, and surveyed in one pass.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens the file, once its schema is found to be one that the owner allows.
+    /// Opens the file, after checking schema and seed against the owner's rules.
     pub(crate) fn open(settings: &Settings, schema: Schema, access: &Access) -> Result<Self, RunError> {
         access.check_schema(&schema)?;
         access.check_seed(settings.danger_seed.is_some())?;
@@ -33,15 +33,16 @@ impl Input {
         Ok(Self { source, schema, door, survey: None, seed: settings.danger_seed })
     }
 
-    /// The same file, read by a schema that was bought meanwhile and says more.
+    /// The same file with the schema that was bought for it. Needs a new survey.
     pub(crate) fn with_schema(self, schema: Schema) -> Self {
         Self { schema, survey: None, ..self }
     }
 
-    /// The first pass over the file: its content, how many records there are and, through the strict door, whether all fit.
+    /// The first pass over the file: its content, the number of records and, through the strict door, the
+    /// first record that does not fit.
     pub(crate) fn survey(&mut self, encoding: &Encoding) -> Result<&Survey, RunError> {
         let mut bits: Box<dyn Bits> = match self.seed {
-            // Another stream than the noise's, which starts from the seed itself.
+            // A stream apart from the noise, which is seeded with `seed` itself.
             Some(seed) => Box::new(danger::seeded(u64::from(seed) | 1 << 63)),
             None => Box::new(entropy()?),
         };
@@ -49,7 +50,7 @@ impl Input {
         Ok(self.survey.insert(survey))
     }
 
-    /// n, where it is public: how many records were surveyed.
+    /// n, the number of surveyed records. Call it only where n is public.
     pub(crate) fn rows(&self) -> Result<Count, RunError> {
         match self.surveyed()?.slots() {
             0 => Err(DataError::NoRecords { path: self.path().to_owned() }.into()),
@@ -57,13 +58,13 @@ impl Input {
         }
     }
 
-    /// What is in the file, if it was surveyed.
+    /// The digest of the file, if it was surveyed.
     pub(crate) fn content(&self) -> Option<[u8; 32]> {
         self.survey.as_ref().map(Survey::content)
     }
 
-    /// Checks that the file that was surveyed is the one that pays, has as many records as were stated and, for the owner,
-    /// that all fit. Before anything is charged.
+    /// Checks before the charge that the purse is for the surveyed file, that it has as many records as
+    /// stated and, through the strict door, that all of them fit.
     pub(crate) fn check(&self, purse: &Purse, stated: u64) -> Result<(), RunError> {
         let survey = self.surveyed()?;
         if purse.content() != Some(Digest::from_bytes(survey.content())) {
@@ -79,7 +80,7 @@ impl Input {
         Ok(())
     }
 
-    /// The second pass: the records, encoded, of the bytes that were surveyed. To be called once they are paid for.
+    /// The second pass: encodes the records, from the bytes that were surveyed. Call it after the charge.
     pub(crate) fn read(&self, encoding: &Encoding) -> Result<Encoded, RunError> {
         Ok(self.loader().encoded(encoding, self.surveyed()?)?)
     }
@@ -93,7 +94,7 @@ impl Input {
     }
 
     fn surveyed(&self) -> Result<&Survey, RunError> {
-        // A run surveys the file before it asks for anything.
+        // Every run surveys the file first, so this error does not occur.
         self.survey.as_ref().ok_or_else(|| DataError::Changed { path: self.path().to_owned() }.into())
     }
 }

@@ -1,10 +1,10 @@
-//! Tables that are made up, to rehearse on: they have the columns of a real one and nothing else of it.
+//! Invented tables for rehearsals. They have the columns of the real table and depend on nothing else of it.
 //!
 //! # Definition
-//! A record is a normal vector z of four coordinates around the mean of its class; classes are as far apart as lets the best model name
-//! nine of ten records right. Each column shows z from a random direction, in units of its declared range, from -1 to 1:
-//! `0.3 a·z + 0.1 e` with a random unit vector a and normal e. A number to be predicted is such a column of which four fifths of the
-//! variance can be explained.
+//! A record is a normal vector z of four coordinates around the mean of its class. Means are so far apart
+//! that the best model is right about nine times in ten. Each column is `0.3 a·z + 0.1 e`, with a random unit
+//! vector a and normal e, where -1 and 1 stand for its declared bounds. A number to be predicted is such a
+//! column, of whose variance four fifths can be explained.
 
 use sordino_data::{Column, Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table, UnitRule};
 use sordino_noise::{Bits, danger};
@@ -12,27 +12,27 @@ use sordino_noise::{Bits, danger};
 use super::subject::Subject;
 use crate::error::RunError;
 
-/// Further records that models are scored on.
+/// Records that models are scored on.
 const TEST: usize = 2000;
 /// Directions in which records differ.
 const DIRECTIONS: usize = 4;
-/// What a column shows of them, and what is its own, in units of its range.
+/// Scale of the shared and of the own part of a column, where its declared range is [-1, 1].
 const SHOWN: f64 = 0.3;
 const OWN: f64 = 0.1;
 
-/// A made-up table.
+/// An invented table.
 pub(crate) struct Invented {
     schema: Schema,
     pub(crate) encoding: Encoding,
-    /// Records in it.
+    /// The number of records for training.
     pub(crate) n: usize,
 }
 
 impl Invented {
-    /// With the columns of a real one and `n` records.
+    /// An invented table of `n` records with the columns of the real one.
     pub(crate) fn like(subject: &Subject, n: usize) -> Result<Self, RunError> {
         let mut schema = subject.schema.clone();
-        // Units have no part in it; their limit is in the noise.
+        // Every invented record is a unit of its own; the limit of records per unit is in the noise.
         if let Some(unit) = subject.schema.unit().column() {
             schema = schema.with_column(unit, Column::Ignore);
         }
@@ -47,24 +47,24 @@ impl Invented {
         Ok(Self { schema, encoding, n })
     }
 
-    /// Its records.
+    /// The records for training.
     pub(crate) fn train(&self) -> Result<Encoded, RunError> {
         self.records(1)
     }
 
-    /// Further ones.
+    /// The records for scoring.
     pub(crate) fn test(&self) -> Result<Encoded, RunError> {
         self.records(2)
     }
 
     fn records(&self, part: u64) -> Result<Encoded, RunError> {
-        // The world is one seed, the records of each part another.
+        // Both parts share means and directions, and have a seed each for their records.
         let mut world = Normals(danger::seeded(0));
         let mut records = Normals(danger::seeded(part));
         let rows = if part == 1 { self.n } else { TEST };
         let features: Vec<&str> = self.encoding.features().collect();
         let classes = self.encoding.classes().map_or(1, <[String]>::len);
-        // Two means whose coordinates have this deviation are as far apart as `distance` says, on average.
+        // Means with coordinates of this standard deviation are `distance` apart, in root mean square.
         let apart = distance(classes) / (2.0 * DIRECTIONS as f64).sqrt();
         let means: Vec<Vector> = (0..classes).map(|_| world.vector().map(|x| apart * x)).collect();
         let views: Vec<Vector> = features.iter().map(|_| world.direction()).collect();
@@ -97,7 +97,7 @@ impl Invented {
         Ok(Encoded::new(&self.encoding, &table)?)
     }
 
-    /// Adds a column, from values in units of its declared range.
+    /// Adds a column from values in [-1, 1], which stand for its declared range.
     fn with(&self, raw: RawTable, name: &str, values: Vec<f64>) -> Result<RawTable, RunError> {
         let part = |value: f64| (0.5 * (value + 1.0)).clamp(0.0, 1.0);
         Ok(match self.schema.column(name) {
@@ -125,15 +125,17 @@ fn dot(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// How far apart classes must be, in deviations, for one error in ten: each of the K - 1 others is mistaken for it with
-/// probability at most Φ(-distance/2). Quantiles by Abramowitz, Stegun, *Handbook of Mathematical Functions*, 26.2.22.
+/// The distance between classes, in standard deviations, that leaves one error in ten: a record is taken for
+/// each of the K - 1 other classes with probability at most Φ(-distance/2). Quantiles by Abramowitz, Stegun,
+/// *Handbook of Mathematical Functions*, 26.2.22.
 fn distance(classes: usize) -> f64 {
     let error = 0.1 / classes.saturating_sub(1).max(1) as f64;
     let t = (-2.0 * error.ln()).sqrt();
     2.0 * (t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t))
 }
 
-/// Normal numbers for invented records: they protect nobody, so floating point will do (Box, Muller, 1958).
+/// Normal numbers for invented records. They protect nobody, so floating point suffices (Box, Muller, *A Note
+/// on the Generation of Random Normal Deviates*, 1958).
 struct Normals<B>(B);
 
 impl<B: Bits> Normals<B> {

@@ -1,4 +1,4 @@
-//! A learner with all its numbers: one variant for each method, which holds what that method uses and nothing else.
+//! A learner with all its numbers: one variant for each method, which holds the plan of that method.
 
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
@@ -18,7 +18,7 @@ use crate::error::RunError;
 use crate::model::{Model, network_loss};
 use crate::settings::Method;
 
-/// Numbers of a perturbation that are one solve of Newton's method: a Hessian, its factor and room to work in.
+/// Square matrices that sufficient statistics keep: the sums of products, their factor and a work copy.
 const HESSIANS: u64 = 3;
 
 /// A learner, ready to be charged.
@@ -38,19 +38,19 @@ pub enum Learner {
     Network(Box<NetworkPlan>),
 }
 
-/// What a fit has around it.
+/// The surroundings of a fit.
 pub(crate) struct Fit<'a> {
     pub(crate) threads: Option<NonZero<usize>>,
     pub(crate) seed: Option<u64>,
     pub(crate) checkpoints: Option<Checkpoints>,
     pub(crate) witness: Option<&'a dyn Witness>,
-    /// Where to go on from, and what was paid until there.
+    /// The checkpoint to resume from, with evidence of what was paid for it.
     pub(crate) from: Option<(Checkpoint, Paid)>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) watch: &'a mut dyn FnMut(Progress<'_>),
 }
 
-/// Does the same with whichever plan it is.
+/// Evaluates an expression with the plan of any variant.
 macro_rules! each {
     ($learner:expr, $plan:ident => $do:expr) => {
         match $learner {
@@ -65,12 +65,12 @@ macro_rules! each {
 }
 
 impl Learner {
-    /// What a fit costs.
+    /// The claim that a fit must pay for.
     pub fn claim(&self) -> Claim {
         each!(self, plan => plan.claim())
     }
 
-    /// How it learns.
+    /// The method.
     pub fn method(&self) -> Method {
         match self {
             Self::Coordinate(_) => Method::CoordinateDescent,
@@ -103,13 +103,13 @@ impl Learner {
         }
     }
 
-    /// What is minimised, in words.
+    /// The name of the loss.
     pub fn loss_name(&self) -> &'static str {
         let of_network = self.network().map(|plan| network_loss(plan.network().loss()));
         of_network.or(self.loss().map(Loss::name)).unwrap_or_default()
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`: the one asked for, or what a theorem or a balance of errors makes of it.
+    /// λ of the penalty `(λ/2)‖w‖²`: given, or chosen by the method.
     pub fn l2(&self) -> f64 {
         match self {
             Self::Gradient(plan) => plan.training().l2,
@@ -121,14 +121,14 @@ impl Learner {
         }
     }
 
-    /// How many numbers are learned.
+    /// The number of weights.
     pub fn weights(&self) -> usize {
         let of_network = self.network().map(|plan| plan.network().parameters());
         let of_linear = || self.loss().map_or(0, Loss::outputs) * self.width();
         of_network.unwrap_or_else(of_linear)
     }
 
-    /// Batches, clipping and noise of a learner by gradients.
+    /// Batches, clipping and noise of a gradient method.
     pub fn batches(&self) -> Option<&Batches> {
         match self {
             Self::Gradient(plan) => Some(plan.plan()),
@@ -150,7 +150,7 @@ impl Learner {
         self.network().and_then(|plan| plan.plan().noise_split().with_count())
     }
 
-    /// How many steps a run has, if it has any that can be watched.
+    /// The number of steps, for methods that can be watched and resumed.
     pub fn steps(&self) -> Option<u64> {
         match self {
             Self::Gradient(plan) => Some(plan.steps()),
@@ -160,33 +160,34 @@ impl Learner {
         }
     }
 
-    /// Noisy releases one after the other, of which those of coordinate descent have many in a pass.
+    /// The number of noisy releases: single coordinates for coordinate descent, steps for gradient methods.
     pub(super) fn inner_steps(&self) -> u64 {
         if let Self::Coordinate(plan) = self { plan.coordinate_steps() } else { self.steps().unwrap_or(0) }
     }
 
-    /// What these steps are called: one, and many.
+    /// The word for a step, singular and plural.
     pub fn step_name(&self) -> [&'static str; 2] {
         if let Self::Coordinate(_) = self { ["pass", "passes"] } else { ["step", "steps"] }
     }
 
-    /// Records of a batch on average, where there are batches.
+    /// The mean batch size, for gradient methods.
     pub fn batch(&self) -> Option<f64> {
         self.batches().map(Batches::divisor)
     }
 
-    /// How often a run looks at each record, where that is planned.
+    /// The mean number of batches that a record is in, for gradient methods.
     pub fn passes(&self) -> Option<f64> {
         let plan = self.batches()?;
         Some(plan.divisor() / plan.batches().slots().get() as f64 * plan.batches().steps() as f64)
     }
 
-    /// What batches of a network take beside the data, on this many threads.
+    /// Memory of a network's batches on `threads` threads.
     pub fn batch_memory(&self, threads: NonZero<usize>) -> Result<Option<BatchMemory>, RunError> {
         Ok(self.network().map(|plan| plan.batch_memory(threads)).transpose()?)
     }
 
-    /// Bytes that a fit takes beside the data, as far as they grow with the square of the coordinates.
+    /// Bytes that a fit needs beside the data and that grow with the square of the width. Perturbations keep
+    /// Hessians of at most 512 parameters, which do not count.
     pub(crate) fn square_bytes(&self) -> u64 {
         let square = |side: usize| (side as u64).saturating_mul(side as u64).saturating_mul(8);
         match self {
@@ -199,7 +200,7 @@ impl Learner {
         }
     }
 
-    /// What must be charged before a run can go on from here.
+    /// The claim that must be paid before a run can resume from `checkpoint`.
     pub(crate) fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, RunError> {
         match self {
             Self::Gradient(plan) => Ok(plan.replay_claim(checkpoint)?),
@@ -217,7 +218,7 @@ impl Learner {
                 let model = LinearModel::from_parts(loss, self.encoding().clone(), parameters.to_vec())?;
                 Ok(Model::Linear(model))
             }
-            // Every learner but a network has a loss.
+            // Does not occur: every learner but a network has a loss.
             (_, None) => Err(RunError::CannotResume),
         }
     }
@@ -248,7 +249,7 @@ impl Learner {
     }
 }
 
-/// From the first step, or from where an earlier run stopped.
+/// Fits from the first step, or from the checkpoint of an earlier run.
 fn stepwise<P: StepwisePlan>(
     plan: &P,
     data: &Encoded,
@@ -270,7 +271,7 @@ fn stepwise<P: StepwisePlan>(
     }
 }
 
-/// A learner that is not watched: no progress, no checkpoints.
+/// Fits a learner without steps: no progress, no checkpoints.
 fn at_once(
     plan: &impl LearningPlan<Model = LinearModel, Error = LearnError>,
     data: &Encoded,

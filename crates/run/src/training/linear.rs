@@ -1,4 +1,4 @@
-//! Linear models: settings become the plan of a method. Each arm takes the settings that its method uses.
+//! Plans linear models from settings. Each method takes the settings that it uses.
 
 use sordino_data::Encoding;
 use sordino_learn::{
@@ -13,17 +13,17 @@ use super::subject::Task;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, LossName, Method};
 
-/// Steps of gradient descent on all records, unless they are set.
+/// Default steps of gradient descent on all records.
 const FULL_BATCH_STEPS: f64 = 100.0;
-/// Records of a batch, and passes over the data, unless they are set.
+/// Default batch size and passes over the data.
 const BATCH: f64 = 256.0;
 const PASSES: f64 = 10.0;
 
-/// The learner with all its numbers. Looks at public things alone.
+/// Plans the learner that the settings name, from public things alone.
 pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     let method = wishes.method.take().unwrap_or_default();
     task.check_delta(method)?;
-    // It is in the encoding.
+    // The encoding has used it.
     wishes.row_norm.take();
     let asked = wishes.loss.take();
     match method {
@@ -48,7 +48,7 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
             Ok(Learner::Objective(learner.plan(task.encoding, task.n, task.epsilon, task.delta)?))
         }
         Method::SufficientStatistics => {
-            // There is one loss; another one that is asked for has no meaning.
+            // The loss is squared. Any other stays in `wishes`, and is refused there.
             wishes.loss = asked.filter(|loss| *loss != LossName::Squared);
             let learner = SufficientStatistics::adaptive().neighbours(task.neighbours);
             let learner = learner.l2(wishes.l2.take().unwrap_or(0.0));
@@ -87,8 +87,8 @@ fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Resu
     Ok(Learner::Coordinate(learner.plan_with(task.encoding, task.n, task.noise())?))
 }
 
-/// The loss that is asked for, or logistic for two classes, softmax for more, squared for a number; once it is found to
-/// suit the target.
+/// The loss that is asked for; by default logistic for two classes, softmax for more, squared for a number.
+/// Fails if it does not suit the target.
 fn loss(asked: Option<LossName>, encoding: &Encoding) -> Result<Loss, RunError> {
     let classes = encoding.classes().map_or(0, <[String]>::len);
     let loss = match asked {
@@ -105,14 +105,14 @@ fn loss(asked: Option<LossName>, encoding: &Encoding) -> Result<Loss, RunError> 
     Ok(loss)
 }
 
-/// A loss by its name as a setting.
+/// The setting that names a loss.
 pub(super) fn loss_name(loss: Loss) -> LossName {
     match loss {
         Loss::Logistic => LossName::Logistic,
         Loss::SmoothHinge { .. } => LossName::SmoothHinge,
         Loss::Squared => LossName::Squared,
         Loss::Huber { .. } => LossName::Huber,
-        // The enum may grow; plans are made of these alone.
+        // The enum may grow; plans here have these losses only.
         Loss::Softmax { .. } | _ => LossName::Softmax,
     }
 }

@@ -1,4 +1,5 @@
-//! Neural networks: a description or a preset becomes a learner. Each setting that it uses is taken.
+//! Plans neural networks from settings: a description or a preset becomes a learner, which takes the settings
+//! that it uses.
 
 use std::fmt;
 use std::fs;
@@ -20,10 +21,10 @@ use super::subject::Task;
 use crate::error::RunError;
 use crate::settings::{AveragingName, ClippingName, LearnerSettings, Method};
 
-/// The longest description that is read.
+/// The longest description that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
 
-/// Channels, height and width of a picture, as `1x28x28`.
+/// Channels, height and width of an image, as `1x28x28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct ImageShape {
@@ -33,7 +34,7 @@ pub struct ImageShape {
 }
 
 impl ImageShape {
-    /// Of a file's pictures, where the format says so: IDX has them grey and square, CIFAR in colour.
+    /// The shape that the file's format implies: grey and square for IDX, 32 × 32 in colour for CIFAR.
     pub(crate) fn of_format(format: &str, columns: usize) -> Option<Self> {
         let side = (columns as f64).sqrt().round() as usize;
         match format {
@@ -84,7 +85,7 @@ impl fmt::Display for ImageShape {
     }
 }
 
-/// The learner for the network that the settings name.
+/// Plans the network that the settings name, from public things alone.
 pub(super) fn plan(name: &str, task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     let method = wishes.method.take().unwrap_or(Method::Sgd);
     task.check_delta(method)?;
@@ -107,7 +108,7 @@ pub(super) fn plan(name: &str, task: &Task<'_>, wishes: &mut LearnerSettings) ->
     Ok(Learner::Network(Box::new(learner.plan_with(task.encoding, task.n, task.noise())?)))
 }
 
-/// How batches are drawn, and how many.
+/// How batches are drawn, and their number.
 fn batches(
     method: Method,
     task: &Task<'_>,
@@ -150,7 +151,7 @@ fn averaging(wishes: &mut LearnerSettings, steps: Count) -> Averaging {
     }
 }
 
-/// The network for encoded records.
+/// The network for records of this encoding.
 fn network(
     name: &str,
     image: Option<ImageShape>,
@@ -176,7 +177,7 @@ fn network(
     described(name, description.network_for(input, outputs))
 }
 
-/// A file if it looks like one, else a preset.
+/// The description in a file, if `name` looks like a path; else the preset of this name.
 fn description(name: &str, hidden: Option<&[usize]>) -> Result<Description, RunError> {
     let path = Path::new(name);
     if !is_file(path) {

@@ -1,10 +1,10 @@
-//! How long steps take on this machine.
+//! Measures how long steps take on this machine.
 //!
 //! # The model
-//! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped gradient, b that of the
-//! noise, the update and all else that a step does for each weight. Both are measured on invented records, with full
-//! batches of two sizes. Records of random batches lie apart in memory; for a linear model, whose work on a record is
-//! little more than reading it, that counts as half as much again.
+//! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped gradient, b that
+//! of the noise, the update and all else that a step does for each weight. Both are measured on invented
+//! records, with full batches of two sizes. Records of random batches are scattered in memory. A linear model
+//! does little more than read a record, so for sampled batches its a is multiplied by 1.5.
 
 use std::time::{Duration, Instant};
 
@@ -16,32 +16,33 @@ use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Method, Settings};
 
-/// Records of the first try, and how long a step on the larger batch may take.
+/// Batch size of the first try, and the longest step on the larger batch, in seconds.
 const FIRST: usize = 16;
 const LONGEST_STEP: f64 = 0.1;
-/// Records of the larger batch at most, and how many times smaller the other is.
+/// The largest batch of a measurement.
 const MOST: f64 = 65_536.0;
-/// Numbers of a linear model in the larger batch.
+/// Numbers in the larger batch of a linear model, at most.
 const NUMBERS: f64 = 262_144.0;
+/// The ratio of the two batch sizes.
 const SMALLER: usize = 8;
-/// Steps of a measurement, and measurements of which the fastest counts.
+/// Steps per measurement, and measurements, of which the fastest counts.
 const STEPS: u64 = 4;
 const REPEATS: u64 = 3;
-/// What scattered records cost beside those in a row.
+/// Time of a scattered record relative to one in sequence.
 const SCATTERED: f64 = 1.5;
 
-/// Seconds.
+/// The speed of gradient steps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pace {
-    /// Of one record in a batch.
+    /// Time per record of a batch.
     pub record: f64,
-    /// Of a step, beside its records.
+    /// Time per step, beside its records.
     pub step: f64,
     is_linear: bool,
 }
 
 impl Pace {
-    /// Of gradient descent on the model that is asked for, on as many threads as the settings say.
+    /// Measures gradient descent on the model that is asked for, on as many threads as the settings say.
     pub(super) fn measured(subject: &Subject, asked: &Settings) -> Result<Self, RunError> {
         let LearnerSettings { model, hidden, image, memory, .. } = asked.learner.clone();
         let is_linear = model.is_none();
@@ -68,19 +69,19 @@ impl Pace {
         Ok(Self::between(long, short, is_linear))
     }
 
-    /// From two batches, each with its number of records and the time of a step.
+    /// Solves for both times, from the sizes of two batches and the seconds of a step on each.
     fn between(large: (f64, f64), small: (f64, f64), is_linear: bool) -> Self {
         let record = ((large.1 - small.1) / (large.0 - small.0)).max(0.0);
         Self { record, step: (small.1 - small.0 * record).max(0.0), is_linear }
     }
 
-    /// Of a whole run, where it goes by batches.
+    /// The time of a whole run, for learners with batches.
     pub(super) fn of_learner(self, learner: &Learner) -> Option<Duration> {
         let (steps, batch) = (learner.steps()? as f64, learner.batch()?);
         Some(self.of(steps, batch, learner.method() == Method::Sgd))
     }
 
-    /// Of so many steps on batches of so many records.
+    /// The time of `steps` steps on batches of `batch` records.
     pub(super) fn of(self, steps: f64, batch: f64, is_sampled: bool) -> Duration {
         let record = if is_sampled && self.is_linear { SCATTERED * self.record } else { self.record };
         Duration::from_secs_f64((steps * (batch * record + self.step)).min(1e15))
@@ -111,7 +112,7 @@ mod tests {
         let pace = Pace::between(step(512.0), step(64.0), false);
         assert!((pace.record / a - 1.0).abs() < 1e-9 && (pace.step / b - 1.0).abs() < 1e-9, "{pace:?}");
         assert!((pace.of(1000.0, 256.0, true).as_secs_f64() / 54.2 - 1.0).abs() < 1e-9);
-        // A clock that says nonsense gives no negative times.
+        // Times are not negative even if the smaller batch took longer.
         let pace = Pace::between((512.0, 1.0), (64.0, 2.0), true);
         assert!(pace.record >= 0.0 && pace.step >= 0.0);
     }

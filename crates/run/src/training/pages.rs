@@ -1,4 +1,4 @@
-//! What is said about a run: for programs, for people, and in a few notes.
+//! What is written about a run: JSON, report, model card and findings.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -8,17 +8,17 @@ use sordino_report::{Code, Report, Run};
 use crate::error::RunError;
 
 pub(crate) struct Pages {
-    /// The run and what follows from it; the report has the same inside.
+    /// The facts of the run on one line; the report contains the same object.
     pub(crate) json: String,
-    /// The report and the model card.
+    /// The report and the model card; `None` if they could not be drawn.
     pub(crate) for_people: Option<(String, String)>,
-    /// What weakens the claim beyond what doors say anyway.
+    /// What weakens the claim, without the findings that doors state by themselves.
     pub(crate) findings: Vec<String>,
 }
 
 impl Pages {
-    /// Of a run that was paid for. A bug in a picture must not cost its model: then there is no report, and the
-    /// panic's message says why.
+    /// Draws the pages of a run that was paid for. If drawing panics, the model must not be lost: there is no
+    /// report then, and the panic's message says why.
     pub(crate) fn of(run: &Run) -> Result<Self, RunError> {
         let drawn = catch_unwind(AssertUnwindSafe(|| {
             let report = Report::of(run);
@@ -34,13 +34,13 @@ impl Pages {
     }
 }
 
-/// One object on one line.
+/// An object as JSON on one line.
 fn line(object: &impl Serialize) -> Result<String, RunError> {
     let unwritable = |error: serde_json::Error| RunError::Unwritable { reason: error.to_string() };
     Ok(serde_json::to_string(object).map_err(unwritable)? + "\n")
 }
 
-/// The grave ones. That nothing was charged, or that the noise was seeded, is said in fewer words.
+/// Whether a finding is grave. *Unmetered* and *seeded* are left out: doors state them by themselves.
 fn is_said(code: Code) -> bool {
     code <= Code::LargeDelta && code != Code::Seeded && code != Code::Unmetered
 }

@@ -1,4 +1,4 @@
-//! A run, decided from public things: its [`Subject`], how it learns, and where its model goes.
+//! The plan of a run, made from public things: its [`Subject`], its learner, and where its model goes.
 
 use std::path::PathBuf;
 
@@ -16,22 +16,22 @@ use crate::settings::Settings;
 #[derive(Debug)]
 pub struct Plan {
     pub(crate) input: Input,
-    /// What is learned, from what.
+    /// What is learned, from what, for how much.
     pub subject: Subject,
     /// How it is learned.
     pub learner: Learner,
     /// Every setting, defaults included.
     pub settings: Settings,
-    /// As they were given.
+    /// The settings as they were given.
     pub(crate) asked: Settings,
     /// Where the model goes.
     pub out: PathBuf,
-    /// What was decided and should be said.
+    /// Defaults that the user should know of.
     pub notes: Vec<String>,
 }
 
 impl Plan {
-    /// Decides everything that is not given.
+    /// Makes the plan: decides every setting that is not given.
     pub(crate) fn draw(
         asked: &Settings,
         input: Input,
@@ -44,7 +44,7 @@ impl Plan {
         Ok(Self { input, subject, learner, settings, asked: asked.clone(), out, notes })
     }
 
-    /// With what was asked for in place of what a bought schema has left of it.
+    /// States schema, ε and δ as they were given, where a bought schema took a part of ε and δ.
     pub(crate) fn stating(mut self, asked: &Settings) -> Self {
         self.settings.schema.clone_from(&asked.schema);
         self.settings.epsilon = asked.epsilon;
@@ -52,7 +52,8 @@ impl Plan {
         self
     }
 
-    /// Bytes that the run takes, as far as they are known: the data, and what grows with the square of its columns.
+    /// Bytes of the data, and of matrices that grow with the square of its width. A network's batches are not
+    /// counted.
     pub(crate) fn bytes(&self) -> u64 {
         let threads = self.settings.threads.unwrap_or_else(available);
         // That of a network was found when it was planned.
@@ -72,7 +73,7 @@ impl Plan {
         self.subject.unit()
     }
 
-    /// The method, and the network that it trains; its clipping, if that is not the usual one.
+    /// The method and, for a network, its name and any clipping but the default.
     pub fn how(&self) -> String {
         effective::how(&self.learner, self.settings.learner.model.as_deref())
     }
@@ -83,13 +84,13 @@ impl Plan {
     }
 }
 
-/// Where the model goes; without a slash at the end, to which nothing can be appended.
+/// Where the model goes, without a slash at the end: `.part` is appended to it.
 pub(crate) fn out_of(settings: &Settings) -> Result<PathBuf, RunError> {
     let data = data_of(settings)?;
     Ok(settings.out.clone().unwrap_or_else(|| default_out(&data)).components().collect())
 }
 
-/// `patients.model` here for `somewhere/patients.csv.gz`.
+/// `patients.model` in the current folder for `somewhere/patients.csv.gz`.
 fn default_out(data: &std::path::Path) -> PathBuf {
     let name = data.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem =

@@ -1,4 +1,4 @@
-//! How good a model is, on records that are declared public. On any others the answer would be one more release.
+//! Scores a model on records that are declared public. A score on private records would be one more release.
 
 use std::path::PathBuf;
 
@@ -14,14 +14,15 @@ use crate::purse::Purse;
 /// Records that were declared public.
 #[derive(Debug)]
 pub struct PublicTest {
-    /// Where they are.
+    /// Their file.
     pub path: PathBuf,
     data: Encoded,
 }
 
 impl PublicTest {
-    /// Reads the records that `--public-test` names, by the encoding of the run. The table itself, and others that have a budget, are not public;
-    /// what else is, the owner has to know.
+    /// Reads the records that `--public-test` names, by the encoding of the run. Refuses the private table
+    /// itself and every table that has a budget in the ledger. Whether other records are public is for the
+    /// owner to know.
     pub(crate) fn open(plan: &Plan, purse: &Purse) -> Result<Option<Self>, RunError> {
         let Some(path) = &plan.settings.public_test else { return Ok(None) };
         let source = Source::open(path, plan.subject.schema.csv())?;
@@ -35,7 +36,7 @@ impl PublicTest {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
         let loader = Loader::new(&source, &plan.subject.schema, plan.input.door);
-        // Which records of a unit are kept protects nobody here: the same ones each time.
+        // The records are public, so the choice of a unit's records may be repeatable.
         let data = loader.read(&plan.subject.encoding, &mut danger::seeded(0))?;
         if !data.has_target() {
             let column = plan.target().to_owned();
@@ -44,17 +45,17 @@ impl PublicTest {
         Ok(Some(Self { path: path.clone(), data }))
     }
 
-    /// How many there are.
+    /// The number of records.
     pub fn rows(&self) -> u64 {
         self.data.slots() as u64
     }
 
-    /// How good a model is on them.
+    /// The score of a model.
     pub fn score(&self, model: &Model) -> Result<f64, RunError> {
         model.score(&self.data)
     }
 
-    /// With the score of a model.
+    /// The records with the score of a model.
     pub(crate) fn scored(self, model: &Model) -> Result<(Self, f64), RunError> {
         let score = self.score(model)?;
         Ok((self, score))

@@ -1,7 +1,8 @@
-//! A learner on [`Invented`] records: how long it takes and how well it does, without a look at the data.
+//! Runs a learner on [`Invented`] records, to measure time and score without looking at the data.
 //!
-//! With fewer records than the real table has, the noise in a mean would be too large by their ratio; the noise of a step
-//! is lessened by it, or ε raised. A rehearsal that takes too long is given up.
+//! An invented table with fewer records than the real one would have too much noise in the mean. So the noise
+//! of a step is scaled down by the ratio of the two numbers of records; for learners without steps ε is
+//! scaled up. A rehearsal that takes too long is stopped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -17,7 +18,7 @@ use crate::error::RunError;
 use crate::model::Model;
 use crate::settings::{LearnerSettings, Settings};
 
-/// So little noise, as a part of what there is, that it plays no part; for learners that are done at once, so large an ε.
+/// Noise that does not matter: a fraction of the run's own, and an ε for learners without steps.
 const NO_NOISE: f64 = 0.01;
 const NO_LIMIT: f64 = 1e4;
 
@@ -25,13 +26,13 @@ pub(super) struct Rehearsal<'a> {
     subject: &'a Subject,
     wishes: &'a LearnerSettings,
     threads: Option<std::num::NonZero<usize>>,
-    /// Of a step of the real run, if it has steps.
+    /// The noise multiplier of the real run, if it has steps.
     noise: Option<f64>,
     pub(super) table: Invented,
 }
 
 impl<'a> Rehearsal<'a> {
-    /// With `n` records, of a learner that was planned by `wishes`.
+    /// A rehearsal on `n` records of a learner that was planned by `wishes`.
     pub(super) fn new(
         subject: &'a Subject,
         learner: &Learner,
@@ -43,18 +44,18 @@ impl<'a> Rehearsal<'a> {
         Ok(Self { subject, wishes, threads: settings.threads, noise: learner.noise_multiplier(), table })
     }
 
-    /// The learner here, whose noise does as much as that of the real run.
+    /// The learner with noise that weighs as much as in the real run.
     pub(super) fn with_noise(&self) -> Result<Learner, RunError> {
         let part = self.part();
         self.learner(self.noise.map(|noise| noise * part), self.subject.epsilon.get() / part)
     }
 
-    /// The learner here, with next to no noise.
+    /// The learner with almost no noise.
     pub(super) fn without_noise(&self) -> Result<Learner, RunError> {
         self.learner(self.noise.map(|noise| noise * self.part() * NO_NOISE), NO_LIMIT)
     }
 
-    /// A time of a run here as one of the real table, where it grows with the number of records.
+    /// Scales a time of the rehearsal to the number of records of the real table.
     pub(super) fn grown(&self, time: Duration) -> Duration {
         time.mul_f64(self.part().recip())
     }
@@ -74,7 +75,7 @@ impl<'a> Rehearsal<'a> {
         task.learner(self.wishes)
     }
 
-    /// A model, and how long it took; none if it was not done within `limit`. What is done at once is not given up.
+    /// A model and its time; `None` if it took longer than `limit`. Learners without steps are not stopped.
     pub(super) fn run(
         &self,
         learner: &Learner,

@@ -1,5 +1,5 @@
-//! What is to be learned, from what, for how much: decided from public things alone, which are the header, the schema, the number of
-//! records, the flags and the ledger's terms.
+//! What is learned, from what, for how much. All of it follows from public things: the header, the schema,
+//! the number of records, the settings and the ledger's terms.
 //!
 //! # Defaults
 //! - Relation: `zero_out`, under which n is public; with a ledger, the ledger's.
@@ -21,13 +21,13 @@ use crate::purse::Purse;
 use crate::schema_file;
 use crate::settings::{LearnerSettings, Method, Settings, file};
 
-/// δ of small tables.
+/// The default δ of small tables.
 const USUAL_DELTA: f64 = 1e-6;
 
 /// What is learned, from what, for how much.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// What the table may hold.
+    /// The schema of the table.
     pub schema: Schema,
     /// The columns of the file, in order.
     pub names: Vec<String>,
@@ -35,21 +35,21 @@ pub struct Subject {
     pub encoding: Encoding,
     /// The number of records, which is public.
     pub n: Count,
-    /// What it may cost.
+    /// The price ε.
     pub epsilon: Epsilon,
-    /// At this δ.
+    /// The price δ.
     pub delta: Delta,
-    /// Under this relation.
+    /// The neighbouring relation.
     pub neighbours: Neighbours,
-    /// The shape of pictures, where records are some.
+    /// The shape of the records, if they are images.
     pub image: Option<ImageShape>,
     /// Threads to compute with; all processors if none are named.
     pub threads: Option<NonZero<usize>>,
 }
 
 impl Subject {
-    /// Of a file that was opened, with its encoding. n is counted unless it is given. What was decided and should be said
-    /// is added to `notes`.
+    /// The subject of an open file. n is counted unless it is given. Adds defaults that the user should know
+    /// of to `notes`.
     pub(crate) fn of_input(
         settings: &Settings,
         input: &Input,
@@ -57,7 +57,7 @@ impl Subject {
         purse: &Purse,
         notes: &mut Vec<String>,
     ) -> Result<Self, RunError> {
-        // Before n is looked at.
+        // Checked before n is counted: n must be public.
         let neighbours = public_size(purse)?;
         let n = settings.rows.map_or_else(|| input.rows(), Ok)?;
         let format = || ImageShape::of_format(input.source.format(), encoding.width());
@@ -67,7 +67,7 @@ impl Subject {
         Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
     }
 
-    /// Of a table that need not be there: n and the names of the columns are those that the schema and `--rows` state.
+    /// The subject of a table that need not exist: the schema names its columns, and `--rows` states n.
     pub(crate) fn of_schema(
         settings: &Settings,
         purse: &Purse,
@@ -87,13 +87,13 @@ impl Subject {
         Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
     }
 
-    /// What a learner is made for.
+    /// The task for a planner.
     pub(crate) fn task(&self) -> Task<'_> {
         let &Self { ref encoding, n, epsilon, delta, neighbours, image, threads, .. } = self;
         Task { encoding, n, epsilon, delta, neighbours, image, threads, noise: None }
     }
 
-    /// What encoded records take in memory.
+    /// Bytes of the encoded records in memory.
     pub(crate) fn data_bytes(&self) -> u64 {
         self.encoding.bytes(self.n.get())
     }
@@ -103,7 +103,7 @@ impl Subject {
         self.schema.unit().unit()
     }
 
-    /// What scores of its models are called.
+    /// The word for scores of its models.
     pub fn score_name(&self) -> &'static str {
         if self.encoding.classes().is_some() { "accuracy" } else { "error" }
     }
@@ -130,7 +130,7 @@ pub(super) fn encoding(
 ) -> Result<Encoding, RunError> {
     let options = EncodingOptions {
         target: Some(target.to_owned()),
-        // Layers have their own.
+        // A network's layers have biases of their own.
         intercept: settings.learner.model.is_none(),
         row_norm: settings.learner.row_norm,
         ..EncodingOptions::default()
@@ -166,7 +166,7 @@ pub(super) fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
     if neighbours.has_public_size() { Ok(neighbours) } else { Err(RunError::PrivateSize { neighbours }) }
 }
 
-/// What a learner is made for.
+/// What a planner makes a learner for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) encoding: &'a Encoding,
@@ -176,8 +176,8 @@ pub(crate) struct Task<'a> {
     pub(crate) neighbours: Neighbours,
     pub(crate) image: Option<ImageShape>,
     pub(crate) threads: Option<NonZero<usize>>,
-    /// Of a step, where it does not follow from ε: rehearsals have that of the real run. Learners that are done at once
-    /// have none.
+    /// The noise multiplier of a step, if it does not follow from ε: a rehearsal takes it from the real run.
+    /// Learners without steps have none.
     pub(crate) noise: Option<NoiseMultiplier>,
 }
 
@@ -198,12 +198,13 @@ impl Task<'_> {
         }
     }
 
-    /// How much noise.
+    /// The noise: as given, or for the price.
     pub(crate) fn noise(&self) -> Noise {
         self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
     }
 
-    /// Takes the part of all records that a batch has, as it is set, or the usual one.
+    /// Takes the sampling rate out of `wishes`, from `--sampling-rate` or `--batch-size`. The default is
+    /// `usual`.
     pub(crate) fn rate(&self, wishes: &mut LearnerSettings, usual: f64) -> Result<SamplingRate, RunError> {
         match (wishes.sampling_rate.take(), wishes.batch_size.take()) {
             (Some(_), Some(_)) => {
@@ -218,7 +219,8 @@ impl Task<'_> {
         }
     }
 
-    /// Takes the steps, as they are set or so many that there are so many passes over the data.
+    /// Takes the number of steps out of `wishes`, from `--steps` or `--epochs`. The default is the steps of
+    /// `passes` passes.
     pub(crate) fn steps(
         &self,
         wishes: &mut LearnerSettings,
@@ -235,7 +237,7 @@ impl Task<'_> {
         }
     }
 
-    /// Gaussian noise needs a δ above 0, and some methods have no other.
+    /// Checks that δ is above 0 for methods that have Gaussian noise only.
     pub(crate) fn check_delta(&self, method: Method) -> Result<(), RunError> {
         let has_pure_noise = matches!(method, Method::OutputPerturbation | Method::ObjectivePerturbation);
         if self.delta > Delta::ZERO || has_pure_noise {
