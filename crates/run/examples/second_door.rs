@@ -17,6 +17,7 @@ use sordino_privacy::{Count, Delta, Epsilon, Neighbours, Terms};
 use sordino_run::training::{self, ImageShape, Observer, Session, Step, Trained};
 use sordino_run::{LearnerSettings, Ownership, Payment, Settings, identity, read_schema};
 
+#[allow(clippy::print_stdout, reason = "a program prints its result")]
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [data, schema, folder] = &arguments[..] else {
