@@ -78,7 +78,7 @@ pub trait StepwisePlan: LearningPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<Self::Model>, Self::Error>;

@@ -126,10 +126,10 @@ impl Purse {
 
     /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged, what a file says, which
     /// stays unmetered.
-    pub(crate) fn paid(&self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
-        match self.account() {
-            Some(account) => Ok(account.paid(charges)?),
-            None => Ok(danger::unmetered_paid(said)?),
+    pub(crate) fn paid(&mut self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
+        match &mut self.means {
+            Means::Ledger(account) => Ok(account.paid(charges)?),
+            Means::Unmetered(_) => Ok(danger::unmetered_paid(said)?),
         }
     }
 

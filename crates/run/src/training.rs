@@ -279,7 +279,7 @@ fn carry_out(
     // Everything that can fail without a word about the records, before anything is charged.
     let configuration = file::text(&plan.settings)?;
     let public = PublicTest::open(&plan, &purse)?;
-    let (from, receipt) = earlier(&purse, &folder, session.resume)?;
+    let (from, receipt) = earlier(&mut purse, &folder, session.resume)?;
     let claim = match &from {
         Some((checkpoint, _)) => plan.learner.replay_claim(checkpoint)?,
         None => plan.learner.claim(),
@@ -297,7 +297,7 @@ fn carry_out(
     let data = plan.input.read(&plan.subject.encoding)?;
     session.observer.doing("training");
     let (release, curve) = fit::fit(&plan, &data, permit, &folder, from, (public.as_ref(), &purse), session)?;
-    let release = match &bought {
+    let release = match bought {
         Some(bought) => bought.together(release)?,
         None => release,
     };
@@ -320,7 +320,7 @@ fn carry_out(
 
 /// What an earlier run left to go on from, with evidence of what it paid, and its receipt; or a new one.
 fn earlier(
-    purse: &Purse,
+    purse: &mut Purse,
     folder: &Folder,
     resume: bool,
 ) -> Result<(Option<(Checkpoint, Paid)>, Receipt), RunError> {

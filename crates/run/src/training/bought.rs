@@ -100,10 +100,10 @@ impl Bought {
 
     /// What is promised about schema and model together. The schema decides how many coordinates there are, and people may
     /// read it before they choose the rest.
-    pub(crate) fn together(&self, model: Release<Model>) -> Result<Release<Model>, RunError> {
+    pub(crate) fn together(self, model: Release<Model>) -> Result<Release<Model>, RunError> {
         let guarantee = model.guarantee();
         let delta = if guarantee.metered { guarantee.delta } else { self.delta };
-        Ok(model.after(&self.paid, delta)?)
+        Ok(model.after(self.paid, delta)?)
     }
 }
 
