@@ -243,7 +243,7 @@ impl StepwisePlan for GradientPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {

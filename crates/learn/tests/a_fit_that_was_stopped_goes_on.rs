@@ -118,7 +118,7 @@ fn resume(
     options: FitOptions<'_>,
 ) -> Result<Release<LinearModel>, LearnError> {
     let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
-    plan.resume(data, checkpoint, &paid, permit, options)
+    plan.resume(data, checkpoint, paid, permit, options)
 }
 
 /// A kill, as far as a test can have one: a panic after step 6, between two checkpoints; or later, when going on from one.

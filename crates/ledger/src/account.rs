@@ -84,7 +84,7 @@ impl<L: Borrow<Ledger>> Account<L> {
     }
 
     /// Evidence of charges that were made earlier, from this data set's budget; see [`Budget::paid`].
-    pub fn paid(&self, reservations: &[u64]) -> Result<Paid, ChargeError> {
+    pub fn paid(&mut self, reservations: &[u64]) -> Result<Paid, ChargeError> {
         self.budget.paid(reservations)
     }
 

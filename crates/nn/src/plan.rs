@@ -211,7 +211,7 @@ impl StepwisePlan for NetworkPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<NetworkModel>, FitError> {

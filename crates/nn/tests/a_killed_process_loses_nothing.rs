@@ -58,7 +58,7 @@ fn work(folder: &Path) {
         let replays = training.replay_claim(&checkpoint).unwrap();
         note(&mut log, "resumed", checkpoint.steps());
         let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
-        training.resume(checkpoint, &paid, permit(replays), &mut step).unwrap()
+        training.resume(checkpoint, paid, permit(replays), &mut step).unwrap()
     } else {
         note(&mut log, "begun", 0);
         training.run(permit(plan.claim()), &mut step).unwrap()

@@ -70,7 +70,7 @@ fn a_stopped_run_goes_on_for_free_and_as_if_nothing_had_happened() {
     let free = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(free.event, Event::composed([]));
     let mut steps = Vec::new();
-    let resumed = training.resume(checkpoint.clone(), &paid(&checkpoint), permit(free), &mut |progress| {
+    let resumed = training.resume(checkpoint.clone(), paid(&checkpoint), permit(free), &mut |progress| {
         steps.push(progress.step())
     });
     let resumed = resumed.unwrap();
@@ -102,11 +102,10 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(EVERY).unwrap());
     let cheaper = permit(plan.claim_of(EVERY - 1).unwrap());
-    let refused = training.clone().resume(checkpoint.clone(), &paid(&checkpoint), cheaper, &mut |_| {});
+    let refused = training.clone().resume(checkpoint.clone(), paid(&checkpoint), cheaper, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::Release(_))), "{refused:?}");
-    let release = training
-        .resume(checkpoint.clone(), &paid(&checkpoint), permit(replays.clone()), &mut |_| {})
-        .unwrap();
+    let release =
+        training.resume(checkpoint.clone(), paid(&checkpoint), permit(replays.clone()), &mut |_| {}).unwrap();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), replays.event]));
     assert!(release.guarantee().epsilon.upper > permit(plan.claim()).guarantee().epsilon.upper);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
@@ -127,12 +126,12 @@ fn one_seeded_half_voids_the_guarantee() {
         let release = match second {
             Some(seed) => training.resume_with(
                 checkpoint.clone(),
-                &paid(&checkpoint),
+                paid(&checkpoint),
                 permit,
                 &mut seeded(seed),
                 &mut |_| {},
             ),
-            None => training.resume(checkpoint.clone(), &paid(&checkpoint), permit, &mut |_| {}),
+            None => training.resume(checkpoint.clone(), paid(&checkpoint), permit, &mut |_| {}),
         };
         let is_void = first.is_some() || second.is_some();
         assert_eq!(release.unwrap().guarantee().seeded, is_void, "{first:?} {second:?}");
@@ -153,7 +152,7 @@ fn a_run_from_another_start_is_another_run() {
     let training = training(&plan, &objective, other, &path);
     let checkpoint = Checkpoint::read(&path).unwrap();
     let free = permit(training.replay_claim(&checkpoint).unwrap());
-    let refused = training.resume(checkpoint.clone(), &paid(&checkpoint), free, &mut |_| {});
+    let refused = training.resume(checkpoint.clone(), paid(&checkpoint), free, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
@@ -195,7 +194,7 @@ fn a_full_disk_ends_the_run_and_loses_no_checkpoint() {
     assert_eq!(replays, plan.claim_of(EVERY).unwrap());
     let mut steps = Vec::new();
     let release = training
-        .resume(checkpoint.clone(), &paid(&checkpoint), permit(replays), &mut |progress| {
+        .resume(checkpoint.clone(), paid(&checkpoint), permit(replays), &mut |progress| {
             steps.push(progress.step())
         })
         .unwrap();

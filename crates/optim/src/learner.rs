@@ -80,7 +80,7 @@ pub trait StepwisePlan: LearningPlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<Self::Model>, Self::Error>;

@@ -73,7 +73,7 @@ impl<'a> Run<'a> {
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
         from: &Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         checkpoints: Option<&Checkpoints>,
     ) -> Result<Self, OptimError> {

@@ -197,7 +197,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     pub fn resume(
         self,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
@@ -208,7 +208,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     pub fn resume_with(
         self,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         bits: &mut dyn Bits,
         progress: &mut dyn FnMut(Progress<'_>),
@@ -233,7 +233,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn go_on(
         mut self,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),

@@ -90,14 +90,14 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     // Not for free, and not for the price of something else.
     let refused = training.clone().resume(
         checkpoint.clone(),
-        &paid(&checkpoint),
+        paid(&checkpoint),
         permit(plan.claim_of(3).unwrap()),
         &mut |_| {},
     );
     assert!(matches!(refused, Err(OptimError::Release(_))));
     let mut steps = Vec::new();
     let (before, now) = (paid(&checkpoint), permit(replays.clone()));
-    let release = training.resume(checkpoint, &before, now, &mut |progress| steps.push(progress.step()));
+    let release = training.resume(checkpoint, before, now, &mut |progress| steps.push(progress.step()));
     let release = release.unwrap();
     assert_eq!(steps, [5, 6, 7, 8, 9, 10]);
     let both = Event::composed([plan.event(), replays.event]);
@@ -115,7 +115,7 @@ fn a_second_crash_is_charged_a_second_time() {
     let again = std::panic::catch_unwind(|| {
         let training = training(&plan, &points, &path);
         let (before, now) = (paid(&checkpoint), permit(training.replay_claim(&checkpoint).unwrap()));
-        let _ = training.resume(checkpoint, &before, now, &mut |_| panic!("a crash"));
+        let _ = training.resume(checkpoint, before, now, &mut |_| panic!("a crash"));
     });
     assert!(again.is_err());
     let checkpoint = Checkpoint::read(&path).unwrap();
@@ -150,17 +150,17 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
     let elsewhere = training(&plan, &points, &path.with_file_name("elsewhere"));
     for training in [nowhere, elsewhere] {
         let error =
-            training.resume(first.clone(), &paid(&first), replays(), &mut |_| {}).unwrap_err().to_string();
+            training.resume(first.clone(), paid(&first), replays(), &mut |_| {}).unwrap_err().to_string();
         assert!(error.contains("kept in its place"), "{error}");
     }
     let flag = AtomicBool::new(false);
     let training = || training(&plan, &points, &path);
-    let stopped = training().cancelled_by(&flag).resume(first.clone(), &paid(&first), replays(), &mut |_| {
+    let stopped = training().cancelled_by(&flag).resume(first.clone(), paid(&first), replays(), &mut |_| {
         flag.store(true, Ordering::Relaxed);
     });
     assert!(matches!(stopped, Err(OptimError::Cancelled { steps: 5 })), "{stopped:?}");
     for _ in 0..2 {
-        let late = training().resume(second.clone(), &paid(&second), replays(), &mut |_| {});
+        let late = training().resume(second.clone(), paid(&second), replays(), &mut |_| {});
         let error = late.unwrap_err().to_string();
         assert!(error.contains("has gone on from it since"), "{error}");
         // Nor when the other run has ended.
@@ -195,7 +195,7 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     let free = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(free.event, Event::composed([]));
     let before = paid(&checkpoint);
-    let resumed = training.resume(checkpoint, &before, permit(free), &mut |_| {}).unwrap();
+    let resumed = training.resume(checkpoint, before, permit(free), &mut |_| {}).unwrap();
     let straight = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let straight = straight.run(permit(plan.claim()), &mut |_| {}).unwrap();
     for (one, other) in resumed.value().iter().zip(straight.value()) {
@@ -223,9 +223,8 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
             let free = training.replay_claim(&checkpoint).unwrap();
             assert_eq!(free.event, Event::composed([]));
             let before = paid(&checkpoint);
-            let again = training
-                .clone()
-                .resume(checkpoint, &before, permit(free), &mut |_| panic!("no step is left"));
+            let again =
+                training.clone().resume(checkpoint, before, permit(free), &mut |_| panic!("no step is left"));
             let again = again.unwrap();
             assert_eq!(again.value(), first.value());
             assert_eq!(again.guarantee().epsilon, first.guarantee().epsilon);
@@ -253,7 +252,7 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     let other = other.unwrap();
     let checkpoint = Checkpoint::read(&path).unwrap();
     let (before, now) = (paid(&checkpoint), permit(plan.claim_of(4).unwrap()));
-    let refused = training(&other, &points, &path).resume(checkpoint, &before, now, &mut |_| {});
+    let refused = training(&other, &points, &path).resume(checkpoint, before, now, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
     forge(&path, &head(&path).replace("\"format_version\":3", "\"format_version\":2"));
     let error = Checkpoint::read(&path).unwrap_err().to_string();
@@ -292,7 +291,7 @@ fn a_checkpoint_that_was_not_paid_for_is_refused() {
         for before in [paid(&checkpoint), honest] {
             let now = permit(plan.replay_claim(&checkpoint).unwrap());
             let refused =
-                training(&plan, &points, &path).resume(checkpoint.clone(), &before, now, &mut |_| {});
+                training(&plan, &points, &path).resume(checkpoint.clone(), before, now, &mut |_| {});
             assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
         }
     }
@@ -302,6 +301,11 @@ fn a_checkpoint_that_was_not_paid_for_is_refused() {
 fn terms(plan: &Plan) -> Terms {
     let terms = Terms::new(Epsilon::new(100.0).unwrap(), plan.claim().neighbours);
     terms.with_delta(Delta::new(1e-6).unwrap()).planned()
+}
+
+/// As another process does that goes on with the run.
+fn opened_anew(budget: &Budget, plan: &Plan) -> Budget {
+    Budget::with_journal(&terms(plan), budget.journal().clone()).unwrap()
 }
 
 /// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with it, paid
@@ -316,12 +320,13 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     let mut budget = Budget::new(terms(&plan));
     let replays = budget.charge_claim(plan.replay_claim(&checkpoint).unwrap()).unwrap();
     // What the budget has recorded is not what the run has cost.
-    let recorded = budget.paid(&[replays.reservation().unwrap()]).unwrap();
-    let refused = training(&plan, &points, &path).resume(checkpoint.clone(), &recorded, replays, &mut |_| {});
+    let mut again = opened_anew(&budget, &plan);
+    let recorded = again.paid(&[replays.reservation().unwrap()]).unwrap();
+    let refused = training(&plan, &points, &path).resume(checkpoint.clone(), recorded, replays, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
     let replays = budget.charge_claim(plan.replay_claim(&checkpoint).unwrap()).unwrap();
     let before = paid(&checkpoint);
-    let release = training(&plan, &points, &path).resume(checkpoint, &before, replays, &mut |_| {}).unwrap();
+    let release = training(&plan, &points, &path).resume(checkpoint, before, replays, &mut |_| {}).unwrap();
     assert!(!release.guarantee().metered);
     std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
@@ -341,9 +346,10 @@ fn a_charge_that_left_no_checkpoint_is_counted() {
     let checkpoint = Checkpoint::read(&path).unwrap();
     let replays = plan.replay_claim(&checkpoint).unwrap();
     charges.push(budget.charge_claim(replays.clone()).unwrap().reservation().unwrap());
+    let mut budget = opened_anew(&budget, &plan);
     let before = budget.paid(&charges).unwrap();
     let now = budget.charge_claim(replays.clone()).unwrap();
-    let release = training(&plan, &points, &path).resume(checkpoint, &before, now, &mut |_| {}).unwrap();
+    let release = training(&plan, &points, &path).resume(checkpoint, before, now, &mut |_| {}).unwrap();
     assert!(release.guarantee().metered);
     let again = || replays.event.clone();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), again(), again()]));
@@ -389,7 +395,7 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     assert_eq!(replays, plan.claim_of(5).unwrap());
     let mut spent = 0.0;
     let before = paid(&checkpoint);
-    let release = training.resume(checkpoint, &before, permit(replays), &mut |progress| {
+    let release = training.resume(checkpoint, before, permit(replays), &mut |progress| {
         spent = progress.epsilon(sordino_privacy::Delta::new(1e-6).unwrap()).unwrap().upper;
     });
     let guarantee = release.unwrap().guarantee().clone();
@@ -478,11 +484,11 @@ fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
     let old = old.known_to_have(last.steps);
     assert_eq!((old.steps(), plan.replay_claim(&old).unwrap()), (4, plan.claim_of(6).unwrap()));
     let training = training(&plan, &points, &path);
-    let before = paid(&old);
+    let (before, again) = (paid(&old), paid(&old));
     let refused =
-        training.clone().resume(old.clone(), &before, permit(plan.claim_of(4).unwrap()), &mut |_| {});
+        training.clone().resume(old.clone(), before, permit(plan.claim_of(4).unwrap()), &mut |_| {});
     assert!(matches!(refused, Err(OptimError::Release(_))));
-    training.resume(old, &before, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
+    training.resume(old, again, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
 }
 
 /// A checkpoint of a run that stopped on request costs nothing, but not once more steps are known of.

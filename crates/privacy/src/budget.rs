@@ -60,6 +60,8 @@ mod sum;
 mod tallies;
 mod terms;
 
+use std::collections::HashSet;
+
 pub use self::gate::Gate;
 pub use self::journal::{Charged, Journal, Memory, Spent};
 pub use self::odometer::{Odometer, Reading, SoFar, Voucher};
@@ -71,6 +73,7 @@ use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
 use crate::paid::Paid;
+use crate::payer::Payer;
 use crate::permit::{Permit, Seeds};
 use crate::relation::{Neighbours, Unit};
 
@@ -112,12 +115,21 @@ pub trait Charge {
 pub struct Budget<J = Memory> {
     gate: Gate,
     journal: J,
+    payer: Payer,
+    /// Numbers of the charges that have left it, as a permit or as evidence.
+    handed_out: HashSet<u64>,
 }
 
 impl Budget<Memory> {
     /// Nothing spent yet; forgotten with the process.
     pub fn new(terms: Terms) -> Self {
-        Self { gate: Gate::new(&terms), journal: Memory::new(terms) }
+        Self::opened(Gate::new(&terms), Memory::new(terms))
+    }
+}
+
+impl<J> Budget<J> {
+    fn opened(gate: Gate, journal: J) -> Self {
+        Self { gate, journal, payer: Payer::new(), handed_out: HashSet::new() }
     }
 }
 
@@ -126,7 +138,7 @@ impl<J: Journal> Budget<J> {
     /// relation, protects another unit, or is counted against another limit.
     pub fn with_journal(terms: &Terms, journal: J) -> Result<Self, ChargeError> {
         if journal.terms() == terms {
-            Ok(Self { gate: Gate::new(terms), journal })
+            Ok(Self::opened(Gate::new(terms), journal))
         } else {
             let (journal, budget) = (Box::new(journal.terms().clone()), Box::new(terms.clone()));
             Err(ChargeError::OtherTerms { journal, budget })
@@ -157,39 +169,47 @@ impl<J: Journal> Budget<J> {
     }
 
     fn grant(&mut self, charge: Charged) -> Result<Permit, ChargeError> {
-        let Self { gate, journal } = self;
+        let Self { gate, journal, .. } = self;
         let guarantee = gate.price(&charge.event)?.seeded_if(charge.seeded);
         let reservation = journal.append(&charge, &mut |spent| gate.decide(spent, &charge.event))?;
         let seeds = if charge.seeded || !journal.is_durable() { Seeds::Allowed } else { Seeds::Refused };
-        Ok(Permit::new(guarantee, Some(reservation), seeds))
+        self.handed_out.insert(reservation);
+        Ok(Permit::new(guarantee, Some(self.payer), Some(reservation), seeds))
     }
 
     /// Evidence of charges that were made earlier, by the numbers of their
     /// [reservations](Permit::reservation): what the journal has recorded, composed in this order and priced
     /// under the terms of the budget. Fails if the list is empty, names a charge twice, or names one that
-    /// this journal does not have.
+    /// this journal does not have. A charge leaves a budget once, as a permit or as evidence: those that this instance was asked
+    /// for, or has made evidence of, are refused too. What goes on from a release takes [`Release::into_paid`](crate::Release::into_paid).
     ///
     /// # Pitfalls
     /// A journal does not know which computation a charge was for. One charge is evidence for one
-    /// computation, the one that goes on from what that charge has begun; the caller sees to it.
+    /// computation, the one that goes on from what that charge has begun; the caller sees to it. So he does where
+    /// one journal is opened several times.
     ///
     /// ```
     /// use sordino_privacy::{Budget, Charge, Epsilon, Event, Neighbours, Terms};
-    /// let mut budget = Budget::new(Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove));
+    /// let terms = Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove);
+    /// let mut budget = Budget::new(terms.clone());
     /// let half = Event::Pure { epsilon: Epsilon::new(0.5)? };
     /// let first = budget.charge(half.clone())?.reservation().unwrap_or_default();
-    /// // The process died before there was a result; what goes on says what both have cost.
+    /// // The process died before there was a result. What goes on opens the journal, and says what both have cost.
+    /// let mut budget = Budget::with_journal(&terms, budget.journal().clone())?;
     /// let paid = budget.paid(&[first])?;
-    /// let permit = budget.charge(half)?.together_with(&paid)?;
+    /// let permit = budget.charge(half)?.together_with(paid)?;
     /// assert!(permit.guarantee().epsilon.contains(1.0));
-    /// assert!(budget.paid(&[7]).is_err());
+    /// assert!(budget.paid(&[first]).is_err() && budget.paid(&[7]).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn paid(&self, reservations: &[u64]) -> Result<Paid, ChargeError> {
+    pub fn paid(&mut self, reservations: &[u64]) -> Result<Paid, ChargeError> {
         let mut all: Option<Charged> = None;
         for (place, &number) in reservations.iter().enumerate() {
             if reservations[..place].contains(&number) {
                 return Err(ChargeError::NamedTwice { number });
+            }
+            if self.handed_out.contains(&number) {
+                return Err(ChargeError::HandedOut { number });
             }
             let next = self.journal.recorded(number)?.ok_or(ChargeError::NotRecorded { number })?;
             all = Some(match all {
@@ -202,7 +222,8 @@ impl<J: Journal> Budget<J> {
         let Charged { event, seeded } = all.ok_or(ChargeError::NothingPaid)?;
         let Terms { neighbours, unit, delta, .. } = self.terms();
         let guarantee = price(Claim::new(*neighbours, event), unit.clone(), *delta, true)?;
-        Ok(Paid::new(guarantee.seeded_if(seeded)))
+        self.handed_out.extend(reservations);
+        Ok(Paid::new(guarantee.seeded_if(seeded), Some(self.payer)))
     }
 
     /// The journal.
@@ -282,6 +303,21 @@ pub enum ChargeError {
         /// What was asked for.
         number: u64,
     },
+    /// A charge that this budget has made a permit or evidence of.
+    #[error(
+        "charge {number} was handed out already, as a permit or as evidence, and pays for one thing; go on from its \
+         release, or open the budget anew if that run has died"
+    )]
+    HandedOut {
+        /// What was asked for.
+        number: u64,
+    },
+    /// Evidence of a budget, beside a permit or a release of another.
+    #[error(
+        "what came before was paid from another budget than what goes on from it; pay for both from one budget, \
+         which is opened once"
+    )]
+    OtherBudget,
     /// Nothing was named as paid for.
     #[error("no charge is named; name the charges that paid for what came before, the first one first")]
     NothingPaid,

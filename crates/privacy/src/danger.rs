@@ -14,7 +14,7 @@ use crate::statement::Statement;
 /// The claim must still be one that an accountant understands; an unbounded ε is allowed and stated.
 pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, ChargeError> {
     let guarantee = price(claim, unit, delta, false)?;
-    Ok(Permit::new(guarantee, None, Seeds::Allowed))
+    Ok(Permit::new(guarantee, None, None, Seeds::Allowed))
 }
 
 /// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed:
@@ -22,5 +22,5 @@ pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, Charg
 pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
     let claim = Claim::new(said.neighbours, said.event.clone());
     let guarantee = price(claim, said.unit.clone(), said.delta, false)?;
-    Ok(Paid::new(guarantee.seeded_if(said.seeded).with_arithmetic(said.arithmetic)))
+    Ok(Paid::new(guarantee.seeded_if(said.seeded).with_arithmetic(said.arithmetic), None))
 }

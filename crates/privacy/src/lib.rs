@@ -13,6 +13,7 @@ pub mod notion;
 mod numerics;
 mod paid;
 mod params;
+mod payer;
 mod permit;
 mod relation;
 mod release;

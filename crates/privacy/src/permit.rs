@@ -29,7 +29,8 @@
 //! # Joined permits
 //! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record or
 //! [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
-//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice.
+//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice. Evidence is used up, and what is
+//! metered is of the permit's own budget.
 //!
 //! # Seeds
 //! Whoever knows the seed subtracts the noise. A ledger is the record of what was protected, so a permit of a
@@ -44,6 +45,7 @@ use crate::event::Event;
 use crate::guarantee::Guarantee;
 use crate::paid::Paid;
 use crate::params::Inflation;
+use crate::payer::Payer;
 use crate::relation::{Neighbours, Unit};
 use crate::release::Release;
 
@@ -52,6 +54,8 @@ use crate::release::Release;
 #[must_use = "a permit was paid for; dropping it refunds nothing"]
 pub struct Permit {
     guarantee: Guarantee,
+    /// None if it is not metered.
+    payer: Option<Payer>,
     reservation: Option<u64>,
     seeds: Seeds,
     scope: Scope,
@@ -75,8 +79,13 @@ enum Scope {
 
 impl Permit {
     /// Only after the charge has been recorded.
-    pub(crate) fn new(guarantee: Guarantee, reservation: Option<u64>, seeds: Seeds) -> Self {
-        Self { guarantee, reservation, seeds, scope: Scope::Whole }
+    pub(crate) fn new(
+        guarantee: Guarantee,
+        payer: Option<Payer>,
+        reservation: Option<u64>,
+        seeds: Seeds,
+    ) -> Self {
+        Self { guarantee, payer, reservation, seeds, scope: Scope::Whole }
     }
 
     /// What it was paid for.
@@ -101,10 +110,11 @@ impl Permit {
 
     /// This permit for a computation that goes on where an earlier one stopped: the release is that of both together,
     /// and its guarantee composes what `earlier` paid for with what this permit paid for. It can only promise less
-    /// than either.
-    pub fn together_with(self, earlier: &Paid) -> Result<Self, ChargeError> {
+    /// than either. Fails if another budget has paid for `earlier`; what is not metered joins any permit, which is then not metered.
+    pub fn together_with(self, earlier: Paid) -> Result<Self, ChargeError> {
+        let payer = Payer::of_both(self.payer, earlier.payer())?;
         let guarantee = self.guarantee.composed_with(earlier.guarantee(), self.guarantee.delta)?;
-        Ok(Self { guarantee, scope: Scope::Rest, ..self })
+        Ok(Self { guarantee, payer, scope: Scope::Rest, ..self })
     }
 
     /// The number of the charge in its journal; none if nothing was charged.
@@ -156,7 +166,7 @@ impl Permit {
     /// Turns the result of `event` into a release. Whether this fails does not depend on `value`.
     pub fn seal<T>(self, event: impl Borrow<Event>, value: T) -> Result<Release<T>, ReleaseError> {
         self.covers_event(event.borrow())?;
-        Ok(Release::new(value, self.guarantee))
+        Ok(Release::new(value, self.guarantee, self.payer))
     }
 
     fn covers_event(&self, event: &Event) -> Result<(), ReleaseError> {
@@ -272,17 +282,17 @@ mod tests {
     }
 
     fn paid() -> Paid {
-        permit().seal(pure(0.5), ()).unwrap().paid()
+        permit().seal(pure(0.5), ()).unwrap().into_paid().1
     }
 
     #[test]
     fn going_on_promises_the_sum_of_both() {
-        let both = permit().together_with(&paid()).unwrap();
+        let both = permit().together_with(paid()).unwrap();
         let event = Event::composed([pure(0.5), pure(0.5)]);
         let release = both.seal(&event, ()).unwrap();
         assert!(release.guarantee().epsilon.contains(1.0) && release.guarantee().holds());
-        let seeded = permit().seeded().unwrap().seal(pure(0.5), ()).unwrap().paid();
-        assert!(permit().together_with(&seeded).unwrap().guarantee().seeded);
+        let seeded = permit().seeded().unwrap().seal(pure(0.5), ()).unwrap().into_paid().1;
+        assert!(permit().together_with(seeded).unwrap().guarantee().seeded);
     }
 
     #[test]
@@ -291,9 +301,9 @@ mod tests {
             let claim = Claim::new(neighbours, pure(0.5));
             danger::unmetered(claim, unit, Delta::ZERO).unwrap()
         };
-        let relation = other(Neighbours::ZeroOut, Unit::Record).together_with(&paid());
+        let relation = other(Neighbours::ZeroOut, Unit::Record).together_with(paid());
         assert!(matches!(relation, Err(ChargeError::OtherRelation { .. })));
-        let unit = other(Neighbours::Replace, Unit::Client).together_with(&paid());
+        let unit = other(Neighbours::Replace, Unit::Client).together_with(paid());
         assert!(matches!(unit, Err(ChargeError::TwoUnits { .. })));
     }
 
@@ -301,7 +311,7 @@ mod tests {
     /// it would draw the noise of both, and the first answer would have been released twice for one charge.
     #[test]
     fn a_joined_permit_begins_nothing_new() {
-        let both = permit().together_with(&paid()).unwrap();
+        let both = permit().together_with(paid()).unwrap();
         let claim = Claim::new(Neighbours::Replace, both.event().clone());
         assert_eq!(both.covers(&claim, &Unit::Record), Err(ReleaseError::Joined));
     }

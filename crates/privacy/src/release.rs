@@ -5,19 +5,23 @@ use crate::claim::Claim;
 use crate::guarantee::Guarantee;
 use crate::paid::Paid;
 use crate::params::Delta;
+use crate::payer::Payer;
 
 /// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and cannot be read
-/// from a file.
-#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+/// from a file. Not `Clone`: each copy would be evidence of the one charge.
+#[derive(Debug, PartialEq, serde::Serialize)]
 pub struct Release<T> {
     value: T,
     guarantee: Guarantee,
+    /// None if it was not metered.
+    #[serde(skip)]
+    payer: Option<Payer>,
 }
 
 impl<T> Release<T> {
     /// Only of what a permit seals.
-    pub(crate) fn new(value: T, guarantee: Guarantee) -> Self {
-        Self { value, guarantee }
+    pub(crate) fn new(value: T, guarantee: Guarantee, payer: Option<Payer>) -> Self {
+        Self { value, guarantee, payer }
     }
 
     /// The result.
@@ -30,9 +34,9 @@ impl<T> Release<T> {
         &self.guarantee
     }
 
-    /// Evidence of what was paid for it, for what comes after it.
-    pub fn paid(&self) -> Paid {
-        Paid::new(self.guarantee.clone())
+    /// The result, and evidence of what was paid for it, for the one thing that comes after it.
+    pub fn into_paid(self) -> (T, Paid) {
+        (self.value, Paid::new(self.guarantee, self.payer))
     }
 
     /// The result and its promise, apart.
@@ -43,7 +47,7 @@ impl<T> Release<T> {
     /// A function of the result alone costs nothing more. It must not look at the data again: choosing the
     /// best of several results by a score on the data is another release.
     pub fn post_process<U>(self, function: impl FnOnce(T) -> U) -> Release<U> {
-        Release { value: function(self.value), guarantee: self.guarantee }
+        Release { value: function(self.value), guarantee: self.guarantee, payer: self.payer }
     }
 
     /// What is promised about this result and an `earlier` one together, at `delta`, where the parameters of
@@ -53,12 +57,13 @@ impl<T> Release<T> {
     /// Composition of fixed parameters does not cover such a choice. What does is the sum of two prices that
     /// were fixed before it, at two δ that add up to `delta` (Dwork, Roth, "The algorithmic foundations of
     /// differential privacy", 2014, theorem B.1). The upper end is that sum, or the price of the composition
-    /// where it is more; the lower end is that of the composition.
-    pub fn after(self, earlier: &Paid, delta: Delta) -> Result<Self, ChargeError> {
-        let Self { value, guarantee } = self;
+    /// where it is more; the lower end is that of the composition. Fails if another budget has paid for the earlier one.
+    pub fn after(self, earlier: Paid, delta: Delta) -> Result<Self, ChargeError> {
+        let Self { value, guarantee, payer } = self;
+        let payer = Payer::of_both(payer, earlier.payer())?;
         let both = guarantee.composed_with(earlier.guarantee(), delta)?;
         let sum = sum_of_prices(earlier.guarantee(), &guarantee, delta.get())?;
-        Ok(Self { value, guarantee: both.at_least(sum) })
+        Ok(Self { value, guarantee: both.at_least(sum), payer })
     }
 }
 
@@ -132,7 +137,7 @@ mod tests {
     fn what_was_chosen_after_a_result_costs_the_sum() {
         let (schema, model) = (release(&gaussian(5.0), 2e-7), release(&gaussian(4.0), 8e-7));
         let sum = upper(&schema) + upper(&model);
-        let both = model.after(&schema.paid(), Delta::new(1e-6).unwrap()).unwrap();
+        let both = model.after(schema.into_paid().1, Delta::new(1e-6).unwrap()).unwrap();
         assert_eq!(upper(&both), sum);
         assert_eq!(both.guarantee().event, Event::composed([gaussian(5.0), gaussian(4.0)]));
         let fixed = release(&both.guarantee().event, 1e-6);
@@ -147,11 +152,11 @@ mod tests {
         let (schema, model) = (release(&gaussian(5.0), 1e-6), release(&gaussian(4.0), 1e-6));
         let naive = upper(&schema) + upper(&model);
         let halves = upper(&release(&gaussian(5.0), 5e-7)) + upper(&release(&gaussian(4.0), 5e-7));
-        let both = model.after(&schema.paid(), delta).unwrap();
+        let both = model.after(schema.into_paid().1, delta).unwrap();
         assert!(upper(&both) > naive && upper(&both) <= halves, "{} {naive} {halves}", upper(&both));
         // A pure one needs no δ, and leaves all of it to the other.
         let after_pure =
-            release(&gaussian(4.0), 1e-6).after(&release(&pure(0.5), 1e-6).paid(), delta).unwrap();
+            release(&gaussian(4.0), 1e-6).after(release(&pure(0.5), 1e-6).into_paid().1, delta).unwrap();
         assert!((upper(&after_pure) - 0.5 - upper(&release(&gaussian(4.0), 1e-6))).abs() < 1e-9);
     }
 
@@ -159,11 +164,12 @@ mod tests {
     #[test]
     fn a_third_release_needs_a_part_of_delta() {
         let delta = Delta::new(1e-6).unwrap();
-        let two = release(&gaussian(4.0), 5e-7).after(&release(&gaussian(5.0), 5e-7).paid(), delta).unwrap();
+        let second = || release(&gaussian(4.0), 5e-7);
+        let two = || second().after(release(&gaussian(5.0), 5e-7).into_paid().1, delta).unwrap();
         let third = || release(&gaussian(6.0), 1e-6);
-        assert!(!third().after(&two.paid(), delta).unwrap().guarantee().holds());
-        let wide = third().after(&two.paid(), Delta::new(2e-6).unwrap()).unwrap();
-        assert!((upper(&wide) - upper(&two) - upper(&third())).abs() < 1e-12);
+        assert!(!third().after(two().into_paid().1, delta).unwrap().guarantee().holds());
+        let wide = third().after(two().into_paid().1, Delta::new(2e-6).unwrap()).unwrap();
+        assert!((upper(&wide) - upper(&two()) - upper(&third())).abs() < 1e-12);
     }
 
     #[test]
@@ -172,10 +178,10 @@ mod tests {
         let (event, claim) = (pure(0.5), Claim::new(Neighbours::ZeroOut, pure(0.5)));
         let seeded = danger::unmetered(claim.clone(), Unit::Record, delta).unwrap().seeded().unwrap();
         let seeded = seeded.seal(&event, ()).unwrap();
-        let both = release(&event, 0.0).after(&seeded.paid(), delta).unwrap();
+        let both = release(&event, 0.0).after(seeded.into_paid().1, delta).unwrap();
         assert!(both.guarantee().seeded && !both.guarantee().metered);
         let clients = danger::unmetered(claim, Unit::Client, delta).unwrap().seal(&event, ()).unwrap();
-        let refused = release(&event, 0.0).after(&clients.paid(), delta);
+        let refused = release(&event, 0.0).after(clients.into_paid().1, delta);
         assert!(matches!(refused, Err(ChargeError::TwoUnits { .. })));
     }
 }

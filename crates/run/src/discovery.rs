@@ -133,8 +133,8 @@ pub(crate) fn search(
     let permit = purse.pay(plan.claim(), unit, delta)?;
     let reservation = permit.reservation();
     let release = release(plan, source, *content.bytes(), permit, seed)?;
-    let paid = release.paid();
-    let (found, guarantee) = release.into_parts();
+    let (found, paid) = release.into_paid();
+    let guarantee = paid.guarantee().clone();
     Ok(Bought { paid, text: text(&found, &guarantee)?, found, guarantee, reservation })
 }
 

@@ -125,12 +125,12 @@ impl Purse {
         Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
-    /// Evidence of earlier charges: from the ledger or, without one, from what a file states, which stays
-    /// unmetered.
-    pub(crate) fn paid(&self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
-        match self.account() {
-            Some(account) => Ok(account.paid(charges)?),
-            None => Ok(danger::unmetered_paid(said)?),
+    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged, what a file says, which
+    /// stays unmetered.
+    pub(crate) fn paid(&mut self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
+        match &mut self.means {
+            Means::Ledger(account) => Ok(account.paid(charges)?),
+            Means::Unmetered(_) => Ok(danger::unmetered_paid(said)?),
         }
     }
 

@@ -290,7 +290,7 @@ fn carry_out(
     // Everything that can fail without depending on a record comes before the charge.
     let configuration = file::text(&plan.settings)?;
     let public = PublicTest::open(&plan, &purse)?;
-    let (from, receipt) = earlier(&purse, &folder, session.resume)?;
+    let (from, receipt) = earlier(&mut purse, &folder, session.resume)?;
     let claim = match &from {
         Some((checkpoint, _)) => plan.learner.replay_claim(checkpoint)?,
         None => plan.learner.claim(),
@@ -312,7 +312,7 @@ fn carry_out(
     let data = plan.input.read(&plan.subject.encoding)?;
     session.observer.doing("training");
     let (release, curve) = fit::fit(&plan, &data, permit, &folder, from, (public.as_ref(), &purse), session)?;
-    let release = match &bought {
+    let release = match bought {
         Some(bought) => bought.together(release)?,
         None => release,
     };
@@ -336,7 +336,7 @@ fn carry_out(
 /// The checkpoint of an earlier run with evidence of its charges, and its receipt; for a new run, an empty
 /// receipt.
 fn earlier(
-    purse: &Purse,
+    purse: &mut Purse,
     folder: &Folder,
     resume: bool,
 ) -> Result<(Option<(Checkpoint, Paid)>, Receipt), RunError> {

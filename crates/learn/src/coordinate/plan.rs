@@ -151,7 +151,7 @@ impl StepwisePlan for CoordinatePlan {
         &self,
         data: &Encoded,
         checkpoint: Checkpoint,
-        paid: &Paid,
+        paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {

@@ -102,10 +102,10 @@ impl Bought {
 
     /// The model with the guarantee of schema and model together. The two compose adaptively: the schema
     /// decides the number of coordinates, and people may read it before they choose other settings.
-    pub(crate) fn together(&self, model: Release<Model>) -> Result<Release<Model>, RunError> {
+    pub(crate) fn together(self, model: Release<Model>) -> Result<Release<Model>, RunError> {
         let guarantee = model.guarantee();
         let delta = if guarantee.metered { guarantee.delta } else { self.delta };
-        Ok(model.after(&self.paid, delta)?)
+        Ok(model.after(self.paid, delta)?)
     }
 }
 

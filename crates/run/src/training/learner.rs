@@ -267,7 +267,7 @@ fn stepwise<P: StepwisePlan>(
     };
     match fit.from {
         None => plan.fit_under(data, permit, options),
-        Some((checkpoint, paid)) => plan.resume(data, checkpoint, &paid, permit, options),
+        Some((checkpoint, paid)) => plan.resume(data, checkpoint, paid, permit, options),
     }
 }
 

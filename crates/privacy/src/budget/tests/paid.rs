@@ -13,7 +13,7 @@ fn a_promise_read_from_a_file_is_not_metered() {
     let said: Statement = serde_json::from_str(written).unwrap();
     let mut budget = Budget::new(terms(1.0));
     let permit = budget.charge(Event::composed([])).unwrap();
-    let permit = permit.together_with(&danger::unmetered_paid(&said).unwrap()).unwrap();
+    let permit = permit.together_with(danger::unmetered_paid(&said).unwrap()).unwrap();
     let event = Event::composed([pure(50.0), Event::composed([])]);
     let release = permit.seal(event, ()).unwrap();
     assert!(!release.guarantee().metered, "{}", release.guarantee());
@@ -35,9 +35,11 @@ fn a_file_is_believed_where_it_says_less() {
 #[test]
 fn a_budget_vouches_for_what_it_recorded() {
     let terms = approximate(20.0, 1e-6).for_unit(Unit::Client);
-    for mut budget in [Budget::new(terms.clone()), Budget::new(terms.planned())] {
+    for terms in [terms.clone(), terms.planned()] {
+        let mut budget = Budget::new(terms.clone());
         let numbers = [gaussian(2.0), pure(0.5), gaussian(3.0)]
             .map(|event| budget.charge(event).unwrap().reservation().unwrap());
+        let mut budget = Budget::with_journal(&terms, budget.journal().clone()).unwrap();
         let paid = budget.paid(&[numbers[0], numbers[2]]).unwrap();
         let event = Event::composed([gaussian(2.0), gaussian(3.0)]);
         assert_eq!(paid.event(), &event);
@@ -54,8 +56,8 @@ fn a_budget_vouches_for_what_it_recorded() {
 #[test]
 fn what_was_not_recorded_was_not_paid() {
     let journal = Shared::new(terms(1.0));
+    let paid = journal.budget().charge(pure(0.5)).unwrap().reservation().unwrap();
     let mut budget = journal.budget();
-    let paid = budget.charge(pure(0.5)).unwrap().reservation().unwrap();
     for (list, message) in [
         (&[][..], "no charge is named; name the charges that paid for what came before, the first one first"),
         (
@@ -77,5 +79,74 @@ fn what_was_not_recorded_was_not_paid() {
     ] {
         assert_eq!(budget.paid(list).unwrap_err().to_string(), message);
     }
-    assert!(journal.budget().paid(&[paid]).is_ok());
+    assert!(budget.paid(&[paid]).is_ok(), "what was refused was not handed out");
+}
+
+fn free(budget: &mut Budget) -> crate::Permit {
+    budget.charge(Event::composed([])).unwrap()
+}
+
+/// Evidence of one charge was joined to free charges, again and again: many releases of ε = 1 from a budget of 1.
+#[test]
+fn one_charge_is_evidence_once() {
+    let mut budget = Budget::new(terms(1.0));
+    let permit = budget.charge(pure(1.0)).unwrap();
+    let number = permit.reservation().unwrap();
+    let refused = budget.paid(&[number]).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "charge 1 was handed out already, as a permit or as evidence, and pays for one thing; go on from its release, or \
+         open the budget anew if that run has died"
+    );
+    let (_, paid) = permit.seal(pure(1.0), 1).unwrap().into_paid();
+    assert!(matches!(budget.paid(&[number]), Err(ChargeError::HandedOut { number: 1 })));
+    let joined = free(&mut budget).together_with(paid).unwrap();
+    let event = joined.event().clone();
+    assert!(joined.seal(event, 2).unwrap().guarantee().metered);
+    assert!(matches!(budget.paid(&[number]), Err(ChargeError::HandedOut { .. })));
+    // Opened anew, the charge is of the past, once.
+    let mut again = Budget::with_journal(&terms(1.0), budget.journal().clone()).unwrap();
+    assert!(again.paid(&[number]).is_ok());
+    assert!(matches!(again.paid(&[number]), Err(ChargeError::HandedOut { .. })));
+}
+
+/// A budget for nobody's data paid 50, and a release of a budget of 1 said that ε was at most 50, and metered.
+#[test]
+fn evidence_of_one_budget_pays_for_nothing_of_another() {
+    let (mut large, mut small) = (Budget::new(terms(1000.0)), Budget::new(terms(1.0)));
+    let mut paid = || large.charge(pure(50.0)).unwrap().seal(pure(50.0), ()).unwrap().into_paid().1;
+    let refused = free(&mut small).together_with(paid()).unwrap_err();
+    assert!(matches!(refused, ChargeError::OtherBudget));
+    assert_eq!(
+        refused.to_string(),
+        "what came before was paid from another budget than what goes on from it; pay for both from one budget, which is \
+         opened once"
+    );
+    let release = free(&mut small).seal(Event::composed([]), ()).unwrap();
+    assert!(matches!(release.after(paid(), Delta::ZERO), Err(ChargeError::OtherBudget)));
+    // Nor do two steps help: what was joined with something unmetered stays unmetered.
+    let unmetered = || {
+        let claim = Claim::new(Neighbours::AddRemove, Event::composed([]));
+        danger::unmetered(claim, Unit::Record, Delta::ZERO).unwrap()
+    };
+    let joined = unmetered().together_with(paid()).unwrap();
+    let event = joined.event().clone();
+    let (_, between) = joined.seal(event, ()).unwrap().into_paid();
+    let joined = free(&mut small).together_with(between).unwrap();
+    assert!(!joined.guarantee().metered);
+    let event = joined.event().clone();
+    let (_, between) = joined.seal(event, ()).unwrap().into_paid();
+    assert!(!free(&mut large).together_with(between).unwrap().guarantee().metered);
+}
+
+#[test]
+fn what_one_budget_has_paid_for_is_joined() {
+    let mut budget = Budget::new(terms(1.0));
+    let (_, schema) = budget.charge(pure(0.25)).unwrap().seal(pure(0.25), ()).unwrap().into_paid();
+    let model = budget.charge(pure(0.5)).unwrap().seal(pure(0.5), ()).unwrap();
+    let both = model.after(schema, Delta::ZERO).unwrap();
+    assert!(both.guarantee().metered && both.guarantee().epsilon.contains(0.75));
+    let (_, both) = both.post_process(|()| 1).into_paid();
+    let all = budget.charge(pure(0.25)).unwrap().together_with(both).unwrap();
+    assert!(all.guarantee().metered && all.guarantee().epsilon.contains(1.0));
 }

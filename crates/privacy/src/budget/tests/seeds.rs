@@ -22,7 +22,8 @@ fn a_durable_journal_refuses_seeded_noise() {
 
 #[test]
 fn a_charge_for_seeded_noise_is_recorded_as_such_and_void() {
-    let mut budget = Shared::new(terms(1.0)).budget();
+    let journal = Shared::new(terms(1.0));
+    let mut budget = journal.budget();
     let permit = budget.charge_seeded(pure(0.5)).unwrap();
     let number = permit.reservation().unwrap();
     assert!(permit.guarantee().seeded, "whatever it is drawn from");
@@ -30,16 +31,17 @@ fn a_charge_for_seeded_noise_is_recorded_as_such_and_void() {
     assert!(!release.guarantee().holds() && release.guarantee().metered);
     assert_eq!(budget.journal().recorded(number).unwrap(), Some(Charged { event: pure(0.5), seeded: true }));
     assert!(budget.charge_seeded(pure(0.6)).is_err(), "it costs what others cost");
-    assert!(budget.paid(&[number]).unwrap().guarantee().seeded);
+    assert!(journal.budget().paid(&[number]).unwrap().guarantee().seeded);
 }
 
 /// A seeded beginning does not let the rest be seeded.
 #[test]
 fn what_a_permit_is_joined_with_gives_it_no_right_to_seeds() {
-    let mut budget = Shared::new(terms(1.0)).budget();
-    let seeded = budget.charge_seeded(pure(0.25)).unwrap().reservation().unwrap();
+    let journal = Shared::new(terms(1.0));
+    let seeded = journal.budget().charge_seeded(pure(0.25)).unwrap().reservation().unwrap();
+    let mut budget = journal.budget();
     let paid = budget.paid(&[seeded]).unwrap();
-    let joined = budget.charge(pure(0.25)).unwrap().together_with(&paid).unwrap();
+    let joined = budget.charge(pure(0.25)).unwrap().together_with(paid).unwrap();
     assert!(joined.guarantee().seeded);
     assert_eq!(joined.seeded().unwrap_err(), ReleaseError::Seeded);
 }

@@ -1,0 +1,29 @@
+//! Which budget has paid.
+//!
+//! Evidence of one budget, joined to a permit of another, would be a release that the other has not paid for: a budget for nobody's data
+//! has room for any price. So permits, releases and evidence know their budget.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::budget::ChargeError;
+
+/// One budget of this process, as it was opened. What was not metered has none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Payer(u64);
+
+impl Payer {
+    /// Unlike all others of this process.
+    pub(crate) fn new() -> Self {
+        static OPENED: AtomicU64 = AtomicU64::new(0);
+        Self(OPENED.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Who has paid for both parts of one release. Nobody has, where one part was not metered.
+    pub(crate) fn of_both(one: Option<Self>, other: Option<Self>) -> Result<Option<Self>, ChargeError> {
+        match (one, other) {
+            (Some(one), Some(other)) if one != other => Err(ChargeError::OtherBudget),
+            (Some(_), Some(_)) => Ok(one),
+            (None, _) | (_, None) => Ok(None),
+        }
+    }
+}
