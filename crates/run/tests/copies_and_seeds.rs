@@ -56,11 +56,10 @@ fn every_step(scene: &Scene) -> Settings {
 
 /// Steps of a Gaussian that a charge pays for.
 fn steps(event: &Event) -> u64 {
-    match event {
-        Event::Repeated { count, .. } => count.get(),
-        Event::Composed { events } => events.iter().map(steps).sum(),
-        _ => 1,
+    if let Event::Composed { events } = event {
+        return events.iter().map(steps).sum();
     }
+    if let Event::Repeated { count, .. } = event { count.get() } else { 1 }
 }
 
 /// A copy of the folder from after step 2, put back after the run died at step 15, redid 13 steps for the price of one,
