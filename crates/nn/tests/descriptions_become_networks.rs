@@ -170,7 +170,7 @@ fn messages_name_the_place_and_the_way_out() {
         ),
         (
             r#"[{"type": "relu"}, {"type": "residual", "body": [{"type": "relu"}, {"type": "conv2d", "channels": 2, "kernel": "3x3"}]}]"#,
-            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got \"3x3\"",
+            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got a text",
         ),
         (
             r#"[{"type": "residual", "body": [], "shortcut": [{"type": "frozen", "layer": {"type": "max_pool", "kernel": [1, 2, 3]}}]}]"#,
@@ -202,6 +202,19 @@ fn messages_name_the_place_and_the_way_out() {
             "{message}"
         );
         assert!(message.contains("use group_norm or layer_norm"), "{message}");
+    }
+}
+
+/// A file that is one value was shown in the refusal.
+#[test]
+fn what_is_no_description_is_not_shown() {
+    for (text, kind) in [(r#""hunter2""#, "a text"), ("271828", "a number"), (r#"["hunter2"]"#, "a list")] {
+        let refused = Description::from_json(text).unwrap_err();
+        assert!(refused.to_string().ends_with(&format!("must be a table, got {kind}")), "{refused}");
+    }
+    for field in ["layers", "input", "format_version", "hidden"] {
+        let refused = Description::from_json(&format!(r#"{{"{field}": "hunter2"}}"#)).unwrap_err();
+        assert!(!format!("{refused} {refused:?}").contains("hunter2"), "{refused}");
     }
 }
 

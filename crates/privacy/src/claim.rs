@@ -55,7 +55,7 @@ impl Claim {
         if let Some(version) = stated_version(text).filter(|version| *version > Self::FORMAT_VERSION) {
             return Err(ReadError::Newer { version, known: Self::FORMAT_VERSION });
         }
-        Ok(serde_json::from_str(text)?)
+        serde_json::from_str(text).map_err(|error| ReadError::Json(without_value(error)))
     }
 }
 
@@ -102,13 +102,28 @@ fn stated_version(text: &str) -> Option<u64> {
     is_object.then(|| serde_json::from_str::<Stated>(text).ok()?.format_version)?
 }
 
+/// The same error without the value that came: what is read may be any file, and a refusal must not show what is in it. Its type and
+/// its place are kept.
+fn without_value(error: serde_json::Error) -> serde_json::Error {
+    let message = error.to_string();
+    let starts = ["invalid type: ", "invalid value: ", "unknown variant ", "unknown field "];
+    // The value may hold these words too; the last ones are the reader's own.
+    match message.rsplit_once(", expected ") {
+        Some((came, expected)) if starts.iter().any(|start| came.starts_with(start)) => {
+            let kind = came.split(['"', '`']).next().unwrap_or_default().trim_end();
+            de::Error::custom(format_args!("{kind}, expected {expected}"))
+        }
+        Some(_) | None => error,
+    }
+}
+
 /// Text that is no claim.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadError {
     /// Not JSON, or not JSON of an event; the message says where.
     #[error(transparent)]
-    Json(#[from] serde_json::Error),
+    Json(serde_json::Error),
     /// Nothing but white space.
     #[error(
         "it is empty; expected an event, such as {{\"type\":\"gaussian\",\"noise_multiplier\":1.1}}, or \
@@ -216,6 +231,44 @@ mod tests {
         }
         let long = " ".repeat(Claim::MAX_BYTES + 1);
         assert!(read(&long).unwrap_err().contains("at most 67108864 bytes"));
+    }
+
+    /// A file of one text was printed from beginning to end.
+    #[test]
+    fn what_is_no_claim_is_not_shown() {
+        assert_eq!(
+            read(r#""hunter2, expected \"x\"""#).unwrap_err(),
+            "invalid type: string, expected an event, such as {\"type\":\"gaussian\",\"noise_multiplier\":1.1} at line 1 \
+             column 25"
+        );
+        let ball = r#"{"event":{"type":"non_private"},"neighbours":{"metric_ball":"#;
+        for json in [
+            "271828".to_owned(),
+            "271828.5".to_owned(),
+            r#"{"event":"hunter2"}"#.to_owned(),
+            r#"{"type":"pure","epsilon":"hunter2"}"#.to_owned(),
+            r#"{"type":"composed","events":"hunter2"}"#.to_owned(),
+            r#"{"format_version":"hunter2","neighbours":"replace"}"#.to_owned(),
+            format!(r#"{ball}"hunter2"}}}}"#),
+            format!(r#"{ball}{{"p":2,"radius":"hunter2"}}}}}}"#),
+            format!(r#"{ball}{{"hunter2":2}}}}}}"#),
+        ] {
+            let error = Claim::from_json(&json).unwrap_err();
+            let shown = format!("{error} {error:?}");
+            assert!(!shown.contains("hunter2") && !shown.contains("271828"), "{json}: {shown}");
+            assert!(shown.contains(" at line 1 column "), "{json}: {shown}");
+        }
+    }
+
+    /// Words of a few letters are shown, of longer ones nothing.
+    #[test]
+    fn words_that_are_no_names_are_not_shown() {
+        for word in ["my secret phrase", &"a".repeat(41)] {
+            for json in [format!(r#"{{"type":"{word}"}}"#), format!(r#"{{"{word}":1}}"#)] {
+                let error = read(&json).unwrap_err();
+                assert!(error.contains("`…`") && !error.contains("my s"), "{error}");
+            }
+        }
     }
 
     /// Whatever a newer format brings, the message is that it is newer, and not that a word is misspelled.

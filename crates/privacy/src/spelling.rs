@@ -26,6 +26,13 @@ pub(crate) fn quoted(word: &str) -> String {
     }
 }
 
+/// A word of a file that may be anything: short names as they are, and nothing of the rest.
+pub(crate) fn name_of(word: &str) -> String {
+    const LONGEST: usize = 40;
+    let is_name = word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+    if is_name && word.chars().count() <= LONGEST { quoted(word) } else { "`…`".to_owned() }
+}
+
 /// Levenshtein distance: insertions, deletions and changes of a letter.
 fn distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();

@@ -4,7 +4,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::error::DescriptionError;
-use super::words::{hint, quoted, shown};
+use super::words::{hint, kind, quoted, shown};
 
 /// The largest whole number of a description: no table, picture or layer is wider, and such numbers are exact in single precision.
 const LARGEST: u64 = 1 << 24;
@@ -19,7 +19,12 @@ impl Fields {
     /// Refuses what is no table, and fields that are not known.
     pub(super) fn new(at: &str, value: Value, known: &[&str]) -> Result<Self, DescriptionError> {
         let Value::Object(table) = value else {
-            return Err(wrong("the description", at, "a table", &value));
+            return Err(DescriptionError::Value {
+                at: "the description".to_owned(),
+                name: at.to_owned(),
+                expected: "a table".to_owned(),
+                got: kind(&value).to_owned(),
+            });
         };
         match table.keys().find(|name| !known.contains(&name.as_str())) {
             Some(name) => Err(DescriptionError::Unknown {

@@ -25,16 +25,25 @@ pub(super) fn name(word: &str) -> &str {
     if word.chars().all(is_name) && word.chars().count() <= LONGEST { word } else { "…" }
 }
 
-/// A value in a message: numbers, and texts that could be names; of others the type.
+/// A value of a known field in a message: numbers, and of others the type.
 pub(super) fn shown(value: &Value) -> String {
     let is_plain = |value: &Value| value.is_number() || value.is_boolean();
     match value {
-        Value::String(text) if name(text) == text => value.to_string(),
-        Value::String(_) => "a text".to_owned(),
         Value::Array(items) if items.len() <= 8 && items.iter().all(is_plain) => value.to_string(),
-        Value::Array(_) => "a list".to_owned(),
-        Value::Object(_) => "a table".to_owned(),
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+        Value::Array(_) | Value::Object(_) | Value::String(_) => kind(value).to_owned(),
+    }
+}
+
+/// The type of a value that may be anything.
+pub(super) fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "nothing",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "a table",
     }
 }
 
