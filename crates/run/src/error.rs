@@ -208,7 +208,7 @@ pub enum RunError {
     #[error(
         "under {neighbours} the number of records is public, and records can be dropped for what they hold \
          in column `{column}`, which would change it; ask under add_remove, or say in the schema what \
-         missing and other values become (and do not ask with --permissive)"
+         missing and other values become; a variance cannot be asked with --permissive, or through that door"
     )]
     Drops { column: String, neighbours: Neighbours },
 

@@ -214,13 +214,14 @@ impl Asked {
         if question.door == Door::Strict {
             survey.check()?;
         }
+        let fills = purse.neighbours().has_public_size() && question.schema.unit().column().is_none();
         // Pure privacy: the statistics here have no δ.
         let permit = purse.pay(plan.claim(), unit, Delta::ZERO)?;
         let reservation = permit.reservation();
         let table = question.loader().table(&[&question.column], survey)?;
         let (value, guarantee) = match question.seed {
-            Some(seed) => plan.release(&table, &question.column, permit, &mut danger::seeded(seed))?,
-            None => plan.release(&table, &question.column, permit, &mut entropy()?)?,
+            Some(seed) => plan.release(&table, &question.column, fills, permit, &mut danger::seeded(seed))?,
+            None => plan.release(&table, &question.column, fills, permit, &mut entropy()?)?,
         }
         .into_parts();
         if let Some(reservation) = reservation {
@@ -279,12 +280,14 @@ impl Plan {
         &self,
         table: &Table,
         column: &str,
+        fills: bool,
         permit: Permit,
         bits: &mut R,
     ) -> Result<Release<Value>, RunError> {
         let owners = table.owners();
         let owners = owners.as_deref();
         let numbers = || -> Result<Vec<f64>, RunError> { Ok(table.numbers(column)?.1.collect()) };
+        let all = || if fills { filled(table, column) } else { numbers() };
         let keys = || -> Result<Vec<&str>, RunError> {
             let (values, codes) = table.codes(column)?;
             Ok(codes.map(|code| values[code as usize].as_str()).collect())
@@ -299,10 +302,10 @@ impl Plan {
                 plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(Value::Estimate)
             }
             Self::Sum(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
             }
             Self::Mean(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
             }
             Self::Variance(plan) => {
                 plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
@@ -330,15 +333,28 @@ fn check_drops(
     door: Door,
     neighbours: Neighbours,
 ) -> Result<(), RunError> {
-    let rests_on_n = match statistic {
-        Statistic::Sum | Statistic::Mean | Statistic::Variance => true,
+    let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
+    let may_drop = match statistic {
+        // What the permissive door leaves out is filled in; a rule that drops is not what the schema's author expects.
+        Statistic::Sum | Statistic::Mean => schema.may_drop(&[column], Door::Strict),
+        // The middle of the bounds adds as little to a sum of squares as any value can, and not nothing.
+        Statistic::Variance => schema.may_drop(&[column], door),
         Statistic::Count | Statistic::Quantile | Statistic::Histogram | Statistic::Mode => false,
     };
-    let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
-    if rests_on_n && !is_private && schema.may_drop(&[column], door) {
+    if may_drop && !is_private {
         return Err(RunError::Drops { column: column.to_owned(), neighbours });
     }
     Ok(())
+}
+
+/// One number for each slot, so that their count is n, which is public: a slot without a record has the middle of the
+/// bounds. The rule looks at one record alone, and an empty slot adds nothing to a centred sum.
+fn filled(table: &Table, column: &str) -> Result<Vec<f64>, RunError> {
+    let (bounds, mut present) = table.numbers(column)?;
+    // As the statistics have it, so that it is 0 to the last bit once it is centred.
+    let middle = 0.5 * bounds.lower() + 0.5 * bounds.upper();
+    let value = |slot| if table.is_present(slot) { present.next().unwrap_or(middle) } else { middle };
+    Ok((0..table.slots()).map(value).collect())
 }
 
 fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<'a, T>, MechanismError> {

@@ -287,3 +287,35 @@ fn private_images_are_no_public_test() {
     assert!(matches!(train(&settings), Err(RunError::PrivateTest { .. })));
     train(&Settings { public_test: None, ..settings }).unwrap();
 }
+
+/// An analyst comes through the permissive door, and n is public: a record that has no place counts as the middle of the
+/// bounds, so that the divisor does not depend on values.
+#[test]
+fn an_analysts_mean_divides_by_a_public_number() {
+    let scene = Scene::new("filled");
+    let text = fs::read_to_string(scene.path("t.csv")).unwrap();
+    scene.write("t.csv", &text.replace("0.9,yes", "none,yes").replace("0.8,yes", "0.8,yes,no record"));
+    scene.budget();
+    let query = |statistic, epsilon| sordino_run::query::Query {
+        data: scene.path("t.csv"),
+        statistic,
+        column: Some("x".to_owned()),
+        epsilon: scene::epsilon(epsilon),
+        schema: Some(scene.path("t.toml")),
+        bounds: None,
+        values: None,
+        equals: None,
+        at: 0.5,
+        neighbours: None,
+        permissive: false,
+        payment: sordino_run::Payment { who: Some(label("ann")), ..scene.settings().payment },
+        danger_seed: None,
+    };
+    use sordino_run::query::{Statistic, Value, answer};
+    let (mean, _) = answer(&query(Statistic::Mean, 5.0)).unwrap();
+    let Value::Estimate(mean) = mean.value else { panic!("a mean is a number") };
+    // 0 to 0.7 as they are, 0.8 and 0.9 as 0.5: 0.38 in the mean. The noise of a mean of 200 at ε = 5 passes 0.02 once in
+    // e^40.
+    assert!((mean.value - 0.38).abs() < 0.02, "{}", mean.value);
+    assert!(matches!(answer(&query(Statistic::Variance, 1.0)), Err(RunError::Drops { .. })));
+}
