@@ -325,7 +325,8 @@ impl Plan {
 
 /// Refuses sums, means and variances where n is public and a record can be dropped for what it holds. Their
 /// sensitivity assumes that every record stays: dropping one would change the number of rows, or a sum by
-/// more than the distance between two values.
+/// more than the distance between two values. Sums and means survive the permissive door: `filled` puts a
+/// value in the place of a record that has none.
 fn check_drops(
     statistic: Statistic,
     schema: &Schema,

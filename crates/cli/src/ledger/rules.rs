@@ -60,7 +60,7 @@ pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
 fn reading(rules: &Rules) -> String {
     match Reading::from_text(rules.reading()) {
         Ok(reading) => words(&reading),
-        // Of a newer program, say. It is still kept to: whoever cannot read it reads no data by it.
+        // A newer program may have written it. The rule still holds: a program that cannot read it opens no data.
         Err(error) => format!("is written in the rules, but {error}"),
     }
 }

@@ -100,7 +100,7 @@ struct AdviceObject<'a> {
     minutes: f64,
     #[serde(flatten)]
     memory: Memory,
-    /// Of one record in a batch, and of a step beside its records.
+    /// Seconds for one record of a batch, and for the rest of a step.
     seconds_of_record: f64,
     seconds_of_step: f64,
     too_long: usize,
