@@ -88,6 +88,8 @@ fn coordinates(clipping: CoordinateClipping, smoothness: Smoothness, noise: Nois
 fn place(name: &str) -> PathBuf {
     let name = name.replace(", ", "-");
     let folder = std::env::temp_dir().join(format!("sordino-learn-{name}-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder.join("fit")
 }

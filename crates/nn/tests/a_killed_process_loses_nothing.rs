@@ -32,6 +32,8 @@ fn main() {
         [_, role, folder] if role == "worker" => work(Path::new(folder)),
         _ => {
             let folder = std::env::temp_dir().join(format!("sordino-nn-killed-{}", std::process::id()));
+            // A process of the same number may have left it.
+            let _ = std::fs::remove_dir_all(&folder);
             std::fs::create_dir_all(&folder).unwrap();
             killed(&folder);
             std::fs::remove_dir_all(&folder).unwrap();

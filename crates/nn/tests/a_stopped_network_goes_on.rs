@@ -21,6 +21,8 @@ type Run<'a> = Training<'a, NetworkObjective<'a, Rows>>;
 
 fn place(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("sordino-nn-{name}-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder.join("run")
 }

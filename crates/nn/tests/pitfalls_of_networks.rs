@@ -68,6 +68,8 @@ fn pitfall_09_the_clipping_count_has_its_noise() {
     let plan = plan(poisson(0.001), draws, adaptive(), NOISE);
     let objective = NetworkObjective::new(&network, &rows, plan.divisor()).unwrap();
     let folder = std::env::temp_dir().join(format!("sordino-nn-count-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("run");
     let training = Training::new(&plan, &objective, from_zero()).unwrap();

@@ -99,6 +99,8 @@ fn what_is_written_is_read_to_the_last_bit() {
     networks.push(preset::resnet20().network_for(image, 4).unwrap());
     networks.push(standardised());
     let folder = std::env::temp_dir().join(format!("sordino-weights-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for network in networks {
         let mut parameters = network.initial(3);

@@ -29,6 +29,8 @@ fn poisson_plan() -> Plan {
 
 fn place(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("sordino-optim-{name}-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder.join("run")
 }

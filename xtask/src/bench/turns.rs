@@ -116,6 +116,8 @@ mod tests {
     #[test]
     fn contestants_take_turns() {
         let folder = std::env::temp_dir().join(format!("sordino-turns-{}", std::process::id()));
+        // A process of the same number may have left it.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let log = folder.join("log");
         let one = |name: &str| {

@@ -78,6 +78,8 @@ mod tests {
 
     fn folder(name: &str) -> std::path::PathBuf {
         let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
+        // A process of the same number may have left it.
+        let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         folder
     }

@@ -11,6 +11,8 @@ static CLOCK: AtomicU64 = AtomicU64::new(0);
 #[test]
 fn a_clock_that_goes_back_does_not_turn_entries_around() {
     let folder = std::env::temp_dir().join(format!("sordino-ledger-clock-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let path = folder.join("a.ledger");
     let first = next_row(&Book::new(), Body::Ledger { format_version: FORMAT_VERSION }, Time::from_millis(0))
@@ -34,6 +36,8 @@ fn a_clock_that_goes_back_does_not_turn_entries_around() {
 #[test]
 fn the_chain_is_the_documented_one() {
     let folder = std::env::temp_dir().join(format!("sordino-ledger-chain-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     let ledger = Ledger::create(&folder.join("a.ledger")).unwrap();
     let terms = Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::AddRemove);

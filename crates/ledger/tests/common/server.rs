@@ -26,6 +26,8 @@ impl Server {
             programs().ok_or("`initdb` and `postgres` are not installed (Debian: apt install postgresql)")?;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("sordino-postgres-{}-{number}", std::process::id()));
+        // A process of the same number may have left it.
+        let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         if is_root() {
             run(Command::new("chown").arg("nobody").arg(&folder))?;

@@ -11,6 +11,8 @@ use crate::error::OptimError;
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("sordino-checkpoint-{name}-{}", std::process::id()));
+    // A process of the same number may have left it.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder.canonicalize().unwrap()
 }
