@@ -1,8 +1,8 @@
 //! How much may be spent, how much was, and who decides.
 //!
 //! # Rule
-//! A charge is granted if the total ε, with the new event, is at most the budget. The comparison has a stated
-//! slack: `total <= budget * (1 + 1e-9)`, so that ten charges of 0.1 fit a budget of 1.0, whose sum in
+//! A charge is granted if the total, with the new event, is at most the budget's ε. The comparison has a
+//! stated slack: `total <= budget * (1 + 1e-9)`, so that ten charges of 0.1 fit a budget of 1.0, whose sum in
 //! doubles may be 1.0000000000000002. What is refused leaves the budget as it was. Nothing is ever refunded.
 //!
 //! # What the total is
@@ -10,19 +10,26 @@
 //! theorems about composition with fixed parameters do not cover this (Rogers, Roth, Ullman, Vadhan,
 //! "Privacy Odometers and Filters", 2016). So there are two kinds of total, [`Choice`]:
 //!
-//! - [`Choice::Adaptive`], the default, may be used in any way. It is the smallest of
+//! - [`Choice::Adaptive`], the default, may be used in any way. It is the smaller of
 //!   1. the sum of pure ε (the basic filter);
-//!   2. for δ > 0, the sum of Rényi divergences at one order that was fixed by ε and δ when the budget was
-//!      made, converted to ε at δ (Feldman, Zrnic, "Individual Privacy Accounting via a Rényi Filter",
-//!      2021; Lécuyer, "Practical Privacy Filters and Odometers", 2021). Events that bring a δ of their own
-//!      count with what they cost outside it, as long as the sum of these δ is at most what the terms
-//!      [set aside](Terms::set_aside); the conversion has the rest of δ (below);
-//!   3. for the first charge alone, which no result has influenced, what the tightest accountant says.
+//!   2. for δ > 0, the share of a capacity that was fixed by the terms when the budget was made, times ε.
+//!      What is summed is, by [`Terms::filter`], Rényi divergences at one order (Feldman, Zrnic, "Individual
+//!      Privacy Accounting via a Rényi Filter", 2021; Lécuyer, "Practical Privacy Filters and Odometers",
+//!      2021), or squares of Gaussian distances (Smith, Thakurta, "Fully Adaptive Composition for Gaussian
+//!      Differential Privacy", 2022; Koskela, Tobaben, Honkela, "Individual Privacy Accounting with Gaussian
+//!      Differential Privacy", 2022). Events that bring a δ of their own count with what they cost outside
+//!      it, as long as the sum of these δ is at most what the terms [set aside](Terms::set_aside); the
+//!      capacity is that of the rest of δ (below).
 //!
-//!   Taking the smallest is sound. Let A be the set of transcripts that end within (1), and B those within
+//!   The first charge, which no result has influenced, is also granted if the tightest accountant finds it
+//!   within the budget. If the sums have no room for it, it has used up everything.
+//!
+//!   Taking the smaller is sound. Let A be the set of transcripts that end within (1), and B those within
 //!   (2) but not in A. Stopping before (1) is exceeded is an ε-private process that agrees with the real
 //!   one on A, so P(S ∩ A) <= e^ε Q(S ∩ A); likewise P(S ∩ B) <= e^ε Q(S ∩ B) + δ; their sum is the claim.
-//!   Whether (3) was needed is known before there is any result.
+//!   Whether the first charge was granted otherwise is known before there is any result.
+//!   There is one filter (2) and not the better of two, because the argument would then count δ twice. That a
+//!   filter by squares of Gaussian distances is sound is proved in the book (What composition costs).
 //! - [`Choice::Planned`] is tighter: everything granted, composed by the tightest accountant. Its premise
 //!   is the owner's to keep: which events are charged does not depend on what earlier ones released.
 //!
@@ -51,10 +58,13 @@
 
 mod ceiling;
 mod filter;
+mod fitting;
 mod gate;
+mod gauge;
 mod journal;
 mod odometer;
 mod price;
+mod prospect;
 mod refusal;
 mod sum;
 mod tallies;
@@ -63,12 +73,14 @@ mod terms;
 use std::collections::HashSet;
 
 pub use self::gate::Gate;
+pub use self::gauge::{Gauge, Quote};
 pub use self::journal::{Charged, Journal, Memory, Spent};
 pub use self::odometer::{Odometer, Reading, SoFar, Voucher};
 pub(crate) use self::price::price;
+pub use self::prospect::{Prospect, Usual};
 pub use self::refusal::Refusal;
 pub use self::tallies::Work;
-pub use self::terms::{Choice, Terms};
+pub use self::terms::{Choice, Filter, Terms};
 use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
@@ -145,15 +157,26 @@ impl<J: Journal> Budget<J> {
         }
     }
 
-    /// The total that is compared with the budget. Reading it changes nothing.
+    /// The total that is compared with the budget: the share of its capacity that is used, times ε. Reading
+    /// it changes nothing.
     pub fn total(&self) -> Result<f64, ChargeError> {
         self.gate.total(&self.journal.spent()?)
     }
 
-    /// What the budget exceeds the total by; not additive: an event may fit that costs more alone. A rest within the slack of the
-    /// rule is 0: it is rounding, and not something to spend.
+    /// What the budget exceeds the total by: the share of its capacity that is not used, times ε. A rest
+    /// within the slack of the rule is 0: it is rounding, and not something to spend.
     pub fn left(&self) -> Result<f64, ChargeError> {
         Ok(self.terms().left(self.total()?))
+    }
+
+    /// How much is used, and what is left. Reading it changes nothing.
+    pub fn gauge(&self) -> Result<Gauge, ChargeError> {
+        self.gate.gauge(&self.journal.spent()?)
+    }
+
+    /// What `event` would take of what is left. Charges nothing; fails as a charge would.
+    pub fn quote(&self, event: &Event) -> Result<Quote, ChargeError> {
+        self.gate.clone().quote(&self.journal.spent()?, event)
     }
 
     /// What was granted.

@@ -23,8 +23,8 @@ mod statement;
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
 pub use budget::{
-    Budget, Charge, ChargeError, Charged, Choice, Gate, Journal, Memory, Odometer, Reading, Refusal, SoFar,
-    Spent, Terms, Voucher, Work,
+    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Journal, Memory, Odometer, Prospect,
+    Quote, Reading, Refusal, SoFar, Spent, Terms, Usual, Voucher, Work,
 };
 pub use claim::{Claim, ReadError};
 pub use event::{

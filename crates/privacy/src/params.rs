@@ -284,6 +284,23 @@ impl fmt::Display for Shown {
 /// A number to six digits, for sentences that are no certificate.
 pub(crate) struct Rounded(pub(crate) f64);
 
+/// Six digits, rounded down: what is left of something.
+pub(crate) struct RoundedDown(pub(crate) f64);
+
+impl fmt::Display for RoundedDown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let six_digits = |value: f64| format!("{value:.5e}").parse::<f64>().unwrap_or(value);
+        let nearest = six_digits(self.0);
+        if nearest == 0.0 || !nearest.is_finite() {
+            return Shown(nearest).fmt(f);
+        }
+        // One unit of the sixth digit less, where the nearest is above.
+        let unit = 10_f64.powi(nearest.abs().log10().floor() as i32 - 5);
+        let below = if nearest > self.0 { six_digits(nearest - unit) } else { nearest };
+        Shown(below).fmt(f)
+    }
+}
+
 impl fmt::Display for Rounded {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // What was just written is a number; should it not be read, the whole number is shown.

@@ -107,7 +107,8 @@ fn randomized_response(categories: u64, truth: f64) -> f64 {
     if categories <= 1 {
         return 0.0;
     }
-    (truth.ln() - ((1.0 - truth) / (categories - 1) as f64).ln()).abs()
+    // ln of `truth (k - 1)/(1 - truth)`, less 1 so that nothing cancels where truth is next to 1/k.
+    (truth.mul_add(categories as f64, -1.0) / (1.0 - truth)).ln_1p().abs()
 }
 
 fn sampled(rate: f64, sided: Sided, base: &Step) -> Option<f64> {
@@ -168,6 +169,18 @@ mod tests {
             let many = steps(&[(Step::Gaussian { mu: 1.0 / (count as f64).sqrt() }, count)]);
             close(epsilon(&many, 1e-5).unwrap().upper, 4.377178095681225, 1e-12);
         }
+    }
+
+    /// Ten categories, truth 1.7e-13 above a tenth: the exact ε of the double, with fifty digits, times
+    /// 10^12.
+    #[test]
+    fn a_response_next_to_chance_is_not_understated() {
+        let epsilon = randomized_response(10, 0.100_000_000_000_17);
+        close(epsilon * 1e12, 1.888_828_599_7, 1e-9);
+        close(randomized_response(2, 0.75), 3f64.ln(), 1e-15);
+        // Below chance: 0.1 against 0.3 for each other category.
+        close(randomized_response(4, 0.1), 3f64.ln(), 1e-15);
+        assert_eq!(randomized_response(5, 1.0), f64::INFINITY);
     }
 
     #[test]

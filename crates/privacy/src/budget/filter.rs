@@ -1,21 +1,34 @@
-//! The total that is compared with a budget.
+//! The total that is compared with a budget: the share of its capacity that is used, times its ε.
+//!
+//! # Definition
+//! A budget (ε, δ) that is spent as one goes has room for a fixed sum of a fixed quantity. With the sum S of
+//! pure bounds, the sum R of divergences at the budget's order a, the sum M of squares of Gaussian distances,
+//! and δ' what is left of δ for it,
+//! ```text
+//! Filter::Renyi      total = min(S, ε R / C),   C = the largest R that converts to ε at δ'              (1)
+//! Filter::Gaussian   total = min(S, ε M / m²),  m = the largest distance that is (ε, δ')-private                  (2)
+//! ```
+//! Both are linear in what is charged, so that a charge takes the same from whatever is left, and they are at
+//! most ε where the sums are within their capacities. What converts a sum at the end is a price of the whole,
+//! and is in the capacity from the start.
 
 use super::ceiling::Ceiling;
 use super::price::certified;
 use super::tallies::{Tallies, Work};
 use super::terms::SLACK;
-use super::{Choice, Spent, Terms};
+use super::{Choice, Filter, Spent, Terms};
 use crate::accounting::{AccountError, Tally};
 use crate::claim::Claim;
 use crate::event::Event;
+use crate::numerics::gaussian_profile;
 use crate::params::Count;
 
 /// Totals under one set of terms, with the sums that were already made.
 #[derive(Clone, Debug)]
-pub(super) struct Filter {
+pub(super) struct Totals {
     pub(super) terms: Terms,
-    /// The order of the Rényi filter; it depends on the terms alone.
-    order: f64,
+    /// What the sum of the filter's quantity may reach; it depends on the terms alone.
+    capacity: f64,
     tallies: Tallies,
     ceiling: Ceiling,
     composed: u64,
@@ -29,11 +42,21 @@ pub(super) enum Verdict {
     TooMuch(f64),
 }
 
-impl Filter {
+impl Totals {
     pub(super) fn new(terms: &Terms) -> Self {
-        let order = best_order(terms.epsilon.get(), terms.rest_of_delta());
-        let tallies = Tallies::new(terms.neighbours, vec![order]);
-        Self { terms: terms.clone(), order, tallies, ceiling: Ceiling::default(), composed: 0 }
+        let (epsilon, rest) = (terms.epsilon.get(), terms.rest_of_delta());
+        let (orders, capacity) = match terms.filter {
+            Filter::Renyi => {
+                let order = best_order(epsilon, rest);
+                (vec![order], epsilon + capacity_at_zero(order, rest))
+            }
+            Filter::Gaussian => {
+                let distance = gaussian_profile::mu(epsilon, rest);
+                (Vec::new(), distance * distance * (1.0 - 2.0 * f64::EPSILON))
+            }
+        };
+        let tallies = Tallies::new(terms.neighbours, orders);
+        Self { terms: terms.clone(), capacity, tallies, ceiling: Ceiling::default(), composed: 0 }
     }
 
     /// May `next` follow `spent`?
@@ -45,26 +68,65 @@ impl Filter {
         Ok(if self.fits(total) { Verdict::Granted } else { Verdict::TooMuch(total) })
     }
 
-    /// ε of everything in `spent`, and of `next` after it.
+    /// What everything in `spent`, and `next` after it, uses of ε.
     pub(super) fn total(&mut self, spent: &Spent, next: Option<&Event>) -> Result<f64, AccountError> {
-        // Whoever is charged for nothing, as a run that goes on where it was stopped, gets no result that could influence what follows.
-        let nothing = Event::composed([]);
-        let charges =
-            spent.charges() - spent.count(&nothing) + u64::from(next.is_some_and(|event| *event != nothing));
+        let charges = charges(spent, next);
         if charges == 0 {
             return Ok(0.0);
         }
-        match self.terms.choice {
-            Choice::Planned => self.composed(&listed(spent, next)),
-            Choice::Adaptive => {
-                let filtered = self.filtered(spent, next)?;
-                // No result has influenced the first charge. The filter is exact at δ = 0.
-                if charges == 1 && self.terms.delta.get() > 0.0 {
-                    return Ok(filtered.min(self.composed(&listed(spent, next))?));
-                }
-                Ok(filtered)
-            }
+        if self.terms.choice == Choice::Planned {
+            return self.composed(&listed(spent, next.map(|event| (event, 1))));
         }
+        let filtered = self.filtered(spent, next.map(|event| (event, 1)))?;
+        let epsilon = self.terms.epsilon.get();
+        // No result has influenced the first charge: it may take everything, and leaves nothing if the sums
+        // have no room for it.
+        if charges == 1 && !self.fits(filtered) && self.terms.delta.get() > 0.0 {
+            let alone = self.composed(&listed(spent, next.map(|event| (event, 1))))?;
+            return Ok(if self.fits(alone) { epsilon } else { alone.max(epsilon * (1.0 + 2.0 * SLACK)) });
+        }
+        Ok(filtered)
+    }
+
+    /// What everything in `spent` would use if one of its charges were not pure; the same as the total where
+    /// one is not.
+    pub(super) fn total_beyond_pure(&mut self, spent: &Spent) -> Result<f64, AccountError> {
+        let total = self.total(spent, None)?;
+        if self.terms.choice == Choice::Planned || self.terms.rest_of_delta() == 0.0 {
+            return Ok(total);
+        }
+        Ok(self.shared(&self.tallies.total()).max(total))
+    }
+
+    /// How many times, up to `most`, `event` could follow `spent`.
+    pub(super) fn times(&mut self, spent: &Spent, event: &Event, most: u64) -> Result<u64, AccountError> {
+        let first = self.decide(spent, event)? == Verdict::Granted;
+        if !first || most == 0 {
+            return Ok(0);
+        }
+        // The first of them fits, and `high` does not, or is not asked for.
+        let (mut low, mut high) = (1, 2);
+        while high <= most && self.fits_times(spent, event, high)? {
+            (low, high) = (high, 2 * high);
+        }
+        high = high.min(most + 1);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if self.fits_times(spent, event, middle)? { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    fn fits_times(&mut self, spent: &Spent, event: &Event, times: u64) -> Result<bool, AccountError> {
+        let sums = self.filtered(spent, Some((event, times)))?;
+        if self.fits(sums) {
+            return Ok(true);
+        }
+        if self.terms.choice == Choice::Adaptive {
+            return Ok(false);
+        }
+        let total = self.composed(&listed(spent, Some((event, times))))?;
+        Ok(self.fits(total))
     }
 
     pub(super) fn work(&self) -> Work {
@@ -78,11 +140,11 @@ impl Filter {
         if self.ceiling.covers(spent, next) {
             return Ok(Verdict::Granted);
         }
-        let sums = self.filtered(spent, Some(next))?;
+        let sums = self.filtered(spent, Some((next, 1)))?;
         if self.fits(sums) {
             return Ok(Verdict::Granted);
         }
-        let needed = listed(spent, Some(next));
+        let needed = listed(spent, Some((next, 1)));
         while let Some(ahead) = self.ceiling.ahead(&needed) {
             let total = self.composed(&ahead)?;
             if self.fits(total) {
@@ -103,23 +165,34 @@ impl Filter {
         total <= self.terms.epsilon.get() * (1.0 + SLACK)
     }
 
-    /// The smaller of the two filters.
-    fn filtered(&mut self, spent: &Spent, next: Option<&Event>) -> Result<f64, AccountError> {
+    /// Equation (1) or (2).
+    fn filtered(&mut self, spent: &Spent, next: Option<(&Event, u64)>) -> Result<f64, AccountError> {
         self.tallies.catch_up(spent)?;
-        let next = next.map(|event| self.tallies.of(spent, event)).transpose()?;
-        let total = self.tallies.total(next.as_ref());
-        Ok(total.pure.min(self.converted(&total)))
+        let next = next.map(|(event, times)| Ok((self.tallies.of(spent, event)?, times))).transpose()?;
+        let total = self.tallies.total_with(next.as_ref().map(|(tally, times)| (tally, *times)));
+        Ok(total.pure.min(self.shared(&total)))
     }
 
-    /// The total of Rényi divergences as an ε at the δ that is left for it.
-    fn converted(&self, total: &Tally) -> f64 {
-        let rest = self.terms.rest_of_delta();
+    /// The share of the filter's capacity, times ε, rounded up.
+    fn shared(&self, total: &Tally) -> f64 {
+        let used = match self.terms.filter {
+            Filter::Renyi => total.renyi.first().copied().unwrap_or(f64::INFINITY),
+            Filter::Gaussian => total.gaussian,
+        };
         let is_kept = total.lost == 0.0 || total.lost <= self.terms.set_aside.get() * (1.0 + SLACK);
-        if rest <= 0.0 || !is_kept {
+        if self.terms.rest_of_delta() <= 0.0 || !is_kept {
             return f64::INFINITY;
         }
-        // A sum of up to millions of terms, rounded up.
-        (total.renyi[0] * (1.0 + 1e-12) - capacity_at_zero(self.order, rest)).max(0.0)
+        if used == 0.0 {
+            return 0.0;
+        }
+        // An order at which not even nothing converts to ε has no room. A sum of up to millions of terms is
+        // rounded up.
+        if self.capacity > 0.0 {
+            self.terms.epsilon.get() * (used * (1.0 + 1e-12) / self.capacity)
+        } else {
+            f64::INFINITY
+        }
     }
 
     /// A list of events, through the tightest accountant.
@@ -138,12 +211,19 @@ impl Filter {
     }
 }
 
-/// Everything in `spent`, and `next` after it, equal events together.
-fn listed(spent: &Spent, next: Option<&Event>) -> Vec<(Event, u64)> {
+/// How many charges there are. Whoever is charged for nothing, as a run that goes on where it was stopped,
+/// gets no result that could influence what follows.
+fn charges(spent: &Spent, next: Option<&Event>) -> u64 {
+    let nothing = Event::composed([]);
+    spent.charges() - spent.count(&nothing) + u64::from(next.is_some_and(|event| *event != nothing))
+}
+
+/// Everything in `spent`, and `next` so many times after it, equal events together.
+fn listed(spent: &Spent, next: Option<(&Event, u64)>) -> Vec<(Event, u64)> {
     let mut list = spent.events().to_vec();
-    match next.map(|event| (event, spent.place(event))) {
-        Some((_, Some(place))) => list[place].1 += 1,
-        Some((event, None)) => list.push((event.clone(), 1)),
+    match next.map(|(event, times)| (event, times, spent.place(event))) {
+        Some((_, times, Some(place))) => list[place].1 += times,
+        Some((event, times, None)) => list.push((event.clone(), times)),
         None => {}
     }
     list

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::filter::{Filter, Verdict};
+use super::filter::{Totals, Verdict};
+use super::fitting;
+use super::gauge::{Gauge, Quote};
 use super::price::price;
 use super::tallies::Work;
 use super::{ChargeError, Refusal, Spent, Terms};
@@ -19,9 +21,11 @@ const MOST_PRICES: usize = 4096;
 /// growing record: it remembers what it has added up.
 #[derive(Clone, Debug)]
 pub struct Gate {
-    filter: Filter,
+    totals: Totals,
     /// What a refusal calls it.
     name: String,
+    /// What a refusal advises beside asking for less.
+    remedy: String,
     prices: HashMap<Event, Guarantee>,
     priced: u64,
 }
@@ -34,39 +38,75 @@ impl Gate {
 
     /// Of a part, which refusals call by this name: `the grant of ann`.
     pub fn named(name: impl Into<String>, terms: &Terms) -> Self {
-        Self { filter: Filter::new(terms), name: name.into(), prices: HashMap::new(), priced: 0 }
+        Self {
+            totals: Totals::new(terms),
+            name: name.into(),
+            remedy: String::new(),
+            prices: HashMap::new(),
+            priced: 0,
+        }
+    }
+
+    /// With this advice at the end of refusals, such as who can grant more, and how.
+    pub fn advising(self, remedy: impl Into<String>) -> Self {
+        Self { remedy: remedy.into(), ..self }
     }
 
     /// What may be spent.
     pub fn terms(&self) -> &Terms {
-        &self.filter.terms
+        &self.totals.terms
     }
 
     /// Fails with [`ChargeError::Refused`] if `event` does not fit after `spent`.
     pub fn decide(&mut self, spent: &Spent, event: &Event) -> Result<(), ChargeError> {
-        match self.filter.decide(spent, event)? {
+        match self.totals.decide(spent, event)? {
             Verdict::Granted => Ok(()),
             Verdict::TooMuch(total) => {
-                let before = self.filter.total(spent, None)?;
+                let before = self.totals.total(spent, None)?;
+                let fits = fitting::largest(&self.totals, spent, event)?;
                 Err(ChargeError::Refused(Box::new(Refusal {
                     name: self.name.clone(),
                     costs: self.price(event)?.epsilon,
                     left: self.terms().left(before),
-                    total,
+                    takes: total - before,
+                    fits,
+                    remedy: self.remedy.clone(),
                     terms: self.terms().clone(),
                 })))
             }
         }
     }
 
-    /// The total of `spent` that is compared with the limit. Reading it changes nothing.
+    /// What `event` would take of what is left after `spent`. Fails as [`decide`](Self::decide) does.
+    pub fn quote(&mut self, spent: &Spent, event: &Event) -> Result<Quote, ChargeError> {
+        self.decide(spent, event)?;
+        let (before, after) = (self.totals.total(spent, None)?, self.totals.total(spent, Some(event))?);
+        Ok(Quote { before: self.terms().left(before), after: self.terms().left(after) })
+    }
+
+    /// How often `event` could follow `spent`, up to `most`, if nothing else is charged.
+    pub fn times(&mut self, spent: &Spent, event: &Event, most: u64) -> Result<u64, ChargeError> {
+        Ok(self.totals.times(spent, event, most)?)
+    }
+
+    /// The total of `spent` that is compared with the limit: the share of the capacity that it uses, times ε.
+    /// Reading it changes nothing.
     pub fn total(&self, spent: &Spent) -> Result<f64, ChargeError> {
-        Ok(self.filter.clone().total(spent, None)?)
+        Ok(self.totals.clone().total(spent, None)?)
+    }
+
+    /// How much of the limit is used, and what is left. Reading it changes nothing.
+    pub fn gauge(&self, spent: &Spent) -> Result<Gauge, ChargeError> {
+        let mut totals = self.totals.clone();
+        let (used, beyond) = (totals.total(spent, None)?, totals.total_beyond_pure(spent)?);
+        let terms = self.terms();
+        let (left, left_beyond_pure) = (terms.left(used), terms.left(beyond));
+        Ok(Gauge { epsilon: terms.epsilon.get(), used, left, left_beyond_pure })
     }
 
     /// What deciding has cost so far.
     pub fn work(&self) -> Work {
-        Work { priced: self.priced, ..self.filter.work() }
+        Work { priced: self.priced, ..self.totals.work() }
     }
 
     /// The guarantee of one event alone.
@@ -74,7 +114,7 @@ impl Gate {
         if let Some(known) = self.prices.get(event) {
             return Ok(known.clone());
         }
-        let Terms { neighbours, unit, delta, .. } = &self.filter.terms;
+        let Terms { neighbours, unit, delta, .. } = &self.totals.terms;
         let guarantee = price(Claim::new(*neighbours, event.clone()), unit.clone(), *delta, true)?;
         self.priced += 1;
         if self.prices.len() >= MOST_PRICES {

@@ -145,7 +145,7 @@ impl Odometer {
 
     /// Equation (1), rounded up.
     pub fn reading(&self) -> Reading {
-        let (total, delta) = (self.tallies.total(None), self.delta.get());
+        let (total, delta) = (self.tallies.total(), self.delta.get());
         let penalty = f64::from(ORDERS).ln() - delta.ln();
         let at = |(sum, order): (&f64, f64)| (sum + penalty / (order - 1.0)) * (1.0 + 1e-12);
         let timeless = total.renyi.iter().zip(orders()).map(at).fold(f64::INFINITY, f64::min);

@@ -32,6 +32,7 @@ pub(super) struct Tallies {
     fresh: Option<(Event, Tally)>,
     pure: Sum,
     lost: Sum,
+    gaussian: Sum,
     renyi: Vec<Sum>,
     charges: usize,
     pub(super) tallied: u64,
@@ -41,9 +42,21 @@ pub(super) struct Tallies {
 impl Tallies {
     pub(super) fn new(neighbours: Neighbours, orders: Vec<f64>) -> Self {
         let renyi = vec![Sum::default(); orders.len()];
-        let (pure, lost) = (Sum::default(), Sum::default());
+        let (pure, lost, gaussian) = (Sum::default(), Sum::default(), Sum::default());
         let (known, fresh) = (Vec::new(), None);
-        Self { neighbours, orders, known, fresh, pure, lost, renyi, charges: 0, tallied: 0, added: 0 }
+        Self {
+            neighbours,
+            orders,
+            known,
+            fresh,
+            pure,
+            lost,
+            gaussian,
+            renyi,
+            charges: 0,
+            tallied: 0,
+            added: 0,
+        }
     }
 
     /// Adds what was granted since the last call, here or elsewhere. Records only grow.
@@ -79,22 +92,31 @@ impl Tallies {
         Ok(tally)
     }
 
-    /// All of the record, and `next` after it.
-    pub(super) fn total(&self, next: Option<&Tally>) -> Tally {
-        let (mut pure, mut lost, mut renyi) = (self.pure, self.lost, self.renyi.clone());
-        if let Some(next) = next {
-            pure.add(next.pure);
-            lost.add(next.lost);
-            renyi.iter_mut().zip(&next.renyi).for_each(|(sum, term)| sum.add(*term));
+    /// All of the record.
+    pub(super) fn total(&self) -> Tally {
+        self.total_with(None)
+    }
+
+    /// All of the record, and `next` so many times after it.
+    pub(super) fn total_with(&self, next: Option<(&Tally, u64)>) -> Tally {
+        let (mut pure, mut lost, mut gaussian) = (self.pure, self.lost, self.gaussian);
+        let mut renyi = self.renyi.clone();
+        if let Some((next, times)) = next.filter(|(_, times)| *times > 0) {
+            let times = times as f64;
+            pure.add(times * next.pure);
+            lost.add(times * next.lost);
+            gaussian.add(times * next.gaussian);
+            renyi.iter_mut().zip(&next.renyi).for_each(|(sum, term)| sum.add(times * term));
         }
         let renyi = renyi.into_iter().map(Sum::value).collect();
-        Tally { pure: pure.value(), lost: lost.value(), renyi }
+        Tally { pure: pure.value(), lost: lost.value(), gaussian: gaussian.value(), renyi }
     }
 
     fn add(&mut self, place: usize, count: u64) {
         let (tally, times) = (&self.known[place], count as f64);
         self.pure.add(times * tally.pure);
         self.lost.add(times * tally.lost);
+        self.gaussian.add(times * tally.gaussian);
         self.renyi.iter_mut().zip(&tally.renyi).for_each(|(sum, term)| sum.add(times * term));
         self.added += 1;
     }

@@ -13,11 +13,31 @@
 //! composition: root of the sum of squares;  groups of k: k mu;  zCDP: mu²/2                (3)
 //! ```
 //! (2) Balle and Wang 2018, theorem 5; Dong, Roth, Su, corollary 1. (3) the same, corollary 2 and the theorem on group privacy.
+//!
+//! Every ε-private mechanism is μ-GDP from exactly
+//! ```text
+//! mu(eps) = 2 Phi^-1(e^eps / (1 + e^eps)),   that is   erf(mu / (2 sqrt 2)) = tanh(eps / 2)  (4)
+//! ```
+//! on. The trade-off of ε-privacy is `f(t) = max(0, 1 - e^eps t, e^-eps (1 - t))`: two lines that meet at `t*
+//! = f(t*) = 1 / (1 + e^eps)`, from (0, 1) and to (1, 0). A convex curve from (0, 1) to (1, 0) lies below
+//! both where it lies below their corner, and only there: the condition is `Phi(Phi^-1(1 - t*) - mu) <= t*`,
+//! which is (4).
+
+use std::f64::consts::FRAC_1_SQRT_2;
 
 use super::UP;
 use crate::event::Event;
-use crate::numerics::gaussian_profile;
+use crate::numerics::{gaussian_profile, search};
 use crate::params::{Count, Delta, Epsilon, Mu, ParamError};
+
+/// The largest ε for which (4) is computed: its tail e^-600 is a normal double.
+const LARGEST_PURE: f64 = 600.0;
+
+/// A place whose tail is below e^-[`LARGEST_PURE`]: the tail of z is at most e^(-z²/2).
+const FAR_TAIL: f64 = 36.0;
+
+/// Bound on the relative errors of both sides of (4).
+const ROUNDING: f64 = 1e-14;
 
 /// μ-GDP.
 ///
@@ -44,6 +64,37 @@ impl Gdp {
         let mu = gaussian_profile::mu(epsilon.get(), delta.get());
         // Finite since delta is below 1; were it not, no privacy loss at all would be within any target.
         Self::new(Mu::new(mu).or_else(|_| Mu::new(0.0)).expect("0 is in range"))
+    }
+
+    /// The least μ, equation (4), rounded up, with which every ε-private mechanism is μ-GDP. `None` where ε
+    /// is so large that doubles cannot say: it stands for no privacy at all.
+    ///
+    /// ```
+    /// use sordino_privacy::{Epsilon, notion::Gdp};
+    /// let gdp = Gdp::dominating(Epsilon::new(1.0)?).expect("1 is not large");
+    /// assert!((gdp.mu().get() - 1.232_035_4).abs() < 1e-7);
+    /// # Ok::<(), sordino_privacy::ParamError>(())
+    /// ```
+    pub fn dominating(epsilon: Epsilon) -> Option<Self> {
+        let epsilon = epsilon.get();
+        if epsilon == 0.0 {
+            return Mu::new(0.0).ok().map(Self::new);
+        }
+        if epsilon > LARGEST_PURE {
+            return None;
+        }
+        // Below 1 the distance of the two sides from 1/2, above it their tails: what is compared keeps all
+        // its digits. The error functions and exponentials are within a few units of their last place.
+        let is_enough = |z: f64| {
+            if epsilon < 1.0 {
+                libm::erf(z * FRAC_1_SQRT_2) * (1.0 - ROUNDING) >= (0.5 * epsilon).tanh() * (1.0 + ROUNDING)
+            } else {
+                libm::erfc(z * FRAC_1_SQRT_2) * (1.0 + ROUNDING)
+                    <= 2.0 / (1.0 + epsilon.exp()) * (1.0 - ROUNDING)
+            }
+        };
+        let (_, half) = search::bisect(0.0, FAR_TAIL, is_enough);
+        Mu::new(2.0 * half * UP).ok().map(Self::new)
     }
 
     /// μ.
@@ -150,6 +201,35 @@ mod tests {
         let within = Gdp::within(eps(1.0), Delta::new(0.126936737507).unwrap());
         close(within.mu().get(), 1.0, 1e-10);
         assert!(within.delta(eps(1.0)) <= 0.126936737507);
+    }
+
+    /// Equation (4), typed again: at the corner of the two lines the curve of the least mu passes, and one
+    /// with a mu that is smaller by one part in 10^9 does not. With mu itself it is below the lines
+    /// everywhere on a grid.
+    #[test]
+    fn a_pure_release_is_dominated_by_a_gaussian_one_and_by_none_that_is_smaller() {
+        let cdf = crate::numerics::normal::cdf;
+        for epsilon in [1e-12, 1e-6, 0.01, 0.1, 0.3, 0.5, 0.999, 1.0, 1.001, 2.0, 5.0, 20.0, 100.0, 599.0] {
+            let mu = Gdp::dominating(eps(epsilon)).unwrap().mu().get();
+            if (1e-5..30.0).contains(&epsilon) {
+                let t = 1.0 / (1.0 + f64::exp(epsilon));
+                // The miss rate at false-alarm rate t, where t = Phi(-z).
+                let z = search::bisect(-1.0, 40.0, |z| cdf(-z) <= t).1;
+                assert!(cdf(z - mu) <= t * (1.0 + 1e-11), "{epsilon}");
+                assert!(cdf(z - mu * (1.0 - 1e-9)) > t, "{epsilon}");
+            }
+            // The profile of (2) is nowhere below that of randomized response, (e^ε - e^x) / (1 + e^ε).
+            for part in 0..=1000 {
+                let x = epsilon * f64::from(part) / 1000.0;
+                let exact = (1.0 - (x - epsilon).exp()) / (1.0 + (-epsilon).exp());
+                assert!(gdp(mu).delta(eps(x)) >= exact * (1.0 - 1e-12), "{epsilon} at {x}");
+            }
+        }
+        // mu = eps sqrt(2 pi) / 2 for small eps.
+        let small = Gdp::dominating(eps(1e-9)).unwrap().mu().get();
+        close(small, 1e-9 * (0.5 * std::f64::consts::PI).sqrt(), 1e-12);
+        assert_eq!(Gdp::dominating(eps(0.0)), Some(gdp(0.0)));
+        assert_eq!(Gdp::dominating(eps(601.0)), None);
     }
 
     proptest! {
