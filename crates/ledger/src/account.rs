@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 use std::cell::{Cell, RefCell};
 
 use sordino_privacy::{
-    Budget, Charge, ChargeError, Charged, Event, Gate, Journal, Paid, Permit, Spent, Terms,
+    Budget, Charge, ChargeError, Charged, Event, Gate, Gauge, Journal, Paid, Permit, Quote, Spent, Terms,
 };
 
 use crate::digest::Digest;
@@ -22,6 +22,18 @@ use crate::rules::Rules;
 #[derive(Debug)]
 pub struct Account<L: Borrow<Ledger> = Ledger> {
     budget: Budget<Entries<L>>,
+}
+
+/// What an analyst may spend, and how much of it is used.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Limit {
+    /// The analyst, if it is a share of the budget and not the whole.
+    pub share_of: Option<Label>,
+    /// What may be spent.
+    pub terms: Terms,
+    /// How much of it is used.
+    pub gauge: Gauge,
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
@@ -67,6 +79,36 @@ impl<L: Borrow<Ledger>> Account<L> {
         Gate::new(terms).decide(&set.spent, event)
     }
 
+    /// What `event` would take of what is left to `who`: of their share if there is one, else of the budget.
+    /// Changes nothing, and fails as [`ask`](Self::ask) does.
+    pub fn quote(&self, event: &Event) -> Result<Quote, ChargeError> {
+        self.ask(event)?;
+        self.with_limit(|terms, spent| Gate::new(terms).quote(spent, event))
+    }
+
+    /// What `who` may spend, and how much of it is used: their share if there is one, else the budget.
+    pub fn limit(&self) -> Result<Limit, ChargeError> {
+        let Entries { ledger, data_set, who, .. } = self.budget.journal();
+        let is_share = ledger.borrow().fresh()?.data_set(*data_set)?.share(who)?.is_some();
+        self.with_limit(|terms, spent| {
+            let (terms, gauge) = (terms.clone(), Gate::new(terms).gauge(spent)?);
+            Ok(Limit { share_of: is_share.then(|| who.clone()), terms, gauge })
+        })
+    }
+
+    fn with_limit<T>(
+        &self,
+        look: impl FnOnce(&Terms, &Spent) -> Result<T, ChargeError>,
+    ) -> Result<T, ChargeError> {
+        let Entries { ledger, data_set, who, .. } = self.budget.journal();
+        let book = ledger.borrow().fresh()?;
+        let set = book.data_set(*data_set)?;
+        match set.share(who)? {
+            Some(grant) => look(&grant.terms, &grant.spent),
+            None => look(&set.terms, &set.spent),
+        }
+    }
+
     /// Pays for `event`, which resumes the run that the charge `earlier` paid for, and ends that charge in
     /// the same entry. So only one of several copies of the run's files can be resumed. Fails if `earlier` is
     /// of another data set or has ended.
@@ -93,12 +135,13 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.ledger().book(reservation, result)
     }
 
-    /// The total that is compared with the budget.
+    /// The total that is compared with the budget, whoever has spent it.
     pub fn total(&self) -> Result<f64, ChargeError> {
         self.budget.total()
     }
 
-    /// What the budget exceeds the total by.
+    /// What the budget exceeds the total by. An analyst with a share may spend less: see
+    /// [`limit`](Self::limit).
     pub fn left(&self) -> Result<f64, ChargeError> {
         self.budget.left()
     }
@@ -229,7 +272,13 @@ fn decide_share(
     event: &Event,
 ) -> Result<(), LedgerError> {
     let Some(grant) = set.share(who)? else { return Ok(()) };
-    let new = || Gate::named(format!("the grant of `{who}`"), &grant.terms);
+    let new = || {
+        let remedy = format!(
+            "the data's owner can grant more: `sordino ledger grant LEDGER {} --to {who} --epsilon EPSILON`",
+            set.names[0]
+        );
+        Gate::named(format!("the grant of `{who}`"), &grant.terms).advising(remedy)
+    };
     if gate.as_ref().is_some_and(|gate| *gate.terms() != grant.terms) {
         *gate = None;
     }

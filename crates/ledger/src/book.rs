@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sordino_privacy::{Delta, Epsilon, Spent, Terms};
+use sordino_privacy::{Delta, Epsilon, Filter, Spent, Terms};
 
 use crate::FORMAT_VERSION;
 use crate::clock::Time;
@@ -270,6 +270,9 @@ impl Book {
         }
         if rules.is_some() {
             self.needs(RULES, 3)?;
+        }
+        if terms.filter != Filter::Renyi {
+            self.needs("a budget with another filter than the Rényi one", 4)?;
         }
         match self.find(identity) {
             Err(LedgerError::Unknown { .. }) => Ok(()),

@@ -42,6 +42,16 @@ pub enum LedgerError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
+    /// Whoever may only read it cannot, because what was written last is in a log that only writers can put
+    /// in order.
+    #[error(
+        "cannot read the ledger `{path}` without the right to write: its log (`-wal`) is in use, or was left by a process that \
+         died; try again when nobody has it open, or ask somebody who may write to run `sordino ledger show` once"
+    )]
+    LogInUse {
+        /// The file.
+        path: PathBuf,
+    },
     /// PostgreSQL could not do its work.
     #[error(
         "cannot {doing} the ledger `{place}`: {detail}; nothing is granted that the server has not confirmed"
@@ -228,9 +238,13 @@ pub enum LedgerError {
     },
     /// The data set is spent by grants, and this analyst has none.
     #[error(
-        "`{who}` has no grant for data set `{name}`, which is spent by grants; its owner gives one with `sordino ledger grant`"
+        "`{who}` has no grant for data set `{name}`, which is spent by grants; {}: `sordino ledger grant \
+         LEDGER {name} --to {who} --epsilon EPSILON`",
+        if *.is_owner { "you are the owner; give yourself a share" } else { "its owner gives one" }
     )]
     NoGrant {
+        /// Whether they own the data.
+        is_owner: bool,
         /// The analyst.
         who: Label,
         /// The first name of the data set.
@@ -346,6 +360,7 @@ impl LedgerError {
         matches!(
             self,
             Self::Charge(ChargeError::Refused(_))
+                | Self::NoGrant { .. }
                 | Self::SeededCharge { .. }
                 | Self::OtherVerb { .. }
                 | Self::ChargeTooLarge { .. }

@@ -9,7 +9,7 @@
 //! An analyst is a name. Whether it is true is known to whoever lets analysts in, not to the ledger. Two analysts who
 //! put their results together know what both were granted; what they know together is bounded by the whole.
 
-use sordino_privacy::{Event, Gate, SoFar, Spent, Terms};
+use sordino_privacy::{Event, Gate, Gauge, Prospect, SoFar, Spent, Terms};
 
 use crate::error::LedgerError;
 use crate::label::Label;
@@ -35,10 +35,32 @@ impl Grant {
     }
 }
 
+impl Grant {
+    /// How much of the share is used, and what is left of it.
+    pub fn gauge(&self) -> Result<Gauge, LedgerError> {
+        Ok(Gate::new(&self.terms).gauge(&self.spent)?)
+    }
+
+    /// What they could still ask of the share.
+    pub fn prospects(&self) -> Result<Vec<Prospect>, LedgerError> {
+        Ok(Gate::new(&self.terms).prospects(&self.spent)?)
+    }
+}
+
 impl DataSet {
     /// The total of all charges, as it is compared with the budget.
     pub fn total(&self) -> Result<f64, LedgerError> {
         Ok(Gate::new(&self.terms).total(&self.spent)?)
+    }
+
+    /// How much of the budget is used, and what is left of it.
+    pub fn gauge(&self) -> Result<Gauge, LedgerError> {
+        Ok(Gate::new(&self.terms).gauge(&self.spent)?)
+    }
+
+    /// What could still be asked of the budget.
+    pub fn prospects(&self) -> Result<Vec<Prospect>, LedgerError> {
+        Ok(Gate::new(&self.terms).prospects(&self.spent)?)
     }
 
     /// What may be said of everything released so far, at every moment at once: never more than the budget.
@@ -52,7 +74,11 @@ impl DataSet {
         match self.grants.iter().find(|grant| grant.to == *who) {
             Some(grant) => Ok(Some(grant)),
             None if self.grants.is_empty() => Ok(None),
-            None => Err(LedgerError::NoGrant { who: who.clone(), name: self.names[0].clone() }),
+            None => Err(LedgerError::NoGrant {
+                is_owner: self.rules.as_ref().is_some_and(|rules| rules.is_owner(who)),
+                who: who.clone(),
+                name: self.names[0].clone(),
+            }),
         }
     }
 

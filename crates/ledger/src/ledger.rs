@@ -49,6 +49,17 @@ impl Ledger {
         Ok(ledger)
     }
 
+    /// A ledger that exists, for whoever only reads it and may not have the right to write. What needs to
+    /// write fails. Without that right it may see no more than the moment at which it was opened.
+    pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
+        let ledger = Self::new(store::open_to_read(path)?);
+        let witness = ledger.store.witness()?;
+        let read = ledger.read_from_the_start(witness, None);
+        // First of all whether there was one moment to read: nothing else would be true of it.
+        ledger.store.check_still()?;
+        read.map(|()| ledger)
+    }
+
     fn new(store: Box<dyn Store>) -> Self {
         Self { store, book: RefCell::new(Book::new()), clock: Time::now }
     }
@@ -175,7 +186,9 @@ impl Ledger {
         self.store.check()?;
         let witness = self.store.witness()?;
         self.book.replace(Book::new());
-        self.read_from_the_start(witness, known)?;
+        let read = self.read_from_the_start(witness, known);
+        self.store.check_still()?;
+        read?;
         Ok(self.book.borrow().head)
     }
 

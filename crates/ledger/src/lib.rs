@@ -61,7 +61,7 @@ mod record;
 mod rules;
 mod store;
 
-pub use account::Account;
+pub use account::{Account, Limit};
 pub use clock::Time;
 pub use digest::{Digest, DigestError};
 pub use entry::{Body, Entry, Head, HeadError, Identity};
@@ -82,4 +82,5 @@ pub use rules::{Lock, Rules, RulesError};
 /// | 1 | budgets, links, charges |
 /// | 2 | grants; terms that set δ aside |
 /// | 3 | rules of the owner; charges for seeded noise; progress of runs |
-pub const FORMAT_VERSION: u32 = 3;
+/// | 4 | budgets that add up squares of Gaussian distances |
+pub const FORMAT_VERSION: u32 = 4;

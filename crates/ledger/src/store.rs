@@ -49,6 +49,12 @@ pub(crate) trait Store: std::fmt::Debug + Send {
     /// Is the container sound, apart from what is in it?
     fn check(&self) -> Result<(), LedgerError>;
 
+    /// Fails if what was read may be no moment of the store, because somebody has written since it was opened
+    /// without locks.
+    fn check_still(&self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
     /// What an operator looks at when rows are missing.
     fn witness_path(&self) -> PathBuf;
 }
@@ -66,6 +72,14 @@ pub(crate) fn open(place: &Path) -> Result<Box<dyn Store>, LedgerError> {
     match url(place) {
         Some(url) => database::open(url),
         None => Ok(Box::new(Sqlite::open(place)?)),
+    }
+}
+
+/// The same for whoever will not write and may not have the right to.
+pub(crate) fn open_to_read(place: &Path) -> Result<Box<dyn Store>, LedgerError> {
+    match url(place) {
+        Some(url) => database::open(url),
+        None => Ok(Box::new(Sqlite::open_to_read(place)?)),
     }
 }
 

@@ -139,7 +139,7 @@ fn exports_say_the_same_as_the_ledger() {
     let _open = account.charge(pure(0.5)).unwrap();
 
     let json: serde_json::Value = serde_json::to_value(ledger.export().unwrap()).unwrap();
-    assert_eq!(json["ledger_version"], 3);
+    assert_eq!(json["ledger_version"], 4);
     assert_eq!(json["head"], ledger.head().unwrap().hash.to_string());
     assert_eq!(json["data_sets"][0]["names"][0], "census");
     let states: Vec<_> = json["charges"].as_array().unwrap().iter().map(|c| c["state"].clone()).collect();

@@ -224,7 +224,7 @@ fn a_newer_format_is_refused() {
     assert!(format!("{error:?}").contains("OtherVersion"), "{error:?}");
     drop(open);
     let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("has format_version 4, and this program knows versions up to 3"), "{error}");
+    assert!(error.contains("has format_version 5, and this program knows versions up to 4"), "{error}");
 }
 
 #[test]

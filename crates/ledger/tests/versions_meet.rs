@@ -5,7 +5,7 @@ mod common;
 use common::{account, charge, folder, label, of_version, pure, terms, with_census};
 use rusqlite::Connection;
 use sordino_ledger::{Body, FORMAT_VERSION, Ledger, LedgerError};
-use sordino_privacy::{Delta, Epsilon};
+use sordino_privacy::{Delta, Epsilon, Filter};
 
 #[test]
 fn an_older_ledger_is_continued_as_it_is() {
@@ -47,6 +47,25 @@ fn what_an_older_ledger_cannot_say_needs_migration() {
     assert_eq!(again.data_sets().unwrap()[1].terms, aside);
 }
 
+/// A filter is part of what a budget means, so that a program which does not know it must not spend from it.
+#[test]
+fn a_budget_with_another_filter_needs_version_4() {
+    let path = folder("filter").join("a.ledger");
+    of_version(3, &path);
+    let ledger = Ledger::open(&path).unwrap();
+    let other = common::identity("sales", "the sales");
+    let renyi = terms(1.0).with_delta(Delta::new(1e-6).unwrap());
+    let gaussian = renyi.clone().filtered_by(Filter::Gaussian);
+    let error = ledger.create_data_set(&other, &gaussian).unwrap_err();
+    assert!(matches!(error, LedgerError::NeedsMigration { found: 3, needed: 4, .. }), "{error}");
+    ledger.create_data_set(&other, &renyi).unwrap();
+    assert_eq!(ledger.migrate().unwrap(), 3);
+    let third = common::identity("visits", "the visits");
+    ledger.create_data_set(&third, &gaussian).unwrap();
+    let read = Ledger::open(&path).unwrap().data_sets().unwrap();
+    assert_eq!((&read[1].terms, &read[2].terms), (&renyi, &gaussian));
+}
+
 /// One process has an old ledger open while another raises it.
 #[test]
 fn a_ledger_raised_under_an_open_account_goes_on() {
@@ -85,5 +104,5 @@ fn a_header_that_was_turned_back_is_noticed() {
     drop(ledger);
     Connection::open(&path).unwrap().pragma_update(None, "user_version", 1).unwrap();
     let error = Ledger::open(&path).unwrap_err().to_string();
-    assert!(error.contains("it is of format_version 3, and the store says 1"), "{error}");
+    assert!(error.contains("it is of format_version 4, and the store says 1"), "{error}");
 }

@@ -10,10 +10,10 @@
 //! - The file alone, copied while in use, lacks what is in `-wal`; [`Store::backup`] copies one moment.
 //! - Log and locks belong to a name: a file must have one name and no other ([`Place`]).
 
-use std::fs::OpenOptions;
+use std::fs::{self, OpenOptions};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -47,6 +47,24 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     place: Place,
     witness: Witness,
+    /// Of a file that was opened without locks and log: how it looked then.
+    still: Option<Look>,
+}
+
+/// What changes when somebody writes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Look {
+    length: u64,
+    changed: Option<SystemTime>,
+    has_log: bool,
+}
+
+impl Look {
+    fn at(path: &Path) -> Result<Self, LedgerError> {
+        let wrap = |source| LedgerError::Io { doing: "open", path: path.to_owned(), source };
+        let file = fs::metadata(path).map_err(wrap)?;
+        Ok(Self { length: file.len(), changed: file.modified().ok(), has_log: log_of(path).exists() })
+    }
 }
 
 impl Sqlite {
@@ -73,20 +91,31 @@ impl Sqlite {
 
     /// A file that was made by `create`.
     pub(crate) fn open(path: &Path) -> Result<Self, LedgerError> {
-        let length = std::fs::metadata(path)
-            .map_err(|source| LedgerError::Io { doing: "open", path: path.to_owned(), source })?
-            .len();
-        // SQLite takes an empty file for an empty database.
-        if length == 0 {
-            return Err(LedgerError::NotALedger {
-                path: path.to_owned(),
-                detail: ": it is empty (if it never was one, remove it)",
-            });
+        not_empty(path)?;
+        Self::connect(path)?.checked()
+    }
+
+    /// The same for whoever may only read file and folder, where SQLite cannot make the files that readers of
+    /// a log share. Where no log is there, all is in the file, which is then read without locks;
+    /// [`Store::check_still`] says whether it was still.
+    pub(crate) fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
+        not_empty(path)?;
+        match Self::connect(path).and_then(Self::checked) {
+            Err(LedgerError::Sqlite { source, .. }) if is_denied(&source) => {}
+            opened => return opened,
         }
-        let store = Self::connect(path)?;
-        store.check_header()?;
-        store.check_schema()?;
-        Ok(store)
+        let place = Place::find(path)?;
+        let look = Look::at(place.path())?;
+        if look.has_log {
+            return Err(LedgerError::LogInUse { path: path.to_owned() });
+        }
+        let wrap = |source| LedgerError::Sqlite { doing: "open", path: path.to_owned(), source };
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+        let uri = format!("file:{}?immutable=1", uri_of(place.path()));
+        let connection = Connection::open_with_flags(uri, flags).map_err(wrap)?;
+        place.check()?;
+        Self::prepared(connection, path, place, Some(look))?.checked()
     }
 
     fn connect(path: &Path) -> Result<Self, LedgerError> {
@@ -98,8 +127,17 @@ impl Sqlite {
         connection.busy_handler(Some(wait_a_little)).map_err(wrap)?;
         // The file that was opened is the one that was found.
         place.check()?;
+        Self::prepared(connection, path, place, None)
+    }
+
+    fn prepared(
+        connection: Connection,
+        path: &Path,
+        place: Place,
+        still: Option<Look>,
+    ) -> Result<Self, LedgerError> {
         let witness = Witness::beside(place.path());
-        let store = Self { connection, path: path.to_owned(), place, witness };
+        let store = Self { connection, path: path.to_owned(), place, witness, still };
         store.doing("open", |connection| {
             connection.pragma_update(None, "synchronous", "full")?;
             // A file may come from anywhere: do not run what its schema says, and look at cells before using them.
@@ -107,6 +145,12 @@ impl Sqlite {
             connection.pragma_update(None, "cell_size_check", true)
         })?;
         Ok(store)
+    }
+
+    fn checked(self) -> Result<Self, LedgerError> {
+        self.check_header()?;
+        self.check_schema()?;
+        Ok(self)
     }
 
     fn check_header(&self) -> Result<(), LedgerError> {
@@ -231,7 +275,7 @@ impl Store for Sqlite {
         reserve_name(to)?;
         copy(&self.connection, to).map_err(|source| {
             // Half a copy must not be taken for one. That the copy failed is what is reported.
-            let _ = std::fs::remove_file(to);
+            let _ = fs::remove_file(to);
             LedgerError::Sqlite { doing: "back up into", path: to.to_owned(), source }
         })
     }
@@ -242,9 +286,50 @@ impl Store for Sqlite {
         if said == "ok" { Ok(()) } else { Err(self.damaged(said.trim())) }
     }
 
+    fn check_still(&self) -> Result<(), LedgerError> {
+        match self.still {
+            Some(look) if Look::at(self.place.path())? != look => {
+                Err(LedgerError::LogInUse { path: self.path.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn witness_path(&self) -> PathBuf {
         self.witness.path.clone()
     }
+}
+
+/// SQLite takes an empty file for an empty database.
+fn not_empty(path: &Path) -> Result<(), LedgerError> {
+    let file = fs::metadata(path);
+    let length =
+        file.map_err(|source| LedgerError::Io { doing: "open", path: path.to_owned(), source })?.len();
+    if length > 0 {
+        return Ok(());
+    }
+    let detail = ": it is empty (if it never was one, remove it)";
+    Err(LedgerError::NotALedger { path: path.to_owned(), detail })
+}
+
+/// The right to write is missing.
+fn is_denied(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied)
+    )
+}
+
+fn log_of(path: &Path) -> PathBuf {
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    log.into()
+}
+
+/// A path as the URIs of SQLite spell it.
+fn uri_of(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    path.replace('%', "%25").replace('?', "%3f").replace('#', "%23")
 }
 
 fn insert(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
