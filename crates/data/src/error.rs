@@ -3,13 +3,15 @@
 use std::io;
 use std::path::PathBuf;
 
-use crate::schema::SchemaError;
+use crate::misfit::Misfits;
+use crate::schema::{DictionaryError, SchemaError};
+use crate::words::quoted;
 
 /// What is wrong with a file, or with a schema for it.
 ///
 /// No message shows a value of a record. Those that name a row ([`DataError::Cell`], [`DataError::Fields`],
-/// [`DataError::LongRecord`]) come through the strict door only: that there is such an error says something about a
-/// record, so they are for the data's owner.
+/// [`DataError::LongRecord`], [`DataError::Misfits`]) come through the strict door only: that there is such
+/// an error says something about a record, so they are for the data's owner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -77,7 +79,11 @@ pub enum DataError {
         instead: &'static str,
     },
     /// The header is not text.
-    #[error("the header of `{}` is not UTF-8; save the file as UTF-8", path.display())]
+    #[error(
+        "the header of `{}` is not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 \
+         OLD.csv > NEW.csv",
+        path.display()
+    )]
     HeaderNotText {
         /// The file.
         path: PathBuf,
@@ -92,8 +98,82 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
+    /// A first line that cannot be a header. It may be a record, so nothing of it is shown.
+    #[error(
+        "the first line of `{}` is no header: field {field} is {what}. If it is a record, `sordino schema DATA \
+         --no-header` names the columns in a template, under csv.names; if it is a header all the same, say so: \
+         csv.header = true in the schema, --header where there is none",
+        path.display()
+    )]
+    NoHeader {
+        /// The file.
+        path: PathBuf,
+        /// The place of the field, from 1.
+        field: usize,
+        /// What it is instead of a name.
+        what: &'static str,
+    },
+    /// One column, with delimiters of other files in its name.
+    #[error(
+        "`{}` has one column{called}: is the delimiter `{found}`? Write csv.delimiter = {} into a schema and name it with --schema \
+         FILE (`sordino query` also takes --delimiter); if it is one column, say so there: csv.header = true",
+        path.display(), crate::words::toml_text(*found)
+    )]
+    OneColumn {
+        /// The file.
+        path: PathBuf,
+        /// ` called ...`, if the line may be shown.
+        called: String,
+        /// What stands in it.
+        found: char,
+    },
+    /// Two characters that may be the delimiter.
+    #[error(
+        "the first line of `{}` has as many fields with the delimiter `{}` as with `{}`; say which it is with --delimiter",
+        path.display(), first.escape_debug(), second.escape_debug()
+    )]
+    TwoDelimiters {
+        /// The file.
+        path: PathBuf,
+        /// One.
+        first: char,
+        /// The other.
+        second: char,
+    },
+    /// The file says itself what stands between fields, and the options say otherwise.
+    #[error(
+        "`{}` says in its first line that the delimiter is `{}`; write csv.delimiter = {} into a schema and name it with \
+         --schema FILE (`sordino query` also takes --delimiter)",
+        path.display(), stated.escape_debug(), crate::words::toml_text(*stated)
+    )]
+    StatedDelimiter {
+        /// The file.
+        path: PathBuf,
+        /// What it says.
+        stated: char,
+    },
+    /// Nothing in the first line is a declared column. It may be a record, so nothing of it is shown.
+    #[error(
+        "the first line of `{}` has none of the columns that the schema declares; if it is a record, name the \
+         columns under csv.names; else compare names and csv.delimiter with the file",
+        path.display()
+    )]
+    NoDeclaredColumn {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A data dictionary that cannot be used.
+    #[error("`{}`{}: {source}", path.display(), row.map_or_else(String::new, |row| format!(", row {row}")))]
+    Dictionary {
+        /// The dictionary.
+        path: PathBuf,
+        /// Its row, from 1; the header is not counted.
+        row: Option<usize>,
+        /// What is wrong.
+        source: DictionaryError,
+    },
     /// Two columns of one name.
-    #[error("`{}` has two columns named `{column}`; rename one, or name all columns by csv.names", path.display())]
+    #[error("`{}` has two columns named {}; rename one, or name all columns by csv.names", path.display(), quoted(column))]
     TwiceInHeader {
         /// The file.
         path: PathBuf,
@@ -112,7 +192,7 @@ pub enum DataError {
     },
     /// A column that the file has and the schema has not.
     #[error(
-        "`{}` has column `{column}`, which the schema does not declare{hint}; declare it, or set kind = \"ignore\"",
+        "`{}` has column `{column}`, which the schema does not declare; declare it, or set kind = \"ignore\"{hint}",
         path.display()
     )]
     UndeclaredColumn {
@@ -142,7 +222,7 @@ pub enum DataError {
         got: &'static str,
     },
     /// A value that is not what the schema says. Strict door only.
-    #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice}", path.display())]
+    #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice} (rows are counted without the header)", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
@@ -156,7 +236,7 @@ pub enum DataError {
         advice: &'static str,
     },
     /// A record with too few or too many fields. Strict door only.
-    #[error("`{}`, row {row}: expected {expected} fields, got {got}", path.display())]
+    #[error("`{}`, row {row}: expected {expected} fields, got {got} (rows are counted without the header)", path.display())]
     Fields {
         /// The file.
         path: PathBuf,
@@ -178,6 +258,14 @@ pub enum DataError {
         row: u64,
         /// The longest that is read.
         limit: usize,
+    },
+    /// Values or records that are not what the schema says. Strict door only.
+    #[error("`{}` does not fit the schema in {} places:{misfits}\n  (rows are counted without the header)", path.display(), misfits.count())]
+    Misfits {
+        /// The file.
+        path: PathBuf,
+        /// Counts by column and kind, with the first row of each.
+        misfits: Misfits,
     },
     /// Two passes over a file found different bytes in it.
     #[error(

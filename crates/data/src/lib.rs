@@ -51,13 +51,14 @@ pub use encoding::{ENCODING_FORMAT_VERSION, Encoding, EncodingOptions, Scaling};
 pub use error::DataError;
 pub use limits::ContributionLimit;
 pub use loader::Loader;
+pub use misfit::Misfits;
 pub use raw::RawTable;
 pub use reading::{READING_MAX_BYTES, Reading, ReadingError};
 pub use schema::{
-    Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_FORMAT_VERSION,
-    SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
+    Bounds, CategoryColumn, Column, CsvOptions, Dictionary, DictionaryError, HeaderColumn, NumberColumn,
+    Rule, SCHEMA_FORMAT_VERSION, SCHEMA_MAX_BYTES, Schema, SchemaError, TypeHint, UnitRule, template,
 };
-pub use source::{Door, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
+pub use source::{CsvAsked, CsvFound, Door, FirstLine, MAX_COLUMNS, MAX_RECORD_BYTES, Source};
 pub use split::Split;
 pub use survey::{Survey, Wanted};
 pub use table::{BoundedColumn, Table};

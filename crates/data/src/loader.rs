@@ -11,7 +11,7 @@ use crate::encoded::{Block, Encoded, Filling};
 use crate::encoding::Encoding;
 use crate::error::DataError;
 use crate::limits::{ContributionLimit, Reservoirs};
-use crate::misfit::{Misfits, Reason};
+use crate::misfit::{Notes, Reason};
 use crate::raw::{Kind, RawChunk, RawColumn};
 use crate::schema::Schema;
 use crate::source::{Door, Pick, Source};
@@ -190,7 +190,7 @@ impl<'a> Loader<'a> {
         let mut table = Table::empty(binding, self.schema);
         let mut units = Reservoirs::new(self.schema.unit().max_records());
         let mut owners = Vec::new();
-        let mut misfits = Misfits::new(self.door);
+        let mut misfits = Notes::new(self.door);
         let (slots, content) = self.pass(fields, binding.unit_pick(), &mut misfits, |chunk, misfits| {
             if let Some(column) = &chunk.units {
                 note_nobody(binding, &chunk.raw, column, misfits);
@@ -210,7 +210,7 @@ impl<'a> Loader<'a> {
             Kept { slots: kept, owners }
         });
         let (file, unit) = (self.source.file().clone(), self.schema.unit().clone());
-        Ok(Survey { file, unit, door: self.door, content, slots, misfit: misfits.first(), kept })
+        Ok(Survey { file, unit, door: self.door, content, slots, misfits: misfits.misfits(), kept })
     }
 
     /// A pass over what units keep, by a survey where one was made. Returns the content of what was read,
@@ -220,14 +220,14 @@ impl<'a> Loader<'a> {
         binding: &Binding,
         has_units: bool,
         survey: Option<&Survey>,
-        mut take: impl FnMut(Chunk, &mut Misfits) -> Result<(), DataError>,
+        mut take: impl FnMut(Chunk, &mut Notes) -> Result<(), DataError>,
     ) -> Result<[u8; 32], DataError> {
         if let Some(survey) = survey {
             self.check_survey(survey)?;
         }
         let kept = survey.and_then(|survey| survey.kept.as_ref());
         let unit = binding.unit_pick().filter(|_| has_units);
-        let mut misfits = Misfits::new(self.door);
+        let mut misfits = Notes::new(self.door);
         let read = self.pass(binding.picks(), unit, &mut misfits, |mut chunk, misfits| {
             if let Some(kept) = kept {
                 // A file that grew meanwhile has records that nobody chose, and is refused at its end.
@@ -269,8 +269,8 @@ impl<'a> Loader<'a> {
         &self,
         fields: Vec<Pick>,
         unit: Option<Pick>,
-        misfits: &mut Misfits,
-        mut take: impl FnMut(Chunk, &mut Misfits) -> Result<(), DataError>,
+        misfits: &mut Notes,
+        mut take: impl FnMut(Chunk, &mut Notes) -> Result<(), DataError>,
     ) -> Result<(u64, [u8; 32]), DataError> {
         let has_unit = unit.is_some();
         let picks: Vec<Pick> = fields.into_iter().chain(unit).collect();
@@ -281,6 +281,7 @@ impl<'a> Loader<'a> {
         loop {
             let mut raw = RawChunk::of(&kinds);
             raw.first_row = first as u64;
+            misfits.clear_unread();
             rows.read(&mut raw, most, misfits)?;
             let read = raw.rows();
             if read == 0 {
@@ -309,6 +310,7 @@ impl<'a> Loader<'a> {
     }
 
     pub(crate) fn binding(&self, optional: &[&str]) -> Result<Binding, DataError> {
+        self.source.check_header(self.schema)?;
         Binding::all(self.source.path(), &self.source.names(), self.schema, optional)
     }
 }
@@ -323,12 +325,14 @@ fn sides(split: &Split, first: usize, rows: usize, units: Option<&RawColumn>) ->
 }
 
 /// Each record must say whose it is.
-fn note_nobody(binding: &Binding, chunk: &RawChunk, units: &RawColumn, misfits: &mut Misfits) {
-    let is_nobodys = |(unit, present): (Option<&[u8]>, &bool)| unit.is_none() && *present;
-    let Some(row) = units.spelled().iter().zip(&chunk.present).position(is_nobodys) else { return };
-    misfits.note(chunk.first_row + row as u64 + 1, || Reason::Cell {
-        column: binding.unit_pick().map(|pick| pick.name).unwrap_or_default(),
-        expected: "the unit that the record belongs to",
-        advice: "give each record its unit",
-    });
+fn note_nobody(binding: &Binding, chunk: &RawChunk, units: &RawColumn, misfits: &mut Notes) {
+    for (row, (unit, present)) in units.spelled().iter().zip(&chunk.present).enumerate() {
+        if unit.is_none() && *present {
+            misfits.note(chunk.first_row + row as u64 + 1, || Reason::Cell {
+                column: binding.unit_pick().map(|pick| pick.name).unwrap_or_default(),
+                expected: "the unit that the record belongs to",
+                advice: "give each record its unit",
+            });
+        }
+    }
 }

@@ -3,21 +3,30 @@
 //! Whether there is one, and which, depends on records, so only the owner may know. Through the permissive
 //! door nothing is noted. Through the strict door reading goes on after a misfit, and the caller decides who
 //! learns of it.
+//!
+//! # Limits
+//! Misfits are counted by column and kind, and at most [`MOST_KINDS`] of these are told apart; the rows of
+//! one chunk are kept until the next. Memory does not depend on the length of the file.
 
+use std::collections::HashMap;
+use std::fmt;
 use std::path::Path;
 
 use crate::error::DataError;
 use crate::source::Door;
+use crate::words::quoted;
 
-/// A record that does not fit, and why.
-#[derive(Clone)]
-pub(crate) struct Misfit {
-    /// From 1.
-    row: u64,
-    reason: Reason,
-}
+/// Columns and kinds that are told apart. The rest is counted together.
+const MOST_KINDS: usize = 1000;
+/// Kinds that a message lists.
+const MOST_LINES: usize = 20;
 
-#[derive(Clone)]
+/// Advice for text where a number is declared, in a file format that has types.
+#[cfg(any(feature = "parquet", feature = "arrow"))]
+pub(crate) const TEXT_FOR_A_NUMBER: &str =
+    "the file has text there; correct it, or declare the column as a category";
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Reason {
     Cell { column: String, expected: &'static str, advice: &'static str },
     Fields { expected: usize, got: usize },
@@ -25,36 +34,108 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// Text where a number is declared, in a file format that has types.
-    #[cfg(any(feature = "parquet", feature = "arrow"))]
-    pub(crate) fn text_for_a_number(column: &str) -> Self {
-        let advice = "the file has text there; correct it, or declare the column as a category";
-        Self::Cell { column: column.to_owned(), expected: "a number", advice }
-    }
-}
-
-impl Misfit {
-    pub(crate) fn error(&self, path: &Path) -> DataError {
-        let (path, row) = (path.to_owned(), self.row);
-        match self.reason.clone() {
-            Reason::Cell { column, expected, advice } => {
-                DataError::Cell { path, row, column, expected: expected.to_owned(), advice }
-            }
-            Reason::Fields { expected, got } => DataError::Fields { path, row, expected, got },
-            Reason::LongRecord { limit } => DataError::LongRecord { path, row, limit },
+    /// What is counted together: records of all wrong lengths.
+    fn kind(&self) -> Self {
+        match self {
+            Self::Fields { expected, .. } => Self::Fields { expected: *expected, got: 0 },
+            Self::Cell { .. } | Self::LongRecord { .. } => self.clone(),
         }
     }
 }
 
-/// Notes the first record of a pass that does not fit.
-pub(crate) struct Misfits {
-    door: Door,
-    first: Option<Misfit>,
+/// What does not fit a schema, by column and kind. No value is in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Misfits {
+    kinds: Vec<Kind>,
+    /// Misfits of kinds that are not told apart.
+    others: u64,
+}
+
+/// One kind of misfit in one column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Kind {
+    reason: Reason,
+    /// The first row, from 1.
+    row: u64,
+    count: u64,
 }
 
 impl Misfits {
+    /// How many misfits there are.
+    pub fn count(&self) -> u64 {
+        self.kinds.iter().map(|kind| kind.count).sum::<u64>() + self.others
+    }
+
+    /// One line for each kind. `has_advice`: with what to change in the schema.
+    pub fn lines(&self, has_advice: bool) -> String {
+        let mut lines: Vec<String> =
+            self.kinds.iter().take(MOST_LINES).map(|kind| kind.line(has_advice)).collect();
+        let rest: u64 = self.kinds.iter().skip(MOST_LINES).map(|kind| kind.count).sum::<u64>() + self.others;
+        if rest > 0 {
+            lines.push(format!("\n  and {rest} in other columns"));
+        }
+        lines.concat()
+    }
+
+    pub(crate) fn error(&self, path: &Path) -> DataError {
+        let path = path.to_owned();
+        match &self.kinds[..] {
+            // One misfit is said in one line.
+            [Kind { reason, row, count: 1 }] if self.others == 0 => match reason.clone() {
+                Reason::Cell { column, expected, advice } => {
+                    DataError::Cell { path, row: *row, column, expected: expected.to_owned(), advice }
+                }
+                Reason::Fields { expected, got } => DataError::Fields { path, row: *row, expected, got },
+                Reason::LongRecord { limit } => DataError::LongRecord { path, row: *row, limit },
+            },
+            _ => DataError::Misfits { path, misfits: self.clone() },
+        }
+    }
+}
+
+impl Kind {
+    fn line(&self, has_advice: bool) -> String {
+        let Self { reason, row, count } = self;
+        let times = if *count == 1 { String::new() } else { format!(" ({count} times)") };
+        match reason {
+            Reason::Cell { column, expected, advice } if has_advice => {
+                format!("\n  row {row}, column {}: expected {expected}{times}; {advice}", quoted(column))
+            }
+            Reason::Cell { column, expected, .. } => {
+                format!("\n  row {row}, column {}: expected {expected}{times}", quoted(column))
+            }
+            Reason::Fields { expected, got } => {
+                format!("\n  row {row}: expected {expected} fields, got {got}{times}")
+            }
+            Reason::LongRecord { limit } => {
+                format!(
+                    "\n  row {row}: the record is longer than {limit} bytes{times}; is a closing quote missing?"
+                )
+            }
+        }
+    }
+}
+
+impl fmt::Display for Misfits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.lines(true))
+    }
+}
+
+/// Notes what does not fit in a pass.
+pub(crate) struct Notes {
+    door: Door,
+    places: HashMap<Reason, usize>,
+    kinds: Vec<Kind>,
+    others: u64,
+    /// Rows of this chunk, by column, in which a reader found no number, ascending. They come out of it as
+    /// missing.
+    unread: HashMap<String, Vec<u64>>,
+}
+
+impl Notes {
     pub(crate) fn new(door: Door) -> Self {
-        Self { door, first: None }
+        Self { door, places: HashMap::new(), kinds: Vec::new(), others: 0, unread: HashMap::new() }
     }
 
     /// The door through which records are read.
@@ -64,18 +145,55 @@ impl Misfits {
 
     /// Notes that the record in this row, from 1, does not fit.
     pub(crate) fn note(&mut self, row: u64, reason: impl FnOnce() -> Reason) {
-        let is_first = self.first.as_ref().is_none_or(|first| row < first.row);
-        if self.door == Door::Strict && is_first {
-            self.first = Some(Misfit { row, reason: reason() });
+        if self.door == Door::Permissive {
+            return;
+        }
+        let reason = reason();
+        match self.places.get(&reason.kind()) {
+            Some(place) => {
+                let kind = &mut self.kinds[*place];
+                kind.row = kind.row.min(row);
+                kind.count += 1;
+            }
+            None if self.kinds.len() == MOST_KINDS => self.others += 1,
+            None => {
+                self.places.insert(reason.kind(), self.kinds.len());
+                self.kinds.push(Kind { reason, row, count: 1 });
+            }
         }
     }
 
-    pub(crate) fn first(self) -> Option<Misfit> {
-        self.first
+    /// Notes that a reader found no number in this row, which it hands on as missing.
+    pub(crate) fn note_unread(&mut self, row: u64, column: &str, advice: impl FnOnce() -> &'static str) {
+        if self.door == Door::Permissive {
+            return;
+        }
+        match self.unread.get_mut(column) {
+            Some(rows) => rows.push(row),
+            None => drop(self.unread.insert(column.to_owned(), vec![row])),
+        }
+        let advice = advice();
+        self.note(row, || Reason::Cell { column: column.to_owned(), expected: "a number", advice });
+    }
+
+    /// The rows of this chunk in which a reader found no number in this column.
+    pub(crate) fn take_unread(&mut self, column: &str) -> Vec<u64> {
+        self.unread.remove(column).unwrap_or_default()
+    }
+
+    /// A new chunk begins.
+    pub(crate) fn clear_unread(&mut self) {
+        self.unread.clear();
+    }
+
+    /// What was noted, in the order of rows; nothing if everything fits.
+    pub(crate) fn misfits(mut self) -> Option<Misfits> {
+        self.kinds.sort_by_key(|kind| kind.row);
+        (!self.kinds.is_empty()).then_some(Misfits { kinds: self.kinds, others: self.others })
     }
 
     /// Fails if a record was noted.
-    pub(crate) fn check(&self, path: &Path) -> Result<(), DataError> {
-        self.first.as_ref().map_or(Ok(()), |misfit| Err(misfit.error(path)))
+    pub(crate) fn check(self, path: &Path) -> Result<(), DataError> {
+        self.misfits().map_or(Ok(()), |misfits| Err(misfits.error(path)))
     }
 }

@@ -121,16 +121,22 @@ impl Reading {
     /// Checks CSV options and unit of a schema, without opening the file. Call it before opening: with the
     /// wrong options even an error about the header can show records.
     pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
-        let got = schema.csv().canonical();
+        self.check_csv(schema.csv())?;
+        let got = schema.unit().unit();
+        if got != self.unit {
+            return Err(ReadingError::Unit { stated: self.unit.clone(), got });
+        }
+        Ok(())
+    }
+
+    /// Checks CSV options alone.
+    pub fn check_csv(&self, csv: &CsvOptions) -> Result<(), ReadingError> {
+        let got = csv.canonical();
         let keys = Csv::of(&self.csv).keys().into_iter().zip(Csv::of(&got).keys());
         for ((key, stated), (_, got)) in keys {
             if stated != got {
                 return Err(ReadingError::Csv { key, stated: shortened(&stated), got: shortened(&got) });
             }
-        }
-        let got = schema.unit().unit();
-        if got != self.unit {
-            return Err(ReadingError::Unit { stated: self.unit.clone(), got });
         }
         Ok(())
     }
@@ -215,39 +221,71 @@ struct Csv {
     delimiter: char,
     comment: Option<char>,
     missing: Vec<String>,
+    // Later ones are left out where they have their defaults: older programs read such a text, and refuse
+    // others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    header: bool,
+    #[serde(default = "point", skip_serializing_if = "is_point")]
+    decimal: char,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    thousands: Option<char>,
+}
+
+fn point() -> char {
+    CsvOptions::default().decimal.into()
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_point(decimal: &char) -> bool {
+    *decimal == point()
 }
 
 impl Csv {
     fn of(options: &CsvOptions) -> Self {
-        let CsvOptions { names, delimiter, comment, missing } = options.clone();
-        Self { names, delimiter: delimiter.into(), comment: comment.map(char::from), missing }
+        let CsvOptions { names, header, delimiter, comment, missing, decimal, thousands } = options.clone();
+        Self {
+            names,
+            delimiter: delimiter.into(),
+            comment: comment.map(char::from),
+            missing,
+            header,
+            decimal: decimal.into(),
+            thousands: thousands.map(char::from),
+        }
     }
 
     fn options(self) -> Option<CsvOptions> {
         let byte = |character: char| u8::try_from(character).ok().filter(u8::is_ascii);
-        let comment = match self.comment {
-            Some(character) => Some(byte(character)?),
-            None => None,
+        let optional = |character: Option<char>| match character {
+            Some(character) => byte(character).map(Some),
+            None => Some(None),
         };
         Some(CsvOptions {
             names: self.names,
+            header: self.header,
             delimiter: byte(self.delimiter)?,
-            comment,
+            comment: optional(self.comment)?,
             missing: self.missing,
+            decimal: byte(self.decimal)?,
+            thousands: optional(self.thousands)?,
         })
     }
 
-    /// The keys of `[csv]` with their values, as a schema writes them.
-    fn keys(self) -> [(&'static str, String); 4] {
+    /// The keys of `[csv]` that decide what is read, with their values, as a schema writes them. `header`
+    /// does not: it only says that a first line which looks like a record is a header all the same.
+    fn keys(self) -> [(&'static str, String); 6] {
         let list = |texts: Vec<String>| {
             format!("[{}]", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))
         };
         let left_out = || "left out".to_owned();
+        let optional = |text: Option<char>| text.map_or_else(left_out, |c| format!("{:?}", c.to_string()));
         [
             ("names", self.names.map_or_else(left_out, list)),
             ("delimiter", format!("{:?}", self.delimiter.to_string())),
-            ("comment", self.comment.map_or_else(left_out, |c| format!("{:?}", c.to_string()))),
+            ("comment", optional(self.comment)),
             ("missing", list(self.missing)),
+            ("decimal", format!("{:?}", self.decimal.to_string())),
+            ("thousands", optional(self.thousands)),
         ]
     }
 }

@@ -37,6 +37,7 @@
 
 mod columns;
 mod csv;
+mod dictionary;
 mod digest;
 mod error;
 mod read;
@@ -48,6 +49,7 @@ use std::fmt;
 
 pub use columns::{Bounds, CategoryColumn, Column, NumberColumn, Rule};
 pub use csv::CsvOptions;
+pub use dictionary::{Dictionary, DictionaryError};
 pub use error::SchemaError;
 pub use template::{HeaderColumn, TypeHint, template};
 pub use unit::UnitRule;
@@ -172,6 +174,15 @@ impl Schema {
     /// `; did you mean ...` for a name that is not declared.
     pub(crate) fn nearest(&self, name: &str) -> String {
         hint(name, self.columns.iter().map(|(name, _)| name.as_str()))
+    }
+
+    /// Whether one of these names is declared, or there is nothing to tell it by: `*` fits everything.
+    pub(crate) fn knows_any(&self, names: &[String]) -> bool {
+        let mut declared =
+            self.columns.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "*").peekable();
+        let unit = self.unit.column().into_iter();
+        declared.peek().is_none()
+            || declared.chain(unit).any(|known| names.iter().any(|name| name == known || fits(known, name)))
     }
 
     /// Declared names that none of `present` fits.

@@ -28,8 +28,10 @@ mod cifar;
 pub(crate) mod columnar;
 mod csv;
 mod dense;
+mod first_line;
 mod idx;
 pub(crate) mod kept;
+mod names;
 mod npy;
 mod packed;
 #[cfg(feature = "parquet")]
@@ -38,13 +40,16 @@ mod parquet;
 use std::fmt;
 use std::path::Path;
 
+pub(crate) use self::csv::small_table;
+pub use self::first_line::{CsvAsked, CsvFound, FirstLine};
+
 use self::csv::CsvLayout;
 use self::dense::DenseLayout;
 use self::kept::KeptFile;
 use crate::error::DataError;
-use crate::misfit::Misfits;
+use crate::misfit::Notes;
 use crate::raw::{Kind, RawChunk};
-use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
+use crate::schema::{CsvOptions, HeaderColumn, Schema, TypeHint};
 
 /// The longest record of a CSV file.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
@@ -94,7 +99,7 @@ enum Layout {
 pub(crate) trait ReadRows {
     /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that have no
     /// place are noted, and reading goes on.
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError>;
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError>;
 
     /// The content of what was read, with all that stands behind the last record.
     fn finish(self: Box<Self>) -> Result<[u8; 32], DataError>;
@@ -142,6 +147,12 @@ impl Source {
     pub fn digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
         let labels = self.labels().map(KeptFile::digest).transpose()?;
         Ok([self.file.digest()?].into_iter().chain(labels).collect())
+    }
+
+    /// The SHA-256 of what is in each of its files that is packed by gzip or zstd, unpacked.
+    pub fn unpacked_digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
+        let labels = self.labels().map(packed::unpacked_digest).transpose()?.flatten();
+        Ok(packed::unpacked_digest(&self.file)?.into_iter().chain(labels).collect())
     }
 
     /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and
@@ -210,6 +221,27 @@ impl Source {
         Err(DataError::Unsupported { path: self.path().to_owned(), what, instead })
     }
 
+    /// Refuses a first line in which nothing is a column of the schema. It may be a record, and messages
+    /// about columns would show it: call this before any of them.
+    pub fn check_header(&self, schema: &Schema) -> Result<(), DataError> {
+        if self.has_header_line() && !schema.knows_any(&self.names()) {
+            return Err(DataError::NoDeclaredColumn { path: self.path().to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Whether the names of the columns are those of a first line, which nobody has said to be a header.
+    fn has_header_line(&self) -> bool {
+        match &self.layout {
+            Layout::Csv(layout) => layout.has_header_line(),
+            Layout::Dense(_) => false,
+            #[cfg(feature = "parquet")]
+            Layout::Parquet(_) => false,
+            #[cfg(feature = "arrow")]
+            Layout::Arrow(_) => false,
+        }
+    }
+
     /// Whether columns are stored one by one, so that what is wrong with one is seen only by reading it.
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.layout {
@@ -237,10 +269,12 @@ impl Layout {
             columnar::arrow(file)
         } else if ends(&[".bin"]) {
             cifar::layout(file).map(Self::Dense)
+        } else if let Some((what, instead)) = foreign(magic) {
+            Err(DataError::Unsupported { path: path.to_owned(), what: what.to_owned(), instead })
         } else if let Some((format, expected)) = promised(&name) {
             let reason = format!("it does not start with {expected}");
             Err(DataError::Damaged { path: path.to_owned(), format, reason })
-        } else if ends(&[".csv", ".tsv", ".txt", ".data", ".test"]) || !magic.contains(&0) {
+        } else if is_text(&name, magic) {
             let mut options = csv.clone();
             let is_tsv = ends(&[".tsv"]) && options.delimiter == b',';
             if is_tsv {
@@ -278,6 +312,31 @@ fn promised(name: &str) -> Option<(&'static str, &'static str)> {
     let formats =
         [(".npy", "NPY", "\\x93NUMPY"), (".parquet", "Parquet", "PAR1"), (".arrow", "Arrow IPC", "ARROW1")];
     formats.iter().find(|(end, ..)| name.ends_with(end)).map(|(_, format, expected)| (*format, *expected))
+}
+
+/// Whether a file of no other format is taken for CSV.
+fn is_text(name: &str, magic: &[u8]) -> bool {
+    [".csv", ".tsv", ".txt", ".data", ".test"].iter().any(|end| name.ends_with(end)) || !magic.contains(&0)
+}
+
+/// Formats that spreadsheets write and nothing here reads, and what to do instead.
+fn foreign(magic: &[u8]) -> Option<(&'static str, &'static str)> {
+    let is_wide = |bytes: &[u8]| {
+        let zeros = |at: usize| bytes.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();
+        let half = bytes.len() / 2;
+        // Latin letters in UTF-16: every other byte is zero, and no other is.
+        bytes.len() >= 8
+            && [(0, 1), (1, 0)].iter().any(|&(zero, text)| zeros(zero) >= half && zeros(text) == 0)
+    };
+    // With a mark one zero is enough: that of a delimiter or of a line end.
+    let is_marked = magic.starts_with(&[0xff, 0xfe]) || magic.starts_with(&[0xfe, 0xff]);
+    if (is_marked && magic.contains(&0)) || is_wide(magic) {
+        let instead = "save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 OLD.csv > NEW.csv";
+        return Some(("text in UTF-16", instead));
+    }
+    let instead = "save the sheet as CSV in UTF-8 from the program that wrote it";
+    let is_workbook = magic.starts_with(b"PK\x03\x04") || magic.starts_with(&[0xd0, 0xcf, 0x11, 0xe0]);
+    is_workbook.then_some(("the pages of a workbook or an archive", instead))
 }
 
 /// The name in lower case, without the endings of compression.

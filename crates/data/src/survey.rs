@@ -1,4 +1,4 @@
-//! The first pass over a file: its digest, the number of records, the first record that does not fit, and the
+//! The first pass over a file: its digest, the number of records, what does not fit, and the
 //! records that each unit keeps.
 //!
 //! # Guarantee
@@ -10,7 +10,7 @@ use std::fmt;
 
 use crate::encoding::Encoding;
 use crate::error::DataError;
-use crate::misfit::Misfit;
+use crate::misfit::Misfits;
 use crate::schema::UnitRule;
 use crate::source::Door;
 use crate::source::kept::KeptFile;
@@ -44,7 +44,7 @@ pub struct Survey {
     pub(crate) door: Door,
     pub(crate) content: [u8; 32],
     pub(crate) slots: u64,
-    pub(crate) misfit: Option<Misfit>,
+    pub(crate) misfits: Option<Misfits>,
     pub(crate) kept: Option<Kept>,
 }
 
@@ -68,12 +68,12 @@ impl Survey {
         self.slots
     }
 
-    /// Checks that every record fits the schema. The error names row and column of the first that does not,
-    /// so only the owner of the data may call this or see its result, unless it was paid for. Through the
-    /// permissive door every record fits.
+    /// Checks that every record fits the schema. The error counts those that do not, by column and kind,
+    /// and names the first row of each, so only the owner of the data may call this or see its result, unless
+    /// it was paid for. Through the permissive door every record fits.
     pub fn check(&self) -> Result<(), DataError> {
-        match (&self.misfit, self.slots) {
-            (Some(misfit), _) => Err(misfit.error(self.file.path())),
+        match (&self.misfits, self.slots) {
+            (Some(misfits), _) => Err(misfits.error(self.file.path())),
             (None, 0) if self.door == Door::Strict => {
                 Err(DataError::NoRecords { path: self.file.path().to_owned() })
             }

@@ -17,7 +17,7 @@ use sordino_noise::Bits;
 use crate::binding::{Binding, Field};
 use crate::error::DataError;
 use crate::limits::{ContributionLimit, Reservoirs};
-use crate::misfit::{Misfits, Reason};
+use crate::misfit::{Notes, Reason};
 use crate::raw::{RawChunk, RawColumn, RawTable, Texts};
 use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
 use crate::source::Door;
@@ -75,7 +75,7 @@ impl Table {
         let picked = binding.fields().iter().filter_map(|field| columns[field.index].take()).collect();
         let chunk = RawChunk { first_row: 0, present, columns: picked };
         let mut table = Self::empty(&binding, schema);
-        let mut misfits = Misfits::new(door);
+        let mut misfits = Notes::new(door);
         table.extend(&binding, chunk, &mut misfits)?;
         misfits.check(place)?;
         Ok(table.owned_by(owners))
@@ -105,7 +105,7 @@ impl Table {
         &mut self,
         binding: &Binding,
         chunk: RawChunk,
-        misfits: &mut Misfits,
+        misfits: &mut Notes,
     ) -> Result<(), DataError> {
         let RawChunk { first_row, mut present, columns } = chunk;
         for ((field, raw), column) in binding.fields().iter().zip(&columns).zip(&mut self.columns) {
@@ -231,13 +231,19 @@ struct Cells<'a> {
     field: &'a Field,
     first_row: u64,
     present: &'a mut [bool],
-    misfits: &'a mut Misfits,
+    misfits: &'a mut Notes,
 }
 
 impl Cells<'_> {
     fn numbers(&mut self, rules: &NumberColumn, raw: &[f64], out: &mut Vec<f64>) {
         let bounds = rules.bounds();
+        // The reader has noted what is no number, and with better advice.
+        let unread = self.misfits.take_unread(&self.field.name);
         for (row, &value) in raw.iter().enumerate() {
+            if value.is_nan() && unread.binary_search(&(self.first_row + row as u64 + 1)).is_ok() {
+                out.push(bounds.lower());
+                continue;
+            }
             if rules.accepts(value) {
                 out.push(bounds.clamp(value));
                 continue;
@@ -259,7 +265,11 @@ impl Cells<'_> {
                 continue;
             }
             let rule = if text.is_some() { rules.other_rule() } else { rules.missing_rule() };
-            let expected = if text.is_some() { "one of the declared values" } else { "a value" };
+            let expected = match text {
+                Some(_) if rules.is_boolean() => "a boolean",
+                Some(_) => "one of the declared values",
+                None => "a value",
+            };
             out.push(self.apply(row, rule, expected).unwrap_or(0));
         }
     }
@@ -274,6 +284,10 @@ impl Cells<'_> {
                     expected,
                     advice: advice(expected),
                 });
+                // Nothing is made of a table with a misfit; the other columns of its record are checked, too.
+                if self.misfits.door() == Door::Strict {
+                    return None;
+                }
             }
             Rule::Drop | Rule::Undeclared => {}
         }
@@ -285,6 +299,9 @@ impl Cells<'_> {
 fn advice(expected: &str) -> &'static str {
     match expected {
         "one of the declared values" => "add it to values, or say in the schema where others go: other = ...",
+        "a boolean" => {
+            "true/false, yes/no, t/f, y/n and 1/0 are understood; for others use kind = \"category\", values = [...]"
+        }
         "a whole number" => "set kind = \"number\", or correct the value",
         _ => "say in the schema what a missing value becomes: missing = ..., or \"drop\"",
     }

@@ -16,6 +16,14 @@ pub(crate) fn quoted(word: &str) -> String {
     format!("`{}{rest}`", start.escape_debug())
 }
 
+/// A character as a TOML text.
+pub(crate) fn toml_text(character: char) -> String {
+    match character {
+        '\t' => "\"\\t\"".to_owned(),
+        other => format!("\"{other}\""),
+    }
+}
+
 /// A key of a file that may be anything: short names as they are, and nothing of the rest.
 pub(crate) fn name(word: &str) -> &str {
     const LONGEST: usize = 40;

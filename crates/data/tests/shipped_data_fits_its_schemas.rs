@@ -55,3 +55,28 @@ fn they_are_small_and_the_other_schemas_are_sound() {
         assert!(example_schema(name).columns().count() > 1);
     }
 }
+
+/// The guide's schema has twenty columns on few lines, and its dictionary is one.
+#[test]
+fn what_the_guide_shows_is_read() {
+    let guide = include_str!("../../../docs/guide/schema.md");
+    let block = |start: &str| {
+        let from = guide.find(start).unwrap_or_else(|| panic!("{start}"));
+        let text = &guide[from + start.find('\n').unwrap() + 1..];
+        &text[..text.find("```").unwrap()]
+    };
+    let text = block("```toml\nunit = {");
+    assert!(text.lines().count() <= 25);
+    let schema = schema(text);
+    let own = ["patient", "name", "notes", "age", "sex", "height_cm", "weight_kg", "smoker", "ward"]
+        .map(str::to_owned);
+    let numbered = |stem: &str, most: u32| (1..=most).map(|n| format!("{stem}_{n}")).collect::<Vec<_>>();
+    let names = [own.to_vec(), numbered("question", 5), numbered("day", 6)].concat();
+    assert_eq!(names.len(), 20);
+    assert!(names.iter().all(|name| schema.column(name).is_some()));
+    assert_eq!(schema.column("day_6"), Some(&sordino_data::Column::Ignore));
+    let path = std::env::temp_dir().join(format!("sordino-guide-dictionary-{}.csv", std::process::id()));
+    std::fs::write(&path, block("```text\nname,type,minimum")).unwrap();
+    sordino_data::Dictionary::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+}

@@ -120,7 +120,7 @@ fn where_no_schema_is_stated_a_file_is_plain() {
 /// A link whose name ends in `.tsv` makes another table of the same bytes: a quoted line end ends a record.
 #[test]
 fn a_name_that_makes_another_format_is_refused() {
-    let text = "a,b\n1,\"x\ny\"\n";
+    let text = "a\n\"x\ny\"\n";
     let (csv, tsv) = (Scratch::new("named.csv", text), Scratch::new("named.tsv", text));
     let schema = schema("columns.'*' = { kind = 'ignore' }");
     let open = |file: &Scratch| Source::open(&file.0, schema.csv()).unwrap();
@@ -182,5 +182,39 @@ proptest! {
             let is_ignored = schema.column(&name) == Some(&Column::Ignore);
             prop_assert_eq!(reading.ignores(&name), is_ignored, "{} in {}", name, text);
         }
+    }
+}
+
+/// A data set that was there before first lines were checked can still be read: whoever knows that the line
+/// is a header may say so.
+#[test]
+fn a_line_that_is_surely_a_header_is_read_as_before() {
+    let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";
+    let sure = schema(&format!("csv.header = true\n{plain}"));
+    Reading::of(&schema(plain)).check_before_opening(&sure).unwrap();
+    Reading::of(&sure).check_before_opening(&schema(plain)).unwrap();
+}
+
+/// Texts of older ledgers are read as they were, options that came later bind too, and a text has them only
+/// if they are stated.
+#[test]
+fn how_numbers_are_written_is_the_owners_choice_too() {
+    let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";
+    let old = Reading::of(&schema(plain));
+    for key in ["header", "decimal", "thousands"] {
+        assert!(!old.to_text().contains(key), "{}", old.to_text());
+    }
+    for (csv, key) in
+        [("csv.thousands = ','", "thousands"), ("csv = { delimiter = ';', decimal = ',' }", "decimal")]
+    {
+        let other = schema(&format!("{csv}\n{plain}"));
+        let error = old.check_before_opening(&other).unwrap_err();
+        assert!(matches!(error, ReadingError::Csv { .. }), "{csv}: {error}");
+        let reading = Reading::of(&other);
+        assert!(reading.to_text().contains(key));
+        assert_eq!(Reading::from_text(&reading.to_text()).unwrap(), reading);
+        reading.check_before_opening(&other).unwrap();
+        let error = reading.check_before_opening(&schema(plain)).unwrap_err();
+        assert!(matches!(error, ReadingError::Csv { .. }), "{csv}: {error}");
     }
 }

@@ -4,7 +4,8 @@
 //! The SHA-256 of a text that names the format and its version, and of the schema's parts in a fixed order,
 //! with columns, aliases and texts for missing values sorted. Each text follows its length in bytes, and each
 //! list its length; numbers are the bits of doubles, of which there is one for each number that a schema can
-//! hold.
+//! hold. What later versions added comes first, under a text of its own, and only where it is not the
+//! default.
 
 use sha2::{Digest, Sha256};
 
@@ -12,6 +13,7 @@ use super::{CategoryColumn, Column, CsvOptions, NumberColumn, Rule, Schema, Unit
 
 pub(super) fn of(schema: &Schema) -> [u8; 32] {
     let mut hash = Hash(Sha256::new());
+    hash.later_csv(&schema.csv);
     hash.0.update(b"sordino schema, version 1\n");
     hash.unit(&schema.unit);
     hash.csv(&schema.csv);
@@ -80,8 +82,23 @@ impl Hash {
         }
     }
 
+    /// Options that the first version did not have: nothing where they have their defaults, so that older
+    /// digests hold.
+    fn later_csv(&mut self, options: &CsvOptions) {
+        let usual = CsvOptions::default();
+        let of = |options: &CsvOptions| (options.header, options.decimal, options.thousands);
+        if of(options) != of(&usual) {
+            self.0.update(b"sordino schema, header, decimal and thousands\n");
+            self.tag(options.header.into());
+            self.tag(options.decimal);
+            // No separator is 0.
+            self.tag(options.thousands.unwrap_or_default());
+        }
+    }
+
     fn csv(&mut self, options: &CsvOptions) {
-        let CsvOptions { names, delimiter, comment, missing } = options.canonical();
+        let CsvOptions { names, delimiter, comment, missing, header: _, decimal: _, thousands: _ } =
+            options.canonical();
         self.tag(names.is_some().into());
         self.texts(&names.unwrap_or_default());
         self.tag(delimiter);

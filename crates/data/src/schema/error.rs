@@ -101,7 +101,7 @@ pub enum SchemaError {
     },
     /// A replacement that is not listed.
     #[error(
-        "{key} must be \"drop\" or one of values, got {value}{hint}; add it to values to make it a category of its own"
+        "{key} must be \"drop\" or one of values, got {value}; add it to values to make it a category of its own{hint}"
     )]
     NotAValue {
         /// `missing` or `other`.
@@ -128,6 +128,23 @@ pub enum SchemaError {
         /// The value, quoted.
         value: String,
     },
+    /// Options of CSV files that make a file ambiguous.
+    #[error(
+        "csv.{first} and csv.{second} are both `{both}`, so a file could be read in two ways; change one of them"
+    )]
+    CsvClash {
+        /// A key.
+        first: &'static str,
+        /// Another.
+        second: &'static str,
+        /// What both are.
+        both: char,
+    },
+    /// A header line and names for a file without one.
+    #[error(
+        "csv.header says that the first line is a header, and csv.names that there is none; leave one of them out"
+    )]
+    HeaderAndNames,
     /// A number out of range.
     #[error(transparent)]
     Param(#[from] ParamError),

@@ -3,6 +3,7 @@
 use sordino_privacy::Count;
 use toml::{Table, Value};
 
+use super::csv::{DECIMALS, THOUSANDS};
 use super::{
     Bounds, CategoryColumn, Column, CsvOptions, NumberColumn, Rule, SCHEMA_FORMAT_VERSION, SCHEMA_MAX_BYTES,
     Schema, SchemaError, UnitRule,
@@ -73,14 +74,19 @@ fn unit(fields: &Fields<'_>, value: &Value) -> Result<UnitRule, SchemaError> {
 fn csv(outer: &Fields<'_>, value: &Value) -> Result<CsvOptions, SchemaError> {
     let table = value.as_table().ok_or_else(|| outer.wrong("csv", "a table", value))?;
     let fields = Fields { place: "csv".to_owned(), table };
-    fields.known(&["names", "delimiter", "comment", "missing"])?;
+    fields.known(&["names", "header", "delimiter", "comment", "missing", "decimal", "thousands"])?;
     let usual = CsvOptions::default();
-    Ok(CsvOptions {
+    let options = CsvOptions {
         names: fields.texts("names")?,
+        header: fields.truth("header")?.unwrap_or(usual.header),
         delimiter: fields.ascii("delimiter")?.unwrap_or(usual.delimiter),
         comment: fields.ascii("comment")?,
         missing: fields.texts("missing")?.unwrap_or(usual.missing),
-    })
+        decimal: fields.one_of("decimal", DECIMALS)?.unwrap_or(usual.decimal),
+        thousands: fields.one_of("thousands", THOUSANDS)?,
+    };
+    options.check()?;
+    Ok(options)
 }
 
 fn column(name: &str, value: &Value) -> Result<Column, SchemaError> {
@@ -218,6 +224,23 @@ impl<'a> Fields<'a> {
             Some(&[byte]) if byte.is_ascii() && !b"\"\r\n".contains(&byte) => Ok(Some(byte)),
             _ => Err(self.wrong(key, "one ASCII character, no quote and no line end", value)),
         }
+    }
+
+    fn one_of(&self, key: &str, known: &[u8]) -> Result<Option<u8>, SchemaError> {
+        let Some(value) = self.optional(key) else { return Ok(None) };
+        match value.as_str().map(str::as_bytes) {
+            Some(&[byte]) if known.contains(&byte) => Ok(Some(byte)),
+            _ => {
+                let known: Vec<String> =
+                    known.iter().map(|byte| format!("\"{}\"", char::from(*byte))).collect();
+                Err(self.wrong(key, &known.join(" or "), value))
+            }
+        }
+    }
+
+    fn truth(&self, key: &str) -> Result<Option<bool>, SchemaError> {
+        let Some(value) = self.optional(key) else { return Ok(None) };
+        value.as_bool().map(Some).ok_or_else(|| self.wrong(key, "true or false", value))
     }
 
     fn wrong(&self, key: &str, expected: &str, value: &Value) -> SchemaError {

@@ -78,7 +78,9 @@ fn what_is_misspelled_is_answered_with_the_nearest() {
     );
     refused(
         "columns.s = { kind = 'category', values = ['no', 'yes'], missing = 'yse' }",
-        &["column `s`: missing must be \"drop\" or one of values, got `yse`; did you mean `yes`?"],
+        &[
+            "column `s`: missing must be \"drop\" or one of values, got `yse`; add it to values to make it a category of its own; did you mean `yes`?",
+        ],
     );
 }
 
@@ -114,7 +116,7 @@ fn what_is_missing_or_senseless_is_named() {
 #[test]
 fn a_template_is_a_schema_made_of_names() {
     let column = |name: &str, hint| HeaderColumn { name: name.to_owned(), hint };
-    let text = template(&[
+    let columns = [
         column("age", TypeHint::Unknown),
         column("free text \"x\"\n", TypeHint::Text),
         column("", TypeHint::Number),
@@ -123,13 +125,49 @@ fn a_template_is_a_schema_made_of_names() {
         column("label", TypeHint::Byte),
         column("insured", TypeHint::Boolean),
         column("visits", TypeHint::Nested),
-    ]);
+    ];
+    let csv = CsvOptions { delimiter: b'\t', decimal: b',', thousands: Some(b'.'), ..CsvOptions::default() };
+    let text = template(&columns, &csv);
     let schema = Schema::from_toml(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     for ignored in ["age", "free text \"x\"\n", "", "visits"] {
         assert_eq!(schema.column(ignored), Some(&Column::Ignore), "{ignored:?}\n{text}");
     }
     assert!(matches!(schema.column("pixel_7"), Some(Column::Number(_))), "{text}");
     assert!(matches!(schema.column("insured"), Some(Column::Category(_))), "{text}");
+    assert_eq!(schema.csv(), &csv, "{text}");
+    let nameless =
+        CsvOptions { names: Some(vec!["a".to_owned(), "b \"c\"".to_owned()]), ..CsvOptions::default() };
+    assert_eq!(Schema::from_toml(&template(&columns, &nameless)).unwrap().csv(), &nameless);
+    // Twenty columns take a line each, and numbered ones one line together.
+    let twenty: Vec<HeaderColumn> =
+        (0..20).map(|c| column(&format!("{}_x", (b'a' + c) as char), TypeHint::Unknown)).collect();
+    assert!(template(&twenty, &CsvOptions::default()).lines().count() <= 30);
+    let numbered: Vec<HeaderColumn> =
+        (0..64).map(|c| column(&format!("pixel_{c}"), TypeHint::Unknown)).collect();
+    let text = template(&numbered, &CsvOptions::default());
+    assert_eq!(
+        text.lines().filter(|line| line.contains("pixel_")).collect::<Vec<_>>(),
+        ["\"pixel_*\" = { kind = \"ignore\" }"]
+    );
+}
+
+/// Locks keep digests of schemas: options that came later must not change those of schemas without them.
+#[test]
+fn digests_of_older_schemas_hold() {
+    let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }").unwrap();
+    let hex: String = schema.digest().iter().map(|byte| format!("{byte:02x}")).collect();
+    assert_eq!(hex, "e90a0d4522295fffce11c06de1654bce3094ee85efbdb1ede3985cf79b119587");
+    let csv = schema.csv().clone();
+    let others = [
+        CsvOptions { header: true, ..csv.clone() },
+        CsvOptions { decimal: b',', delimiter: b';', ..csv.clone() },
+        CsvOptions { delimiter: b';', ..csv.clone() },
+        CsvOptions { thousands: Some(b','), ..csv.clone() },
+        csv,
+    ];
+    let digests: std::collections::HashSet<_> =
+        others.map(|csv| schema.clone().with_csv(csv).digest()).into();
+    assert_eq!(digests.len(), 5);
 }
 
 proptest! {

@@ -41,6 +41,16 @@ fn csv(options: &CsvOptions) -> Table {
         table.insert("comment".to_owned(), char::from(comment).to_string().into());
     }
     table.insert("missing".to_owned(), options.missing.clone().into());
+    let usual = CsvOptions::default();
+    if options.header != usual.header {
+        table.insert("header".to_owned(), options.header.into());
+    }
+    if options.decimal != usual.decimal {
+        table.insert("decimal".to_owned(), char::from(options.decimal).to_string().into());
+    }
+    if let Some(thousands) = options.thousands {
+        table.insert("thousands".to_owned(), char::from(thousands).to_string().into());
+    }
     table
 }
 

@@ -22,7 +22,7 @@ use super::kept::KeptFile;
 use super::{Pick, ReadRows};
 use crate::error::DataError;
 use crate::map::MappedFile;
-use crate::misfit::{Misfits, Reason};
+use crate::misfit::{Notes, TEXT_FOR_A_NUMBER};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
@@ -176,7 +176,7 @@ struct ArrowRows {
 }
 
 impl ReadRows for ArrowRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
         let mut wanted = rows;
         while wanted > 0 {
             let Some(batch) = self.batch.take() else {
@@ -190,9 +190,9 @@ impl ReadRows for ArrowRows {
             let take = wanted.min(batch.num_rows() - self.row);
             for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
                 let part = batch.column(pick.index).slice(self.row, take);
-                if let Some(row) = push_all(part.as_ref(), column) {
+                for row in push_all(part.as_ref(), column) {
                     let row = chunk.first_row + (chunk.present.len() + row) as u64 + 1;
-                    misfits.note(row, || Reason::text_for_a_number(&pick.name));
+                    misfits.note_unread(row, &pick.name, || TEXT_FOR_A_NUMBER);
                 }
             }
             chunk.present.resize(chunk.present.len() + take, true);
@@ -210,8 +210,8 @@ impl ReadRows for ArrowRows {
     }
 }
 
-/// Adds all values; tells the first that is no number where one is wanted.
-fn push_all(array: &dyn Array, column: &mut RawColumn) -> Option<usize> {
+/// Adds all values; tells which ones are no numbers where one is wanted.
+fn push_all(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
     match array.data_type() {
         DataType::Boolean => {
             for value in array.as_boolean() {
@@ -220,7 +220,7 @@ fn push_all(array: &dyn Array, column: &mut RawColumn) -> Option<usize> {
                     None => column.push_missing(),
                 }
             }
-            None
+            Vec::new()
         }
         DataType::Int8 => integers::<Int8Type>(array, column),
         DataType::Int16 => integers::<Int16Type>(array, column),
@@ -239,7 +239,7 @@ fn push_all(array: &dyn Array, column: &mut RawColumn) -> Option<usize> {
         // `rows` refuses columns of other types.
         _ => {
             (0..array.len()).for_each(|_| column.push_missing());
-            None
+            Vec::new()
         }
     }
 }
@@ -247,37 +247,34 @@ fn push_all(array: &dyn Array, column: &mut RawColumn) -> Option<usize> {
 fn integers<T: ArrowPrimitiveType<Native: Into<i128>>>(
     array: &dyn Array,
     column: &mut RawColumn,
-) -> Option<usize> {
+) -> Vec<usize> {
     for value in array.as_primitive::<T>() {
         match value {
             Some(value) => column.push_integer(value.into()),
             None => column.push_missing(),
         }
     }
-    None
+    Vec::new()
 }
 
-fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(
-    array: &dyn Array,
-    column: &mut RawColumn,
-) -> Option<usize> {
+fn floats<T: ArrowPrimitiveType<Native: Into<f64>>>(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
     for value in array.as_primitive::<T>() {
         match value {
             Some(value) => column.push_number(value.into()),
             None => column.push_missing(),
         }
     }
-    None
+    Vec::new()
 }
 
-fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>, column: &mut RawColumn) -> Option<usize> {
-    let mut refused = None;
+fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>, column: &mut RawColumn) -> Vec<usize> {
+    let mut refused = Vec::new();
     for (row, text) in texts.enumerate() {
         match text {
             None => column.push_missing(),
             Some(text) => {
                 if !column.push_text(text.as_bytes()) {
-                    refused = refused.or(Some(row));
+                    refused.push(row);
                 }
             }
         }
@@ -285,19 +282,19 @@ fn texts<'a>(texts: impl Iterator<Item = Option<&'a str>>, column: &mut RawColum
     refused
 }
 
-fn dictionary(array: &dyn Array, column: &mut RawColumn) -> Option<usize> {
+fn dictionary(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
     let dictionary = array.as_any_dictionary();
     if dictionary.values().is_empty() {
         (0..array.len()).for_each(|_| column.push_missing());
-        return None;
+        return Vec::new();
     }
-    let mut refused = None;
+    let mut refused = Vec::new();
     let keys = dictionary.normalized_keys();
     for (row, key) in keys.into_iter().enumerate() {
         if dictionary.is_null(row) || key >= dictionary.values().len() {
             column.push_missing();
-        } else if push_all(dictionary.values().slice(key, 1).as_ref(), column).is_some() {
-            refused = refused.or(Some(row));
+        } else if !push_all(dictionary.values().slice(key, 1).as_ref(), column).is_empty() {
+            refused.push(row);
         }
     }
     refused

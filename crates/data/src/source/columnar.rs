@@ -43,7 +43,7 @@ mod fence {
 
     use super::super::ReadRows;
     use crate::error::DataError;
-    use crate::misfit::Misfits;
+    use crate::misfit::Notes;
     use crate::raw::RawChunk;
 
     struct Fenced {
@@ -53,12 +53,7 @@ mod fence {
     }
 
     impl ReadRows for Fenced {
-        fn read(
-            &mut self,
-            chunk: &mut RawChunk,
-            rows: usize,
-            misfits: &mut Misfits,
-        ) -> Result<(), DataError> {
+        fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
             fenced(&self.path, self.format, || self.rows.read(chunk, rows, misfits))
         }
 

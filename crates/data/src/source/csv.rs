@@ -9,15 +9,16 @@
 //! record is decided by the file, not record by record. Neighbouring data sets are sets of *records as parsed*. Whoever
 //! lets others write lines into a file must see to it that each line is one record.
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
+use super::first_line::{self, Start};
 use super::kept::KeptFile;
 use super::packed::Unpacked;
 use super::{MAX_COLUMNS, MAX_RECORD_BYTES, Pick, ReadRows};
 use crate::error::DataError;
-use crate::misfit::{Misfits, Reason};
+use crate::misfit::{Notes, Reason};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
 
@@ -33,11 +34,31 @@ pub(super) struct CsvLayout {
 
 impl CsvLayout {
     pub(super) fn new(file: &KeptFile, format: &'static str, options: CsvOptions) -> Result<Self, DataError> {
+        let stated = records(file, &options, true)?.start.delimiter;
+        if let Some(stated) = stated.filter(|stated| *stated != options.delimiter) {
+            let (path, stated) = (file.path().to_owned(), char::from(stated));
+            return Err(DataError::StatedDelimiter { path, stated });
+        }
         let names = match &options.names {
             Some(names) => names.clone(),
-            None => header(file, &options)?,
+            None => {
+                let names = header(file, &options)?;
+                if format == "TSV" && names.len() == 1 && names[0].contains(',') {
+                    let what = "commas between fields, and a name that promises tabs".to_owned();
+                    let instead = "rename it to .csv, or save it with tabs";
+                    return Err(DataError::Unsupported { path: file.path().to_owned(), what, instead });
+                }
+                if !options.header {
+                    first_line::check(file.path(), &names, options.delimiter)?;
+                }
+                names
+            }
         };
         Ok(Self { format, names, options })
+    }
+
+    pub(super) fn has_header_line(&self) -> bool {
+        self.options.names.is_none() && !self.options.header
     }
 
     pub(super) fn header(&self) -> Vec<HeaderColumn> {
@@ -46,7 +67,7 @@ impl CsvLayout {
     }
 
     pub(super) fn rows(&self, file: &KeptFile, picks: Vec<Pick>) -> Result<Box<dyn ReadRows>, DataError> {
-        let mut records = Records::new(Unpacked::open(file)?, &self.options, self.names.len() == 1);
+        let mut records = records(file, &self.options, self.names.len() == 1)?;
         if self.options.names.is_none() {
             let header = records.next().map_err(|source| DataError::io(file.path(), source))?;
             let is_same = || records.fields().eq(self.names.iter().map(String::as_bytes));
@@ -55,14 +76,32 @@ impl CsvLayout {
             }
         }
         let missing = self.options.missing.iter().map(|text| text.clone().into_bytes()).collect();
-        let (fields, file) = (self.names.len(), file.clone());
-        Ok(Box::new(CsvRows { file, records, picks, fields, missing }))
+        let (fields, file, options) = (self.names.len(), file.clone(), self.options.clone());
+        Ok(Box::new(CsvRows { file, records, picks, fields, missing, options }))
     }
 }
 
-fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String>, DataError> {
+/// The records of the file, from its start.
+fn records(file: &KeptFile, options: &CsvOptions, has_blanks: bool) -> Result<Records<Unpacked>, DataError> {
+    Records::new(Unpacked::open(file)?, options, has_blanks)
+        .map_err(|source| DataError::io(file.path(), source))
+}
+
+/// How many fields the first line has, whatever they are. `None`: there is no line that could be a header.
+pub(super) fn width(file: &KeptFile, options: &CsvOptions) -> Result<Option<usize>, DataError> {
+    let mut records = records(file, options, false)?;
+    let next = records.next().map_err(|source| DataError::io(file.path(), source))?;
+    Ok(matches!(next, Next::Record).then_some(records.ends))
+}
+
+/// The delimiter that a line `sep=;` states.
+pub(super) fn stated_delimiter(file: &KeptFile, options: &CsvOptions) -> Result<Option<u8>, DataError> {
+    Ok(records(file, options, false)?.start.delimiter)
+}
+
+pub(super) fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String>, DataError> {
     let path = file.path();
-    let mut records = Records::new(Unpacked::open(file)?, options, true);
+    let mut records = records(file, options, true)?;
     let mut is_after_blank = false;
     loop {
         match records.next().map_err(|source| DataError::io(path, source))? {
@@ -86,6 +125,38 @@ fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String>, DataErro
     }
 }
 
+/// The rows of a small public table, with its header, as texts.
+pub(crate) fn small_table(
+    path: &std::path::Path,
+    options: &CsvOptions,
+    most: usize,
+) -> Result<Vec<Vec<String>>, DataError> {
+    let file = KeptFile::open(path)?;
+    let header = CsvLayout::new(&file, "CSV", options.clone())?.names;
+    let mut records = records(&file, options, false)?;
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut bytes = 0;
+    loop {
+        match records.next().map_err(|source| DataError::io(path, source))? {
+            Next::End => return Ok(rows),
+            Next::Record if bytes <= most => {}
+            Next::Record | Next::TooLong => {
+                let what = format!("more than {most} bytes");
+                let instead = "is it a table of public facts?";
+                return Err(DataError::Unsupported { path: path.to_owned(), what, instead });
+            }
+        }
+        let (row, got) = (rows.len() as u64, records.ends);
+        if got != header.len() {
+            return Err(DataError::Fields { path: path.to_owned(), row, expected: header.len(), got });
+        }
+        let text = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
+        let texts: Result<Vec<String>, _> = records.fields().map(text).collect();
+        rows.push(texts.map_err(|_| DataError::HeaderNotText { path: path.to_owned() })?);
+        bytes += records.length;
+    }
+}
+
 struct CsvRows {
     file: KeptFile,
     records: Records<Unpacked>,
@@ -93,10 +164,11 @@ struct CsvRows {
     /// Columns of the header.
     fields: usize,
     missing: Vec<Vec<u8>>,
+    options: CsvOptions,
 }
 
 impl ReadRows for CsvRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
         let (mut read, mut bytes) = (0, 0);
         // Long records are taken fewer at a time.
         while read < rows && bytes <= CHUNK_BYTES {
@@ -121,37 +193,50 @@ impl ReadRows for CsvRows {
     }
 
     fn finish(self: Box<Self>) -> Result<[u8; 32], DataError> {
-        let digest = self.records.input.into_inner().finish();
+        let digest = self.records.input.into_inner().into_inner().1.finish();
         digest.map_err(|source| DataError::io(self.file.path(), source))
     }
 }
 
 impl CsvRows {
-    fn take(&self, chunk: &mut RawChunk, row: u64, misfits: &mut Misfits) {
+    fn take(&self, chunk: &mut RawChunk, row: u64, misfits: &mut Notes) {
         for (pick, column) in self.picks.iter().zip(&mut chunk.columns) {
             let field = self.records.field(pick.index);
             let is_missing = self.missing.iter().any(|text| text == field);
             match column {
                 _ if is_missing => column.push_missing(),
                 RawColumn::Texts(texts) => texts.push(Some(field)),
-                RawColumn::Numbers(values) => values.push(number(field).unwrap_or_else(|| {
-                    misfits.note(row, || not_a_number(&pick.name));
+                RawColumn::Numbers(values) => values.push(self.options.number(field).unwrap_or_else(|| {
+                    misfits.note_unread(row, &pick.name, || self.not_a_number(field));
                     f64::NAN
                 })),
             }
         }
         chunk.present.push(true);
     }
-}
 
-fn not_a_number(column: &str) -> Reason {
-    let advice =
-        "correct it, or list the text under csv.missing in the schema if it means that there is none";
-    Reason::Cell { column: column.to_owned(), expected: "a number", advice }
-}
-
-fn number(field: &[u8]) -> Option<f64> {
-    std::str::from_utf8(field).ok()?.parse().ok()
+    /// What to do about a field that is no number. Where another way to write numbers would make it one, that
+    /// is said.
+    fn not_a_number(&self, field: &[u8]) -> &'static str {
+        let reads = |decimal, thousands| {
+            let options = CsvOptions { decimal, thousands, ..self.options.clone() };
+            options.number(field).is_some()
+        };
+        if reads(b',', None) && reads(b'.', Some(b',')) {
+            "it is one with a decimal comma, or with commas between thousands: set csv.decimal = \",\" or csv.thousands = \",\" \
+             in the schema, whichever it is"
+        } else if reads(b',', None) {
+            "it is one with a decimal comma: set csv.decimal = \",\" in the schema if numbers are written so"
+        } else if reads(b',', Some(b'.')) || reads(b',', Some(b' ')) || reads(b',', Some(b'\'')) {
+            "it is one with a decimal comma and separated thousands: set csv.decimal and csv.thousands in the schema"
+        } else if reads(b'.', None) {
+            "it is one with a decimal point: correct it, or leave csv.decimal and csv.thousands out of the schema"
+        } else if reads(b'.', Some(b',')) || reads(b'.', Some(b' ')) || reads(b'.', Some(b'\'')) {
+            "it is one with separated thousands: set csv.thousands in the schema if numbers are written so"
+        } else {
+            "correct it, or list the text under csv.missing in the schema if it means that there is none"
+        }
+    }
 }
 
 /// What the next record is.
@@ -164,12 +249,12 @@ enum Next {
 
 /// Splits bytes into records and fields, in bounded memory.
 struct Records<R> {
-    input: BufReader<R>,
+    input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
+    start: Start,
     core: csv_core::Reader,
     comment: Option<u8>,
     /// Whether a blank line is a record.
     has_blanks: bool,
-    is_at_start: bool,
     /// Whether the last record was a blank line.
     is_blank: bool,
     /// Whether the last record ended with `\r`, to which a `\n` may belong.
@@ -181,24 +266,27 @@ struct Records<R> {
     length: usize,
 }
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
 impl<R: Read> Records<R> {
-    fn new(input: R, options: &CsvOptions, has_blanks: bool) -> Self {
+    /// Passes over what stands before the first line: a byte order mark, and a line `sep=;`.
+    fn new(mut input: R, options: &CsvOptions, has_blanks: bool) -> std::io::Result<Self> {
+        let mut bytes = Vec::new();
+        input.by_ref().take(Start::MOST_BYTES).read_to_end(&mut bytes)?;
+        let start = if options.names.is_some() { Start::of_record(&bytes) } else { Start::of(&bytes) };
+        let rest = Cursor::new(bytes.split_off(start.length)).chain(input);
         let mut builder = ReaderBuilder::new();
-        Self {
-            input: BufReader::with_capacity(1 << 16, input),
+        Ok(Self {
+            input: BufReader::with_capacity(1 << 16, rest),
+            start,
             core: builder.delimiter(options.delimiter).comment(options.comment).build(),
             comment: options.comment,
             has_blanks,
-            is_at_start: true,
             is_blank: false,
             ended_with_return: false,
             bytes: vec![0; 1 << 12],
             field_ends: vec![0; 64],
             ends: 0,
             length: 0,
-        }
+        })
     }
 
     fn next(&mut self) -> std::io::Result<Next> {
@@ -241,9 +329,6 @@ impl<R: Read> Records<R> {
         self.is_blank = false;
         if std::mem::take(&mut self.ended_with_return) {
             self.skip(b"\n")?;
-        }
-        if std::mem::take(&mut self.is_at_start) {
-            self.skip(BYTE_ORDER_MARK)?;
         }
         while self.comment.is_some() && self.input.fill_buf()?.first() == self.comment.as_ref() {
             self.input.skip_until(b'\n')?;

@@ -6,7 +6,7 @@ use super::kept::{KeptFile, with_labels};
 use super::packed::Unpacked;
 use super::{Pick, ReadRows};
 use crate::error::DataError;
-use crate::misfit::Misfits;
+use crate::misfit::Notes;
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
@@ -116,7 +116,7 @@ struct DenseRows {
 }
 
 impl ReadRows for DenseRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize, _: &mut Misfits) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, _: &mut Notes) -> Result<(), DataError> {
         for _ in 0..self.left.min(rows as u64) {
             self.elements.fill(&mut self.record)?;
             let mut label = [0];

@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
+use sha2::{Digest, Sha256};
 use zstd::stream::read::Decoder;
 
 use super::kept::{Digesting, KeptFile};
@@ -69,6 +70,22 @@ pub(super) fn magic(file: &KeptFile) -> Result<Vec<u8>, DataError> {
     let read = Unpacked::open(file)?.take(MAGIC_BYTES).read_to_end(&mut start);
     read.map_err(|source| DataError::io(file.path(), source))?;
     Ok(start)
+}
+
+/// The SHA-256 of the content of a file that is packed. Of others it is the file's own.
+pub(super) fn unpacked_digest(file: &KeptFile) -> Result<Option<[u8; 32]>, DataError> {
+    let mut content = match Unpacked::open(file)? {
+        Unpacked::Plain(_) => return Ok(None),
+        packed @ (Unpacked::Gzip(_) | Unpacked::Zstd(_)) => packed,
+    };
+    let mut hash = Sha256::new();
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match content.read(&mut bytes).map_err(|source| DataError::io(file.path(), source))? {
+            0 => return Ok(Some(hash.finalize().into())),
+            read => hash.update(&bytes[..read]),
+        }
+    }
 }
 
 /// How many bytes the content has. What is packed tells it only by being read.

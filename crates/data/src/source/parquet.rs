@@ -14,7 +14,7 @@ use parquet::schema::types::Type;
 use super::kept::{KeptFile, KeptReader};
 use super::{Pick, ReadRows};
 use crate::error::DataError;
-use crate::misfit::{Misfits, Reason};
+use crate::misfit::{Notes, TEXT_FOR_A_NUMBER};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
@@ -121,7 +121,7 @@ struct ParquetRows {
 }
 
 impl ReadRows for ParquetRows {
-    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Misfits) -> Result<(), DataError> {
+    fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
         let mut wanted = rows;
         while wanted > 0 && self.open_group()? {
             let take = wanted.min(self.left);
@@ -168,7 +168,7 @@ struct Place<'a> {
     path: &'a Path,
     leaf: &'a Leaf,
     first: u64,
-    misfits: &'a mut Misfits,
+    misfits: &'a mut Notes,
 }
 
 impl Place<'_> {
@@ -244,7 +244,7 @@ impl Place<'_> {
                         values.next();
                         if !push(value, column) {
                             let row = self.first + (row + at) as u64 + 1;
-                            self.misfits.note(row, || Reason::text_for_a_number(&self.leaf.name));
+                            self.misfits.note_unread(row, &self.leaf.name, || TEXT_FOR_A_NUMBER);
                         }
                     }
                     None => column.push_missing(),

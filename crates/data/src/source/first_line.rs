@@ -1,0 +1,244 @@
+//! What stands before the first record of a CSV file: a byte order mark, a line `sep=;`, a header.
+//!
+//! # Guarantee
+//! The delimiter is found in the header line alone, which is no record. A line that is a record
+//! (`--no-header`) is asked one thing: how many fields it has. What the first line holds is shown only where
+//! it can be a header.
+
+use std::path::Path;
+
+use super::kept::KeptFile;
+use super::names::not_a_name;
+use super::{csv, file_name, is_text, packed};
+use crate::error::DataError;
+use crate::schema::CsvOptions;
+use crate::words::quoted;
+
+/// Delimiters that are looked for, the usual one first.
+const DELIMITERS: [u8; 4] = *b",;\t|";
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// What a spreadsheet writes before the first line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Start {
+    /// Its bytes.
+    pub(super) length: usize,
+    /// The delimiter that a line `sep=;` states.
+    pub(super) delimiter: Option<u8>,
+}
+
+impl Start {
+    /// A byte order mark and `"sep=;"` with a line end, and some more.
+    pub(super) const MOST_BYTES: u64 = 16;
+
+    /// What stands before the first line, if that line is a record. A record may say `sep=;`.
+    pub(super) fn of_record(bytes: &[u8]) -> Self {
+        let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        Self { length: mark, delimiter: None }
+    }
+
+    /// What stands before the first line, if that line is a header.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
+        let line = bytes[mark..].split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
+        let text = line.strip_suffix(b"\n").map(|text| text.strip_suffix(b"\r").unwrap_or(text));
+        let text =
+            text.map(|text| text.strip_prefix(b"\"").and_then(|t| t.strip_suffix(b"\"")).unwrap_or(text));
+        match text.and_then(|text| text.strip_prefix(b"sep=")) {
+            Some(&[delimiter]) if delimiter.is_ascii() && !delimiter.is_ascii_alphanumeric() => {
+                Self { length: mark + line.len(), delimiter: Some(delimiter) }
+            }
+            _ => Self { length: mark, delimiter: None },
+        }
+    }
+}
+
+/// What the first line of a CSV file is said to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum FirstLine {
+    /// A header, unless it looks like a record: that is refused.
+    #[default]
+    Header,
+    /// A header, whatever it looks like.
+    SurelyHeader,
+    /// A record. Columns are called `column_1`, `column_2`, ...
+    Record,
+}
+
+/// What is known of a CSV file that no schema describes yet. What is not given is found in its header line,
+/// or usual.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CsvAsked {
+    /// What stands between two fields.
+    pub delimiter: Option<u8>,
+    /// What stands before the fraction of a number.
+    pub decimal: Option<u8>,
+    /// What stands between groups of three digits.
+    pub thousands: Option<u8>,
+    /// What the first line is.
+    pub first_line: FirstLine,
+}
+
+/// How a file is read that no schema describes yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CsvFound {
+    /// The options.
+    pub options: CsvOptions,
+    /// The delimiter, if the header line shows one that is not usual.
+    pub delimiter: Option<u8>,
+}
+
+impl CsvFound {
+    /// What to tell whoever did not name the delimiter.
+    pub fn note(&self) -> Option<&'static str> {
+        Some(match self.delimiter? {
+            b',' => "fields are separated by `,`, as the header shows",
+            b';' => "fields are separated by `;`, as the header shows",
+            b'\t' => "fields are separated by tabs, as the header shows",
+            b'|' => "fields are separated by `|`, as the header shows",
+            _ => "fields are separated by the character that the first line states",
+        })
+    }
+}
+
+impl CsvAsked {
+    /// These options, changed by what is given. Opens no file.
+    pub fn over(&self, options: CsvOptions) -> CsvOptions {
+        let first_line = match self.first_line {
+            FirstLine::Header => (options.header, options.names),
+            FirstLine::SurelyHeader => (true, options.names),
+            // Nobody has counted its fields.
+            FirstLine::Record => (options.header, Some(options.names.unwrap_or_default())),
+        };
+        CsvOptions {
+            header: first_line.0,
+            names: first_line.1,
+            delimiter: self.delimiter.unwrap_or(options.delimiter),
+            decimal: self.decimal.unwrap_or(options.decimal),
+            thousands: self.thousands.or(options.thousands),
+            ..options
+        }
+    }
+
+    /// Whether nothing is given.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The options of the file at this path. Reads its first line, and no more; of files in other formats
+    /// nothing.
+    pub fn find(&self, path: &Path) -> Result<CsvFound, DataError> {
+        let file = KeptFile::open(path)?;
+        let magic = packed::magic(&file)?;
+        let usual = CsvOptions::default();
+        let mut options = CsvOptions {
+            delimiter: self.delimiter.unwrap_or(usual.delimiter),
+            decimal: self.decimal.unwrap_or(usual.decimal),
+            thousands: self.thousands,
+            header: self.first_line == FirstLine::SurelyHeader,
+            ..usual
+        };
+        let name = file_name(path);
+        if magic.is_empty() || !is_text(&name, &magic) || is_other(&name, &magic) {
+            return Ok(CsvFound { options, delimiter: None });
+        }
+        let expected = if name.ends_with(".tsv") { b'\t' } else { b',' };
+        let stated = csv::stated_delimiter(&file, &options)?;
+        let found = match (self.delimiter, stated) {
+            (Some(asked), _) => asked,
+            (None, Some(stated)) => stated,
+            (None, None) if self.first_line == FirstLine::Record => expected,
+            (None, None) => delimiter(&file, expected)?,
+        };
+        options.delimiter = found;
+        options.check()?;
+        if self.first_line == FirstLine::Record {
+            let width = csv::width(&file, &options)?;
+            let width = width.ok_or_else(|| DataError::Empty { path: path.to_owned() })?;
+            options.names = Some((1..=width).map(|place| format!("column_{place}")).collect());
+        }
+        if expected == b'\t' && found == expected {
+            // A file of this name has tabs unless the options say otherwise, and the format has a name of its
+            // own.
+            options.delimiter = CsvOptions::default().delimiter;
+        }
+        let delimiter = (self.delimiter.is_none() && found != expected).then_some(found);
+        Ok(CsvFound { options, delimiter })
+    }
+}
+
+/// Whether name or first bytes are those of a format that is not CSV.
+fn is_other(name: &str, magic: &[u8]) -> bool {
+    name.ends_with(".bin")
+        || super::promised(name).is_some()
+        || magic.starts_with(super::npy::MAGIC)
+        || super::idx::is_magic(magic)
+        || magic.starts_with(b"PAR1")
+        || magic.starts_with(b"ARROW1")
+        || super::foreign(magic).is_some()
+}
+
+/// The delimiter by which the header line has the most fields.
+fn delimiter(file: &KeptFile, expected: u8) -> Result<u8, DataError> {
+    let mut widths = Vec::new();
+    for delimiter in DELIMITERS {
+        let width = csv::width(file, &CsvOptions { delimiter, ..CsvOptions::default() })?;
+        widths.push((width.unwrap_or(0), delimiter));
+    }
+    let most = widths.iter().map(|(width, _)| *width).max().unwrap_or(0);
+    let best: Vec<u8> = widths.iter().filter(|(width, _)| *width == most).map(|(_, d)| *d).collect();
+    match best[..] {
+        _ if most <= 1 => Ok(expected),
+        [first, second, ..] if most > 1 => Err(DataError::TwoDelimiters {
+            path: file.path().to_owned(),
+            first: char::from(first),
+            second: char::from(second),
+        }),
+        [only, ..] => Ok(only),
+        [] => Ok(expected),
+    }
+}
+
+/// Refuses a first line that can be no header by this delimiter.
+pub(super) fn check(path: &Path, names: &[String], delimiter: u8) -> Result<(), DataError> {
+    if let [name] = names {
+        let count = |other: u8| name.bytes().filter(|byte| *byte == other).count();
+        let others = DELIMITERS.into_iter().filter(|other| *other != delimiter && count(*other) > 0);
+        if let Some(found) = others.max_by_key(|other| count(*other)) {
+            let (path, found) = (path.to_owned(), char::from(found));
+            return Err(DataError::OneColumn { path, called: called(name, found), found });
+        }
+    }
+    match not_a_name(names.iter().map(String::as_str)) {
+        Some(not) => Err(DataError::NoHeader { path: path.to_owned(), field: not.field, what: not.what }),
+        None => Ok(()),
+    }
+}
+
+/// ` called ...`, with the first two names, if the line can be a header by the other delimiter.
+fn called(name: &str, delimiter: char) -> String {
+    let fields: Vec<&str> = name.split(delimiter).map(|field| field.trim().trim_matches('"')).collect();
+    if not_a_name(fields.iter().copied()).is_some() {
+        return String::new();
+    }
+    let rest = if fields.len() > 2 { format!("{delimiter}…") } else { String::new() };
+    let shown = fields.iter().take(2).copied().collect::<Vec<_>>().join(&delimiter.to_string());
+    format!(" called {}", quoted(&format!("{shown}{rest}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_for_spreadsheets_and_a_mark_are_passed_over() {
+        let of = |bytes: &[u8]| (Start::of(bytes).length, Start::of(bytes).delimiter);
+        assert_eq!(of(b"sep=;\r\na;b\r\n"), (7, Some(b';')));
+        assert_eq!(of(b"\xef\xbb\xbfsep=\t\na\tb\n"), (9, Some(b'\t')));
+        assert_eq!(of(b"\"sep=|\"\na|b\n"), (8, Some(b'|')));
+        assert_eq!(of(b"\xef\xbb\xbfage,sex\n"), (3, None));
+        for line in [&b"sep=x\n"[..], b"sep=;", b"sep=;;\n", b"age\n", b"", b"\xef\xbb"] {
+            assert_eq!(of(line), (0, None));
+        }
+    }
+}
