@@ -51,7 +51,7 @@ mod price;
 mod smoothness;
 
 use sordino_data::Encoding;
-use sordino_optim::{Noise, check_public_size};
+use sordino_optim::{ClassWeights, Noise, check_public_size};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, calibrate};
 
 use crate::error::LearnError;
@@ -112,6 +112,7 @@ pub struct CoordinateDescent {
     neighbours: Neighbours,
     smoothness: Smoothness,
     clipping: CoordinateClipping,
+    class_weights: Option<ClassWeights>,
 }
 
 impl CoordinateDescent {
@@ -128,6 +129,7 @@ impl CoordinateDescent {
             neighbours: Neighbours::ZeroOut,
             smoothness: Smoothness::Estimated { share: 0.1, floor: 1e-4 },
             clipping: CoordinateClipping::Jointly { norm: 1.0 },
+            class_weights: None,
         }
     }
 
@@ -171,6 +173,11 @@ impl CoordinateDescent {
         Self { clipping, ..self }
     }
 
+    /// Multiplies what clipping leaves of a record's derivative by the weight of its class.
+    pub fn class_weights(self, weights: ClassWeights) -> Self {
+        Self { class_weights: Some(weights), ..self }
+    }
+
     /// The plan for data of n records with this encoding, with noise for (ε, δ).
     pub fn plan(
         &self,
@@ -208,6 +215,7 @@ impl CoordinateDescent {
 
     fn check(&self, encoding: &Encoding) -> Result<(), LearnError> {
         self.loss.check(encoding)?;
+        self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
         check_public_size(self.neighbours)?;
         let (learner, loss) = ("coordinate descent", self.loss.name());
         if self.loss.outputs() > 1 {

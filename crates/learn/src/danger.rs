@@ -1,23 +1,45 @@
 //! Without privacy: what private learners are compared with, on data that may be shown.
 
 use sordino_data::Encoded;
-use sordino_optim::OptimError;
+use sordino_optim::{ClassWeights, OptimError};
 
 use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 use crate::perturbation::positive_penalty;
 use crate::solver::Problem;
+use crate::weighting::Weighting;
 
 /// The minimum of the mean loss plus `(l2/2)‖w‖²`, as near as `f64` can tell. **Not private.** The mean is over all slots, as that of private
 /// learners is. Fails for a loss or a penalty that cannot be; the data has no say in that.
 pub fn non_private_optimum(loss: Loss, data: &Encoded, l2: f64) -> Result<LinearModel, LearnError> {
+    optimum(loss, None, data, l2)
+}
+
+/// The same for the mean of weighted losses. **Not private.**
+pub fn non_private_weighted_optimum(
+    loss: Loss,
+    weights: &ClassWeights,
+    data: &Encoded,
+    l2: f64,
+) -> Result<LinearModel, LearnError> {
+    weights.check(data.encoding())?;
+    optimum(loss, Some(weights), data, l2)
+}
+
+fn optimum(
+    loss: Loss,
+    weights: Option<&ClassWeights>,
+    data: &Encoded,
+    l2: f64,
+) -> Result<LinearModel, LearnError> {
     loss.check(data.encoding())?;
     if !data.has_target() {
         return Err(OptimError::NoTarget.into());
     }
     let ridge = positive_penalty(l2)? * data.slots() as f64;
-    let problem = Problem { loss, data, ridge, tilt: vec![0.0; loss.outputs() * data.width()] };
+    let tilt = vec![0.0; loss.outputs() * data.width()];
+    let problem = Problem { loss, data, ridge, tilt, weighting: Weighting::of(weights) };
     // A tolerance of 0 is never met: until no step makes the gradient shorter.
     let (weights, _) = problem.newton(0.0);
     Ok(LinearModel::new(loss, data.encoding().clone(), weights))

@@ -1,7 +1,7 @@
 //! Why nothing was learned. Everything here depends on schema, shapes and parameters, never on a record's value.
 
 use sordino_noise::grid::{GridError, SumError};
-use sordino_optim::OptimError;
+use sordino_optim::{ClassWeightsError, OptimError};
 use sordino_privacy::{AccountError, ParamError, ReleaseError};
 
 /// A plan that cannot be made, or a fit that did not happen.
@@ -48,6 +48,9 @@ pub enum LearnError {
         /// What came.
         got: usize,
     },
+    /// Class weights that do not suit the target.
+    #[error(transparent)]
+    ClassWeights(#[from] ClassWeightsError),
     /// The training loop.
     #[error(transparent)]
     Optim(#[from] OptimError),

@@ -13,15 +13,14 @@
 //! A plan is a [`StepwisePlan`]: its fit tells how far it is, can be stopped, kept, and resumed.
 //!
 //! # Defaults
-//! Full batches: without sampling there is nothing that noise is spent on but the gradient itself, and for linear models
-//! a pass is cheap. 100 steps of Nesterov's method, the mean of the last half of the iterates. The clip norm is the
-//! Lipschitz constant, if the loss has one: then nothing is clipped and there is no bias.
+//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and clip norm
+//! follow from public numbers by the rules of [`Facts`](crate::Facts).
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, Clipping, FitOptions, LearningPlan, Noise, OptimError, Plan, PlanOptions,
-    Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, LearningPlan, Noise, OptimError, Plan,
+    PlanOptions, Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
     check_public_size,
 };
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
@@ -30,18 +29,22 @@ use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
 use crate::loss::Loss;
 use crate::model::LinearModel;
+use crate::usual::{Rule, one_release, signal};
 
 /// Builds plans for noisy gradient descent.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GradientDescent {
     loss: Loss,
     sampling: Sampling,
-    steps: Count,
+    steps: Option<Count>,
     neighbours: Neighbours,
     clipping: Option<Clipping>,
     scales: Option<Vec<f64>>,
     training: Option<TrainingOptions>,
-    l2: f64,
+    learning_rate: Option<f64>,
+    momentum: Option<f64>,
+    l2: Option<f64>,
+    class_weights: Option<ClassWeights>,
 }
 
 impl GradientDescent {
@@ -61,13 +64,24 @@ impl GradientDescent {
     }
 
     fn on(loss: Loss, sampling: Sampling, neighbours: Neighbours) -> Self {
-        let steps = Count::new(100).expect("100 is a count"); // within its range
-        Self { loss, sampling, steps, neighbours, clipping: None, scales: None, training: None, l2: 0.0 }
+        Self {
+            loss,
+            sampling,
+            steps: None,
+            neighbours,
+            clipping: None,
+            scales: None,
+            training: None,
+            learning_rate: None,
+            momentum: None,
+            l2: None,
+            class_weights: None,
+        }
     }
 
     /// T.
     pub fn steps(self, steps: Count) -> Self {
-        Self { steps, ..self }
+        Self { steps: Some(steps), ..self }
     }
 
     /// Under another relation.
@@ -75,7 +89,7 @@ impl GradientDescent {
         Self { neighbours, ..self }
     }
 
-    /// Clips otherwise than to the Lipschitz constant.
+    /// Clips otherwise than by the rule.
     pub fn clipping(self, clipping: Clipping) -> Self {
         Self { clipping: Some(clipping), ..self }
     }
@@ -85,15 +99,32 @@ impl GradientDescent {
         Self { scales: Some(scales), ..self }
     }
 
-    /// Another update rule, rate, schedule or average.
+    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the number of steps
+    /// and the clip norm.
     pub fn training(self, training: TrainingOptions) -> Self {
-        Self { l2: training.l2, training: Some(training), ..self }
+        Self { l2: Some(training.l2), training: Some(training), ..self }
+    }
+
+    /// The length of a step.
+    pub fn learning_rate(mut self, rate: f64) -> Self {
+        self.training.iter_mut().for_each(|training| training.learning_rate = rate);
+        Self { learning_rate: Some(rate), ..self }
+    }
+
+    /// Sets the momentum of Nesterov's method. [`Self::training`] has its own.
+    pub fn momentum(self, momentum: f64) -> Self {
+        Self { momentum: Some(momentum), ..self }
     }
 
     /// λ of the penalty `(λ/2)‖w‖²`.
     pub fn l2(mut self, l2: f64) -> Self {
         self.training.iter_mut().for_each(|training| training.l2 = l2);
-        Self { l2, ..self }
+        Self { l2: Some(l2), ..self }
+    }
+
+    /// Multiplies what clipping leaves of a record's gradient by the weight of its class.
+    pub fn class_weights(self, weights: ClassWeights) -> Self {
+        Self { class_weights: Some(weights), ..self }
     }
 
     /// The plan for data of n records with this encoding, with noise for (ε, δ).
@@ -110,41 +141,67 @@ impl GradientDescent {
     /// The plan with noise as said.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<GradientPlan, LearnError> {
         self.loss.check(encoding)?;
+        self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
         check_public_size(self.neighbours)?;
+        let limit = ContributionLimit::of(encoding.schema().unit());
+        let rule = self.rule(encoding, n, noise, &limit)?;
         let options = PlanOptions {
             sampling: self.sampling,
             slots: n,
-            rounds: self.steps,
+            rounds: rule.steps,
             neighbours: self.neighbours,
-            clipping: self.clipping.clone().unwrap_or_else(|| self.default_clipping(encoding)),
+            clipping: self.clipping.clone().unwrap_or(Clipping::Flat { norm: rule.clip_norm }),
             scales: self.scales.clone(),
             divisor: None,
-            limit: ContributionLimit::of(encoding.schema().unit()),
+            limit,
         };
         let plan = match noise {
             Noise::Budget { epsilon, delta } => Plan::calibrated(options, epsilon, delta)?,
             Noise::Multiplier(multiplier) => Plan::with_noise(options, multiplier)?,
         };
-        let training = self.training.clone().unwrap_or_else(|| self.default_training(encoding));
+        let training = self.training.clone().unwrap_or_else(|| self.usual_training(rule));
         training.check(self.loss.outputs() * encoding.width())?;
-        Ok(GradientPlan { loss: self.loss, encoding: encoding.clone(), plan, training })
+        let (encoding, class_weights) = (encoding.clone(), self.class_weights.clone());
+        Ok(GradientPlan { loss: self.loss, encoding, plan, training, class_weights })
     }
 
-    /// The Lipschitz constant; for the squared loss, that at zero.
-    fn default_clipping(&self, encoding: &Encoding) -> Clipping {
-        let row_norm = encoding.row_norm();
-        let norm = self.loss.lipschitz(row_norm).unwrap_or_else(|| row_norm * encoding.largest_target());
-        Clipping::Flat { norm: norm.max(f64::MIN_POSITIVE) }
+    /// What the rules say, with the steps and the penalty that were given.
+    fn rule(
+        &self,
+        encoding: &Encoding,
+        n: Count,
+        noise: Noise,
+        limit: &ContributionLimit,
+    ) -> Result<Rule, LearnError> {
+        let one = match noise {
+            Noise::Budget { epsilon, delta } => one_release(epsilon, delta, self.neighbours, limit)?,
+            // T steps on a part q of the records cost about what one release of z/(q sqrt(T)) does.
+            Noise::Multiplier(noise) => {
+                let steps = self.steps.map_or(1000.0, |steps| steps.get() as f64);
+                noise.get() / (self.part(n) * steps.sqrt())
+            }
+        };
+        let signal = signal(n, one, self.loss.outputs() * encoding.width());
+        Ok(Rule::with_penalty(self.loss, encoding.row_norm(), signal, self.steps, self.l2))
     }
 
-    /// Nesterov's method with steps of 1/β.
-    fn default_training(&self, encoding: &Encoding) -> TrainingOptions {
-        let smoothness = self.loss.smoothness(encoding.row_norm()) + self.l2;
+    /// The part of all records that a step sees.
+    fn part(&self, n: Count) -> f64 {
+        match self.sampling {
+            Sampling::Poisson { rate } => rate.get(),
+            Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => {
+                size.get() as f64 / n.get() as f64
+            }
+            Sampling::FullBatch | Sampling::ShuffledEpochs { .. } | Sampling::BallsInBins { .. } => 1.0,
+        }
+    }
+
+    fn usual_training(&self, rule: Rule) -> TrainingOptions {
         TrainingOptions {
-            rule: UpdateRule::Nesterov { momentum: 0.9 },
-            learning_rate: smoothness.recip(),
+            rule: UpdateRule::Nesterov { momentum: self.momentum.unwrap_or(rule.momentum) },
+            learning_rate: self.learning_rate.unwrap_or(rule.learning_rate),
             averaging: Averaging::Tail { fraction: 0.5 },
-            l2: self.l2,
+            l2: rule.l2,
             ..TrainingOptions::default()
         }
     }
@@ -157,6 +214,7 @@ pub struct GradientPlan {
     encoding: Encoding,
     plan: Plan,
     training: TrainingOptions,
+    class_weights: Option<ClassWeights>,
 }
 
 impl GradientPlan {
@@ -180,6 +238,20 @@ impl GradientPlan {
         &self.training
     }
 
+    /// Weights of classes, if they were declared.
+    pub fn class_weights(&self) -> Option<&ClassWeights> {
+        self.class_weights.as_ref()
+    }
+
+    /// Describes the objective by its public parts; a checkpoint must have the same text.
+    fn about(&self) -> String {
+        let mut about = format!("{:?} {}", self.loss, self.encoding.to_json());
+        if let Some(weights) = &self.class_weights {
+            about.push_str(&format!(" class weights {:?}", weights.as_slice()));
+        }
+        about
+    }
+
     /// The permit first, then shapes, then records.
     fn run(
         &self,
@@ -197,9 +269,11 @@ impl GradientPlan {
         let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
-        let objective = LinearObjective::new(self.loss, data);
-        let about = format!("{:?} {}", self.loss, self.encoding.to_json());
-        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(about);
+        let mut objective = LinearObjective::new(self.loss, data);
+        if let Some(weights) = &self.class_weights {
+            objective = objective.class_weights(weights);
+        }
+        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
         if let Some(threads) = threads {
             training = training.threads(threads);
         }

@@ -62,7 +62,11 @@ mod solver;
 mod sufficient_statistics;
 #[cfg(test)]
 mod testing;
+mod usual;
 mod vector_noise;
+mod weighting;
+#[cfg(test)]
+mod weighting_tests;
 
 pub use coordinate::{CoordinateClipping, CoordinateDescent, CoordinatePlan, Smoothness};
 pub use error::LearnError;
@@ -72,5 +76,6 @@ pub use loss::Loss;
 pub use model::LinearModel;
 pub use objective_perturbation::{ObjectivePerturbation, ObjectivePlan};
 pub use output_perturbation::{OutputPerturbation, OutputPlan};
-pub use sordino_optim::{FitOptions, LearningPlan, Noise, StepwisePlan};
+pub use sordino_optim::{ClassWeights, ClassWeightsError, FitOptions, LearningPlan, Noise, StepwisePlan};
 pub use sufficient_statistics::{StatisticsPlan, SufficientStatistics};
+pub use usual::{Facts, Usual};

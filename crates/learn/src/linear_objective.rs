@@ -5,6 +5,11 @@
 //! `b_i` is that norm (beta = 1). Rows are `f32`, sums of a block of 4096 slots are `f64`, and chains have at most 4096
 //! additions: the allowance is some 4e-9 of the clip norm. Norms of rows are computed once, upward.
 //!
+//! # Class weights
+//! What is left of a record after clipping is multiplied by the weight of its class, a number of at most 1:
+//! its norm, and `b_i`, stay within what they are for weight 1. Products are rounded, but never to more than
+//! the factor that is not a weight.
+//!
 //! # Row independence
 //! A record's coefficient is a function of its row, its target and the parameters ([`kernel`](crate::kernel)); how rows are
 //! summed is what the allowance is for, and blocks are merged as integers.
@@ -13,10 +18,11 @@ use std::num::NonZero;
 
 use sordino_data::{Batch, BlockView, ContributionLimit, Encoded, Group, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
-use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
 use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch, norm_above};
 use crate::loss::Loss;
+use crate::weighting::Weighting;
 
 /// Rows beyond it contribute nothing: the allowance for underflow needs a bound.
 const LONGEST_ROW: f32 = (1u64 << 40) as f32;
@@ -31,6 +37,7 @@ pub struct LinearObjective<'a> {
     /// Of each slot's row, rounded up; infinite for an empty slot, which contributes nothing.
     norms: Vec<f32>,
     empty: Vec<f32>,
+    pub(crate) weighting: Weighting,
 }
 
 impl<'a> LinearObjective<'a> {
@@ -45,7 +52,13 @@ impl<'a> LinearObjective<'a> {
             block.done();
         }
         let limit = data.limit().clone();
-        Self { loss, width, slots, limit, blocks, norms, empty: vec![0.0; width] }
+        let (empty, weighting) = (vec![0.0; width], Weighting::default());
+        Self { loss, width, slots, limit, blocks, norms, empty, weighting }
+    }
+
+    /// Multiplies clipped gradients by the weights of their classes.
+    pub fn class_weights(self, weights: &ClassWeights) -> Self {
+        Self { weighting: Weighting::of(Some(weights)), ..self }
     }
 
     fn row(&self, slot: usize) -> &'a [f32] {
@@ -104,6 +117,10 @@ impl<'a> LinearObjective<'a> {
                 let (weight, limit) = (clip.weight(0.0), clip.coordinate_limit());
                 out.iter_mut().for_each(|out| *out = (*out * weight).clamp(-limit, limit));
             }
+        }
+        if !self.weighting.is_plain() {
+            let weight = self.weighting.of_class(self.target(slot));
+            out.iter_mut().for_each(|out| *out *= weight);
         }
         (true, norm <= clip.grid().clip_norm())
     }
@@ -191,7 +208,8 @@ impl<'a> LinearObjective<'a> {
         }
         differentiate(self.loss, coefficients, targets);
         let norms = gradient_norms(norms, coefficients);
-        let weights = clip.weights(norms);
+        let mut weights = clip.weights(norms);
+        self.weighting.apply(&mut weights, targets);
         // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
         for derivatives in coefficients.iter_mut() {
             for lane in 0..TILE {

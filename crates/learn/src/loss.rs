@@ -188,11 +188,6 @@ impl Loss {
         self.curvature() * mean_square
     }
 
-    /// Whether a record's Hessian has rank one, as objective perturbation with Gaussian noise needs.
-    pub fn has_rank_one_hessian(self) -> bool {
-        self.outputs() == 1
-    }
-
     /// That an encoding's target is what this loss is for. Looks at the schema alone.
     pub fn check(self, encoding: &Encoding) -> Result<(), LearnError> {
         if let Self::SmoothHinge { width } | Self::Huber { width } = self

@@ -21,10 +21,13 @@
 //! 2r: the *difference* of two such errors. It has a hundredth of ε and of δ, and a hundredth is more than enough: τ is a
 //! millionth of G.
 //!
+//! Weights of classes are at most 1: G, β and determinants are at most those of the loss itself, and a
+//! record's weight is as fixed as its row, so the subspace in which it moves b is the same.
+//!
 //! The event is `approximate` (ε, δ), or `pure`. Relations: `zero_out`, and `replace` with its own formulas.
 //!
 //! # Pitfalls
-//! - Gaussian noise needs a Hessian of rank one (one score); softmax is for pure privacy.
+//! - Gaussian noise for K scores of softmax grows with about sqrt(K): see the module `theorem`.
 //! - Λ below its least value voids the theorem: it is raised, and [`ObjectivePlan::l2`] says to what.
 //! - Smoothness grows with the square of the row norm, and a Huber hinge of width h has 1/(2h), not 1: constants come from the loss.
 //! - A point without certificate is not released; the model is then noise around zero. The solver's convergence theorem says that no
@@ -35,7 +38,7 @@ mod theorem;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
-use sordino_optim::{LearningPlan, check_public_size};
+use sordino_optim::{ClassWeights, LearningPlan, check_public_size};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release,
     SamplingRate, calibrate,
@@ -47,7 +50,9 @@ use crate::model::LinearModel;
 use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
 use crate::plan::{Learned, Terms};
 use crate::solver::Problem;
+use crate::usual::reach;
 use crate::vector_noise::{Shape, VectorNoise};
+use crate::weighting::Weighting;
 
 /// Depth of the grid of b: 2^40 steps to its scale.
 const DEPTH: u32 = RoundedSpherical::MOST_DEPTH;
@@ -55,6 +60,41 @@ const DEPTH: u32 = RoundedSpherical::MOST_DEPTH;
 const DETERMINANT: f64 = 0.25;
 /// The part of ε and of δ for the distance to the exact minimum.
 const OUTPUT: f64 = 0.01;
+/// Classes of softmax with Gaussian noise.
+const MOST_CLASSES: usize = 1000;
+/// What the noise may cost in the objective where a penalty can see to it, and the shortest weights that it
+/// may be chosen for.
+const QUIET: f64 = 1e-3 / 1.5;
+const SHORTEST: f64 = 3.0;
+
+/// The least Λ that the theorem asks for at this ε, whatever the noise.
+pub(crate) fn least_penalty(loss: Loss, row_norm: f64, epsilon: f64) -> f64 {
+    theorem::least_ridge(loss, row_norm, DETERMINANT * epsilon * (1.0 - OUTPUT))
+}
+
+/// λ where noise and bias balance for weights of the length that the rules expect. `noise` is the root of the
+/// mean square of the length of b over G. d directions without curvature would cost `noise² G²/(2λ n²)`:
+/// where the theorem's own Λ does not matter, λ is so large that this is below [`QUIET`], unless it takes
+/// weights below [`SHORTEST`].
+fn usual_penalty(loss: Loss, encoding: &Encoding, n: Count, noise: f64, least: f64) -> f64 {
+    let (row_norm, count) = (encoding.row_norm(), n.get() as f64);
+    let slope = match loss {
+        // A solution of a regression has a length of its own, whatever the width.
+        Loss::Huber { .. } => 1.0,
+        Loss::Logistic | Loss::SmoothHinge { .. } | Loss::Softmax { .. } | Loss::Squared => {
+            loss.slope().unwrap_or(1.0)
+        }
+    };
+    let signal = count / noise;
+    let for_reach = |reach: f64| slope * row_norm * row_norm / (reach * signal);
+    let balanced = for_reach(reach(loss, signal));
+    if 10.0 * least > balanced * count {
+        return balanced;
+    }
+    let gradient = loss.lipschitz(row_norm).unwrap_or(row_norm);
+    let quiet = (noise * gradient / count).powi(2) / (2.0 * QUIET);
+    balanced.max(quiet.min(for_reach(SHORTEST)))
+}
 
 /// Builds plans for objective perturbation.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,15 +103,18 @@ pub struct ObjectivePerturbation {
     l2: Option<f64>,
     neighbours: Neighbours,
     is_pure: bool,
+    class_weights: Option<ClassWeights>,
 }
 
 impl ObjectivePerturbation {
     /// Under `zero_out`, with Gaussian noise wherever there is a δ.
     pub fn new(loss: Loss) -> Self {
-        Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false }
+        Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false, class_weights: None }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`, above 0. By default where noise and bias balance for a solution of `‖w‖ X = 10`.
+    /// λ of the penalty `(λ/2)‖w‖²`, above 0. By default where noise and bias balance for weights as long as
+    /// the rules of
+    /// [`Facts`](crate::Facts) expect; where there is little noise, at least where it costs less than 10^-3 in the objective.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2: Some(l2), ..self }
     }
@@ -84,6 +127,11 @@ impl ObjectivePerturbation {
     /// K-norm noise even if there is a δ to spend.
     pub fn pure(self) -> Self {
         Self { is_pure: true, ..self }
+    }
+
+    /// Multiplies the loss of a record by the weight of its class.
+    pub fn class_weights(self, weights: ClassWeights) -> Self {
+        Self { class_weights: Some(weights), ..self }
     }
 
     /// The plan for data of n records with this encoding, with noise for (ε, δ); δ = 0 means K-norm noise.
@@ -106,7 +154,7 @@ impl ObjectivePerturbation {
         let least = theorem::least_ridge(self.loss, row_norm, DETERMINANT * rest);
         let rough = self.multiplier(shape, rest * (1.0 - DETERMINANT), share.delta)?;
         let l2 = self.l2.unwrap_or_else(|| {
-            rough.get() * lipschitz * spread(shape, dimension) * row_norm / (10.0 * n.get() as f64)
+            usual_penalty(self.loss, encoding, n, rough.get() * spread(shape, dimension), least)
         });
         let ridge = (positive_penalty(l2)? * n.get() as f64).max(least);
         let for_noise = (rest - theorem::determinant(self.loss, row_norm, ridge)) * (1.0 - 1e-12);
@@ -121,6 +169,7 @@ impl ObjectivePerturbation {
         Ok(ObjectivePlan {
             terms: Terms { encoding: encoding.clone(), n, claim },
             loss: self.loss,
+            class_weights: self.class_weights.clone(),
             ridge,
             tolerance,
             shape,
@@ -131,12 +180,15 @@ impl ObjectivePerturbation {
 
     fn check(&self, encoding: &Encoding, shape: Shape) -> Result<(), LearnError> {
         self.loss.check(encoding)?;
+        self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
         check_public_size(self.neighbours)?;
-        if shape == Shape::Gaussian && !self.loss.has_rank_one_hessian() {
+        if let (Shape::Gaussian, Loss::Softmax { classes }) = (shape, self.loss)
+            && classes > MOST_CLASSES
+        {
             return Err(LearnError::Loss {
                 learner: "objective perturbation with Gaussian noise",
                 loss: self.loss.name(),
-                instead: "its Hessian has more than rank one: use K-norm noise (`pure`) or another learner",
+                instead: "there are more than 1000 classes: use gradient descent",
             });
         }
         Ok(())
@@ -223,6 +275,7 @@ fn longest(shape: Shape, dimension: usize) -> f64 {
 pub struct ObjectivePlan {
     terms: Terms,
     loss: Loss,
+    class_weights: Option<ClassWeights>,
     /// Λ.
     ridge: f64,
     /// τ.
@@ -237,6 +290,11 @@ impl ObjectivePlan {
     /// What is minimised.
     pub fn loss(&self) -> Loss {
         self.loss
+    }
+
+    /// Weights of classes, if they were declared.
+    pub fn class_weights(&self) -> Option<&ClassWeights> {
+        self.class_weights.as_ref()
     }
 
     /// How records become rows.
@@ -283,7 +341,8 @@ impl LearningPlan for ObjectivePlan {
         self.terms.fit(data, permit, bits, |bits| {
             let tilt = self.tilt(bits)?;
             let zero = vec![0.0; tilt.len()];
-            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt };
+            let weighting = Weighting::of(self.class_weights.as_ref());
+            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt, weighting };
             let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
             self.output.add(&mut weights, bits)?;
             // What floats cost here is the output's part of the budget.
@@ -399,15 +458,15 @@ mod tests {
 
     #[test]
     fn what_has_no_theorem_is_refused() {
-        let three = classes(&[vec![0.1], vec![0.2]], &[0, 2], 3);
-        let learner = ObjectivePerturbation::new(Loss::Softmax { classes: 3 });
-        let plan_three = |learner: &ObjectivePerturbation, delta: f64| {
+        let many = classes(&[vec![0.1], vec![0.2]], &[0, 2], 1001);
+        let learner = ObjectivePerturbation::new(Loss::Softmax { classes: 1001 });
+        let plan_many = |learner: &ObjectivePerturbation, delta: f64| {
             let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(delta).unwrap());
-            learner.plan(three.encoding(), Count::new(2).unwrap(), epsilon, delta)
+            learner.plan(many.encoding(), Count::new(2).unwrap(), epsilon, delta)
         };
-        let error = plan_three(&learner, 1e-6).unwrap_err().to_string();
-        assert!(error.contains("more than rank one"), "{error}");
-        assert!(plan_three(&learner, 0.0).is_ok() && plan_three(&learner.clone().pure(), 1e-6).is_ok());
+        let error = plan_many(&learner, 1e-6).unwrap_err().to_string();
+        assert!(error.contains("more than 1000 classes"), "{error}");
+        assert!(plan_many(&learner, 0.0).is_ok() && plan_many(&learner.clone().pure(), 1e-6).is_ok());
         assert!(plan(ObjectivePerturbation::new(Loss::Squared), 10, 1.0, 1e-6).is_err());
         assert!(plan(ObjectivePerturbation::new(Loss::Logistic).l2(0.0), 10, 1.0, 1e-6).is_err());
         assert!(plan(ObjectivePerturbation::new(Loss::Logistic), 10, 0.0, 1e-6).is_err());

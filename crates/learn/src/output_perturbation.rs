@@ -14,7 +14,8 @@
 //! D = (G + 2τ) / (nλ)                                                                                   (2)
 //! ```
 //! and (1) is the Gaussian mechanism of multiplier z, or the K-norm mechanism with pure ε = D/s (2D/s under `replace`). Divided is by the
-//! public n, empty slots included. Any number of classes: only the gradient's length is used.
+//! public n, empty slots included. Any number of classes: only the gradient's length is used. Weights of
+//! classes are at most 1, and G is at least the length of a weighted gradient.
 //!
 //! # Why a certificate
 //! A solver that stopped "near" the minimum has no sensitivity. Here the float error of the gradient is bounded by an analysis of its
@@ -33,7 +34,7 @@
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
-use sordino_optim::{LearningPlan, Noise, check_public_size};
+use sordino_optim::{ClassWeights, LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
 };
@@ -45,6 +46,7 @@ use crate::perturbation::{clip_norms, lipschitz, positive_penalty, tolerance};
 use crate::plan::{Learned, Terms};
 use crate::solver::Problem;
 use crate::vector_noise::{Shape, VectorNoise};
+use crate::weighting::Weighting;
 
 /// Builds plans for output perturbation.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,12 +55,13 @@ pub struct OutputPerturbation {
     l2: Option<f64>,
     neighbours: Neighbours,
     is_pure: bool,
+    class_weights: Option<ClassWeights>,
 }
 
 impl OutputPerturbation {
     /// Under `zero_out`, with Gaussian noise wherever there is a δ.
     pub fn new(loss: Loss) -> Self {
-        Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false }
+        Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false, class_weights: None }
     }
 
     /// λ of the penalty `(λ/2)‖w‖²`, above 0.
@@ -76,6 +79,11 @@ impl OutputPerturbation {
         Self { is_pure: true, ..self }
     }
 
+    /// Multiplies the loss of a record by the weight of its class.
+    pub fn class_weights(self, weights: ClassWeights) -> Self {
+        Self { class_weights: Some(weights), ..self }
+    }
+
     /// The plan for data of n records with this encoding, with noise for (ε, δ); δ = 0 means K-norm noise.
     pub fn plan(
         &self,
@@ -90,6 +98,7 @@ impl OutputPerturbation {
     /// The plan with noise as said.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<OutputPlan, LearnError> {
         self.loss.check(encoding)?;
+        self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
         check_public_size(self.neighbours)?;
         let lipschitz = lipschitz("output perturbation", self.loss, encoding)?;
         let limit = ContributionLimit::of(encoding.schema().unit());
@@ -106,6 +115,7 @@ impl OutputPerturbation {
         Ok(OutputPlan {
             terms: Terms { encoding: encoding.clone(), n, claim },
             loss: self.loss,
+            class_weights: self.class_weights.clone(),
             ridge,
             tolerance,
             noise,
@@ -169,6 +179,7 @@ impl OutputPerturbation {
 pub struct OutputPlan {
     terms: Terms,
     loss: Loss,
+    class_weights: Option<ClassWeights>,
     /// nλ.
     ridge: f64,
     /// τ.
@@ -181,6 +192,11 @@ impl OutputPlan {
     /// What is minimised.
     pub fn loss(&self) -> Loss {
         self.loss
+    }
+
+    /// Weights of classes, if they were declared.
+    pub fn class_weights(&self) -> Option<&ClassWeights> {
+        self.class_weights.as_ref()
     }
 
     /// How records become rows.
@@ -215,7 +231,8 @@ impl LearningPlan for OutputPlan {
     ) -> Result<Release<LinearModel>, LearnError> {
         self.terms.fit(data, permit, bits, |bits| {
             let zero = vec![0.0; self.loss.outputs() * self.terms.encoding.width()];
-            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt: zero.clone() };
+            let weighting = Weighting::of(self.class_weights.as_ref());
+            let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt: zero.clone(), weighting };
             let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
             self.noise.add(&mut weights, bits)?;
             Ok(Learned { loss: self.loss, weights, arithmetic: self.arithmetic })
@@ -257,7 +274,8 @@ mod tests {
 
     fn minimum(plan: &OutputPlan, data: &Encoded) -> Vec<f64> {
         let tilt = vec![0.0; plan.loss.outputs() * plan.terms.encoding.width()];
-        let problem = Problem { loss: plan.loss, data, ridge: plan.ridge, tilt };
+        let weighting = Weighting::of(plan.class_weights.as_ref());
+        let problem = Problem { loss: plan.loss, data, ridge: plan.ridge, tilt, weighting };
         problem.minimise(plan.tolerance).unwrap()
     }
 

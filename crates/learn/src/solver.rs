@@ -176,6 +176,7 @@ mod tests {
     use super::*;
     use crate::loss::Loss;
     use crate::testing::{classes, numbers};
+    use crate::weighting::Weighting;
 
     type Exact = FBig<dashu::float::round::mode::HalfEven, 2>;
 
@@ -208,7 +209,8 @@ mod tests {
 
     fn problem(loss: Loss, data: &Encoded, ridge: f64) -> Problem<'_> {
         let dimension = loss.outputs() * data.width();
-        Problem { loss, data, ridge, tilt: (0..dimension).map(|j| (j as f64).cos()).collect() }
+        let tilt = (0..dimension).map(|j| (j as f64).cos()).collect();
+        Problem { loss, data, ridge, tilt, weighting: Weighting::default() }
     }
 
     /// The gradient of logistic regression in fifty digits.
@@ -220,7 +222,8 @@ mod tests {
             let row = problem.data.row(slot).unwrap();
             let score = row.iter().zip(w).fold(exact(0.0), |s, (x, w)| s + exact(f64::from(*x)) * exact(*w));
             let sign = exact(if problem.data.target(slot) > 0.5 { 1.0 } else { -1.0 });
-            let slope = -&sign / (exact(1.0) + (sign * score).exp());
+            let weight = exact(problem.weighting.of_class(f64::from(problem.data.target(slot))));
+            let slope = -&sign / (exact(1.0) + (sign * score).exp()) * weight;
             for (g, x) in gradient.iter_mut().zip(row) {
                 *g += &slope * exact(f64::from(*x));
             }
@@ -237,11 +240,16 @@ mod tests {
         };
         let rows: Vec<Vec<f64>> = waves(150, 3).into_iter().map(twice).collect();
         let data = classes(&rows, &(0..150).map(|i| i % 2).collect::<Vec<_>>(), 2);
-        let problem = problem(Loss::Logistic, &data, 1e-6);
-        for (w, least, most) in
-            [([1.7, -20.3, 0.01, 3.3], 0.0, 1e-9), ([1e12 + 0.3, -1e12, 0.5, 1.0], 1e-7, 1.0)]
-        {
-            let exact = exact_gradient(&problem, &w);
+        let plain = problem(Loss::Logistic, &data, 1e-6);
+        let weighted =
+            || Problem { weighting: Weighting(vec![1.0 / 3.0, 1.0]), ..problem(Loss::Logistic, &data, 1e-6) };
+        for (problem, w, least, most) in [
+            (&plain, [1.7, -20.3, 0.01, 3.3], 0.0, 1e-9),
+            (&plain, [1e12 + 0.3, -1e12, 0.5, 1.0], 1e-7, 1.0),
+            (&weighted(), [1.7, -20.3, 0.01, 3.3], 0.0, 1e-9),
+            (&weighted(), [1e12 + 0.3, -1e12, 0.5, 1.0], 1e-7, 1.0),
+        ] {
+            let exact = exact_gradient(problem, &w);
             let computed = problem.gradient(&w);
             let precise = |x: f64| Exact::try_from(x).unwrap().with_precision(170).value();
             let off: Vec<f64> =

@@ -8,7 +8,7 @@ use contract::unmetered;
 use sordino_data::Encoded;
 use sordino_learn::{FitOptions, GradientDescent, GradientPlan, LearningPlan, Noise, StepwisePlan};
 use sordino_noise::danger::seeded;
-use sordino_optim::TrainingOptions;
+use sordino_optim::{Clipping, TrainingOptions};
 use sordino_privacy::{Count, Event, FixedSample, NoiseMultiplier, SamplingRate};
 
 /// Slots 0 to `there` hold a record with x = 1 and the second class, whose gradient at 0 is -1/2; the others are empty.
@@ -21,9 +21,10 @@ fn count(n: u64) -> Count {
     Count::new(n).unwrap()
 }
 
-/// Steps of length 1 from zero.
+/// Steps of length 1 from zero, gradients of length 1.
 fn plan(learner: GradientDescent, steps: u64, slots: u64, z: f64) -> GradientPlan {
     let learner = learner.steps(count(steps)).training(TrainingOptions::default());
+    let learner = learner.clipping(Clipping::Flat { norm: 1.0 });
     let noise = Noise::Multiplier(NoiseMultiplier::new(z).unwrap());
     learner.plan_with(ones(1, slots as usize).encoding(), count(slots), noise).unwrap()
 }

@@ -58,7 +58,7 @@ pub enum Clipping {
     },
     /// To a norm that follows a quantile of the gradients' norms.
     Quantile {
-        /// C of the first step, which the learning rate is meant for.
+        /// C of the first step, which the learning rate is meant for; C never falls below a quarter of it.
         initial: f64,
         /// γ: the part of gradients that should not be clipped.
         quantile: f64,

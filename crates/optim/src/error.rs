@@ -7,6 +7,8 @@ use sordino_noise::EntropyError;
 use sordino_noise::grid::{GridError, SumError};
 use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, ReleaseError};
 
+use crate::class_weights::ClassWeightsError;
+
 /// A plan that cannot be made, or a run that ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -97,6 +99,9 @@ pub enum OptimError {
     /// Progress that could not be recorded.
     #[error("what a checkpoint keeps could not be recorded, and the run stops: {0}")]
     Witness(Box<dyn std::error::Error + Send + Sync>),
+    /// Class weights that do not suit the target.
+    #[error(transparent)]
+    ClassWeights(#[from] ClassWeightsError),
     /// Batches that cannot be drawn.
     #[error(transparent)]
     Batch(#[from] BatchError),

@@ -20,6 +20,7 @@
 
 mod average;
 mod checkpoint;
+mod class_weights;
 mod clip;
 mod error;
 mod learner;
@@ -34,6 +35,7 @@ mod training;
 
 pub use average::Averaging;
 pub use checkpoint::{CHECKPOINT_FORMAT_VERSION, Checkpoint, Checkpoints, Kept, Snapshot, Witness};
+pub use class_weights::{ClassWeights, ClassWeightsError};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use learner::{

@@ -37,6 +37,11 @@ use crate::run::Run;
 use crate::schedule::Schedule;
 use state::State;
 
+/// An adaptive clip norm never falls below this part of the first one. Where most gradients are short, as
+/// those of a class that is well predicted, their quantile falls and falls; steps would end before the rare
+/// long ones have counted.
+const LEAST_CLIP_NORM: f64 = 0.25;
+
 /// Everything about a run that is post-processing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingOptions {
@@ -309,7 +314,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             let part = count.add_gaussian(bits)?.to_f64()[0] / divisor + 0.5;
             // Within a factor of e a step, and of what grids can hold.
             let exponent = (-rate * (part - quantile)).clamp(-1.0, 1.0);
-            state.clip_norm = (state.clip_norm * exponent.exp()).clamp(1e-30, 1e30);
+            let least = LEAST_CLIP_NORM * plan.initial_clip_norm(self.objective.dimension());
+            state.clip_norm = (state.clip_norm * exponent.exp()).max(least).clamp(1e-30, 1e30);
         }
         state.average.take(&state.parameters, state.step, plan.batches().steps(), self.threads);
         state.step += 1;

@@ -16,6 +16,7 @@ use sordino_noise::grid::{Allowance, Grid, Sum};
 
 use crate::error::LearnError;
 use crate::loss::Loss;
+use crate::weighting::Weighting;
 
 /// The data by columns: a copy, so that a step reads only what it needs.
 pub(super) struct Columns {
@@ -25,10 +26,11 @@ pub(super) struct Columns {
     pub(super) present: Vec<bool>,
     /// ρ of each record; infinite where coordinates are clamped by themselves.
     slopes: Vec<f64>,
+    weighting: Weighting,
 }
 
 impl Columns {
-    pub(super) fn new(data: &Encoded) -> Self {
+    pub(super) fn new(data: &Encoded, weighting: Weighting) -> Self {
         let (slots, width) = (data.slots(), data.width());
         let mut values = vec![0.0; slots * width];
         let (mut targets, mut present) = (Vec::with_capacity(slots), Vec::with_capacity(slots));
@@ -40,7 +42,7 @@ impl Columns {
             targets.extend(block.targets.iter().map(|target| f64::from(*target)));
             present.extend_from_slice(block.present);
         }
-        Self { slots, values, targets, present, slopes: vec![f64::INFINITY; slots] }
+        Self { slots, values, targets, present, slopes: vec![f64::INFINITY; slots], weighting }
     }
 
     /// From here on contributions of a record are short enough for all coordinates together, whose grids these are.
@@ -99,11 +101,15 @@ impl Columns {
                 loss.differentiate(&mut score, self.targets[slot]);
                 let slope = score[0].clamp(-self.slopes[slot], self.slopes[slot]);
                 let part = slope * f64::from(column[slot]);
+                // Clipped first: with a weight of at most 1 it stays within the bound.
+                let weight = self.weighting.of_class(self.targets[slot]);
                 // What is not a number contributes nothing.
                 if is_exact {
-                    sum.add(&[part])?;
+                    // The sum clips by itself, but it must not do so after the weight.
+                    let clipped = part.clamp(-grid.clip_norm(), grid.clip_norm());
+                    sum.add(&[if weight < 1.0 && part.is_finite() { clipped * weight } else { part }])?;
                 } else if !part.is_nan() {
-                    steps += (part * factor).clamp(-limit, limit);
+                    steps += (part * factor).clamp(-limit, limit) * weight;
                 }
             }
             if !is_exact {

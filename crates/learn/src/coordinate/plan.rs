@@ -6,8 +6,8 @@ use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
 use sordino_optim::{
-    Checkpoint, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan, check_data,
-    check_permit,
+    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan,
+    check_data, check_permit,
 };
 use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
 
@@ -21,6 +21,7 @@ use crate::bits::Source;
 use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
+use crate::weighting::Weighting;
 
 /// Noisy coordinate descent with all its numbers.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +40,11 @@ impl CoordinatePlan {
     /// What is minimised.
     pub fn loss(&self) -> Loss {
         self.learner.loss
+    }
+
+    /// Weights of classes, if they were declared.
+    pub fn class_weights(&self) -> Option<&ClassWeights> {
+        self.learner.class_weights.as_ref()
     }
 
     /// How records become rows.
@@ -76,6 +82,10 @@ impl CoordinatePlan {
             columns.clip_jointly(&grids);
         }
         Ok(Descent { learner: &self.learner, n: self.n.get() as f64, columns, smoothness, grids })
+    }
+
+    fn weighting(&self) -> Weighting {
+        Weighting::of(self.learner.class_weights.as_ref())
     }
 
     /// All passes from `state` on.
@@ -136,7 +146,7 @@ impl StepwisePlan for CoordinatePlan {
         let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
-        let columns = Columns::new(data);
+        let columns = Columns::new(data, self.weighting());
         let smoothness = source.draw(|bits| self.smoothness(&columns, bits))?;
         let descent = self.descent(columns, smoothness)?;
         let state = State::new(&self.learner, self.encoding.width());
@@ -164,7 +174,7 @@ impl StepwisePlan for CoordinatePlan {
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.
         let (state, smoothness) = State::of(checkpoint, &self.learner, self.encoding.width())?;
-        let descent = self.descent(Columns::new(data), smoothness)?;
+        let descent = self.descent(Columns::new(data, self.weighting()), smoothness)?;
         self.passes(&descent, state, run, source, (progress, cancel))
     }
 }

@@ -11,6 +11,7 @@ use sordino_privacy::{NoiseMultiplier, Unit, danger};
 use super::columns::Columns;
 use super::descent::order;
 use super::*;
+use crate::weighting::Weighting;
 use sordino_optim::LearningPlan;
 
 /// Columns x0, x1, ... within ±`bound`, the last one the target.
@@ -132,10 +133,10 @@ fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
         let noise = Noise::Multiplier(NoiseMultiplier::new(1.5).unwrap());
         let plan = learner.plan_with(data.encoding(), Count::new(n as u64).unwrap(), noise).unwrap();
         let grids = plan.grids(&smoothness).unwrap();
-        let mut with = Columns::new(&data);
+        let mut with = Columns::new(&data, Weighting::default());
         with.clip_jointly(&grids);
         for slot in [0, 1, 2, 3, 4, 4_500] {
-            let mut without = Columns::new(&data);
+            let mut without = Columns::new(&data, Weighting::default());
             without.clip_jointly(&grids);
             without.present[slot] = false;
             let mut square = 0.0;
@@ -177,4 +178,39 @@ fn noise_is_averaged_over_passes() {
     // In theory 20 times; the sums have 80 degrees of freedom, and a factor of 4 is ten deviations away.
     let (one, many) = (square(1, 40), square(20, 2));
     assert!(4.0 * one < many, "{one} against {many}");
+}
+
+/// On float groups and on exact grids, clipped or not.
+#[test]
+fn a_weighted_derivative_is_the_weight_times_the_clipped_one() {
+    let rows = vec![vec![0.6, -0.7], vec![-0.1, 0.9], vec![0.8, 0.1]];
+    for class in [0, 1] {
+        let data = crate::testing::classes(&rows, &[class; 3], 2);
+        for (neighbours, norm) in
+            [Neighbours::ZeroOut, Neighbours::ZeroOutUnordered].into_iter().flat_map(|n| [(n, 0.1), (n, 5.0)])
+        {
+            let learner = CoordinateDescent::new(Loss::Logistic)
+                .smoothness(Smoothness::Declared)
+                .clipping(CoordinateClipping::Uniform { norm })
+                .neighbours(neighbours);
+            let noise = Noise::Multiplier(NoiseMultiplier::new(1.0).unwrap());
+            let plan = learner.plan_with(data.encoding(), Count::new(3).unwrap(), noise).unwrap();
+            let grids = plan.grids(&[0.1; 3]).unwrap();
+            let sum = |weighting: Weighting, j: usize| {
+                let columns = Columns::new(&data, weighting);
+                let sum = columns.clamped_sum(Loss::Logistic, &[0.3, -2.0, 1.0], j, grids[j]).unwrap();
+                unprotected(&sum)[0] as f64
+            };
+            for (j, grid) in grids.iter().enumerate() {
+                let (plain, weighted) = (sum(Weighting::default(), j), sum(Weighting(vec![0.25, 1.0]), j));
+                let weight = if class == 0 { 0.25 } else { 1.0 };
+                assert!((weighted - weight * plain).abs() <= 4.0, "{neighbours} {norm}: {weighted} {plain}");
+                // What a record adds is within the bound; not so for a weight that was not divided.
+                let most = 3.0 * (1u64 << grid.depth()) as f64;
+                assert!(weighted.abs() <= most);
+                let undivided = sum(Weighting(vec![40.0, 40.0]), j);
+                assert!(norm > 1.0 || undivided.abs() > most || neighbours != Neighbours::ZeroOut);
+            }
+        }
+    }
 }

@@ -28,7 +28,18 @@
 //! ```text
 //! δ = sqrt(2π) m e^ε' Φ(-t),   t = ε'/m + m/2                                                             (3)
 //! ```
-//! Of several scores the direction depends on w and so on b; then neither argument holds.
+//! *Gaussian*, K scores of softmax. A record's gradient is `x gᵀ`, where g depends on w and so on b, but its
+//! entries add up to zero: it lies in the K - 1 dimensions `x ⊗ 1^⊥`, which are fixed by the row. So b moves
+//! by at most G within a fixed subspace of k = K - 1 dimensions (2(K - 1) for a record that becomes another,
+//! by at most 2G), and its product with b is at most that length times the length R of b's part in there. The
+//! loss is at most `c + m²/2 + m R`, R of the law χ with k degrees of freedom, and with ε' = ε - c >= m²/2, t
+//! = (ε' - m²/2)/m, by parts
+//! ```text
+//! δ = E (1 - e^(ε' - m²/2 - m R))+ = ∫_t^∞ m e^(ε' - m²/2 - m r) P[R > r] dr                              (4)
+//! ```
+//! (2) and (3) are k = 1, but for the sign, and k = 2. For an odd k the next even one is taken: its R is
+//! stochastically larger, and its tail is a finite sum, `P[R > r] = e^(-r²/2) Σ_{j<k/2} (r²/2)^j/j!`. The
+//! integral is replaced by an upper sum.
 
 use sordino_privacy::{
     Contribution, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, calibrate,
@@ -39,6 +50,13 @@ use crate::loss::Loss;
 
 /// Covers the roundings of a formula.
 const UP: f64 = 1.0 + 1e-12;
+
+/// Cells of the upper sum of (4), and how far it reaches beyond the bulk of R, whose tail is then below
+/// e^-70.
+const CELLS: u32 = 4000;
+const REACH: f64 = 12.0;
+/// Below it, tails underflow.
+const LEAST_DELTA: f64 = 1e-290;
 
 /// c of (1).
 pub(super) fn determinant(loss: Loss, row_norm: f64, ridge: f64) -> f64 {
@@ -69,6 +87,9 @@ pub(super) fn gaussian(
     epsilon: f64,
     delta: f64,
 ) -> Result<NoiseMultiplier, LearnError> {
+    if let Loss::Softmax { classes } = loss {
+        return of_softmax(classes, neighbours, epsilon, delta);
+    }
     // Both formulas are for losses of noise whose least value is within ε.
     let condition = |norms: f64| norms / (2.0 * epsilon).sqrt() * (1.0 + 1e-9);
     let least = match neighbours.contribution() {
@@ -80,7 +101,9 @@ pub(super) fn gaussian(
             found.value.get().max(condition(1.0))
         }
         // `check_public_size` has refused what has no contributions.
-        Some(Contribution::Changed) | None => (2.0 / largest_shift(epsilon, delta)).max(condition(2.0)),
+        Some(Contribution::Changed) | None => {
+            (2.0 / largest_shift(epsilon, delta, plane_delta)).max(condition(2.0))
+        }
     };
     Ok(NoiseMultiplier::new(least * UP)?)
 }
@@ -93,14 +116,66 @@ fn has_one_sign(loss: Loss) -> bool {
     }
 }
 
-/// The largest m, of those with `m²/2 <= ε`, for which (3) is at most δ.
-fn largest_shift(epsilon: f64, delta: f64) -> f64 {
-    let (mut low, mut high) = (0.0, (2.0 * epsilon).sqrt());
-    for _ in 0..200 {
+/// The least σ/G of softmax, by (4).
+fn of_softmax(
+    classes: usize,
+    neighbours: Neighbours,
+    epsilon: f64,
+    delta: f64,
+) -> Result<NoiseMultiplier, LearnError> {
+    let rows = match neighbours.contribution() {
+        Some(Contribution::Absent) => 1,
+        // `check_public_size` has refused what has no contributions.
+        Some(Contribution::Changed) | None => 2,
+    };
+    if !(epsilon > 0.0 && delta > LEAST_DELTA) {
+        let expected = "large enough for Gaussian noise: ε above 0 and δ above 1e-290 for each record";
+        return Err(LearnError::Parameter { name: "privacy budget", expected, got: epsilon.min(delta) });
+    }
+    let pairs = (rows * (classes - 1)).div_ceil(2);
+    let shift = largest_shift(epsilon, delta, |epsilon, m| subspace_delta(epsilon, m, pairs));
+    Ok(NoiseMultiplier::new(rows as f64 / shift * (1.0 + 1e-9))?)
+}
+
+/// The largest m, of those with `m²/2 <= ε`, for which `delta_of(ε, m)` is at most δ.
+fn largest_shift(epsilon: f64, delta: f64, delta_of: impl Fn(f64, f64) -> f64) -> f64 {
+    let (mut low, mut high) = (0.0, (2.0 * epsilon).sqrt() * (1.0 - 1e-9));
+    for _ in 0..100 {
         let middle = 0.5 * (low + high);
-        if plane_delta(epsilon, middle) * (1.0 + 1e-9) <= delta { low = middle } else { high = middle }
+        if delta_of(epsilon, middle) * (1.0 + 1e-9) <= delta { low = middle } else { high = middle }
     }
     low
+}
+
+/// At least (4), for 2 `pairs` degrees of freedom: an upper sum up to where the tail is beyond reach, and the
+/// tail there for the rest.
+fn subspace_delta(epsilon: f64, m: f64, pairs: usize) -> f64 {
+    let weight = |r: f64| (epsilon - 0.5 * m * m - m * r).min(0.0).exp();
+    let start = (epsilon / m - 0.5 * m).max(0.0);
+    let end = start.max((2.0 * pairs as f64).sqrt()) + REACH;
+    let step = (end - start) / CELLS as f64;
+    let cell = |i: u32| {
+        let r = start + f64::from(i) * step;
+        // What the weight falls by within the cell, without a difference of numbers that are almost equal.
+        chi_tail(r, pairs) * weight(r) * -(-m * step).exp_m1()
+    };
+    (0..CELLS).map(cell).sum::<f64>() * (1.0 + 1e-9) + chi_tail(end, pairs)
+}
+
+/// At least `P[R > r]` for R of the law χ with 2 `pairs` degrees of freedom: the finite sum, or Chernoff's
+/// bound where its terms underflow.
+fn chi_tail(r: f64, pairs: usize) -> f64 {
+    let (x, half) = (0.5 * r * r, pairs as f64);
+    if x > 600.0 {
+        let log = if x > half { half - x + half * (x / half).ln() } else { 0.0 };
+        return log.exp() * (1.0 + 1e-9);
+    }
+    let (mut term, mut sum) = ((-x).exp(), 0.0);
+    for j in 0..pairs {
+        sum += term;
+        term *= x / (j + 1) as f64;
+    }
+    (sum * (1.0 + 1e-9)).min(1.0)
 }
 
 /// At least (3): `Φ(-t) < φ(t) 4/(3t + sqrt(t² + 8))` for t > 0 (Sampford, *Some Inequalities on Mill's Ratio*, 1953), and
@@ -156,6 +231,117 @@ mod tests {
             let got = delta_of(epsilon, |r| m * m / 2.0 + m * r, |r| r * (-0.5 * r * r).exp());
             assert!(got <= delta * 1.0001 && got > 0.95 * delta, "plane {epsilon} {delta}: {got}");
         }
+    }
+
+    /// (4) for two degrees of freedom is (3), and it meets its δ for others.
+    #[test]
+    fn noise_of_several_scores_meets_its_delta() {
+        for (epsilon, delta) in [(0.5, 1e-5), (1.0, 1e-6), (3.0, 1e-3), (20.0, 1e-6)] {
+            for (classes, neighbours, dimensions) in
+                [(3, Neighbours::ZeroOut, 2), (5, Neighbours::ZeroOut, 4), (3, Neighbours::Replace, 4)]
+            {
+                let norms = if neighbours == Neighbours::Replace { 2.0 } else { 1.0 };
+                let loss = Loss::Softmax { classes };
+                let m = norms / gaussian(loss, neighbours, epsilon, delta).unwrap().get();
+                // Densities r e^(-r²/2) and r³ e^(-r²/2)/2.
+                let density = |r: f64| {
+                    if dimensions == 2 {
+                        r * (-0.5 * r * r).exp()
+                    } else {
+                        0.5 * r.powi(3) * (-0.5 * r * r).exp()
+                    }
+                };
+                let got = delta_of(epsilon, |r| m * m / 2.0 + m * r, density);
+                let is_free = m * m / 2.0 < 0.999 * epsilon;
+                assert!(
+                    got <= delta && (got > 0.9 * delta || !is_free),
+                    "{epsilon} {delta} {classes}: {got}"
+                );
+            }
+            let plane = largest_shift(epsilon, delta, plane_delta);
+            let two = largest_shift(epsilon, delta, |epsilon, m| subspace_delta(epsilon, m, 1));
+            assert!((plane / two - 1.0).abs() < 0.02, "{plane} {two}");
+        }
+        // More dimensions need more noise, and an odd number as much as the next even one.
+        let noise =
+            |classes| gaussian(Loss::Softmax { classes }, Neighbours::ZeroOut, 1.0, 1e-6).unwrap().get();
+        assert!(noise(3) < noise(4) && noise(4) == noise(5) && noise(5) < noise(10));
+        assert!(noise(3) > gaussian(LOGISTIC, Neighbours::ZeroOut, 1.0, 1e-6).unwrap().get());
+    }
+
+    /// Beyond its finite sum the tail is bounded by Chernoff's inequality, which is never below it.
+    #[test]
+    fn tails_of_chi_are_never_too_small() {
+        for pairs in [1, 5, 500] {
+            let mut before = 1.0;
+            // Up to x = 600, where the bound takes over.
+            for i in 0..346 {
+                let tail = chi_tail(f64::from(i) * 0.1, pairs);
+                assert!((0.0..=1.0).contains(&tail) && tail <= before * (1.0 + 1e-6), "{pairs} {i}");
+                before = tail;
+            }
+        }
+        // χ² with 10 degrees of freedom: P[χ² > 18.307] = 0.05.
+        assert!((chi_tail(18.307f64.sqrt(), 5) - 0.05).abs() < 1e-5);
+        // At x = 600 the two meet: the sum is smaller.
+        let r = 1200f64.sqrt();
+        assert!(chi_tail(r * (1.0 - 1e-12), 500) <= chi_tail(r * (1.0 + 1e-12), 500));
+    }
+
+    /// The exact density of three scores for rows of one number: along (1, 1, 1) neighbours agree, so two
+    /// dimensions are left.
+    #[test]
+    fn exact_densities_of_three_scores_are_within_the_theorem() {
+        let (loss, ridge, epsilon, delta) = (Loss::Softmax { classes: 3 }, 0.8, 0.7, 1e-2);
+        let basis = [[0.5f64.sqrt(), -(0.5f64.sqrt()), 0.0], [1.0, 1.0, -2.0].map(|x: f64| x / 6f64.sqrt())];
+        // The density of (u, v), coordinates of w in the basis: that of b times the determinant.
+        let density = |records: &Records, sigma: f64, u: f64, v: f64| {
+            let w: [f64; 3] = std::array::from_fn(|k| u * basis[0][k] + v * basis[1][k]);
+            let (mut slope, mut bend) = ([ridge * u, ridge * v], [[ridge, 0.0], [0.0, ridge]]);
+            for &(x, y) in records {
+                let mut scores = w.map(|w| w * x);
+                let mut second = [0.0; 9];
+                loss.bend(&scores, y, &mut second);
+                loss.differentiate(&mut scores, y);
+                for i in 0..2 {
+                    slope[i] += x * (0..3).map(|k| basis[i][k] * scores[k]).sum::<f64>();
+                    for j in 0..2 {
+                        let of = |k: usize, l: usize| basis[i][k] * second[3 * k + l] * basis[j][l];
+                        bend[i][j] += x * x * (0..9).map(|kl| of(kl / 3, kl % 3)).sum::<f64>();
+                    }
+                }
+            }
+            let square = (slope[0] * slope[0] + slope[1] * slope[1]) / (sigma * sigma);
+            let normal = (-0.5 * square).exp() / (2.0 * std::f64::consts::PI * sigma * sigma);
+            normal * (bend[0][0] * bend[1][1] - bend[0][1] * bend[1][0])
+        };
+        let divergence = |one: &Records, two: &Records, sigma: f64| {
+            let (cells, reach) = (400, 40.0);
+            let (step, total) =
+                (2.0 * reach / f64::from(cells), (epsilon + determinant(loss, 1.0, ridge)).exp());
+            let at = |i: i32| -reach + (f64::from(i) + 0.5) * step;
+            let excess = |i: i32| {
+                let (u, v) = (at(i / cells), at(i % cells));
+                (density(one, sigma, u, v) - total * density(two, sigma, u, v)).max(0.0)
+            };
+            (0..cells * cells).map(excess).sum::<f64>() * step * step
+        };
+        let pairs: [(&Records, &Records, Neighbours); 3] = [
+            (&[(1.0, 1.0), (0.4, 0.0)], &[(0.4, 0.0)], Neighbours::ZeroOut),
+            (&[(1.0, 2.0)], &[], Neighbours::ZeroOut),
+            (&[(1.0, 1.0), (0.4, 0.0)], &[(1.0, 0.0), (0.4, 0.0)], Neighbours::Replace),
+        ];
+        let mut largest = 0f64;
+        for (one, two, neighbours) in pairs {
+            let length = 2f64.sqrt();
+            let sigma = length * gaussian(loss, neighbours, epsilon, delta).unwrap().get();
+            for (one, two) in [(one, two), (two, one)] {
+                let got = divergence(one, two, sigma);
+                assert!(got <= delta, "{neighbours:?}: {got}");
+                largest = largest.max(divergence(one, two, sigma / 4.0));
+            }
+        }
+        assert!(largest > delta, "a quarter of the noise is too little: {largest}");
     }
 
     /// Tail bounds (ε = t a + a²/2 with probability 1 - δ) are valid too, and need more noise; those figures are of β = 1/4, half of ε for the

@@ -76,7 +76,7 @@ impl Problem<'_> {
         let (mut scores, mut curvature) = (vec![0.0; outputs], vec![0.0; outputs * outputs]);
         for (row, target) in blocks.iter().flat_map(|block| records(block, width)) {
             score(row, w, &mut scores);
-            self.loss.bend(&scores, target, &mut curvature);
+            self.bend(&scores, target, &mut curvature);
             gram.add(row, pairs.iter().map(|(k, l)| curvature[k * outputs + l]));
         }
         let mut total = vec![0.0; d * d];

@@ -244,7 +244,7 @@ pub(crate) fn learners() -> Vec<Learner> {
         ),
         learner(
             "objective perturbation, Gaussian",
-            RANK_ONE,
+            LIPSCHITZ,
             HINGE,
             |loss, encoding, n| minima_move(loss, encoding, n, 20.0),
             |loss, encoding, n, level| {
@@ -255,7 +255,7 @@ pub(crate) fn learners() -> Vec<Learner> {
         ),
         learner(
             "objective perturbation, replace",
-            RANK_ONE,
+            LIPSCHITZ,
             HINGE,
             |loss, encoding, n| minima_move(loss, encoding, n, 20.0),
             |loss, encoding, n, level| {
