@@ -48,6 +48,17 @@ pub enum NetworkError {
         /// What came.
         got: String,
     },
+    /// Class weights for a network that does not predict one class of as many.
+    #[error(
+        "class weights are for a network that predicts one class: there are weights for {got} classes, and it has \
+         {expected} outputs"
+    )]
+    ClassWeights {
+        /// Outputs of the network.
+        expected: usize,
+        /// Weights.
+        got: usize,
+    },
     /// A layer that mixes records.
     #[error(
         "{layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \

@@ -4,8 +4,8 @@
 //! | setting | default |
 //! |---|---|
 //! | batches | Poisson samples of 256 records on average, or of n/100 if that is more |
-//! | steps | as many as twenty passes over the data take |
-//! | clipping | each record's whole gradient to norm 1 |
+//! | steps | as many as twenty passes over the data take, and 500 at least |
+//! | clipping | each record's whole gradient, to a norm that suits the noise ([`usual`](crate::usual)) |
 //! | updates | momentum 0.9; a learning rate that suits steps and noise, and falls along a cosine |
 //! | result | the mean of the last tenth of the iterates |
 //! | start | drawn from a fixed public seed |
@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 use sordino_data::{ContributionLimit, Encoding, Sampling};
 use sordino_optim::{
-    Averaging, Noise, OptimError, Plan, PlanOptions, Schedule, TrainingOptions, UpdateRule, check_public_size,
+    Averaging, ClassWeights, Noise, OptimError, Plan, PlanOptions, Schedule, TrainingOptions, UpdateRule,
+    check_public_size,
 };
 use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Neighbours, SamplingRate};
 
@@ -23,6 +24,7 @@ use crate::error::FitError;
 use crate::network::Network;
 use crate::plan::NetworkPlan;
 use crate::style::{ClippingStyle, TAIL};
+use crate::usual::Run;
 
 /// The seed of the first weights. Public, and the same for all.
 const START: u64 = 1;
@@ -31,6 +33,9 @@ pub const EPOCHS: f64 = 20.0;
 /// The default batch: this many records, or this fraction of all if that is more.
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
+/// More steps of a shorter rate have the same noise at their end: small tables need them, and can afford
+/// them.
+const LEAST_STEPS: u64 = 500;
 const MOMENTUM: f64 = 0.9;
 
 /// Builds plans that train one network.
@@ -40,7 +45,7 @@ pub struct NetworkLearner {
     neighbours: Neighbours,
     sampling: Option<Sampling>,
     steps: Option<Count>,
-    clip_norm: f64,
+    clip_norm: Option<f64>,
     clipping: ClippingStyle,
     averaging: Option<Averaging>,
     momentum: f64,
@@ -48,6 +53,7 @@ pub struct NetworkLearner {
     l2: f64,
     memory: Option<usize>,
     threads: Option<NonZero<usize>>,
+    class_weights: Option<ClassWeights>,
 }
 
 impl NetworkLearner {
@@ -58,7 +64,7 @@ impl NetworkLearner {
             neighbours: Neighbours::ZeroOut,
             sampling: None,
             steps: None,
-            clip_norm: 1.0,
+            clip_norm: None,
             clipping: ClippingStyle::default(),
             averaging: None,
             momentum: MOMENTUM,
@@ -66,6 +72,7 @@ impl NetworkLearner {
             l2: 0.0,
             memory: None,
             threads: None,
+            class_weights: None,
         }
     }
 
@@ -87,7 +94,7 @@ impl NetworkLearner {
     /// Sets the clip norm, the largest norm of one record's gradient. For adaptive clipping it is the initial
     /// value.
     pub fn clip_norm(self, norm: ClipNorm) -> Self {
-        Self { clip_norm: norm.get(), ..self }
+        Self { clip_norm: Some(norm.get()), ..self }
     }
 
     /// Sets the clipping style.
@@ -125,6 +132,11 @@ impl NetworkLearner {
         Self { threads, ..self }
     }
 
+    /// Sets the weights of classes, by which clipped gradients are multiplied.
+    pub fn class_weights(self, weights: ClassWeights) -> Self {
+        Self { class_weights: Some(weights), ..self }
+    }
+
     /// The plan for n records of this encoding, with the least noise for (ε, δ).
     pub fn plan(
         &self,
@@ -145,14 +157,14 @@ impl NetworkLearner {
         };
         let rounds = match self.steps {
             Some(steps) => steps,
-            None => steps_of(EPOCHS, sampling)?,
+            None => usual_steps(sampling)?,
         };
         let options = PlanOptions {
             sampling,
             slots: n,
             rounds,
             neighbours: self.neighbours,
-            clipping: ClippingStyle::Flat.clipping(self.clip_norm, 1.0, 1.0),
+            clipping: ClippingStyle::Flat.clipping(1.0, 1.0, 1.0),
             scales: None,
             divisor: None,
             limit: ContributionLimit::of(encoding.schema().unit()),
@@ -161,26 +173,30 @@ impl NetworkLearner {
             Noise::Budget { epsilon, delta } => Plan::calibrated(options.clone(), epsilon, delta)?,
             Noise::Multiplier(z) => Plan::with_noise(options.clone(), z)?,
         };
-        // z does not depend on the style. The noise of an adaptive count depends on z, so z comes first.
+        // z depends neither on the style nor on the clip norm. Both depend on z, so z comes first.
         let z = flat.noise_multiplier();
-        let clipping = self.clipping.clipping(self.clip_norm, z.get(), flat.divisor());
+        let run = Run::of(&flat, &self.network, encoding.row_norm());
+        let clip_norm = self.clip_norm.unwrap_or_else(|| run.clip_norm());
+        let clipping = self.clipping.clipping(clip_norm, z.get(), flat.divisor());
         let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
         let made = NetworkPlan {
             network: Arc::clone(&self.network),
             encoding: encoding.clone(),
-            training: self.training(&plan),
+            training: self.training(run, clip_norm),
             plan,
             clipping: self.clipping,
             memory: self.memory,
+            class_weights: self.class_weights.clone(),
         };
         made.check(self.threads)?;
         Ok(made)
     }
 
     /// The options of updates and averages, which are post-processing.
-    fn training(&self, plan: &Plan) -> TrainingOptions {
+    fn training(&self, run: Run, clip_norm: f64) -> TrainingOptions {
         let start = self.network.initial(START);
-        let learning_rate = self.learning_rate.unwrap_or_else(|| usual_rate(plan, self.clip_norm, &start));
+        let usual = || run.learning_rate(clip_norm, self.momentum, length(&start));
+        let learning_rate = self.learning_rate.unwrap_or_else(usual);
         TrainingOptions {
             rule: UpdateRule::Momentum { momentum: self.momentum },
             learning_rate,
@@ -198,22 +214,14 @@ pub fn usual_rate_of_sampling(n: Count) -> Result<SamplingRate, OptimError> {
     Ok(SamplingRate::new((LEAST_BATCH / n.get() as f64).clamp(PART, 1.0))?)
 }
 
-/// The number of batches in `passes` passes over the data.
-fn steps_of(passes: f64, sampling: Sampling) -> Result<Count, OptimError> {
+/// The default number of batches, or of epochs for samplings that go by epochs.
+pub fn usual_steps(sampling: Sampling) -> Result<Count, OptimError> {
     let part = if let Sampling::Poisson { rate } = sampling { rate.get() } else { 1.0 };
-    Ok(Count::new((passes / part).ceil() as u64)?)
+    Ok(Count::new(((EPOCHS / part).ceil() as u64).max(LEAST_STEPS))?)
 }
 
-/// The default learning rate, `D/(C √(T (1 + ν²)))`. It is the best rate for T steps on a convex loss whose
-/// minimum is D away, when gradients have norm C and noise of ν clip norms (Bassily, Smith, Thakurta,
-/// *Private Empirical Risk Minimization*, 2014). Nobody knows D for a network. The length of its first
-/// weights stands in for it: it is public, and changes of that size change what the network does. For a
-/// network that starts at 0, D is 1.
-fn usual_rate(plan: &Plan, clip_norm: f64, start: &[f64]) -> f64 {
-    let length = start.iter().map(|w| w * w).sum::<f64>().sqrt();
-    let (steps, distance) = (plan.batches().steps() as f64, if length > 0.0 { length } else { 1.0 });
-    let noise = noise_length(plan.noise_multiplier().get(), start.len(), plan.divisor());
-    distance / (clip_norm * (steps * (1.0 + noise * noise)).sqrt())
+fn length(weights: &[f64]) -> f64 {
+    weights.iter().map(|w| w * w).sum::<f64>().sqrt()
 }
 
 /// ν, the length of the noise in the mean of a batch in clip norms: about `z √d / batch` for d weights.

@@ -39,6 +39,7 @@ mod plan;
 pub mod preset;
 mod shape;
 pub mod style;
+pub mod usual;
 mod view;
 mod weights;
 
@@ -47,7 +48,7 @@ pub use error::{FitError, NetworkError};
 pub use examples::{Example, Examples, Records, Rows};
 pub use kernel::speed::product_speed;
 pub use layer::Layer;
-pub use learner::{EPOCHS, NetworkLearner, noise_length, usual_rate_of_sampling};
+pub use learner::{EPOCHS, NetworkLearner, noise_length, usual_rate_of_sampling, usual_steps};
 pub use loss::Loss;
 pub use model::{NetworkModel, NetworkPrediction};
 pub use network::{Evaluation, Network, Score};

@@ -2,22 +2,25 @@
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod weighted_tests;
 
 use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use sordino_data::{Batch, ContributionLimit};
 use sordino_noise::grid::{Allowance, NoisySum, Rounding, Sum, SumError};
-use sordino_optim::{Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 use sordino_threads::share;
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
 use crate::engine::kept::{Area, Kept, Placed};
 use crate::engine::layout::Layout;
-use crate::engine::worker::{Job, Total, Worker, counted, present};
+use crate::engine::worker::{Job, Total, Worker, class_weight, counted, present};
 use crate::error::NetworkError;
 use crate::examples::Examples;
 use crate::kernel::outer::Write;
+use crate::loss::Loss;
 use crate::network::Network;
 use crate::op::Ready;
 
@@ -27,6 +30,8 @@ pub struct NetworkObjective<'a, E: ?Sized> {
     examples: &'a E,
     layout: Layout,
     memory: Mutex<Memory>,
+    /// In order of classes, at most 1.
+    class_weights: Option<Vec<f64>>,
 }
 
 /// Arrays that the next step uses again.
@@ -47,7 +52,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
         network.check(examples.widths())?;
         let layout = Layout::new(network, examples.slots(), batch);
-        Ok(Self { network, examples, layout, memory: Mutex::default() })
+        Ok(Self { network, examples, layout, memory: Mutex::default(), class_weights: None })
     }
 
     /// Keeps what grows with micro-batches below so many bytes on all of `threads` threads, [`batch_bytes`](Self::batch_bytes) and so what is allocated: smaller micro-batches,
@@ -63,6 +68,17 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     pub fn per_layer(self, shares: &[f64]) -> Result<Self, NetworkError> {
         let leaves = self.network.chain().leaves().len();
         Ok(Self { layout: self.layout.with_shares(shares, leaves)?, ..self })
+    }
+
+    /// Multiplies what clipping leaves of a record's gradient by the weight of its class, a number of at most
+    /// 1: its norm, and every bound that float sums rest on, stay within what they are for weight 1. For
+    /// networks that predict one class, of as many as there are weights.
+    pub fn class_weights(self, weights: &ClassWeights) -> Result<Self, NetworkError> {
+        let (expected, got) = (self.network.output().size(), weights.as_slice().len());
+        if self.network.loss() != Loss::CrossEntropy || self.network.targets() != 1 || expected != got {
+            return Err(NetworkError::ClassWeights { expected, got });
+        }
+        Ok(Self { class_weights: Some(weights.as_slice().to_vec()), ..self })
     }
 
     /// Examples of a micro-batch.
@@ -278,7 +294,9 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError> {
         let memory = self.take_memory(parameters, threads);
-        let (job, d) = (self.job(&memory.ready, None, memory.salt), self.network.parameters());
+        // Gradients come as they are; they are clipped, then weighted, one by one.
+        let job = Job { class_weights: None, ..self.job(&memory.ready, None, memory.salt) };
+        let d = self.network.parameters();
         let workspace = || (Worker::new(self.network, 1), vec![0.0f64; d], vec![0.0f64; d]);
         let sums = self.float_sums();
         let total =
@@ -288,7 +306,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
                 for slot in group.into_slots() {
                     if let Some(gradient) = worker.single(&job, slot) {
                         record.iter_mut().zip(gradient).for_each(|(to, from)| *to = f64::from(*from));
-                        self.add_record(clip, record, sum, partial)?;
+                        self.add_record(slot, clip, record, sum, partial)?;
                     }
                 }
                 if clip.is_exact() { Ok(()) } else { partial.gradient.add_group(sum, records) }
@@ -300,6 +318,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     /// Clips one whole gradient and adds it, to the exact sum or to a group's.
     fn add_record(
         &self,
+        slot: usize,
         clip: &Clip<'_>,
         record: &mut [f64],
         sum: &mut [f64],
@@ -320,6 +339,10 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             is_within &= norm <= clip.grid().clip_norm();
             rest = later;
         }
+        if let (Some(weights), Some(example)) = (&self.class_weights, self.examples.example(slot)) {
+            let weight = class_weight(weights, example.target);
+            record.iter_mut().for_each(|g| *g *= weight);
+        }
         partial.counted(is_within)?;
         if clip.is_exact() {
             return partial.gradient.add(record);
@@ -329,7 +352,16 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     }
 
     fn job<'b>(&'b self, ready: &'b [Ready], clip: Option<&'b Clip<'b>>, salt: u64) -> Job<'b, E> {
-        Job { network: self.network, layout: &self.layout, examples: self.examples, ready, clip, salt }
+        let class_weights = self.class_weights.as_deref();
+        Job {
+            network: self.network,
+            layout: &self.layout,
+            examples: self.examples,
+            ready,
+            clip,
+            salt,
+            class_weights,
+        }
     }
 
     fn groups(&self, batch: &Batch) -> Vec<Records> {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Checkpoint, FitOptions, LearningPlan, OptimError, Plan, Progress, StepwisePlan, Training,
+    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, Plan, Progress, StepwisePlan, Training,
     TrainingOptions, check_data, check_permit,
 };
 use sordino_privacy::{Claim, Paid, Permit, Release};
@@ -36,6 +36,7 @@ pub struct NetworkPlan {
     pub(crate) training: TrainingOptions,
     /// Limit of the memory of micro-batches, in bytes.
     pub(crate) memory: Option<usize>,
+    pub(crate) class_weights: Option<ClassWeights>,
 }
 
 /// Memory of micro-batches.
@@ -52,6 +53,10 @@ impl NetworkPlan {
     /// micro-batches on `threads` threads fit in the memory limit.
     pub(crate) fn check(&self, threads: Option<NonZero<usize>>) -> Result<(), FitError> {
         self.training.check(self.network.parameters())?;
+        self.class_weights
+            .iter()
+            .try_for_each(|weights| weights.check(&self.encoding))
+            .map_err(OptimError::from)?;
         self.objective(&self.nobody(), threads)?;
         Ok(())
     }
@@ -81,6 +86,11 @@ impl NetworkPlan {
         self.clipping
     }
 
+    /// Weights of classes, if they were declared.
+    pub fn class_weights(&self) -> Option<&ClassWeights> {
+        self.class_weights.as_ref()
+    }
+
     /// Memory of micro-batches on `threads` threads, beside the data.
     pub fn batch_memory(&self, threads: NonZero<usize>) -> Result<BatchMemory, FitError> {
         let nobody = self.nobody();
@@ -108,6 +118,10 @@ impl NetworkPlan {
             ClippingStyle::PerLayer => objective.per_layer(&vec![1.0; self.network.parts().len()])?,
             ClippingStyle::Flat | ClippingStyle::Automatic | ClippingStyle::Adaptive { .. } => objective,
         };
+        let objective = match &self.class_weights {
+            Some(weights) => objective.class_weights(weights)?,
+            None => objective,
+        };
         let Some(bytes) = self.memory else { return Ok(objective) };
         Ok(objective.memory(bytes, threads.unwrap_or_else(available))?)
     }
@@ -122,6 +136,9 @@ impl NetworkPlan {
         // The plan holds the other styles, and is compared with the checkpoint anyway.
         if self.clipping == ClippingStyle::PerLayer {
             about.push_str(" per-layer");
+        }
+        if let Some(weights) = &self.class_weights {
+            about.push_str(&format!(" class weights {:?}", weights.as_slice()));
         }
         about
     }
@@ -240,5 +257,48 @@ impl Examples for Nobody {
 
     fn example(&self, _: usize) -> Option<Example<'_>> {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sordino_data::{EncodingOptions, Schema};
+    use sordino_privacy::{Count, Delta, Epsilon};
+
+    use super::*;
+    use crate::{Layer, Loss, NetworkLearner, Shape};
+
+    fn plan(outputs: usize, weights: Option<[f64; 2]>) -> Result<NetworkPlan, FitError> {
+        let schema = Schema::from_toml(
+            "columns.x = { kind = 'number', bounds = [0, 1] }\n\
+             columns.ill = { kind = 'category', values = ['no', 'yes'] }",
+        );
+        let options = EncodingOptions { target: Some("ill".to_owned()), ..EncodingOptions::default() };
+        let encoding = Encoding::new(&schema.unwrap(), &["x".into(), "ill".into()], options).unwrap();
+        let network =
+            Network::new(Shape::Features(1), &[Layer::linear(outputs)], Loss::CrossEntropy).unwrap();
+        let mut learner = NetworkLearner::new(Arc::new(network)).steps(Count::ONE);
+        if let Some([no, yes]) = weights {
+            let declared = [("no".to_owned(), no), ("yes".to_owned(), yes)];
+            learner = learner.class_weights(ClassWeights::new(&encoding, &declared).unwrap());
+        }
+        let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
+        learner.plan(&encoding, Count::new(100).unwrap(), epsilon, delta)
+    }
+
+    /// What a checkpoint is compared with.
+    #[test]
+    fn other_weights_are_another_objective() {
+        let about = |weights| plan(2, weights).unwrap().about();
+        assert_ne!(about(None), about(Some([1.0, 3.0])));
+        assert_ne!(about(Some([1.0, 2.0])), about(Some([1.0, 3.0])));
+        assert_eq!(about(Some([2.0, 6.0])), about(Some([1.0, 3.0])));
+    }
+
+    #[test]
+    fn weights_cost_nothing_and_fit_the_outputs() {
+        assert_eq!(plan(2, None).unwrap().claim(), plan(2, Some([1.0, 3.0])).unwrap().claim());
+        let error = plan(3, Some([1.0, 3.0])).unwrap_err().to_string();
+        assert!(error.contains("weights for 2 classes, and it has 3 outputs"), "{error}");
     }
 }

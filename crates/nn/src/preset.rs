@@ -3,7 +3,7 @@
 //! | name | layers | for |
 //! |---|---|---|
 //! | `softmax` | one dense layer | features that are good already |
-//! | `mlp` | dense layers with ReLU, two of 1024 unless `hidden` says otherwise | tables |
+//! | `mlp` | dense layers with ReLU, as wide as `hidden` says; one of 64 in a description that does not | tables |
 //! | `cnn` | two convolutions of 3 × 3 with tanh and pooling, 16 and 32 channels, then 32 features | pictures of 4 × 4 and more: the one for 8 × 8 digits |
 //! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST and the like: 14 × 14 and more |
 //! | `cifar_cnn` | three convolutions of 3 × 3 with ReLU and mean pooling, 32, 64, 128 channels, then 128 features | 32 × 32 in colour: 8 × 8 and more |
@@ -34,7 +34,7 @@ pub fn named(name: &str, hidden: Option<&[usize]>) -> Result<Description, Descri
     }
     Ok(match name {
         "softmax" => softmax(),
-        "mlp" => mlp(hidden.unwrap_or(&[1024, 1024])),
+        "mlp" => mlp(hidden.unwrap_or(&[64])),
         "cnn" => cnn(),
         "tanh_cnn" => tanh_cnn(),
         "cifar_cnn" => cifar_cnn(),

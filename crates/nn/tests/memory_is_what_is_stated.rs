@@ -119,7 +119,8 @@ fn step(name: &str, sampling: &str, limit: &str) -> [usize; 4] {
 
 fn network(name: &str) -> Network {
     let image = |channels: usize, side: usize| Shape::Image { channels, height: side, width: side };
-    let preset = |input: Shape| preset::named(name, None).unwrap().network_for(input, 10).unwrap();
+    let hidden = (name == "mlp").then_some(&[1024, 1024][..]);
+    let preset = |input: Shape| preset::named(name, hidden).unwrap().network_for(input, 10).unwrap();
     match name {
         "tanh_cnn" => {
             let plain = preset(image(1, 28));

@@ -25,7 +25,8 @@ fn presets_have_the_known_numbers_of_weights() {
         ("resnet20", image(3, 32), 272_474),
     ];
     for (name, input, weights) in known {
-        let network = preset::named(name, None).unwrap().network_for(input, 10).unwrap();
+        let hidden = (name == "mlp").then_some(&[1024, 1024][..]);
+        let network = preset::named(name, hidden).unwrap().network_for(input, 10).unwrap();
         assert_eq!(network.parameters(), weights, "{name} on {input}");
     }
     // 19 convolutions, 2 projections, a normalisation for each, and the last layer.

@@ -317,7 +317,8 @@ mod tests {
     #[test]
     fn micro_batches_are_what_was_measured() {
         let of = |name: &str, input: Shape| {
-            let network = preset::named(name, None).unwrap().network_for(input, 10).unwrap();
+            let hidden = (name == "mlp").then_some(&[1024, 1024][..]);
+            let network = preset::named(name, hidden).unwrap().network_for(input, 10).unwrap();
             Layout::new(&network, 256, 256.0).micro_batch
         };
         let image = |channels: usize, side: usize| Shape::Image { channels, height: side, width: side };

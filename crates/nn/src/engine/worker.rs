@@ -29,6 +29,9 @@ pub(crate) struct Job<'a, E: ?Sized> {
     pub(crate) clip: Option<&'a Clip<'a>>,
     /// A public number that is another one for other parameters.
     pub(crate) salt: u64,
+    /// Weights of classes, at most 1, for targets of one class. What clipping leaves of a gradient is
+    /// multiplied by them; where nothing is clipped, slopes are.
+    pub(crate) class_weights: Option<&'a [f64]>,
 }
 
 #[derive(Debug)]
@@ -99,7 +102,7 @@ impl Worker {
             let mut inputs = job.inputs(some, &zeros);
             let pass = self.pass(job, &seeds, inputs.as_deref());
             self.differentiate(job, &pass, some);
-            let is_private = job.clip.map(|clip| self.weigh(job, &pass, clip)).is_some();
+            let is_private = job.clip.map(|clip| self.weigh(job, &pass, clip, some)).is_some();
             let weights = is_private.then_some(&self.weights[..]);
             if let (Some(inputs), Some([weights, ..])) = (&mut inputs, weights) {
                 // What cannot count is erased; 0 times NaN is NaN.
@@ -193,9 +196,10 @@ impl Worker {
         let mut images = state.slopes[last].chunks_exact_mut(size);
         for slot in slots {
             let example = job.present(*slot);
+            let weight = if job.clip.is_none() { job.class_weight(*slot) as f32 } else { 1.0 };
             for image in (&mut images).take(pass.views) {
                 match example {
-                    Some(example) => job.network.loss().differentiate(image, example.target, share),
+                    Some(example) => job.network.loss().differentiate(image, example.target, share * weight),
                     None => image.fill(0.0),
                 }
             }
@@ -205,11 +209,18 @@ impl Worker {
     }
 
     /// Weights of all examples, in steps of the grid; erases what cannot count.
-    fn weigh<E: ?Sized>(&mut self, job: &Job<'_, E>, pass: &Pass, clip: &Clip<'_>) {
+    fn weigh<E: Examples + ?Sized>(
+        &mut self,
+        job: &Job<'_, E>,
+        pass: &Pass,
+        clip: &Clip<'_>,
+        slots: &[usize],
+    ) {
         self.weights.iter_mut().for_each(Vec::clear);
-        for example in 0..pass.examples() {
+        for (example, slot) in slots.iter().enumerate() {
+            let class_weight = job.class_weight(*slot);
             if let Some(shares) = &job.layout.shares {
-                self.weigh_by_layers(job, pass, clip, shares, example);
+                self.weigh_by_layers(job, pass, clip, shares, (example, class_weight));
                 continue;
             }
             let sizes = self.sizes.iter().map(|sizes| sizes[example]);
@@ -219,7 +230,7 @@ impl Worker {
             let largest = sizes.map(|size| size.largest).fold(0.0, f64::max);
             let plain = clip.weight(norm);
             let most = job.layout.sums.beta * clip.grid().clip_units() as f64 * (1.0 - 1e-12) / spread;
-            let weight = below(plain.min(most));
+            let weight = below(plain.min(most) * class_weight);
             let counts = is_usable && norm <= LONGEST && f64::from(weight) * largest <= FURTHEST;
             if counts {
                 let is_within = norm <= clip.grid().clip_norm();
@@ -241,7 +252,7 @@ impl Worker {
         pass: &Pass,
         clip: &Clip<'_>,
         shares: &[f64],
-        example: usize,
+        (example, class_weight): (usize, f64),
     ) {
         let most = job.layout.sums.beta * clip.grid().clip_units() as f64 * (1.0 - 1e-12);
         let (mut counts, mut is_within, mut is_capped) = (true, true, false);
@@ -249,7 +260,7 @@ impl Worker {
             let size = sizes[example];
             let norm = size.squared.sqrt() / share;
             let (plain, cap) = (clip.weight(norm), share * most / size.spread.sqrt());
-            let weight = below(plain.min(cap));
+            let weight = below(plain.min(cap) * class_weight);
             counts &= usable(&size) && norm <= LONGEST && f64::from(weight) * size.largest <= FURTHEST;
             is_within &= norm <= clip.grid().clip_norm();
             is_capped |= self::is_capped(cap, plain);
@@ -279,6 +290,12 @@ impl Worker {
 impl<'a, E: Examples + ?Sized> Job<'a, E> {
     fn present(&self, slot: usize) -> Option<Example<'a>> {
         present(self.network, self.examples, slot)
+    }
+
+    /// The weight of a slot's class.
+    fn class_weight(&self, slot: usize) -> f64 {
+        let Some(weights) = self.class_weights else { return 1.0 };
+        self.present(slot).map_or(1.0, |example| class_weight(weights, example.target))
     }
 
     /// Inputs of all slots where they are, if the first layer can read them there.
@@ -330,6 +347,12 @@ pub(crate) fn present<'a, E: Examples + ?Sized>(
 ) -> Option<Example<'a>> {
     let fits = |example: &Example<'_>| network.check([example.input.len(), example.target.len()]).is_ok();
     examples.example(slot).filter(fits)
+}
+
+/// The weight of a target of one class. One that is ignored, or that does not exist, contributes nothing
+/// anyway.
+pub(crate) fn class_weight(weights: &[f64], target: &[f32]) -> f64 {
+    target.first().and_then(|class| weights.get(*class as usize)).copied().unwrap_or(1.0)
 }
 
 /// Parts of nearly the same length, each with its start.

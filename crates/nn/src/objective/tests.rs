@@ -91,7 +91,8 @@ fn presets_reserve_what_they_state() {
         ("resnet20", image(3, 8)),
     ];
     for (name, input) in presets {
-        let network = preset::named(name, None).unwrap().network_for(input, 10).unwrap();
+        let hidden = (name == "mlp").then_some(&[1024, 1024][..]);
+        let network = preset::named(name, hidden).unwrap().network_for(input, 10).unwrap();
         check(name, &network, Sampling::FullBatch, 24, 24.0, None);
         check(name, &network, poisson(0.02), 2000, 40.0, None);
         check(name, &network, poisson(0.02), 2000, 40.0, Some(0.7));
