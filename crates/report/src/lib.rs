@@ -33,6 +33,7 @@ pub use picture::picture;
 pub use pitfalls::Avoided;
 pub use report::Report;
 pub use run::{
-    Better, Bounds, BudgetUse, Curve, Evaluation, Method, Point, PrivateSize, PublicData, PublicRows,
-    Released, Requested, Run, Scale, Score, Setting, Source, Task, Tuning, Value,
+    Better, Bin, Bounds, BudgetUse, Calibration, Confusion, Curve, DecisionRule, DeclaredColumns, Evaluation,
+    GroupScores, Groups, Interval, Method, Point, PrivateSize, Provenance, PublicData, PublicRows, Released,
+    ReleasedFile, Requested, Run, Scale, Score, Setting, Source, Task, Tuning, Value, WholeBudget,
 };

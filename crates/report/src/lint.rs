@@ -14,7 +14,7 @@ pub use self::code::Code;
 use crate::escape::visible;
 use crate::explain::Whose;
 use crate::number::{count, given, up};
-use crate::run::{Run, Tuning, hides_size};
+use crate::run::{Run, Tuning, WholeBudget, hides_size};
 
 /// Above it, e^ε is more than 2980: one conclusion may become three thousand times as likely.
 const LARGE_EPSILON: f64 = 8.0;
@@ -129,14 +129,21 @@ fn budget(run: &Run, found: &mut Vec<Finding>) {
             if budget.spent_after.get() > budget.epsilon.get() * (1.0 + ROUNDING) {
                 add(found, Code::OverBudget, "More was spent than the budget allows.");
             }
-            if budget.spent_before.get() > 0.0 {
-                let (all, delta) = (given(budget.epsilon.get()), given(budget.delta.get()));
+            let others = match budget.whole {
+                // What others have spent is not told to an analyst.
+                Some(_) => Some("Others may release from the same data, each from a grant of their own."),
+                None => (budget.spent_before.get() > 0.0)
+                    .then_some("Others have learned from the same data before."),
+            };
+            if let Some(others) = others {
+                let WholeBudget { epsilon, delta } = budget.promised();
+                let (all, delta) = (given(epsilon.get()), given(delta.get()));
                 add(
                     found,
                     Code::EarlierReleases,
                     format!(
-                        "Others have learned from the same data before. To whoever sees all releases the whole budget is \
-                         promised, epsilon = {all} at delta = {delta}, and not this run's share."
+                        "{others} To whoever sees all releases the data set's whole budget is promised, \
+                         epsilon = {all} at delta = {delta}, and not this run's share."
                     ),
                 );
             }
@@ -333,6 +340,20 @@ mod tests {
             let others = found.iter().filter(|found| **found != code).all(|found| usual.contains(found));
             assert!(others, "{code}: {found:?}");
         }
+    }
+
+    /// A grant is what one analyst may spend, and promises nothing about what others release.
+    #[test]
+    fn a_grant_is_not_the_promise() {
+        let mut run = sample::logistic();
+        let budget = run.budget.as_mut().unwrap();
+        budget.spent_before = Epsilon::new(0.0).unwrap();
+        let (epsilon, delta) = (Epsilon::new(7.0).unwrap(), Delta::new(2e-6).unwrap());
+        budget.whole = Some(WholeBudget { epsilon, delta });
+        let found = findings(&run, recomputed(&run));
+        let found = found.iter().find(|finding| finding.code == Code::EarlierReleases).unwrap();
+        assert!(found.text.contains("epsilon = 7 at delta = 2e-6"), "{}", found.text);
+        assert!(!found.text.contains("have learned"), "{}", found.text);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 pub(crate) mod content;
 pub(crate) mod html;
+pub(crate) mod icons;
 pub(crate) mod markdown;
 
 use crate::plot::Plot;
@@ -25,6 +26,8 @@ pub(crate) enum Block {
     Figure(Figure),
     Bar(Bar),
     Code(String),
+    /// Lines to be filled in by hand.
+    Blanks(Vec<&'static str>),
     /// Something long that can be folded away.
     Folded {
         title: &'static str,
@@ -35,7 +38,7 @@ pub(crate) enum Block {
 /// Rows of values under a heading; the first column names the row.
 pub(crate) struct Table {
     pub(crate) caption: Text,
-    pub(crate) head: Vec<&'static str>,
+    pub(crate) head: Vec<Text>,
     pub(crate) rows: Vec<Vec<Text>>,
 }
 

@@ -11,6 +11,7 @@
 //! public does not make it so. [`lint`](crate::Report::findings) repeats that in every report with scores.
 
 mod evaluation;
+mod provenance;
 mod setting;
 mod source;
 mod version;
@@ -18,7 +19,11 @@ mod version;
 use serde::{Deserialize, Serialize};
 use sordino_privacy::{Delta, Epsilon, Statement};
 
-pub use self::evaluation::{Better, Curve, Evaluation, Point, PublicData, Scale, Score};
+pub use self::evaluation::{
+    Better, Bin, Calibration, Confusion, Curve, DecisionRule, Evaluation, GroupScores, Groups, Interval,
+    Point, PublicData, Scale, Score,
+};
+pub use self::provenance::{DeclaredColumns, Provenance, ReleasedFile};
 pub use self::setting::{Setting, Value};
 pub(crate) use self::source::hides_size;
 pub use self::source::{Bounds, PrivateSize, PublicRows, Source};
@@ -73,6 +78,9 @@ pub struct Run {
     /// What is assumed to be public although it came from people: initial weights, a feature map, a vocabulary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public_assumptions: Vec<String>,
+    /// Where it comes from, for whoever signs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub provenance: Option<Provenance>,
     /// When it ended, in whatever form the writer prefers (RFC 3339 is a good one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
@@ -141,7 +149,7 @@ pub struct Requested {
     pub delta: Delta,
 }
 
-/// One budget before and after the run.
+/// What whoever ran it may spend, before and after the run: the data set's budget, or their grant of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BudgetUse {
     /// The ledger.
@@ -156,12 +164,29 @@ pub struct BudgetUse {
     pub spent_before: Epsilon,
     /// What counts against it with this run.
     pub spent_after: Epsilon,
+    /// The data set's whole budget, if the numbers above are those of an analyst's grant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<WholeBudget>,
+}
+
+/// What everybody together may spend of a data set.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct WholeBudget {
+    /// ε.
+    pub epsilon: Epsilon,
+    /// δ.
+    pub delta: Delta,
 }
 
 impl BudgetUse {
     /// What is left after the run.
     pub fn left(&self) -> f64 {
         (self.epsilon.get() - self.spent_after.get()).max(0.0)
+    }
+
+    /// What is promised to whoever sees all releases from the data set.
+    pub fn promised(&self) -> WholeBudget {
+        self.whole.unwrap_or(WholeBudget { epsilon: self.epsilon, delta: self.delta })
     }
 }
 
@@ -198,6 +223,7 @@ impl Run {
             evaluation: None,
             tuning: Tuning::default(),
             public_assumptions: Vec::new(),
+            provenance: None,
             finished: None,
             configuration: None,
             network: None,

@@ -5,8 +5,9 @@ use sordino_privacy::{
     SamplingRate, Terms,
 };
 use sordino_report::{
-    Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
-    Scale, Score, Source, Task, Tuning,
+    Better, Bin, Bounds, BudgetUse, Calibration, Confusion, Curve, DecisionRule, DeclaredColumns, Evaluation,
+    GroupScores, Groups, Interval, Method, Provenance, PublicData, PublicRows, Released, ReleasedFile,
+    Requested, Run, Scale, Score, Source, Task, Tuning,
 };
 
 /// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are invented; those of privacy are not.
@@ -22,7 +23,7 @@ pub(crate) fn logistic() -> Run {
         data: "breast-cancer.csv.gz".into(),
         identity: Some("sha256 4f1c…e02a".into()),
         rows: Some(rows),
-        features: Some(31),
+        features: Some(30),
         max_records: None,
         bounds: Bounds::Declared,
     };
@@ -46,6 +47,7 @@ pub(crate) fn logistic() -> Run {
     run.budget = Some(budget);
     run.evaluation = Some(evaluation());
     run.tuning = Tuning::WithoutData;
+    run.provenance = Some(provenance());
     run.finished = Some("2026-11-16T03:40:00Z".into());
     run.configuration = Some(
         "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget = \"diagnosis\"\n\
@@ -54,6 +56,30 @@ pub(crate) fn logistic() -> Run {
     );
     run.notes = vec!["Weights are averages over the last half of the steps.".into()];
     run
+}
+
+fn provenance() -> Provenance {
+    let declared = |first: &str, last: Option<&str>, columns, declared: &str| DeclaredColumns {
+        first: first.into(),
+        last: last.map(Into::into),
+        columns,
+        declared: declared.into(),
+        is_target: columns == 1,
+    };
+    Provenance {
+        date: Some("2026-11-16".into()),
+        who: Some("ann".into()),
+        charges: vec![7],
+        files: vec![ReleasedFile {
+            name: "model.safetensors".into(),
+            sha256: "9a0c4e7d1b3f5a8c2e6d0b9f7a4c1e3d5b8f2a6c9e0d4b7f1a3c5e8d2b6f9a0c".into(),
+        }],
+        schema_digest: Some("3b1f0c0a5d8e4f7a9c2b6d1e8f3a7c5b0d9e2f4a6c8b1d3e5f7a9c0b2d4e6f81".into()),
+        columns: vec![
+            declared("diagnosis", None, 1, "category: malignant, benign"),
+            declared("mean_radius", Some("worst_fractal_dimension"), 30, "number from 0 to 30"),
+        ],
+    }
 }
 
 /// The least noise with ε <= 1 at δ = 1e-5 for 200 Poisson batches at rate 1/4, rounded up.
@@ -71,7 +97,10 @@ fn charged() -> (Guarantee, BudgetUse) {
     let permit = budget.charge(steps).unwrap().with_arithmetic(Inflation::new(0.0009).unwrap());
     let spent_after = spent(&budget);
     let (ledger, data_set) = ("patients.ledger".into(), "breast-cancer.csv.gz".into());
-    (permit.guarantee().clone(), BudgetUse { ledger, data_set, epsilon, delta, spent_before, spent_after })
+    (
+        permit.guarantee().clone(),
+        BudgetUse { ledger, data_set, epsilon, delta, spent_before, spent_after, whole: None },
+    )
 }
 
 /// Curves that rise and fall as such curves do.
@@ -87,13 +116,40 @@ fn evaluation() -> Evaluation {
         accuracy.push(u64::from(step), (114.0 * right).round() / 114.0);
     }
     let last = |curve: &Curve| curve.points.last().and_then(|point| point.value).unwrap();
-    Evaluation {
-        data: PublicData::declared("breast-cancer-test.csv.gz", Some(114)),
-        scores: vec![
-            Score::share("accuracy", last(&accuracy)),
-            Score::share("accuracy of the commonest class", 71.0 / 114.0),
-            Score::new("loss", last(&loss), Better::Lower),
-        ],
-        curves: vec![accuracy, loss],
-    }
+    let data = PublicData::declared("breast-cancer-test.csv.gz", Some(114));
+    let scores = vec![
+        Score::share("accuracy", last(&accuracy))
+            .against(71.0 / 114.0)
+            .within(interval(0.88, 0.98, "Wilson")),
+        Score::new("loss", last(&loss), Better::Lower).against(0.66).within(interval(0.12, 0.3, "normal")),
+    ];
+    let mut evaluation = Evaluation::new(data, scores);
+    evaluation.curves = vec![accuracy, loss];
+    let classes = vec!["malignant".to_owned(), "benign".to_owned()];
+    evaluation.confusion = Some(Confusion { classes, counts: vec![vec![39, 4], vec![2, 69]] });
+    let bin = |from: f64, records, stated, observed| Bin {
+        from,
+        to: from + 0.5,
+        records,
+        stated: Some(stated),
+        observed: Some(observed),
+        interval: interval(observed - 0.04, observed + 0.04, "Wilson"),
+    };
+    let bins = vec![bin(0.0, 41, 0.06, 0.05), bin(0.5, 73, 0.93, 0.94)];
+    evaluation.calibration = Some(Calibration { of: "the probability of benign".into(), error: 0.01, bins });
+    evaluation.threshold = Some(DecisionRule { class: "malignant".into(), probability: 0.4 });
+    let group = |value: &str, records, few, accuracy| GroupScores {
+        value: value.into(),
+        records,
+        few,
+        scores: vec![Score::share("accuracy", accuracy).within(interval(accuracy - 0.06, 1.0, "Wilson"))],
+    };
+    let groups = vec![group("first", 100, false, 0.95), group("second", 14, true, 0.93)];
+    evaluation.groups = Some(Groups { column: "hospital".into(), groups, others: 0 });
+    evaluation.curves_of = Some("The curve is of single iterates on the way. The released model is the mean of the last half of them; its own score is the mark.".into());
+    evaluation
+}
+
+fn interval(lower: f64, upper: f64, method: &str) -> Option<Interval> {
+    Some(Interval { lower, upper, method: method.into() })
 }

@@ -80,8 +80,8 @@ fn conclusions(facts: &Explanation, whose: &Whose) -> String {
         )
     };
     format!(
-        "That is the average over all results that could have come out, and some tell more than others: {which}, what somebody \
-         believes can become more certain because {} {} used, {}.",
+        "That is the average over all results that could have come out, and some tell more than others: {which}, \
+         somebody's belief can rise because {} {} used: {}.",
         whose.it,
         whose.was(),
         lines.join("; ")
@@ -196,7 +196,9 @@ mod tests {
         let text = text(1.0, 0.0, None);
         assert!(text.contains("right in at most 74 of 100 cases"), "{text}");
         assert!(
-            text.contains("from 1 to at most 3 of 100; from 10 to at most 24 of 100; from 50 to at most 74"),
+            text.contains(
+                "used: from 1 to at most 3 of 100; from 10 to at most 24 of 100; from 50 to at most 74"
+            ),
             "{text}"
         );
         assert!(text.contains("2.8 % at 1 %"), "{text}");

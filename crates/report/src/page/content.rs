@@ -4,9 +4,12 @@ mod attacker;
 mod promise;
 mod quality;
 mod record;
+mod scores;
+mod signature;
 
 use sordino_privacy::{Neighbours, Unit};
 
+use super::icons::Icons;
 use super::{Block, Section, Text};
 use crate::number::{given, of_100, up};
 use crate::report::Report;
@@ -16,6 +19,8 @@ pub(crate) struct Title {
     pub(crate) title: Text,
     /// What the claim means, for whoever reads one sentence; none if there is no claim.
     pub(crate) meaning: Option<String>,
+    /// The same as a picture.
+    pub(crate) icons: Option<Icons>,
     /// The claim in a line.
     pub(crate) claim: Text,
     /// That there is no claim, if there is none.
@@ -49,7 +54,9 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
         None
     };
     let meaning = void.is_none().then(|| meaning(report));
-    Title { title, meaning, claim, void }
+    let icons =
+        void.is_none().then(|| Icons::new(of_100(report.explanation().right_guesses), report.whose()));
+    Title { title, meaning, icons, claim, void }
 }
 
 /// What the best attacker gains over a coin. The number is that of the section on the promise.
@@ -77,12 +84,18 @@ pub(crate) fn sections(report: &Report<'_>) -> Vec<Section> {
         record::method(report),
         record::recompute(report),
         promise::pitfalls(report),
+        signature::signature(report),
         record::machine(),
     ]
 }
 
 fn section(id: &'static str, title: &'static str, blocks: Vec<Block>) -> Section {
     Section { id, title, blocks }
+}
+
+/// The heading of a table.
+fn heads<const N: usize>(heads: [&str; N]) -> Vec<Text> {
+    heads.map(Text::words).into()
 }
 
 fn paragraph(text: impl Into<Text>) -> Block {

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use super::content::Title;
+use super::icons::Icons;
 use super::{Bar, Block, Figure, Inline, Section, Table, Text};
 use crate::escape::{html as escaped, script};
 use crate::plot::{Curve, Line};
@@ -48,6 +49,9 @@ fn header(title: &Title, sections: &[Section], out: &mut String) {
     if let Some(meaning) = &title.meaning {
         let _ = writeln!(out, "<p class=\"meaning\">{}</p>", unbroken(meaning));
     }
+    if let Some(icons) = &title.icons {
+        self::icons(icons, out);
+    }
     let _ = writeln!(out, "<p class=\"claim\">{}</p>", text(&title.claim));
     if let Some(void) = title.void {
         let _ = writeln!(out, "<p class=\"void\" role=\"note\">{}</p>", escaped(void));
@@ -91,6 +95,13 @@ fn block(block: &Block, out: &mut String) {
         Block::Code(code) => {
             let _ = writeln!(out, "<pre><code>{}</code></pre>", lines(code));
         }
+        Block::Blanks(names) => {
+            out.push_str("<table class=\"facts blanks\"><tbody>\n");
+            for name in names {
+                let _ = writeln!(out, "<tr><th scope=\"row\">{}</th><td></td></tr>", escaped(name));
+            }
+            out.push_str("</tbody></table>\n");
+        }
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "<details><summary>{}</summary>", escaped(title));
             self::blocks(blocks, out);
@@ -102,7 +113,7 @@ fn block(block: &Block, out: &mut String) {
 fn rows(table: &Table, out: &mut String) {
     let _ = write!(out, "<table class=\"rows\">\n<caption>{}</caption>\n<thead><tr>", text(&table.caption));
     for head in &table.head {
-        let _ = write!(out, "<th scope=\"col\">{}</th>", escaped(head));
+        let _ = write!(out, "<th scope=\"col\">{}</th>", self::text(head));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for row in &table.rows {
@@ -145,6 +156,21 @@ fn entry(curve: &Curve, out: &mut String) {
         "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\">{sign}</svg><span>{}</span></li>",
         unbroken(&curve.label)
     );
+}
+
+fn icons(icons: &Icons, out: &mut String) {
+    out.push_str("<figure id=\"icons\" class=\"icons\">\n");
+    for (number, array) in icons.arrays().iter().enumerate() {
+        let id = format!("icons-{}", number + 1);
+        let _ = writeln!(
+            out,
+            "<div>\n{}<p><strong>{}</strong>: {}</p>\n</div>",
+            array.svg(&id),
+            unbroken(&array.name),
+            unbroken(&array.words)
+        );
+    }
+    let _ = writeln!(out, "<figcaption>{}</figcaption>\n</figure>", unbroken(&icons.caption()));
 }
 
 fn bar(bar: &Bar, out: &mut String) {

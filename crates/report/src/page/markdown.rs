@@ -13,6 +13,9 @@ pub(crate) fn page(title: &Title, sections: &[Section]) -> String {
     if let Some(meaning) = &title.meaning {
         let _ = writeln!(out, "{}\n", escaped(meaning));
     }
+    if let Some(icons) = &title.icons {
+        let _ = writeln!(out, "{}\n", escaped(&icons.words()));
+    }
     let _ = writeln!(out, "{}\n", text(&title.claim));
     if let Some(void) = title.void {
         let _ = writeln!(out, "**{}**\n", escaped(void));
@@ -60,6 +63,13 @@ fn block(block: &Block, out: &mut String) {
             let _ = writeln!(out, "{}\n", escaped(&bar.title));
         }
         Block::Code(code) => fenced(code, out),
+        Block::Blanks(names) => {
+            out.push_str("| | |\n|---|---|\n");
+            for name in names {
+                let _ = writeln!(out, "| {} |  |", escaped(name));
+            }
+            out.push('\n');
+        }
         Block::Folded { title, blocks } => {
             let _ = writeln!(out, "### {}\n", escaped(title));
             self::blocks(blocks, out);
@@ -69,7 +79,7 @@ fn block(block: &Block, out: &mut String) {
 
 fn rows(table: &Table, out: &mut String) {
     let _ = writeln!(out, "{}\n", text(&table.caption));
-    let head: Vec<String> = table.head.iter().map(|head| escaped(head)).collect();
+    let head: Vec<String> = table.head.iter().map(text).collect();
     let _ = writeln!(out, "| {} |\n|{}", head.join(" | "), "---:|".repeat(head.len()));
     for row in &table.rows {
         let cells: Vec<String> = row.iter().map(text).collect();

@@ -15,7 +15,7 @@ use super::pages::{HOSTILE, logistic, named};
 
 const WIDTHS: [u32; 3] = [320, 390, 1280];
 
-const SECTIONS: [&str; 12] = [
+const SECTIONS: [&str; 13] = [
     "released",
     "source",
     "guarantee",
@@ -27,6 +27,7 @@ const SECTIONS: [&str; 12] = [
     "method",
     "recompute",
     "pitfalls",
+    "signature",
     "machine",
 ];
 
@@ -47,6 +48,10 @@ struct Seen {
     copy: String,
     /// Background and text.
     colours: (String, String),
+    /// Where the picture of the promise ends, from the top.
+    picture: f64,
+    /// Numbers of tables that are broken over two lines.
+    broken: Vec<String>,
     /// Frames and attributes in which a name has become code.
     ran: bool,
 }
@@ -70,6 +75,9 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
             "{context}"
         );
         assert!(seen.collisions.is_empty(), "{context}: {:?}", seen.collisions);
+        assert!(seen.broken.is_empty(), "{context}: {:?}", seen.broken);
+        // On the first screen of a phone and of a desk, unless names are as long as some are.
+        assert!(index >= WIDTHS.len() || width == 320 || seen.picture < 844.0, "{context}: {}", seen.picture);
         assert!(seen.twice.is_empty(), "{context}: {:?}", seen.twice);
         let copy: serde_json::Value = serde_json::from_str(&seen.copy).unwrap();
         assert_eq!(copy, serde_json::to_value(report).unwrap(), "{context}");
@@ -183,6 +191,8 @@ addEventListener("load", () => {
       plots: plots.map(svg => svg.parentElement.id),
       collisions, twice: ids.filter((id, i) => ids.indexOf(id) != i),
       copy,
+      picture: page.getElementById("icons").getBoundingClientRect().bottom,
+      broken: [...page.querySelectorAll(".rows data")].filter(d => d.getClientRects().length > 1).map(d => d.textContent),
       colours: [style.backgroundColor, style.color],
       ran: page.scripts.length != 1 || page.querySelector("img, iframe, object, embed, link, [onload], [onerror]") != null,
     };

@@ -92,7 +92,9 @@ fn few_diverged_and_constant_curves_are_shown() {
         curve(&[f64::INFINITY]),
     ];
     let scores = vec![Score::new("loss", f64::NAN, Better::Lower), Score::share("accuracy", 1.0)];
-    run.evaluation = Some(Evaluation { data: PublicData::declared("test", None), scores, curves });
+    let mut evaluation = Evaluation::new(PublicData::declared("test", None), scores);
+    evaluation.curves = curves;
+    run.evaluation = Some(evaluation);
     let html = readable(&run);
     for (id, there) in [
         ("plot-curve-1", false),

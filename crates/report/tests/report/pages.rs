@@ -28,7 +28,21 @@ pub(crate) fn named(name: &str) -> Run {
     evaluation.data = PublicData::declared(name(), Some(114));
     evaluation.scores[0].name = name();
     evaluation.curves[0].name = name();
+    evaluation.confusion.as_mut().unwrap().classes = vec![name(), name()];
+    evaluation.calibration.as_mut().unwrap().of = name();
+    evaluation.threshold.as_mut().unwrap().class = name();
+    let groups = evaluation.groups.as_mut().unwrap();
+    groups.column = name();
+    groups.groups.iter_mut().for_each(|group| group.value = name());
+    evaluation.remark = Some(name());
+    evaluation.curves_of = Some(name());
     run.evaluation = Some(evaluation);
+    let provenance = run.provenance.as_mut().unwrap();
+    (provenance.date, provenance.who, provenance.schema_digest) = (Some(name()), Some(name()), Some(name()));
+    for columns in &mut provenance.columns {
+        (columns.first, columns.declared) = (name(), name());
+        columns.last = columns.last.as_ref().map(|_| name());
+    }
     run.public_assumptions = vec![name()];
     run.finished = Some(name());
     run.configuration = Some(name());

@@ -1,6 +1,6 @@
 //! What the best attacker could find out, and ε at other δ.
 
-use super::{paragraph, section};
+use super::{heads, paragraph, section};
 use crate::number::{down, given, of_100, percent_up, up};
 use crate::page::{Block, Figure, Section, Table, Text};
 use crate::picture::attacker as attacker_plot;
@@ -30,7 +30,7 @@ fn detections(report: &Report<'_>) -> Block {
     Block::Table(Table {
         caption: "An attacker who rarely accuses wrongly finds at most this many of those who took part."
             .into(),
-        head: vec!["wrongly accused", "found, at most"],
+        head: heads(["wrongly accused", "found, at most"]),
         rows: report.explanation().attacks.iter().map(row).collect(),
     })
 }
@@ -58,7 +58,7 @@ fn odds(report: &Report<'_>) -> Block {
             whose.was()
         )
         .into(),
-        head: vec!["before", "after, at most"],
+        head: heads(["before", "after, at most"]),
         rows: facts.odds.iter().map(row).collect(),
     })
 }
@@ -75,7 +75,7 @@ fn groups(report: &Report<'_>) -> Block {
     };
     Block::Table(Table {
         caption: "Units that change together, such as a family, are promised less.".into(),
-        head: vec!["units", "ε, at most", "at δ", "right guesses, at most"],
+        head: heads(["units", "ε, at most", "at δ", "right guesses, at most"]),
         rows: report.explanation().groups.iter().map(row).collect(),
     })
 }
@@ -145,7 +145,7 @@ fn profile_table(report: &Report<'_>) -> Block {
     };
     Block::Table(Table {
         caption: "Certified ends of ε.".into(),
-        head: vec!["δ", "ε, at least", "ε, at most"],
+        head: heads(["δ", "ε, at least", "ε, at most"]),
         rows: report.profile().iter().map(row).collect(),
     })
 }

@@ -2,7 +2,7 @@
 
 use super::{paragraph, section};
 use crate::explain::words;
-use crate::number::{down, given, percent_up, up};
+use crate::number::{down, given, of_100, percent_up, up};
 use crate::page::{Block, Section, Text};
 use crate::pitfalls::Avoided;
 use crate::report::Report;
@@ -44,12 +44,30 @@ pub(super) fn guarantee(report: &Report<'_>) -> Section {
     let mut blocks = vec![Block::Facts(facts)];
     if bound.upper.is_finite() {
         blocks.extend(words(report.explanation(), &report.whose()).into_iter().map(paragraph));
+        blocks.extend(reconciled(report).map(paragraph));
     } else {
         blocks.push(paragraph(
             "Nothing is promised. Whoever sees the release may learn who took part, and what they said.",
         ));
     }
     section("guarantee", "What is promised", blocks)
+}
+
+/// Why `sordino explain` has a larger number for the same ε.
+fn reconciled(report: &Report<'_>) -> Option<Text> {
+    let pair = report.promise().pair_curve()?;
+    let (of_pair, own) = (0.5 * (1.0 + pair.advantage()), report.explanation().right_guesses);
+    if of_100(of_pair) <= of_100(own) {
+        return None;
+    }
+    let (epsilon, delta) = (report.promise().epsilon(), report.promise().delta().get());
+    let command = format!("sordino explain --epsilon {} --delta {}", up(epsilon), given(delta));
+    let (of_pair, own) = (of_100(of_pair), of_100(own));
+    let allowed = format!(
+        " says {of_pair} of 100, because it knows only ε and δ and must assume the worst program that keeps them. Of this release the \
+         noise is known, so the number is {own} of 100. Both are true; {own} is the one for this model."
+    );
+    Some(Text::code(command).and(allowed))
 }
 
 pub(super) fn weakens(report: &Report<'_>) -> Section {

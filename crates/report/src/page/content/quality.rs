@@ -1,11 +1,16 @@
 //! How good the model is, on public data.
 
-use super::{paragraph, section};
+use super::scores::{self, value};
+use super::{heads, paragraph, section};
 use crate::number::{count, rounded};
 use crate::page::{Block, Figure, Section, Table, Text};
 use crate::plot::{Axis, Curve as Drawn, Line, Plot, Shape};
 use crate::report::Report;
-use crate::run::{Better, Curve, Evaluation, Scale};
+use crate::run::{Better, Curve, Evaluation, Scale, Score};
+
+/// The least part of an axis that scores cover, so that small differences look small: ten points of a share,
+/// or a tenth of the largest number.
+const LEAST_SPAN: f64 = 0.1;
 
 pub(super) fn quality(report: &Report<'_>) -> Section {
     let blocks = match &report.run().evaluation {
@@ -24,13 +29,18 @@ fn measured(evaluation: &Evaluation) -> Vec<Block> {
         None => on,
     };
     let mut blocks = vec![paragraph(on.and(", declared public. Rounded against the model."))];
-    let fact =
-        |score: &crate::Score| (Text::name(&score.name), value(score.value, score.scale, score.better));
-    if !evaluation.scores.is_empty() {
-        blocks.push(Block::Facts(evaluation.scores.iter().map(fact).collect()));
+    if let Some(remark) = &evaluation.remark {
+        blocks.push(paragraph(Text::strong("Read this first: ").and_name(remark).and(".")));
     }
+    blocks.extend(scores::blocks(evaluation));
+    blocks.extend(evaluation.curves_of.as_ref().map(|words| paragraph(Text::name(words))));
+    // Without such words the released model is the end of the curve.
+    let mark = |curve: &Curve| {
+        let score = evaluation.scores.iter().find(|score| score.name == curve.name);
+        score.filter(|_| evaluation.curves_of.is_some())
+    };
     for (index, curve) in evaluation.curves.iter().enumerate() {
-        if let Some(plot) = plot(curve) {
+        if let Some(plot) = plot(curve, mark(curve)) {
             blocks.push(Block::Figure(Figure { id: format!("plot-curve-{}", index + 1), plot }));
         }
     }
@@ -41,64 +51,71 @@ fn measured(evaluation: &Evaluation) -> Vec<Block> {
     blocks
 }
 
-fn value(value: Option<f64>, scale: Scale, better: Better) -> Text {
-    match value.filter(|value| value.is_finite()) {
-        Some(value) => Text::number(rounded(value, scale, better), value),
-        None => Text::words("not a number"),
-    }
-}
-
-/// None if there is nothing to draw.
-fn plot(curve: &Curve) -> Option<Plot> {
+/// None if there is nothing to draw. The mark is the released model, where it is no point of the curve.
+fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
     let points: Vec<(f64, f64)> = curve
         .points
         .iter()
         .filter_map(|point| Some((point.step as f64, point.value.filter(|value| value.is_finite())?)))
         .collect();
     let ((first, start), (last, end)) = (*points.first()?, *points.last()?);
-    let values = || points.iter().map(|(_, value)| *value);
+    let mark = mark.and_then(|score| score.value);
+    let values = || points.iter().map(|(_, value)| *value).chain(mark);
     let (low, high) = (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+    let (low, high) = widened(curve.scale, low, high);
     let name = crate::escape::visible(&curve.name).into_owned();
     let shown = |value: f64| rounded(value, curve.scale, curve.better);
-    let (y, better) = (
-        shortened(&name),
-        match curve.better {
-            Better::Higher => "higher is better",
-            Better::Lower => "lower is better",
-        },
-    );
+    let better = match curve.better {
+        Better::Higher => "higher is better",
+        Better::Lower => "lower is better",
+    };
+    let of_model = mark.map(|mark| format!(" The released model: {}.", shown(mark)));
+    let line = Drawn { label: format!("{name} of iterates; {better}"), line: Line::Main, points };
+    let label = "the released model".to_owned();
+    let marked = mark.map(|mark| Drawn { label, line: Line::Mark, points: vec![(last, mark)] });
     Some(Plot {
         description: format!(
-            "From {} at step {} to {} at step {}; {better}.",
+            "{}From {} at step {} to {} at step {}; {better}.{}",
+            // A name that is too long for the axis stands here alone.
+            if axis_label(&name) == name { String::new() } else { format!("{name}. ") },
             shown(start),
             count(first as u64),
             shown(end),
-            count(last as u64)
+            count(last as u64),
+            of_model.unwrap_or_default()
         ),
         x: Axis::steps("step", first.min(0.0), last),
         y: match curve.scale {
-            Scale::Share => Axis::share_of(y, low, high),
-            Scale::Number => Axis::linear(y, low, high),
+            Scale::Share => Axis::share_of(axis_label(&name), low, high),
+            Scale::Number => Axis::linear(axis_label(&name), low, high),
         },
         shape: Shape::Wide,
-        curves: vec![Drawn { label: format!("{name}; {better}"), line: Line::Main, points }],
+        curves: std::iter::once(line).chain(marked).collect(),
         title: name,
     })
 }
 
-/// A name that fits beside an axis.
-fn shortened(name: &str) -> String {
-    const MOST: usize = 20;
+/// At least [`LEAST_SPAN`], around the same middle.
+fn widened(scale: Scale, low: f64, high: f64) -> (f64, f64) {
+    let (span, most) = match scale {
+        Scale::Share => (LEAST_SPAN, 1.0),
+        Scale::Number => (LEAST_SPAN * low.abs().max(high.abs()), f64::INFINITY),
+    };
+    if high - low >= span {
+        return (low, high);
+    }
+    // A share ends at 0 and at 1; numbers that are not negative end at 0.
+    let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
+    let from = (0.5 * (low + high - span)).max(least).min(most - span);
+    (from, from + span)
+}
+
+/// The name of a curve beside its axis; a plain word if it is too long to be read there whole.
+fn axis_label(name: &str) -> &str {
+    const MOST: usize = 24;
     // From the Hangul letters on, most letters are as wide as high.
     let width = |letter: char| if letter < '\u{1100}' { 1 } else { 2 };
-    if name.chars().map(width).sum::<usize>() <= MOST {
-        return name.to_owned();
-    }
-    let fits = name.chars().scan(1, |used, letter| {
-        *used += width(letter);
-        (*used <= MOST).then_some(letter)
-    });
-    fits.chain(['…']).collect()
+    if name.chars().map(width).sum::<usize>() <= MOST { name } else { "value" }
 }
 
 fn table(curve: &Curve) -> Block {
@@ -108,7 +125,7 @@ fn table(curve: &Curve) -> Block {
     };
     Block::Table(Table {
         caption: Text::name(&curve.name),
-        head: vec!["step", "value"],
+        head: heads(["step", "value"]),
         rows: curve.points.iter().map(row).collect(),
     })
 }
@@ -117,20 +134,49 @@ fn table(curve: &Curve) -> Block {
 mod tests {
     use super::*;
 
+    /// "root mean squared e…" stood beside an axis.
     #[test]
-    fn long_names_are_cut_and_short_ones_are_not() {
-        assert_eq!(shortened("accuracy"), "accuracy");
-        assert_eq!(shortened("an_accuracy_of_twenty_one_letters"), "an_accuracy_of_twen…");
-        assert_eq!(shortened("検証用データセットの正解率"), "検証用データセット…");
+    fn a_name_stands_beside_its_axis_whole_or_below_the_plot() {
+        assert_eq!(axis_label("root mean squared error"), "root mean squared error");
+        let name = "an_accuracy_of_more_than_twenty_four_letters";
+        assert_eq!((axis_label(name), axis_label("検証用データセットの正解率")), ("value", "value"));
+        let mut curve = Curve::new(name, Scale::Number, Better::Lower);
+        curve.push(1, 0.5);
+        assert!(plot(&curve, None).unwrap().description.starts_with(name));
+    }
+
+    /// A difference of 0.002 filled the whole height.
+    #[test]
+    fn small_differences_look_small() {
+        let span = |scale, low, high| {
+            let (low, high) = widened(scale, low, high);
+            ((low * 1e6).round() / 1e6, (high * 1e6).round() / 1e6)
+        };
+        assert_eq!(span(Scale::Share, 0.929, 0.931), (0.88, 0.98));
+        assert_eq!(span(Scale::Share, 0.999, 1.0), (0.9, 1.0));
+        assert_eq!(span(Scale::Share, 0.0, 0.001), (0.0, 0.1));
+        assert_eq!(span(Scale::Share, 0.5, 0.9), (0.5, 0.9));
+        assert_eq!(span(Scale::Number, 4.0, 4.002), (3.8009, 4.2011));
+        assert_eq!(span(Scale::Number, 0.0, 0.0), (0.0, 0.0));
+    }
+
+    #[test]
+    fn the_released_model_is_a_mark() {
+        let mut curve = Curve::new("accuracy", Scale::Share, Better::Higher);
+        curve.push(10, 0.796);
+        let plot = plot(&curve, Some(&Score::share("accuracy", 0.938))).unwrap();
+        assert_eq!((plot.curves.len(), plot.curves[1].line), (2, Line::Mark));
+        assert!(plot.description.ends_with("The released model: 93.8 %."), "{}", plot.description);
+        assert!(plot.curves[1].points == [(10.0, 0.938)]);
     }
 
     #[test]
     fn a_curve_without_numbers_is_not_drawn() {
         let mut curve = Curve::new("loss", Scale::Number, Better::Lower);
-        assert!(plot(&curve).is_none());
+        assert!(plot(&curve, None).is_none());
         curve.push(0, f64::NAN);
-        assert!(plot(&curve).is_none());
+        assert!(plot(&curve, None).is_none());
         curve.push(1, 0.5);
-        assert_eq!(plot(&curve).unwrap().curves[0].points, [(1.0, 0.5)]);
+        assert_eq!(plot(&curve, None).unwrap().curves[0].points, [(1.0, 0.5)]);
     }
 }

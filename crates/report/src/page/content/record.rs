@@ -6,7 +6,7 @@ use super::{paragraph, relation, section, unit};
 use crate::number::{count, down, given, up};
 use crate::page::{Bar, Block, Part, Section, Text};
 use crate::report::Report;
-use crate::run::{Bounds, BudgetUse, Tuning, Value};
+use crate::run::{Bounds, BudgetUse, Tuning, Value, WholeBudget};
 
 pub(super) fn released(report: &Report<'_>) -> Section {
     let run = report.run();
@@ -69,8 +69,11 @@ fn spent(budget: &BudgetUse) -> Vec<Block> {
     };
     let bar = Bar {
         title: format!(
-            "Of ε = {}, {} was spent before and {} is left after the run.",
-            given(all),
+            "Of {}, {} was spent before and {} is left after the run.",
+            match budget.whole {
+                Some(_) => format!("a grant of ε = {}", given(all)),
+                None => format!("ε = {}", given(all)),
+            },
             up(before),
             down(left)
         ),
@@ -80,19 +83,29 @@ fn spent(budget: &BudgetUse) -> Vec<Block> {
             part("left", left, down(left)),
         ],
     };
-    let facts = vec![
+    let pair = |text: Text, epsilon: f64, delta: f64| {
+        let text = text.and("ε = ").and_number(given(epsilon), epsilon);
+        text.and(" at δ = ").and_number(given(delta), delta)
+    };
+    let WholeBudget { epsilon, delta } = budget.promised();
+    let promised = |text: Text| pair(text, epsilon.get(), delta.get());
+    let mut facts: Vec<(Text, Text)> = vec![
         ("ledger".into(), Text::name(&budget.ledger)),
         ("data set".into(), Text::name(&budget.data_set)),
-        ("budget".into(), {
-            let delta = budget.delta.get();
-            Text::words("ε = ").and_number(given(all), all).and(" at δ = ").and_number(given(delta), delta)
-        }),
+        ("budget of the data set".into(), promised(Text::default())),
+    ];
+    facts.extend(budget.whole.map(|_| ("grant".into(), pair(Text::default(), all, budget.delta.get()))));
+    facts.extend([
         ("spent before".into(), Text::number(up(before), before)),
         ("spent after".into(), Text::number(up(after), after)),
         ("left".into(), Text::number(down(left), left)),
-    ];
-    let note = "Costs do not simply add up: beside others a run may count for less than alone, or for more where charges may depend on \
-                earlier results. To those who see all releases the whole budget is what is promised.";
+    ]);
+    let of = if budget.whole.is_some() { "grant" } else { "budget" };
+    let note = format!(
+        "What is spent and left counts like money: each run takes some, and the whole is the {of}'s ε. It is not the ε of any run, \
+         and no promise. To whoever sees all releases the data set's whole budget is promised: "
+    );
+    let note = promised(Text::words(note)).and(".");
     vec![Block::Bar(bar), Block::Facts(facts), paragraph(note)]
 }
 
