@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use sordino::prelude::Neighbours;
 use sordino::privacy::{AccountError, ReadError};
+use sordino_data::Misfits;
 use sordino_ledger::{Label, LedgerError};
 use sordino_run::RunError;
 use thiserror::Error as ThisError;
@@ -97,12 +98,12 @@ pub(crate) enum Error {
     Tampered(LedgerError),
 
     #[error(
-        "`{}` has column `{column}`, which the model was not trained with{hint}; remove the column from the file: the model's schema is \
-         part of it", path.display()
+        "`{}` has column `{column}`, which the model was not trained with; remove the column from the file: the model's schema is \
+         part of it{hint}", path.display()
     )]
     ColumnOfOtherModel { path: PathBuf, column: String, hint: String },
 
-    #[error("the model needs column `{column}`, which `{}` does not have{hint}; add it", path.display())]
+    #[error("the model needs column `{column}`, which `{}` does not have; add it{hint}", path.display())]
     ColumnOfModel { path: PathBuf, column: String, hint: String },
 
     #[error(
@@ -110,6 +111,18 @@ pub(crate) enum Error {
          the prediction empty", path.display()
     )]
     CellOfModel { path: PathBuf, row: u64, column: String, expected: String },
+
+    #[error(
+        "the fields of `{}` are separated otherwise than those of the data that the model was trained with; save the file so that \
+         they are separated alike", path.display()
+    )]
+    DelimiterOfModel { path: PathBuf },
+
+    #[error(
+        "`{}` does not fit the model in {} places; correct them, or give --permissive, which maps values or leaves predictions \
+         empty:{}", path.display(), misfits.count(), misfits.lines(false)
+    )]
+    MisfitsOfModel { path: PathBuf, misfits: Misfits },
 
     /// The library can only advise to ask for less; whoever calibrates a run may also change the run.
     #[error("{source}, {also}")]
@@ -120,7 +133,7 @@ pub(crate) enum Error {
     )]
     NothingToPay { flag: &'static str },
 
-    #[error("there is no verb `{}`{hint}; `sordino --help` lists them", verb.escape_debug())]
+    #[error("there is no verb `{}`; `sordino --help` lists them{hint}", verb.escape_debug())]
     NoVerb { verb: String, hint: String },
 
     #[error("nothing to explain: give --epsilon (and --delta), or --event FILE")]

@@ -28,6 +28,10 @@ Examples:
 
 All numbers are rounded against the promise: what an attacker can do is rounded up.";
 
+/// What a pair alone does not say.
+const PAIR: &str = "These are the numbers of the worst program that keeps epsilon and delta. A given release may tell less, \
+    because its noise is known: see its report, or ask with --event FILE in place of --epsilon.";
+
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ExplainArgs {
@@ -73,7 +77,15 @@ pub(crate) fn run(args: ExplainArgs) -> Result<(), Error> {
             output::note(&format!("the picture is in {}", path.display()));
         }
     }
-    output::result(&if args.output.json { object(&facts)? } else { page(&facts) })
+    if args.output.json {
+        return output::result(&object(&facts)?);
+    }
+    let mut text = page(&facts);
+    if args.event.is_none() {
+        text.push('\n');
+        text.push_str(&wrapped(PAIR));
+    }
+    output::result(&text)
 }
 
 fn promise(args: &ExplainArgs) -> Result<Promise, Error> {

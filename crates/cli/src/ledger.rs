@@ -7,13 +7,13 @@ mod show;
 
 use serde::Serialize;
 use sordino::prelude::Neighbours;
-use sordino::privacy::Terms;
+use sordino::privacy::{Filter, Terms};
 use sordino_ledger::{Head, Ledger, LedgerError};
 use sordino_run::{content, identity};
 
 use self::args::{
-    Action, BackupArgs, CreateArgs, ExportArgs, Format, GrantArgs, LedgerArgs, LedgerFile, LinkArgs,
-    RuleArgs, VerifyArgs,
+    Action, BackupArgs, CreateArgs, ExportArgs, FilterName, Format, GrantArgs, LedgerArgs, LedgerFile,
+    LinkArgs, RuleArgs, VerifyArgs,
 };
 use crate::args::{self as flags, Output, Relation};
 use crate::error::Error;
@@ -54,6 +54,10 @@ fn create(args: CreateArgs) -> Result<(), Error> {
         .with_delta(args.delta.unwrap_or_else(flags::default_delta))
         .for_unit(unit);
     let terms = if args.planned { terms.planned() } else { terms };
+    let terms = match args.filter {
+        Some(FilterName::Gaussian) => terms.filtered_by(Filter::Gaussian),
+        Some(FilterName::Renyi) | None => terms,
+    };
     let terms = args.set_aside.map_or(terms.clone(), |delta| terms.setting_aside(delta));
     let path = &args.file.ledger;
     let ledger = if Ledger::exists(path)? { Ledger::open(path)? } else { Ledger::create(path)? };
@@ -122,7 +126,7 @@ fn migrate(args: LedgerFile) -> Result<(), Error> {
 
 /// Tampering is the honest answer no; a file that is no ledger at all could not be verified.
 fn verify(args: VerifyArgs) -> Result<(), Error> {
-    let verified = Ledger::open(&args.file.ledger).and_then(|ledger| ledger.verify(args.head));
+    let verified = Ledger::open_to_read(&args.file.ledger).and_then(|ledger| ledger.verify(args.head));
     let head =
         verified.map_err(|error| if is_tampering(&error) { Error::Tampered(error) } else { error.into() })?;
     print_head("verified", head, args.file.output)
@@ -177,7 +181,7 @@ fn export(args: ExportArgs) -> Result<(), Error> {
         #[serde(flatten)]
         export: sordino_ledger::Export,
     }
-    let export = Ledger::open(&args.ledger)?.export()?;
+    let export = Ledger::open_to_read(&args.ledger)?.export()?;
     output::result(&match args.format {
         Format::Json => json::text(&ExportObject { writer: Writer::this(), export })?,
         Format::Csv => export.to_csv()?,

@@ -9,6 +9,7 @@
 mod account;
 mod args;
 mod calibrate;
+mod csv;
 mod decimal;
 mod describe;
 mod error;

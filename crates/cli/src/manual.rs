@@ -29,14 +29,15 @@ pub(crate) struct CompletionsArgs {
 const MAN_EXAMPLES: &str = "\
 Examples:
   sordino man | man -l -
-  sordino man train > ~/.local/share/man/man1/sordino-train.1";
+  sordino man train > ~/.local/share/man/man1/sordino-train.1
+  sordino man ledger create | man -l -";
 
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// The page of this verb [default: the page of the whole command]
-    #[arg(value_name = "VERB")]
-    verb: Option<String>,
+    /// The page of this verb, such as `train` or `ledger create` [default: the page of the whole command]
+    #[arg(value_name = "VERB", num_args = 0..)]
+    verbs: Vec<String>,
 }
 
 pub(crate) fn completions(args: CompletionsArgs) -> Result<(), Error> {
@@ -48,17 +49,14 @@ pub(crate) fn completions(args: CompletionsArgs) -> Result<(), Error> {
 pub(crate) fn man(args: ManArgs) -> Result<(), Error> {
     let mut command = Arguments::command();
     command.build();
-    let command = match &args.verb {
-        None => command,
-        Some(verb) => match command.find_subcommand(verb) {
-            // Built commands know that they are called `sordino-train`.
-            Some(found) => found.clone(),
-            None => {
-                let hint = hint(verb, command.get_subcommands().map(clap::Command::get_name));
-                return Err(Error::NoVerb { verb: verb.clone(), hint });
-            }
-        },
-    };
+    for verb in &args.verbs {
+        // Built commands know that they are called `sordino-train`.
+        let Some(found) = command.find_subcommand(verb) else {
+            let hint = hint(verb, command.get_subcommands().map(clap::Command::get_name));
+            return Err(Error::NoVerb { verb: verb.clone(), hint });
+        };
+        command = found.clone();
+    }
     let mut page = Vec::new();
     Man::new(command).render(&mut page).map_err(|source| Error::Write { source })?;
     output::result(&String::from_utf8_lossy(&page))

@@ -1,11 +1,13 @@
 //! Where words go: results to standard output, the rest to standard error.
 
-use std::io::{self, ErrorKind, Write};
+use std::io::{self, ErrorKind, IsTerminal, Write};
 
+use sordino::privacy::Quote;
 use sordino_run::Purse;
 
 use crate::decimal;
 use crate::error::Error;
+use crate::table::Table;
 
 /// Said wherever nothing is charged.
 pub(crate) const UNMETERED_NOTE: &str =
@@ -14,10 +16,49 @@ pub(crate) const UNMETERED_NOTE: &str =
 /// Said of every release with seeded noise.
 pub(crate) const SEEDED_NOTE: &str = "the noise is seeded: this is for tests, and nothing is promised";
 
-/// What is left of the budget, for people.
+/// What a charge takes, and what is left to whoever pays, in the budget's own currency; nothing without a
+/// ledger.
+pub(crate) struct Cost {
+    all: f64,
+    quote: Quote,
+    /// Whose share it is, if it is one.
+    of: String,
+}
+
+impl Cost {
+    pub(crate) fn new(purse: &Purse, quote: Option<Quote>) -> Result<Option<Self>, Error> {
+        let Some((limit, quote)) = purse.limit()?.zip(quote) else { return Ok(None) };
+        let all = limit.terms.epsilon.get();
+        let whose = limit.share_of.map(|who| format!(", the grant of {who}")).unwrap_or_default();
+        Ok(Some(Self { all, quote, of: format!("{}{whose}", decimal::exact(all)) }))
+    }
+
+    pub(crate) fn takes(&self) -> String {
+        format!("{} of {}", decimal::up(self.quote.price()), self.of)
+    }
+
+    pub(crate) fn left_before(&self) -> String {
+        format!("{} of {}", decimal::left(self.quote.before, self.all), self.of)
+    }
+
+    pub(crate) fn left_after(&self) -> String {
+        format!("{} of {}", decimal::left(self.quote.after, self.all), self.of)
+    }
+
+    /// The rows of a plan.
+    pub(crate) fn plan(&self, table: &mut Table) {
+        table.row(["takes", &self.takes()]);
+        table.row(["left before", &self.left_before()]);
+        table.row(["left after", &self.left_after()]);
+    }
+}
+
+/// What is left to whoever has paid, for people.
 pub(crate) fn left(purse: &Purse) -> Result<Option<String>, Error> {
-    let budget = purse.terms().map(|terms| terms.epsilon.get());
-    Ok(purse.left()?.zip(budget).map(|(left, budget)| format!("epsilon {}", decimal::left(left, budget))))
+    let Some(limit) = purse.limit()? else { return Ok(None) };
+    let all = limit.terms.epsilon.get();
+    let whose = limit.share_of.map(|who| format!(", the grant of {who}")).unwrap_or_default();
+    Ok(Some(format!("{} of {}{whose}", decimal::left(limit.gauge.left, all), decimal::exact(all))))
 }
 
 /// Prints a result. A reader that has seen enough (`| head -1`) is not an error.
@@ -36,10 +77,20 @@ pub(crate) fn note(text: &str) {
 
 /// Says why the command stops, in the shape that clap uses for bad flags.
 pub(crate) fn complain(error: &Error) {
-    say("error", &error.to_string());
+    let _ = writeln!(io::stderr().lock(), "{} {error}", error_label());
 }
 
 fn say(kind: &str, text: &str) {
     // If standard error is closed, nobody is left to tell.
     let _ = writeln!(io::stderr().lock(), "{kind}: {text}");
+}
+
+/// `error:` as clap writes it: bold and red on a terminal.
+fn error_label() -> &'static str {
+    let variable = |name: &str| std::env::var_os(name).unwrap_or_default();
+    let is_plain = !io::stderr().is_terminal()
+        || !variable("NO_COLOR").is_empty()
+        || variable("CLICOLOR") == "0"
+        || variable("TERM") == "dumb";
+    if is_plain { "error:" } else { "\x1b[1m\x1b[31merror:\x1b[0m" }
 }

@@ -11,7 +11,7 @@ use clap::Args;
 use sordino::noise::danger;
 use sordino_data::{DataError, Door, Loader, Source};
 use sordino_run::RunError;
-use sordino_run::model::{Model, Prediction, Stored};
+use sordino_run::model::{Prediction, Stored};
 
 use crate::args::Output;
 use crate::error::Error;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
     if stored.guarantee.seeded && !args.output.quiet {
         output::note("the model was trained with seeded noise: nothing is promised about it");
     }
-    let predictions = predictions(&stored.model, &args)?;
+    let predictions = predictions(&stored, &args)?;
     let text = if args.output.json {
         show::object(&stored.model, &predictions, args.proba)?
     } else {
@@ -86,13 +86,13 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
 }
 
 /// One for each record; nothing for one that has no place in the schema.
-fn predictions(model: &Model, args: &PredictArgs) -> Result<Vec<Option<Prediction>>, Error> {
-    let encoding = model.encoding().for_prediction();
+fn predictions(stored: &Stored, args: &PredictArgs) -> Result<Vec<Option<Prediction>>, Error> {
+    let encoding = stored.model.encoding().for_prediction();
     let source = Source::open(&args.data, encoding.schema().csv()).map_err(RunError::from)?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
     // No units, so nothing is drawn.
     let rows = Loader::new(&source, encoding.schema(), door).read(&encoding, &mut danger::seeded(0));
-    Ok(model.predictions(&rows.map_err(of_model)?, args.proba)?)
+    Ok(stored.model.decided(&rows.map_err(of_model)?, args.proba, stored.decision.as_ref())?)
 }
 
 /// The schema came with the model, so advice to change it would be of no use.
@@ -105,6 +105,12 @@ fn of_model(error: DataError) -> Error {
     }
     if let DataError::Cell { path, row, column, expected, .. } = error {
         return Error::CellOfModel { path, row, column, expected };
+    }
+    if let DataError::OneColumn { path, .. } | DataError::StatedDelimiter { path, .. } = error {
+        return Error::DelimiterOfModel { path };
+    }
+    if let DataError::Misfits { path, misfits } = error {
+        return Error::MisfitsOfModel { path, misfits };
     }
     RunError::from(error).into()
 }

@@ -6,10 +6,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 use serde::Serialize;
-use sordino_data::{CsvOptions, HeaderColumn, Source, TypeHint, template};
+use sordino_data::{CsvFound, DataError, Dictionary, HeaderColumn, Source, TypeHint, template};
 
 use self::found::FindArgs;
 use crate::args::Output;
+use crate::csv::CsvArgs;
 use crate::error::Error;
 use crate::json::{self, Writer};
 use crate::output;
@@ -18,6 +19,10 @@ const EXAMPLES: &str = "\
 Examples:
   A template to fill in:
     sordino schema examples/data/breast-cancer.csv.gz
+  A file without a header line, with semicolons and decimal commas:
+    sordino schema visits.csv --no-header --delimiter ';' --decimal ,
+  A schema from a data dictionary (CSV: name, type, minimum, maximum, values):
+    sordino schema patients.csv --from dictionary.csv
   The header as JSON:
     sordino schema examples/data/digits.csv.gz --json
 
@@ -34,9 +39,12 @@ pub(crate) struct SchemaArgs {
     #[arg(value_name = "DATA")]
     data: PathBuf,
 
-    /// What stands between two fields of a CSV file [default: `,`, or what the ledger says]
-    #[arg(long, value_parser = delimiter)]
-    delimiter: Option<u8>,
+    #[command(flatten)]
+    csv: CsvArgs,
+
+    /// Declare what this data dictionary says: CSV with the columns name, type, minimum, maximum and values
+    #[arg(long, value_name = "DICTIONARY", conflicts_with = "epsilon")]
+    from: Option<PathBuf>,
 
     #[command(flatten)]
     find: FindArgs,
@@ -52,20 +60,71 @@ pub(crate) fn run(args: SchemaArgs) -> Result<(), Error> {
     if let Some(flag) = args.find.stray() {
         return Err(Error::NothingToPay { flag });
     }
-    let csv = CsvOptions { delimiter: args.delimiter.unwrap_or(b','), ..CsvOptions::default() };
-    let source = Source::open(&args.data, &csv)?;
+    let found = args.csv.asked().find(&args.data)?;
+    let source = Source::open(&args.data, &found.options)?;
+    let dictionary = args.from.as_deref().map(Dictionary::read).transpose()?;
+    let declared = match (&args.from, &dictionary) {
+        (Some(path), Some(dictionary)) => {
+            let refused = |source| DataError::Dictionary { path: path.clone(), row: None, source };
+            Some(dictionary.schema(source.header(), &found.options).map_err(refused)?)
+        }
+        _ => None,
+    };
     if args.output.json {
         let columns = source.header().iter().map(ColumnObject::of).collect();
-        let object = SchemaObject { writer: Writer::this(), format: source.format(), columns };
+        let is_csv = matches!(source.format(), "CSV" | "TSV");
+        let delimiter = is_csv.then(|| char::from(delimiter_of(&source, &found)));
+        let object = SchemaObject {
+            writer: Writer::this(),
+            format: source.format(),
+            delimiter,
+            columns,
+            schema: declared.as_deref(),
+        };
         return output::result(&json::text(&object)?);
     }
-    output::result(&template(source.header()))?;
+    output::result(&declared.unwrap_or_else(|| template(source.header(), &found.options)))?;
     if !args.output.quiet {
-        output::note(
-            "every column is ignored until you declare it; save this beside the data and fill it in",
-        );
+        notes(&args, &source, &found, dictionary.as_ref()).iter().for_each(|note| output::note(note));
     }
     Ok(())
+}
+
+fn delimiter_of(source: &Source, found: &CsvFound) -> u8 {
+    if source.format() == "TSV" { b'\t' } else { found.options.delimiter }
+}
+
+fn notes(
+    args: &SchemaArgs,
+    source: &Source,
+    found: &CsvFound,
+    dictionary: Option<&Dictionary>,
+) -> Vec<String> {
+    let mut notes: Vec<String> = found.note().map(str::to_owned).into_iter().collect();
+    let count = source.header().len();
+    let columns = if count == 1 { "1 column".to_owned() } else { format!("{count} columns") };
+    match (source.format(), &found.options.names) {
+        ("CSV" | "TSV", Some(_)) => notes.push(format!(
+            "the first line is a record, with {columns} by the delimiter `{}`; rename them in the template",
+            char::from(delimiter_of(source, found)).escape_debug()
+        )),
+        ("CSV" | "TSV", None) => notes.push(format!(
+            "the names are the first line of the file, {columns}; if that line is a record, show the template to nobody \
+             and use --no-header"
+        )),
+        _ => {}
+    }
+    match (dictionary.map(|dictionary| dictionary.unknown(source.header())), &args.from) {
+        (Some(0), _) => {}
+        (Some(unknown), Some(from)) => {
+            notes.push(format!("{unknown} of {columns} are not in `{}` and are ignored", from.display()));
+        }
+        _ => notes.push(
+            "every column is ignored until you declare it; save this beside the data and fill it in"
+                .to_owned(),
+        ),
+    }
+    notes
 }
 
 /// `sordino schema --json`.
@@ -74,7 +133,12 @@ struct SchemaObject<'a> {
     #[serde(flatten)]
     writer: Writer,
     format: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    delimiter: Option<char>,
     columns: Vec<ColumnObject<'a>>,
+    /// TOML, by a dictionary.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    schema: Option<&'a str>,
 }
 
 #[derive(Debug, Serialize)]
@@ -95,13 +159,5 @@ impl<'a> ColumnObject<'a> {
             TypeHint::Nested => "nested",
         };
         Self { name: &column.name, kind }
-    }
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        b"\\t" => Ok(b'\t'),
-        &[byte] if byte.is_ascii() && !b"\"\r\n".contains(&byte) => Ok(byte),
-        _ => Err(format!("must be one ASCII character, no quote and no line end, got `{text}`")),
     }
 }

@@ -3,6 +3,7 @@
 mod advice;
 pub(crate) mod args;
 mod log;
+mod scores;
 mod show;
 mod stop;
 mod watch;
@@ -49,6 +50,7 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     if !args.output.quiet {
         show::notes(&trained).into_iter().for_each(output::note);
         trained.findings.iter().for_each(|finding| output::note(finding));
+        trained.remark().into_iter().for_each(output::note);
     }
     output::result(&if args.output.json { trained.json.clone() } else { show::text(&trained)? })
 }

@@ -47,8 +47,8 @@ fn two_analysts_share_a_budget_and_the_next_request_is_refused() {
         assert_eq!(sordino_in(&here, &words).code, 0);
     }
     let first = train(&here, "--epsilon 1 --steps 10 --who ann --out ann");
-    let left: f64 = first.line("left").trim_start_matches("epsilon ").parse().unwrap();
-    assert!((0.0..=1.1).contains(&left), "{first:?}");
+    let (left, of) = first.line("left").split_once(' ').unwrap();
+    assert!((0.0..=0.5).contains(&left.parse().unwrap()) && of == "of 1.2, the grant of ann", "{first:?}");
     // Ann has spent her share, Bob has his own.
     let refused = train(&here, "--epsilon 1 --steps 10 --who ann --out more");
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
@@ -56,7 +56,7 @@ fn two_analysts_share_a_budget_and_the_next_request_is_refused() {
     let second = train(&here, "--epsilon 0.5 --steps 10 --who bob --out bob");
     assert_eq!(second.code, 0, "{second:?}");
     // Someone without a share, and what is more than all that is left.
-    train(&here, "--epsilon 0.1 --steps 10 --who eve --out eve").refuses(&["eve"]);
+    assert_eq!(train(&here, "--epsilon 0.1 --steps 10 --who eve --out eve").code, 1);
     let history = sordino_in(&here, &["ledger", "history", "b.ledger"]);
     for part in ["ann", "bob", "train diagnosis", "booked"] {
         assert!(history.stdout.contains(part), "{history:?}");
@@ -106,9 +106,9 @@ fn a_plan_spends_nothing_and_reads_no_record() {
     let said = plan("--epsilon 0.5");
     assert!(said.line("spend").starts_with("epsilon at most 0.5"), "{said:?}");
     assert!(said.line("accuracy").contains("estimate"), "{said:?}");
-    assert_eq!(said.line("left before"), "epsilon 1");
+    assert_eq!(said.line("left before"), "1 of 1");
     let object = plan("--epsilon 0.5 --rows 100000 --json").object();
-    assert_eq!((object["rows"].as_u64(), object["event"]["count"].as_u64()), (Some(100_000), Some(100)));
+    assert_eq!((object["rows"].as_u64(), object["event"]["count"].as_u64()), (Some(100_000), Some(3000)));
     // More records, less harm.
     let few = plan("--epsilon 0.5 --rows 100 --json").object();
     let harm = |object: &Value| {
@@ -120,7 +120,8 @@ fn a_plan_spends_nothing_and_reads_no_record() {
     assert!(!here.join("t.model.part").exists());
 }
 
-/// A ledger for another relation, another file, or one that promises pure privacy cannot pay for training.
+/// A ledger for another relation or another file cannot pay for training. One that promises pure privacy
+/// cannot pay for Gaussian noise, and so the default method has none.
 #[test]
 fn a_ledger_that_cannot_pay_says_why() {
     let here = folder("other-relation");
@@ -131,7 +132,9 @@ fn a_ledger_that_cannot_pay_says_why() {
     train(&here, "--epsilon 1").refuses(&["column `patient_id`", "`sordino ledger create --unit record`"]);
     let here = folder("pure");
     ledger(&here, "--epsilon 2 --delta 0 --neighbours zero_out");
-    train(&here, "--epsilon 1").refuses(&["delta is 0", "Gaussian"]);
+    train(&here, "--epsilon 1 --method gradient-descent").refuses(&["delta is 0", "Gaussian"]);
+    let pure = train(&here, "--epsilon 1");
+    assert!(pure.line("learned by").starts_with("objective-perturbation"), "{pure:?}");
     let here = folder("other-data");
     ledger(&here, "--epsilon 2 --neighbours zero_out");
     let (data, schema) = (example("data/breast-cancer-test.csv.gz"), example("breast-cancer.toml"));
@@ -237,6 +240,11 @@ fn a_stopped_run_goes_on_at_no_cost() {
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let upper = ends(&guarantee(&here)["epsilon"]).1;
         assert!(upper <= 1.0, "{upper}");
+        // Going on has an entry of its own, and was no charge: one line says what became of the run.
+        let history = sordino_in(&here, &["ledger", "history", "b.ledger"]);
+        assert!(history.stdout.lines().count() == 2 && !history.stdout.contains("0 events"), "{history:?}");
+        assert!(history.stdout.contains("booked, 4000 steps"), "{history:?}");
+        assert_eq!(sordino_in(&here, &["ledger", "show", "b.ledger"]).line("charges"), "1");
     }
 }
 

@@ -90,7 +90,10 @@ fn adaptive_clipping_pays_for_its_count() {
     assert!((1.0..1.0 + 1e-9).contains(&(together / z)), "{together} {z}");
     let said = sordino(&here, &format!("{line} --plan"));
     let clipping = said.line("clipping");
-    assert!(clipping.starts_with("adaptive, from norm 1 to quantile 0.7; noise multipliers "), "{clipping}");
+    assert!(
+        clipping.starts_with("adaptive, from norm 4.1 to quantile 0.7; noise multipliers "),
+        "{clipping}"
+    );
     assert!(clipping.contains(" of gradients and ") && clipping.ends_with(" of a count"), "{clipping}");
 
     // What was planned is what is charged, promised and reported.
@@ -145,11 +148,13 @@ fn a_run_goes_on_in_the_style_that_it_began_in() {
         let averages = averages.map(|average| format!("--clipping {style} {average}"));
         for more in other.chain(averages) {
             let refused = sordino(&here, &format!("{line} {more} --resume"));
-            refused.refuses(&["another plan or other options"]);
+            let flag =
+                if more.contains("--averaging") { "begun with --averaging" } else { "begun with --clipping" };
+            refused.refuses(&[flag, "and now it is"]);
         }
         if style == "adaptive" {
             sordino(&here, &format!("{line} --clipping adaptive --clip-quantile 0.9 --resume"))
-                .refuses(&["another plan or other options"]);
+                .refuses(&["begun with --clip-quantile not given, and now it is 0.9"]);
         }
         let own = sordino(&here, &format!("{line} --clipping {style} --resume"));
         assert_eq!(own.code, 0, "{own:?}");

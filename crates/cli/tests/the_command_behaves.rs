@@ -99,5 +99,62 @@ fn shells_and_manual_pages_know_every_verb_and_flag() {
     let (all, train) = (sordino("man").stdout, sordino("man train").stdout);
     assert!(all.contains(".TH sordino 1") && all.contains("sordino\\-predict(1)"), "{all}");
     assert!(train.contains(".TH sordino-train 1") && train.contains("\\-\\-checkpoint\\-every"), "{train}");
+    // `man ledger create` was one word too many.
+    let create = sordino("man ledger create").stdout;
+    assert!(create.contains(".TH sordino-ledger-create 1") && create.contains("\\-\\-epsilon"), "{create}");
+    sordino("man ledger creat").refuses(&["no verb `creat`", "did you mean `create`?"]);
     sordino("man trane").refuses(&["no verb `trane`", "did you mean `train`?"]);
+}
+
+/// What a command writes to a terminal, standard output and standard error together. None if the system has
+/// no `script`.
+#[cfg(target_os = "linux")]
+fn on_a_terminal(folder: &std::path::Path, line: &str, colour: bool) -> Option<String> {
+    let mut command = Command::new("script");
+    command
+        .args(["-qec", &format!("{} {line}", env!("CARGO_BIN_EXE_sordino")), "/dev/null"])
+        .current_dir(folder);
+    command.env("TERM", "xterm").env_remove("CLICOLOR").env_remove("NO_COLOR");
+    if !colour {
+        command.env("NO_COLOR", "1");
+    }
+    let output = command.stdin(Stdio::null()).output();
+    if output.is_err() {
+        eprintln!("skipped: this system has no `script`, so there is no terminal to write to");
+    }
+    Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
+}
+
+/// A wrong flag was red, and everything else that went wrong was not.
+#[cfg(target_os = "linux")]
+#[test]
+fn errors_are_coloured_as_those_of_flags_are() {
+    let here = command::folder("terminal");
+    let ours = "man trane";
+    let Some(text) = on_a_terminal(&here, ours, true) else { return };
+    let label = "\u{1b}[1m\u{1b}[31merror:\u{1b}[0m ";
+    assert!(text.contains(&format!("{label}there is no verb")), "{text:?}");
+    let flag = on_a_terminal(&here, "explain --nonsense", true).unwrap();
+    assert!(flag.contains(label), "{flag:?}");
+    let plain = on_a_terminal(&here, ours, false).unwrap();
+    assert!(plain.contains("error: there is no verb") && !plain.contains('\u{1b}'), "{plain:?}");
+    // Not on a terminal.
+    assert!(sordino(ours).stderr.starts_with("error: there is no verb"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn progress_says_how_long_it_will_take() {
+    let here = command::folder("progress");
+    let records: String = (0..2000).map(|i| format!("0.{},{}\n", i % 10, ["no", "yes"][i % 2])).collect();
+    std::fs::write(here.join("a.csv"), format!("x,y\n{records}")).unwrap();
+    let schema = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    std::fs::write(here.join("t.toml"), schema).unwrap();
+    let line =
+        "train a.csv --schema t.toml --target y --epsilon 1 --method gradient-descent --steps 3000 --out m";
+    let Some(text) = on_a_terminal(&here, line, true) else { return };
+    assert!(
+        text.contains(" of 3000  a second to go  epsilon ") || text.contains(" s to go  epsilon "),
+        "{text:?}"
+    );
 }

@@ -13,7 +13,7 @@
 
 use std::path::Path;
 
-use sordino_data::{CsvOptions, Door, Reading, Schema, Source};
+use sordino_data::{CsvAsked, CsvFound, CsvOptions, Door, Reading, Schema, Source};
 use sordino_ledger::{Account, DataSet, Digest, Identity, Label, Ledger, LedgerError, Lock, Rules};
 use sordino_privacy::{Charge, Neighbours};
 
@@ -22,8 +22,10 @@ use crate::identity::file_name;
 use crate::purse::{Payment, Purse};
 
 /// The note for somebody who is not the owner and did not ask for the permissive door.
-pub(crate) const DOOR_NOTE: &str =
-    "records that do not fit the schema are mapped or left out silently: the strict door is the owner's";
+pub(crate) const DOOR_NOTE: &str = "you are not told which records do not fit the schema; only the owner is";
+
+/// Names that an error lists.
+const MOST_NAMES: usize = 5;
 
 /// A data set and its owner's rules. Without a ledger there are no rules, and no budget is kept.
 #[derive(Debug)]
@@ -43,6 +45,26 @@ struct Known {
     reading: Reading,
 }
 
+/// The data set with this name. Where there is none, says how to name one of another file's name: a copy of
+/// its file has its content.
+fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
+    match ledger.find_by_name(name) {
+        Err(LedgerError::Unknown { name }) => {
+            let known: Vec<String> =
+                ledger.data_sets()?.iter().map(|set| format!("`--name {}`", set.names[0])).collect();
+            let known = match known.len() {
+                0 => "create its budget first".to_owned(),
+                1..=MOST_NAMES => {
+                    format!("if the file is a copy of one that has a budget, give {}", known.join(" or "))
+                }
+                _ => "if the file is a copy of one that has a budget, give that one's --name".to_owned(),
+            };
+            Err(RunError::UnknownDataSet { name, known })
+        }
+        found => Ok(found?),
+    }
+}
+
 impl Access {
     /// Finds the data set by its name in the ledger that pays. Does not open the data file.
     pub fn find(data: &Path, payment: &Payment) -> Result<Self, RunError> {
@@ -52,7 +74,7 @@ impl Access {
         };
         let name = payment.name.clone().map_or_else(|| file_name(data), Ok)?;
         let (who, ledger) = (payment.analyst()?, Ledger::open(path)?);
-        let set = ledger.find_by_name(&name)?;
+        let set = find_by_name(&ledger, &name)?;
         let reading = match &set.rules {
             Some(rules) => Reading::from_text(rules.reading())?,
             None => Reading::default_for(set.terms.unit.clone()),
@@ -72,6 +94,15 @@ impl Access {
     /// The owner's CSV options, for requests without a schema.
     pub fn csv(&self) -> CsvOptions {
         self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
+    }
+
+    /// CSV options for a request without a schema: the owner's, or what is given and the header line shows.
+    /// Where there is an owner no file is opened, and what is given must be what they stated.
+    pub fn csv_for(&self, asked: &CsvAsked, data: &Path) -> Result<CsvFound, RunError> {
+        if self.known.is_none() {
+            return Ok(asked.find(data)?);
+        }
+        Ok(CsvFound { options: asked.over(self.csv()), delimiter: None })
     }
 
     /// Checks that a schema reads the data as its owner does, as far as can be told before the file is opened, and that it is
@@ -97,14 +128,20 @@ impl Access {
         Ok(known.reading.check_before_opening(schema)?)
     }
 
+    /// Checks CSV options before the file is opened.
+    pub(crate) fn check_csv(&self, csv: &CsvOptions) -> Result<(), RunError> {
+        self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check_csv(csv)?))
+    }
+
     /// Checks that what the schema does not say may be bought: a locked data set has one schema, which says everything.
     pub fn check_purchase(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedSchema) } else { Ok(()) }
     }
 
-    /// Checks the rest once the file is open: its format, and that the schema uses no column that the owner
-    /// ignores.
+    /// Checks the rest once the file is open: its first line, its format, and that the schema uses no column
+    /// that the owner ignores.
     pub fn check_source(&self, schema: &Schema, source: &Source) -> Result<(), RunError> {
+        source.check_header(schema)?;
         self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check(schema, source)?))
     }
 

@@ -6,7 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use sordino_data::{
-    Column, CsvOptions, Discovered, Discovery, DiscoveryPlan, Schema, Source, TypeHint, UnitRule,
+    Column, CsvAsked, CsvFound, CsvOptions, Discovered, Discovery, DiscoveryPlan, Schema, Source, TypeHint,
+    UnitRule,
 };
 use sordino_ledger::Digest;
 use sordino_noise::danger;
@@ -33,8 +34,9 @@ pub struct Search {
     pub delta: Option<Delta>,
     /// A file with the columns that are declared already.
     pub schema: Option<PathBuf>,
-    /// The delimiter of a CSV file, if there is no schema. Default: the owner's.
-    pub delimiter: Option<u8>,
+    /// How a CSV file is written, if there is no schema. Default: the owner's way, or what the header line
+    /// shows.
+    pub csv: CsvAsked,
     /// Columns of numbers whose bounds are to be found.
     pub numbers: Vec<String>,
     /// Columns of categories whose values are to be found.
@@ -60,6 +62,8 @@ pub struct Planned {
     seed: Option<u32>,
     /// Whether δ is the fixed default.
     pub has_default_delta: bool,
+    /// How the file is read, if its header shows it.
+    pub note: Option<&'static str>,
 }
 
 /// A schema that is paid for and not booked yet.
@@ -84,10 +88,12 @@ impl Planned {
         let mut access = Access::find(&search.data, &search.payment)?;
         search.out.as_deref().map_or(Ok(()), |out| access.check_place(out))?;
         access.check_seed(search.danger_seed.is_some())?;
-        let csv = match search.delimiter {
-            Some(delimiter) => CsvOptions { delimiter, ..CsvOptions::default() },
-            None => access.csv(),
+        let found = match search.schema {
+            Some(_) => None,
+            None => Some(access.csv_for(&search.csv, &search.data)?),
         };
+        let note = found.as_ref().and_then(CsvFound::note);
+        let csv = found.map(|found| found.options).unwrap_or_default();
         let known = known(search.schema.as_deref(), csv)?;
         let (unit, what) = (known.unit().unit(), purpose("schema", None));
         access.check_schema(&known)?;
@@ -104,7 +110,7 @@ impl Planned {
         };
         let plan = wanted(&columns, known, &source, purse.neighbours())?.plan(search.epsilon, delta)?;
         purse.ask(&plan.claim(), &unit)?;
-        Ok(Self { plan, source, purse, unit, delta, seed: search.danger_seed, has_default_delta })
+        Ok(Self { plan, source, purse, unit, delta, seed: search.danger_seed, has_default_delta, note })
     }
 
     /// Pays and searches. The caller shows or writes the schema, then [books](Self::book) it.

@@ -114,6 +114,28 @@ pub enum RunError {
     Declared(Box<SchemaError>),
 
     #[error(
+        "column `{column}` is a number, and a histogram counts values that are declared; say where its cells end: \
+         --edges 0,10,20"
+    )]
+    NoEdges { column: String },
+
+    #[error(
+        "--edges must be at least two finite numbers, each above the one before, at most {most}, got {got}"
+    )]
+    Edges { got: String, most: usize },
+
+    #[error(
+        "the edge {edge} lies outside of the column's bounds, {lower} to {upper}; leave it out, or declare other bounds"
+    )]
+    EdgeOutside { edge: f64, lower: f64, upper: f64 },
+
+    #[error(
+        "the target `{column}` has one value, `{value}`, in the schema: there is nothing to tell apart; list all of its \
+         values, or name another target"
+    )]
+    OneClass { column: String, value: String },
+
+    #[error(
         "without DATA the schema must name every column, and `{pattern}` stands for several; name DATA, of \
          which only the header is read"
     )]
@@ -193,6 +215,15 @@ pub enum RunError {
     )]
     NothingDeclared { statistic: &'static str },
 
+    #[error("no data set `{name}` in this ledger; {known}")]
+    UnknownDataSet { name: Label, known: String },
+
+    #[error(
+        "`{}`{place}: {what}; give {instead}, or --permissive, which leaves out what does not fit",
+        path.display()
+    )]
+    UnfitWithoutSchema { path: PathBuf, place: String, what: String, instead: &'static str },
+
     #[error("the table has no column to read; declare one that is not ignored")]
     NoColumn,
 
@@ -206,11 +237,10 @@ pub enum RunError {
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
-        "under {neighbours} the number of records is public, and records can be dropped for what they hold \
-         in column `{column}`, which would change it; ask under add_remove, or say in the schema what \
-         missing and other values become; a variance cannot be asked with --permissive, or through that door"
+        "column `{column}` drops records with no value, so the number of records left is private, and a {statistic} under \
+         {neighbours} needs it to be public; {remedy}"
     )]
-    Drops { column: String, neighbours: Neighbours },
+    Drops { column: String, neighbours: Neighbours, statistic: &'static str, remedy: String },
 
     #[error(
         "`{}` is a schema that an earlier run bought for other columns or another price; give the same \
@@ -251,10 +281,23 @@ pub enum RunError {
     Unfinished { part: PathBuf },
 
     #[error(
-        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before",
+        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before (a run that was \
+         killed before its first checkpoint, while it read the data, has nothing to go on from, and its charge stays spent)",
         part.display()
     )]
     NothingToResume { part: PathBuf },
+
+    #[error(
+        "cannot go on with what an earlier run left: it was begun with {setting} {then}, and now it is {now}; give all \
+         flags as before, or remove the working folder to give the run up (what it was charged stays spent)"
+    )]
+    OtherSetting { setting: String, then: String, now: String },
+
+    #[error(
+        "cannot go on with what an earlier run left: the file of {setting} says something else than it did; give it as \
+         before, or remove the working folder to give the run up (what it was charged stays spent)"
+    )]
+    OtherContent { setting: String },
 
     #[error("cannot go on with what an earlier run left: {0}")]
     Resume(#[from] Mismatch),
@@ -281,10 +324,14 @@ pub enum RunError {
     ModelWaits { out: PathBuf, source: io::Error },
 
     #[error(
-        "stopped after {steps} of {of} {what}; what was charged stays spent, and --resume goes on from \
-         here at no further cost"
+        "stopped after {steps} of {of} {what}; {}--resume goes on from here {}",
+        if *is_charged { "what was charged stays spent, and " } else { "" },
+        if *is_counted { "at no further cost" } else {
+            "and pays once more for all that is left to do: a ledger of this format counts no steps (`sordino ledger migrate` \
+             before the next run)"
+        }
     )]
-    Stopped { steps: u64, of: u64, what: &'static str },
+    Stopped { steps: u64, of: u64, what: &'static str, is_charged: bool, is_counted: bool },
 
     #[error(
         "`{}` is private: it is the data itself, or has a budget in the ledger, and a score on it would be \
@@ -295,6 +342,17 @@ pub enum RunError {
 
     #[error("`{}` has no column `{column}`, which the predictions are to be compared with", path.display())]
     NoPublicTarget { path: PathBuf, column: String },
+
+    #[error("the target has no class `{}`; give --threshold CLASS=P{hint}", class.escape_debug())]
+    NoSuchClass { class: String, hint: String },
+
+    #[error("the file of --public-test has no column `{}`; name one of its columns with --by{hint}", column.escape_debug())]
+    NoGroupColumn { column: String, hint: String },
+
+    #[error(
+        "the schema declares no values of column `{column}`, which --by names; list them: --by {column}=VALUE,VALUE"
+    )]
+    UndeclaredGroups { column: String },
 
     #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` left")]
     NoModel { name: String, reason: String },
@@ -432,4 +490,22 @@ pub fn respelled(message: &str, spell: impl Fn(&str) -> String) -> String {
         text.push_str(rest);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Ledgers of format 1 and 2 count no steps, so that a run which goes on pays for all that is left. It
+    /// was said to cost nothing.
+    #[test]
+    fn going_on_is_free_only_where_steps_are_counted() {
+        let stopped = |is_charged, is_counted| {
+            RunError::Stopped { steps: 3, of: 9, what: "steps", is_charged, is_counted }.to_string()
+        };
+        let said = |is_counted| stopped(true, is_counted);
+        assert!(said(true).contains("stays spent") && !stopped(false, true).contains("charged"));
+        assert!(said(true).ends_with("goes on from here at no further cost"), "{}", said(true));
+        assert!(said(false).contains("pays once more for all that is left to do"), "{}", said(false));
+    }
 }

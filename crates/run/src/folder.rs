@@ -1,7 +1,7 @@
 //! The working folder of a run, beside the model's directory.
 //!
-//! `OUT.part/` has a lock, the checkpoint, the receipt and a file that reserves disk space for the result. At
-//! the end it also has `model/`, which is flushed and then renamed to `OUT`. So:
+//! `OUT.part/` has a lock, the settings, the checkpoint, the receipt and a file that reserves disk space for
+//! the result. At the end it also has `model/`, which is flushed and then renamed to `OUT`. So:
 //! - `OUT` is whole or does not exist.
 //! - A run that was killed leaves `OUT.part/` for `--resume`, even after its last step: the checkpoint is
 //!   removed with the folder, once `OUT` exists.
@@ -58,6 +58,11 @@ impl Folder {
     /// The path of the receipt: the data and the charges that paid for the run.
     pub(crate) fn receipt(&self) -> PathBuf {
         self.part.join("receipt.json")
+    }
+
+    /// The path of the settings that the run was begun with.
+    pub(crate) fn settings(&self) -> PathBuf {
+        self.part.join("settings.json")
     }
 
     /// The path of a schema that was bought.
@@ -144,11 +149,12 @@ impl Folder {
     }
 
     fn rescue(&self, package: &Package, source: io::Error) -> RunError {
-        let elsewhere = std::env::temp_dir().join(format!("sordino-model-{}", std::process::id()));
-        let rescued = private_folder().create(&elsewhere).and_then(|()| package.write(&elsewhere));
+        let name = format!("sordino-model-{}", std::process::id());
+        let elsewhere = new_folder(&std::env::temp_dir(), &name);
+        let rescued = elsewhere.and_then(|place| package.write(&place).map(|()| place));
         let out = self.out.clone();
         match rescued {
-            Ok(()) => RunError::ModelElsewhere { out, elsewhere, source },
+            Ok(elsewhere) => RunError::ModelElsewhere { out, elsewhere, source },
             Err(_) => RunError::WriteFile { name: out.display().to_string(), source },
         }
     }
@@ -204,6 +210,21 @@ fn private_file() -> OpenOptions {
     options
 }
 
+/// Makes a folder called `name`, or `name-1`, `name-2` and so on: a process of the same number may have rescued its
+/// model before, and that one is not touched.
+fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
+    let mut place = parent.join(name);
+    for number in 1..=100 {
+        match private_folder().create(&place) {
+            Ok(()) => return Ok(place),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+        place = parent.join(format!("{name}-{number}"));
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
 /// Options for new folders that only their user may read.
 fn private_folder() -> DirBuilder {
     let mut builder = DirBuilder::new();
@@ -235,4 +256,22 @@ fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     let here = Path::new(".");
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);
     File::open(folder).and_then(|folder| folder.sync_all()).or(Ok(()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The number of a process comes back, and what its namesake rescued must stay.
+    #[test]
+    fn a_rescued_model_finds_a_place_beside_an_earlier_one() {
+        let parent = std::env::temp_dir().join(format!("sordino-rescue-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&parent);
+        fs::create_dir_all(&parent).unwrap();
+        let first = new_folder(&parent, "model").unwrap();
+        fs::write(first.join("weights"), "kept").unwrap();
+        assert_eq!(new_folder(&parent, "model").unwrap(), parent.join("model-1"));
+        assert_eq!(fs::read_to_string(first.join("weights")).unwrap(), "kept");
+        fs::remove_dir_all(parent).unwrap();
+    }
 }

@@ -20,6 +20,7 @@
 //! | [`training`] | subject, plan, working folder, fit, public test, model directory, report |
 //! | [`query`] | one private statistic of a table |
 //! | [`discovery`] | bounds and values that nobody declared, found with noise |
+//! | [`scores`] | how good predictions are, on records that may be looked at |
 //! | [`model`] | a model's directory: `train` writes it, `predict` reads it |
 //!
 //! # Messages
@@ -39,6 +40,7 @@ mod purse;
 pub mod query;
 mod receipt;
 mod schema_file;
+pub mod scores;
 mod settings;
 pub mod training;
 
@@ -51,5 +53,6 @@ pub use schema_file::read as read_schema;
 #[cfg(feature = "clap")]
 pub use settings::parse;
 pub use settings::{
-    AveragingName, ClippingName, LearnerSettings, LossName, Method, Relation, Settings, TunedOn, file,
+    AveragingName, ClippingName, DeclaredWeights, LearnerSettings, LossName, Method, Relation, Settings,
+    TunedOn, file,
 };

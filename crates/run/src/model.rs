@@ -8,6 +8,7 @@
 //! | `network.toml` | for a network: its complete description |
 //! | `encoding.json` | how records become rows: schema, features in order, scaling |
 //! | `guarantee.json` | what is promised |
+//! | `decision.json` | the threshold, if one was declared |
 //! | `configuration.toml` | every setting of the run, defaults included |
 //! | `run.json`, `report.html`, `card.md` | the facts of the run: JSON, report, model card |
 //! | `manifest.json` | the SHA-256 of each of these |
@@ -17,12 +18,14 @@
 //! so where a ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger`
 //! compares them.
 
+mod decision;
 mod learned;
 mod manifest;
 mod package;
 mod stored;
 mod weights;
 
+pub use self::decision::{Decision, Threshold};
 pub(crate) use self::learned::network_loss;
 pub use self::learned::{Model, Prediction};
 pub(crate) use self::package::Package;
@@ -32,6 +35,7 @@ pub(crate) const MODEL: &str = "model.safetensors";
 pub(crate) const NETWORK: &str = "network.toml";
 pub(crate) const ENCODING: &str = "encoding.json";
 pub(crate) const GUARANTEE: &str = "guarantee.json";
+pub(crate) const DECISION: &str = "decision.json";
 pub(crate) const CONFIGURATION: &str = "configuration.toml";
 pub(crate) const MANIFEST: &str = "manifest.json";
 pub(crate) const RUN: &str = "run.json";

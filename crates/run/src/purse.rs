@@ -1,13 +1,15 @@
 //! What pays for a release: a ledger's account, or nobody, and then the guarantee says so.
 
 use std::env;
+#[cfg(unix)]
+use std::fs;
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use sordino_ledger::{Account, Digest, Label};
+use sordino_ledger::{Account, Digest, Label, Limit};
 use sordino_optim::{Kept, Witness};
 use sordino_privacy::{
-    Charge, ChargeError, Claim, Delta, Neighbours, Paid, Permit, Statement, Terms, Unit, danger,
+    Charge, ChargeError, Claim, Delta, Neighbours, Paid, Permit, Quote, Statement, Terms, Unit, danger,
 };
 
 use crate::error::RunError;
@@ -90,6 +92,14 @@ impl Purse {
         self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
     }
 
+    /// What this claim would take of what is left to whoever asks, if there is a ledger. Charges nothing;
+    /// fails as
+    /// [`ask`](Self::ask) does.
+    pub fn quote(&self, claim: &Claim, unit: &Unit) -> Result<Option<Quote>, RunError> {
+        self.check_unit(unit)?;
+        Ok(self.account().map(|account| account.quote(&claim.event)).transpose()?)
+    }
+
     /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of the
     /// guarantee if there is no ledger.
     pub fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, RunError> {
@@ -142,14 +152,20 @@ impl Purse {
         }
     }
 
-    /// ε that is left of the budget.
-    pub fn left(&self) -> Result<Option<f64>, RunError> {
-        Ok(self.account().map(Account::left).transpose()?)
+    /// What whoever asks may spend, and how much of it is used: their share, or the budget. None without a
+    /// ledger.
+    pub fn limit(&self) -> Result<Option<Limit>, RunError> {
+        Ok(self.account().map(Account::limit).transpose()?)
     }
 
-    /// ε that was spent of the budget.
+    /// What is left to whoever asks.
+    pub fn left(&self) -> Result<Option<f64>, RunError> {
+        Ok(self.limit()?.map(|limit| limit.gauge.left))
+    }
+
+    /// What is used of what they may spend.
     pub fn spent(&self) -> Result<Option<f64>, RunError> {
-        Ok(self.account().map(Account::total).transpose()?)
+        Ok(self.limit()?.map(|limit| limit.gauge.used))
     }
 
     /// The counter of the steps that this charge pays for. Ledgers of an older format cannot count: a resumed
@@ -200,9 +216,25 @@ impl Payment {
             return Ok(who.clone());
         }
         let user = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(|name| env::var(name).ok());
-        let label = user.and_then(|user| Label::new(user).ok());
+        let label = user.or_else(system_user).and_then(|user| Label::new(user).ok());
         label.ok_or(RunError::NoAnalyst)
     }
+}
+
+/// The name that the system's list of users has for whoever runs this, where the environment tells none.
+fn system_user() -> Option<String> {
+    #[cfg(unix)]
+    {
+        let number = std::os::unix::fs::MetadataExt::uid(&fs::metadata("/proc/self").ok()?);
+        let users = fs::read_to_string("/etc/passwd").ok()?;
+        let mut lines = users.lines().map(|line| line.split(':'));
+        lines.find_map(|mut fields| {
+            let (name, _, found) = (fields.next()?, fields.next()?, fields.next()?);
+            (found.parse() == Ok(number)).then(|| name.to_owned())
+        })
+    }
+    #[cfg(not(unix))]
+    None
 }
 
 /// The purpose that the history shows: the verb and the column, whose name is public. If both together are no

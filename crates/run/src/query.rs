@@ -3,10 +3,13 @@
 //! The order is that of every release: plan, ask the budget, pay, read the data, release, book. Through the
 //! strict door the owner learns before the charge whether every record fits the schema.
 
+mod bins;
+
 use std::path::PathBuf;
 
 use sordino_data::{
-    CategoryColumn, Column, Door, Loader, NumberColumn, Rule, Schema, Source, Survey, Table, UnitRule, Wanted,
+    CategoryColumn, Column, CsvAsked, CsvFound, DataError, Door, Loader, NumberColumn, Rule, Schema, Source,
+    Survey, Table, UnitRule, Wanted,
 };
 use sordino_ledger::{Digest, Label};
 use sordino_mechanisms::statistics::{
@@ -15,8 +18,9 @@ use sordino_mechanisms::statistics::{
 pub use sordino_mechanisms::statistics::{Cells, Estimate, Ranked, Winner};
 use sordino_mechanisms::{Mechanism, MechanismError};
 use sordino_noise::{Bits, danger, entropy};
-use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Release};
+use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Quote, Release, Unit};
 
+use self::bins::Bins;
 use crate::access::{Access, DOOR_NOTE};
 use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
@@ -41,6 +45,11 @@ pub struct Query {
     pub bounds: Option<(f64, f64)>,
     /// Instead of a schema: the values of the column.
     pub values: Option<Vec<String>>,
+    /// How a CSV file is written, if there is no schema. Default: the owner's way, or what the header line
+    /// shows.
+    pub csv: CsvAsked,
+    /// Of a histogram of numbers: where one cell ends and the next begins.
+    pub edges: Option<Vec<f64>>,
     /// Count the records that have this value in the column.
     pub equals: Option<String>,
     /// Which quantile: the share of records below it.
@@ -55,6 +64,9 @@ pub struct Query {
     pub danger_seed: Option<u64>,
 }
 
+/// The share of records below the median.
+const MIDDLE: f64 = 0.5;
+
 /// A statistic of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
@@ -67,9 +79,11 @@ pub enum Statistic {
     Mean,
     /// The variance of a column
     Variance,
-    /// A quantile of a column: the median, or what --at says
+    /// The median of a column: the quantile at 0.5
+    Median,
+    /// The quantile of a column that --at says
     Quantile,
-    /// How many records have each of the declared values
+    /// How many records have each of the declared values, or numbers between declared --edges
     Histogram,
     /// The most frequent of the declared values
     Mode,
@@ -83,6 +97,7 @@ impl Statistic {
             Self::Sum => "sum",
             Self::Mean => "mean",
             Self::Variance => "variance",
+            Self::Median => "median",
             Self::Quantile => "quantile",
             Self::Histogram => "histogram",
             Self::Mode => "mode",
@@ -96,12 +111,43 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
     access.check_seed(query.danger_seed.is_some())?;
     let mut question = Question::open(query, &access)?;
     let survey = question.survey()?;
-    let (asked, what) = (query.neighbours.map(Relation::neighbours), query.purpose());
-    let mut purse = access.open(Some(survey.content()), asked, Neighbours::AddRemove, what)?;
+    let mut purse = open_purse(query, &mut access, Some(survey.content()))?;
     let is_told = question.door == Door::Permissive && !query.permissive;
+    let notes = is_told.then_some(DOOR_NOTE).into_iter().chain(question.note).collect();
     let answer = question.planned(query, &purse)?.answer(&survey, &mut purse)?;
-    let notes = is_told.then_some(DOOR_NOTE).into_iter().collect();
     Ok((Answer { notes, ..answer }, purse))
+}
+
+/// A question with its price, which the budget would grant.
+#[derive(Debug)]
+pub struct Planned {
+    /// What it does.
+    pub claim: Claim,
+    /// Whom it protects.
+    pub unit: Unit,
+    /// What would pay for it.
+    pub purse: Purse,
+    /// What it would take of what is left, if there is a ledger.
+    pub quote: Option<Quote>,
+}
+
+/// Plans one statistic and asks for its price. Charges nothing, and reads no more of the data than its
+/// content's hash, which a ledger needs. Fails as the question would if the budget refuses.
+pub fn plan(query: &Query) -> Result<Planned, RunError> {
+    let mut access = Access::find(&query.data, &query.payment)?;
+    access.check_seed(query.danger_seed.is_some())?;
+    let mut question = Question::open(query, &access)?;
+    let content = if access.is_metered() { Some(question.survey()?.content()) } else { None };
+    let purse = open_purse(query, &mut access, content)?;
+    let Asked { question, plan } = question.planned(query, &purse)?;
+    let (claim, unit) = (plan.claim(), question.schema.unit().unit());
+    let quote = purse.quote(&claim, &unit)?;
+    Ok(Planned { claim, unit, purse, quote })
+}
+
+fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
+    let asked = query.neighbours.map(Relation::neighbours);
+    access.open(content, asked, Neighbours::AddRemove, query.purpose())
 }
 
 impl Query {
@@ -118,6 +164,10 @@ struct Question {
     door: Door,
     column: String,
     seed: Option<u64>,
+    /// Whether a schema was given, and not made from flags.
+    has_schema: bool,
+    /// How the file is read, if its header shows it.
+    note: Option<&'static str>,
 }
 
 /// A question with its price.
@@ -136,6 +186,8 @@ enum Plan {
     Variance(Variance),
     Quantile(Quantile),
     Histogram(Histogram),
+    /// Counts the records whose number lies in each cell.
+    Binned(Histogram, Bins),
     Mode(Mode),
 }
 
@@ -146,6 +198,8 @@ pub struct Answer {
     pub value: Value,
     /// What is promised about it.
     pub guarantee: Guarantee,
+    /// What it has taken of what was left, if there is a ledger.
+    pub took: Option<Quote>,
     /// Notes to show with it.
     pub notes: Vec<&'static str>,
 }
@@ -168,7 +222,23 @@ impl Question {
     fn open(query: &Query, access: &Access) -> Result<Self, RunError> {
         let declared = query.schema.as_deref().map(schema_file::read).transpose()?;
         declared.as_ref().map_or(Ok(()), |schema| access.check_schema(schema))?;
-        let csv = declared.as_ref().map_or_else(|| access.csv(), |schema| schema.csv().clone());
+        let found = match declared {
+            Some(_) if !query.csv.is_empty() => {
+                return Err(RunError::TwoSettings {
+                    first: "--schema",
+                    second: "--delimiter, --decimal, --thousands or --header",
+                });
+            }
+            Some(_) => None,
+            None => Some(access.csv_for(&query.csv, &query.data)?),
+        };
+        let note = found.as_ref().and_then(CsvFound::note);
+        let csv = match (&declared, found) {
+            (Some(schema), _) => schema.csv().clone(),
+            (None, Some(found)) => found.options,
+            (None, None) => access.csv(),
+        };
+        access.check_csv(&csv)?;
         let source = Source::open(&query.data, &csv)?;
         let schema = match declared {
             Some(schema) => schema,
@@ -181,11 +251,25 @@ impl Question {
         access.check_source(&schema, &source)?;
         let column =
             query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
+        let names = source.names();
+        // A pattern may speak for a column that the file does not have.
+        if !names.contains(&column) && schema.column(&column).is_some() {
+            let hint = hint(&column, names.iter().map(String::as_str));
+            return Err(RunError::NoSuchColumn { column, hint });
+        }
         // Refuses a statistic that does not suit the column before the whole file is read; this depends on no
         // record.
         Plan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
-        Ok(Self { source, schema, door, column, seed: query.danger_seed })
+        Ok(Self {
+            source,
+            schema,
+            door,
+            column,
+            seed: query.danger_seed,
+            has_schema: query.schema.is_some(),
+            note,
+        })
     }
 
     /// The first pass over the file. Only the owner may learn what it found before the charge.
@@ -200,6 +284,29 @@ impl Question {
         Ok(Asked { question: self, plan })
     }
 
+    /// What does not fit, without blaming a schema where there is none.
+    fn without_schema(&self, error: DataError) -> RunError {
+        if self.has_schema {
+            return error.into();
+        }
+        let instead = match self.schema.column(&self.column) {
+            Some(Column::Number(_)) => "--decimal , or --thousands . if numbers are written so",
+            _ => "--values that has all of them",
+        };
+        if let DataError::Cell { path, row, column, expected, .. } = error {
+            let place = format!(", row {row} (without the header), column `{}`", column.escape_debug());
+            let what = format!("expected {expected}");
+            return RunError::UnfitWithoutSchema { path, place, what, instead };
+        }
+        if let DataError::Misfits { path, misfits } = error {
+            let count = misfits.count();
+            let place = format!(" does not fit in {count} places (rows are counted without the header)");
+            let what = misfits.lines(false).trim_start().to_owned();
+            return RunError::UnfitWithoutSchema { path, place, what, instead };
+        }
+        error.into()
+    }
+
     fn loader(&self) -> Loader<'_> {
         Loader::new(&self.source, &self.schema, self.door)
     }
@@ -210,9 +317,9 @@ impl Asked {
     fn answer(&self, survey: &Survey, purse: &mut Purse) -> Result<Answer, RunError> {
         let Self { question, plan } = self;
         let unit = question.schema.unit().unit();
-        purse.ask(&plan.claim(), &unit)?;
+        let took = purse.quote(&plan.claim(), &unit)?;
         if question.door == Door::Strict {
-            survey.check()?;
+            survey.check().map_err(|error| question.without_schema(error))?;
         }
         let fills = purse.neighbours().has_public_size() && question.schema.unit().column().is_none();
         // Pure privacy: the statistics here have no δ.
@@ -227,12 +334,20 @@ impl Asked {
         if let Some(reservation) = reservation {
             purse.book(reservation, Some(Digest::of(format!("{value:?}").as_bytes())))?;
         }
-        Ok(Answer { value, guarantee, notes: Vec::new() })
+        Ok(Answer { value, guarantee, took, notes: Vec::new() })
     }
 }
 
 impl Plan {
     fn new(args: &Query, schema: &Schema, column: &str, neighbours: Neighbours) -> Result<Self, RunError> {
+        if args.edges.is_some() && args.statistic != Statistic::Histogram {
+            let by = format!("a {}", args.statistic.name());
+            return Err(RunError::Unused { setting: "--edges".to_owned(), by });
+        }
+        if args.at != MIDDLE && args.statistic != Statistic::Quantile {
+            let by = format!("a {}", args.statistic.name());
+            return Err(RunError::Unused { setting: "--at".to_owned(), by });
+        }
         let epsilon = args.epsilon;
         let most = schema.unit().max_records();
         let of_rows = match schema.unit().column() {
@@ -254,12 +369,19 @@ impl Plan {
             Statistic::Sum => Self::Sum(Sum::new(epsilon, bounds(schema, column)?, of_rows)?),
             Statistic::Mean => Self::Mean(Mean::new(epsilon, bounds(schema, column)?, of_rows)?),
             Statistic::Variance => Self::Variance(Variance::new(epsilon, bounds(schema, column)?, of_rows)?),
-            Statistic::Quantile => {
+            Statistic::Median | Statistic::Quantile => {
                 Self::Quantile(Quantile::new(epsilon, args.at, bounds(schema, column)?, of_rows)?)
             }
-            Statistic::Histogram => {
-                Self::Histogram(Histogram::new(epsilon, values(schema, column)?, of_keys)?)
-            }
+            Statistic::Histogram => match (&args.edges, schema.column(column)) {
+                (Some(edges), _) => {
+                    let bins = Bins::new(edges, bounds(schema, column)?)?;
+                    Self::Binned(Histogram::new(epsilon, &bins.names(), of_keys)?, bins)
+                }
+                (None, Some(Column::Number(_))) => {
+                    return Err(RunError::NoEdges { column: column.to_owned() });
+                }
+                (None, _) => Self::Histogram(Histogram::new(epsilon, values(schema, column)?, of_keys)?),
+            },
             Statistic::Mode => Self::Mode(Mode::new(epsilon, values(schema, column)?, of_keys)?),
         })
     }
@@ -271,7 +393,7 @@ impl Plan {
             Self::Mean(plan) => plan.claim(),
             Self::Variance(plan) => plan.claim(),
             Self::Quantile(plan) => plan.claim(),
-            Self::Histogram(plan) => plan.claim(),
+            Self::Histogram(plan) | Self::Binned(plan, _) => plan.claim(),
             Self::Mode(plan) => plan.claim(),
         }
     }
@@ -316,6 +438,12 @@ impl Plan {
             Self::Histogram(plan) => {
                 plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Cells)
             }
+            Self::Binned(plan, bins) => {
+                let names = bins.names();
+                let cells: Vec<&str> =
+                    numbers()?.into_iter().map(|value| names[bins.cell(value)].as_str()).collect();
+                plan.release_with(rows(&cells, owners)?, permit, bits)?.post_process(Value::Cells)
+            }
             Self::Mode(plan) => {
                 plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Winner)
             }
@@ -340,12 +468,38 @@ fn check_drops(
         Statistic::Sum | Statistic::Mean => schema.may_drop(&[column], Door::Strict),
         // The middle of the bounds adds as little to a sum of squares as any value can, and not nothing.
         Statistic::Variance => schema.may_drop(&[column], door),
-        Statistic::Count | Statistic::Quantile | Statistic::Histogram | Statistic::Mode => false,
+        Statistic::Count
+        | Statistic::Median
+        | Statistic::Quantile
+        | Statistic::Histogram
+        | Statistic::Mode => false,
     };
     if may_drop && !is_private {
-        return Err(RunError::Drops { column: column.to_owned(), neighbours });
+        let remedy = instead_of_dropping(statistic, schema, column);
+        return Err(RunError::Drops {
+            column: column.to_owned(),
+            neighbours,
+            statistic: statistic.name(),
+            remedy,
+        });
     }
     Ok(())
+}
+
+/// What to write in the schema, or to ask, so that every record stays.
+fn instead_of_dropping(statistic: Statistic, schema: &Schema, column: &str) -> String {
+    let Some(Column::Number(number)) = schema.column(column) else {
+        return "say in the schema what missing values become".to_owned();
+    };
+    let (lower, upper) = (number.bounds().lower(), number.bounds().upper());
+    let middle = 0.5 * lower + 0.5 * upper;
+    let middle = if number.is_whole() { middle.floor() } else { middle };
+    let stays = format!("give it a number in the schema, such as `missing = {middle}`");
+    // The permissive door leaves records out too, and a variance has nothing to put in their place.
+    if statistic == Statistic::Variance {
+        return format!("{stays}, and ask without --permissive");
+    }
+    format!("{stays}, or ask with `--bounds {lower},{upper} --permissive` and no schema")
 }
 
 /// One number for each slot, so that their count is n, which is public: a slot without a record has the middle of the
@@ -364,7 +518,9 @@ fn rows<'a, T: Copy>(values: &'a [T], owners: Option<&'a [u64]>) -> Result<Rows<
 
 /// A schema that declares one column from the settings and ignores all others.
 fn inline_schema(args: &Query, source: &Source) -> Result<Schema, RunError> {
-    let declared = match (&args.bounds, &args.values, &args.column) {
+    args.edges.as_deref().map_or(Ok(()), Bins::check)?;
+    let ends = args.edges.as_deref().and_then(|edges| Some((*edges.first()?, *edges.last()?)));
+    let declared = match (&args.bounds.or(ends), &args.values, &args.column) {
         (Some((low, high)), _, Some(_)) => {
             Column::Number(NumberColumn::new(sordino_data::Bounds::new(*low, *high)?))
         }

@@ -1,6 +1,7 @@
 //! What is asked for, by the names of flags, files and keyword arguments. Every setting is optional: defaults
 //! follow from public things, and [`training::Plan`](crate::training::Plan) has no options left.
 
+mod class_weights;
 pub mod file;
 
 use std::num::NonZero;
@@ -9,8 +10,10 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Neighbours, SamplingRate};
 
+pub use self::class_weights::DeclaredWeights;
+use crate::model::Threshold;
 use crate::purse::Payment;
-use crate::training::ImageShape;
+use crate::training::{By, ImageShape};
 
 /// The settings of a training run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -73,6 +76,16 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub public_test: Option<PathBuf>,
 
+    /// Scores for each value of this column of --public-test as well; COLUMN=VALUE,VALUE where the schema
+    /// declares no values
+    #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
+    pub by: Option<By>,
+
+    /// Predict the second of two classes from this probability on, or CLASS=P the class that is named; part
+    /// of the model, and to be declared before anything is seen [default: the likelier class]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "P"))]
+    pub threshold: Option<Threshold>,
+
     /// What the settings were tuned on before this run, for the report
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub tuned_on: Option<TunedOn>,
@@ -115,7 +128,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PRESET|FILE"))]
     pub model: Option<String>,
 
-    /// Widths of the layers of `--model mlp` [default: 1024,1024]
+    /// Widths of the layers of `--model mlp` [default: one layer, of 32 to 256 units by records, columns and
+    /// price]
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTHS", value_delimiter = ','))]
     pub hidden: Option<Vec<usize>>,
 
@@ -124,13 +138,24 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "CxHxW"))]
     pub image: Option<ImageShape>,
 
-    /// How to learn [default: gradient-descent; sgd for a network]
+    /// How to learn [default: for a linear model gradient-descent, sgd or objective-perturbation, by the
+    /// number of records and the price; for a network sgd]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub method: Option<Method>,
 
-    /// What to minimise [default: logistic for two classes, softmax for more, squared for a number]
+    /// What to minimise [default: logistic for two classes, softmax for more, huber for a number]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub loss: Option<LossName>,
+
+    /// Residuals beyond this count linearly, for --loss huber, where the bounds of the target are -1 and 1
+    /// [default: the less noise, the larger]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
+    pub huber_width: Option<f64>,
+
+    /// How much a record of each class counts, as in no=1,yes=3: from public knowledge, as the private data
+    /// is not counted for it; the largest is made 1 [default: all the same]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS=W,...", allow_hyphen_values = true))]
+    pub class_weights: Option<DeclaredWeights>,
 
     /// How many noisy steps [default: the method's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
@@ -148,16 +173,16 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "E", value_parser = parse::count))]
     pub epochs: Option<Count>,
 
-    /// The length of a step [default: one over the smoothness of the loss; for a network what suits its steps
-    /// and their noise]
+    /// The length of a step [default: what suits the steps and their noise]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", allow_hyphen_values = true))]
     pub learning_rate: Option<f64>,
 
-    /// How much of the last step goes into the next; for a network [default: 0.9]
+    /// How much of the last step goes into the next [default: 0.9; for a linear model at least that]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BETA", allow_hyphen_values = true))]
     pub momentum: Option<f64>,
 
-    /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's]
+    /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's; for a
+    /// network 1 to 10, the less noise the larger]
     #[cfg_attr(feature = "clap", arg(long, value_name = "C", allow_hyphen_values = true))]
     pub clip_norm: Option<ClipNorm>,
 
@@ -166,7 +191,7 @@ pub struct LearnerSettings {
     pub clipping: Option<ClippingName>,
 
     /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of the first
-    /// step [default: 0.5]
+    /// step, and it never falls below a quarter of it [default: 0.5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub clip_quantile: Option<f64>,
 
@@ -186,8 +211,7 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "NORM", allow_hyphen_values = true))]
     pub row_norm: Option<f64>,
 
-    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: 0, or what suits a perturbation's
-    /// noise]
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: what suits the noise; 0 for a network]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAMBDA", allow_hyphen_values = true))]
     pub l2: Option<f64>,
 
@@ -233,20 +257,19 @@ impl Relation {
 }
 
 /// A learner's method.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum Method {
     /// Noisy gradient descent on all records
-    #[default]
     GradientDescent,
     /// Noisy gradient descent on random batches (DP-SGD)
     Sgd,
-    /// One noisy coordinate a step; for unevenly scaled columns, two classes or a number
+    /// One noisy coordinate a step; for two classes or a number
     CoordinateDescent,
     /// The minimum, with noise added to it; for classes, or a number with --loss huber
     OutputPerturbation,
-    /// The minimum of an objective with noise in it; for two classes
+    /// The minimum of an objective with noise in it; for classes, or a number with --loss huber
     ObjectivePerturbation,
     /// From noisy sums of products (AdaSSP); for a number
     SufficientStatistics,

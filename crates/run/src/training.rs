@@ -5,7 +5,10 @@
 //! Everybody else uses the permissive door, which maps or drops records silently.
 
 mod advice;
+mod begun;
 mod bought;
+mod by;
+mod declared;
 mod effective;
 mod estimate;
 mod facts;
@@ -23,14 +26,18 @@ mod rehearsal;
 mod subject;
 
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use sordino_data::{Door, Encoding};
+use sordino_ledger::Time;
 use sordino_optim::{Checkpoint, Progress};
-use sordino_privacy::{Bound, Guarantee, Neighbours, Paid};
+use sordino_privacy::{Bound, Guarantee, Neighbours, Paid, Quote};
+use sordino_report::Evaluation;
 
 pub use self::advice::{Advice, Candidate, Merit};
+use self::begun::Begun;
 use self::bought::Bought;
+pub use self::by::By;
 pub use self::estimate::{Estimate, Memory, Scores};
 use self::facts::Outcome;
 use self::input::Input;
@@ -46,7 +53,7 @@ use crate::discovery::{self, Columns};
 use crate::error::RunError;
 use crate::folder::{self, Folder};
 use crate::memory;
-use crate::model::{CARD, Model, Package, REPORT, RUN};
+use crate::model::{CARD, DECISION, Model, Package, REPORT, RUN};
 use crate::purse::{Purse, purpose};
 use crate::receipt::Receipt;
 use crate::settings::{Relation, Settings, file};
@@ -115,8 +122,12 @@ pub struct Planned {
     pub plan: Plan,
     /// What would pay for it.
     pub purse: Purse,
+    /// What it would take of what is left, if there is a ledger.
+    pub quote: Option<Quote>,
     /// Estimated time, memory and loss of accuracy.
     pub estimate: Estimate,
+    /// Settings of a linear model that rehearse better than the default.
+    pub better: Option<Candidate>,
 }
 
 /// A model that was released, written and booked.
@@ -126,16 +137,25 @@ pub struct Trained {
     pub plan: Plan,
     /// What paid for it.
     pub purse: Purse,
+    /// What the fit has taken of what was left, if there is a ledger.
+    pub took: Option<Quote>,
     /// The model.
     pub model: Model,
     /// What is promised about it.
     pub guarantee: Guarantee,
-    /// Public records, and the model's score on them.
-    pub public: Option<(PublicTest, f64)>,
+    /// The model's scores on public records.
+    pub public: Option<Evaluation>,
     /// The facts of the run, as JSON on one line.
     pub json: String,
     /// What weakens the claim, without the findings *unmetered* and *seeded*, which a door states by itself.
     pub findings: Vec<String>,
+}
+
+impl Trained {
+    /// What whoever trained it should know about its scores, such as that a constant is as good.
+    pub fn remark(&self) -> Option<&str> {
+        self.public.as_ref()?.remark.as_deref()
+    }
 }
 
 /// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing. Fails as the
@@ -147,10 +167,14 @@ pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
     Bought::check_settings(settings)?;
     let Opened { input, subject, purse, notes } = Opened::new(settings, false)?;
     let plan = Plan::draw(settings, input, subject, notes)?;
-    purse.ask(&plan.learner.claim(), &plan.unit())?;
+    let quote = purse.quote(&plan.learner.claim(), &plan.unit())?;
     let estimate = Estimate::of(&plan)?;
-    Ok(Planned { plan, purse, estimate })
+    let better = advice::better(&plan, RATHER_QUICK);
+    Ok(Planned { plan, purse, quote, estimate, better })
 }
+
+/// How long a run may take whose settings a plan suggests.
+const RATHER_QUICK: Duration = Duration::from_secs(60);
 
 /// Finds settings that finish within `limit`, the best first. Without a ledger, the data file need not exist.
 pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> {
@@ -287,18 +311,25 @@ fn carry_out(
 ) -> Result<Trained, RunError> {
     let size = format!("planned: {} records, {} coordinates", plan.subject.n, plan.subject.encoding.width());
     session.observer.doing(&size);
+    let began = now();
     // Everything that can fail without depending on a record comes before the charge.
     let configuration = file::text(&plan.settings)?;
     let public = PublicTest::open(&plan, &purse)?;
     let (from, receipt) = earlier(&mut purse, &folder, session.resume)?;
+    let begun = Begun::of(&plan)?;
+    // An earlier version of this program kept none.
+    if from.is_some() && folder.settings().exists() {
+        folder.kept::<Begun>(&folder.settings())?.check(&begun)?;
+    }
     let claim = match &from {
         Some((checkpoint, _)) => plan.learner.replay_claim(checkpoint)?,
         None => plan.learner.claim(),
     };
-    purse.ask(&claim, &plan.unit())?;
+    let took = purse.quote(&claim, &plan.unit())?;
     memory::check(plan.bytes())?;
     plan.input.check(&purse, plan.subject.n.get())?;
     session.observer.decided(&plan.notes);
+    folder.keep_record(&folder.settings(), &begun)?;
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
     if let Some((checkpoint, _)) = &from {
@@ -317,20 +348,27 @@ fn carry_out(
         None => release,
     };
     let (model, guarantee) = release.into_parts();
-    let public = public.map(|public| public.scored(&model)).transpose()?;
+    let public = public.map(|public| public.evaluation(&model)).transpose()?;
+    let public = public.map(|scores| facts::with_curve(scores, &plan, &curve));
+    let charges = receipt.charges().collect();
     let outcome = Outcome {
         model: &model,
         guarantee: &guarantee,
         public: public.as_ref(),
-        curve: &curve,
         spent_before,
+        charges,
+        began,
     };
     let pages = Pages::of(&facts::run(&plan, &purse, &outcome)?)?;
     let package = Package::new(&model, &guarantee, &configuration)?.with(RUN, pages.json.as_bytes());
+    let package = match &plan.decision {
+        Some(decision) => package.with(DECISION, pages::line(decision)?),
+        None => package,
+    };
     write(&plan, folder, &mut purse, package, &pages)?;
     session.observer.doing("written and booked");
     let Pages { json, findings, .. } = pages;
-    Ok(Trained { plan, purse, model, guarantee, public, json, findings })
+    Ok(Trained { plan, purse, took, model, guarantee, public, json, findings })
 }
 
 /// The checkpoint of an earlier run with evidence of its charges, and its receipt; for a new run, an empty
@@ -371,6 +409,12 @@ fn write(
             .map_err(|source| RunError::WriteFile { name: path.display().to_string(), source }),
         (Some(_) | None, _) => Ok(()),
     }
+}
+
+/// What the clock says; a clock before 1970 says 1970.
+fn now() -> Time {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
 /// Upper estimate of the bytes of the model's directory.

@@ -136,6 +136,8 @@ fn a_locked_data_set_is_used_as_its_owner_said() {
         schema: Some(scene.path("t.toml")),
         bounds: None,
         values: None,
+        csv: sordino_data::CsvAsked::default(),
+        edges: None,
         equals: None,
         at: 0.5,
         neighbours: None,
@@ -154,7 +156,7 @@ fn a_locked_data_set_is_used_as_its_owner_said() {
     scene.ledger().link(&linked).unwrap();
     let trained = train(&allowed).unwrap();
     assert!(trained.guarantee.epsilon.upper <= 1.0);
-    assert!(trained.plan.notes.iter().any(|note| note.contains("the strict door is the owner's")));
+    assert!(trained.plan.notes.iter().any(|note| note.contains("only the owner is")));
 }
 
 /// A table whose first record would become its header.
@@ -285,6 +287,16 @@ fn private_images_are_no_public_test() {
         ..scene.settings()
     };
     assert!(matches!(train(&settings), Err(RunError::PrivateTest { .. })));
+    // Packed they are the same images.
+    fs::create_dir(scene.path("packed")).unwrap();
+    for (name, bytes) in [("a-images-idx3-ubyte", &images), ("a-labels-idx1-ubyte", &labels(1))] {
+        let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+        std::io::Write::write_all(&mut packed, bytes).unwrap();
+        fs::write(scene.path(&format!("packed/{name}.gz")), packed.finish().unwrap()).unwrap();
+    }
+    let packed = Some(scene.path("packed/a-images-idx3-ubyte.gz"));
+    let packed = Settings { public_test: packed, ..settings.clone() };
+    assert!(matches!(train(&packed), Err(RunError::PrivateTest { .. })));
     train(&Settings { public_test: None, ..settings }).unwrap();
 }
 
@@ -304,6 +316,8 @@ fn an_analysts_mean_divides_by_a_public_number() {
         schema: Some(scene.path("t.toml")),
         bounds: None,
         values: None,
+        csv: sordino_data::CsvAsked::default(),
+        edges: None,
         equals: None,
         at: 0.5,
         neighbours: None,
@@ -318,4 +332,70 @@ fn an_analysts_mean_divides_by_a_public_number() {
     // e^40.
     assert!((mean.value - 0.38).abs() < 0.02, "{}", mean.value);
     assert!(matches!(answer(&query(Statistic::Variance, 1.0)), Err(RunError::Drops { .. })));
+}
+
+/// What the owner stated is compared before the file is opened: with other options an error about the first
+/// line can show records. So nothing about the file is the first thing that is named.
+#[test]
+fn the_owners_reading_is_checked_before_the_file_is_opened() {
+    use sordino_run::query::{Query, Statistic};
+    let scene = Scene::new("order");
+    scene.budget();
+    let query = |csv: sordino_data::CsvAsked, schema: Option<&str>| Query {
+        data: scene.path("t.csv"),
+        statistic: Statistic::Mean,
+        column: Some("x".to_owned()),
+        epsilon: scene::epsilon(0.1),
+        schema: schema.map(|name| scene.path(name)),
+        bounds: schema.is_none().then_some((0.0, 1.0)),
+        values: None,
+        csv,
+        edges: None,
+        equals: None,
+        at: 0.5,
+        neighbours: None,
+        permissive: false,
+        payment: scene.settings().payment,
+        danger_seed: None,
+    };
+    let search = |schema: Option<&str>, csv: sordino_data::CsvAsked| sordino_run::discovery::Search {
+        data: scene.path("t.csv"),
+        epsilon: scene::epsilon(0.1),
+        delta: None,
+        schema: schema.map(|name| scene.path(name)),
+        csv,
+        numbers: vec!["x".to_owned()],
+        categories: Vec::new(),
+        neighbours: None,
+        payment: scene.settings().payment,
+        out: None,
+        danger_seed: None,
+    };
+    let asked = || sordino_data::CsvAsked { delimiter: Some(b';'), ..Default::default() };
+    scene.write("t.toml", &format!("csv.comment = '0'\n{SCHEMA}"));
+    // A file without a header, one that is no table, and none at all.
+    for content in [Some(&b"0.5,yes\n0.4,no\n"[..]), Some(b"\0\x01"), Some(b""), None] {
+        match content {
+            Some(content) => fs::write(scene.path("t.csv"), content).unwrap(),
+            None => fs::remove_file(scene.path("t.csv")).unwrap(),
+        }
+        let bought = Settings {
+            estimate_schema_with: Some(0.5),
+            numbers: Some(vec!["x".to_owned()]),
+            ..scene.settings()
+        };
+        let none = sordino_data::CsvAsked::default;
+        for result in [
+            training::plan(&scene.settings()).map(drop),
+            train(&scene.settings()).map(drop),
+            train(&bought).map(drop),
+            sordino_run::query::answer(&query(none(), Some("t.toml"))).map(drop),
+            sordino_run::query::answer(&query(asked(), None)).map(drop),
+            sordino_run::discovery::Planned::new(&search(Some("t.toml"), none())).map(drop),
+            sordino_run::discovery::Planned::new(&search(None, asked())).map(drop),
+        ] {
+            let error = result.unwrap_err();
+            assert!(matches!(error, RunError::Reading(ReadingError::Csv { .. })), "{error}");
+        }
+    }
 }

@@ -1,6 +1,9 @@
 //! `sordino ledger history`: who spent what, when, and what became of it.
 
+use std::collections::HashMap;
+
 use serde::Serialize;
+use sordino::prelude::Event;
 use sordino_ledger::{ExportedCharge, Ledger};
 
 use super::args::HistoryArgs;
@@ -19,7 +22,7 @@ struct HistoryObject {
 }
 
 pub(super) fn run(args: HistoryArgs) -> Result<(), Error> {
-    let export = Ledger::open(&args.file.ledger)?.export()?;
+    let export = Ledger::open_to_read(&args.file.ledger)?.export()?;
     let mut charges = export.charges;
     if let Some(name) = args.name {
         let set = export.data_sets.iter().find(|set| set.names.contains(&name));
@@ -29,7 +32,33 @@ pub(super) fn run(args: HistoryArgs) -> Result<(), Error> {
     if args.file.output.json {
         return output::result(&json::text(&HistoryObject { writer: Writer::this(), charges })?);
     }
+    let charges = folded(charges);
     output::result(&if charges.is_empty() { "no charges\n".to_owned() } else { table(&charges) })
+}
+
+/// The charges, without those of runs that went on where they were stopped, at no cost. What became of such a
+/// run stands with the charge that paid for it.
+fn folded(charges: Vec<ExportedCharge>) -> Vec<ExportedCharge> {
+    let mut all: Vec<ExportedCharge> = Vec::new();
+    // The place of the line that a charge is part of, by its number.
+    let mut places = HashMap::new();
+    for charge in charges {
+        let before = charge.follows.and_then(|number| places.get(&number).copied());
+        let place = match before.filter(|_| charge.event == Event::composed([])) {
+            Some(place) => {
+                let line: &mut ExportedCharge = &mut all[place];
+                (line.state, line.ended) = (charge.state, charge.ended);
+                line.steps = charge.steps.or(line.steps);
+                place
+            }
+            None => {
+                all.push(charge.clone());
+                all.len() - 1
+            }
+        };
+        places.insert(charge.charge, place);
+    }
+    all
 }
 
 fn table(charges: &[ExportedCharge]) -> String {

@@ -9,7 +9,7 @@ use sordino_ledger::{Label, Rules};
 use sordino_run::{LockSettings, Ownership, Payment};
 
 use super::args::{RulesArgs, Verb};
-use super::show::short;
+use super::show::digest_of;
 use crate::decimal;
 use crate::error::Error;
 use crate::table::Table;
@@ -52,7 +52,7 @@ pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
     let verbs: Vec<&str> = lock.verbs().iter().map(Label::as_str).collect();
     let most = decimal::exact(lock.most().get());
     table.row(["locked", &format!("for {}, at most epsilon {most} a charge", verbs.join(", "))]);
-    table.row(["", &format!("by one schema, {}", short(lock.schema()))]);
+    table.row(["", &format!("by one schema, {}", digest_of(lock.schema()))]);
     table.row(["", &format!("into `{}`", lock.folder().display())]);
     table.row(["", "without seeds, messages about records and free tests"]);
 }
@@ -92,6 +92,12 @@ fn csv_words(csv: &CsvOptions) -> Vec<String> {
     }
     if csv.missing != usual.missing {
         parts.push(format!("missing where {}", listed(&csv.missing)));
+    }
+    if csv.decimal != usual.decimal {
+        parts.push(format!("decimal `{}`", shown(csv.decimal)));
+    }
+    if let Some(thousands) = csv.thousands {
+        parts.push(format!("thousands apart by `{}`", shown(thousands)));
     }
     parts
 }

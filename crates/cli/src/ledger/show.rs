@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino::privacy::{Choice, SoFar, Terms, Voucher};
+use sordino::privacy::{Choice, Filter, Gauge, Prospect, SoFar, Usual, Voucher};
 use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, Rules, State};
 
 use super::args::LedgerFile;
@@ -18,7 +18,7 @@ use crate::table::Table;
 const WIDTH: usize = 30;
 
 pub(super) fn run(args: LedgerFile) -> Result<(), Error> {
-    print(&Ledger::open(&args.ledger)?, None, args.output)
+    print(&Ledger::open_to_read(&args.ledger)?, None, args.output)
 }
 
 /// All data sets, or the one that has this name.
@@ -32,8 +32,9 @@ pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Re
         let is_open = |state: &State| matches!(state, State::Reserved);
         let not_booked =
             charges.iter().filter(|charge| charge.data_set == set.number && is_open(&charge.state)).count();
-        let share = Share::new(set.total()?, &set.terms);
-        let shares = set.grants.iter().map(|grant| Ok(Share::new(grant.total()?, &grant.terms)));
+        let share = Share { gauge: set.gauge()?, prospects: set.prospects()? };
+        let shares = set.grants.iter();
+        let shares = shares.map(|grant| Ok(Share { gauge: grant.gauge()?, prospects: grant.prospects()? }));
         let shares = shares.collect::<Result<_, Error>>()?;
         lines.push(Line { said: set.so_far()?, set, share, shares, not_booked });
     }
@@ -69,28 +70,44 @@ impl Line {
         if terms.set_aside.get() > 0.0 {
             table.row(["set aside", &format!("delta {}", decimal::exact(terms.set_aside.get()))]);
         }
-        table.row(["spent", &format!("{} {}", share.bar(), decimal::up(share.spent))]);
-        table.row(["left", &format!("{} of {epsilon}", decimal::left(share.left, share.budget))]);
-        table.row(["in words", &share.words()]);
-        if share.spent > 0.0 {
+        table.row([
+            "used",
+            &format!("{} {}", share.bar(), used(share.gauge.epsilon, share.gauge.used, share.gauge.left)),
+        ]);
+        table.row(["left", &format!("{} of {epsilon}", share.left())]);
+        table.row(["can ask", &can_ask(&share.prospects)]);
+        if share.gauge.left_beyond_pure < share.gauge.left {
+            let then = decimal::left(share.gauge.left_beyond_pure, share.gauge.epsilon);
+            table.row([
+                "",
+                &format!("trainings see {then} left: beside one, what was charged so far counts for more"),
+            ]);
+        }
+        if share.gauge.used > 0.0 {
             table.row(["so far", &so_far(self.said)]);
         }
         for (grant, share) in set.grants.iter().zip(&self.shares) {
-            let (left, all) = (decimal::left(share.left, share.budget), decimal::exact(share.budget));
-            table.row([&format!("for {}", grant.to), &format!("{} {left} left of {all}", share.bar())]);
+            let all = decimal::exact(share.gauge.epsilon);
+            let row = format!("{} {} left of {all}", share.bar(), share.left());
+            table.row([&format!("for {}", grant.to), &row]);
+            table.row(["", &can_ask(&share.prospects)]);
         }
         table.row(["charges", &self.charges()]);
         table.row(["neighbours", &terms.neighbours.to_string()]);
         table.row(["unit", &terms.unit.to_string()]);
         table.row(["chosen", chosen(terms.choice)]);
-        let contents: Vec<String> = set.contents.iter().map(|content| short(*content)).collect();
+        if terms.filter == Filter::Gaussian && terms.choice == Choice::Adaptive {
+            table
+                .row(["filter", "squares of Gaussian distances: noise on samples of the records is refused"]);
+        }
+        let contents: Vec<String> = set.contents.iter().map(|content| digest_of(*content)).collect();
         table.row(["content", &contents.join(", also ")]);
         rules::describe(set.rules.as_ref(), &mut table);
         table.text()
     }
 
     fn charges(&self) -> String {
-        match (self.set.spent.charges(), self.not_booked) {
+        match (charges(&self.set), self.not_booked) {
             (0, _) => "none".to_owned(),
             (all, 0) => all.to_string(),
             (all, open) => {
@@ -111,47 +128,88 @@ impl Line {
             neighbours: set.terms.neighbours,
             unit: &set.terms.unit,
             choice: set.terms.choice,
-            spent: share.spent,
-            left: share.left,
+            filter: set.terms.filter,
+            spent: share.gauge.used,
+            left: share.gauge.left,
+            left_beyond_pure: share.gauge.left_beyond_pure,
+            can_ask: share.asks(),
             so_far: SoFarObject { epsilon: said.within.epsilon, delta: said.within.delta, by: said.by },
             grants: set.grants.iter().zip(shares).map(GrantObject::new).collect(),
-            charges: set.spent.charges(),
+            charges: charges(set),
             not_booked: *not_booked,
             rules: set.rules.as_ref(),
         }
     }
 }
 
-/// How much of something is spent.
-#[derive(Clone, Copy)]
+/// How many charges there were; a run that goes on where it was stopped, at no cost, is no new one.
+fn charges(set: &DataSet) -> u64 {
+    set.spent.charges() - set.spent.count(&Event::composed([]))
+}
+
+/// How much of something is used, and what can be asked of the rest.
 struct Share {
-    spent: f64,
-    left: f64,
-    budget: f64,
+    gauge: Gauge,
+    prospects: Vec<Prospect>,
 }
 
 impl Share {
-    fn new(spent: f64, terms: &Terms) -> Self {
-        Self { spent, left: terms.left(spent), budget: terms.epsilon.get() }
+    fn bar(&self) -> String {
+        let Gauge { epsilon, used, left, .. } = self.gauge;
+        bar(if left > 0.0 { used } else { epsilon }, epsilon)
     }
 
-    fn bar(self) -> String {
-        bar(if self.left > 0.0 { self.spent } else { self.budget }, self.budget)
+    fn left(&self) -> String {
+        decimal::left(self.gauge.left, self.gauge.epsilon)
     }
 
-    /// What is left, rounded down.
-    fn words(self) -> String {
-        let percent = (100.0 * self.left / self.budget).floor();
-        if self.spent == 0.0 {
-            "all of it is left".to_owned()
-        } else if self.left <= 0.0 || percent.is_nan() {
-            "nothing is left: further charges are refused".to_owned()
-        } else if percent < 1.0 {
-            "less than 1 % is left".to_owned()
-        } else {
-            format!("{percent} % is left")
+    fn asks(&self) -> Vec<AskObject> {
+        let object = |prospect: &Prospect| {
+            let what = match prospect.usual {
+                Usual::Training => "training",
+                Usual::Count => "count",
+            };
+            let Prospect { epsilon, times, or_more, .. } = *prospect;
+            AskObject { what, epsilon, times, or_more }
+        };
+        self.prospects.iter().map(object).collect()
+    }
+}
+
+/// The share that is used, rounded up: `54 % of the budget`.
+fn used(epsilon: f64, used: f64, left: f64) -> String {
+    let percent = (100.0 * used / epsilon - 1e-7).ceil();
+    if used == 0.0 {
+        "nothing".to_owned()
+    } else if left <= 0.0 || percent.is_nan() {
+        "all of the budget: further charges are refused".to_owned()
+    } else if percent >= 100.0 {
+        "all of the budget, but for less than 1 %".to_owned()
+    } else {
+        format!("{percent} % of the budget")
+    }
+}
+
+/// What is left as what it buys: `40 more counts at 0.03, or 5 more trainings at 0.3 on all records`.
+fn can_ask(prospects: &[Prospect]) -> String {
+    let words = |prospect: &Prospect| {
+        let Prospect { usual, epsilon, times, or_more, .. } = *prospect;
+        let (one, many, how) = match usual {
+            Usual::Training => ("training", "trainings", " by full batches"),
+            Usual::Count => ("count", "counts", ""),
+        };
+        let at = format!("at {}{how}", decimal::exact(epsilon.get()));
+        match times {
+            0 => format!("no {one} {at}"),
+            1 => format!("1 more {one} {at}"),
+            _ if or_more => format!("more than {times} {many} {at}"),
+            _ => format!("{times} more {many} {at}"),
         }
+    };
+    if prospects.is_empty() || prospects.iter().all(|prospect| prospect.times == 0) {
+        return prospects.iter().map(words).collect::<Vec<_>>().join(", ");
     }
+    prospects.iter().map(words).collect::<Vec<_>>().join(", or ")
 }
 
 fn so_far(said: SoFar) -> String {
@@ -175,8 +233,9 @@ fn bar(spent: f64, budget: f64) -> String {
     format!("[{}{}]", "#".repeat(full), ".".repeat(WIDTH - full))
 }
 
-pub(super) fn short(digest: Digest) -> String {
-    format!("sha256 {:.16}…", digest.to_string())
+/// All digits, so that it can be compared and copied.
+pub(super) fn digest_of(digest: Digest) -> String {
+    format!("sha256 {digest}")
 }
 
 fn chosen(choice: Choice) -> &'static str {
@@ -205,8 +264,11 @@ struct DataSetObject<'a> {
     neighbours: Neighbours,
     unit: &'a Unit,
     choice: Choice,
+    filter: Filter,
     spent: f64,
     left: f64,
+    left_beyond_pure: f64,
+    can_ask: Vec<AskObject>,
     so_far: SoFarObject,
     grants: Vec<GrantObject<'a>>,
     charges: u64,
@@ -229,12 +291,24 @@ struct GrantObject<'a> {
     delta: Delta,
     spent: f64,
     left: f64,
+    can_ask: Vec<AskObject>,
+}
+
+/// How often something usual could still be asked.
+#[derive(Debug, Serialize)]
+struct AskObject {
+    what: &'static str,
+    epsilon: Epsilon,
+    times: u64,
+    /// Counting ended there.
+    or_more: bool,
 }
 
 impl<'a> GrantObject<'a> {
     fn new((grant, share): (&'a Grant, &Share)) -> Self {
         let (epsilon, delta) = (grant.terms.epsilon, grant.terms.delta);
-        Self { to: &grant.to, epsilon, delta, spent: share.spent, left: share.left }
+        let Gauge { used, left, .. } = share.gauge;
+        Self { to: &grant.to, epsilon, delta, spent: used, left, can_ask: share.asks() }
     }
 }
 
@@ -254,18 +328,21 @@ mod tests {
     }
 
     #[test]
-    fn words_never_promise_more_than_is_left() {
-        let words = |spent, budget| {
-            let terms = Terms::new(Epsilon::new(budget).unwrap(), Neighbours::ZeroOut);
-            Share::new(spent, &terms).words()
+    fn what_is_used_is_rounded_up() {
+        let used = |spent: f64, budget: f64| {
+            let terms = sordino::privacy::Terms::new(Epsilon::new(budget).unwrap(), Neighbours::ZeroOut);
+            super::used(budget, spent, terms.left(spent))
         };
-        assert_eq!(words(0.0, 2.0), "all of it is left");
-        assert_eq!(words(0.001, 2.0), "99 % is left");
-        assert_eq!(words(1.0, 2.0), "50 % is left");
-        assert_eq!(words(1.99, 2.0), "less than 1 % is left");
+        assert_eq!(used(0.0, 2.0), "nothing");
+        assert_eq!(used(0.001, 2.0), "1 % of the budget");
+        assert_eq!(
+            (used(1.0, 2.0), used(0.3, 1.0)),
+            ("50 % of the budget".into(), "30 % of the budget".into())
+        );
+        assert_eq!(used(1.99, 2.0), "all of the budget, but for less than 1 %");
         // What rounding leaves is nothing.
         for spent in [2.0 - 2.1e-11, 2.0, 2.1] {
-            assert_eq!(words(spent, 2.0), "nothing is left: further charges are refused");
+            assert_eq!(used(spent, 2.0), "all of the budget: further charges are refused");
         }
     }
 }

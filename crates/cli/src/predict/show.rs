@@ -63,13 +63,10 @@ enum Predicted<'a> {
 
 /// A class by its name, or a number within the declared bounds.
 fn predicted(model: &Model, value: f64) -> Predicted<'_> {
-    match (model.encoding().classes(), model.encoding().target_bounds()) {
+    match model.encoding().classes() {
         // Classes are small whole numbers.
-        (Some(classes), _) => Predicted::Class(&classes[value as usize]),
-        (None, bounds) => {
-            let number = model.encoding().decode_target(value);
-            Predicted::Number(bounds.map_or(number, |bounds| number.clamp(bounds.lower(), bounds.upper())))
-        }
+        Some(classes) => Predicted::Class(&classes[value as usize]),
+        None => Predicted::Number(model.number(value)),
     }
 }
 

@@ -8,6 +8,7 @@ use sordino_run::query::{Query, Statistic};
 use sordino_run::{Payment, Relation};
 
 use crate::args::Output;
+use crate::csv::CsvArgs;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -17,7 +18,11 @@ Examples:
   The ninth decile, and a histogram of declared values:
     sordino query patients.csv quantile income --at 0.9 --epsilon 0.5 --bounds 0,500000
     sordino query patients.csv histogram smoker --epsilon 0.5 --values no,yes
-  Paid for from a budget (see `sordino ledger create`; its relation and its unit hold):
+    sordino query patients.csv histogram age --epsilon 0.5 --edges 0,18,65,120
+  The median, of a file with semicolons and decimal commas:
+    sordino query visits.csv median cost --epsilon 0.5 --bounds 0,9000 --delimiter ';' --decimal ,
+  Paid for from a budget (see `sordino ledger create`; its relation and its unit hold), after a look at the price:
+    sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger --plan
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
 
 Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose unit is a
@@ -37,7 +42,7 @@ pub(crate) struct QueryArgs {
     /// Of which column; only `count` needs none
     #[arg(value_name = "COLUMN", required_if_eq_any([
         ("statistic", "sum"), ("statistic", "mean"), ("statistic", "variance"),
-        ("statistic", "quantile"), ("statistic", "histogram"), ("statistic", "mode")]))]
+        ("statistic", "median"), ("statistic", "quantile"), ("statistic", "histogram"), ("statistic", "mode")]))]
     pub(crate) column: Option<String>,
 
     /// What the answer may cost
@@ -56,6 +61,19 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "VALUES", value_delimiter = ',', conflicts_with = "bounds")]
     pub(crate) values: Option<Vec<String>>,
 
+    #[command(flatten)]
+    pub(crate) csv: CsvArgs,
+
+    /// Of a histogram of numbers: where one cell ends and the next begins, such as 0,18,65,120
+    #[arg(
+        long,
+        value_name = "NUMBERS",
+        value_delimiter = ',',
+        allow_hyphen_values = true,
+        conflicts_with = "values"
+    )]
+    pub(crate) edges: Option<Vec<f64>>,
+
     /// Count the records that have this value in the column
     #[arg(long, value_name = "VALUE", requires = "column")]
     pub(crate) equals: Option<String>,
@@ -71,6 +89,10 @@ pub(crate) struct QueryArgs {
     /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
     #[arg(long)]
     pub(crate) permissive: bool,
+
+    /// Say what it would cost, and what of the budget would be left, instead of asking
+    #[arg(long)]
+    pub(crate) plan: bool,
 
     #[command(flatten)]
     pub(crate) payment: Payment,
@@ -101,6 +123,8 @@ impl QueryArgs {
             schema: self.schema.clone(),
             bounds: self.bounds,
             values: self.values.clone(),
+            csv: self.csv.asked(),
+            edges: self.edges.clone(),
             equals: self.equals.clone(),
             at: self.at,
             neighbours: self.neighbours,

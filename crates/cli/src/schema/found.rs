@@ -32,7 +32,7 @@ pub(crate) struct FindArgs {
     delta: Option<Delta>,
 
     /// What is known already: a schema, to be completed
-    #[arg(long, value_name = "FILE", requires = "epsilon", conflicts_with = "delimiter")]
+    #[arg(long, value_name = "FILE", requires = "epsilon")]
     schema: Option<PathBuf>,
 
     /// Columns of numbers whose bounds are to be found
@@ -75,7 +75,7 @@ pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
         epsilon,
         delta: find.delta,
         schema: find.schema.clone(),
-        delimiter: args.delimiter,
+        csv: args.csv.asked(),
         numbers: find.numbers.clone(),
         categories: find.categories.clone(),
         neighbours: find.neighbours,
@@ -84,6 +84,9 @@ pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
         danger_seed: find.danger_seed,
     })?;
     find.out.iter().flat_map(|out| [out.clone(), beside(out)]).try_for_each(check_free)?;
+    if !args.output.quiet {
+        planned.note.into_iter().for_each(output::note);
+    }
     if !args.output.quiet && planned.has_default_delta && !find.categories.is_empty() {
         output::note(DEFAULT_DELTA_NOTE);
     }

@@ -43,9 +43,22 @@ pub(crate) fn text(advice: &Advice, minutes: f64) -> Result<String, Error> {
     Ok(table.text())
 }
 
+/// The flags and the score of settings that rehearse better than the default.
+pub(crate) fn suggestion(candidate: &Candidate) -> String {
+    match candidate.merit {
+        Merit::Rehearsed { score, error } => {
+            format!("{}: {score:.3} ± {:.3}, on invented records", flags(candidate), 2.0 * error)
+        }
+        Merit::Bound { .. } => flags(candidate),
+    }
+}
+
 /// The flags that make a run of it, beside those that were given.
 fn flags(candidate: &Candidate) -> String {
     let chosen = &candidate.chosen;
+    if chosen.model.is_none() && chosen.method.is_none() {
+        return format!("no other settings: the default is {}", candidate.learner.method().name());
+    }
     if chosen.model.is_none() {
         let rate = chosen.sampling_rate.map(|rate| format!(" --sampling-rate {rate}"));
         let steps = chosen.steps.map(|steps| format!(" --steps {steps}"));

@@ -7,11 +7,12 @@ use sordino::prelude::*;
 use sordino_run::training::{Learner, Memory, Plan, Planned, Scores, Trained};
 use sordino_run::{AveragingName, ClippingName};
 
+use super::{advice, scores};
 use crate::decimal;
 use crate::describe;
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::output::{SEEDED_NOTE, UNMETERED_NOTE, left};
+use crate::output::{Cost, SEEDED_NOTE, UNMETERED_NOTE, left};
 use crate::table::Table;
 
 /// What must be said even if nobody asks.
@@ -32,19 +33,25 @@ pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
 }
 
 pub(crate) fn text(trained: &Trained) -> Result<String, Error> {
-    let Trained { plan, model, guarantee, public, purse, .. } = trained;
+    let Trained { plan, model, guarantee, public, purse, took, .. } = trained;
     let mut table = Table::default();
     table.row(["model", &plan.out.display().to_string()]);
     table.row(["predicts", plan.target()]);
     let how = format!("{}, {} loss, {} records", plan.how(), model.loss_name(), plan.subject.n);
     table.row(["learned by", &how]);
-    if let Some((public, score)) = public {
-        table.row([model.score_name(), &format!("{score:.4} on {} public records", public.rows())]);
+    if let Some(weights) = plan.learner.class_weights() {
+        table.row(["class weights", &weights.to_string()]);
+    }
+    if let Some(public) = public {
+        scores::rows(&mut table, public);
     }
     table.row(["epsilon", &decimal::between(guarantee.epsilon)]);
     table.row(["delta", &decimal::exact(guarantee.delta.get())]);
     table.row(["neighbours", &guarantee.neighbours.to_string()]);
     table.row(["unit", &guarantee.unit.to_string()]);
+    if let Some(cost) = Cost::new(purse, *took)? {
+        table.row(["took", &cost.takes()]);
+    }
     if let Some(left) = left(purse)? {
         table.row(["left", &left]);
     }
@@ -53,13 +60,16 @@ pub(crate) fn text(trained: &Trained) -> Result<String, Error> {
 
 /// A plan for people.
 pub(crate) fn plan_text(planned: &Planned) -> Result<String, Error> {
-    let Planned { plan, purse, estimate } = planned;
+    let Planned { plan, purse, quote, estimate, better } = planned;
     let (claim, subject) = (plan.learner.claim(), &plan.subject);
     let cost = accounting::epsilon(&claim, subject.delta, Accountant::Auto)?.bound;
     let mut table = Table::default();
     table.row(["would predict", plan.target()]);
     let size = format!("{} records, {} coordinates", subject.n, subject.encoding.width());
     table.row(["learn by", &format!("{}, {} loss, {size}", plan.how(), plan.learner.loss_name())]);
+    if let Some(weights) = plan.learner.class_weights() {
+        table.row(["class weights", &weights.to_string()]);
+    }
     table.row(["spend", &format!("epsilon {}", decimal::between(cost))]);
     table.row(["delta", &decimal::exact(subject.delta.get())]);
     table.row(["neighbours", &claim.neighbours.to_string()]);
@@ -68,8 +78,8 @@ pub(crate) fn plan_text(planned: &Planned) -> Result<String, Error> {
         table.row(["noise multiplier", &decimal::up(noise)]);
     }
     styles(&mut table, plan);
-    if let Some(left) = left(purse)? {
-        table.row(["left before", &left]);
+    if let Some(cost) = Cost::new(purse, *quote)? {
+        cost.plan(&mut table);
     }
     table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
     table.row(["memory", &estimate.memory.text()]);
@@ -80,6 +90,9 @@ pub(crate) fn plan_text(planned: &Planned) -> Result<String, Error> {
         None => "not estimated: a rehearsal would take too long".to_owned(),
     };
     table.row([subject.score_name(), &scores]);
+    if let Some(better) = better {
+        table.row(["try instead", &advice::suggestion(better)]);
+    }
     Ok(table.text())
 }
 
@@ -145,8 +158,14 @@ struct PlanObject<'a> {
     count_noise_multiplier: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     averaging: Option<AveragingName>,
+    /// What it would take, in the currency of the budget.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    takes: Option<f64>,
+    /// Before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    left_after: Option<f64>,
     seconds: f64,
     #[serde(flatten)]
     memory: Memory,
@@ -157,7 +176,7 @@ struct PlanObject<'a> {
 }
 
 pub(crate) fn plan_object(planned: &Planned) -> Result<String, Error> {
-    let Planned { plan, purse, estimate } = planned;
+    let Planned { plan, quote, estimate, .. } = planned;
     let (claim, subject, settings) = (plan.learner.claim(), &plan.subject, &plan.settings.learner);
     let count = plan.learner.count_noise();
     json::text(&PlanObject {
@@ -177,7 +196,9 @@ pub(crate) fn plan_object(planned: &Planned) -> Result<String, Error> {
         gradient_noise_multiplier: count.map(|(gradients, _)| gradients),
         count_noise_multiplier: count.map(|(_, count)| count),
         averaging: settings.averaging,
-        left: purse.left()?,
+        takes: quote.map(|quote| quote.price()),
+        left: quote.map(|quote| quote.before),
+        left_after: quote.map(|quote| quote.after),
         seconds: estimate.time.as_secs_f64(),
         memory: estimate.memory,
         score_with_noise: estimate.scores.map(|scores| scores.with_noise),

@@ -9,7 +9,7 @@ use sordino::prelude::Bound;
 use sordino_run::training::{Observer, Step};
 
 use super::log::Log;
-use super::stop;
+use super::{show, stop};
 use crate::decimal;
 use crate::output;
 
@@ -25,12 +25,14 @@ pub(crate) struct Watch {
     is_quiet: bool,
     is_live: bool,
     next: Instant,
+    /// When the first step of this run was done, and which one it was.
+    first: Option<(Instant, u64)>,
 }
 
 impl Watch {
     pub(crate) fn new(log: Log, stop: Arc<AtomicBool>, is_quiet: bool, is_verbose: bool) -> Self {
         let is_live = std::io::stderr().is_terminal() && !is_quiet && !is_verbose;
-        Self { log, stop, is_quiet, is_live, next: Instant::now() }
+        Self { log, stop, is_quiet, is_live, next: Instant::now(), first: None }
     }
 
     /// Takes the line away.
@@ -71,14 +73,22 @@ impl Observer for Watch {
         }
         if self.is_live && (Instant::now() >= self.next || done == of) {
             let start = Instant::now();
-            self.show(&line(step));
+            let (began, first) = *self.first.get_or_insert((start, done));
+            let left = left(began.elapsed(), done.saturating_sub(first), of.saturating_sub(done));
+            self.show(&line(step, left));
             // A line that takes long to make, as ε of sampled batches may, is made seldom.
             self.next = Instant::now() + PAUSE.max(start.elapsed() * PATIENCE);
         }
     }
 }
 
-fn line(step: &Step<'_>) -> String {
+/// The time that is left, if each of the remaining steps takes as long as those that were done.
+fn left(elapsed: Duration, done: u64, remaining: u64) -> Option<Duration> {
+    (done > 0 && remaining > 0).then(|| elapsed.mul_f64(remaining as f64 / done as f64))
+}
+
+fn line(step: &Step<'_>, left: Option<Duration>) -> String {
+    let time = left.map(|left| format!("  {} to go", show::duration(left))).unwrap_or_default();
     let spent = match step.epsilon_so_far() {
         // Three digits, upwards: enough for a line that changes.
         Ok(Bound { upper, .. }) => format!("{:.3}", (upper * 1000.0).ceil() / 1000.0),
@@ -91,9 +101,23 @@ fn line(step: &Step<'_>) -> String {
     let score = step.score.map(|score| format!("  public {} {score:.3}", step.score_name));
     let (done, of) = (step.progress.step(), step.progress.of());
     format!(
-        "{} {done} of {of}  epsilon {spent} of {}  {left}{}",
+        "{} {done} of {of}{time}  epsilon {spent} of {}  {left}{}",
         step.name,
         step.epsilon,
         score.unwrap_or_default()
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_time_left_follows_from_the_time_taken() {
+        let seconds = Duration::from_secs;
+        assert_eq!(left(seconds(10), 20, 60), Some(seconds(30)));
+        assert_eq!(left(seconds(10), 20, 0), None);
+        // A run that goes on has done nothing yet, whatever its step is.
+        assert_eq!(left(seconds(1), 0, 60), None);
+    }
 }

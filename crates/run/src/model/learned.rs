@@ -4,8 +4,9 @@ use sordino_data::{Encoded, Encoding};
 use sordino_learn::{LinearModel, Loss};
 use sordino_nn::{FitError, NetworkModel, NetworkPrediction};
 
-use super::{MODEL, NETWORK, weights};
+use super::{Decision, MODEL, NETWORK, weights};
 use crate::error::RunError;
+use crate::scores::{Classified, Estimated, Outcomes};
 
 /// A trained model.
 #[derive(Clone, Debug)]
@@ -89,31 +90,80 @@ impl Model {
         }
     }
 
-    /// The score on public records: accuracy for classes, root mean squared error in the target's own unit
-    /// for numbers.
-    pub fn score(&self, data: &Encoded) -> Result<f64, RunError> {
-        let predictions = self.predictions(data, false)?;
-        let each =
-            predictions.iter().enumerate().filter_map(|(slot, said)| Some((slot, said.as_ref()?.value)));
-        let targets = each.map(|(slot, said)| (said, f64::from(data.target(slot))));
-        let decode = |value: f64| self.encoding().decode_target(value);
-        let is_classification = self.is_classification();
-        let points = targets.map(|(said, is)| match is_classification {
-            true => f64::from(u8::from(said == is)),
-            false => (decode(said) - decode(is)).powi(2),
-        });
-        let (sum, count) = points.fold((0.0, 0.0), |(sum, count), point| (sum + point, count + 1.0));
-        let mean = sum / f64::max(count, 1.0);
-        Ok(if is_classification { mean } else { mean.sqrt() })
+    /// Predictions by a threshold, if there is one.
+    pub fn decided(
+        &self,
+        data: &Encoded,
+        proba: bool,
+        decision: Option<&Decision>,
+    ) -> Result<Vec<Option<Prediction>>, RunError> {
+        let Some(decision) = decision else { return self.predictions(data, proba) };
+        let mut predictions = self.predictions(data, true)?;
+        for prediction in predictions.iter_mut().flatten() {
+            decision.decide(prediction);
+            prediction.probabilities = prediction.probabilities.take().filter(|_| proba);
+        }
+        Ok(predictions)
     }
 
-    /// The name of what [`score`](Self::score) returns.
+    /// What it predicts for public records beside what is true, of every slot that holds a record, in order.
+    /// With `in_full`, how sure it is as well.
+    pub fn outcomes(
+        &self,
+        data: &Encoded,
+        decision: Option<&Decision>,
+        in_full: bool,
+    ) -> Result<Outcomes, RunError> {
+        let predictions = self.decided(data, in_full, decision)?;
+        let said = predictions.into_iter().enumerate();
+        let said: Vec<(usize, Prediction)> = said.filter_map(|(slot, said)| Some((slot, said?))).collect();
+        let Some(classes) = self.encoding().classes() else {
+            let number = |value: f64| self.number(value);
+            let is = said.iter().map(|(slot, _)| number(f64::from(data.target(*slot)))).collect();
+            let said = said.iter().map(|(_, said)| number(said.value)).collect();
+            return Ok(Outcomes::Numbers(Estimated { is, said }));
+        };
+        Ok(Outcomes::Classes(Classified {
+            classes: classes.to_vec(),
+            is: said.iter().map(|(slot, _)| data.class(*slot)).collect(),
+            // Classes are small whole numbers.
+            said: said.iter().map(|(_, said)| said.value as usize).collect(),
+            evidence: in_full.then(|| self.evidence(data, said.iter().map(|(slot, _)| *slot))).flatten(),
+            probabilities: said.into_iter().map(|(_, said)| said.probabilities).collect(),
+        }))
+    }
+
+    /// Its first score on public records: accuracy for classes, root mean squared error in the target's own
+    /// unit for numbers.
+    pub fn score(&self, data: &Encoded) -> Result<f64, RunError> {
+        Ok(self.outcomes(data, None, false)?.headline())
+    }
+
+    /// A predicted number in the target's own unit, within the declared bounds.
+    pub fn number(&self, value: f64) -> f64 {
+        let number = self.encoding().decode_target(value);
+        let bounds = self.encoding().target_bounds();
+        bounds.map_or(number, |bounds| number.clamp(bounds.lower(), bounds.upper()))
+    }
+
+    /// The margins of a model that states no probabilities, for and against the second of two classes.
+    fn evidence(&self, data: &Encoded, slots: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
+        match self {
+            Self::Linear(model) if !self.has_probabilities() => {
+                let margin = |slot| Some(model.scores(data.row(slot)?)[0]);
+                slots.map(|slot| margin(slot).map(|margin| vec![-margin, margin])).collect()
+            }
+            Self::Linear(_) | Self::Network(_) => None,
+        }
+    }
+
+    /// The name of its first score on public records.
     pub fn score_name(&self) -> &'static str {
         if self.is_classification() { "accuracy" } else { "root mean squared error" }
     }
 
     /// Its files in the model's directory, beside the encoding.
-    pub(super) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, RunError> {
+    pub(crate) fn files(&self) -> Result<Vec<(&'static str, Vec<u8>)>, RunError> {
         match self {
             Self::Linear(model) => Ok(vec![(MODEL, weights::bytes(model)?)]),
             Self::Network(model) => {

@@ -11,7 +11,7 @@ use sordino_nn::NetworkModel;
 use sordino_privacy::Statement;
 
 use super::manifest::{FORMAT_VERSION, Manifest};
-use super::{ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, weights};
+use super::{DECISION, Decision, ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NETWORK, weights};
 use crate::error::RunError;
 
 /// The longest manifest that is read, in bytes.
@@ -24,6 +24,8 @@ pub struct Stored {
     pub model: Model,
     /// What its files state about it.
     pub guarantee: Statement,
+    /// The threshold that was declared for it, if any.
+    pub decision: Option<Decision>,
     folder: PathBuf,
     digest: Digest,
 }
@@ -51,12 +53,17 @@ impl Stored {
             weights::model(bytes, encoding).map(Model::Linear)
         };
         let model = model.map_err(|reason| unsound(folder, MODEL, reason))?;
-        Ok(Self { model, guarantee, folder: folder.to_owned(), digest })
+        let decision = files.contains_key(DECISION).then(|| {
+            let decision = serde_json::from_str(text(DECISION)?);
+            decision.map_err(|error| unsound(folder, DECISION, error.to_string()))
+        });
+        let decision = decision.transpose()?.filter(|decision: &Decision| decision.number < 2);
+        Ok(Self { model, guarantee, decision, folder: folder.to_owned(), digest })
     }
 
     /// The charge that the ledger booked with the hash of this manifest.
     pub fn booking(&self, ledger: &Path) -> Result<ChargeRecord, RunError> {
-        let charges = Ledger::open(ledger)?.charges()?;
+        let charges = Ledger::open_to_read(ledger)?.charges()?;
         let is_this = |charge: &ChargeRecord| match charge.state {
             State::Booked { result, .. } => result == Some(self.digest),
             State::Reserved => false,

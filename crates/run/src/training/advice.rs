@@ -5,11 +5,12 @@
 //! Settings that are given stay as they are. Candidates that take longer than the limit at the
 //! [pace](super::pace) of this machine are left out.
 //!
-//! - **Linear models.** Every method that suits the target is a candidate, with several numbers of steps and
-//!   batch sizes. Each is rehearsed five times on [invented records](super::invented) with its noise, and the
-//!   best mean score wins. A runner-up within two standard errors is named: the rehearsals cannot tell the
-//!   two apart. The error does not say how much invented records differ from real ones; the guide compares
-//!   them.
+//! - **Linear models.** The default is a candidate, and every method that suits the target, sgd with several
+//!   batch sizes. Each is rehearsed five times on [invented records](super::invented) with its noise, and
+//!   the best mean score wins. The default wins against scores that are within two standard errors, a point
+//!   of accuracy, or 2 % of the error. A runner-up within two standard errors is named: the rehearsals
+//!   cannot tell the two apart. The error does not say how much invented records differ from real ones; the
+//!   guide compares them.
 //! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. Calibration gives the
 //!   noise multiplier z of each, and with it ν, the length of the noise in the mean of a batch in clip norms:
 //!   `ν = z √d / B` for d weights and B records. Candidates are compared by
@@ -20,7 +21,7 @@
 //!   of stochastic gradient descent on a convex loss, at the best learning rate, when second moments of
 //!   gradients are at most 1 + ν² (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014;
 //!   Shamir, Zhang, *Stochastic Gradient Descent for Non-smooth Optimization*, 2013). The quickest candidate
-//!   within a tenth of the smallest bound is advised, with that learning rate. Networks are not convex: (1)
+//!   within a tenth of the smallest bound is advised, with its default learning rate. Networks are not convex: (1)
 //!   weighs noise against steps, and does not predict accuracy. Nothing is rehearsed: invented records have
 //!   no shapes for a network to find.
 
@@ -33,18 +34,24 @@ use super::effective;
 use super::estimate::{LONGEST, Memory, is_short, records};
 use super::learner::Learner;
 use super::pace::Pace;
+use super::plan::Plan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Method, Settings};
 
-/// Steps of full-batch candidates.
+/// Steps of full-batch networks.
 const STEPS: [u64; 5] = [25, 50, 100, 200, 400];
 /// Batch sizes and passes of linear candidates with random batches.
 const LINEAR_BATCHES: [(u64, u64); 3] = [(256, 10), (1024, 10), (4096, 20)];
 /// Batch sizes and passes of networks, in every combination.
 const BATCHES: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const EPOCHS: [u64; 5] = [5, 10, 20, 40, 80];
+/// How much better than the default another candidate must be: in accuracy, and as a part of the error.
+const POINT: f64 = 0.01;
+const PART: f64 = 0.02;
+/// With fewer records than this, rehearsals have nothing to say.
+const FEW: u64 = 50;
 /// Bounds within this ratio count as equal.
 const ALIKE: f64 = 1.1;
 /// Numbers that one rehearsal touches, and rehearsals per candidate.
@@ -131,7 +138,10 @@ impl Advice {
             let minutes = |time: Duration| time.as_secs_f64() / 60.0;
             return Err(RunError::NoTime { needed: minutes(shortest), given: minutes(limit) });
         }
-        rank(&mut ranked, subject.encoding.classes().is_some());
+        drop_equals_of_default(&mut ranked);
+        let is_accuracy = subject.encoding.classes().is_some();
+        rank(&mut ranked, is_accuracy);
+        prefer_default(&mut ranked, is_accuracy);
         let memory = Memory::of(&subject, &ranked[0].learner, asked)?;
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
@@ -143,13 +153,7 @@ impl Advice {
 
     /// The runner-up, if its score is within two standard errors.
     pub fn rival(&self) -> Option<&Candidate> {
-        let next = self.ranked.get(1)?;
-        let (Merit::Rehearsed { score, error }, Merit::Rehearsed { score: other, error: error_of_other }) =
-            (self.best().merit, next.merit)
-        else {
-            return None;
-        };
-        ((score - other).abs() <= 2.0 * error.hypot(error_of_other)).then_some(next)
+        self.ranked.get(1).filter(|next| are_alike(self.best(), next))
     }
 }
 
@@ -263,20 +267,63 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
     ranked[..=quickest].rotate_right(1);
 }
 
+/// The best candidate for a linear model that is planned by default, unless that is the default.
+pub(super) fn better(plan: &Plan, limit: Duration) -> Option<Candidate> {
+    if !is_default(&plan.asked.learner) || plan.subject.n.get() < FEW {
+        return None;
+    }
+    // A suggestion is no reason to fail.
+    let advice = Advice::of(plan.subject.clone(), &plan.asked, limit, Vec::new()).ok()?;
+    advice.ranked.into_iter().next().filter(|best| !is_default(&best.chosen))
+}
+
+/// Leaves out candidates that are the default by another name.
+fn drop_equals_of_default(candidates: &mut Vec<Candidate>) {
+    let Some(default) = candidates.iter().find(|candidate| is_default(&candidate.chosen)) else { return };
+    let default = default.effective();
+    candidates.retain(|candidate| is_default(&candidate.chosen) || candidate.effective() != default);
+}
+
+/// Puts the default first unless another candidate is better by more than the errors of their scores, and by
+/// as much as matters: invented records cannot tell more.
+fn prefer_default(ranked: &mut [Candidate], is_accuracy: bool) {
+    let Some(place) = ranked.iter().position(|candidate| is_default(&candidate.chosen)) else { return };
+    let (best, default) = (&ranked[0], &ranked[place]);
+    let matters = match (best.merit, default.merit) {
+        (Merit::Rehearsed { score: best, .. }, Merit::Rehearsed { score, .. }) => {
+            (best - score).abs() > if is_accuracy { POINT } else { PART * score }
+        }
+        (Merit::Bound { .. }, _) | (_, Merit::Bound { .. }) => true,
+    };
+    if are_alike(best, default) || !matters {
+        ranked[..=place].rotate_right(1);
+    }
+}
+
+fn is_default(chosen: &LearnerSettings) -> bool {
+    chosen.model.is_none() && chosen.method.is_none()
+}
+
+/// Whether two scores are within two standard errors of each other.
+fn are_alike(one: &Candidate, other: &Candidate) -> bool {
+    match (one.merit, other.merit) {
+        (Merit::Rehearsed { score, error }, Merit::Rehearsed { score: other, error: error_of_other }) => {
+            (score - other).abs() <= 2.0 * error.hypot(error_of_other)
+        }
+        (Merit::Bound { .. }, _) | (_, Merit::Bound { .. }) => false,
+    }
+}
+
 /// Every choice that no setting excludes.
 fn candidates(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings> {
     if asked.model.is_some() {
         return networks(subject, asked);
     }
     let methods = asked.method.map_or_else(|| Method::ALL.to_vec(), |method| vec![method]);
-    let mut all = Vec::new();
+    let mut all = if asked.method.is_none() { vec![asked.clone()] } else { Vec::new() };
     for method in methods {
         let plain = LearnerSettings { method: Some(method), ..asked.clone() };
         match method {
-            Method::GradientDescent if asked.steps.is_none() => {
-                let steps = STEPS.iter().filter_map(|steps| Count::new(*steps).ok());
-                all.extend(steps.map(|steps| LearnerSettings { steps: Some(steps), ..plain.clone() }));
-            }
             Method::Sgd if asked.steps.is_none() && asked.sampling_rate.is_none() => {
                 all.extend(LINEAR_BATCHES.iter().filter_map(|(batch, passes)| {
                     let n = subject.n.get();

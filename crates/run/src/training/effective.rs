@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use sordino_data::Sampling;
-use sordino_nn::{ClippingStyle, NetworkPlan, style};
+use sordino_nn::{ClippingStyle, Layer, NetworkPlan, style};
 use sordino_optim::{Averaging, Clipping, UpdateRule};
 use sordino_privacy::{ClipNorm, Count};
 use sordino_report::Setting;
 
 use super::learner::Learner;
-use super::linear::loss_name;
+use super::linear::{huber_width, loss_name};
 use super::subject::Subject;
 use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Settings};
 
@@ -18,7 +18,7 @@ pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, o
     let learner = LearnerSettings {
         // The plan does not know these by name: which network it is, and how much memory it may use.
         model: asked.learner.model.clone(),
-        hidden: asked.learner.hidden.clone(),
+        hidden: asked.learner.hidden.clone().or_else(|| hidden(asked, learner)),
         memory: asked.learner.memory,
         image: subject.image,
         row_norm: asked.learner.row_norm,
@@ -35,12 +35,26 @@ pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, o
     }
 }
 
+/// The widths of `mlp`, which follow from the price and the number of records.
+fn hidden(asked: &Settings, learner: &Learner) -> Option<Vec<usize>> {
+    let network = learner.network().filter(|_| asked.learner.model.as_deref() == Some("mlp"))?.network();
+    let widths = network
+        .layers()
+        .iter()
+        .filter_map(|layer| if let Layer::Linear { outputs, .. } = layer { Some(*outputs) } else { None });
+    let mut widths: Vec<usize> = widths.collect();
+    widths.pop(); // the outputs
+    Some(widths)
+}
+
 /// The settings that follow from the learner alone.
 pub(super) fn of_learner(learner: &Learner) -> LearnerSettings {
     let plain = LearnerSettings {
         method: Some(learner.method()),
         loss: learner.loss().map(loss_name),
+        huber_width: learner.loss().and_then(huber_width),
         l2: Some(learner.l2()),
+        class_weights: learner.class_weights(),
         ..LearnerSettings::default()
     };
     match learner {
@@ -49,6 +63,7 @@ pub(super) fn of_learner(learner: &Learner) -> LearnerSettings {
         }
         Learner::Gradient(plan) => LearnerSettings {
             learning_rate: Some(plan.training().learning_rate),
+            momentum: momentum(&plan.training().rule),
             clip_norm: flat_norm(plan.plan().clipping()),
             ..with_batches(plain, learner)
         },
@@ -59,7 +74,6 @@ pub(super) fn of_learner(learner: &Learner) -> LearnerSettings {
 
 fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
     let training = plan.training();
-    let momentum = if let UpdateRule::Momentum { momentum } = training.rule { Some(momentum) } else { None };
     let (clipping, clip_quantile) = match plan.clipping() {
         ClippingStyle::Flat => (ClippingName::Flat, None),
         ClippingStyle::Automatic => (ClippingName::Automatic, None),
@@ -74,7 +88,7 @@ fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
     };
     LearnerSettings {
         learning_rate: Some(training.learning_rate),
-        momentum,
+        momentum: momentum(&training.rule),
         clip_norm: flat_norm(plan.plan().clipping()),
         clipping: Some(clipping),
         clip_quantile,
@@ -89,6 +103,16 @@ fn with_batches(plain: LearnerSettings, learner: &Learner) -> LearnerSettings {
     let Some(batches) = learner.batches().map(|plan| plan.batches()) else { return plain };
     let sampling_rate = if let Sampling::Poisson { rate } = batches.sampling() { Some(rate) } else { None };
     LearnerSettings { steps: Count::new(batches.steps()).ok(), sampling_rate, ..plain }
+}
+
+fn momentum(rule: &UpdateRule) -> Option<f64> {
+    match rule {
+        UpdateRule::Momentum { momentum } | UpdateRule::Nesterov { momentum } => Some(*momentum),
+        UpdateRule::Sgd
+        | UpdateRule::Adam { .. }
+        | UpdateRule::AdaGrad { .. }
+        | UpdateRule::Diagonal { .. } => None,
+    }
 }
 
 /// The clip norm; its initial value if it is adaptive.
@@ -112,6 +136,12 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
         shown.push(("clipping", plan.clipping().name()).into());
         shown.push(("averaging", style::averaging_name(plan.training().averaging)).into());
     }
+    let weights = settings.class_weights.as_ref().map(ToString::to_string);
+    shown.extend(weights.map(|weights| Setting::from(("class_weights", weights.as_str()))));
+    if let Some(widths) = &settings.hidden {
+        let widths: Vec<String> = widths.iter().map(usize::to_string).collect();
+        shown.push(("hidden", widths.join(",").as_str()).into());
+    }
     let count = learner.count_noise();
     let is_automatic = settings.clipping == Some(ClippingName::Automatic);
     let is_linear = settings.model.is_none();
@@ -128,6 +158,7 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
         // Networks bound gradients and not rows.
         ("row_norm", is_linear.then(|| settings.row_norm.unwrap_or_else(|| subject.encoding.row_norm()))),
         ("sampling_rate", settings.sampling_rate.map(|rate| rate.get())),
+        ("huber_width", settings.huber_width),
         ("learning_rate", settings.learning_rate),
         ("momentum", settings.momentum),
         ("l2", settings.l2),

@@ -2,16 +2,16 @@
 
 use std::path::Path;
 
+use sordino_ledger::{Digest, Time};
 use sordino_privacy::{Epsilon, Guarantee, Neighbours};
 use sordino_report::{
-    Better, Bounds, BudgetUse, Curve, Evaluation, Method, PublicData, PublicRows, Released, Requested, Run,
-    Scale, Score, Source, Task, Tuning,
+    Bounds, BudgetUse, Curve, Evaluation, Method, Provenance, PublicRows, Released, ReleasedFile, Requested,
+    Run, Source, Task, Tuning, WholeBudget,
 };
 
-use super::effective;
 use super::plan::Plan;
-use super::public_test::PublicTest;
 use super::subject::Subject;
+use super::{declared, effective};
 use crate::error::RunError;
 use crate::model::Model;
 use crate::purse::Purse;
@@ -24,12 +24,14 @@ const LONGEST_DESCRIPTION: usize = 1 << 14;
 pub(crate) struct Outcome<'a> {
     pub(crate) model: &'a Model,
     pub(crate) guarantee: &'a Guarantee,
-    /// Public records, and the model's score on them.
-    pub(crate) public: Option<&'a (PublicTest, f64)>,
-    /// Scores on public records, by step.
-    pub(crate) curve: &'a [(u64, f64)],
+    /// Its scores on public records.
+    pub(crate) public: Option<&'a Evaluation>,
     /// ε that was spent from the budget before this run.
     pub(crate) spent_before: Option<f64>,
+    /// The charges of this run, by their numbers in the ledger.
+    pub(crate) charges: Vec<u64>,
+    /// When it began.
+    pub(crate) began: Time,
 }
 
 pub(crate) fn run(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Run, RunError> {
@@ -44,11 +46,32 @@ pub(crate) fn run(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<R
     let epsilon = epsilon.unwrap_or(plan.subject.epsilon);
     run.requested = Some(Requested { epsilon, delta: delta.unwrap_or(guarantee.delta) });
     run.budget = budget(plan, purse, outcome.spent_before)?;
-    run.evaluation = public.map(|(public, score)| evaluation(model, public, *score, outcome.curve));
+    run.evaluation = public.cloned();
+    run.provenance = Some(provenance(plan, purse, outcome)?);
     run.tuning = tuning(plan.settings.tuned_on);
     run.configuration = Some(file::without_folders(&plan.settings)?);
     run.network = layers(model)?;
     Ok(run)
+}
+
+fn provenance(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Provenance, RunError> {
+    let who = purse.account().and_then(|_| plan.settings.payment.analyst().ok());
+    // The day alone: the time of day of two entries would tell how long something took.
+    let date = outcome.began.to_string().split('T').next().map(str::to_owned);
+    let Subject { schema, encoding, .. } = &plan.subject;
+    // Not of the manifest, which covers the pages that would state it.
+    let file = |(name, content): (&str, Vec<u8>)| ReleasedFile {
+        name: name.to_owned(),
+        sha256: Digest::of(&content).to_string(),
+    };
+    Ok(Provenance {
+        date,
+        who: who.map(|who| who.to_string()),
+        charges: outcome.charges.clone(),
+        files: outcome.model.files()?.into_iter().map(file).collect(),
+        schema_digest: Some(Digest::from_bytes(schema.digest()).to_string()),
+        columns: declared::columns(schema, encoding),
+    })
 }
 
 fn tuning(tuned_on: Option<TunedOn>) -> Tuning {
@@ -84,7 +107,7 @@ fn source(plan: &Plan, neighbours: Neighbours) -> Source {
         data: input.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         identity: None,
         rows: PublicRows::new(*n, neighbours).ok(),
-        features: Some(encoding.width() as u64),
+        features: Some((encoding.width() - usize::from(encoding.has_intercept())) as u64),
         max_records: schema.unit().column().map(|_| schema.unit().max_records().get()),
         bounds: match plan.settings.estimate_schema_with {
             Some(_) => Bounds::Estimated,
@@ -100,9 +123,8 @@ fn method(plan: &Plan) -> Method {
 }
 
 fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<BudgetUse>, RunError> {
-    let (Some(terms), Some(spent_before), Some(left)) = (purse.terms(), before, purse.left()?) else {
-        return Ok(None);
-    };
+    let (Some(limit), Some(spent_before)) = (purse.limit()?, before) else { return Ok(None) };
+    let (terms, gauge) = (&limit.terms, limit.gauge);
     let payment = &plan.settings.payment;
     // A report is handed out, so it names files without their folders.
     let shown = |path: Option<&Path>| {
@@ -115,21 +137,27 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
         data_set: name.unwrap_or_else(|| shown(Some(plan.input.path()))),
         epsilon: terms.epsilon,
         delta: terms.delta,
-        spent_before: Epsilon::new(spent_before)?,
-        spent_after: Epsilon::new((terms.epsilon.get() - left).max(0.0))?,
+        // A share may have been used beyond its end before it was given.
+        spent_before: Epsilon::new(spent_before.min(terms.epsilon.get()))?,
+        // What rounding leaves is nothing.
+        spent_after: if gauge.left > 0.0 { Epsilon::new(gauge.used)? } else { terms.epsilon },
+        // The promise is that of the data set's budget. How much of it others have spent is not told.
+        whole: limit
+            .share_of
+            .as_ref()
+            .and_then(|_| purse.terms())
+            .map(|whole| WholeBudget { epsilon: whole.epsilon, delta: whole.delta }),
     }))
 }
 
-fn evaluation(model: &Model, public: &PublicTest, value: f64, points: &[(u64, f64)]) -> Evaluation {
-    let name = model.score_name();
-    let (score, scale, better) = if model.is_classification() {
-        (Score::share(name, value), Scale::Share, Better::Higher)
-    } else {
-        (Score::new(name, value, Better::Lower), Scale::Number, Better::Lower)
-    };
-    let mut curve = Curve::new(name, scale, better);
+/// Scores with those of the iterates on the way.
+pub(crate) fn with_curve(mut evaluation: Evaluation, plan: &Plan, points: &[(u64, f64)]) -> Evaluation {
+    let Some(headline) = evaluation.scores.first().filter(|_| !points.is_empty()) else { return evaluation };
+    let mut curve = Curve::new(headline.name.clone(), headline.scale, headline.better);
     points.iter().for_each(|(step, value)| curve.push(*step, *value));
-    let file = public.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let curves = if points.is_empty() { Vec::new() } else { vec![curve] };
-    Evaluation { data: PublicData::declared(file, Some(public.rows())), scores: vec![score], curves }
+    evaluation.curves = vec![curve];
+    evaluation.curves_of = plan.learner.result().map(|result| {
+        format!("The curve is of single iterates on the way. The released model is {result}; its own score is the mark.")
+    });
+    evaluation
 }

@@ -64,7 +64,9 @@ pub(super) fn fit(
         Ok(release) => Ok((release, curve)),
         Err(RunError::Optim(OptimError::Cancelled { steps })) => {
             let (of, [_, what]) = (plan.learner.steps().unwrap_or(steps), plan.learner.step_name());
-            Err(RunError::Stopped { steps, of, what })
+            let is_charged = purse.account().is_some();
+            let is_counted = !is_charged || purse.counts_steps()?;
+            Err(RunError::Stopped { steps, of, what, is_charged, is_counted })
         }
         Err(error) => Err(error),
     }

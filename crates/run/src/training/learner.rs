@@ -10,13 +10,14 @@ use sordino_learn::{
 use sordino_nn::{BatchMemory, NetworkPlan};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_optim::{
-    Checkpoint, Checkpoints, FitOptions, LearningPlan, Plan as Batches, Progress, StepwisePlan, Witness,
+    Averaging, Checkpoint, Checkpoints, FitOptions, LearningPlan, Plan as Batches, Progress, StepwisePlan,
+    Witness,
 };
 use sordino_privacy::{Claim, Paid, Permit, Release};
 
 use crate::error::RunError;
 use crate::model::{Model, network_loss};
-use crate::settings::Method;
+use crate::settings::{DeclaredWeights, Method};
 
 /// Square matrices that sufficient statistics keep: the sums of products, their factor and a work copy.
 const HESSIANS: u64 = 3;
@@ -109,6 +110,15 @@ impl Learner {
         of_network.or(self.loss().map(Loss::name)).unwrap_or_default()
     }
 
+    /// Whether its models say how likely each class is.
+    pub(super) fn has_probabilities(&self) -> bool {
+        match self.loss() {
+            Some(Loss::Logistic | Loss::Softmax { .. }) => true,
+            Some(_) => false,
+            None => self.encoding().classes().is_some(),
+        }
+    }
+
     /// λ of the penalty `(λ/2)‖w‖²`: given, or chosen by the method.
     pub fn l2(&self) -> f64 {
         match self {
@@ -119,6 +129,19 @@ impl Learner {
             Self::Statistics(plan) => plan.l2(),
             Self::Network(plan) => plan.training().l2,
         }
+    }
+
+    /// Weights of classes, if they were declared, divided by the largest.
+    pub fn class_weights(&self) -> Option<DeclaredWeights> {
+        let weights = match self {
+            Self::Gradient(plan) => plan.class_weights(),
+            Self::Coordinate(plan) => plan.class_weights(),
+            Self::Output(plan) => plan.class_weights(),
+            Self::Objective(plan) => plan.class_weights(),
+            Self::Statistics(_) => None,
+            Self::Network(plan) => plan.class_weights(),
+        };
+        weights.map(|weights| DeclaredWeights::of(self.encoding(), weights))
     }
 
     /// The number of weights.
@@ -168,6 +191,24 @@ impl Learner {
     /// The word for a step, singular and plural.
     pub fn step_name(&self) -> [&'static str; 2] {
         if let Self::Coordinate(_) = self { ["pass", "passes"] } else { ["step", "steps"] }
+    }
+
+    /// What the released model is, if it is not the last iterate.
+    pub(super) fn result(&self) -> Option<String> {
+        let averaging = match self {
+            Self::Gradient(plan) => plan.training().averaging,
+            Self::Network(plan) => plan.training().averaging,
+            Self::Coordinate(_) => return Some("an average of its iterates".to_owned()),
+            Self::Output(_) | Self::Objective(_) | Self::Statistics(_) => return None,
+        };
+        match averaging {
+            Averaging::Last => None,
+            Averaging::All => Some("the mean of all iterates".to_owned()),
+            Averaging::Tail { fraction } => {
+                Some(format!("the mean of the last {} % of the iterates", 100.0 * fraction))
+            }
+            Averaging::Exponential { .. } => Some("a moving average of the iterates".to_owned()),
+        }
     }
 
     /// The mean batch size, for gradient methods.

@@ -1,11 +1,10 @@
 //! Plans linear models from settings. Each method takes the settings that it uses.
 
-use sordino_data::Encoding;
 use sordino_learn::{
     CoordinateClipping, CoordinateDescent, GradientDescent, Loss, ObjectivePerturbation, OutputPerturbation,
-    SufficientStatistics,
+    SufficientStatistics, Usual,
 };
-use sordino_optim::{Clipping, Noise, TrainingOptions};
+use sordino_optim::Clipping;
 use sordino_privacy::{ClipNorm, Count};
 
 use super::learner::Learner;
@@ -13,48 +12,83 @@ use super::subject::Task;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, LossName, Method};
 
-/// Default steps of gradient descent on all records.
-const FULL_BATCH_STEPS: f64 = 100.0;
-/// Default batch size and passes over the data.
+/// Default batch size and passes over the data of `--method sgd`, and its fewest steps.
 const BATCH: f64 = 256.0;
 const PASSES: f64 = 10.0;
+const STEPS: f64 = 1000.0;
 
-/// Plans the learner that the settings name, from public things alone.
+/// Plans the learner that the settings name, from public things alone. Where they name no method, the
+/// settings of gradient descent imply it, and else it is the [usual](Usual) one.
 pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
-    let method = wishes.method.take().unwrap_or_default();
-    task.check_delta(method)?;
     // The encoding has used it.
     wishes.row_norm.take();
-    let asked = wishes.loss.take();
+    let Some(method) = wishes.method.take().or_else(|| implied(wishes)) else { return usual(task, wishes) };
+    task.check_delta(method)?;
     match method {
         Method::GradientDescent => {
-            let steps = task.steps(wishes, 1.0, FULL_BATCH_STEPS)?;
-            gradient(GradientDescent::full_batch(loss(asked, task.encoding)?).steps(steps), task, wishes)
+            let steps = match (wishes.steps, wishes.epochs) {
+                (None, None) => None,
+                _ => Some(task.steps(wishes, 1.0, 1.0)?),
+            };
+            let learner = GradientDescent::full_batch(loss(task, wishes)?);
+            gradient(steps.map_or(learner.clone(), |steps| learner.steps(steps)), task, wishes)
         }
         Method::Sgd => {
             let rate = task.rate(wishes, (BATCH / task.n.get() as f64).min(1.0))?;
-            let steps = task.steps(wishes, rate.get(), PASSES)?;
-            gradient(GradientDescent::poisson(loss(asked, task.encoding)?, rate).steps(steps), task, wishes)
+            let steps = task.steps(wishes, rate.get(), PASSES.max(STEPS * rate.get()))?;
+            gradient(GradientDescent::poisson(loss(task, wishes)?, rate).steps(steps), task, wishes)
         }
-        Method::CoordinateDescent => coordinate(loss(asked, task.encoding)?, task, wishes),
+        Method::CoordinateDescent => coordinate(loss(task, wishes)?, task, wishes),
         Method::OutputPerturbation => {
-            let learner = OutputPerturbation::new(loss(asked, task.encoding)?).neighbours(task.neighbours);
+            let learner = OutputPerturbation::new(loss(task, wishes)?).neighbours(task.neighbours);
             let learner = wishes.l2.take().map_or(learner.clone(), |l2| learner.l2(l2));
+            let weights = task.class_weights(wishes)?;
+            let learner = weights.map_or(learner.clone(), |weights| learner.class_weights(weights));
             Ok(Learner::Output(learner.plan(task.encoding, task.n, task.epsilon, task.delta)?))
         }
         Method::ObjectivePerturbation => {
-            let learner = ObjectivePerturbation::new(loss(asked, task.encoding)?).neighbours(task.neighbours);
-            let learner = wishes.l2.take().map_or(learner.clone(), |l2| learner.l2(l2));
-            Ok(Learner::Objective(learner.plan(task.encoding, task.n, task.epsilon, task.delta)?))
+            let learner = ObjectivePerturbation::new(loss(task, wishes)?).neighbours(task.neighbours);
+            objective(learner, task, wishes)
         }
         Method::SufficientStatistics => {
             // The loss is squared. Any other stays in `wishes`, and is refused there.
-            wishes.loss = asked.filter(|loss| *loss != LossName::Squared);
+            wishes.loss = wishes.loss.take().filter(|loss| *loss != LossName::Squared);
             let learner = SufficientStatistics::adaptive().neighbours(task.neighbours);
             let learner = learner.l2(wishes.l2.take().unwrap_or(0.0));
             Ok(Learner::Statistics(learner.plan(task.encoding, task.n, task.epsilon, task.delta)?))
         }
     }
+}
+
+/// The method that the settings imply: batches are those of sgd, steps those of gradient descent.
+fn implied(wishes: &LearnerSettings) -> Option<Method> {
+    let LearnerSettings { steps, epochs, learning_rate, momentum, clip_norm, checkpoint_every, .. } = wishes;
+    if wishes.sampling_rate.is_some() || wishes.batch_size.is_some() {
+        return Some(Method::Sgd);
+    }
+    let of_steps = steps.is_some() || epochs.is_some() || checkpoint_every.is_some();
+    let of_a_step = learning_rate.is_some() || momentum.is_some() || clip_norm.is_some();
+    (of_steps || of_a_step).then_some(Method::GradientDescent)
+}
+
+/// The usual learner for the task.
+fn usual(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
+    let loss = loss(task, wishes)?;
+    match task.facts().learner(loss)? {
+        Usual::Gradient(learner) => gradient(learner, task, wishes),
+        Usual::Objective(learner) => objective(learner, task, wishes),
+    }
+}
+
+fn objective(
+    learner: ObjectivePerturbation,
+    task: &Task<'_>,
+    wishes: &mut LearnerSettings,
+) -> Result<Learner, RunError> {
+    let learner = wishes.l2.take().map_or(learner.clone(), |l2| learner.l2(l2));
+    let weights = task.class_weights(wishes)?;
+    let learner = weights.map_or(learner.clone(), |weights| learner.class_weights(weights));
+    Ok(Learner::Objective(learner.plan(task.encoding, task.n, task.epsilon, task.delta)?))
 }
 
 fn gradient(
@@ -63,16 +97,17 @@ fn gradient(
     wishes: &mut LearnerSettings,
 ) -> Result<Learner, RunError> {
     wishes.checkpoint_every.take();
-    let learner = learner.neighbours(task.neighbours).l2(wishes.l2.take().unwrap_or(0.0));
+    let learner = learner.neighbours(task.neighbours);
+    let learner = wishes.l2.take().map_or(learner.clone(), |l2| learner.l2(l2));
+    let learner = wishes.learning_rate.take().map_or(learner.clone(), |rate| learner.learning_rate(rate));
+    let learner = wishes.momentum.take().map_or(learner.clone(), |momentum| learner.momentum(momentum));
+    let weights = task.class_weights(wishes)?;
+    let learner = weights.map_or(learner.clone(), |weights| learner.class_weights(weights));
     let learner = match wishes.clip_norm.take() {
         Some(norm) => learner.clipping(Clipping::Flat { norm: norm.get() }),
         None => learner,
     };
-    let plan = learner.plan_with(task.encoding, task.n, task.noise())?;
-    let Some(learning_rate) = wishes.learning_rate.take() else { return Ok(Learner::Gradient(plan)) };
-    let training = TrainingOptions { learning_rate, ..plan.training().clone() };
-    let noise = Noise::Multiplier(plan.plan().noise_multiplier());
-    Ok(Learner::Gradient(learner.training(training).plan_with(task.encoding, task.n, noise)?))
+    Ok(Learner::Gradient(learner.plan_with(task.encoding, task.n, task.noise())?))
 }
 
 fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
@@ -80,6 +115,8 @@ fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Resu
     let learner =
         CoordinateDescent::new(loss).neighbours(task.neighbours).l2(wishes.l2.take().unwrap_or(0.0));
     let learner = wishes.steps.take().map(Count::get).map_or(learner.clone(), |steps| learner.steps(steps));
+    let weights = task.class_weights(wishes)?;
+    let learner = weights.map_or(learner.clone(), |weights| learner.class_weights(weights));
     let learner = match wishes.clip_norm.take().map(ClipNorm::get) {
         Some(norm) => learner.clipping(CoordinateClipping::BySmoothness { norm }),
         None => learner,
@@ -87,22 +124,31 @@ fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Resu
     Ok(Learner::Coordinate(learner.plan_with(task.encoding, task.n, task.noise())?))
 }
 
-/// The loss that is asked for; by default logistic for two classes, softmax for more, squared for a number.
-/// Fails if it does not suit the target.
-fn loss(asked: Option<LossName>, encoding: &Encoding) -> Result<Loss, RunError> {
-    let classes = encoding.classes().map_or(0, <[String]>::len);
-    let loss = match asked {
+/// Takes the loss out of `wishes`. By default it is logistic for two classes, softmax for more, Huber's for a
+/// number. Fails if it does not suit the target.
+fn loss(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Loss, RunError> {
+    let classes = task.encoding.classes().map_or(0, <[String]>::len);
+    let loss = match wishes.loss.take() {
         Some(LossName::Logistic) => Loss::Logistic,
         Some(LossName::SmoothHinge) => Loss::SmoothHinge { width: 0.5 },
         Some(LossName::Softmax) => Loss::Softmax { classes },
         Some(LossName::Squared) => Loss::Squared,
-        Some(LossName::Huber) => Loss::Huber { width: 0.5 },
-        None if encoding.target_bounds().is_some() => Loss::Squared,
-        None if classes == 2 => Loss::Logistic,
-        None => Loss::Softmax { classes },
+        Some(LossName::Huber) | None => task.facts().loss()?,
     };
-    loss.check(encoding)?;
+    let loss = match (loss, wishes.huber_width) {
+        (Loss::Huber { .. }, Some(width)) => {
+            wishes.huber_width.take();
+            Loss::Huber { width }
+        }
+        _ => loss,
+    };
+    loss.check(task.encoding)?;
     Ok(loss)
+}
+
+/// The width of a Huber loss.
+pub(super) fn huber_width(loss: Loss) -> Option<f64> {
+    if let Loss::Huber { width } = loss { Some(width) } else { None }
 }
 
 /// The setting that names a loss.

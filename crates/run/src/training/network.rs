@@ -8,10 +8,10 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use sordino_data::{Encoding, Sampling};
+use sordino_data::Sampling;
 use sordino_nn::{
-    ClippingStyle, Description, EPOCHS, Loss, Network, NetworkLearner, Shape, preset, style,
-    usual_rate_of_sampling,
+    ClippingStyle, Description, EPOCHS, Loss, Network, NetworkLearner, Shape, preset, style, usual,
+    usual_rate_of_sampling, usual_steps,
 };
 use sordino_optim::Averaging;
 use sordino_privacy::Count;
@@ -91,7 +91,7 @@ pub(super) fn plan(name: &str, task: &Task<'_>, wishes: &mut LearnerSettings) ->
     task.check_delta(method)?;
     wishes.image.take();
     wishes.checkpoint_every.take();
-    let network = network(name, task.image, wishes.hidden.take(), task.encoding)?;
+    let network = network(name, task, wishes.hidden.take())?;
     let learner = NetworkLearner::new(Arc::new(network)).neighbours(task.neighbours).threads(task.threads);
     let (sampling, steps) = batches(method, task, wishes)?;
     let learner = learner
@@ -103,6 +103,8 @@ pub(super) fn plan(name: &str, task: &Task<'_>, wishes: &mut LearnerSettings) ->
     let learner = wishes.momentum.take().map_or(learner.clone(), |momentum| learner.momentum(momentum));
     let learner = wishes.learning_rate.take().map_or(learner.clone(), |rate| learner.learning_rate(rate));
     let learner = wishes.l2.take().map_or(learner.clone(), |l2| learner.l2(l2));
+    let weights = task.class_weights(wishes)?;
+    let learner = weights.map_or(learner.clone(), |weights| learner.class_weights(weights));
     let bytes = wishes.memory.take().map(|megabytes| megabytes.get() as usize * 1_000_000);
     let learner = bytes.map_or(learner.clone(), |bytes| learner.memory(bytes));
     Ok(Learner::Network(Box::new(learner.plan_with(task.encoding, task.n, task.noise())?)))
@@ -115,15 +117,29 @@ fn batches(
     wishes: &mut LearnerSettings,
 ) -> Result<(Sampling, Count), RunError> {
     match method {
-        Method::GradientDescent => Ok((Sampling::FullBatch, task.steps(wishes, 1.0, EPOCHS)?)),
+        Method::GradientDescent => Ok((Sampling::FullBatch, steps(Sampling::FullBatch, 1.0, task, wishes)?)),
         Method::Sgd => {
             let rate = task.rate(wishes, usual_rate_of_sampling(task.n)?.get())?;
-            Ok((Sampling::Poisson { rate }, task.steps(wishes, rate.get(), EPOCHS)?))
+            let sampling = Sampling::Poisson { rate };
+            Ok((sampling, steps(sampling, rate.get(), task, wishes)?))
         }
         Method::CoordinateDescent
         | Method::OutputPerturbation
         | Method::ObjectivePerturbation
         | Method::SufficientStatistics => Err(RunError::MethodForLinear { method: method.name() }),
+    }
+}
+
+/// As many as are asked for, or the usual number.
+fn steps(
+    sampling: Sampling,
+    rate: f64,
+    task: &Task<'_>,
+    wishes: &mut LearnerSettings,
+) -> Result<Count, RunError> {
+    match (wishes.steps, wishes.epochs) {
+        (None, None) => Ok(usual_steps(sampling)?),
+        _ => task.steps(wishes, rate, EPOCHS),
     }
 }
 
@@ -152,13 +168,9 @@ fn averaging(wishes: &mut LearnerSettings, steps: Count) -> Averaging {
 }
 
 /// The network for records of this encoding.
-fn network(
-    name: &str,
-    image: Option<ImageShape>,
-    hidden: Option<Vec<usize>>,
-    encoding: &Encoding,
-) -> Result<Network, RunError> {
-    let input = match image {
+fn network(name: &str, task: &Task<'_>, hidden: Option<Vec<usize>>) -> Result<Network, RunError> {
+    let encoding = task.encoding;
+    let input = match task.image {
         Some(image) if image.shape().size() == encoding.width() => image.shape(),
         Some(image) => {
             return Err(RunError::OtherPicture { image: image.to_string(), numbers: encoding.width() });
@@ -168,6 +180,12 @@ fn network(
     let (loss, outputs) = match encoding.classes() {
         Some(classes) => (Loss::CrossEntropy, classes.len()),
         None => (Loss::Squared, 1),
+    };
+    let hidden = match hidden {
+        None if name == "mlp" => {
+            Some(usual::hidden(encoding.width(), outputs, |weights| task.facts().signal(weights))?)
+        }
+        given => given,
     };
     let mut description = description(name, hidden.as_deref())?;
     match description.loss {

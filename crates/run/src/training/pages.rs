@@ -35,7 +35,7 @@ impl Pages {
 }
 
 /// An object as JSON on one line.
-fn line(object: &impl Serialize) -> Result<String, RunError> {
+pub(super) fn line(object: &impl Serialize) -> Result<String, RunError> {
     let unwritable = |error: serde_json::Error| RunError::Unwritable { reason: error.to_string() };
     Ok(serde_json::to_string(object).map_err(unwritable)? + "\n")
 }

@@ -10,7 +10,11 @@ use super::input::{Input, data_of};
 use super::learner::Learner;
 use super::subject::Subject;
 use crate::error::RunError;
+use crate::model::{Decision, Threshold};
 use crate::settings::Settings;
+
+/// With less signal than this nothing is learned.
+const DROWNED: f64 = 0.5;
 
 /// A run with nothing left to decide.
 #[derive(Debug)]
@@ -24,6 +28,8 @@ pub struct Plan {
     pub settings: Settings,
     /// The settings as they were given.
     pub(crate) asked: Settings,
+    /// The threshold that makes a class of a probability, if one is declared.
+    pub decision: Option<Decision>,
     /// Where the model goes.
     pub out: PathBuf,
     /// Defaults that the user should know of.
@@ -36,12 +42,22 @@ impl Plan {
         asked: &Settings,
         input: Input,
         subject: Subject,
-        notes: Vec<String>,
+        mut notes: Vec<String>,
     ) -> Result<Self, RunError> {
         let learner = subject.task().learner(&asked.learner)?;
+        notes.extend(drowned(&subject, &learner));
+        let (classes, has_probabilities) = (subject.encoding.classes(), learner.has_probabilities());
+        let decision = |threshold: &Threshold| threshold.among(classes, has_probabilities);
+        let decision = asked.threshold.as_ref().map(decision).transpose()?;
+        if asked.by.is_some() && asked.public_test.is_none() {
+            return Err(RunError::Unused {
+                setting: "--by".into(),
+                by: "a run without --public-test".into(),
+            });
+        }
         let out = out_of(asked)?;
         let settings = effective::settings(asked, &subject, &learner, &out);
-        Ok(Self { input, subject, learner, settings, asked: asked.clone(), out, notes })
+        Ok(Self { input, subject, learner, settings, asked: asked.clone(), decision, out, notes })
     }
 
     /// States schema, ε and δ as they were given, where a bought schema took a part of ε and δ.
@@ -82,6 +98,20 @@ impl Plan {
     pub fn target(&self) -> &str {
         self.subject.encoding.target().unwrap_or_default()
     }
+}
+
+/// Says so where noise drowns everything: a mean of gradients is then shorter than its noise, whatever the
+/// data.
+fn drowned(subject: &Subject, learner: &Learner) -> Option<String> {
+    let signal = subject.task().facts().signal(learner.weights()).ok()?;
+    let (n, epsilon) = (subject.n.get(), subject.epsilon.get());
+    (signal < DROWNED).then(|| {
+        format!(
+            "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} weights; \
+             use more records, a larger epsilon or fewer columns",
+            learner.weights()
+        )
+    })
 }
 
 /// Where the model goes, without a slash at the end: `.part` is appended to it.

@@ -6,10 +6,14 @@ use sordino_data::{Encoded, Loader, Source};
 use sordino_ledger::Digest;
 use sordino_noise::danger;
 
+use sordino_report::{Evaluation, PublicData};
+
+use super::by::Grouping;
 use super::plan::Plan;
 use crate::error::RunError;
-use crate::model::Model;
+use crate::model::{Decision, Model};
 use crate::purse::Purse;
+use crate::scores;
 
 /// Records that were declared public.
 #[derive(Debug)]
@@ -17,22 +21,23 @@ pub struct PublicTest {
     /// Their file.
     pub path: PathBuf,
     data: Encoded,
+    decision: Option<Decision>,
+    grouping: Option<Grouping>,
 }
 
 impl PublicTest {
     /// Reads the records that `--public-test` names, by the encoding of the run. Refuses the private table
-    /// itself and every table that has a budget in the ledger. Whether other records are public is for the
-    /// owner to know.
+    /// itself, however it is packed, and every table that has a budget in the ledger, as it was digested or
+    /// unpacked. Whether other records are public is for the owner to know.
     pub(crate) fn open(plan: &Plan, purse: &Purse) -> Result<Option<Self>, RunError> {
         let Some(path) = &plan.settings.public_test else { return Ok(None) };
         let source = Source::open(path, plan.subject.schema.csv())?;
         let content = Digest::from_bytes(source.content()?);
         let budgets = purse.account().map(|account| account.ledger().data_sets()).transpose()?;
-        let has_budget = budgets.unwrap_or_default().iter().any(|set| set.contents.contains(&content));
-        // Private images are private beside other labels, too.
-        let files = plan.input.source.digests()?;
-        let has_private_file = source.digests()?.iter().any(|digest| files.contains(digest));
-        if Some(content) == purse.content() || has_budget || has_private_file {
+        let contents: Vec<Digest> =
+            budgets.unwrap_or_default().into_iter().flat_map(|set| set.contents).collect();
+        let has_budget = contents.contains(&content);
+        if Some(content) == purse.content() || has_budget || has_private_file(plan, &source, &contents)? {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
         let loader = Loader::new(&source, &plan.subject.schema, plan.input.door);
@@ -42,7 +47,9 @@ impl PublicTest {
             let column = plan.target().to_owned();
             return Err(RunError::NoPublicTarget { path: path.clone(), column });
         }
-        Ok(Some(Self { path: path.clone(), data }))
+        let by = plan.settings.by.as_ref();
+        let grouping = by.map(|by| by.read(&source, &plan.subject.schema)).transpose()?;
+        Ok(Some(Self { path: path.clone(), data, decision: plan.decision.clone(), grouping }))
     }
 
     /// The number of records.
@@ -50,14 +57,36 @@ impl PublicTest {
         self.data.slots() as u64
     }
 
-    /// The score of a model.
+    /// The first score of a model: its accuracy or its root mean squared error.
     pub fn score(&self, model: &Model) -> Result<f64, RunError> {
-        model.score(&self.data)
+        Ok(model.outcomes(&self.data, self.decision.as_ref(), false)?.headline())
     }
 
-    /// The records with the score of a model.
-    pub(crate) fn scored(self, model: &Model) -> Result<(Self, f64), RunError> {
-        let score = self.score(model)?;
-        Ok((self, score))
+    /// All scores of a model.
+    pub fn evaluation(&self, model: &Model) -> Result<Evaluation, RunError> {
+        let outcomes = model.outcomes(&self.data, self.decision.as_ref(), true)?;
+        let file = self.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let scores = outcomes.scores();
+        let mut evaluation = Evaluation::new(PublicData::declared(file, Some(self.rows())), scores);
+        evaluation.remark = scores::verdict(&evaluation.scores);
+        evaluation.confusion = outcomes.confusion();
+        evaluation.calibration = outcomes.calibration();
+        evaluation.threshold = self.decision.as_ref().map(Decision::rule);
+        evaluation.groups = self.grouping.as_ref().map(|Grouping { column, values, value_of }| {
+            let is_record = |(slot, value): (usize, &Option<usize>)| self.data.row(slot).map(|_| *value);
+            let value_of: Vec<Option<usize>> = value_of.iter().enumerate().filter_map(is_record).collect();
+            scores::groups(&outcomes, column, values, &value_of)
+        });
+        Ok(evaluation)
     }
+}
+
+/// Whether a file of the test is a file of the run's data or one with a budget, or is so once it is unpacked.
+/// Private images are private beside other labels, too.
+fn has_private_file(plan: &Plan, test: &Source, budgets: &[Digest]) -> Result<bool, RunError> {
+    let private = &plan.input.source;
+    let files = [private.digests()?, private.unpacked_digests()?].concat();
+    let is_private =
+        |digest: &[u8; 32]| files.contains(digest) || budgets.contains(&Digest::from_bytes(*digest));
+    Ok(test.digests()?.iter().chain(&test.unpacked_digests()?).any(is_private))
 }

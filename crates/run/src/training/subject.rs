@@ -8,9 +8,10 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Encoding, EncodingOptions, Schema};
-use sordino_optim::Noise;
-use sordino_privacy::{Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
+use sordino_data::{Column, Encoding, EncodingOptions, Schema};
+use sordino_learn::Facts;
+use sordino_optim::{ClassWeights, Noise};
+use sordino_privacy::{Choice, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
 
 use super::input::Input;
 use super::learner::Learner;
@@ -41,6 +42,8 @@ pub struct Subject {
     pub delta: Delta,
     /// The neighbouring relation.
     pub neighbours: Neighbours,
+    /// Whether what pays can pay for an event with a δ of its own.
+    pub pays_delta: bool,
     /// The shape of the records, if they are images.
     pub image: Option<ImageShape>,
     /// Threads to compute with; all processors if none are named.
@@ -64,7 +67,18 @@ impl Subject {
         let image = settings.learner.image.or_else(format).filter(|_| settings.learner.model.is_some());
         let (epsilon, delta) = (target_and_epsilon(settings)?.1, delta(settings, purse, n, notes)?);
         let (schema, names) = (input.schema.clone(), input.source.names());
-        Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
+        Ok(Self {
+            schema,
+            names,
+            encoding,
+            n,
+            epsilon,
+            delta,
+            neighbours,
+            pays_delta: pays_delta(purse),
+            image,
+            threads: settings.threads,
+        })
     }
 
     /// The subject of a table that need not exist: the schema names its columns, and `--rows` states n.
@@ -84,13 +98,24 @@ impl Subject {
         let delta = delta(settings, purse, n, notes)?;
         let neighbours = public_size(purse)?;
         let image = settings.learner.image;
-        Ok(Self { schema, names, encoding, n, epsilon, delta, neighbours, image, threads: settings.threads })
+        Ok(Self {
+            schema,
+            names,
+            encoding,
+            n,
+            epsilon,
+            delta,
+            neighbours,
+            pays_delta: pays_delta(purse),
+            image,
+            threads: settings.threads,
+        })
     }
 
     /// The task for a planner.
     pub(crate) fn task(&self) -> Task<'_> {
-        let &Self { ref encoding, n, epsilon, delta, neighbours, image, threads, .. } = self;
-        Task { encoding, n, epsilon, delta, neighbours, image, threads, noise: None }
+        let &Self { ref encoding, n, epsilon, delta, neighbours, pays_delta, image, threads, .. } = self;
+        Task { encoding, n, epsilon, delta, neighbours, pays_delta, image, threads, noise: None }
     }
 
     /// Bytes of the encoded records in memory.
@@ -135,6 +160,12 @@ pub(super) fn encoding(
         row_norm: settings.learner.row_norm,
         ..EncodingOptions::default()
     };
+    if let Some(Column::Category(category)) = schema.column(target)
+        && let [value] = category.values()
+    {
+        let (column, value) = (target.to_owned(), value.clone());
+        return Err(RunError::OneClass { column, value });
+    }
     Ok(Encoding::new(schema, names, options)?)
 }
 
@@ -160,6 +191,11 @@ fn delta_for(n: u64) -> f64 {
     10f64.powi(-digits).min(USUAL_DELTA)
 }
 
+/// A budget that is spent as one goes pays for δ that an event brings only from what it has set aside.
+fn pays_delta(purse: &Purse) -> bool {
+    purse.terms().is_none_or(|terms| terms.choice == Choice::Planned || terms.set_aside > Delta::ZERO)
+}
+
 /// Learners divide by n, so n must be public.
 pub(super) fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
     let neighbours = purse.neighbours();
@@ -174,6 +210,7 @@ pub(crate) struct Task<'a> {
     pub(crate) epsilon: Epsilon,
     pub(crate) delta: Delta,
     pub(crate) neighbours: Neighbours,
+    pub(crate) pays_delta: bool,
     pub(crate) image: Option<ImageShape>,
     pub(crate) threads: Option<NonZero<usize>>,
     /// The noise multiplier of a step, if it does not follow from ε: a rehearsal takes it from the real run.
@@ -196,6 +233,12 @@ impl Task<'_> {
             }
             None => Ok(learner),
         }
+    }
+
+    /// What the rules for defaults go by.
+    pub(crate) fn facts(&self) -> Facts<'_> {
+        let &Self { encoding, n, epsilon, delta, neighbours, pays_delta, .. } = self;
+        Facts { encoding, n, epsilon, delta, neighbours, pays_delta }
     }
 
     /// The noise: as given, or for the price.
@@ -235,6 +278,14 @@ impl Task<'_> {
                 Ok(Count::new((passes / rate).ceil() as u64)?)
             }
         }
+    }
+
+    /// Takes the class weights out of `wishes`.
+    pub(crate) fn class_weights(
+        &self,
+        wishes: &mut LearnerSettings,
+    ) -> Result<Option<ClassWeights>, RunError> {
+        wishes.class_weights.take().map(|weights| weights.among(self.encoding)).transpose()
     }
 
     /// Checks that δ is above 0 for methods that have Gaussian noise only.
