@@ -32,6 +32,11 @@ pub(crate) fn coordinate(words: &[&str]) -> Result<(), Failure> {
     study("coordinate", &[], words)
 }
 
+/// The options are names of its tables.
+pub(crate) fn defaults(words: &[&str]) -> Result<(), Failure> {
+    study("defaults", &["adult"], words)
+}
+
 /// For a study whose one option tries settings on training data.
 fn choosing(words: &[&str]) -> Result<(), Failure> {
     match words {

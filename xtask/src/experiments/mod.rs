@@ -43,6 +43,11 @@ const ALL: &[Experiment] = &[
         "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [--table] [--beyond] [PROBLEM...]",
         learning::coordinate,
     ),
+    (
+        "defaults",
+        "the default of a linear model against every method (docs/studies/defaults.md); [TABLE...]",
+        learning::defaults,
+    ),
 ];
 
 /// Lists the experiments.

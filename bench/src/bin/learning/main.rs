@@ -1,4 +1,5 @@
-//! Studies of learners on public data: `cargo xtask experiments adult|mnist-softmax|mnist-cnn|width|coordinate`.
+//! Studies of learners on public data: `cargo xtask experiments
+//! adult|mnist-softmax|mnist-cnn|width|coordinate|defaults`.
 //!
 //! Arguments: the study, the folder of the data sets, and options of the study. Tables go to standard output as Markdown.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a study talks to the person who started it")]
@@ -7,6 +8,7 @@ mod adult;
 mod census;
 mod cnn;
 mod coordinate;
+mod defaults;
 mod images;
 mod mnist;
 mod networks;
@@ -31,13 +33,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ["mnist-cnn", folder] => cnn::run(Path::new(folder)),
         ["mnist-cnn", folder, "--choose"] => cnn::choose(Path::new(folder)),
         ["mnist-cnn", folder, "--try", setting @ ..] => cnn::attempt(Path::new(folder), setting),
+        ["defaults", folder, tables @ ..] => defaults::run(Path::new(folder), tables),
         ["width", folder] => width::run(Path::new(folder)),
         ["coordinate", folder, "--table"] => coordinate::table(Path::new(folder)),
         ["coordinate", folder, "--beyond", problems @ ..] => coordinate::beyond(Path::new(folder), problems),
         ["coordinate", folder, problems @ ..] => coordinate::run(Path::new(folder), problems),
         _ => Err(
-            "expected a study (adult, mnist-softmax, mnist-cnn, width, coordinate), the folder of the data sets, \
-                  and --choose, --try, --beyond, --table or names of problems"
+            "expected a study (adult, mnist-softmax, mnist-cnn, width, coordinate, defaults), the folder of the data sets, \
+                  and --choose, --try, --beyond, --table or names of problems or tables"
                 .into(),
         ),
     }

@@ -132,7 +132,8 @@ fn encoded(
     Ok(Encoded::new(&encoding, &table)?)
 }
 
-fn unpacked(path: &Path) -> Result<String, Box<dyn Error>> {
+/// The text of a packed file.
+pub(crate) fn unpacked(path: &Path) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
     MultiGzDecoder::new(file).read_to_string(&mut text)?;
