@@ -1,20 +1,21 @@
 //! Noisy gradient descent: full batches, Poisson samples, samples of fixed size.
 //!
 //! # Definition
-//! See [`Training`] for a step. Relation: `zero_out` with n public, or `replace`, which samples of fixed size need. All iterates are
-//! accounted for; the result is one of them or an average. What is clipped is a record's gradient of the loss; the penalty
-//! `(λ/2)‖w‖²` is outside.
+//! See [`Training`] for a step. Relation: `zero_out` with n public, or `replace`, which samples of
+//! fixed size need. All iterates are accounted for; the result is one of them or an average. What
+//! is clipped is a record's gradient of the loss; the penalty `(λ/2)‖w‖²` is outside.
 //!
 //! # Guarantee
-//! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*,
-//! 2014; Abadi et al., *Deep Learning with Differential Privacy*, 2016), z the least for (ε, δ) by the tightest accountant.
+//! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private
+//! Empirical Risk Minimization*, 2014; Abadi et al., *Deep Learning with Differential Privacy*,
+//! 2016), z the least for (ε, δ) by the tightest accountant.
 //!
 //! # On the way
 //! A plan is a [`StepwisePlan`]: its fit tells how far it is, can be stopped, kept, and resumed.
 //!
 //! # Defaults
-//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and clip norm
-//! follow from public numbers by the rules of [`Facts`](crate::Facts).
+//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and
+//! clip norm follow from public numbers by the rules of [`Facts`](crate::Facts).
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
@@ -94,13 +95,14 @@ impl GradientDescent {
         Self { clipping: Some(clipping), ..self }
     }
 
-    /// Divides coordinates of gradients by public numbers before they are clipped; noise is then in proportion to them.
+    /// Divides coordinates of gradients by public numbers before they are clipped;
+    /// noise is then in proportion to them.
     pub fn scales(self, scales: Vec<f64>) -> Self {
         Self { scales: Some(scales), ..self }
     }
 
-    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the number of steps
-    /// and the clip norm.
+    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the
+    /// number of steps and the clip norm.
     pub fn training(self, training: TrainingOptions) -> Self {
         Self { l2: Some(training.l2), training: Some(training), ..self }
     }

@@ -2,12 +2,15 @@
 //!
 //! - [`Explanation`]: what (ε, δ), or everything that an event releases, lets the best attacker do.
 //! - [`picture`]: the same as a trade-off curve, a self-contained SVG.
-//! - [`Run`]: everything that is said about one release, in JSON; it has room for public things only.
-//! - [`Report`]: a run as one self-contained HTML file and as a Markdown model card, with the [`Finding`]s that weaken its claim.
+//! - [`Run`]: everything that is said about one release, in JSON; it
+//!   has room for public things only.
+//! - [`Report`]: a run as one self-contained HTML file and as a Markdown model card, with the
+//!   [`Finding`]s that weaken its claim.
 //!
 //! # Rule
-//! Every number is rounded against us: what an attacker can do is rounded up, where it errs down; scores of a
-//! model are rounded away from what is better. No number is turned into a colour or a grade, and nothing is called anonymous.
+//! Every number is rounded against us: what an attacker can do is rounded up, where it errs down;
+//! scores of a model are rounded away from what is better. No number is turned into a colour or a
+//! grade, and nothing is called anonymous.
 #![forbid(unsafe_code)]
 
 // The sample of `examples/` is written from outside; unit tests use it too.

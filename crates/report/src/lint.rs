@@ -1,8 +1,8 @@
 //! What weakens a claim, in plain words.
 //!
-//! Each [`Finding`] follows from what stands in the run, and from accounting for its event once more. None of them is a
-//! grade: some say that nothing is promised, some only what the promise rests on. Codes are stable, so that
-//! programs can ask for one; sentences may change.
+//! Each [`Finding`] follows from what stands in the run, and from accounting for its event once
+//! more. None of them is a grade: some say that nothing is promised, some only what the promise
+//! rests on. Codes are stable, so that programs can ask for one; sentences may change.
 
 mod code;
 
@@ -53,8 +53,8 @@ fn promise(run: &Run, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
         add(
             found,
             Code::Seeded,
-            "The noise came from a fixed seed, so whoever knows the seed can take it off again. The run was a test, and \
-             nothing is promised.",
+            "The noise came from a fixed seed, so whoever knows the seed can take it off again. The run was \
+            a test, and nothing is promised.",
         );
     }
     if upper == f64::INFINITY {
@@ -68,7 +68,8 @@ fn promise(run: &Run, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
             found,
             Code::LargeEpsilon,
             format!(
-                "Epsilon is {}, which is above 8. So large a number promises little by itself: look at the attacker's table.",
+                "Epsilon is {}, which is above 8. So large a number promises little by itself: look at the \
+                attacker's table.",
                 up(upper)
             ),
         );
@@ -90,13 +91,15 @@ fn confirmed(stated: f64, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
         None => add(
             found,
             Code::NotConfirmed,
-            "No accountant of this program has an answer for the event, so the stated epsilon was taken on trust.",
+            "No accountant of this program has an answer for the event, so the stated epsilon was taken on \
+            trust.",
         ),
         Some(bound) if bound.lower > stated * (1.0 + ROUNDING) => add(
             found,
             Code::CostsMore,
             format!(
-                "The event costs at least {}, and the guarantee states {stated_up}: the two do not belong together.",
+                "The event costs at least {}, and the guarantee states {stated_up}: the two do not belong \
+                together.",
                 up(bound.lower)
             ),
         ),
@@ -114,8 +117,8 @@ fn budget(run: &Run, found: &mut Vec<Finding>) {
         add(
             found,
             Code::Unmetered,
-            "No budget was charged. Nobody counts what other releases from the same data add to this one; together they \
-             promise less than each.",
+            "No budget was charged. Nobody counts what other releases from the same data add to this one; \
+            together they promise less than each.",
         );
     }
     match &run.budget {
@@ -158,7 +161,8 @@ fn delta(run: &Run, found: &mut Vec<Finding>) {
             found,
             Code::SizeStated,
             format!(
-                "The relation hides how many records there are, and the run states {}: that number was not paid for.",
+                "The relation hides how many records there are, and the run states {}: that number was not \
+                paid for.",
                 count(rows.get().get())
             ),
         );
@@ -168,15 +172,15 @@ fn delta(run: &Run, found: &mut Vec<Finding>) {
         None => add(
             found,
             Code::DeltaNotCompared,
-            "How many records there are is not public, so delta was not compared with it. It should be far below one over \
-             their number.",
+            "How many records there are is not public, so delta was not compared with it. It should be far \
+            below one over their number.",
         ),
         Some(rows) if delta * rows.get().get() as f64 > 1.0 => add(
             found,
             Code::LargeDelta,
             format!(
-                "Delta = {} is above one over the {} records. A program that publishes one whole record at random would keep such a \
-                 promise.",
+                "Delta = {} is above one over the {} records. A program that publishes one whole record at \
+                random would keep such a promise.",
                 given(delta),
                 count(rows.get().get())
             ),
@@ -190,14 +194,14 @@ fn choices(run: &Run, found: &mut Vec<Finding>) {
         Tuning::NotBooked => add(
             found,
             Code::TuningNotBooked,
-            "Settings were tuned by runs on the private data that nobody paid for. Each of those runs was a release, and the \
-             choice between them is one too.",
+            "Settings were tuned by runs on the private data that nobody paid for. Each of those runs was a \
+            release, and the choice between them is one too.",
         ),
         Tuning::NotStated => add(
             found,
             Code::TuningNotStated,
-            "Nobody stated how the settings were chosen. If they were tuned on the private data, that has a cost which is not \
-             counted here.",
+            "Nobody stated how the settings were chosen. If they were tuned on the private data, that has a \
+            cost which is not counted here.",
         ),
         Tuning::WithoutData | Tuning::Booked => {}
     }
@@ -205,8 +209,8 @@ fn choices(run: &Run, found: &mut Vec<Finding>) {
         add(
             found,
             Code::HiddenSteps,
-            "The cost is that of the last step alone. It holds for convex losses with the stated constants, and only if no step in \
-             between was shown to anybody.",
+            "The cost is that of the last step alone. It holds for convex losses with the stated constants, \
+            and only if no step in between was shown to anybody.",
         );
     }
 }
@@ -217,8 +221,8 @@ fn public_data(run: &Run, found: &mut Vec<Finding>) {
             found,
             Code::PublicScores,
             format!(
-                "Scores were measured on “{}”, which was declared public. If its records are private after all, each score is \
-                 a release that nobody counted.",
+                "Scores were measured on “{}”, which was declared public. If its records are private after \
+                all, each score is a release that nobody counted.",
                 visible(evaluation.data.name())
             ),
         );
@@ -245,7 +249,8 @@ fn relation(run: &Run, found: &mut Vec<Finding>) {
         Unit::Record => add(
             found,
             Code::RecordUnit,
-            "The promise is for one record. A person with several records is promised what a group of as many is promised.",
+            "The promise is for one record. A person with several records is promised what a group of as \
+            many is promised.",
         ),
         Unit::Column(_) | Unit::Client => {}
     }

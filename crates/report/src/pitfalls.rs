@@ -1,7 +1,7 @@
 //! Mistakes that others made and this run did not, each with the fact of the run that shows it.
 //!
-//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run could have made it, and
-//! if something that stands in the run rules it out.
+//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run
+//! could have made it, and if something that stands in the run rules it out.
 
 use serde::Serialize;
 use sordino_privacy::{Bound, Contribution};
@@ -113,7 +113,8 @@ fn confirmed(run: &Run, recomputed: Option<Bound>) -> Option<String> {
     let agrees = bound.upper <= stated * (1.0 + 1e-9);
     agrees.then(|| {
         format!(
-            "The event was accounted once more for this report, from nothing but what is printed here: epsilon is at most {}.",
+            "The event was accounted once more for this report, from nothing but what is printed here: \
+            epsilon is at most {}.",
             up(bound.upper)
         )
     })

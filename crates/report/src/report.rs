@@ -13,11 +13,11 @@ use crate::run::Run;
 /// Where the curve of ε begins and ends, as powers of ten of δ.
 const DECADES: std::ops::RangeInclusive<i32> = -12..=-1;
 
-/// A run with everything that follows from it. It is made once, which takes a second or so of accounting for sampled
-/// events, and written in any form.
+/// A run with everything that follows from it. It is made once, which takes a second or so of
+/// accounting for sampled events, and written in any form.
 ///
-/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`, `findings` and `avoided`; a [`Run`] can
-/// be read back from it.
+/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`,
+/// `findings` and `avoided`; a [`Run`] can be read back from it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
     #[serde(flatten)]
@@ -119,7 +119,8 @@ pub(crate) fn recomputed(run: &Run) -> Option<Bound> {
     Some(accounting::epsilon(&claim, guarantee.delta, Accountant::Auto).ok()?.bound)
 }
 
-/// The whole curve of the event; of an event that nobody can account for, what the guarantee states.
+/// The whole curve of the event; of an event that nobody can account
+/// for, what the guarantee states.
 fn promise(run: &Run, claim: &Claim) -> Promise {
     let guarantee = &run.guarantee;
     Promise::of(claim.clone(), guarantee.delta).unwrap_or_else(|_| {

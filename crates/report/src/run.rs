@@ -1,14 +1,16 @@
 //! Everything that a report says about one release: a single value, in JSON and back.
 //!
 //! # What may stand in it
-//! Public things only. Names and settings are the operator's own words; ε, δ and the event depend on public numbers;
-//! scores and curves can only be written beside a [`PublicData`], which somebody declared to be public; the number of
-//! records is a [`PublicRows`], which exists only under a relation that does not hide it. There is no place for
-//! a record, a gradient, a norm, or a loss on private data.
+//! Public things only. Names and settings are the operator's own words; ε, δ and the event
+//! depend on public numbers; scores and curves can only be written beside a [`PublicData`],
+//! which somebody declared to be public; the number of records is a [`PublicRows`], which
+//! exists only under a relation that does not hide it. There is no place for a record, a
+//! gradient, a norm, or a loss on private data.
 //!
 //! # Pitfalls
-//! A test set that was cut from the private table is private: its accuracy is one more release, and to declare the set
-//! public does not make it so. [`lint`](crate::Report::findings) repeats that in every report with scores.
+//! A test set that was cut from the private table is private: its accuracy is one more release,
+//! and to declare the set public does not make it so. [`lint`](crate::Report::findings) repeats
+//! that in every report with scores.
 
 mod evaluation;
 mod provenance;
@@ -31,17 +33,35 @@ use self::version::Version;
 
 /// One release, with all that is said about it.
 ///
-/// [`Run::new`] takes what every release has; the other fields are filled where there is something to say.
+/// [`Run::new`] takes what every release has; the other fields are
+/// filled where there is something to say.
 ///
 /// ```
 /// use sordino_report::{Bounds, Method, Released, Report, Run, Source, Task};
-/// let guarantee: sordino_privacy::Statement = serde_json::from_str(r#"{"neighbours":"zero_out","unit":"record",
-///     "epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,"accountant":"pure","event":{"type":"pure","epsilon":1.0},
-///     "arithmetic":0.0,"seeded":false,"metered":false}"#)?;
+/// let guarantee: sordino_privacy::Statement = serde_json::from_str(
+///     r#"{"neighbours":"zero_out","unit":"record","epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,
+///     "accountant":"pure","event":{"type":"pure","epsilon":1.0},
+///     "arithmetic":0.0,"seeded":false,"metered":false}"#,
+/// )?;
 /// let run = Run::new(
-///     Released { model: "logistic regression".into(), task: Task::Classification, target: Some("smoker".into()), weights: 31 },
-///     Source { data: "patients.csv".into(), identity: None, rows: None, features: Some(30), max_records: None, bounds: Bounds::Declared },
-///     Method { name: "output perturbation".into(), settings: vec![("regularisation", 0.01).into()] },
+///     Released {
+///         model: "logistic regression".into(),
+///         task: Task::Classification,
+///         target: Some("smoker".into()),
+///         weights: 31,
+///     },
+///     Source {
+///         data: "patients.csv".into(),
+///         identity: None,
+///         rows: None,
+///         features: Some(30),
+///         max_records: None,
+///         bounds: Bounds::Declared,
+///     },
+///     Method {
+///         name: "output perturbation".into(),
+///         settings: vec![("regularisation", 0.01).into()],
+///     },
 ///     guarantee,
 /// );
 /// let report = Report::of(&run);
@@ -75,7 +95,8 @@ pub struct Run {
     /// How the settings were chosen.
     #[serde(default)]
     pub tuning: Tuning,
-    /// What is assumed to be public although it came from people: initial weights, a feature map, a vocabulary.
+    /// What is assumed to be public although it came from people: initial
+    /// weights, a feature map, a vocabulary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public_assumptions: Vec<String>,
     /// Where it comes from, for whoever signs.
@@ -135,8 +156,8 @@ impl Task {
 pub struct Method {
     /// Its name, such as `DP-SGD`.
     pub name: String,
-    /// Its public settings, in the order in which they are shown. Names are those of the configuration: `clip_norm`,
-    /// `noise_multiplier`, `sampling_rate`, `divisor`.
+    /// Its public settings, in the order in which they are shown. Names are those of the
+    /// configuration: `clip_norm`, `noise_multiplier`, `sampling_rate`, `divisor`.
     pub settings: Vec<Setting>,
 }
 
@@ -149,7 +170,8 @@ pub struct Requested {
     pub delta: Delta,
 }
 
-/// What whoever ran it may spend, before and after the run: the data set's budget, or their grant of it.
+/// What whoever ran it may spend, before and after the run: the data
+/// set's budget, or their grant of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BudgetUse {
     /// The ledger.

@@ -1,4 +1,5 @@
-//! Runs for tests: the complete one of the example, one with the least that a run has, and one that promises nothing.
+//! Runs for tests: the complete one of the example, one with the least that a run
+//! has, and one that promises nothing.
 
 #[path = "../examples/sample/mod.rs"]
 mod complete;
@@ -21,15 +22,19 @@ pub(crate) fn bare() -> Run {
         bounds: Bounds::Declared,
     };
     let method = Method { name: "output perturbation".into(), settings: Vec::new() };
-    let guarantee = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":0.5,"upper":0.5},"delta":0.0,
-        "accountant":"pure","event":{"type":"pure","epsilon":0.5},"arithmetic":0.0,"seeded":false,"metered":false}"#;
+    let guarantee = r#"{"neighbours":"add_remove","unit":"record",
+        "epsilon":{"lower":0.5,"upper":0.5},"delta":0.0,
+        "accountant":"pure","event":{"type":"pure","epsilon":0.5},
+        "arithmetic":0.0,"seeded":false,"metered":false}"#;
     Run::new(released, source, method, read(guarantee))
 }
 
 /// A release without any noise.
 pub(crate) fn unbounded() -> Run {
-    let guarantee = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":null,"upper":null},"delta":0.0,
-        "accountant":"non_private","event":{"type":"non_private"},"arithmetic":0.0,"seeded":false,"metered":false}"#;
+    let guarantee = r#"{"neighbours":"add_remove","unit":"record",
+        "epsilon":{"lower":null,"upper":null},"delta":0.0,
+        "accountant":"non_private","event":{"type":"non_private"},
+        "arithmetic":0.0,"seeded":false,"metered":false}"#;
     let mut run = bare();
     run.guarantee = read(guarantee);
     run

@@ -1,8 +1,8 @@
 //! Trains a model of a table within a budget.
 //!
-//! The order is that of every release: plan from public things, ask the budget, pay, read the data, release,
-//! book. Through the strict door the owner learns before the charge whether every record fits the schema.
-//! Everybody else uses the permissive door, which maps or drops records silently.
+//! The order is that of every release: plan from public things, ask the budget, pay, read the data,
+//! release, book. Through the strict door the owner learns before the charge whether every record
+//! fits the schema. Everybody else uses the permissive door, which maps or drops records silently.
 
 mod advice;
 mod begun;
@@ -99,7 +99,8 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// ε of the steps so far. Accounting for sampled batches takes a moment: do not call it at every step.
+    /// ε of the steps so far. Accounting for sampled batches takes a
+    /// moment: do not call it at every step.
     pub fn epsilon_so_far(&self) -> Result<Bound, RunError> {
         Ok(self.progress.epsilon(self.delta)?)
     }
@@ -147,7 +148,8 @@ pub struct Trained {
     pub public: Option<Evaluation>,
     /// The facts of the run, as JSON on one line.
     pub json: String,
-    /// What weakens the claim, without the findings *unmetered* and *seeded*, which a door states by itself.
+    /// What weakens the claim, without the findings *unmetered* and
+    /// *seeded*, which a door states by itself.
     pub findings: Vec<String>,
 }
 
@@ -158,8 +160,8 @@ impl Trained {
     }
 }
 
-/// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing. Fails as the
-/// run would if the budget refuses.
+/// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing.
+/// Fails as the run would if the budget refuses.
 pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
     if settings.estimate_schema_with.is_some() {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
@@ -176,7 +178,8 @@ pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
 /// How long a run may take whose settings a plan suggests.
 const RATHER_QUICK: Duration = Duration::from_secs(60);
 
-/// Finds settings that finish within `limit`, the best first. Without a ledger, the data file need not exist.
+/// Finds settings that finish within `limit`, the best first. Without a
+/// ledger, the data file need not exist.
 pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> {
     let mut notes = Vec::new();
     let (subject, purse) = match (&settings.data, &settings.payment.ledger) {
@@ -235,8 +238,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads the schema and the header. Surveys the file if this is a run, a ledger needs its content, or
-    /// nobody states n.
+    /// Reads the schema and the header. Surveys the file if this is a run, a ledger needs
+    /// its content, or nobody states n.
     fn new(settings: &Settings, is_run: bool) -> Result<Self, RunError> {
         let (data, mut access) = (input::data_of(settings)?, access(settings)?);
         let schema = subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?;
@@ -333,7 +336,8 @@ fn carry_out(
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
     if let Some((checkpoint, _)) = &from {
-        // The charge before has ended now: whoever was still at work under it can record no further step.
+        // The charge before has ended now: whoever was still at work
+        // under it can record no further step.
         receipt.check_still(checkpoint, &purse)?;
     }
     let receipt = receipt.with(permit.reservation(), &purse)?;
@@ -371,8 +375,8 @@ fn carry_out(
     Ok(Trained { plan, purse, took, model, guarantee, public, json, findings })
 }
 
-/// The checkpoint of an earlier run with evidence of its charges, and its receipt; for a new run, an empty
-/// receipt.
+/// The checkpoint of an earlier run with evidence of its charges, and its
+/// receipt; for a new run, an empty receipt.
 fn earlier(
     purse: &mut Purse,
     folder: &Folder,

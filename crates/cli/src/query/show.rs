@@ -63,7 +63,8 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     Ok(table.text())
 }
 
-/// A value and its error: two digits of the error, rounded up, and no more of the value than these reach.
+/// A value and its error: two digits of the error, rounded up, and no
+/// more of the value than these reach.
 fn with_error(value: f64, error: f64) -> String {
     let (error, decimals) = two_digits(error);
     format!("{value:.decimals$} ± {error}")

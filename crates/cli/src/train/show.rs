@@ -26,7 +26,8 @@ pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
     }
     if trained.public.is_none() {
         notes.push(
-            "no accuracy is shown: on these records it would be one more release; --public-test FILE names others, declared public",
+            "no accuracy is shown: on these records it would be one more release; --public-test FILE names \
+            others, declared public",
         );
     }
     notes

@@ -1,10 +1,11 @@
 //! A batch knows the slots that its records came from.
 //!
 //! # Groups
-//! Sums in floating point are rounded in groups, and a group must not change when *another* record is absent
-//! (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of slots: block j has the slots
-//! `j L .. (j + 1) L`, and a group is what was sampled in it, never a run of positions in the batch. Where more than m
-//! slots of a block were sampled, the first m in order of slots are the group and each further one stands alone.
+//! Sums in floating point are rounded in groups, and a group must not change when *another* record
+//! is absent (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of
+//! slots: block j has the slots `j L .. (j + 1) L`, and a group is what was sampled in it, never a
+//! run of positions in the batch. Where more than m slots of a block were sampled, the first m in
+//! order of slots are the group and each further one stands alone.
 
 use std::fmt;
 use std::ops::Range;
@@ -53,7 +54,8 @@ impl Batch {
         self.len() == 0
     }
 
-    /// The groups of this batch: at most `group_size` slots of one block of `block` slots, the surplus one by one.
+    /// The groups of this batch: at most `group_size` slots of one block of
+    /// `block` slots, the surplus one by one.
     ///
     /// # Panics
     /// If one of the two is 0.

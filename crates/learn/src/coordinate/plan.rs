@@ -119,7 +119,8 @@ impl CoordinatePlan {
             .post_process(|weights| LinearModel::new(self.learner.loss, self.encoding.clone(), weights)))
     }
 
-    /// Everything public that a fit depends on. An encoding has tables whose order differs from process to process; its JSON has not.
+    /// Everything public that a fit depends on. An encoding has tables whose order differs from
+    /// process to process; its JSON has not.
     fn made_of(&self) -> (String, Count, &CoordinateDescent, &Price) {
         (self.encoding.to_json(), self.n, &self.learner, &self.price)
     }

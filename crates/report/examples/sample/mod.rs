@@ -10,7 +10,8 @@ use sordino_report::{
     Requested, Run, Scale, Score, Source, Task, Tuning,
 };
 
-/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are invented; those of privacy are not.
+/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are
+/// invented; those of privacy are not.
 pub(crate) fn logistic() -> Run {
     let released = Released {
         model: "logistic regression".into(),
@@ -50,7 +51,8 @@ pub(crate) fn logistic() -> Run {
     run.provenance = Some(provenance());
     run.finished = Some("2026-11-16T03:40:00Z".into());
     run.configuration = Some(
-        "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget = \"diagnosis\"\n\
+        "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget \
+        = \"diagnosis\"\n\
          epsilon = 1.0\ndelta = 1e-5\nledger = \"patients.ledger\"\n"
             .into(),
     );
@@ -85,7 +87,8 @@ fn provenance() -> Provenance {
 /// The least noise with ε <= 1 at δ = 1e-5 for 200 Poisson batches at rate 1/4, rounded up.
 const NOISE: f64 = 13.2956;
 
-/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the budget looks like before and after.
+/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the
+/// budget looks like before and after.
 fn charged() -> (Guarantee, BudgetUse) {
     let (epsilon, delta) = (Epsilon::new(3.0).unwrap(), Delta::new(1e-5).unwrap());
     let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
@@ -146,7 +149,11 @@ fn evaluation() -> Evaluation {
     };
     let groups = vec![group("first", 100, false, 0.95), group("second", 14, true, 0.93)];
     evaluation.groups = Some(Groups { column: "hospital".into(), groups, others: 0 });
-    evaluation.curves_of = Some("The curve is of single iterates on the way. The released model is the mean of the last half of them; its own score is the mark.".into());
+    evaluation.curves_of = Some(
+        "The curve is of single iterates on the way. The released model is the mean \
+        of the last half of them; its own score is the mark."
+            .into(),
+    );
     evaluation
 }
 

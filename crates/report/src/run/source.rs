@@ -8,8 +8,8 @@ use sordino_privacy::{Count, Neighbours};
 pub struct Source {
     /// The data's name, as its owner calls it.
     pub data: String,
-    /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away to whoever can
-    /// list the candidates: state the ledger's identity, or nothing.
+    /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away
+    /// to whoever can list the candidates: state the ledger's identity, or nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// How many records (or slots) there are, where the relation does not hide it.
@@ -52,7 +52,8 @@ pub struct PublicRows(Count);
 /// The relation hides how many records there are.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the number of records is private under {neighbours}, so a report cannot state it; leave it out, or release a noisy count"
+    "the number of records is private under {neighbours}, so a report cannot state it; leave it out, or \
+    release a noisy count"
 )]
 pub struct PrivateSize {
     neighbours: Neighbours,

@@ -1,4 +1,5 @@
-//! Runs at the edges: nothing promised, nothing spent, nothing measured, nothing that anybody can account for.
+//! Runs at the edges: nothing promised, nothing spent, nothing measured,
+//! nothing that anybody can account for.
 
 use serde_json::json;
 use sordino_privacy::Statement;
@@ -62,11 +63,14 @@ fn what_costs_nothing_is_a_promise() {
     assert!(html.contains("right in at most 50\u{a0}of\u{a0}100 cases"));
 }
 
-/// Sampling with a fixed size means nothing under `add_remove`: the accountant refuses, and the pair is all there is.
+/// Sampling with a fixed size means nothing under `add_remove`: the accountant
+/// refuses, and the pair is all there is.
 #[test]
 fn an_event_that_nobody_accounts_for_is_taken_on_trust() {
     let gaussian = json!({"type": "gaussian", "noise_multiplier": 1.0});
-    let event = json!({"type": "sampled_without_replacement", "sample_size": 10, "population": 100, "event": gaussian});
+    let event = json!({
+        "type": "sampled_without_replacement", "sample_size": 10, "population": 100, "event": gaussian
+    });
     let run = with("add_remove", json!({"lower": 0.5, "upper": 0.75}), 1e-6, event);
     let html = readable(&run);
     let report = Report::of(&run);

@@ -27,7 +27,8 @@ fn markdown_has_the_tables_of_the_page() {
     }
 }
 
-/// What was derived stands in all three too: findings word for word, and the numbers of the attacker.
+/// What was derived stands in all three too: findings word for word,
+/// and the numbers of the attacker.
 #[test]
 fn conclusions_are_the_same_in_all_forms() {
     let run = logistic();
@@ -107,14 +108,16 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
     all
 }
 
-/// The first sentence is for whoever reads one: the best guess against a coin, by the number of the explanation.
+/// The first sentence is for whoever reads one: the best guess against a coin,
+/// by the number of the explanation.
 #[test]
 fn a_page_opens_with_what_its_promise_means() {
     let mut run = logistic();
     let report = Report::of(&run);
     let right = (100.0 * report.explanation().right_guesses).ceil();
     let opens = format!(
-        "Whoever sees this model and guesses whether one record was used is right at most {right} times in 100; a coin is right 50 times."
+        "Whoever sees this model and guesses whether one record was used is right at most {right} times in \
+        100; a coin is right 50 times."
     );
     let (html, markdown) = (report.html(), report.markdown());
     assert!(markdown.lines().nth(2) == Some(opens.as_str()), "{markdown}");

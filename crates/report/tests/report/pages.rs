@@ -61,7 +61,7 @@ pub(crate) const HOSTILE: [&str; 9] = [
     "\u{202e}txet desrever\u{202c} שם עמודה اسم",
     "a|b`c``d```e*f*_g_[h](i)\\",
     "line\u{2028}separator\u{2029}and\nnew\r\nlines\0\u{1b}[31m",
-    "a_column_name_that_nobody_would_choose_but_somebody_has_and_that_goes_on_and_on_and_on_and_on_without_a_single_place_to_break",
+    "a_column_name_that_nobody_would_choose_but_somebody_has_and_that_goes_on_and_on_without_a_break",
     "",
 ];
 

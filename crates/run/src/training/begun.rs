@@ -1,7 +1,8 @@
 //! The settings that a run was begun with, kept in its working folder for whoever resumes it.
 //!
-//! A checkpoint knows whether it belongs to a plan, but not which setting made another plan of it. A schema
-//! with other bounds makes rows of the same width that mean something else, and a checkpoint cannot tell.
+//! A checkpoint knows whether it belongs to a plan, but not which setting made another
+//! plan of it. A schema with other bounds makes rows of the same width that mean something
+//! else, and a checkpoint cannot tell.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::Digest;
@@ -62,7 +63,8 @@ impl Begun {
         })
     }
 
-    /// Checks that a run that goes on is the one that was begun. Names the first setting that differs.
+    /// Checks that a run that goes on is the one that was begun. Names
+    /// the first setting that differs.
     pub(super) fn check(&self, now: &Self) -> Result<(), RunError> {
         let differs = |setting: &str| RunError::OtherContent { setting: setting.to_owned() };
         if self.schema != now.schema {

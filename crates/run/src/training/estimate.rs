@@ -1,16 +1,18 @@
-//! Estimates time, memory and loss of accuracy of a run without looking at the data, by rehearsals on
-//! invented records.
+//! Estimates time, memory and loss of accuracy of a run without looking at the data,
+//! by rehearsals on invented records.
 //!
 //! # Definition
-//! The invented table has the columns and, up to a limit, the number of records of the real one. The learner
-//! runs on it with its noise and with almost none, and both models are scored on further invented records:
-//! the difference estimates the loss. The time of learners with batches follows from the [pace](super::pace)
-//! of this machine. The time of other learners is that of the rehearsal, scaled by the number of records. If
-//! the rehearsal would take more than some seconds, no score is estimated.
+//! The invented table has the columns and, up to a limit, the number of records of the real one.
+//! The learner runs on it with its noise and with almost none, and both models are scored on
+//! further invented records: the difference estimates the loss. The time of learners with
+//! batches follows from the [pace](super::pace) of this machine. The time of other learners is
+//! that of the rehearsal, scaled by the number of records. If the rehearsal would take more than
+//! some seconds, no score is estimated.
 //!
 //! # Pitfalls
-//! It is a guess about tables in general: real tables of some dozen columns vary in about four directions,
-//! but classes may be easier or harder to tell apart. The guide states its error on three data sets.
+//! It is a guess about tables in general: real tables of some dozen columns vary in
+//! about four directions, but classes may be easier or harder to tell apart. The guide
+//! states its error on three data sets.
 
 use std::num::NonZero;
 use std::time::Duration;
@@ -36,7 +38,8 @@ const PASSES: f64 = 100.0;
 /// Work of a step beside its records, in numbers touched: per weight, for its noise, and per step.
 const OF_WEIGHT: f64 = 50.0;
 const OF_STEP: f64 = 20_000.0;
-/// Limits of a rehearsal: numbers touched by a linear learner, and time of a network, whose pace is known.
+/// Limits of a rehearsal: numbers touched by a linear learner, and time
+/// of a network, whose pace is known.
 const TOO_MUCH: f64 = 2e9;
 const TOO_LONG: Duration = Duration::from_secs(3);
 /// Stops a rehearsal that takes longer than foreseen.
@@ -70,7 +73,8 @@ impl Estimate {
         let memory = Memory::of(subject, learner, settings)?;
         let pace = learner.batch().map(|_| Pace::measured(subject, settings)).transpose()?;
         let paced = pace.and_then(|pace| pace.of_learner(learner));
-        // Default penalty and learning rate suit the noise, so a rehearsal without noise chooses them anew.
+        // Default penalty and learning rate suit the noise, so a rehearsal
+        // without noise chooses them anew.
         let LearnerSettings { l2, learning_rate, .. } = asked.learner;
         let wishes = LearnerSettings { l2, learning_rate, ..settings.learner.clone() };
         let n = records(subject, learner, MOST_WORK);

@@ -141,7 +141,8 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
         spent_before: Epsilon::new(spent_before.min(terms.epsilon.get()))?,
         // What rounding leaves is nothing.
         spent_after: if gauge.left > 0.0 { Epsilon::new(gauge.used)? } else { terms.epsilon },
-        // The promise is that of the data set's budget. How much of it others have spent is not told.
+        // The promise is that of the data set's budget. How much of it
+        // others have spent is not told.
         whole: limit
             .share_of
             .as_ref()
@@ -157,7 +158,10 @@ pub(crate) fn with_curve(mut evaluation: Evaluation, plan: &Plan, points: &[(u64
     points.iter().for_each(|(step, value)| curve.push(*step, *value));
     evaluation.curves = vec![curve];
     evaluation.curves_of = plan.learner.result().map(|result| {
-        format!("The curve is of single iterates on the way. The released model is {result}; its own score is the mark.")
+        format!(
+            "The curve is of single iterates on the way. The released model is {result}; its own score \
+            is the mark."
+        )
     });
     evaluation
 }

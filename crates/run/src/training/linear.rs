@@ -17,8 +17,8 @@ const BATCH: f64 = 256.0;
 const PASSES: f64 = 10.0;
 const STEPS: f64 = 1000.0;
 
-/// Plans the learner that the settings name, from public things alone. Where they name no method, the
-/// settings of gradient descent imply it, and else it is the [usual](Usual) one.
+/// Plans the learner that the settings name, from public things alone. Where they name no method,
+/// the settings of gradient descent imply it, and else it is the [usual](Usual) one.
 pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     // The encoding has used it.
     wishes.row_norm.take();
@@ -124,8 +124,8 @@ fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Resu
     Ok(Learner::Coordinate(learner.plan_with(task.encoding, task.n, task.noise())?))
 }
 
-/// Takes the loss out of `wishes`. By default it is logistic for two classes, softmax for more, Huber's for a
-/// number. Fails if it does not suit the target.
+/// Takes the loss out of `wishes`. By default it is logistic for two classes, softmax for more,
+/// Huber's for a number. Fails if it does not suit the target.
 fn loss(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Loss, RunError> {
     let classes = task.encoding.classes().map_or(0, <[String]>::len);
     let loss = match wishes.loss.take() {

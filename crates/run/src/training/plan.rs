@@ -1,4 +1,5 @@
-//! The plan of a run, made from public things: its [`Subject`], its learner, and where its model goes.
+//! The plan of a run, made from public things: its [`Subject`], its
+//! learner, and where its model goes.
 
 use std::path::PathBuf;
 
@@ -68,8 +69,8 @@ impl Plan {
         self
     }
 
-    /// Bytes of the data, and of matrices that grow with the square of its width. A network's batches are not
-    /// counted.
+    /// Bytes of the data, and of matrices that grow with the square of its width. A
+    /// network's batches are not counted.
     pub(crate) fn bytes(&self) -> u64 {
         let threads = self.settings.threads.unwrap_or_else(available);
         // That of a network was found when it was planned.
@@ -100,15 +101,15 @@ impl Plan {
     }
 }
 
-/// Says so where noise drowns everything: a mean of gradients is then shorter than its noise, whatever the
-/// data.
+/// Says so where noise drowns everything: a mean of gradients is then shorter
+/// than its noise, whatever the data.
 fn drowned(subject: &Subject, learner: &Learner) -> Option<String> {
     let signal = subject.task().facts().signal(learner.weights()).ok()?;
     let (n, epsilon) = (subject.n.get(), subject.epsilon.get());
     (signal < DROWNED).then(|| {
         format!(
-            "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} weights; \
-             use more records, a larger epsilon or fewer columns",
+            "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} \
+            weights; use more records, a larger epsilon or fewer columns",
             learner.weights()
         )
     })

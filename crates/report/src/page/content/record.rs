@@ -17,8 +17,8 @@ pub(super) fn released(report: &Report<'_>) -> Section {
     facts.push(("weights".into(), Text::number(count(released.weights), released.weights as f64)));
     facts.push(("made by".into(), Text::name(&run.method.name)));
     facts.extend(run.finished.as_ref().map(|finished| ("finished".into(), Text::name(finished))));
-    let note = "The weights and everything computed from them may be shown to anybody: whatever is done with a release \
-                costs no more privacy.";
+    let note = "The weights and everything computed from them may be shown to anybody: whatever is done with \
+        a release costs no more privacy.";
     section("released", "What was released", vec![Block::Facts(facts), paragraph(note)])
 }
 
@@ -52,7 +52,8 @@ pub(super) fn budget(report: &Report<'_>) -> Section {
             vec![paragraph("A budget was charged; this report was not told which, nor what is left of it.")]
         }
         None => vec![paragraph(
-            "No ledger was given: the run was unmetered. Nobody counts what other releases from the same data add to it.",
+            "No ledger was given: the run was unmetered. Nobody counts what other releases from the same \
+            data add to it.",
         )],
     };
     section("budget", "The budget before and after", blocks)
@@ -102,8 +103,9 @@ fn spent(budget: &BudgetUse) -> Vec<Block> {
     ]);
     let of = if budget.whole.is_some() { "grant" } else { "budget" };
     let note = format!(
-        "What is spent and left counts like money: each run takes some, and the whole is the {of}'s ε. It is not the ε of any run, \
-         and no promise. To whoever sees all releases the data set's whole budget is promised: "
+        "What is spent and left counts like money: each run takes some, and the whole is the {of}'s ε. It is \
+        not the ε of any run, and no promise. To whoever sees all releases the data set's whole budget is \
+        promised: "
     );
     let note = promised(Text::words(note)).and(".");
     vec![Block::Bar(bar), Block::Facts(facts), paragraph(note)]
