@@ -4,9 +4,9 @@
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
 use clap_mangen::Man;
+use sordino_spelling::hint;
 
 use crate::args::Arguments;
-use sordino_data::hint;
 
 use crate::error::Error;
 use crate::output;

@@ -279,10 +279,8 @@ fn an_auditor_who_may_only_read_can_show_and_verify() {
     let scene = scene("auditor", "--epsilon 1 --delta 0");
     assert_eq!(paid(&scene, "query t.csv count", 0.25, "").code, 0);
     // Where everybody can go, also to the program.
-    let here = std::env::temp_dir().join(format!("sordino-auditor-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = fs::remove_dir_all(&here);
-    fs::create_dir_all(here.join("books")).unwrap();
+    let here = sordino_testing::Scratch::new("auditor");
+    fs::create_dir(here.join("books")).unwrap();
     let allow = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
     fs::copy(env!("CARGO_BIN_EXE_sordino"), here.join("sordino")).unwrap();
     allow(&here, 0o755);
@@ -322,5 +320,4 @@ fn an_auditor_who_may_only_read_can_show_and_verify() {
     let refused = audit(&["ledger", "show", books]);
     assert!(refused.code == 2 && refused.stderr.contains("-wal"), "{refused:?}");
     allow(&here.join("books"), 0o755);
-    fs::remove_dir_all(&here).unwrap();
 }

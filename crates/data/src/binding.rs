@@ -2,11 +2,12 @@
 
 use std::path::Path;
 
+use sordino_spelling::hint;
+
 use crate::error::DataError;
 use crate::raw::Kind;
 use crate::schema::{Column, Schema};
 use crate::source::Pick;
-use crate::words::hint;
 
 /// The columns that are used, in the order of the file.
 pub(crate) struct Binding {

@@ -265,9 +265,10 @@ fn target(schema: &Schema, names: &[String], name: &str) -> Result<Column, DataE
             got: "that it is ignored",
         }),
         Some(column) if names.iter().any(|known| known == name) => Ok(column.clone()),
-        Some(_) | None => {
-            Err(DataError::NoSuchColumn { column: name.to_owned(), hint: crate::words::hint(name, known()) })
-        }
+        Some(_) | None => Err(DataError::NoSuchColumn {
+            column: name.to_owned(),
+            hint: sordino_spelling::hint(name, known()),
+        }),
     }
 }
 

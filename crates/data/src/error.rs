@@ -3,9 +3,10 @@
 use std::io;
 use std::path::PathBuf;
 
+use sordino_spelling::quoted;
+
 use crate::misfit::Misfits;
 use crate::schema::{DictionaryError, SchemaError};
-use crate::words::quoted;
 
 /// What is wrong with a file, or with a schema for it.
 ///
@@ -119,7 +120,7 @@ pub enum DataError {
         "`{}` has one column{called}: is the delimiter `{found}`? Write csv.delimiter = {} into a schema and \
         name it with --schema FILE (`sordino query` also takes --delimiter); if it is one column, say so \
         there: csv.header = true",
-        path.display(), crate::words::toml_text(*found)
+        path.display(), toml_text(*found)
     )]
     OneColumn {
         /// The file.
@@ -147,7 +148,7 @@ pub enum DataError {
     #[error(
         "`{}` says in its first line that the delimiter is `{}`; write csv.delimiter = {} into a schema and \
         name it with --schema FILE (`sordino query` also takes --delimiter)",
-        path.display(), stated.escape_debug(), crate::words::toml_text(*stated)
+        path.display(), stated.escape_debug(), toml_text(*stated)
     )]
     StatedDelimiter {
         /// The file.
@@ -334,5 +335,13 @@ pub enum DataError {
 impl DataError {
     pub(crate) fn io(path: &std::path::Path, source: io::Error) -> Self {
         Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// A character as a TOML text.
+fn toml_text(character: char) -> String {
+    match character {
+        '\t' => "\"\\t\"".to_owned(),
+        other => format!("\"{other}\""),
     }
 }

@@ -45,7 +45,6 @@ mod source;
 mod split;
 mod survey;
 mod table;
-mod words;
 
 pub use batches::{Batch, BatchError, BatchPlan, Batches, Group, Sampling};
 pub use discover::{DiscoverError, Discovered, Discovery, DiscoveryPlan, Found, Unknown};
@@ -65,4 +64,3 @@ pub use source::{CsvAsked, CsvFound, Door, FirstLine, MAX_COLUMNS, MAX_RECORD_BY
 pub use split::Split;
 pub use survey::{Survey, Wanted};
 pub use table::{BoundedColumn, Table};
-pub use words::hint;

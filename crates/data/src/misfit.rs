@@ -12,9 +12,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::Path;
 
+use sordino_spelling::quoted;
+
 use crate::error::DataError;
 use crate::source::Door;
-use crate::words::quoted;
 
 /// Columns and kinds that are told apart. The rest is counted together.
 const MOST_KINDS: usize = 1000;

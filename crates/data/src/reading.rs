@@ -15,10 +15,10 @@
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::Unit;
+use sordino_spelling::quoted;
 
 use crate::schema::{Column, CsvOptions, SCHEMA_MAX_BYTES, Schema, fits};
 use crate::source::Source;
-use crate::words::quoted;
 
 /// The one version of the format.
 const FORMAT_VERSION: u32 = 1;

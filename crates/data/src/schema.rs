@@ -49,6 +49,8 @@ mod write;
 
 use std::fmt;
 
+use sordino_spelling::hint;
+
 pub use columns::{Bounds, CategoryColumn, Column, NumberColumn, Rule};
 pub use csv::CsvOptions;
 pub use dictionary::{Dictionary, DictionaryError};
@@ -57,7 +59,6 @@ pub use template::{HeaderColumn, TypeHint, template};
 pub use unit::UnitRule;
 
 use crate::source::Door;
-use crate::words::hint;
 
 /// The one version of the format that is written, and the newest that is read.
 pub const SCHEMA_FORMAT_VERSION: u32 = 1;

@@ -180,7 +180,7 @@ impl Table {
         let place = self.names.iter().position(|known| known == name);
         place.map(|place| &self.columns[place]).ok_or_else(|| DataError::NoSuchColumn {
             column: name.to_owned(),
-            hint: crate::words::hint(name, self.names.iter().map(String::as_str)),
+            hint: sordino_spelling::hint(name, self.names.iter().map(String::as_str)),
         })
     }
 

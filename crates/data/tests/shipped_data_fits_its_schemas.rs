@@ -75,8 +75,7 @@ fn what_the_guide_shows_is_read() {
     assert_eq!(names.len(), 20);
     assert!(names.iter().all(|name| schema.column(name).is_some()));
     assert_eq!(schema.column("day_6"), Some(&sordino_data::Column::Ignore));
-    let path = std::env::temp_dir().join(format!("sordino-guide-dictionary-{}.csv", std::process::id()));
-    std::fs::write(&path, block("```text\nname,type,minimum")).unwrap();
+    let scratch = sordino_testing::Scratch::new("guide-dictionary");
+    let path = scratch.file("dictionary.csv", block("```text\nname,type,minimum"));
     sordino_data::Dictionary::read(&path).unwrap();
-    std::fs::remove_file(&path).unwrap();
 }

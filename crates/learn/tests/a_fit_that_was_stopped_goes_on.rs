@@ -4,7 +4,7 @@ mod contract;
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use contract::data::{easy, of_users};
@@ -22,6 +22,7 @@ use sordino_privacy::{
     Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, ReleaseError,
     SamplingRate, Terms, Unit, danger,
 };
+use sordino_testing::ScratchFile;
 
 const EVERY: u64 = 4;
 /// Coordinates of [`easy`] data.
@@ -86,17 +87,8 @@ fn coordinates(clipping: CoordinateClipping, smoothness: Smoothness, noise: Nois
     learner.plan_with(easy(LOGISTIC).encoding(), Count::new(400).unwrap(), noise).unwrap()
 }
 
-fn place(name: &str) -> PathBuf {
-    let name = name.replace(", ", "-");
-    let folder = std::env::temp_dir().join(format!("sordino-learn-{name}-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join("fit")
-}
-
-fn clear(path: &Path) {
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+fn place(name: &str) -> ScratchFile {
+    ScratchFile::new(&format!("learn-{}", name.replace(", ", "-")), "fit")
 }
 
 fn kept<'a>(path: &Path) -> FitOptions<'a> {
@@ -184,7 +176,6 @@ fn a_killed_fit_goes_on_and_its_replays_are_charged() {
         let release = resume(plan, &data, checkpoint, unmetered(replays), kept(&path)).unwrap();
         assert_eq!(release.guarantee().event, once.followed_by(of_every), "{name}");
         assert!(!path.exists(), "{name}: a fit that has ended leaves nothing to go on with");
-        clear(&path);
     }
 }
 
@@ -198,7 +189,6 @@ fn a_budget_without_room_for_replays_does_not_let_it_go_on() {
         kill(plan, &path, None);
         let replays = plan.replay_claim(&Checkpoint::read(&path).unwrap()).unwrap();
         assert!(budget.charge_claim(replays).is_err(), "{name}");
-        clear(&path);
     }
 }
 
@@ -222,7 +212,6 @@ fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
             let apart = distance(&weights(resumed.value()), &weights(straight.value()));
             assert!(apart < 1e-6, "{name} at {steps} with noise {noise}: {apart}");
             assert!(noise < 1.0 || apart < 1e-3 * distance(&weights(straight.value()), &[0.0; 3]), "{name}");
-            clear(&path);
         }
     }
 }
@@ -234,7 +223,7 @@ fn a_fit_that_has_ended_can_be_ended_again_for_free() {
     let data = easy(LOGISTIC);
     for Case { name, plan, .. } in cases(multiplier(5.0)) {
         let (plan, path) = (&*plan, place(&format!("ended-{name}")));
-        let checkpoints = Checkpoints { path: path.clone(), every: EVERY, keep: true };
+        let checkpoints = Checkpoints { path: path.to_owned(), every: EVERY, keep: true };
         let options = || FitOptions { checkpoints: Some(checkpoints.clone()), ..FitOptions::default() };
         let first = plan.fit_under(&data, unmetered(plan.claim()), options()).unwrap();
         let mut no_step = |_: Progress<'_>| panic!("no step is left");
@@ -246,7 +235,6 @@ fn a_fit_that_has_ended_can_be_ended_again_for_free() {
         );
         let again = resume(plan, &data, checkpoint, free(plan), options).unwrap();
         assert_eq!(again.value(), first.value(), "{name}");
-        clear(&path);
     }
 }
 
@@ -267,7 +255,6 @@ fn smoothness_is_estimated_once() {
         let again = resume(&plan, &other, first.clone(), free(&plan), options);
         assert!(matches!(again, Err(LearnError::Optim(OptimError::Cancelled { steps: 1 }))), "{again:?}");
         assert_eq!(of(&Checkpoint::read(&path).unwrap()), of(&first), "{name}");
-        clear(&path);
     }
 }
 
@@ -286,7 +273,6 @@ fn a_copy_pays_for_all_passes_that_are_left() {
         let data = easy(LOGISTIC);
         let release = resume(&plan, &data, checkpoint, unmetered(replays), FitOptions::default()).unwrap();
         assert_eq!(release.guarantee().event, plan.claim().event.followed_by(left), "{name}");
-        clear(&path);
     }
 }
 
@@ -305,7 +291,6 @@ fn a_checkpoint_of_another_plan_is_refused() {
             };
             assert!(is_other(&refused), "{name} as {}: {refused:?}", other.name);
         }
-        clear(&path);
     }
 }
 
@@ -326,7 +311,6 @@ fn a_checkpoint_of_another_loss_is_refused() {
     let refused = resume(&other, &data, checkpoint.clone(), free(&other), kept(&path));
     assert!(matches!(refused, Err(LearnError::Optim(OptimError::CheckpointContent { .. }))), "{refused:?}");
     assert!(resume(&one, &data, checkpoint, free(&one), kept(&path)).is_ok());
-    clear(&path);
 }
 
 /// A unit of two records pays for replays as a group.
@@ -360,7 +344,6 @@ fn replays_are_charged_to_units() {
         (&guarantee.event, &guarantee.unit),
         (&plan.claim().event.followed_by(replays.event), &user())
     );
-    clear(&path);
 }
 
 /// While a fit lasts its ε grows from that of the estimate to that of the whole; resumed,
@@ -392,7 +375,6 @@ fn progress_states_what_passes_cost() {
         });
         assert!(told.len() == 6 && told.iter().all(|epsilon| (epsilon - both).abs() < 1e-9), "{name}");
         assert!(both > whole, "{name}");
-        clear(&path);
     }
 }
 

@@ -17,6 +17,7 @@ use sordino_learn::{
 };
 use sordino_optim::{Averaging, Checkpoint, Checkpoints, Clipping, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, danger};
+use sordino_testing::Scratch;
 
 type AnyPlan = Box<dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync>;
 
@@ -162,7 +163,7 @@ fn weights_for_another_target_are_refused() {
 #[test]
 fn a_stopped_fit_does_not_go_on_with_other_weights() {
     let data = easy(LOGISTIC);
-    let folder = std::env::temp_dir().join(format!("sordino-class-weights-{}", std::process::id()));
+    let folder = Scratch::new("class-weights");
     let of =
         |numbers: Option<&[f64]>| -> Vec<Box<dyn StepwisePlan<Model = LinearModel, Error = LearnError>>> {
             let weights = numbers.map(|numbers| class_weights(&data, numbers));
@@ -187,9 +188,6 @@ fn a_stopped_fit_does_not_go_on_with_other_weights() {
                 ],
             }
         };
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
     for which in 0..2 {
         let path = folder.join(which.to_string());
         let begun = &of(Some(&[1.0, 3.0]))[which];
@@ -211,5 +209,4 @@ fn a_stopped_fit_does_not_go_on_with_other_weights() {
         // The same weights, spelled otherwise.
         resume(Some(&[2.0, 6.0])).unwrap();
     }
-    std::fs::remove_dir_all(folder).ok();
 }

@@ -26,8 +26,7 @@
 //! ```
 //! use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
 //! use sordino_privacy::{Charge, Epsilon, Event, Neighbours, Terms};
-//! # let folder = std::env::temp_dir().join(format!("sordino-ledger-doc-{}", std::process::id()));
-//! # std::fs::create_dir_all(&folder)?;
+//! # let folder = sordino_testing::Scratch::new("ledger-doc");
 //! # let path = folder.join("budgets.ledger");
 //!
 //! let data = Identity { name: Label::new("census")?, content: Digest::of(b"the bytes of the file") };
@@ -41,7 +40,6 @@
 //! let release = permit.seal(&count, 1_204)?;
 //! account.book(reservation, Some(Digest::of(b"1204")))?;
 //! assert!((account.left()? - 0.6).abs() < 1e-12);
-//! # std::fs::remove_dir_all(folder)?;
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 #![forbid(unsafe_code)]

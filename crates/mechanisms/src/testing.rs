@@ -1,8 +1,9 @@
-//! What this crate's tests share: a chi-square test, and the definition of pure privacy on lists of
+//! What this crate's tests share: permits, histograms, and the definition of pure privacy on lists of
 //! probabilities.
 
 use sordino_noise::danger::{Seeded, seeded};
 use sordino_privacy::{Count, Delta, Epsilon, Event, Permit, Unit, danger};
+pub(crate) use sordino_testing::chi_square;
 
 use crate::Mechanism;
 
@@ -36,39 +37,6 @@ pub(crate) fn histogram(
         counts[draw(&mut bits)] += 1;
     }
     counts
-}
-
-/// Pearson's chi-square test of counts against probabilities that sum to 1.
-///
-/// Cells with an expectation below 20 are pooled. Fails beyond six standard deviations of the Wilson-Hilferty
-/// normal approximation (false alarm 1e-9; the approximation is good to a factor of ten there).
-pub(crate) fn chi_square(counts: &[u64], probabilities: &[f64]) -> Result<(), String> {
-    assert_eq!(counts.len(), probabilities.len());
-    let sum: f64 = probabilities.iter().sum();
-    assert!((sum - 1.0).abs() < 1e-9, "probabilities sum to {sum}");
-    let draws = counts.iter().sum::<u64>() as f64;
-    let (mut statistic, mut cells) = (0.0, 0.0);
-    let (mut pooled_count, mut pooled_mass) = (0.0, 0.0);
-    for (&count, &probability) in counts.iter().zip(probabilities) {
-        let (count, expected) = (count as f64, probability * draws);
-        if expected < 20.0 {
-            pooled_count += count;
-            pooled_mass += expected;
-        } else {
-            statistic += (count - expected).powi(2) / expected;
-            cells += 1.0;
-        }
-    }
-    if pooled_mass >= 1.0 {
-        statistic += (pooled_count - pooled_mass).powi(2) / pooled_mass;
-        cells += 1.0;
-    } else if pooled_count > 20.0 {
-        return Err(format!("{pooled_count} draws where {pooled_mass} were expected"));
-    }
-    let freedom = cells - 1.0;
-    let spread: f64 = 2.0 / (9.0 * freedom);
-    let deviations = ((statistic / freedom).cbrt() - (1.0 - spread)) / spread.sqrt();
-    if deviations < 6.0 { Ok(()) } else { Err(format!("chi-square {statistic:.1} on {freedom}")) }
 }
 
 /// The definition of pure privacy on two lists of probabilities: no result is more than e^ε likelier under

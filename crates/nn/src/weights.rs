@@ -20,6 +20,7 @@ use std::io::Read;
 use std::path::Path;
 
 use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
+use sordino_spelling::quoted;
 
 pub use error::WeightsError;
 use tensors::{Numbers, Tensor};
@@ -216,11 +217,4 @@ fn relative(name: &str, file: &SafeTensors<'_>) -> String {
         Some(other) => format!("there is {}: remove the prefix from all names", quoted(other)),
         None => "layers are numbered as in torch.nn.Sequential, activations and `flatten` counted".to_owned(),
     }
-}
-
-/// In backticks, without control characters, shortened.
-fn quoted(name: &str) -> String {
-    let start: String = name.chars().take(60).collect();
-    let rest = if start.len() < name.len() { "…" } else { "" };
-    format!("`{}{rest}`", start.escape_debug())
 }

@@ -16,6 +16,7 @@ use std::time::Duration;
 use sordino_nn::NetworkObjective;
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Training};
 use sordino_privacy::{Event, danger};
+use sordino_testing::Scratch;
 use support::pictures::{lines, network, options, permit, plan, poisson};
 
 /// How often.
@@ -31,12 +32,8 @@ fn main() {
     match words.as_slice() {
         [_, role, folder] if role == "worker" => work(Path::new(folder)),
         _ => {
-            let folder = std::env::temp_dir().join(format!("sordino-nn-killed-{}", std::process::id()));
-            // A process of the same number may have left it.
-            let _ = std::fs::remove_dir_all(&folder);
-            std::fs::create_dir_all(&folder).unwrap();
+            let folder = Scratch::new("nn-killed");
             killed(&folder);
-            std::fs::remove_dir_all(&folder).unwrap();
         }
     }
 }

@@ -2,7 +2,7 @@
 
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_data::Sampling;
@@ -12,6 +12,7 @@ use sordino_optim::{
     Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
 };
 use sordino_privacy::{Event, Paid, danger};
+use sordino_testing::ScratchFile;
 use support::pictures::{lines, network, options, permit, plan, poisson};
 
 const EVERY: u64 = 4;
@@ -19,12 +20,8 @@ const FLAT: Clipping = Clipping::Flat { norm: 1.0 };
 
 type Run<'a> = Training<'a, NetworkObjective<'a, Rows>>;
 
-fn place(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("sordino-nn-{name}-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join("run")
+fn place(name: &str) -> ScratchFile {
+    ScratchFile::new(&format!("nn-{name}"), "run")
 }
 
 /// What a checkpoint says was paid, on its word.
@@ -84,7 +81,6 @@ fn a_stopped_run_goes_on_for_free_and_as_if_nothing_had_happened() {
         assert!((one - other).abs() < 1e-4, "{one} {other}");
     }
     assert!(!path.exists(), "a run that has ended leaves nothing to go on with");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Steps charged = steps done + replays.
@@ -110,7 +106,6 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
         training.resume(checkpoint.clone(), paid(&checkpoint), permit(replays.clone()), &mut |_| {}).unwrap();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), replays.event]));
     assert!(release.guarantee().epsilon.upper > permit(plan.claim()).guarantee().epsilon.upper);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Bits that repeat, in either half, void the whole.
@@ -137,7 +132,6 @@ fn one_seeded_half_voids_the_guarantee() {
         };
         let is_void = first.is_some() || second.is_some();
         assert_eq!(release.unwrap().guarantee().seeded, is_void, "{first:?} {second:?}");
-        std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 }
 
@@ -156,7 +150,6 @@ fn a_run_from_another_start_is_another_run() {
     let free = permit(training.replay_claim(&checkpoint).unwrap());
     let refused = training.resume(checkpoint.clone(), paid(&checkpoint), free, &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Eight bytes a weight for each vector that the update rule remembers, and a head.
@@ -169,7 +162,6 @@ fn checkpoints_are_as_large_as_what_they_hold() {
     let length = std::fs::metadata(&path).unwrap().len();
     let numbers = 2 * 8 * network.parameters() as u64; // weights and momentum
     assert!((numbers..numbers + 2000).contains(&length), "{length} for {numbers}");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The device that is always full stands where the next checkpoint is written.
@@ -202,5 +194,4 @@ fn a_full_disk_ends_the_run_and_loses_no_checkpoint() {
         .unwrap();
     assert_eq!(steps, (5..=12).collect::<Vec<_>>());
     assert!(release.guarantee().holds());
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }

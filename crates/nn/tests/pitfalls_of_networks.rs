@@ -7,6 +7,7 @@ use sordino_nn::{Network, NetworkObjective, Rows};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoints, Clipping, Plan, Progress, Training, TrainingOptions};
 use sordino_privacy::{Delta, Guarantee};
+use sordino_testing::Scratch;
 use support::pictures::{SLOTS, lines, network, permit, plan, poisson};
 
 const NOISE: f64 = 2.0;
@@ -67,10 +68,7 @@ fn pitfall_09_the_clipping_count_has_its_noise() {
     // A divisor of 2 records makes the noise of the count large.
     let plan = plan(poisson(0.001), draws, adaptive(), NOISE);
     let objective = NetworkObjective::new(&network, &rows, plan.divisor()).unwrap();
-    let folder = std::env::temp_dir().join(format!("sordino-nn-count-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new("nn-count");
     let path = folder.join("run");
     let training = Training::new(&plan, &objective, from_zero()).unwrap();
     let training =
@@ -84,7 +82,6 @@ fn pitfall_09_the_clipping_count_has_its_noise() {
     assert!(release.is_ok());
     let ratio = squares / draws as f64 / (RATE * COUNT_NOISE / plan.divisor()).powi(2);
     assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
-    std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// From the head of a checkpoint: JSON between a line with its length and the numbers.

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use serde::Deserialize;
 use sordino_nn::{Description, Layer, Loss, Network, Shape, WeightsError, preset};
+use sordino_testing::{Scratch, ScratchFile};
 
 /// Of the largest output of an example.
 const CLOSE: f32 = 1e-5;
@@ -98,10 +99,7 @@ fn what_is_written_is_read_to_the_last_bit() {
     let mut networks: Vec<Network> = Case::all().iter().map(Case::network).collect();
     networks.push(preset::resnet20().network_for(image, 4).unwrap());
     networks.push(standardised());
-    let folder = std::env::temp_dir().join(format!("sordino-weights-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new("weights");
     for network in networks {
         let mut parameters = network.initial(3);
         if let Some(Layer::Embedding { features, .. }) = network.layers().first() {
@@ -111,7 +109,6 @@ fn what_is_written_is_read_to_the_last_bit() {
         network.save_safetensors(&parameters, &path).unwrap();
         assert_eq!(network.load_safetensors(&path).unwrap(), parameters);
     }
-    fs::remove_dir_all(&folder).unwrap();
 }
 
 /// Frozen with random weights, which the file holds too, and with standardised ones.
@@ -201,7 +198,7 @@ fn damaged_and_hostile_files_are_refused() {
     }
     let huge = r#"{"0.weight":{"dtype":"F64","shape":[4611686018427387904,8],"data_offsets":[0,8]}}"#;
     assert!(matches!(network.read_safetensors(&file(huge, &[0; 8])), Err(WeightsError::Format { .. })));
-    let path = std::env::temp_dir().join(format!("sordino-large-{}", std::process::id()));
+    let path = ScratchFile::new("large-weights", "weights");
     fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
     let refused = network.load_safetensors(&path).unwrap_err();
     fs::remove_file(&path).unwrap();

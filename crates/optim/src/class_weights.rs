@@ -20,7 +20,8 @@
 //!   Weights come from public knowledge.
 //! - Noise stays that of weight 1: records that count for less stand out less from it.
 
-use sordino_data::{Encoding, hint};
+use sordino_data::Encoding;
+use sordino_spelling::hint;
 
 /// The least weight, where the largest is 1: less is as good as leaving a class out.
 const LEAST: f64 = 1e-6;

@@ -4,7 +4,7 @@
 mod durable;
 mod support;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,6 +20,7 @@ use sordino_privacy::{
 };
 
 use durable::Durable;
+use sordino_testing::ScratchFile;
 use support::{Points, options, permit, plan};
 
 fn poisson_plan() -> Plan {
@@ -27,12 +28,8 @@ fn poisson_plan() -> Plan {
     plan(options(20, 10, Sampling::Poisson { rate }, 1.0), 2.0)
 }
 
-fn place(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("sordino-optim-{name}-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.join("run")
+fn place(name: &str) -> ScratchFile {
+    ScratchFile::new(&format!("optim-{name}"), "run")
 }
 
 fn points() -> Points {
@@ -125,7 +122,6 @@ fn a_second_crash_is_charged_a_second_time() {
     assert_eq!(checkpoint.statement().event, Event::composed([plan.event(), once.clone()]));
     let training = training(&plan, &points, &path);
     assert_eq!(training.replay_claim(&checkpoint).unwrap().event, once);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
@@ -137,7 +133,6 @@ fn a_copy_pays_for_all_that_it_will_do() {
     let checkpoint = Checkpoint::read(&copy).unwrap();
     let training = training(&plan, &points, &copy);
     assert_eq!(training.replay_claim(&checkpoint).unwrap(), plan.claim_of(6).unwrap());
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// A checkpoint in memory is no licence: who goes on leaves nothing for
@@ -169,17 +164,15 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
         // Nor when the other run has ended.
         std::fs::remove_file(&path).unwrap_or_default();
     }
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Zero steps between two checkpoints would be nothing to charge again.
 #[test]
 fn checkpoints_are_at_least_a_step_apart() {
     let (plan, path) = (poisson_plan(), place("zero"));
-    let checkpoints = Checkpoints { path: path.clone(), every: 0, keep: false };
+    let checkpoints = Checkpoints { path: path.to_owned(), every: 0, keep: false };
     let refused = sordino_optim::Run::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
     assert!(matches!(refused, Err(OptimError::Parameter { .. })), "{refused:?}");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
@@ -205,7 +198,6 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
         assert!((one - other).abs() < 1e-6, "{one} {other}");
     }
     assert!(resumed.guarantee().seeded, "the first half came from a seed");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The process dies after the last step, before anybody has put the result away:
@@ -215,7 +207,7 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
     let (plan, points, path) = (poisson_plan(), points(), place("ended"));
     // Whether or not the last step is one after which a checkpoint is due.
     for every in [4, 5] {
-        let checkpoints = Checkpoints { path: path.clone(), every, keep: true };
+        let checkpoints = Checkpoints { path: path.to_owned(), every, keep: true };
         let averaging = Averaging::Tail { fraction: 0.5 };
         let options = TrainingOptions { averaging, ..TrainingOptions::default() };
         let training = Training::new(&plan, &points, options).unwrap().with_checkpoints(checkpoints).unwrap();
@@ -239,7 +231,6 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
         let checkpoint = Checkpoint::read(&copy).unwrap();
         assert_eq!(training.replay_claim(&checkpoint).unwrap().event, Event::composed([]));
     }
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
@@ -261,7 +252,6 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     forge(&path, &head(&path).replace("\"format_version\":3", "\"format_version\":2"));
     let error = Checkpoint::read(&path).unwrap_err().to_string();
     assert!(error.contains("format version 2, and this program knows 3"), "{error}");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
@@ -276,8 +266,7 @@ fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
     let bins = Sampling::BallsInBins { bins: Count::new(5).unwrap() };
     let epochs = support::plan(options(20, 3, bins, 1.0), 1.0);
     let training = Training::new(&epochs, &points, TrainingOptions::default()).unwrap();
-    assert!(training.with_checkpoints(Checkpoints { path: path.clone(), every: 4, keep: false }).is_err());
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
+    assert!(training.with_checkpoints(Checkpoints { path: path.to_owned(), every: 4, keep: false }).is_err());
 }
 
 /// A file that says that nothing was paid would give a guarantee of nothing.
@@ -299,7 +288,6 @@ fn a_checkpoint_that_was_not_paid_for_is_refused() {
             assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })), "{refused:?}");
         }
     }
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 fn terms(plan: &Plan) -> Terms {
@@ -332,7 +320,6 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     let before = paid(&checkpoint);
     let release = training(&plan, &points, &path).resume(checkpoint, before, replays, &mut |_| {}).unwrap();
     assert!(!release.guarantee().metered);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The process died after the charge for its replays and before the checkpoint that would have said
@@ -357,7 +344,6 @@ fn a_charge_that_left_no_checkpoint_is_counted() {
     assert!(release.guarantee().metered);
     let again = || replays.event.clone();
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), again(), again()]));
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// A ledger's permit and bits that anybody can draw again: refused before the
@@ -375,7 +361,6 @@ fn a_ledger_pays_for_no_seeded_run() {
     assert!(!path.exists());
     let release = run(ledger.charge_seeded(plan.event()).unwrap(), &mut bits).unwrap();
     assert!(release.guarantee().seeded && release.guarantee().metered);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The order of an epoch is forgotten with the process: the run goes on
@@ -386,7 +371,7 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let shuffled = Sampling::ShuffledEpochs { batches: Count::new(5).unwrap() };
     let plan = plan(options(20, 3, shuffled, 1.0), 2.0);
     let flag = AtomicBool::new(false);
-    let checkpoints = Checkpoints { path: path.clone(), every: 5, keep: false };
+    let checkpoints = Checkpoints { path: path.to_owned(), every: 5, keep: false };
     let training = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let training = training.with_checkpoints(checkpoints).unwrap().cancelled_by(&flag);
     let stopped = training.clone().run(permit(plan.claim()), &mut |progress| {
@@ -405,7 +390,6 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     });
     let guarantee = release.unwrap().guarantee().clone();
     assert!((spent - guarantee.epsilon.upper).abs() < 1e-9, "progress counts replays too");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The noise of the count that adaptive clipping follows, read off the clip norm in checkpoints: on
@@ -435,7 +419,6 @@ fn the_count_of_adaptive_clipping_has_its_noise() {
     let expected = (rate * noise / n).powi(2);
     let ratio = variance / expected;
     assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Remembers what it was told, and refuses to be told of more than so many steps.

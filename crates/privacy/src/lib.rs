@@ -17,8 +17,9 @@ mod payer;
 mod permit;
 mod relation;
 mod release;
-mod spelling;
 mod statement;
+
+use sordino_spelling as spelling;
 
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;

@@ -29,10 +29,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
+use sordino_spelling::{hint, quoted};
 
 pub use self::hops::group_guarantee;
 use crate::params::{ClipNorm, Norm, ParamError, Radius, Sensitivity, Shown};
-use crate::spelling::{hint, quoted};
 
 /// Which pairs of inputs a guarantee compares.
 ///

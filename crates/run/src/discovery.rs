@@ -13,13 +13,13 @@ use sordino_data::{
 use sordino_ledger::Digest;
 use sordino_noise::danger;
 use sordino_privacy::{Delta, Epsilon, Guarantee, Neighbours, Paid, Permit, Release, Unit};
+use sordino_spelling::hint;
 
 use crate::access::Access;
 use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
 use crate::settings::{Relation, Settings};
-use sordino_data::hint;
 
 /// The default δ: well below 1/n for up to a hundred thousand people.
 const DEFAULT_DELTA: f64 = 1e-6;

@@ -263,18 +263,17 @@ fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use sordino_testing::Scratch;
+
     use super::*;
 
     /// The number of a process comes back, and what its namesake rescued must stay.
     #[test]
     fn a_rescued_model_finds_a_place_beside_an_earlier_one() {
-        let parent = std::env::temp_dir().join(format!("sordino-rescue-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&parent);
-        fs::create_dir_all(&parent).unwrap();
+        let parent = Scratch::new("rescue");
         let first = new_folder(&parent, "model").unwrap();
         fs::write(first.join("weights"), "kept").unwrap();
         assert_eq!(new_folder(&parent, "model").unwrap(), parent.join("model-1"));
         assert_eq!(fs::read_to_string(first.join("weights")).unwrap(), "kept");
-        fs::remove_dir_all(parent).unwrap();
     }
 }

@@ -19,6 +19,7 @@ pub use sordino_mechanisms::statistics::{Cells, Estimate, Ranked, Winner};
 use sordino_mechanisms::{Mechanism, MechanismError};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Guarantee, Neighbours, Permit, Quote, Release, Unit};
+use sordino_spelling::hint;
 
 use self::bins::Bins;
 use crate::access::{Access, DOOR_NOTE};
@@ -26,7 +27,6 @@ use crate::error::RunError;
 use crate::purse::{Payment, Purse, purpose};
 use crate::schema_file;
 use crate::settings::Relation;
-use sordino_data::hint;
 
 /// A request for one statistic.
 #[derive(Clone, Debug)]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use sordino_ledger::{Digest, Ledger, State};
 use sordino_run::RunError;
 use sordino_run::model::Stored;
+use sordino_testing::Scratch;
 
 #[path = "../examples/second_door.rs"]
 #[allow(dead_code, reason = "its main is another program's")]
@@ -17,9 +18,7 @@ fn example(name: &str) -> PathBuf {
 
 #[test]
 fn a_network_is_trained_stopped_resumed_and_booked() {
-    let folder = std::env::temp_dir().join(format!("sordino-second-door-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new("second-door");
     let (data, schema) = (example("data/digits.csv.gz"), example("digits.toml"));
     second_door::give_a_budget(&data, &schema, &folder).unwrap();
 
@@ -45,5 +44,4 @@ fn a_network_is_trained_stopped_resumed_and_booked() {
     assert!(matches!(last.state, State::Booked { result: Some(digest), .. } if digest == manifest));
     assert!(charges.iter().all(|charge| charge.state != State::Reserved));
     assert!(second_door::summary(&trained).unwrap().contains("left of the budget: 2.4"));
-    std::fs::remove_dir_all(folder).unwrap();
 }

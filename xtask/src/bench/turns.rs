@@ -106,6 +106,8 @@ pub(crate) fn take(commands: Vec<Command>, turns: usize) -> Result<String, Failu
 
 #[cfg(all(test, unix))]
 mod tests {
+    use sordino_testing::Scratch;
+
     use super::*;
 
     fn shell(script: &str) -> Command {
@@ -117,10 +119,7 @@ mod tests {
     /// Each waits twice; the order in which they write to one file is that of their turns.
     #[test]
     fn contestants_take_turns() {
-        let folder = std::env::temp_dir().join(format!("sordino-turns-{}", std::process::id()));
-        // A process of the same number may have left it.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
+        let folder = Scratch::new("turns");
         let log = folder.join("log");
         let one = |name: &str| {
             let block = format!("echo waiting; read go; echo {name} >> {};", log.display());
@@ -129,7 +128,6 @@ mod tests {
         let said = take(vec![one("a"), one("b")], 2).unwrap();
         assert_eq!(said, "result of b\nresult of a\n");
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\nb\na\n");
-        std::fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

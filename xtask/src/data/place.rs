@@ -76,19 +76,13 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use sordino_testing::Scratch;
 
-    fn folder(name: &str) -> std::path::PathBuf {
-        let folder = std::env::temp_dir().join(format!("xtask-{name}-{}", std::process::id()));
-        // A process of the same number may have left it.
-        let _ = std::fs::remove_dir_all(&folder);
-        std::fs::create_dir_all(&folder).unwrap();
-        folder
-    }
+    use super::*;
 
     #[test]
     fn what_is_put_comes_back_and_nothing_else_is_left() {
-        let folder = folder("put");
+        let folder = Scratch::new("xtask-put");
         let digest = sha256(b"one,two\n");
         for name in ["plain.csv", "packed.csv.gz"] {
             put(&folder.join(name), b"one,two\n", &digest).unwrap();
@@ -96,16 +90,14 @@ mod tests {
         }
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
         assert_eq!(std::fs::read(folder.join("packed.csv.gz")).unwrap()[..2], [0x1f, 0x8b]);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]
     fn a_wrong_checksum_writes_nothing() {
-        let folder = folder("wrong");
+        let folder = Scratch::new("xtask-wrong");
         let failure = put(&folder.join("a.csv"), b"other", &sha256(b"expected")).unwrap_err();
         assert!(failure.to_string().contains("not written"), "{failure}");
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
-        std::fs::remove_dir_all(folder).unwrap();
     }
 
     #[test]

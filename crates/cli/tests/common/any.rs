@@ -1,8 +1,6 @@
 //! What must hold for whatever comes in from outside: data files, schemas, configurations,
 //! networks, weights, checkpoints. Shared by the test `any_bytes` and the targets in `fuzz/`.
 
-use std::path::PathBuf;
-
 use sha2::{Digest, Sha256};
 use sordino_data::{
     ContributionLimit, CsvOptions, DataError, Door, Encoding, EncodingOptions, Loader, Sampling, Schema,
@@ -12,16 +10,14 @@ use sordino_nn::{Description, Layer, Loss, Network, Shape};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoint, Clipping, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
+use sordino_testing::ScratchFile;
 
 /// Records that are read of one file.
 const MOST_COLUMNS: usize = 64;
 
 /// A file of this process and thread.
-fn place(name: &str) -> PathBuf {
-    let folder = format!("sordino-any-{}-{:?}", std::process::id(), std::thread::current().id());
-    let folder = std::env::temp_dir().join(folder);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    folder.join(name)
+fn place(name: &str) -> ScratchFile {
+    ScratchFile::new(&format!("any-{:?}", std::thread::current().id()), name)
 }
 
 /// Any bytes under a name whose ending says what they are: every row lies where the schema
@@ -38,7 +34,6 @@ pub(crate) fn data(name: &str, bytes: &[u8]) {
             assert!(!error.to_string().is_empty());
         }
     }
-    let _ = std::fs::remove_file(&path);
 }
 
 fn read(path: &std::path::Path, schema: &Schema, door: Door) -> Result<(), DataError> {

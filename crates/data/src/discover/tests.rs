@@ -3,12 +3,11 @@
 #[path = "../../../privacy/tests/durable/mod.rs"]
 mod durable;
 
-use std::path::PathBuf;
-
 use durable::Durable;
 use sordino_audit::{Audit, MechanismTester, Verdict};
 use sordino_noise::danger::seeded;
 use sordino_privacy::{Accountant, ReleaseError, accounting, danger};
+use sordino_testing::ScratchFile;
 
 use super::*;
 use crate::error::DataError;
@@ -19,23 +18,17 @@ use crate::{Loader, Unknown};
 const RELATIONS: [Neighbours; 3] = [Neighbours::ZeroOut, Neighbours::AddRemove, Neighbours::Replace];
 
 /// A file that goes away with the test.
-struct Scratch(PathBuf);
+struct Data(ScratchFile);
 
-impl Scratch {
+impl Data {
     fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("sordino-discover-{name}-{}.csv", std::process::id()));
+        let path = ScratchFile::new(&format!("discover-{name}"), "t.csv");
         std::fs::write(&path, text).unwrap();
         Self(path)
     }
 
     fn source(&self) -> Source {
         Source::open(&self.0, &CsvOptions::default()).unwrap()
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -77,7 +70,7 @@ fn released(
 #[test]
 fn bounds_means_and_values_are_found_and_rarities_are_not() {
     // Three times all incomes.
-    let file = Scratch::new("found", &table(2700));
+    let file = Data::new("found", &table(2700));
     for neighbours in RELATIONS {
         let wanted = Discovery::new(by_record(), neighbours).number("income").category("city").moments();
         let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
@@ -103,7 +96,7 @@ fn bounds_means_and_values_are_found_and_rarities_are_not() {
 
 #[test]
 fn a_completed_schema_is_written_and_read_again() {
-    let file = Scratch::new("written", &table(3000));
+    let file = Data::new("written", &table(3000));
     let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income").category("city");
     let plan = wanted.plan(epsilon(4.0), delta(1e-6)).unwrap();
     let found = released(&plan, &file.source(), permit(&plan, 1e-6), 1).unwrap();
@@ -114,7 +107,7 @@ fn a_completed_schema_is_written_and_read_again() {
 
 #[test]
 fn units_of_several_records_are_protected_as_units() {
-    let file = Scratch::new("units", &table(9000));
+    let file = Data::new("units", &table(9000));
     let unit = UnitRule::Column { column: "id".to_owned(), max_records: Count::new(2).unwrap() };
     let schema = Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap();
     let wanted = Discovery::new(schema, Neighbours::AddRemove).number("income").category("city").moments();
@@ -147,7 +140,7 @@ fn it_costs_what_was_asked_for_and_a_budget_of_that_pays() {
 
 #[test]
 fn the_permit_is_checked_before_the_file_is_read() {
-    let file = Scratch::new("permit", &table(10));
+    let file = Data::new("permit", &table(10));
     let source = file.source();
     let wanted = Discovery::new(by_record(), Neighbours::ZeroOut).number("income");
     let plan = wanted.plan(epsilon(1.0), delta(0.0)).unwrap();
@@ -169,7 +162,7 @@ fn nothing_is_found_in_another_content() {
         [by_record(), Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap()]
     };
     for (kind, schema) in schema().into_iter().enumerate() {
-        let file = Scratch::new(&format!("other-{kind}"), &table(300));
+        let file = Data::new(&format!("other-{kind}"), &table(300));
         let source = file.source();
         let plan = Discovery::new(schema, Neighbours::ZeroOut).number("income");
         let plan = plan.plan(epsilon(1.0), delta(0.0)).unwrap();
@@ -185,7 +178,7 @@ fn nothing_is_found_in_another_content() {
 /// The noise of a schema that a ledger paid for cannot be drawn once more.
 #[test]
 fn a_ledger_pays_for_no_seeded_search() {
-    let file = Scratch::new("seeds", &table(100));
+    let file = Data::new("seeds", &table(100));
     let plan =
         Discovery::new(by_record(), Neighbours::ZeroOut).number("income").plan(epsilon(1.0), delta(0.0));
     let (plan, terms) = (plan.unwrap(), Terms::new(epsilon(3.0), Neighbours::ZeroOut));

@@ -1,6 +1,5 @@
-use std::path::PathBuf;
-
 use proptest::prelude::*;
+use sordino_testing::ScratchFile;
 
 use super::*;
 
@@ -22,20 +21,10 @@ fn owner() -> Reading {
 }
 
 /// A file that goes away with the test.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new(name: &str, text: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("sordino-reading-{}-{name}", std::process::id()));
-        std::fs::write(&path, text).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
+fn file(name: &str, text: &str) -> ScratchFile {
+    let file = ScratchFile::new(&format!("reading-{name}"), name);
+    std::fs::write(&file, text).unwrap();
+    file
 }
 
 #[track_caller]
@@ -76,9 +65,9 @@ fn what_is_paid_for_is_the_analysts() {
 
 #[test]
 fn a_column_that_the_owner_ignores_is_not_used() {
-    let file = Scratch::new("ignored.csv", "patient_id;age;name;pixel_1;pixel_90\n");
+    let file = file("ignored.csv", "patient_id;age;name;pixel_1;pixel_90\n");
     let (owners, reading) = (schema(OWNER), owner());
-    let source = Source::open(&file.0, owners.csv()).unwrap();
+    let source = Source::open(&file, owners.csv()).unwrap();
     reading.check(&owners, &source).unwrap();
     let used = |from: &str, to: &str| reading.check(&schema(&OWNER.replace(from, to)), &source);
     let named =
@@ -122,9 +111,9 @@ fn where_no_schema_is_stated_a_file_is_plain() {
 #[test]
 fn a_name_that_makes_another_format_is_refused() {
     let text = "a\n\"x\ny\"\n";
-    let (csv, tsv) = (Scratch::new("named.csv", text), Scratch::new("named.tsv", text));
+    let (csv, tsv) = (file("named.csv", text), file("named.tsv", text));
     let schema = schema("columns.'*' = { kind = 'ignore' }");
-    let open = |file: &Scratch| Source::open(&file.0, schema.csv()).unwrap();
+    let open = |file: &ScratchFile| Source::open(file, schema.csv()).unwrap();
     let reading = Reading::of(&schema).in_format(&open(&csv));
     reading.check(&schema, &open(&csv)).unwrap();
     let error = reading.check(&schema, &open(&tsv)).unwrap_err();

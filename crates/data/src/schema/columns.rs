@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use sordino_spelling::quoted;
+
 use super::SchemaError;
-use crate::words::quoted;
 
 /// What is declared for a column.
 #[derive(Clone, Debug, PartialEq)]
@@ -193,7 +194,7 @@ impl CategoryColumn {
 
     fn known(&self, key: &'static str, value: &str) -> Result<u32, SchemaError> {
         self.code(value).ok_or_else(|| {
-            let hint = crate::words::hint(value, self.values.iter().map(String::as_str));
+            let hint = sordino_spelling::hint(value, self.values.iter().map(String::as_str));
             SchemaError::NotAValue { key, value: quoted(value), hint }
         })
     }

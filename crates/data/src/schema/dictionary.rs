@@ -21,6 +21,8 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use sordino_spelling::{hint, name as shown};
+
 use super::template::filled;
 use super::{
     Bounds, CategoryColumn, Column, CsvOptions, HeaderColumn, NumberColumn, Rule, SCHEMA_MAX_BYTES,
@@ -28,7 +30,6 @@ use super::{
 };
 use crate::error::DataError;
 use crate::source::{CsvAsked, small_table};
-use crate::words::{hint, name as shown};
 
 /// The columns of a dictionary, each with its other names.
 const KEYS: [(&str, &[&str]); 7] = [

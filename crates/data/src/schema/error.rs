@@ -157,6 +157,6 @@ pub enum SchemaError {
 impl SchemaError {
     /// The same, said of a column.
     pub(crate) fn of_column(self, column: &str) -> Self {
-        Self::Column { column: crate::words::quoted(column), source: Box::new(self) }
+        Self::Column { column: sordino_spelling::quoted(column), source: Box::new(self) }
     }
 }

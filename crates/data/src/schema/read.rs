@@ -2,6 +2,7 @@
 //! names the column and the nearest word.
 
 use sordino_privacy::Count;
+use sordino_spelling::{hint, name as shown_name, quoted};
 use toml::{Table, Value};
 
 use super::csv::{DECIMALS, THOUSANDS};
@@ -9,7 +10,6 @@ use super::{
     Bounds, CategoryColumn, Column, CsvOptions, NumberColumn, Rule, SCHEMA_FORMAT_VERSION, SCHEMA_MAX_BYTES,
     Schema, SchemaError, UnitRule,
 };
-use crate::words::{hint, name as shown_name, quoted};
 
 const KINDS: [&str; 5] = ["number", "integer", "category", "boolean", "ignore"];
 

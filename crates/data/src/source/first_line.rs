@@ -7,12 +7,13 @@
 
 use std::path::Path;
 
+use sordino_spelling::quoted;
+
 use super::kept::KeptFile;
 use super::names::not_a_name;
 use super::{csv, file_name, is_text, packed};
 use crate::error::DataError;
 use crate::schema::CsvOptions;
-use crate::words::quoted;
 
 /// Delimiters that are looked for, the usual one first.
 const DELIMITERS: [u8; 4] = *b",;\t|";

@@ -1,6 +1,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sordino_privacy::{Epsilon, Neighbours};
+use sordino_testing::Scratch;
 
 use super::*;
 use crate::label::Label;
@@ -10,10 +11,7 @@ static CLOCK: AtomicU64 = AtomicU64::new(0);
 /// An analyst sets the clock back between two charges; nothing may look as if it had happened earlier.
 #[test]
 fn a_clock_that_goes_back_does_not_turn_entries_around() {
-    let folder = std::env::temp_dir().join(format!("sordino-ledger-clock-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new("ledger-clock");
     let path = folder.join("a.ledger");
     let first = next_row(&Book::new(), Body::Ledger { format_version: FORMAT_VERSION }, Time::from_millis(0))
         .unwrap();
@@ -29,16 +27,12 @@ fn a_clock_that_goes_back_does_not_turn_entries_around() {
     assert_eq!(times, [0, 5000, 5000, 5000, 6000]);
     drop(ledger);
     assert_eq!(Ledger::open(&path).unwrap().verify(None).unwrap().number, 5);
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// The hash of the documentation, typed again.
 #[test]
 fn the_chain_is_the_documented_one() {
-    let folder = std::env::temp_dir().join(format!("sordino-ledger-chain-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+    let folder = Scratch::new("ledger-chain");
     let ledger = Ledger::create(&folder.join("a.ledger")).unwrap();
     let terms = Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::AddRemove);
     let identity = Identity { name: Label::new("a").unwrap(), content: Digest::of(b"a") };
@@ -57,5 +51,4 @@ fn the_chain_is_the_documented_one() {
         assert_eq!(hash, row.hash);
     }
     assert_eq!(ledger.head().unwrap(), Head { number: 2, hash });
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,17 +1,15 @@
 //! What must hold for whatever comes in from outside. Shared by the test `any_bytes` and the targets in `fuzz/`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use rusqlite::Connection;
 use sordino_ledger::{ChargeRecord, Digest, Entry, FORMAT_VERSION, Head, Label, Ledger, LedgerError};
 use sordino_privacy::{Claim, Event, Terms};
+use sordino_testing::ScratchFile;
 
-/// A folder for this process that is emptied each time.
-fn place() -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("sordino-any-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
-    folder.join("a.ledger")
+/// A file of this process and thread.
+fn place() -> ScratchFile {
+    ScratchFile::new(&format!("any-ledger-{:?}", std::thread::current().id()), "a.ledger")
 }
 
 /// Any file: opened, or refused in words.

@@ -9,10 +9,11 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use postgres::{Client, NoTls};
+use sordino_testing::Scratch;
 
 pub(crate) struct Server {
     process: Child,
-    folder: PathBuf,
+    folder: Scratch,
     port: u16,
 }
 
@@ -25,12 +26,9 @@ impl Server {
         let programs =
             programs().ok_or("`initdb` and `postgres` are not installed (Debian: apt install postgresql)")?;
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let folder = std::env::temp_dir().join(format!("sordino-postgres-{}-{number}", std::process::id()));
-        // A process of the same number may have left it.
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let folder = Scratch::new(&format!("postgres-{number}"));
         if is_root() {
-            run(Command::new("chown").arg("nobody").arg(&folder))?;
+            run(Command::new("chown").arg("nobody").arg(&*folder))?;
         }
         let data = folder.join("data");
         let mut initdb = as_nobody(&programs.join("initdb"));
@@ -39,7 +37,7 @@ impl Server {
             .arg(&data))?;
         let port = free_port()?;
         let mut postgres = as_nobody(&programs.join("postgres"));
-        postgres.arg("-D").arg(&data).arg("-k").arg(&folder).args(["-p", &port.to_string()]);
+        postgres.arg("-D").arg(&data).arg("-k").arg(&*folder).args(["-p", &port.to_string()]);
         postgres.args(["-c", "listen_addresses=127.0.0.1", "-c", "max_connections=50"]);
         let log = fs::File::create(folder.with_extension("log")).map_err(|error| error.to_string())?;
         let process =
@@ -76,7 +74,6 @@ impl Drop for Server {
         // SIGINT: a fast shutdown, which ends the server's own children too.
         let _ = Command::new("kill").args(["-INT", &self.process.id().to_string()]).status();
         let _ = self.process.wait();
-        let _ = fs::remove_dir_all(&self.folder);
         let _ = fs::remove_file(self.folder.with_extension("log"));
     }
 }

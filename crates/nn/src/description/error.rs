@@ -1,6 +1,7 @@
 //! Why a description is no network. Messages name the place as a path.
 
-use super::words::{hint, quoted};
+use sordino_spelling::{hint_or_all as hint, quoted_name as quoted};
+
 use crate::error::NetworkError;
 use crate::preset;
 use crate::shape::Shape;

@@ -2,9 +2,10 @@
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+use sordino_spelling::{hint_or_all as hint, quoted_name as quoted};
 
 use super::error::DescriptionError;
-use super::words::{hint, kind, quoted, shown};
+use super::words::{kind, shown};
 
 /// The largest whole number of a description: no table, picture or layer is wider, and such numbers are exact in single precision.
 const LARGEST: u64 = 1 << 24;

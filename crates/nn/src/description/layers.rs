@@ -1,10 +1,11 @@
 //! From a tree to layers. Defaults are PyTorch's.
 
 use serde_json::Value;
+use sordino_spelling::{hint_or_all as hint, quoted_name as quoted};
 
 use super::error::DescriptionError;
 use super::fields::{Fields, wrong};
-use super::words::{hint, plain, quoted};
+use super::words::plain;
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::op::activation::Activation;

@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for Grower {
         let mut table = Map::new();
         while let Some((name, Tree(value))) = entries.next_entry::<String, Tree>()? {
             if table.contains_key(&name) {
-                let name = super::words::quoted(&name);
+                let name = sordino_spelling::quoted_name(&name);
                 return Err(de::Error::custom(format_args!("field {name} is given twice")));
             }
             table.insert(name, value);

@@ -1,21 +1,14 @@
 use std::error::Error;
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sordino_privacy::{Claim, Delta, Event, Neighbours, NoiseMultiplier, Unit, danger};
+use sordino_testing::{Scratch, ScratchFile};
 
 use super::file::{self, Head};
 use super::writer::{put_in_place, write_beside};
 use super::{Checkpoint, Snapshot};
 use crate::error::OptimError;
-
-fn folder(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("sordino-checkpoint-{name}-{}", std::process::id()));
-    // A process of the same number may have left it.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder.canonicalize().unwrap()
-}
 
 /// Numbers that text and arithmetic like to lose.
 fn strange() -> Vec<f64> {
@@ -53,7 +46,7 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
 
 #[test]
 fn what_was_written_comes_back_to_the_last_bit() {
-    let path = folder("bits").join("c");
+    let path = ScratchFile::new("checkpoint-bits", "c");
     let other: Vec<f64> = strange().into_iter().rev().collect();
     for state in [
         State::new(other.clone(), other.clone()),
@@ -72,13 +65,12 @@ fn what_was_written_comes_back_to_the_last_bit() {
         assert_eq!((read.number("x"), read.number("y")), (Some(0.1 + 0.7), Some(0.1 + 0.2)));
         assert_eq!(read.number("no such"), None);
     }
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// Zeros take no room, and neither do vectors that nobody keeps.
 #[test]
 fn files_have_eight_bytes_for_each_number_that_says_something() {
-    let path = folder("size").join("c");
+    let path = ScratchFile::new("checkpoint-size", "c");
     let size = |state: &State| {
         write(&path, state).unwrap();
         std::fs::metadata(&path).unwrap().len()
@@ -88,12 +80,11 @@ fn files_have_eight_bytes_for_each_number_that_says_something() {
         (size(&State::new(vec![0.0; 7], Vec::new())), size(&State::new(other.clone(), other)));
     // "zeros" and "nothing" are longer words than "here".
     assert_eq!(most - least, 2 * 7 * 8 + 2 * 4 - 5 - 7);
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
 fn no_byte_can_be_altered_and_no_end_cut_off() {
-    let path = folder("altered").join("c");
+    let path = ScratchFile::new("checkpoint-altered", "c");
     write(&path, &State::new(strange(), strange())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
@@ -109,13 +100,12 @@ fn no_byte_can_be_altered_and_no_end_cut_off() {
     let longer: Vec<u8> = whole.iter().copied().chain([0]).collect();
     assert!(refused(&longer));
     assert!(!refused(&whole));
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// A head that promises more than there is must not make the reader ask for that much memory.
 #[test]
 fn sizes_beyond_the_file_are_refused() {
-    let path = folder("sizes").join("c");
+    let path = ScratchFile::new("checkpoint-sizes", "c");
     write(&path, &State::new(strange(), strange())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&whole);
@@ -129,12 +119,11 @@ fn sizes_beyond_the_file_are_refused() {
     long[19..27].copy_from_slice(&u64::MAX.to_le_bytes());
     std::fs::write(&path, &long).unwrap();
     assert!(message(&path).contains("cut or altered"), "{}", message(&path));
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 #[test]
 fn other_files_and_other_versions_are_refused_by_name() {
-    let path = folder("names").join("c");
+    let path = ScratchFile::new("checkpoint-names", "c");
     for (content, expected) in [
         (&b"{\"format_version\":1,\"place\":\"/tmp/c\"}"[..], "format version 1, which is text"),
         (b"PAR1 and so on and so forth", "no checkpoint of Sordino"),
@@ -144,13 +133,12 @@ fn other_files_and_other_versions_are_refused_by_name() {
         let message = Checkpoint::read(&path).unwrap_err().to_string();
         assert!(message.contains(expected), "{message}");
     }
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// What no reader would take is not written.
 #[test]
 fn vectors_of_several_lengths_and_too_many_are_not_written() {
-    let path = folder("lengths").join("c");
+    let path = ScratchFile::new("checkpoint-lengths", "c");
     assert!(write(&path, &State::new(vec![1.0; 6], Vec::new())).is_err());
     assert!(write(&path, &State([Vec::new(), strange(), strange()])).is_err());
     let guarantee = |path| -> Result<(), Box<dyn Error>> {
@@ -164,14 +152,13 @@ fn vectors_of_several_lengths_and_too_many_are_not_written() {
     };
     assert!(guarantee(&path).is_err());
     assert!(!path.exists());
-    std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
 }
 
 /// The disk is full in the middle of a file: the one before it stays,
 /// and nothing is left beside it.
 #[test]
 fn a_write_that_fails_leaves_what_was_there() {
-    let folder = folder("full");
+    let folder = Scratch::new("checkpoint-full");
     let path = folder.join("c");
     let before = State::new(strange(), strange());
     write(&path, &before).unwrap();
@@ -184,7 +171,6 @@ fn a_write_that_fails_leaves_what_was_there() {
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1);
     let missing = Checkpoint::read(&folder.join("other"));
     assert!(matches!(missing, Err(OptimError::CheckpointFile { .. })));
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 /// Iterates are paid for by one who may read them; the process's umask gives them to everybody.
@@ -192,9 +178,8 @@ fn a_write_that_fails_leaves_what_was_there() {
 #[test]
 fn files_are_the_owners_alone() {
     use std::os::unix::fs::PermissionsExt;
-    let folder = folder("mode");
+    let folder = Scratch::new("checkpoint-mode");
     let path = folder.join("c");
     write(&path, &State::new(strange(), strange())).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -10,13 +10,13 @@ mod build;
 use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use sordino_spelling::{hint, quoted_name};
 
 use self::bag::{Bag, NumberSeed, VersionSeed};
 use super::Event;
 use super::fields::Field;
 use super::kind::Kind;
 use crate::relation::Neighbours;
-use crate::spelling::{hint, name_of};
 
 impl<'de> Deserialize<'de> for Event {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -185,7 +185,7 @@ impl Visitor<'_> for FieldSeed {
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<Field, E> {
         Field::named(name).ok_or_else(|| {
-            E::custom(format_args!("unknown field {}{}", name_of(name), hint(name, Field::names())))
+            E::custom(format_args!("unknown field {}{}", quoted_name(name), hint(name, Field::names())))
         })
     }
 }
@@ -211,7 +211,7 @@ impl Visitor<'_> for KindSeed {
     fn visit_str<E: de::Error>(self, name: &str) -> Result<Kind, E> {
         Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
             let known = Kind::ALL.iter().map(|kind| kind.name());
-            E::custom(format_args!("unknown type of event {}{}", name_of(name), hint(name, known)))
+            E::custom(format_args!("unknown type of event {}{}", quoted_name(name), hint(name, known)))
         })
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
+use sordino_spelling::quoted;
 
 use super::{MetricBall, Neighbours};
 use crate::params::{Norm, Radius};
-use crate::spelling::quoted;
 
 const METRIC_BALL: &str = "metric_ball";
 const INFINITY: &str = "infinity";

@@ -10,8 +10,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use sordino_data::hint;
 use sordino_report::DecisionRule;
+use sordino_spelling::hint;
 
 use super::Prediction;
 use crate::error::RunError;

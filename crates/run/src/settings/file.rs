@@ -7,11 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sordino_spelling::{hint, name as shown};
 use toml::Table;
 
 use super::{LearnerSettings, Settings};
 use crate::error::RunError;
-use sordino_data::hint;
 
 /// The longest file that is read, in bytes.
 const LONGEST: u64 = 1 << 20;
@@ -118,13 +118,6 @@ fn known(path: &Path, name: &str, names: &[String]) -> Result<String, RunError> 
     Err(wrong(path, format!("there is no setting `{}`{hint}", shown(name))))
 }
 
-/// A word of a file that need not be a configuration: shown if it looks like a
-/// short name, else replaced by `…`.
-fn shown(word: &str) -> &str {
-    let is_name = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
-    if word.chars().all(is_name) && word.chars().count() <= 40 { word } else { "…" }
-}
-
 /// A parser's message without the value that it quotes: what it
 /// expected, or the text around the quotes.
 fn without_values(message: &str) -> String {
@@ -147,6 +140,7 @@ fn wrong(path: &Path, reason: String) -> RunError {
 #[cfg(all(test, feature = "clap"))]
 mod tests {
     use clap::{Args, Command, FromArgMatches};
+    use sordino_testing::ScratchFile;
 
     use super::*;
 
@@ -156,8 +150,8 @@ mod tests {
         Settings::from_arg_matches(&matches).unwrap()
     }
 
-    fn file(name: &str, text: &str) -> PathBuf {
-        let path = std::env::temp_dir().join(format!("sordino-config-{}-{name}.toml", std::process::id()));
+    fn file(name: &str, text: &str) -> ScratchFile {
+        let path = ScratchFile::new(&format!("config-{name}"), "run.toml");
         fs::write(&path, text).unwrap();
         path
     }

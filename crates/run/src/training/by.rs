@@ -4,8 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sordino_data::{BoundedColumn, CategoryColumn, Column, Door, Loader, Schema, Source, hint};
+use sordino_data::{BoundedColumn, CategoryColumn, Column, Door, Loader, Schema, Source};
 use sordino_noise::danger;
+use sordino_spelling::hint;
 
 use crate::error::RunError;
 

@@ -11,21 +11,19 @@ use sordino_run::training::{self, Observer, Session, Trained};
 use sordino_run::{
     LearnerSettings, LockSettings, Ownership, Payment, RunError, Settings, identity, read_schema,
 };
+use sordino_testing::Scratch;
 
 pub(crate) const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }\n\
      columns.y = { kind = 'category', values = ['no', 'yes'] }\n";
 
 pub(crate) struct Scene {
-    pub(crate) folder: PathBuf,
+    pub(crate) folder: Scratch,
 }
 
 impl Scene {
     /// 200 records, y = yes where x is large.
     pub(crate) fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("sordino-run-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).unwrap();
-        let scene = Self { folder: folder.canonicalize().unwrap() };
+        let scene = Self { folder: Scratch::new(&format!("run-{name}")) };
         scene.write("t.csv", &table(200));
         scene.write("t.toml", SCHEMA);
         scene

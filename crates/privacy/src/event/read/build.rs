@@ -1,6 +1,7 @@
 //! From a bag of fields to an event.
 
 use serde::de;
+use sordino_spelling::hint;
 
 use super::super::fields::Field as F;
 use super::super::kind::Kind;
@@ -11,7 +12,6 @@ use crate::params::{
     Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Sensitivity, Smoothness, StepSize,
     StrongConvexity, TruthProbability,
 };
-use crate::spelling::hint;
 
 impl Bag {
     /// The event these fields describe.
