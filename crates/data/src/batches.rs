@@ -49,7 +49,7 @@ mod tests;
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Event, FixedSample, Neighbours, SamplingRate};
 
-pub use batch::{Batch, Group};
+pub use batch::{Batch, BatchGroup};
 use epochs::Epoch;
 pub use error::BatchError;
 use poisson::PoissonSlots;

@@ -46,7 +46,7 @@ mod split;
 mod survey;
 mod table;
 
-pub use batches::{Batch, BatchError, BatchPlan, Batches, Group, Sampling};
+pub use batches::{Batch, BatchError, BatchGroup, BatchPlan, Batches, Sampling};
 pub use discover::{DiscoverError, Discovered, Discovery, DiscoveryPlan, Found, Unknown};
 pub use encoded::{BlockView, Encoded, ROWS_PER_BLOCK};
 pub use encoding::{ENCODING_FORMAT_VERSION, Encoding, EncodingOptions, Scaling};

@@ -79,4 +79,4 @@ pub use objective_perturbation::{ObjectivePerturbation, ObjectivePlan};
 pub use output_perturbation::{OutputPerturbation, OutputPlan};
 pub use sordino_optim::{ClassWeights, ClassWeightsError, FitOptions, LearningPlan, Noise, StepwisePlan};
 pub use sufficient_statistics::{StatisticsPlan, SufficientStatistics};
-pub use usual::{Facts, Usual};
+pub use usual::{DefaultChoice, Facts};

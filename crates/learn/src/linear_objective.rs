@@ -18,7 +18,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, BlockView, ContributionLimit, Encoded, Group, ROWS_PER_BLOCK};
+use sordino_data::{Batch, BatchGroup, BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
@@ -132,11 +132,11 @@ impl<'a> LinearObjective<'a> {
         parameters: &[f64],
         clip: &Clip<'_>,
         work: &mut Workspace,
-        group: Group<'_>,
+        group: BatchGroup<'_>,
         partial: &mut Partial,
     ) -> Result<(), SumError> {
         let records = group.len() as u32;
-        let is_range = matches!(group, Group::Range(_));
+        let is_range = matches!(group, BatchGroup::Range(_));
         work.sum.fill(0.0);
         let mut last = 0;
         if clip.is_exact() || clip.scales().is_some() {

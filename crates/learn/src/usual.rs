@@ -68,7 +68,7 @@ const OUT_OF_REACH: f64 = 1e-5;
 /// A learner with the usual settings.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one a run, and it is taken apart at once")]
-pub enum Usual {
+pub enum DefaultChoice {
     /// On all records, or on samples.
     Gradient(GradientDescent),
     /// In one go.
@@ -110,11 +110,11 @@ impl Facts<'_> {
     }
 
     /// The usual learner for this loss.
-    pub fn learner(&self, loss: Loss) -> Result<Usual, LearnError> {
+    pub fn learner(&self, loss: Loss) -> Result<DefaultChoice, LearnError> {
         loss.check(self.encoding)?;
         let objective = ObjectivePerturbation::new(loss).neighbours(self.neighbours);
         if self.delta == Delta::ZERO {
-            return Ok(Usual::Objective(objective));
+            return Ok(DefaultChoice::Objective(objective));
         }
         let full = GradientDescent::full_batch(loss).neighbours(self.neighbours);
         let weights = loss.outputs() * self.encoding.width();
@@ -127,11 +127,11 @@ impl Facts<'_> {
             let is_free = 10.0 * least <= rule.l2;
             let is_quick = work > MOST_WORK && least <= OUT_OF_REACH * loss.smoothness(row_norm);
             if is_free || is_quick {
-                return Ok(Usual::Objective(objective));
+                return Ok(DefaultChoice::Objective(objective));
             }
         }
         let rate = (MOST_WORK / work).max(LEAST_BATCH / n);
-        Ok(Usual::Gradient(if work > MOST_WORK && rate < 0.5 {
+        Ok(DefaultChoice::Gradient(if work > MOST_WORK && rate < 0.5 {
             let rate = SamplingRate::new(rate)?;
             GradientDescent::poisson(loss, rate).neighbours(self.neighbours).steps(rule.steps)
         } else {
@@ -250,7 +250,7 @@ mod tests {
     }
 
     fn is_objective(facts: Facts<'_>) -> bool {
-        matches!(facts.learner(facts.loss().unwrap()).unwrap(), Usual::Objective(_))
+        matches!(facts.learner(facts.loss().unwrap()).unwrap(), DefaultChoice::Objective(_))
     }
 
     /// Few records and a small ε: gradient descent. A large ε, or more records than steps
@@ -278,7 +278,7 @@ mod tests {
         let wide = classes(&wide, &[0, 9], 10);
         let learner =
             facts(wide.encoding(), 50_000, 1.0, 1e-6).learner(Loss::Softmax { classes: 10 }).unwrap();
-        let Usual::Gradient(learner) = learner else { panic!("{learner:?}") };
+        let DefaultChoice::Gradient(learner) = learner else { panic!("{learner:?}") };
         let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
         let plan = learner.plan(wide.encoding(), Count::new(50_000).unwrap(), epsilon, delta).unwrap();
         let sordino_data::Sampling::Poisson { rate } = plan.plan().batches().sampling() else { panic!() };

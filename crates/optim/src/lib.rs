@@ -12,7 +12,7 @@
 //! averaging, projections and penalties are post-processing.
 //!
 //! # Beyond gradients
-//! What is not about gradients, a [`Run`] that is paid for, kept and resumed, serves every
+//! What is not about gradients, a [`PaidRun`] that is paid for, kept and resumed, serves every
 //! learner that has steps ([`Priced`]).
 //!
 //! # Words
@@ -47,6 +47,6 @@ pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, Plan, PlanOptions};
 pub use progress::Progress;
 pub use rule::UpdateRule;
-pub use run::{Priced, Run};
+pub use run::{PaidRun, Priced};
 pub use schedule::Schedule;
 pub use training::{Training, TrainingOptions};

@@ -13,7 +13,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, ContributionLimit, Group, UnitRule};
+use sordino_data::{Batch, BatchGroup, ContributionLimit, UnitRule};
 use sordino_noise::grid::{Allowance, FloatGroups, Grouping, NoisySum, Sum, SumError};
 use sordino_privacy::Neighbours;
 use sordino_threads::gather;
@@ -144,10 +144,10 @@ pub fn sum_by_groups<W>(
     sums: FloatSums,
     threads: NonZero<usize>,
     workspace: impl Fn() -> W + Sync,
-    add: impl Fn(&mut W, Group<'_>, &mut Partial) -> Result<(), SumError> + Sync,
+    add: impl Fn(&mut W, BatchGroup<'_>, &mut Partial) -> Result<(), SumError> + Sync,
 ) -> Result<ClippedSum, SumError> {
-    let groups: Vec<Group<'_>> = batch.groups(sums.block, sums.group_size).collect();
-    let share = |groups: &[Group<'_>]| {
+    let groups: Vec<BatchGroup<'_>> = batch.groups(sums.block, sums.group_size).collect();
+    let share = |groups: &[BatchGroup<'_>]| {
         let (mut partial, mut workspace) = (Partial::new(clip), workspace());
         groups.iter().try_for_each(|group| add(&mut workspace, group.clone(), &mut partial))?;
         Ok::<_, SumError>(partial)

@@ -1,7 +1,7 @@
 //! A run that was paid for: what it costs, what it may go on from, and what it leaves.
 //!
 //! # Guarantee
-//! A [`Run`] is made against a permit: for all that its plan costs, or for what is done a second
+//! A [`PaidRun`] is made against a permit: for all that its plan costs, or for what is done a second
 //! time after a [`Checkpoint`]. Whoever makes one has the place of its checkpoints to himself. The
 //! result is sealed with all that was charged, in this run and in those before it.
 //!
@@ -41,7 +41,7 @@ pub trait Priced: fmt::Debug {
 
 /// One run of a plan.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct PaidRun<'a> {
     plan: &'a dyn Priced,
     permit: Permit,
     /// What the permit is for.
@@ -50,7 +50,7 @@ pub struct Run<'a> {
     writer: Option<Writer<'a>>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> PaidRun<'a> {
     /// From the first step, against a permit for the plan's claim. `made_of` is everything public
     /// that the run depends on, in a form that is the same in every process: a checkpoint is only
     /// good for a run that is made of the same.

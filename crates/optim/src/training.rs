@@ -35,7 +35,7 @@ use crate::objective::Objective;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::rule::{Gradient, UpdateRule};
-use crate::run::Run;
+use crate::run::PaidRun;
 use crate::schedule::Schedule;
 use state::State;
 
@@ -234,7 +234,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
+        let run = PaidRun::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
             .witnessed_by(self.witness);
         let dimension = self.objective.dimension();
         let start = self.options.start.take();
@@ -251,7 +251,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
-        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
+        let run = PaidRun::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
             .witnessed_by(self.witness);
         self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
@@ -262,7 +262,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn steps(
         &self,
         mut state: State,
-        run: Run<'_>,
+        run: PaidRun<'_>,
         mut source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {

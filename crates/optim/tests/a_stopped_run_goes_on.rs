@@ -171,7 +171,7 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
 fn checkpoints_are_at_least_a_step_apart() {
     let (plan, path) = (poisson_plan(), place("zero"));
     let checkpoints = Checkpoints { path: path.to_owned(), every: 0, keep: false };
-    let refused = sordino_optim::Run::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
+    let refused = sordino_optim::PaidRun::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
     assert!(matches!(refused, Err(OptimError::Parameter { .. })), "{refused:?}");
 }
 

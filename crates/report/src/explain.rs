@@ -97,7 +97,7 @@ impl Promise {
     }
 
     /// The promise to k units together.
-    fn for_group(&self, size: Count) -> Group {
+    fn for_group(&self, size: Count) -> GroupPromise {
         let by_event = self.claim.as_ref().and_then(|claim| {
             let claim =
                 Claim::new(claim.neighbours, Event::Group { size, event: Box::new(claim.event.clone()) });
@@ -105,7 +105,7 @@ impl Promise {
         });
         // An event knows more about its groups than the rule for pairs does.
         let Promise { epsilon, delta, curve, .. } = by_event.unwrap_or_else(|| self.group_of_pair(size));
-        Group {
+        GroupPromise {
             size: size.get(),
             epsilon,
             delta: delta.get(),
@@ -143,7 +143,7 @@ pub struct Explanation {
     /// What becomes of what was believed before.
     pub odds: Vec<Odds>,
     /// What groups lose.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupPromise>,
     /// What δ means for a crowd, if its size was given.
     pub crowd: Option<Crowd>,
 }
@@ -169,7 +169,7 @@ pub struct Odds {
 
 /// A group whose records all change together.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Group {
+pub struct GroupPromise {
     /// How many units.
     pub size: u64,
     /// ε for all of them, at [`Self::delta`].

@@ -14,7 +14,7 @@ pub use self::code::Code;
 use crate::escape::visible;
 use crate::explain::Whose;
 use crate::number::{count, given, up};
-use crate::run::{Run, Tuning, WholeBudget, hides_size};
+use crate::run::{RunFacts, Tuning, WholeBudget, hides_size};
 
 /// Above it, e^ε is more than 2980: one conclusion may become three thousand times as likely.
 const LARGE_EPSILON: f64 = 8.0;
@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All of them, the gravest first. `recomputed` is ε of the event by today's accountant.
-pub(crate) fn findings(run: &Run, recomputed: Option<Bound>) -> Vec<Finding> {
+pub(crate) fn findings(run: &RunFacts, recomputed: Option<Bound>) -> Vec<Finding> {
     let mut found = Vec::new();
     promise(run, recomputed, &mut found);
     budget(run, &mut found);
@@ -46,7 +46,7 @@ pub(crate) fn findings(run: &Run, recomputed: Option<Bound>) -> Vec<Finding> {
     found
 }
 
-fn promise(run: &Run, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
+fn promise(run: &RunFacts, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
     let guarantee = &run.guarantee;
     let upper = guarantee.epsilon.upper;
     if guarantee.seeded {
@@ -112,7 +112,7 @@ fn confirmed(stated: f64, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
     }
 }
 
-fn budget(run: &Run, found: &mut Vec<Finding>) {
+fn budget(run: &RunFacts, found: &mut Vec<Finding>) {
     if !run.guarantee.metered {
         add(
             found,
@@ -154,7 +154,7 @@ fn budget(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn delta(run: &Run, found: &mut Vec<Finding>) {
+fn delta(run: &RunFacts, found: &mut Vec<Finding>) {
     let delta = run.guarantee.delta.get();
     if let Some(rows) = run.source.rows.filter(|_| hides_size(run.guarantee.neighbours)) {
         add(
@@ -189,7 +189,7 @@ fn delta(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn choices(run: &Run, found: &mut Vec<Finding>) {
+fn choices(run: &RunFacts, found: &mut Vec<Finding>) {
     match run.tuning {
         Tuning::NotBooked => add(
             found,
@@ -215,7 +215,7 @@ fn choices(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn public_data(run: &Run, found: &mut Vec<Finding>) {
+fn public_data(run: &RunFacts, found: &mut Vec<Finding>) {
     if let Some(evaluation) = &run.evaluation {
         add(
             found,
@@ -236,7 +236,7 @@ fn public_data(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn relation(run: &Run, found: &mut Vec<Finding>) {
+fn relation(run: &RunFacts, found: &mut Vec<Finding>) {
     match run.guarantee.neighbours {
         Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(found, Code::ZeroOut, zero_out(run)),
         Neighbours::AddRemove
@@ -257,7 +257,7 @@ fn relation(run: &Run, found: &mut Vec<Finding>) {
 }
 
 /// Two values of a record are joined by two steps, through the empty one: the rule for groups of 2.
-fn zero_out(run: &Run) -> String {
+fn zero_out(run: &RunFacts) -> String {
     let guarantee = &run.guarantee;
     let pair =
         Epsilon::new(guarantee.epsilon.upper).ok().map(|epsilon| Approximate::new(epsilon, guarantee.delta));
@@ -309,7 +309,7 @@ mod tests {
     use crate::sample;
     use sordino_privacy::Delta;
 
-    fn codes(run: &Run) -> Vec<&'static str> {
+    fn codes(run: &RunFacts) -> Vec<&'static str> {
         findings(run, recomputed(run)).iter().map(|finding| finding.code.name()).collect()
     }
 
@@ -319,7 +319,7 @@ mod tests {
         let good = sample::logistic();
         let usual = codes(&good);
         assert_eq!(usual, ["public_scores", "zero_out", "record_unit", "earlier_releases"]);
-        type Change = fn(&mut Run);
+        type Change = fn(&mut RunFacts);
         let changes: [(&str, Change); 10] = [
             ("seeded", |run| run.guarantee.seeded = true),
             ("costs_more", |run| run.guarantee.epsilon = Bound::exactly(0.5 * run.guarantee.epsilon.upper)),

@@ -55,7 +55,7 @@ pub struct Search {
 
 /// A search with its plan, which the budget would grant.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedDiscovery {
     plan: DiscoveryPlan,
     source: Source,
     purse: Purse,
@@ -81,7 +81,7 @@ pub struct Bought {
     pub(crate) reservation: Option<u64>,
 }
 
-impl Planned {
+impl PlannedDiscovery {
     /// Reads the schema and the header, digests the file, and asks the budget. Charges nothing.
     pub fn new(search: &Search) -> Result<Self, RunError> {
         if search.epsilon.get() == 0.0 {

@@ -120,7 +120,7 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
 
 /// A question with its price, which the budget would grant.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedQuery {
     /// What it does.
     pub claim: Claim,
     /// Whom it protects.
@@ -133,7 +133,7 @@ pub struct Planned {
 
 /// Plans one statistic and asks for its price. Charges nothing, and reads no more of the data than
 /// its content's hash, which a ledger needs. Fails as the question would if the budget refuses.
-pub fn plan(query: &Query) -> Result<Planned, RunError> {
+pub fn plan(query: &Query) -> Result<PlannedQuery, RunError> {
     let mut access = Access::find(&query.data, &query.payment)?;
     access.check_seed(query.danger_seed.is_some())?;
     let mut question = Question::open(query, &access)?;
@@ -142,7 +142,7 @@ pub fn plan(query: &Query) -> Result<Planned, RunError> {
     let Asked { question, plan } = question.planned(query, &purse)?;
     let (claim, unit) = (plan.claim(), question.schema.unit().unit());
     let quote = purse.quote(&claim, &unit)?;
-    Ok(Planned { claim, unit, purse, quote })
+    Ok(PlannedQuery { claim, unit, purse, quote })
 }
 
 fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
@@ -174,11 +174,11 @@ struct Question {
 /// A question with its price.
 struct Asked {
     question: Question,
-    plan: Plan,
+    plan: QueryPlan,
 }
 
 /// One statistic, ready to be paid for.
-enum Plan {
+enum QueryPlan {
     Count(RowCount),
     /// Counts the records whose category has this code.
     CountEqual(RowCount, u32),
@@ -196,7 +196,7 @@ enum Plan {
 #[derive(Debug)]
 pub struct Answer {
     /// The value.
-    pub value: Value,
+    pub value: AnswerValue,
     /// What is promised about it.
     pub guarantee: Guarantee,
     /// What it has taken of what was left, if there is a ledger.
@@ -207,7 +207,7 @@ pub struct Answer {
 
 /// The value of a statistic.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum AnswerValue {
     /// A number and its error.
     Estimate(Estimate),
     /// A quantile and its error in ranks.
@@ -260,7 +260,7 @@ impl Question {
         }
         // Refuses a statistic that does not suit the column before the whole file is
         // read; this depends on no record.
-        Plan::new(query, &schema, &column, Neighbours::ZeroOut)?;
+        QueryPlan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
         Ok(Self {
             source,
@@ -280,7 +280,7 @@ impl Question {
 
     /// The question with its plan, under the relation of the purse.
     fn planned(self, query: &Query, purse: &Purse) -> Result<Asked, RunError> {
-        let plan = Plan::new(query, &self.schema, &self.column, purse.neighbours())?;
+        let plan = QueryPlan::new(query, &self.schema, &self.column, purse.neighbours())?;
         check_drops(query.statistic, &self.schema, &self.column, self.door, purse.neighbours())?;
         Ok(Asked { question: self, plan })
     }
@@ -340,7 +340,7 @@ impl Asked {
     }
 }
 
-impl Plan {
+impl QueryPlan {
     fn new(args: &Query, schema: &Schema, column: &str, neighbours: Neighbours) -> Result<Self, RunError> {
         if args.edges.is_some() && args.statistic != Statistic::Histogram {
             let by = format!("a {}", args.statistic.name());
@@ -407,7 +407,7 @@ impl Plan {
         fills: bool,
         permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Value>, RunError> {
+    ) -> Result<Release<AnswerValue>, RunError> {
         let owners = table.owners();
         let owners = owners.as_deref();
         let numbers = || -> Result<Vec<f64>, RunError> { Ok(table.numbers(column)?.1.collect()) };
@@ -419,35 +419,35 @@ impl Plan {
         Ok(match self {
             Self::Count(plan) => {
                 let all = vec![true; table.records()];
-                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::CountEqual(plan, code) => {
                 let equal: Vec<bool> = table.codes(column)?.1.map(|of| of == *code).collect();
-                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::Sum(plan) => {
-                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::Mean(plan) => {
-                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
-            Self::Variance(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
-            }
+            Self::Variance(plan) => plan
+                .release_with(rows(&numbers()?, owners)?, permit, bits)?
+                .post_process(AnswerValue::Estimate),
             Self::Quantile(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Ranked)
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(AnswerValue::Ranked)
             }
             Self::Histogram(plan) => {
-                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Cells)
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(AnswerValue::Cells)
             }
             Self::Binned(plan, bins) => {
                 let names = bins.names();
                 let cells: Vec<&str> =
                     numbers()?.into_iter().map(|value| names[bins.cell(value)].as_str()).collect();
-                plan.release_with(rows(&cells, owners)?, permit, bits)?.post_process(Value::Cells)
+                plan.release_with(rows(&cells, owners)?, permit, bits)?.post_process(AnswerValue::Cells)
             }
             Self::Mode(plan) => {
-                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Winner)
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(AnswerValue::Winner)
             }
         })
     }

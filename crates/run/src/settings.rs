@@ -1,6 +1,6 @@
 //! What is asked for, by the names of flags, files and keyword arguments. Every setting is
 //! optional: defaults follow from public things, and
-//! [`training::Plan`](crate::training::Plan) has no options left.
+//! [`training::RunPlan`](crate::training::RunPlan) has no options left.
 
 mod class_weights;
 pub mod file;

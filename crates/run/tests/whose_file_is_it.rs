@@ -328,9 +328,9 @@ fn an_analysts_mean_divides_by_a_public_number() {
         payment: sordino_run::Payment { who: Some(label("ann")), ..scene.settings().payment },
         danger_seed: None,
     };
-    use sordino_run::query::{Statistic, Value, answer};
+    use sordino_run::query::{AnswerValue, Statistic, answer};
     let (mean, _) = answer(&query(Statistic::Mean, 5.0)).unwrap();
-    let Value::Estimate(mean) = mean.value else { panic!("a mean is a number") };
+    let AnswerValue::Estimate(mean) = mean.value else { panic!("a mean is a number") };
     // 0 to 0.7 as they are, 0.8 and 0.9 as 0.5: 0.38 in the mean. The noise of a mean of 200
     // at ε = 5 passes 0.02 once in e^40.
     assert!((mean.value - 0.38).abs() < 0.02, "{}", mean.value);
@@ -394,8 +394,8 @@ fn the_owners_reading_is_checked_before_the_file_is_opened() {
             train(&bought).map(drop),
             sordino_run::query::answer(&query(none(), Some("t.toml"))).map(drop),
             sordino_run::query::answer(&query(asked(), None)).map(drop),
-            sordino_run::discovery::Planned::new(&search(Some("t.toml"), none())).map(drop),
-            sordino_run::discovery::Planned::new(&search(None, asked())).map(drop),
+            sordino_run::discovery::PlannedDiscovery::new(&search(Some("t.toml"), none())).map(drop),
+            sordino_run::discovery::PlannedDiscovery::new(&search(None, asked())).map(drop),
         ] {
             let error = result.unwrap_err();
             assert!(matches!(error, RunError::Reading(ReadingError::Csv { .. })), "{error}");

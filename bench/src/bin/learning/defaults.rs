@@ -15,8 +15,8 @@ use std::path::Path;
 use sordino_data::Encoded;
 use sordino_learn::danger::non_private_optimum;
 use sordino_learn::{
-    CoordinateDescent, Facts, GradientDescent, LearnError, LearningPlan, LinearModel, Loss,
-    ObjectivePerturbation, OutputPerturbation, SufficientStatistics, Usual,
+    CoordinateDescent, DefaultChoice, Facts, GradientDescent, LearnError, LearningPlan, LinearModel, Loss,
+    ObjectivePerturbation, OutputPerturbation, SufficientStatistics,
 };
 use sordino_privacy::{Count, Delta, Epsilon, Neighbours, SamplingRate};
 
@@ -102,12 +102,12 @@ impl<'a> Task<'a> {
     fn usual(&self) -> Result<(&'static str, AnyPlan, f64), LearnError> {
         let (encoding, n, epsilon, delta) = (self.split.train.encoding(), self.n, self.epsilon, self.delta);
         Ok(match self.facts().learner(self.loss)? {
-            Usual::Gradient(learner) => {
+            DefaultChoice::Gradient(learner) => {
                 let plan = learner.plan(encoding, n, epsilon, delta)?;
                 let l2 = plan.training().l2;
                 ("gradient-descent", Box::new(plan), l2)
             }
-            Usual::Objective(learner) => {
+            DefaultChoice::Objective(learner) => {
                 let plan = learner.plan(encoding, n, epsilon, delta)?;
                 let l2 = plan.l2();
                 ("objective-perturbation", Box::new(plan), l2)

@@ -12,7 +12,7 @@ use clap::Args;
 use serde::Serialize;
 use sordino::prelude::*;
 use sordino_data::{Discovered, Found};
-use sordino_run::discovery::{Bought, Planned, Search};
+use sordino_run::discovery::{Bought, PlannedDiscovery, Search};
 use sordino_run::{Payment, Relation, RunError};
 
 use super::SchemaArgs;
@@ -74,7 +74,7 @@ impl FindArgs {
 
 pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
     let find = &args.find;
-    let mut planned = Planned::new(&Search {
+    let mut planned = PlannedDiscovery::new(&Search {
         data: args.data.clone(),
         epsilon,
         delta: find.delta,

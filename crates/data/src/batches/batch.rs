@@ -35,8 +35,8 @@ impl Batch {
     /// The slots, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let group = match &self.0 {
-            Slots::All(slots) => Group::Range(0..*slots),
-            Slots::Listed(slots) => Group::Listed(slots),
+            Slots::All(slots) => BatchGroup::Range(0..*slots),
+            Slots::Listed(slots) => BatchGroup::Listed(slots),
         };
         group.into_slots()
     }
@@ -59,11 +59,11 @@ impl Batch {
     ///
     /// # Panics
     /// If one of the two is 0.
-    pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = Group<'_>> {
+    pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = BatchGroup<'_>> {
         assert!(block > 0 && group_size > 0, "a block and a group have at least one slot");
         let mut rest = match &self.0 {
-            Slots::All(slots) => Group::Range(0..*slots),
-            Slots::Listed(slots) => Group::Listed(slots),
+            Slots::All(slots) => BatchGroup::Range(0..*slots),
+            Slots::Listed(slots) => BatchGroup::Listed(slots),
         };
         // The block whose group was already given, if its surplus follows.
         let mut surplus_of = None;
@@ -86,14 +86,14 @@ impl fmt::Debug for Batch {
 
 /// Slots of one block that are summed together.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Group<'a> {
+pub enum BatchGroup<'a> {
     /// Consecutive slots.
     Range(Range<u32>),
     /// Some slots, ascending.
     Listed(&'a [u32]),
 }
 
-impl<'a> Group<'a> {
+impl<'a> BatchGroup<'a> {
     /// How many slots it has.
     pub fn len(&self) -> usize {
         match self {
@@ -143,8 +143,8 @@ impl<'a> Group<'a> {
     }
 }
 
-impl fmt::Debug for Group<'_> {
+impl fmt::Debug for BatchGroup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group").finish_non_exhaustive()
+        f.debug_struct("BatchGroup").finish_non_exhaustive()
     }
 }

@@ -6,7 +6,7 @@ use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan,
+    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, PaidRun, Priced, Progress, StepwisePlan,
     check_data, check_permit,
 };
 use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
@@ -93,7 +93,7 @@ impl CoordinatePlan {
         &self,
         descent: &Descent<'_>,
         mut state: State,
-        run: Run<'_>,
+        run: PaidRun<'_>,
         mut source: Source<'_>,
         watch: Watch<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
@@ -144,7 +144,7 @@ impl StepwisePlan for CoordinatePlan {
         let permit = check_permit(permit, &self.claim(), &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
-        let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
+        let run = PaidRun::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         let columns = Columns::new(data, self.weighting());
@@ -170,7 +170,8 @@ impl StepwisePlan for CoordinatePlan {
         let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
-        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
+        let run =
+            PaidRun::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.

@@ -5,14 +5,14 @@ use sordino_privacy::{
     SamplingRate, Terms,
 };
 use sordino_report::{
-    Better, Bin, Bounds, BudgetUse, Calibration, Confusion, Curve, DecisionRule, DeclaredColumns, Evaluation,
-    GroupScores, Groups, Interval, Method, Provenance, PublicData, PublicRows, Released, ReleasedFile,
-    Requested, Run, Scale, Score, Source, Task, Tuning,
+    Better, Bin, BoundsOrigin, BudgetUse, Calibration, Confusion, Curve, DataFacts, DecisionRule,
+    DeclaredColumns, Evaluation, GroupScores, Groups, Interval, MethodFacts, Provenance, PublicData,
+    PublicRows, Released, ReleasedFile, Requested, RunFacts, Scale, Score, Task, Tuning,
 };
 
 /// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are
 /// invented; those of privacy are not.
-pub(crate) fn logistic() -> Run {
+pub(crate) fn logistic() -> RunFacts {
     let released = Released {
         model: "logistic regression".into(),
         task: Task::Classification,
@@ -20,15 +20,15 @@ pub(crate) fn logistic() -> Run {
         weights: 31,
     };
     let rows = PublicRows::new(Count::new(455).unwrap(), Neighbours::ZeroOut).unwrap();
-    let source = Source {
+    let source = DataFacts {
         data: "breast-cancer.csv.gz".into(),
         identity: Some("sha256 4f1c…e02a".into()),
         rows: Some(rows),
         features: Some(30),
         max_records: None,
-        bounds: Bounds::Declared,
+        bounds: BoundsOrigin::Declared,
     };
-    let method = Method {
+    let method = MethodFacts {
         name: "DP-SGD".into(),
         settings: vec![
             ("loss", "logistic").into(),
@@ -42,7 +42,7 @@ pub(crate) fn logistic() -> Run {
         ],
     };
     let (guarantee, budget) = charged();
-    let mut run = Run::new(released, source, method, guarantee);
+    let mut run = RunFacts::new(released, source, method, guarantee);
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap());
     run.requested = Some(Requested { epsilon, delta });
     run.budget = Some(budget);

@@ -9,7 +9,7 @@
 
 use sordino_privacy::Neighbours;
 
-use super::{Explanation, Group, Whose};
+use super::{Explanation, GroupPromise, Whose};
 use crate::number::{given, of_100, percent_up, up};
 
 /// The explanation, a paragraph each: what is hidden, guesses, conclusions, low false alarms,
@@ -106,7 +106,7 @@ fn alarms(facts: &Explanation) -> String {
     )
 }
 
-fn group(group: &Group, whose: &Whose) -> String {
+fn group(group: &GroupPromise, whose: &Whose) -> String {
     format!(
         "{} {} together, {}, are promised epsilon = {} at delta = {}: a guess about all of them is right in \
          at most {} of 100 cases.",

@@ -5,7 +5,7 @@ use sordino_privacy::{Count, Neighbours};
 
 /// What a model was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct DataFacts {
     /// The data's name, as its owner calls it.
     pub data: String,
     /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away
@@ -22,13 +22,13 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
     /// Where bounds and categories come from.
-    pub bounds: Bounds,
+    pub bounds: BoundsOrigin,
 }
 
 /// Where bounds and categories of the columns come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bounds {
+pub enum BoundsOrigin {
     /// A schema that was written without looking at the data.
     Declared,
     /// Private estimates, paid for by the event.

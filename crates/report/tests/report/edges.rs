@@ -3,12 +3,12 @@
 
 use serde_json::json;
 use sordino_privacy::Statement;
-use sordino_report::{Better, Curve, Evaluation, PublicData, Report, Run, Scale, Score};
+use sordino_report::{Better, Curve, Evaluation, PublicData, Report, RunFacts, Scale, Score};
 
 use super::pages::{embedded, logistic};
 
 /// The complete run with another guarantee, and without a budget that would contradict it.
-fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> Run {
+fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> RunFacts {
     let mut run = logistic();
     run.guarantee = serde_json::from_value::<Statement>(json!({
         "neighbours": neighbours, "unit": "record", "epsilon": epsilon, "delta": delta, "accountant": "pld",
@@ -21,10 +21,10 @@ fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_j
 }
 
 /// A page without words of the machine, whose copy for programs is the run.
-fn readable(run: &Run) -> String {
+fn readable(run: &RunFacts) -> String {
     let report = Report::of(run);
     let (html, markdown) = (report.html(), report.markdown());
-    assert_eq!(serde_json::from_str::<Run>(embedded(&html)).unwrap(), *run);
+    assert_eq!(serde_json::from_str::<RunFacts>(embedded(&html)).unwrap(), *run);
     let page = html.split("<script").next().unwrap();
     for text in [page, &markdown] {
         for word in ["NaN", "inf", "-0 ", ">-0<", "null", "None", "Some("] {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::pages::{HOSTILE, embedded, html_rows, logistic, markdown_rows, named};
 use sordino_privacy::Unit;
-use sordino_report::{Report, Run, Value};
+use sordino_report::{Report, RunFacts, SettingValue};
 
 #[test]
 fn the_copy_in_the_page_is_the_json() {
@@ -13,7 +13,7 @@ fn the_copy_in_the_page_is_the_json() {
         let html = report.html();
         let copy: serde_json::Value = serde_json::from_str(embedded(&html)).unwrap();
         assert_eq!(copy, serde_json::to_value(&report).unwrap());
-        assert_eq!(serde_json::from_str::<Run>(embedded(&html)).unwrap(), run);
+        assert_eq!(serde_json::from_str::<RunFacts>(embedded(&html)).unwrap(), run);
     }
 }
 
@@ -72,7 +72,7 @@ fn every_number_of_the_run_is_shown() {
     }
 }
 
-fn numbers(run: &Run) -> Vec<(String, f64)> {
+fn numbers(run: &RunFacts) -> Vec<(String, f64)> {
     let guarantee = &run.guarantee;
     let (budget, evaluation) = (run.budget.as_ref().unwrap(), run.evaluation.as_ref().unwrap());
     let mut all: Vec<(String, f64)> = [
@@ -93,9 +93,9 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
     .into();
     for setting in &run.method.settings {
         match setting.value {
-            Value::Whole(whole) => all.push((setting.name.clone(), whole as f64)),
-            Value::Number(number) => all.push((setting.name.clone(), number)),
-            Value::Flag(_) | Value::Text(_) => {}
+            SettingValue::Whole(whole) => all.push((setting.name.clone(), whole as f64)),
+            SettingValue::Number(number) => all.push((setting.name.clone(), number)),
+            SettingValue::Flag(_) | SettingValue::Text(_) => {}
         }
     }
     all.extend(evaluation.scores.iter().map(|score| (score.name.clone(), score.value.unwrap())));

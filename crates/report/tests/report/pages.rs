@@ -5,10 +5,10 @@ mod sample;
 
 pub(crate) use sample::logistic;
 use sordino_privacy::{Event, NoiseMultiplier, Unit};
-use sordino_report::{BudgetUse, PublicData, Run, Setting, Value};
+use sordino_report::{BudgetUse, PublicData, RunFacts, Setting, SettingValue};
 
 /// The complete run with `name` in place of every word that comes from outside.
-pub(crate) fn named(name: &str) -> Run {
+pub(crate) fn named(name: &str) -> RunFacts {
     let mut run = logistic();
     let name = || name.to_owned();
     run.released.model = name();
@@ -17,7 +17,7 @@ pub(crate) fn named(name: &str) -> Run {
     run.source.identity = Some(name());
     run.method.name = name();
     run.method.settings =
-        vec![Setting { name: name(), value: Value::Text(name()) }, ("divisor", 7_u64).into()];
+        vec![Setting { name: name(), value: SettingValue::Text(name()) }, ("divisor", 7_u64).into()];
     // Cheap to account for.
     run.guarantee.event = Event::gaussian(NoiseMultiplier::new(5.0).unwrap());
     run.guarantee.unit = Unit::Column(name());

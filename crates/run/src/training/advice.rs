@@ -32,10 +32,10 @@ use sordino_nn::noise_length;
 use sordino_privacy::{Count, SamplingRate};
 
 use super::effective;
-use super::estimate::{LONGEST, Memory, is_short, records};
+use super::estimate::{LONGEST, MemoryNeed, is_short, records};
 use super::learner::Learner;
 use super::pace::Pace;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
@@ -72,7 +72,7 @@ pub struct Advice {
     /// The speed of this machine.
     pub pace: Pace,
     /// The memory of the best candidate.
-    pub memory: Memory,
+    pub memory: MemoryNeed,
     /// Defaults that the user should know of.
     pub notes: Vec<String>,
 }
@@ -144,7 +144,7 @@ impl Advice {
         let is_accuracy = subject.encoding.classes().is_some();
         rank(&mut ranked, is_accuracy);
         prefer_default(&mut ranked, is_accuracy);
-        let memory = Memory::of(&subject, &ranked[0].learner, asked)?;
+        let memory = MemoryNeed::of(&subject, &ranked[0].learner, asked)?;
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
 
@@ -270,7 +270,7 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
 }
 
 /// The best candidate for a linear model that is planned by default, unless that is the default.
-pub(super) fn better(plan: &Plan, limit: Duration) -> Option<Candidate> {
+pub(super) fn better(plan: &RunPlan, limit: Duration) -> Option<Candidate> {
     if !is_default(&plan.asked.learner) || plan.subject.n.get() < FEW {
         return None;
     }

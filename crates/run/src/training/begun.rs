@@ -9,7 +9,7 @@ use sordino_ledger::Digest;
 use sordino_nn::Description;
 use toml::{Table, Value};
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use crate::error::RunError;
 use crate::settings::file;
 
@@ -51,7 +51,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    pub(super) fn of(plan: &Plan) -> Result<Self, RunError> {
+    pub(super) fn of(plan: &RunPlan) -> Result<Self, RunError> {
         let network = plan.learner.network().map(|plan| Description::from(&**plan.network()).to_toml());
         let network =
             network.transpose().map_err(|error| RunError::Unwritable { reason: error.to_string() })?;

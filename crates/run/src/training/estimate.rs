@@ -23,7 +23,7 @@ use sordino_threads::available;
 
 use super::learner::Learner;
 use super::pace::Pace;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
@@ -49,9 +49,9 @@ const REPEATS: u64 = 3;
 
 /// Estimated memory, time and scores of a run.
 #[derive(Debug)]
-pub struct Estimate {
+pub struct Forecast {
     /// Memory of data and batches.
-    pub memory: Memory,
+    pub memory: MemoryNeed,
     /// Time of the fit on this machine, without reading the file.
     pub time: Duration,
     /// Scores on invented records; `None` if a rehearsal would take too long.
@@ -67,10 +67,10 @@ pub struct Scores {
     pub without_noise: f64,
 }
 
-impl Estimate {
-    pub(super) fn of(plan: &Plan) -> Result<Self, RunError> {
-        let Plan { subject, learner, settings, asked, .. } = plan;
-        let memory = Memory::of(subject, learner, settings)?;
+impl Forecast {
+    pub(super) fn of(plan: &RunPlan) -> Result<Self, RunError> {
+        let RunPlan { subject, learner, settings, asked, .. } = plan;
+        let memory = MemoryNeed::of(subject, learner, settings)?;
         let pace = learner.batch().map(|_| Pace::measured(subject, settings)).transpose()?;
         let paced = pace.and_then(|pace| pace.of_learner(learner));
         // Default penalty and learning rate suit the noise, so a rehearsal
@@ -129,7 +129,7 @@ fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Durati
 
 /// Memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Memory {
+pub struct MemoryNeed {
     /// Bytes of the encoded records.
     bytes: u64,
     /// Bytes of a network's batches, and records per micro-batch.
@@ -139,7 +139,7 @@ pub struct Memory {
     micro_batch: Option<usize>,
 }
 
-impl Memory {
+impl MemoryNeed {
     pub(super) fn of(subject: &Subject, learner: &Learner, settings: &Settings) -> Result<Self, RunError> {
         let threads: NonZero<usize> = settings.threads.unwrap_or_else(available);
         let batches = learner.batch_memory(threads)?;

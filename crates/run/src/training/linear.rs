@@ -1,8 +1,8 @@
 //! Plans linear models from settings. Each method takes the settings that it uses.
 
 use sordino_learn::{
-    CoordinateClipping, CoordinateDescent, GradientDescent, Loss, ObjectivePerturbation, OutputPerturbation,
-    SufficientStatistics, Usual,
+    CoordinateClipping, CoordinateDescent, DefaultChoice, GradientDescent, Loss, ObjectivePerturbation,
+    OutputPerturbation, SufficientStatistics,
 };
 use sordino_optim::Clipping;
 use sordino_privacy::{ClipNorm, Count};
@@ -75,8 +75,8 @@ fn implied(wishes: &LearnerSettings) -> Option<Method> {
 fn usual(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     let loss = loss(task, wishes)?;
     match task.facts().learner(loss)? {
-        Usual::Gradient(learner) => gradient(learner, task, wishes),
-        Usual::Objective(learner) => objective(learner, task, wishes),
+        DefaultChoice::Gradient(learner) => gradient(learner, task, wishes),
+        DefaultChoice::Objective(learner) => objective(learner, task, wishes),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
-use sordino_report::{Code, Report, Run};
+use sordino_report::{Code, Report, RunFacts};
 
 use crate::error::RunError;
 
@@ -19,7 +19,7 @@ pub(crate) struct Pages {
 impl Pages {
     /// Draws the pages of a run that was paid for. If drawing panics, the model must not be lost:
     /// there is no report then, and the panic's message says why.
-    pub(crate) fn of(run: &Run) -> Result<Self, RunError> {
+    pub(crate) fn of(run: &RunFacts) -> Result<Self, RunError> {
         let drawn = catch_unwind(AssertUnwindSafe(|| {
             let report = Report::of(run);
             let findings = report.findings().iter().filter(|finding| is_said(finding.code));

@@ -19,7 +19,7 @@ const DROWNED: f64 = 0.5;
 
 /// A run with nothing left to decide.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RunPlan {
     pub(crate) input: Input,
     /// What is learned, from what, for how much.
     pub subject: Subject,
@@ -37,7 +37,7 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Makes the plan: decides every setting that is not given.
     pub(crate) fn draw(
         asked: &Settings,

@@ -65,7 +65,7 @@ fn odds(report: &Report<'_>) -> Block {
 }
 
 fn groups(report: &Report<'_>) -> Block {
-    let row = |group: &crate::Group| {
+    let row = |group: &crate::GroupPromise| {
         let right = 0.5 * (1.0 + group.advantage);
         vec![
             Text::number(group.size.to_string(), group.size as f64),

@@ -6,7 +6,7 @@ use super::{paragraph, relation, section, unit};
 use crate::number::{count, down, given, up};
 use crate::page::{Bar, Block, Part, Section, Text};
 use crate::report::Report;
-use crate::run::{Bounds, BudgetUse, Tuning, Value, WholeBudget};
+use crate::run::{BoundsOrigin, BudgetUse, SettingValue, Tuning, WholeBudget};
 
 pub(super) fn released(report: &Report<'_>) -> Section {
     let run = report.run();
@@ -37,8 +37,8 @@ pub(super) fn source(report: &Report<'_>) -> Section {
     }));
     facts.push(("neighbours".into(), relation(guarantee.neighbours)));
     let bounds = match source.bounds {
-        Bounds::Declared => "declared in a schema",
-        Bounds::Estimated => "estimated privately, paid for by the event",
+        BoundsOrigin::Declared => "declared in a schema",
+        BoundsOrigin::Estimated => "estimated privately, paid for by the event",
     };
     facts.push(("bounds and categories".into(), bounds.into()));
     section("source", "From what", vec![Block::Facts(facts)])
@@ -138,13 +138,13 @@ pub(super) fn method(report: &Report<'_>) -> Section {
     section("method", "How it was made", blocks)
 }
 
-fn value(value: &Value) -> Text {
+fn value(value: &SettingValue) -> Text {
     match value {
-        Value::Flag(true) => "yes".into(),
-        Value::Flag(false) => "no".into(),
-        Value::Whole(whole) => Text::number(count(*whole), *whole as f64),
-        Value::Number(number) => Text::number(given(*number), *number),
-        Value::Text(text) => Text::name(text),
+        SettingValue::Flag(true) => "yes".into(),
+        SettingValue::Flag(false) => "no".into(),
+        SettingValue::Whole(whole) => Text::number(count(*whole), *whole as f64),
+        SettingValue::Number(number) => Text::number(given(*number), *number),
+        SettingValue::Text(text) => Text::name(text),
     }
 }
 
