@@ -20,9 +20,8 @@
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, LearningPlan, Noise, OptimError, Plan,
-    PlanOptions, Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
-    check_public_size,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, LearningPlan, Noise, Plan, PlanOptions,
+    StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit, check_public_size,
 };
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
 
@@ -258,38 +257,18 @@ impl GradientPlan {
     fn run(
         &self,
         data: &Encoded,
-        permit: Permit,
-        claim: &Claim,
+        (permit, claim): (Permit, &Claim),
         options: FitOptions<'_>,
-        run: impl FnOnce(
-            Training<'_, LinearObjective<'_>>,
-            Permit,
-            Option<&mut dyn Bits>,
-            &mut dyn FnMut(Progress<'_>),
-        ) -> Result<Release<Vec<f64>>, OptimError>,
+        resumed: Option<(Checkpoint, Paid)>,
     ) -> Result<Release<LinearModel>, LearnError> {
         let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let mut objective = LinearObjective::new(self.loss, data);
         if let Some(weights) = &self.class_weights {
             objective = objective.class_weights(weights);
         }
-        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
-        if let Some(threads) = threads {
-            training = training.threads(threads);
-        }
-        if let Some(flag) = cancel {
-            training = training.cancelled_by(flag);
-        }
-        if let Some(checkpoints) = checkpoints {
-            training = training.with_checkpoints(checkpoints)?;
-        }
-        if let Some(witness) = witness {
-            training = training.witnessed_by(witness);
-        }
-        let mut silent = |_: Progress<'_>| {};
-        let release = run(training, permit, bits, progress.unwrap_or(&mut silent))?;
+        let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
+        let release = training.run_under(resumed, permit, options)?;
         Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
     }
 }
@@ -305,10 +284,7 @@ impl StepwisePlan for GradientPlan {
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.run_with(permit, bits, progress),
-            None => training.run(permit, progress),
-        })
+        self.run(data, (permit, &self.claim()), options, None)
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
@@ -324,10 +300,7 @@ impl StepwisePlan for GradientPlan {
         options: FitOptions<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
         let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
-            None => training.resume(checkpoint, paid, permit, progress),
-        })
+        self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
     }
 }
 

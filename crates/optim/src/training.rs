@@ -19,6 +19,7 @@
 //! step. Time is not protected: a Poisson batch's size shows in how long its step takes.
 
 mod state;
+mod under;
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
