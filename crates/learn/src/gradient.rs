@@ -20,8 +20,9 @@
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, LearningPlan, Noise, Plan, PlanOptions,
-    StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit, check_public_size,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Fitted, LearningPlan, Noise, Plan,
+    PlanOptions, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
+    check_public_size,
 };
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
 
@@ -278,12 +279,7 @@ impl StepwisePlan for GradientPlan {
         self.plan.batches().steps()
     }
 
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
         self.run(data, (permit, &self.claim()), options, None)
     }
 
@@ -298,7 +294,7 @@ impl StepwisePlan for GradientPlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    ) -> Fitted<Self> {
         let claim = self.replay_claim(&checkpoint)?;
         self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
     }
@@ -312,16 +308,11 @@ impl LearningPlan for GradientPlan {
         self.plan.claim()
     }
 
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions::default())
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }

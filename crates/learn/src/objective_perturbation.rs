@@ -46,9 +46,9 @@ mod theorem;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
-use sordino_optim::{ClassWeights, LearningPlan, check_public_size};
+use sordino_optim::{ClassWeights, Fitted, LearningPlan, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit,
     SamplingRate, calibrate,
 };
 
@@ -346,12 +346,7 @@ impl LearningPlan for ObjectivePlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let tilt = self.tilt(bits)?;
             let zero = vec![0.0; tilt.len()];

@@ -41,9 +41,9 @@
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
-use sordino_optim::{ClassWeights, LearningPlan, Noise, check_public_size};
+use sordino_optim::{ClassWeights, Fitted, LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, calibrate,
 };
 
 use crate::error::LearnError;
@@ -231,12 +231,7 @@ impl LearningPlan for OutputPlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let zero = vec![0.0; self.loss.outputs() * self.terms.encoding.width()];
             let weighting = Weighting::of(self.class_weights.as_ref());

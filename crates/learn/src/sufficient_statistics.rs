@@ -38,9 +38,9 @@ mod moments;
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, GridPlan};
-use sordino_optim::{LearningPlan, Noise, check_public_size};
+use sordino_optim::{Fitted, LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, calibrate,
 };
 
 use self::moments::{Bounds, LONGEST, Moments};
@@ -250,12 +250,7 @@ impl LearningPlan for StatisticsPlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let moments = self.bounds.sum(data, self.grid)?;
             let ridge = self.ridge(&moments, bits)?;

@@ -41,19 +41,17 @@ pub trait LearningPlan {
     fn claim(&self) -> Claim;
 
     /// Fits a model to `data`, with noise from the operating system's entropy.
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<Self::Model>, Self::Error> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_with(data, permit, &mut entropy()?)
     }
 
     /// Fits a model with the given bits. Bits from
     /// [`danger::seeded`](sordino_noise::danger::seeded) void the guarantee, which says so.
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<Self::Model>, Self::Error>;
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self>;
 }
+
+/// The result of a fit: a released model, or the reason why there is none.
+pub type Fitted<P> = Result<Release<<P as LearningPlan>::Model>, <P as LearningPlan>::Error>;
 
 /// A plan whose fit can be watched, stopped and resumed.
 pub trait StepwisePlan: LearningPlan {
@@ -62,12 +60,7 @@ pub trait StepwisePlan: LearningPlan {
     fn steps(&self) -> u64;
 
     /// Fits as `fit` does, with progress, cancellation and checkpoints.
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<Self::Model>, Self::Error>;
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self>;
 
     /// The claim that must be paid before a fit can resume from `checkpoint`: the
     /// steps that may be done a second time.
@@ -84,7 +77,7 @@ pub trait StepwisePlan: LearningPlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<Self::Model>, Self::Error>;
+    ) -> Fitted<Self>;
 }
 
 /// Options of a fit with steps.

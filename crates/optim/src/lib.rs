@@ -41,7 +41,7 @@ pub use class_weights::{ClassWeights, ClassWeightsError};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use learner::{
-    FitOptions, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
+    FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
 };
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, Plan, PlanOptions};

@@ -6,8 +6,8 @@ use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, PaidRun, Priced, Progress, StepwisePlan,
-    check_data, check_permit,
+    Checkpoint, ClassWeights, FitOptions, Fitted, LearningPlan, OptimError, PaidRun, Priced, Progress,
+    StepwisePlan, check_data, check_permit,
 };
 use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
 
@@ -135,12 +135,7 @@ impl StepwisePlan for CoordinatePlan {
         self.price.steps()
     }
 
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
         let permit = check_permit(permit, &self.claim(), &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
@@ -165,7 +160,7 @@ impl StepwisePlan for CoordinatePlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    ) -> Fitted<Self> {
         let claim = self.replay_claim(&checkpoint)?;
         let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
@@ -189,16 +184,11 @@ impl LearningPlan for CoordinatePlan {
         self.price.whole()
     }
 
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions::default())
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }
