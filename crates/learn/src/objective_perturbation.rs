@@ -48,8 +48,8 @@ use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
 use sordino_optim::{ClassWeights, Fitted, LearningPlan, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit,
-    SamplingRate, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, SamplingRate,
+    calibrate,
 };
 
 use crate::error::LearnError;

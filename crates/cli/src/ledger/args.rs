@@ -8,7 +8,8 @@ use sordino_ledger::{Head, Label};
 
 use crate::args::{Output, Relation};
 
-const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "\
+Examples:
   Give a data set a budget, once:
     sordino ledger create budgets.ledger --data census.csv --epsilon 2 --delta 1e-7
   Spend some of it; `sordino train` and `sordino schema --epsilon` have the same flags for it:
@@ -21,10 +22,9 @@ const EXAMPLES: &str = "Examples:
     sordino ledger history budgets.ledger
     sordino ledger verify budgets.ledger
 
-A budget has one relation, one unit and one way to read records for good. Training needs the relation \
-zero_out, which is the default, or replace. Give --schema where
-files are not plain tables or the unit is a column, and --locked to hold analysts to more. Nothing in a \
-ledger is ever changed, removed or refunded.";
+A budget has one relation, one unit and one way to read records, for good. Training needs the relation
+zero_out, which is the default, or replace. Give --schema where files are not plain tables or the unit is
+a column, and --locked to hold analysts to more. Nothing in a ledger is ever changed, removed or refunded.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]

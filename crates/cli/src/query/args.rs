@@ -10,7 +10,8 @@ use sordino_run::{Payment, Relation};
 use crate::args::Output;
 use crate::csv::CsvArgs;
 
-const EXAMPLES: &str = "Examples:
+const EXAMPLES: &str = "\
+Examples:
   How many records are there, and how old are people on average?
     sordino query patients.csv count --epsilon 0.1 --schema patients.toml
     sordino query patients.csv mean age --epsilon 0.5 --bounds 0,120
@@ -20,8 +21,7 @@ const EXAMPLES: &str = "Examples:
     sordino query patients.csv histogram age --epsilon 0.5 --edges 0,18,65,120
   The median, of a file with semicolons and decimal commas:
     sordino query visits.csv median cost --epsilon 0.5 --bounds 0,9000 --delimiter ';' --decimal ,
-  Paid for from a budget (see `sordino ledger create`; its relation and its unit hold), after a look at the \
-  price:
+  Paid for from a budget (see `sordino ledger create`), after a look at the price:
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger --plan
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
 

@@ -77,7 +77,8 @@ const FROM_DICTIONARY: &str = "\
 # dictionary was read off the data: such bounds or categories void the guarantee.
 ";
 
-const KINDS: &str = "# A column is one of:
+const KINDS: &str = "\
+# A column is one of:
 #   { kind = \"number\", bounds = [LOWER, UPPER], missing = NUMBER }      (or \"integer\"; missing: \
 or \"drop\", which sums and means refuse)
 #   { kind = \"category\", values = [\"...\", \"...\"], missing = \"drop\", other = \"drop\" }      (or one \
