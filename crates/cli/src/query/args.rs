@@ -25,9 +25,8 @@ Examples:
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger --plan
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
 
-Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose \
-unit is a
-column, a histogram and a mode count units, each at most once for a value.";
+Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose
+unit is a column, a histogram and a mode count units, each at most once for a value.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
