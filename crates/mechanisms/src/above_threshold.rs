@@ -33,11 +33,12 @@
 use std::fmt;
 
 use sordino_noise::{Bits, DiscreteLaplace, entropy};
-use sordino_privacy::{Count, Epsilon, Event, Guarantee, Neighbours, Permit, Release, Scale, Unit};
+use sordino_privacy::{Count, Epsilon, Event, Guarantee, Permit, Scale};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism, sealed};
+use crate::protection::Protection;
 use crate::shift::{Shift, scale_for};
 
 /// On which side of the noisy threshold an answer was.
@@ -105,7 +106,7 @@ impl AboveThreshold {
     /// Begins a stream of which each answer is told at once. The permit pays for all of it.
     pub fn start(&self, permit: Permit) -> Result<Watch<'_>, MechanismError> {
         let (threshold, guarantee) =
-            sealed(self, permit, &mut entropy()?, |bits| Ok(self.noisy_threshold(bits)))?.into_parts();
+            sealed(self, permit, &mut entropy()?, |bits, _| Ok(self.noisy_threshold(bits)))?.into_parts();
         Ok(Watch { mechanism: self, threshold, halted: false, guarantee })
     }
 
@@ -119,7 +120,7 @@ impl AboveThreshold {
         if noisy >= noisy_threshold { Side::Above } else { Side::Below }
     }
 
-    fn draw<R: Bits + ?Sized>(&self, answers: &[i64], bits: &mut R) -> Option<usize> {
+    fn first_above<R: Bits + ?Sized>(&self, answers: &[i64], bits: &mut R) -> Option<usize> {
         let threshold = self.noisy_threshold(bits);
         answers.iter().position(|&answer| self.side(answer, threshold, bits) == Side::Above)
     }
@@ -131,25 +132,21 @@ impl Mechanism for AboveThreshold {
     /// The position of the first one above, if there was any.
     type Output = Option<usize>;
 
-    fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.shift.unit()
+    fn protection(&self) -> &Protection {
+        self.shift.protection()
     }
 
     fn event(&self) -> Event {
         Event::AboveThreshold { epsilon: self.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         answers: &[i64],
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Option<usize>>, MechanismError> {
-        sealed(self, permit, bits, |bits| Ok(self.draw(answers, bits)))
+        _: &Covered,
+    ) -> Result<Option<usize>, MechanismError> {
+        Ok(self.first_above(answers, bits))
     }
 }
 
@@ -190,6 +187,8 @@ impl fmt::Debug for Watch<'_> {
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
     use crate::testing::{
         chi_square, count, epsilon, histogram, loss, neighbouring_scores, permit, reveals_at_most,
@@ -225,7 +224,8 @@ mod tests {
 
     fn follows(mechanism: &AboveThreshold, scales: (f64, f64), answers: &[i64]) -> Result<(), String> {
         let cell = |halt: Option<usize>| halt.unwrap_or(answers.len());
-        let counts = histogram(answers.len() + 1, 60_000, 31, |bits| cell(mechanism.draw(answers, bits)));
+        let counts =
+            histogram(answers.len() + 1, 60_000, 31, |bits| cell(mechanism.first_above(answers, bits)));
         chi_square(&counts, &masses(scales, mechanism.threshold, answers))
     }
 
@@ -300,6 +300,6 @@ mod tests {
         assert!(watch.guarantee().holds());
         assert!(!format!("{watch:?}").contains("threshold:"));
         let mut bits = sordino_noise::danger::seeded(32);
-        assert_eq!(mechanism.draw(&[], &mut bits), None);
+        assert_eq!(mechanism.first_above(&[], &mut bits), None);
     }
 }

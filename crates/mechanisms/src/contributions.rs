@@ -23,6 +23,7 @@ use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier, Unit};
 
 use crate::error::MechanismError;
+use crate::protection::Protection;
 
 /// Bits of depth beyond those of the number of records.
 const SPARE_BITS: u32 = 9;
@@ -32,8 +33,7 @@ const MOST_DEPTH: u32 = sordino_noise::grid::MAX_DEPTH;
 /// Declared public bounds of a sum of vectors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contributions {
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
     clip_norm: ClipNorm,
     most: Count,
     dimension: Count,
@@ -42,7 +42,8 @@ pub struct Contributions {
 impl Contributions {
     /// Numbers of absolute value at most `clip_norm`, at most `most` of them, one for each record.
     pub fn new(neighbours: Neighbours, clip_norm: ClipNorm, most: Count) -> Self {
-        Self { neighbours, unit: Unit::Record, clip_norm, most, dimension: Count::ONE }
+        let protection = Protection::of_records(neighbours);
+        Self { protection, clip_norm, most, dimension: Count::ONE }
     }
 
     /// Vectors of this many coordinates instead, of norm at most the clip norm (L1 or L2, as the noise
@@ -53,23 +54,18 @@ impl Contributions {
 
     /// One for each of these units instead, whatever records it has.
     pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
+        Self { protection: self.protection.for_unit(unit), ..self }
     }
 
-    /// The relation.
-    pub fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    /// Whose data moves between neighbours.
-    pub fn unit(&self) -> &Unit {
-        &self.unit
+    /// The relation and the unit for which the bounds were derived.
+    pub fn protection(&self) -> &Protection {
+        &self.protection
     }
 
     /// Clip norms between the sums of two neighbours: 1, or 2 where a record becomes another.
     pub(crate) fn norms(&self) -> Result<u64, MechanismError> {
         // Exact for a clip norm of 1.
-        Ok(self.neighbours.clipped_sum(ClipNorm::new(1.0)?)?.get() as u64)
+        Ok(self.protection.neighbours().clipped_sum(ClipNorm::new(1.0)?)?.get() as u64)
     }
 
     /// The grid of noise of scale `noise_multiplier` clip norms.

@@ -14,11 +14,12 @@
 //! Δ is a sum over all integers. A row that moves from one cell to another has Δ = 2.
 
 use sordino_noise::{Bits, DiscreteLaplace as Noise};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Scale, Unit};
+use sordino_privacy::{Count, Epsilon, Event, Scale};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::shift::{Shift, scale_for};
 
 /// Answers beyond it count as it.
@@ -74,11 +75,29 @@ impl Counts {
             accuracy::miss_of_each(confidence, self.length.get() as usize),
         )
     }
+}
 
-    pub(crate) fn draw<R: Bits + ?Sized>(
+impl Mechanism for Counts {
+    type Answer<'a> = &'a [i64];
+    type Output = Vec<i64>;
+
+    fn protection(&self) -> &Protection {
+        self.shift.protection()
+    }
+
+    fn event(&self) -> Event {
+        if self.one_moves {
+            Event::DiscreteLaplace { scale: self.scale, sensitivity: self.shift.most() }
+        } else {
+            Event::Pure { epsilon: self.epsilon }
+        }
+    }
+
+    fn draw<R: Bits + ?Sized>(
         &self,
         answers: &[i64],
         bits: &mut R,
+        _: &Covered,
     ) -> Result<Vec<i64>, MechanismError> {
         if answers.len() as u64 != self.length.get() {
             return Err(MechanismError::Length { expected: self.length.get(), got: answers.len() });
@@ -94,40 +113,14 @@ impl Counts {
     }
 }
 
-impl Mechanism for Counts {
-    type Answer<'a> = &'a [i64];
-    type Output = Vec<i64>;
-
-    fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.shift.unit()
-    }
-
-    fn event(&self) -> Event {
-        if self.one_moves {
-            Event::DiscreteLaplace { scale: self.scale, sensitivity: self.shift.most() }
-        } else {
-            Event::Pure { epsilon: self.epsilon }
-        }
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        answers: &[i64],
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<Vec<i64>>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(answers, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, misses_at_most, reveals_at_most};
+    use crate::testing::{
+        DrawFreely, chi_square, count, epsilon, histogram, misses_at_most, reveals_at_most,
+    };
 
     const CELLS: i64 = 12;
 
@@ -151,7 +144,7 @@ mod tests {
         let side = 2 * CELLS as usize + 1;
         let place = |z: i64| (z.clamp(-CELLS, CELLS) + CELLS) as usize;
         let counts = histogram(side * side, 60_000, 51, |bits| {
-            let noisy = made.draw(&[1, -2], bits).unwrap();
+            let noisy = made.draw_freely(&[1, -2], bits).unwrap();
             place(noisy[0]) * side + place(noisy[1])
         });
         chi_square(&counts, &masses(scale, [1, -2]))
@@ -178,7 +171,7 @@ mod tests {
         let mechanism = mechanism(0.3, 2, 5);
         let error = mechanism.error_at(0.95);
         misses_at_most(0.05, 4000, 52, |bits| {
-            mechanism.draw(&[7; 5], bits).unwrap().iter().any(|x| (x - 7).abs() as f64 > error)
+            mechanism.draw_freely(&[7; 5], bits).unwrap().iter().any(|x| (x - 7).abs() as f64 > error)
         });
     }
 
@@ -186,9 +179,9 @@ mod tests {
     fn edges() {
         let made = mechanism(1.0, 1, 2);
         let mut bits = sordino_noise::danger::seeded(53);
-        let noisy = made.draw(&[i64::MAX, i64::MIN], &mut bits).unwrap();
+        let noisy = made.draw_freely(&[i64::MAX, i64::MIN], &mut bits).unwrap();
         assert_eq!(noisy, [END, -END], "clamped, never wrapped");
-        let error = made.draw(&[1], &mut bits).unwrap_err().to_string();
+        let error = made.draw_freely(&[1], &mut bits).unwrap_err().to_string();
         assert_eq!(error, "this mechanism is for 2 integers, got 1; make it for the length of the list");
         assert!(matches!(made.event(), Event::Pure { .. }));
         assert!(matches!(made.of_which_one_moves().event(), Event::DiscreteLaplace { .. }));

@@ -25,13 +25,14 @@
 
 use sordino_noise::{Bits, DiscreteGaussian as Noise};
 use sordino_privacy::{
-    AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, SamplingRate, Scale,
-    Unit, accounting, calibrate,
+    AccountError, Claim, Count, Delta, Epsilon, Event, Neighbours, Rho, SamplingRate, Scale, accounting,
+    calibrate,
 };
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, clamped, sealed};
+use crate::mechanism::{Covered, Mechanism, clamped};
+use crate::protection::Protection;
 use crate::shift::Shift;
 
 /// How close, relatively, a calibrated sigma is to one that is not enough.
@@ -117,7 +118,7 @@ impl DiscreteGaussian {
         (self.sigma.get() * accuracy::normal_two_sided(accuracy::miss(confidence))).ceil()
     }
 
-    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+    pub(crate) fn noisy<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
         clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }
@@ -126,25 +127,16 @@ impl Mechanism for DiscreteGaussian {
     type Answer<'a> = i64;
     type Output = i64;
 
-    fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.shift.unit()
+    fn protection(&self) -> &Protection {
+        self.shift.protection()
     }
 
     fn event(&self) -> Event {
         Event::DiscreteGaussian { sigma: self.sigma, sensitivity: self.shift.most() }
     }
 
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        answer: i64,
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<i64>, MechanismError> {
-        sealed(self, permit, bits, |bits| Ok(self.draw(answer, bits)))
+    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R, _: &Covered) -> Result<i64, MechanismError> {
+        Ok(self.noisy(answer, bits))
     }
 }
 
@@ -184,7 +176,7 @@ mod tests {
     fn follows(mechanism: &DiscreteGaussian, sigma: f64) -> Result<(), String> {
         let far = reach(sigma);
         let cell = |z: i64| (z.clamp(-far, far) + far) as usize;
-        let counts = histogram(2 * far as usize + 1, 100_000, 12, |bits| cell(mechanism.draw(5, bits) - 5));
+        let counts = histogram(2 * far as usize + 1, 100_000, 12, |bits| cell(mechanism.noisy(5, bits) - 5));
         chi_square(&counts, &masses(sigma * sigma, far))
     }
 

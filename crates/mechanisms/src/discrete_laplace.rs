@@ -19,11 +19,12 @@
 //!   unit.
 
 use sordino_noise::{Bits, DiscreteLaplace as Noise};
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Scale, Unit};
+use sordino_privacy::{Epsilon, Event, Scale};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, clamped, sealed};
+use crate::mechanism::{Covered, Mechanism, clamped};
+use crate::protection::Protection;
 use crate::shift::{Shift, scale_for};
 
 /// Adds two-sided geometric noise to one integer.
@@ -65,7 +66,7 @@ impl DiscreteLaplace {
         accuracy::discrete_laplace(self.scale.get(), accuracy::miss(confidence))
     }
 
-    pub(crate) fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
+    pub(crate) fn noisy<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R) -> i64 {
         clamped(i128::from(answer) + self.noise.sample(bits))
     }
 }
@@ -74,30 +75,23 @@ impl Mechanism for DiscreteLaplace {
     type Answer<'a> = i64;
     type Output = i64;
 
-    fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.shift.unit()
+    fn protection(&self) -> &Protection {
+        self.shift.protection()
     }
 
     fn event(&self) -> Event {
         Event::DiscreteLaplace { scale: self.scale, sensitivity: self.shift.most() }
     }
 
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        answer: i64,
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<i64>, MechanismError> {
-        sealed(self, permit, bits, |bits| Ok(self.draw(answer, bits)))
+    fn draw<R: Bits + ?Sized>(&self, answer: i64, bits: &mut R, _: &Covered) -> Result<i64, MechanismError> {
+        Ok(self.noisy(answer, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
     use crate::testing::{chi_square, count, epsilon, histogram, permit, reveals_at_most};
 
@@ -121,7 +115,7 @@ mod tests {
 
     fn follows(mechanism: &DiscreteLaplace, scale: f64) -> Result<(), String> {
         let draw = |z: i64| (z.clamp(-CELLS, CELLS) + CELLS) as usize;
-        let counts = histogram(2 * CELLS as usize + 1, 100_000, 11, |bits| draw(mechanism.draw(3, bits)));
+        let counts = histogram(2 * CELLS as usize + 1, 100_000, 11, |bits| draw(mechanism.noisy(3, bits)));
         chi_square(&counts, &masses(scale, 3))
     }
 

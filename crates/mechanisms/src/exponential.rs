@@ -27,11 +27,12 @@
 //!   a release takes is not protected. Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
 use sordino_noise::{Bits, choose};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Epsilon, Event};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::{Choice, ScoreShift};
 
 /// Chooses one of several candidates by score.
@@ -62,46 +63,40 @@ impl Exponential {
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.0.exponential_gap(accuracy::miss(confidence))
     }
-
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
-        let weights = self.0.weights(scores)?;
-        // Proof: there is a score at least, and every multiplicity is 1.
-        Ok(choose(&weights, self.0.coin.denominator(), bits).expect("there is a candidate"))
-    }
 }
 
 impl Mechanism for Exponential {
     type Answer<'a> = &'a [i64];
     type Output = usize;
 
-    fn neighbours(&self) -> Neighbours {
-        self.0.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.0.shift.unit()
+    fn protection(&self) -> &Protection {
+        self.0.shift.protection()
     }
 
     fn event(&self) -> Event {
         Event::Exponential { epsilon: self.0.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         scores: &[i64],
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<usize>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(scores, bits))
+        _: &Covered,
+    ) -> Result<usize, MechanismError> {
+        let weights = self.0.weights(scores)?;
+        // Proof: there is a score at least, and every multiplicity is 1.
+        Ok(choose(&weights, self.0.coin.denominator(), bits).expect("there is a candidate"))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::{Claim, Delta, accounting};
+    use sordino_privacy::{Claim, Delta, Neighbours, accounting};
 
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, neighbouring_scores, reveals_at_most};
+    use crate::testing::{
+        DrawFreely, chi_square, count, epsilon, histogram, neighbouring_scores, reveals_at_most,
+    };
 
     fn mechanism(e: f64, candidates: u64) -> Exponential {
         let shift = ScoreShift::new(count(1), Neighbours::Replace).unwrap();
@@ -116,7 +111,8 @@ mod tests {
     }
 
     fn follows(mechanism: &Exponential, rate: f64, scores: &[i64]) -> Result<(), String> {
-        let counts = histogram(scores.len(), 100_000, 22, |bits| mechanism.draw(scores, bits).unwrap());
+        let counts =
+            histogram(scores.len(), 100_000, 22, |bits| mechanism.draw_freely(scores, bits).unwrap());
         chi_square(&counts, &masses(rate, scores))
     }
 
@@ -205,8 +201,11 @@ mod tests {
     #[test]
     fn edges() {
         let mut bits = sordino_noise::danger::seeded(23);
-        let extreme = mechanism(5.0, 2).draw(&[i64::MIN, i64::MAX], &mut bits).unwrap();
+        let extreme = mechanism(5.0, 2).draw_freely(&[i64::MIN, i64::MAX], &mut bits).unwrap();
         assert_eq!(extreme, 1, "the gap does not overflow");
-        assert!(matches!(mechanism(1.0, 3).draw(&[1, 2], &mut bits), Err(MechanismError::Candidates { .. })));
+        assert!(matches!(
+            mechanism(1.0, 3).draw_freely(&[1, 2], &mut bits),
+            Err(MechanismError::Candidates { .. })
+        ));
     }
 }

@@ -25,14 +25,13 @@
 
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
-use sordino_privacy::{
-    Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, SamplingRate, Unit, calibrate,
-};
+use sordino_privacy::{Count, Delta, Epsilon, Event, NoiseMultiplier, SamplingRate, calibrate};
 
 use crate::accuracy;
 use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Adds rounded Gaussian noise to a sum of clipped vectors.
 ///
@@ -49,8 +48,7 @@ use crate::mechanism::{Mechanism, sealed};
 pub struct Gaussian {
     grid: Grid,
     noise_multiplier: NoiseMultiplier,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl Gaussian {
@@ -58,7 +56,13 @@ impl Gaussian {
     pub fn new(epsilon: Epsilon, delta: Delta, contributions: Contributions) -> Result<Self, MechanismError> {
         contributions.norms()?;
         let (everybody, once) = (SamplingRate::new(1.0)?, Count::ONE);
-        let least = calibrate::noise_multiplier(epsilon, delta, contributions.neighbours(), everybody, once)?;
+        let least = calibrate::noise_multiplier(
+            epsilon,
+            delta,
+            contributions.protection().neighbours(),
+            everybody,
+            once,
+        )?;
         Self::with_noise_multiplier(least.value, contributions)
     }
 
@@ -69,12 +73,7 @@ impl Gaussian {
     ) -> Result<Self, MechanismError> {
         contributions.norms()?; // a relation without sums is refused here already
         let grid = contributions.grid(noise_multiplier, Norm::L2)?;
-        Ok(Self {
-            grid,
-            noise_multiplier,
-            neighbours: contributions.neighbours(),
-            unit: contributions.unit().clone(),
-        })
+        Ok(Self { grid, noise_multiplier, protection: contributions.protection().clone() })
     }
 
     /// z of (1), as it is accounted.
@@ -98,45 +97,37 @@ impl Gaussian {
         let miss = accuracy::miss_of_each(confidence, self.grid.dimension());
         self.grid.noise_scale() * accuracy::normal_two_sided(miss) + 0.5 * self.grid.step()
     }
-
-    fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        Ok(on_grid(answer, &self.grid)?.add_gaussian(bits)?)
-    }
 }
 
 impl Mechanism for Gaussian {
     type Answer<'a> = Sum;
     type Output = NoisySum;
 
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        &self.unit
+    fn protection(&self) -> &Protection {
+        &self.protection
     }
 
     fn event(&self) -> Event {
         Event::gaussian(self.noise_multiplier)
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         answer: Sum,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<NoisySum>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(answer, bits))
+        _: &Covered,
+    ) -> Result<NoisySum, MechanismError> {
+        Ok(on_grid(answer, &self.grid)?.add_gaussian(bits)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use sordino_noise::danger::seeded;
-    use sordino_privacy::{ClipNorm, accounting};
+    use sordino_privacy::{ClipNorm, Neighbours, accounting};
 
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, permit};
+    use crate::testing::{DrawFreely, chi_square, count, epsilon, histogram, permit};
 
     fn contributions(neighbours: Neighbours, clip: f64) -> Contributions {
         Contributions::new(neighbours, ClipNorm::new(clip).unwrap(), count(1000))
@@ -201,7 +192,7 @@ mod tests {
     fn follows(mechanism: &Gaussian, sigma: f64) -> Result<(), String> {
         let cell = |x: f64| ((x / sigma * 5.0).floor().clamp(-21.0, 20.0) + 21.0) as usize;
         let counts = histogram(42, 100_000, 15, |bits| {
-            cell(mechanism.draw(mechanism.sum(), bits).unwrap().to_f64()[0])
+            cell(mechanism.draw_freely(mechanism.sum(), bits).unwrap().to_f64()[0])
         });
         let edges: Vec<f64> = (-20..=20).map(|i| phi(f64::from(i) / 5.0)).collect();
         let inner = edges.windows(2).map(|e| e[1] - e[0]);
@@ -246,7 +237,7 @@ mod tests {
         let (w, mut bits, draws) = (mechanism.error_at(0.95), seeded(16), 20_000);
         let misses = (0..draws)
             .filter(|_| {
-                let noisy = mechanism.draw(mechanism.sum(), &mut bits).unwrap().to_f64();
+                let noisy = mechanism.draw_freely(mechanism.sum(), &mut bits).unwrap().to_f64();
                 noisy.iter().any(|x| x.abs() > w)
             })
             .count() as f64;

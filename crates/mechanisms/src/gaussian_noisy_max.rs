@@ -20,11 +20,12 @@
 //! - The event is `zcdp`: a vector with discrete noise is not the scalar event at its L2 norm.
 
 use sordino_noise::{Bits, DiscreteGaussian};
-use sordino_privacy::{Count, Event, Neighbours, Permit, Release, Rho, Unit};
+use sordino_privacy::{Count, Event, Neighbours, Rho, Unit};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::{best_of, largest};
 
 /// Releases the index of the largest score with Gaussian noise.
@@ -43,8 +44,7 @@ pub struct GaussianNoisyMax {
     rho: Rho,
     noise: DiscreteGaussian,
     sigma_squared: f64,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
     candidates: Count,
 }
 
@@ -63,13 +63,13 @@ impl GaussianNoisyMax {
         // The product is exact, the quotient within half a unit of the last place: one unit more is enough.
         let sigma_squared = (squared.get() as f64 / (2.0 * rho.get())).next_up();
         let noise = DiscreteGaussian::with_sigma_squared(sigma_squared)?;
-        Ok(Self { rho, noise, sigma_squared, neighbours, unit: Unit::Record, candidates })
+        Ok(Self { rho, noise, sigma_squared, protection: Protection::of_records(neighbours), candidates })
     }
 
     /// States that the bound on scores was derived for this unit, however many records one of them has.
     /// Without it, it is for single records.
     pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
+        Self { protection: self.protection.for_unit(unit), ..self }
     }
 
     /// With probability at least `confidence` the chosen score is less than this below the best (or is the best).
@@ -78,8 +78,26 @@ impl GaussianNoisyMax {
         let exponent = (others / accuracy::miss(confidence)).ln().max(0.0);
         if others == 0.0 { 0.0 } else { 2.0 * (self.sigma_squared * exponent).sqrt() }
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
+impl Mechanism for GaussianNoisyMax {
+    type Answer<'a> = &'a [i64];
+    type Output = usize;
+
+    fn protection(&self) -> &Protection {
+        &self.protection
+    }
+
+    fn event(&self) -> Event {
+        Event::Zcdp { rho: self.rho }
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        scores: &[i64],
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<usize, MechanismError> {
         best_of(scores, self.candidates)?; // for the number of scores
         let noisy =
             scores.iter().map(|&score| i128::from(score) + self.noise.sample(bits)).collect::<Vec<_>>();
@@ -87,36 +105,10 @@ impl GaussianNoisyMax {
     }
 }
 
-impl Mechanism for GaussianNoisyMax {
-    type Answer<'a> = &'a [i64];
-    type Output = usize;
-
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        &self.unit
-    }
-
-    fn event(&self) -> Event {
-        Event::Zcdp { rho: self.rho }
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        scores: &[i64],
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<usize>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(scores, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::{chi_square, count, histogram, misses_at_most, neighbouring_scores};
+    use crate::testing::{DrawFreely, chi_square, count, histogram, misses_at_most, neighbouring_scores};
 
     fn mechanism(rho: f64, squared: u64, candidates: u64) -> GaussianNoisyMax {
         GaussianNoisyMax::new(Rho::new(rho).unwrap(), count(squared), Neighbours::Replace, count(candidates))
@@ -147,7 +139,7 @@ mod tests {
     }
 
     fn follows(made: &GaussianNoisyMax, sigma_squared: f64) -> Result<(), String> {
-        let counts = histogram(3, 60_000, 56, |bits| made.draw(&[0, 1, 2], bits).unwrap());
+        let counts = histogram(3, 60_000, 56, |bits| made.draw_freely(&[0, 1, 2], bits).unwrap());
         chi_square(&counts, &masses(sigma_squared, &[0, 1, 2]))
     }
 
@@ -182,7 +174,7 @@ mod tests {
     fn the_stated_gap_is_met() {
         let mechanism = mechanism(0.02, 2, 5);
         let gap = mechanism.score_gap(0.95).ceil() as i64;
-        misses_at_most(0.05, 4000, 57, |bits| mechanism.draw(&[0, 0, gap, 0, 0], bits).unwrap() != 2);
+        misses_at_most(0.05, 4000, 57, |bits| mechanism.draw_freely(&[0, 0, gap, 0, 0], bits).unwrap() != 2);
         assert_eq!(mechanism.score_gap(1.0), f64::INFINITY);
         assert_eq!(self::mechanism(0.1, 1, 1).score_gap(1.0), 0.0);
     }
@@ -193,7 +185,7 @@ mod tests {
         let none = GaussianNoisyMax::new(rho, count(1), Neighbours::Replace, count(2));
         assert!(matches!(none, Err(MechanismError::NoBudget)));
         let mut bits = sordino_noise::danger::seeded(59);
-        assert_eq!(mechanism(1.0, 1, 2).draw(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
-        assert!(mechanism(1.0, 1, 2).draw(&[1], &mut bits).is_err());
+        assert_eq!(mechanism(1.0, 1, 2).draw_freely(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
+        assert!(mechanism(1.0, 1, 2).draw_freely(&[1], &mut bits).is_err());
     }
 }

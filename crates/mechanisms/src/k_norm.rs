@@ -24,12 +24,13 @@
 
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum, SumError};
 use sordino_noise::{Bits, RoundedSpherical};
-use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
 use crate::accuracy;
 use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::shift::scale_for;
 
 /// Adds rounded spherical noise to a sum of clipped vectors.
@@ -50,8 +51,7 @@ use crate::shift::scale_for;
 pub struct KNorm {
     epsilon: Epsilon,
     grid: Grid,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl KNorm {
@@ -64,7 +64,7 @@ impl KNorm {
         if dimension > RoundedSpherical::MOST_DIMENSION {
             return Err(SumError::Spherical { depth, dimension }.into());
         }
-        Ok(Self { epsilon, grid, neighbours: contributions.neighbours(), unit: contributions.unit().clone() })
+        Ok(Self { epsilon, grid, protection: contributions.protection().clone() })
     }
 
     /// An empty sum on this mechanism's grid.
@@ -83,45 +83,37 @@ impl KNorm {
         // Rounding moves every coordinate by half a step at most.
         self.grid.noise_scale() * length + 0.5 * (self.grid.dimension() as f64).sqrt() * self.grid.step()
     }
-
-    fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        Ok(on_grid(answer, &self.grid)?.add_spherical(bits)?)
-    }
 }
 
 impl Mechanism for KNorm {
     type Answer<'a> = Sum;
     type Output = NoisySum;
 
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        &self.unit
+    fn protection(&self) -> &Protection {
+        &self.protection
     }
 
     fn event(&self) -> Event {
         Event::Pure { epsilon: self.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         answer: Sum,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<NoisySum>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(answer, bits))
+        _: &Covered,
+    ) -> Result<NoisySum, MechanismError> {
+        Ok(on_grid(answer, &self.grid)?.add_spherical(bits)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use sordino_noise::danger::seeded;
-    use sordino_privacy::ClipNorm;
+    use sordino_privacy::{ClipNorm, Neighbours};
 
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most, permit};
 
     fn mechanism(e: f64, clip: f64, dimension: u64, neighbours: Neighbours) -> KNorm {
         let bounds = Contributions::new(neighbours, ClipNorm::new(clip).unwrap(), count(1000));
@@ -138,7 +130,7 @@ mod tests {
         let mechanism = mechanism(1.0, 2.0, 10, Neighbours::AddRemove);
         let (mut bits, draws) = (seeded(45), 10_000);
         let lengths: Vec<f64> =
-            (0..draws).map(|_| length(&mechanism.draw(mechanism.sum(), &mut bits).unwrap())).collect();
+            (0..draws).map(|_| length(&mechanism.draw_freely(mechanism.sum(), &mut bits).unwrap())).collect();
         let mean = lengths.iter().sum::<f64>() / f64::from(draws);
         let variance = lengths.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(draws);
         // Six standard deviations of the mean (false alarm 2e-9); the other shapes have means 18 and 22.
@@ -171,11 +163,11 @@ mod tests {
             let mechanism = mechanism(1.0, 1.0, dimension, Neighbours::AddRemove);
             let error = mechanism.error_at(0.95);
             misses_at_most(0.05, draws, 46, |bits| {
-                length(&mechanism.draw(mechanism.sum(), bits).unwrap()) > error
+                length(&mechanism.draw_freely(mechanism.sum(), bits).unwrap()) > error
             });
             let least = mechanism.error_at(0.01);
             misses_at_most(0.02, draws, 47, |bits| {
-                length(&mechanism.draw(mechanism.sum(), bits).unwrap()) < 0.99 * least
+                length(&mechanism.draw_freely(mechanism.sum(), bits).unwrap()) < 0.99 * least
             });
         }
     }

@@ -27,12 +27,13 @@
 
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
-use sordino_privacy::{Epsilon, Event, Neighbours, NoiseMultiplier, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
 use crate::accuracy;
 use crate::contributions::{Contributions, on_grid};
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::shift::scale_for;
 
 /// Adds rounded Laplace noise to a sum of clipped vectors.
@@ -55,8 +56,7 @@ use crate::shift::scale_for;
 pub struct Laplace {
     grid: Grid,
     noise_multiplier: NoiseMultiplier,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl Laplace {
@@ -73,12 +73,7 @@ impl Laplace {
     ) -> Result<Self, MechanismError> {
         contributions.norms()?; // a relation without sums is refused here already
         let grid = contributions.grid(noise_multiplier, Norm::L1)?;
-        Ok(Self {
-            grid,
-            noise_multiplier,
-            neighbours: contributions.neighbours(),
-            unit: contributions.unit().clone(),
-        })
+        Ok(Self { grid, noise_multiplier, protection: contributions.protection().clone() })
     }
 
     /// An empty sum on this mechanism's grid.
@@ -97,45 +92,37 @@ impl Laplace {
         let miss = accuracy::miss_of_each(confidence, self.grid.dimension());
         self.grid.noise_scale() * -miss.ln() + 0.5 * self.grid.step()
     }
-
-    fn draw<R: Bits + ?Sized>(&self, answer: Sum, bits: &mut R) -> Result<NoisySum, MechanismError> {
-        Ok(on_grid(answer, &self.grid)?.add_laplace(bits)?)
-    }
 }
 
 impl Mechanism for Laplace {
     type Answer<'a> = Sum;
     type Output = NoisySum;
 
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        &self.unit
+    fn protection(&self) -> &Protection {
+        &self.protection
     }
 
     fn event(&self) -> Event {
         Event::laplace(self.noise_multiplier)
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         answer: Sum,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<NoisySum>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(answer, bits))
+        _: &Covered,
+    ) -> Result<NoisySum, MechanismError> {
+        Ok(on_grid(answer, &self.grid)?.add_laplace(bits)?)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use sordino_noise::danger::{seeded, unprotected};
-    use sordino_privacy::ClipNorm;
+    use sordino_privacy::{ClipNorm, Neighbours};
 
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, permit, reveals_at_most};
+    use crate::testing::{DrawFreely, chi_square, count, epsilon, histogram, permit, reveals_at_most};
 
     fn contributions(neighbours: Neighbours, clip: f64) -> Contributions {
         Contributions::new(neighbours, ClipNorm::new(clip).unwrap(), count(1000))
@@ -164,7 +151,7 @@ mod tests {
         let width = scale / 5.0;
         let cell = |x: f64| ((x / width).floor().clamp(-21.0, 20.0) + 21.0) as usize;
         let counts = histogram(42, 100_000, 13, |bits| {
-            cell(mechanism.draw(mechanism.sum(), bits).unwrap().to_f64()[0])
+            cell(mechanism.draw_freely(mechanism.sum(), bits).unwrap().to_f64()[0])
         });
         chi_square(&counts, &bins(scale, width, 0.0))
     }
@@ -243,7 +230,7 @@ mod tests {
         let draws = 20_000;
         let misses = (0..draws)
             .filter(|_| {
-                let noisy = mechanism.draw(mechanism.sum(), &mut bits).unwrap().to_f64();
+                let noisy = mechanism.draw_freely(mechanism.sum(), &mut bits).unwrap().to_f64();
                 noisy.iter().any(|x| x.abs() > w)
             })
             .count() as f64;

@@ -28,11 +28,12 @@
 use std::num::NonZero;
 
 use sordino_noise::{Bits, uniform_below};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Epsilon, Event};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::{Choice, ScoreShift, best_of};
 
 /// Chooses one of several candidates by score.
@@ -63,8 +64,26 @@ impl PermuteAndFlip {
         let others = (self.0.candidates.get() - 1) as f64;
         ((others / accuracy::miss(confidence)).ln() / self.0.coin.rate()).max(0.0)
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<usize, MechanismError> {
+impl Mechanism for PermuteAndFlip {
+    type Answer<'a> = &'a [i64];
+    type Output = usize;
+
+    fn protection(&self) -> &Protection {
+        self.0.shift.protection()
+    }
+
+    fn event(&self) -> Event {
+        Event::Pure { epsilon: self.0.epsilon }
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        scores: &[i64],
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<usize, MechanismError> {
         let best = best_of(scores, self.0.candidates)?;
         let mut left: Vec<usize> = (0..scores.len()).collect();
         while let Some(remaining) = NonZero::new(left.len() as u64) {
@@ -77,39 +96,15 @@ impl PermuteAndFlip {
     }
 }
 
-impl Mechanism for PermuteAndFlip {
-    type Answer<'a> = &'a [i64];
-    type Output = usize;
-
-    fn neighbours(&self) -> Neighbours {
-        self.0.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.0.shift.unit()
-    }
-
-    fn event(&self) -> Event {
-        Event::Pure { epsilon: self.0.epsilon }
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        scores: &[i64],
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<usize>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(scores, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use sordino_privacy::{Claim, Delta, accounting};
+    use sordino_privacy::{Claim, Delta, Neighbours, accounting};
 
     use super::*;
     use crate::Exponential;
-    use crate::testing::{chi_square, count, epsilon, histogram, neighbouring_scores, reveals_at_most};
+    use crate::testing::{
+        DrawFreely, chi_square, count, epsilon, histogram, neighbouring_scores, reveals_at_most,
+    };
 
     fn shift() -> ScoreShift {
         ScoreShift::new(count(1), Neighbours::Replace).unwrap()
@@ -139,7 +134,8 @@ mod tests {
     }
 
     fn follows(mechanism: &PermuteAndFlip, rate: f64, scores: &[i64]) -> Result<(), String> {
-        let counts = histogram(scores.len(), 100_000, 24, |bits| mechanism.draw(scores, bits).unwrap());
+        let counts =
+            histogram(scores.len(), 100_000, 24, |bits| mechanism.draw_freely(scores, bits).unwrap());
         chi_square(&counts, &masses(rate, scores))
     }
 
@@ -239,8 +235,11 @@ mod tests {
     #[test]
     fn edges() {
         let mut bits = sordino_noise::danger::seeded(25);
-        assert_eq!(mechanism(5.0, 2).draw(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
-        assert_eq!(mechanism(5.0, 1).draw(&[7], &mut bits).unwrap(), 0);
-        assert!(matches!(mechanism(1.0, 3).draw(&[], &mut bits), Err(MechanismError::Candidates { .. })));
+        assert_eq!(mechanism(5.0, 2).draw_freely(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
+        assert_eq!(mechanism(5.0, 1).draw_freely(&[7], &mut bits).unwrap(), 0);
+        assert!(matches!(
+            mechanism(1.0, 3).draw_freely(&[], &mut bits),
+            Err(MechanismError::Candidates { .. })
+        ));
     }
 }

@@ -24,12 +24,13 @@
 //!   enumerate small tables as [`StableMedian`](crate::statistics::StableMedian)'s tests do.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Delta, Epsilon, Event};
 
 use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::shift::Shift;
 
 /// Releases an answer where it is stable.
@@ -51,7 +52,6 @@ use crate::shift::Shift;
 pub struct ProposeTestRelease {
     epsilon: Epsilon,
     delta: Delta,
-    neighbours: Neighbours,
     test: DiscreteLaplace,
     threshold: i128,
     answer: DiscreteLaplace,
@@ -86,8 +86,8 @@ impl ProposeTestRelease {
             Shift::new(Count::ONE, bound.neighbours()).for_unit(bound.unit().clone()),
         )?;
         let threshold = accuracy::discrete_laplace_beyond(test.scale().get(), delta.get());
-        let (neighbours, answer) = (bound.neighbours(), DiscreteLaplace::new(half, bound)?);
-        Ok(Self { epsilon, delta, neighbours, test, threshold, answer })
+        let answer = DiscreteLaplace::new(half, bound)?;
+        Ok(Self { epsilon, delta, test, threshold, answer })
     }
 
     /// The least distance at which an answer is released with at least this confidence.
@@ -100,11 +100,11 @@ impl ProposeTestRelease {
         self.answer.error_at(confidence)
     }
 
-    pub(crate) fn draw<R: Bits + ?Sized>(&self, proposal: Proposal, bits: &mut R) -> Option<i64> {
+    pub(crate) fn tested<R: Bits + ?Sized>(&self, proposal: Proposal, bits: &mut R) -> Option<i64> {
         // Clamping a distance that cannot occur moves no two of them apart.
         let distance = i64::try_from(proposal.distance).unwrap_or(i64::MAX);
-        let stable = i128::from(self.test.draw(distance, bits)) >= self.threshold;
-        stable.then(|| self.answer.draw(proposal.answer, bits))
+        let stable = i128::from(self.test.noisy(distance, bits)) >= self.threshold;
+        stable.then(|| self.answer.noisy(proposal.answer, bits))
     }
 }
 
@@ -113,30 +113,28 @@ impl Mechanism for ProposeTestRelease {
     /// Nothing where the answer did not seem stable.
     type Output = Option<i64>;
 
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        self.answer.unit()
+    fn protection(&self) -> &Protection {
+        self.answer.protection()
     }
 
     fn event(&self) -> Event {
         Event::Approximate { epsilon: self.epsilon, delta: self.delta }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         proposal: Proposal,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Option<i64>>, MechanismError> {
-        sealed(self, permit, bits, |bits| Ok(self.draw(proposal, bits)))
+        _: &Covered,
+    ) -> Result<Option<i64>, MechanismError> {
+        Ok(self.tested(proposal, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
     use crate::testing::{chi_square, count, epsilon, histogram, misses_at_most};
 
@@ -171,7 +169,7 @@ mod tests {
     fn draws_follow_the_definition() {
         let mechanism = mechanism(1.0, 0.05, 2);
         let proposal = at(3, 5);
-        let counts = histogram(62, 60_000, 41, |bits| match mechanism.draw(proposal, bits) {
+        let counts = histogram(62, 60_000, 41, |bits| match mechanism.tested(proposal, bits) {
             None => 0,
             Some(answer) => (answer.clamp(-CELLS, CELLS) + CELLS + 1) as usize,
         });
@@ -214,9 +212,11 @@ mod tests {
     fn stable_answers_are_released_within_the_stated_error() {
         let mechanism = mechanism(1.0, 1e-6, 2);
         let distance = mechanism.distance_for(0.95) as u64;
-        misses_at_most(0.05, 4000, 42, |bits| mechanism.draw(at(0, distance), bits).is_none());
+        misses_at_most(0.05, 4000, 42, |bits| mechanism.tested(at(0, distance), bits).is_none());
         misses_at_most(0.05, 4000, 43, |bits| {
-            mechanism.draw(at(7, 1000), bits).is_none_or(|x| (x - 7).abs() as f64 > mechanism.error_at(0.95))
+            mechanism
+                .tested(at(7, 1000), bits)
+                .is_none_or(|x| (x - 7).abs() as f64 > mechanism.error_at(0.95))
         });
     }
 
@@ -228,7 +228,7 @@ mod tests {
             Err(MechanismError::NeedsDelta { .. })
         ));
         let mut bits = sordino_noise::danger::seeded(44);
-        assert!(mechanism(1.0, 1e-6, 1).draw(at(i64::MAX, u64::MAX), &mut bits).is_some());
+        assert!(mechanism(1.0, 1e-6, 1).tested(at(i64::MAX, u64::MAX), &mut bits).is_some());
         assert!(!format!("{:?}", at(4711, 1)).contains("4711"));
     }
 }

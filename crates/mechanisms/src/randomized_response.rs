@@ -32,13 +32,13 @@ use std::num::NonZero;
 
 use sordino_noise::{Bits, Probability, uniform_below};
 use sordino_privacy::{
-    Contribution, Count, Epsilon, Event, Neighbours, Permit, RandomizedResponse as Response, Release,
-    TruthProbability, Unit,
+    Contribution, Count, Epsilon, Event, Neighbours, RandomizedResponse as Response, TruthProbability, Unit,
 };
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Reports a category or one of the others.
 ///
@@ -57,8 +57,7 @@ use crate::mechanism::{Mechanism, sealed};
 pub struct RandomizedResponse {
     response: Response,
     truth: Probability,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl RandomizedResponse {
@@ -96,12 +95,12 @@ impl RandomizedResponse {
         }
         let response = Response::new(categories, truth_probability)?;
         let truth = Probability::from_f64(truth_probability.get())?;
-        Ok(Self { response, truth, neighbours, unit: Unit::Record })
+        Ok(Self { response, truth, protection: Protection::of_records(neighbours) })
     }
 
     /// States that it is all that one of these units reports. Without it, it is one record's category.
     pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
+        Self { protection: self.protection.for_unit(unit), ..self }
     }
 
     /// Two fair coins, two categories: the truth with probability 3/4, ε = ln 3.
@@ -144,7 +143,7 @@ impl RandomizedResponse {
         (1.0 - self.truth_probability().get()) / (self.response.categories().get() - 1) as f64
     }
 
-    fn draw<R: Bits + ?Sized>(&self, category: u64, bits: &mut R) -> u64 {
+    fn respond<R: Bits + ?Sized>(&self, category: u64, bits: &mut R) -> u64 {
         let last = self.response.categories().get() - 1;
         let category = category.min(last);
         if self.truth.flip(bits) {
@@ -162,25 +161,21 @@ impl Mechanism for RandomizedResponse {
     type Answer<'a> = u64;
     type Output = u64;
 
-    fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    fn unit(&self) -> &Unit {
-        &self.unit
+    fn protection(&self) -> &Protection {
+        &self.protection
     }
 
     fn event(&self) -> Event {
         Event::RandomizedResponse(self.response)
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         category: u64,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<u64>, MechanismError> {
-        sealed(self, permit, bits, |bits| Ok(self.draw(category, bits)))
+        _: &Covered,
+    ) -> Result<u64, MechanismError> {
+        Ok(self.respond(category, bits))
     }
 }
 
@@ -199,7 +194,7 @@ mod tests {
     }
 
     fn follows(mechanism: &RandomizedResponse, p: f64, k: usize, category: usize) -> Result<(), String> {
-        let counts = histogram(k, 100_000, 28, |bits| mechanism.draw(category as u64, bits) as usize);
+        let counts = histogram(k, 100_000, 28, |bits| mechanism.respond(category as u64, bits) as usize);
         chi_square(&counts, &masses(p, k, category))
     }
 
@@ -269,7 +264,7 @@ mod tests {
             } else {
                 2
             };
-            counts[mechanism.draw(category, &mut bits) as usize] += 1;
+            counts[mechanism.respond(category, &mut bits) as usize] += 1;
         }
         // At this confidence Hoeffding's bound fails for none of three in more than one of 3e8 seeds.
         let w = mechanism.error_at(1.0 - 1e-9, n);
@@ -288,7 +283,7 @@ mod tests {
         let small = RandomizedResponse::new(epsilon(0.0), count(2), Neighbours::Replace);
         assert!(matches!(small, Err(MechanismError::EpsilonTooSmall { .. })));
         let mut bits = sordino_noise::danger::seeded(30);
-        assert!((0..1000).all(|_| mechanism(1.0, 3).draw(u64::MAX, &mut bits) < 3));
+        assert!((0..1000).all(|_| mechanism(1.0, 3).respond(u64::MAX, &mut bits) < 3));
     }
 
     /// 300 of 1000 people say yes; estimates of many surveys spread as the formula says.
@@ -298,7 +293,8 @@ mod tests {
         let mut bits = sordino_noise::danger::seeded(37);
         let estimates: Vec<f64> = (0..surveys)
             .map(|_| {
-                let yes = (0..1000).filter(|i| mechanism.draw(u64::from(*i < 300), &mut bits) == 1).count();
+                let yes =
+                    (0..1000).filter(|i| mechanism.respond(u64::from(*i < 300), &mut bits) == 1).count();
                 mechanism.estimate(yes as f64 / 1000.0)
             })
             .collect();

@@ -30,11 +30,12 @@
 //! - Its loss is not of bounded range: the event is plain pure privacy.
 
 use sordino_noise::{Bits, DiscreteLaplace, Geometric};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Epsilon, Event};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::{ScoreShift, best_of, largest};
 use crate::shift::scale_for;
 
@@ -156,19 +157,6 @@ impl ReportNoisyMax {
             }
         }
     }
-
-    pub(crate) fn draw<R: Bits + ?Sized>(
-        &self,
-        scores: &[i64],
-        bits: &mut R,
-    ) -> Result<usize, MechanismError> {
-        best_of(scores, self.candidates)?; // for the number of scores
-        let noisy: Vec<i128> = scores
-            .iter()
-            .map(|&score| (i128::from(score) << self.refinement) + self.noise.sample(bits))
-            .collect();
-        Ok(largest(&noisy, bits))
-    }
 }
 
 impl Sampler {
@@ -185,32 +173,37 @@ impl Mechanism for ReportNoisyMax {
     type Answer<'a> = &'a [i64];
     type Output = usize;
 
-    fn neighbours(&self) -> Neighbours {
-        self.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.shift.unit()
+    fn protection(&self) -> &Protection {
+        self.shift.protection()
     }
 
     fn event(&self) -> Event {
         Event::Pure { epsilon: self.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         scores: &[i64],
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<usize>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(scores, bits))
+        _: &Covered,
+    ) -> Result<usize, MechanismError> {
+        best_of(scores, self.candidates)?; // for the number of scores
+        let noisy: Vec<i128> = scores
+            .iter()
+            .map(|&score| (i128::from(score) << self.refinement) + self.noise.sample(bits))
+            .collect();
+        Ok(largest(&noisy, bits))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, loss, neighbouring_scores, reveals_at_most};
+    use crate::testing::{
+        DrawFreely, chi_square, count, epsilon, histogram, loss, neighbouring_scores, reveals_at_most,
+    };
 
     const BOTH: [MaxNoise; 2] = [MaxNoise::Laplace, MaxNoise::Exponential];
 
@@ -258,7 +251,7 @@ mod tests {
     }
 
     fn follows(mechanism: &ReportNoisyMax, masses: &[f64], scores: &[i64]) -> Result<(), String> {
-        let counts = histogram(scores.len(), 60_000, 26, |bits| mechanism.draw(scores, bits).unwrap());
+        let counts = histogram(scores.len(), 60_000, 26, |bits| mechanism.draw_freely(scores, bits).unwrap());
         chi_square(&counts, masses)
     }
 
@@ -351,10 +344,10 @@ mod tests {
         let mut bits = sordino_noise::danger::seeded(27);
         for noise in BOTH {
             let sharp = ReportNoisyMax::new(epsilon(1e300), shift(), count(2), noise).unwrap();
-            assert_eq!(sharp.draw(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
+            assert_eq!(sharp.draw_freely(&[i64::MIN, i64::MAX], &mut bits).unwrap(), 1);
             let fine = ScoreShift::new(count(1 << 48), Neighbours::Replace).unwrap();
             assert!(ReportNoisyMax::new(epsilon(0.5), fine, count(2), noise).is_err());
-            let wrong = mechanism(1.0, noise).draw(&[1], &mut bits);
+            let wrong = mechanism(1.0, noise).draw_freely(&[1], &mut bits);
             assert!(matches!(wrong, Err(MechanismError::Candidates { .. })));
         }
     }

@@ -21,6 +21,7 @@ use sordino_noise::{BernoulliExp, Bits, Weight, uniform_below};
 use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Unit};
 
 use crate::error::MechanismError;
+use crate::protection::Protection;
 
 /// The least rate of which five digits can be held: see [`Coin`].
 const LEAST_RATE: f64 = 1.0 / (1u64 << 47) as f64;
@@ -30,21 +31,23 @@ const LEAST_RATE: f64 = 1.0 / (1u64 << 47) as f64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShift {
     range: Count,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl ScoreShift {
     /// Each score moves by at most `sensitivity`, up or down, for single records.
     pub fn new(sensitivity: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
-        Ok(Self { range: Count::new(2 * sensitivity.get())?, neighbours, unit: Unit::Record })
+        let range = Count::new(2 * sensitivity.get())?;
+        Ok(Self { range, protection: Protection::of_records(neighbours) })
     }
 
     /// Each score moves by at most `sensitivity`, all of them in the same direction. Refused for relations
     /// under which a record becomes another.
     pub fn monotone(sensitivity: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
         match neighbours.contribution() {
-            Some(Contribution::Absent) => Ok(Self { range: sensitivity, neighbours, unit: Unit::Record }),
+            Some(Contribution::Absent) => {
+                Ok(Self { range: sensitivity, protection: Protection::of_records(neighbours) })
+            }
             Some(Contribution::Changed) | None => Err(MechanismError::Relation {
                 what: "a monotone score",
                 neighbours,
@@ -55,7 +58,7 @@ impl ScoreShift {
 
     /// States that the bound was derived for this unit: however many records one of them has.
     pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
+        Self { protection: self.protection.for_unit(unit), ..self }
     }
 
     /// The range of (1).
@@ -63,14 +66,9 @@ impl ScoreShift {
         self.range
     }
 
-    /// The relation.
-    pub fn neighbours(&self) -> Neighbours {
-        self.neighbours
-    }
-
-    /// Whose data moves between neighbours.
-    pub fn unit(&self) -> &Unit {
-        &self.unit
+    /// The relation and the unit for which it was derived.
+    pub fn protection(&self) -> &Protection {
+        &self.protection
     }
 }
 

@@ -21,6 +21,7 @@
 use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Scale, Unit};
 
 use crate::error::MechanismError;
+use crate::protection::Protection;
 
 /// The most that one neighbour moves an integer answer, and the relation and unit for which that was derived.
 ///
@@ -36,19 +37,18 @@ use crate::error::MechanismError;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shift {
     most: Count,
-    neighbours: Neighbours,
-    unit: Unit,
+    protection: Protection,
 }
 
 impl Shift {
     /// States a bound that was derived elsewhere, for single records.
     pub fn new(most: Count, neighbours: Neighbours) -> Self {
-        Self { most, neighbours, unit: Unit::Record }
+        Self { most, protection: Protection::of_records(neighbours) }
     }
 
     /// States that the bound was derived for this unit: however many records one of them has.
     pub fn for_unit(self, unit: Unit) -> Self {
-        Self { unit, ..self }
+        Self { protection: self.protection.for_unit(unit), ..self }
     }
 
     /// The number of records that have a property. Fails for vectors, which are not records.
@@ -75,14 +75,19 @@ impl Shift {
         self.most
     }
 
+    /// The relation and the unit for which it was derived.
+    pub fn protection(&self) -> &Protection {
+        &self.protection
+    }
+
     /// The relation.
     pub fn neighbours(&self) -> Neighbours {
-        self.neighbours
+        self.protection.neighbours()
     }
 
     /// Whose data moves between neighbours.
     pub fn unit(&self) -> &Unit {
-        &self.unit
+        self.protection.unit()
     }
 }
 

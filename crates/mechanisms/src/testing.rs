@@ -1,11 +1,13 @@
 //! What this crate's tests share: permits, histograms, and the definition of pure privacy on lists of
 //! probabilities.
 
+use sordino_noise::Bits;
 use sordino_noise::danger::{Seeded, seeded};
 use sordino_privacy::{Count, Delta, Epsilon, Event, Permit, Unit, danger};
 pub(crate) use sordino_testing::chi_square;
 
-use crate::Mechanism;
+use crate::error::MechanismError;
+use crate::mechanism::{Covered, Mechanism};
 
 pub(crate) fn epsilon(value: f64) -> Epsilon {
     Epsilon::new(value).unwrap()
@@ -24,6 +26,19 @@ pub(crate) fn permit<M: Mechanism>(mechanism: &M) -> Permit {
 pub(crate) fn permit_for<M: Mechanism>(mechanism: &M, unit: Unit) -> Permit {
     danger::unmetered(mechanism.claim(), unit, Delta::new(1e-6).unwrap()).unwrap()
 }
+
+/// Draws that no permit covers.
+pub(crate) trait DrawFreely: Mechanism {
+    fn draw_freely<R: Bits + ?Sized>(
+        &self,
+        answer: Self::Answer<'_>,
+        bits: &mut R,
+    ) -> Result<Self::Output, MechanismError> {
+        self.draw(answer, bits, &Covered::by_no_permit())
+    }
+}
+
+impl<M: Mechanism> DrawFreely for M {}
 
 /// How often each of `cells` results came in `draws` draws from a fixed seed.
 pub(crate) fn histogram(

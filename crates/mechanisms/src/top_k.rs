@@ -27,11 +27,12 @@
 //! - k times report noisy max with *one* draw of Laplace noise is not this mechanism, and costs more than ε.
 
 use sordino_noise::{Bits, choose};
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Epsilon, Event};
 
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::{Choice, ScoreShift};
 
 /// Chooses several candidates by score.
@@ -75,8 +76,27 @@ impl TopK {
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.choice.exponential_gap(accuracy::miss_of_each(confidence, self.chosen.get() as usize))
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, scores: &[i64], bits: &mut R) -> Result<Vec<usize>, MechanismError> {
+impl Mechanism for TopK {
+    type Answer<'a> = &'a [i64];
+    /// Indices, the first choice first.
+    type Output = Vec<usize>;
+
+    fn protection(&self) -> &Protection {
+        self.choice.shift.protection()
+    }
+
+    fn event(&self) -> Event {
+        Event::Exponential { epsilon: self.choice.epsilon }.repeated(self.chosen)
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        scores: &[i64],
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<Vec<usize>, MechanismError> {
         let mut weights = self.choice.weights(scores)?;
         let mut peel = || {
             let chosen = choose(&weights, self.choice.coin.denominator(), bits)?;
@@ -88,38 +108,14 @@ impl TopK {
     }
 }
 
-impl Mechanism for TopK {
-    type Answer<'a> = &'a [i64];
-    /// Indices, the first choice first.
-    type Output = Vec<usize>;
-
-    fn neighbours(&self) -> Neighbours {
-        self.choice.shift.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.choice.shift.unit()
-    }
-
-    fn event(&self) -> Event {
-        Event::Exponential { epsilon: self.choice.epsilon }.repeated(self.chosen)
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        scores: &[i64],
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<Vec<usize>>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(scores, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
     use crate::testing::{
-        chi_square, count, epsilon, histogram, loss, misses_at_most, neighbouring_scores, reveals_at_most,
+        DrawFreely, chi_square, count, epsilon, histogram, loss, misses_at_most, neighbouring_scores,
+        reveals_at_most,
     };
 
     const SCORES: [i64; 4] = [0, 1, 2, 2];
@@ -143,7 +139,7 @@ mod tests {
     fn draws_follow_the_definition() {
         let drawn = |e: f64| {
             histogram(16, 60_000, 33, |bits| {
-                let list = mechanism(e, 2).draw(&SCORES, bits).unwrap();
+                let list = mechanism(e, 2).draw_freely(&SCORES, bits).unwrap();
                 4 * list[0] + list[1]
             })
         };
@@ -192,7 +188,7 @@ mod tests {
         let mechanism = mechanism(1.0, 2);
         let gap = mechanism.score_gap(0.95).ceil() as i64;
         misses_at_most(0.05, 4000, 35, |bits| {
-            let list = mechanism.draw(&[gap, 0, gap, 0], bits).unwrap();
+            let list = mechanism.draw_freely(&[gap, 0, gap, 0], bits).unwrap();
             list.iter().any(|chosen| chosen % 2 == 1)
         });
         assert_eq!(mechanism.score_gap(1.0), f64::INFINITY);
@@ -201,12 +197,12 @@ mod tests {
     #[test]
     fn edges() {
         let mut bits = sordino_noise::danger::seeded(36);
-        let mut all = mechanism(1.0, 4).draw(&[i64::MIN, i64::MAX, 0, 7], &mut bits).unwrap();
+        let mut all = mechanism(1.0, 4).draw_freely(&[i64::MIN, i64::MAX, 0, 7], &mut bits).unwrap();
         all.sort_unstable();
         assert_eq!(all, [0, 1, 2, 3], "everybody once");
         let shift = ScoreShift::new(count(1), Neighbours::Replace).unwrap();
         let error = TopK::new(epsilon(1.0), shift, count(2), count(3)).unwrap_err().to_string();
         assert_eq!(error, "cannot choose 3 of 2 candidates; choose fewer");
-        assert!(mechanism(1.0, 2).draw(&[1], &mut bits).is_err());
+        assert!(mechanism(1.0, 2).draw_freely(&[1], &mut bits).is_err());
     }
 }

@@ -15,11 +15,12 @@
 //! JSON may nest events [`Event::MAX_DEPTH`] deep. Counts reach 2^53. Programs that build events by hand are
 //! trusted not to nest them thousands of levels deep; accounting refuses more than 128.
 
-mod fields;
-mod kind;
+mod bag;
+mod field;
 mod noise;
 mod parts;
 mod read;
+mod table;
 mod write;
 
 use crate::params::{
@@ -27,10 +28,10 @@ use crate::params::{
     StrongConvexity,
 };
 
-pub(crate) use kind::Kind;
 pub use noise::{GaussianNoise, LaplaceNoise};
 pub use parts::{EventError, FixedSample, RandomizedResponse, RenyiCurve, Trials};
 pub(crate) use read::{TopLevel, read_top_level};
+use table::EventKind;
 
 /// One private computation: what it adds noise to, how much, how often, on which sample.
 ///
@@ -262,7 +263,7 @@ impl Event {
 
     /// The `type` of this event in JSON.
     pub fn name(&self) -> &'static str {
-        Kind::of(self).name()
+        EventKind::of(self).name()
     }
 }
 

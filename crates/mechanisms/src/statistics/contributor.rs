@@ -31,6 +31,7 @@
 use sordino_privacy::{Contribution, Count, Neighbours, Unit};
 
 use crate::error::MechanismError;
+use crate::protection::Protection;
 use crate::shift::Shift;
 
 /// What one neighbour changes: one row, or what counts of one owner's rows.
@@ -38,9 +39,8 @@ use crate::shift::Shift;
 /// Neither protects the other: one more row of an owner can change which of the owner's rows count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contributor {
-    neighbours: Neighbours,
-    /// [`Unit::Record`]: every row by itself.
-    unit: Unit,
+    /// For [`Unit::Record`], every row by itself.
+    protection: Protection,
     rows: Count,
     keys: Count,
 }
@@ -48,18 +48,22 @@ pub struct Contributor {
 impl Contributor {
     /// Every row by itself.
     pub fn record(neighbours: Neighbours) -> Self {
-        Self { neighbours, unit: Unit::Record, rows: Count::ONE, keys: Count::ONE }
+        Self::of(Protection::of_records(neighbours), Count::ONE)
     }
 
     /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in statistics of
     /// keys).
     pub fn owner(neighbours: Neighbours, column: impl Into<String>, rows: Count) -> Self {
-        Self { neighbours, unit: Unit::Column(column.into()), rows, keys: Count::ONE }
+        Self::of(Protection::of_records(neighbours).for_unit(Unit::Column(column.into())), rows)
     }
 
     /// Clients of a federation, of each of whom at most `rows` rows count.
     pub fn client(neighbours: Neighbours, rows: Count) -> Self {
-        Self { neighbours, unit: Unit::Client, rows, keys: Count::ONE }
+        Self::of(Protection::of_records(neighbours).for_unit(Unit::Client), rows)
+    }
+
+    fn of(protection: Protection, rows: Count) -> Self {
+        Self { protection, rows, keys: Count::ONE }
     }
 
     /// In statistics of keys, at most `keys` keys of one owner count. A row has one key.
@@ -67,19 +71,24 @@ impl Contributor {
         Self { keys, ..self }
     }
 
+    /// The relation, and who is protected.
+    pub fn protection(&self) -> &Protection {
+        &self.protection
+    }
+
     /// The relation.
     pub fn neighbours(&self) -> Neighbours {
-        self.neighbours
+        self.protection.neighbours()
     }
 
     /// Who is protected.
     pub fn unit(&self) -> &Unit {
-        &self.unit
+        self.protection.unit()
     }
 
     /// Whether rows have owners.
     pub(super) fn has_owners(&self) -> bool {
-        match self.unit {
+        match self.unit() {
             Unit::Record => false,
             Unit::Column(_) | Unit::Client => true,
         }
@@ -97,7 +106,7 @@ impl Contributor {
 
     /// Whether the number of rows is public.
     pub(super) fn has_public_count(&self) -> bool {
-        let public = match self.neighbours {
+        let public = match self.neighbours() {
             Neighbours::ZeroOut
             | Neighbours::ZeroOutUnordered
             | Neighbours::Replace
@@ -110,13 +119,13 @@ impl Contributor {
     /// What a neighbour does to a contributor; fails for vectors.
     pub(super) fn change(&self, what: &'static str) -> Result<Contribution, MechanismError> {
         let advice = "its inputs are vectors, not rows of a table";
-        let neighbours = self.neighbours;
+        let neighbours = self.neighbours();
         neighbours.contribution().ok_or(MechanismError::Relation { what, neighbours, advice })
     }
 
     /// A bound that was derived for it.
     pub(super) fn shift(&self, most: Count) -> Shift {
-        Shift::new(most, self.neighbours).for_unit(self.unit.clone())
+        Shift::new(most, self.neighbours()).for_unit(self.unit().clone())
     }
 
     /// How far a sum of integers in `low..=high` moves.

@@ -5,7 +5,7 @@
 //! relation); discrete Laplace noise makes it ε-private.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -13,7 +13,8 @@ use super::estimate::Estimate;
 use super::rows::Rows;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Counts rows that are true.
 ///
@@ -43,12 +44,6 @@ impl RowCount {
     pub fn error_at(&self, confidence: f64) -> f64 {
         self.noise.error_at(confidence)
     }
-
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, bool>, bits: &mut R) -> Result<Estimate, MechanismError> {
-        let kept = rows.limited(&self.who, bits)?;
-        let count = kept.iter().filter(|row| **row).count() as i64;
-        Ok(Estimate { value: self.noise.draw(count, bits) as f64, error: self.error_at(CONFIDENCE) })
-    }
 }
 
 /// Noise for the number of rows.
@@ -64,38 +59,38 @@ impl Mechanism for RowCount {
     type Answer<'a> = Rows<'a, bool>;
     type Output = Estimate;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         self.noise.event()
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, bool>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Estimate>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Estimate, MechanismError> {
+        let kept = rows.limited(&self.who, bits)?;
+        let count = kept.iter().filter(|row| **row).count() as i64;
+        Ok(Estimate { value: self.noise.noisy(count, bits) as f64, error: self.error_at(CONFIDENCE) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit, sensitivity_of};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most, permit, sensitivity_of};
 
     #[test]
     fn the_stated_error_is_met() {
         let plan = RowCount::new(epsilon(0.3), Contributor::record(Neighbours::Replace)).unwrap();
         misses_at_most(0.05, 4000, 71, |bits| {
-            let estimate = plan.draw(Rows::new(&[true; 40]), bits).unwrap();
+            let estimate = plan.draw_freely(Rows::new(&[true; 40]), bits).unwrap();
             (estimate.value - 40.0).abs() > estimate.error
         });
     }

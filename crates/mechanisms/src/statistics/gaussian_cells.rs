@@ -59,7 +59,7 @@ impl GaussianCells {
         self.noise.error_at(1.0 - accuracy::miss_of_each(confidence, cells))
     }
 
-    pub(super) fn draw<R: Bits + ?Sized>(&self, count: i64, bits: &mut R) -> i64 {
-        self.noise.draw(count, bits)
+    pub(super) fn noisy<R: Bits + ?Sized>(&self, count: i64, bits: &mut R) -> i64 {
+        self.noise.noisy(count, bits)
     }
 }

@@ -20,7 +20,7 @@
 //!   with k there.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Event, Neighbours, Permit, Release, Rho, Scale, Unit};
+use sordino_privacy::{Event, Rho, Scale};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -29,7 +29,8 @@ use super::gaussian_cells::GaussianCells;
 use super::keys;
 use super::rows::Rows;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Counts rows of each declared key, with Gaussian noise.
 ///
@@ -72,50 +73,39 @@ impl GaussianHistogram {
     pub fn error_at(&self, confidence: f64) -> f64 {
         self.noise.error_at(confidence, self.keys.len())
     }
-
-    fn draw<'a, R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'a, &'a str>,
-        bits: &mut R,
-    ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
-        let noisy = exact.into_iter().map(|count| self.noise.draw(count, bits));
-        Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
-    }
 }
 
 impl Mechanism for GaussianHistogram {
     type Answer<'a> = Rows<'a, &'a str>;
     type Output = Cells;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         self.noise.event()
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, &'_ str>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Cells>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Cells, MechanismError> {
+        keys::declared_cells(&self.keys, rows, &self.who, self.error_at(CONFIDENCE), bits, |exact, bits| {
+            Ok(exact.into_iter().map(|count| self.noise.noisy(count, bits)).collect())
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
     use sordino_privacy::accounting::{self, Accountant};
 
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, misses_at_most};
+    use crate::testing::{DrawFreely, chi_square, count, epsilon, histogram, misses_at_most};
 
     const KEYS: [&str; 5] = ["a", "b", "c", "d", "e"];
 
@@ -191,7 +181,7 @@ mod tests {
             let masses = law(2.0, 0);
             let reach = masses.len() as i64 / 2;
             let counts = histogram(masses.len(), 50_000, 91, |bits| {
-                let noisy = plan.draw(Rows::new(&["a"; 7]), bits).unwrap().counts[0].1 - 7;
+                let noisy = plan.draw_freely(Rows::new(&["a"; 7]), bits).unwrap().counts[0].1 - 7;
                 (noisy.clamp(-reach, reach) + reach) as usize
             });
             chi_square(&counts, &masses)
@@ -204,7 +194,7 @@ mod tests {
     fn every_declared_key_is_released_and_no_other() {
         let plan = plan(500.0, &KEYS[..3], Contributor::record(Neighbours::Replace));
         let mut bits = sordino_noise::danger::seeded(92);
-        let cells = plan.draw(Rows::new(&["b", "z", "b"]), &mut bits).unwrap();
+        let cells = plan.draw_freely(Rows::new(&["b", "z", "b"]), &mut bits).unwrap();
         let expected = [("a", 0), ("b", 2), ("c", 0)].map(|(key, count)| (key.to_owned(), count));
         assert_eq!(cells.counts, expected);
         assert_eq!(plan.event(), Event::Zcdp { rho: Rho::new(500.0).unwrap() });
@@ -215,7 +205,7 @@ mod tests {
         let plan = plan(0.01, &KEYS, owner(Neighbours::AddRemove, 2, 3));
         misses_at_most(0.05, 4000, 93, |bits| {
             let rows = Rows::owned(&["a"; 9], &[1, 2, 3, 4, 5, 6, 7, 8, 9]).unwrap();
-            let cells = plan.draw(rows, bits).unwrap();
+            let cells = plan.draw_freely(rows, bits).unwrap();
             let truth = [9, 0, 0, 0, 0];
             cells
                 .counts

@@ -11,7 +11,7 @@
 //! privacy.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Contribution, Count, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -20,7 +20,8 @@ use super::keys;
 use super::rows::Rows;
 use crate::counts::Counts;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Counts rows of each declared key.
 ///
@@ -59,48 +60,38 @@ impl Histogram {
     pub fn error_at(&self, confidence: f64) -> f64 {
         self.noise.error_at(confidence)
     }
-
-    fn draw<'a, R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'a, &'a str>,
-        bits: &mut R,
-    ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
-        let noisy = self.noise.draw(&exact, bits)?;
-        Ok(Cells { counts: self.keys.iter().cloned().zip(noisy).collect(), error: self.error_at(CONFIDENCE) })
-    }
 }
 
 impl Mechanism for Histogram {
     type Answer<'a> = Rows<'a, &'a str>;
     type Output = Cells;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         self.noise.event()
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, &'_ str>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Cells>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        covered: &Covered,
+    ) -> Result<Cells, MechanismError> {
+        keys::declared_cells(&self.keys, rows, &self.who, self.error_at(CONFIDENCE), bits, |exact, bits| {
+            self.noise.draw(&exact, bits, covered)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most};
 
     const KEYS: [&str; 3] = ["a", "b", "c"];
 
@@ -135,7 +126,7 @@ mod tests {
     fn every_declared_key_is_released_and_no_other() {
         let plan = Histogram::new(epsilon(50.0), &KEYS, Contributor::record(Neighbours::Replace)).unwrap();
         let mut bits = sordino_noise::danger::seeded(81);
-        let cells = plan.draw(Rows::new(&["b", "z", "b"]), &mut bits).unwrap();
+        let cells = plan.draw_freely(Rows::new(&["b", "z", "b"]), &mut bits).unwrap();
         let expected = [("a", 0), ("b", 2), ("c", 0)].map(|(key, count)| (key.to_owned(), count));
         assert_eq!(cells.counts, expected);
         assert!(matches!(plan.event(), Event::Pure { .. }));
@@ -145,7 +136,7 @@ mod tests {
     fn the_stated_error_is_met() {
         let plan = Histogram::new(epsilon(0.3), &KEYS, Contributor::record(Neighbours::AddRemove)).unwrap();
         misses_at_most(0.05, 4000, 82, |bits| {
-            let cells = plan.draw(Rows::new(&["a"; 9]), bits).unwrap();
+            let cells = plan.draw_freely(Rows::new(&["a"; 9]), bits).unwrap();
             let truth = [9, 0, 0];
             cells
                 .counts

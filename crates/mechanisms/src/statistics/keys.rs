@@ -1,22 +1,44 @@
-//! Counts of keys after the limit on what a contributor may have.
+//! Counts of keys after the limit on what a contributor may have, and what histograms release of them.
 //!
-//! Of one owner at most k keys count, drawn uniformly from the owner's own keys, and of each of them at most m rows.
+//! Of one owner at most k keys count, drawn uniformly from the owner's own keys, and of each of them at most m
+//! rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use sordino_noise::Bits;
 
 use super::contributor::Contributor;
+use super::estimate::Cells;
 use super::rows::{Rows, keep};
 use crate::error::MechanismError;
 
-/// Rows of each key that counts, whatever keys there are.
-pub(super) fn counts<'a, R: Bits + ?Sized>(
-    rows: Rows<'a, &'a str>,
+/// Every declared key with its noisy count. `noisy` adds the noise to all exact counts.
+pub(super) fn declared_cells<R: Bits + ?Sized>(
+    keys: &[String],
+    rows: Rows<'_, &str>,
     who: &Contributor,
+    error: f64,
     bits: &mut R,
-) -> Result<BTreeMap<&'a str, u64>, MechanismError> {
-    counts_where(rows, |_| true, who, bits)
+    noisy: impl FnOnce(Vec<i64>, &mut R) -> Result<Vec<i64>, MechanismError>,
+) -> Result<Cells, MechanismError> {
+    let exact = counts_of_declared(keys, rows, who, bits)?;
+    Ok(Cells { counts: keys.iter().cloned().zip(noisy(exact, bits)?).collect(), error })
+}
+
+/// The keys whose noisy count is at least `threshold`. `noisy` adds the noise to one exact count.
+///
+/// How many keys there were is private, so `error` speaks of each count by itself.
+pub(super) fn open_cells<R: Bits + ?Sized>(
+    rows: Rows<'_, &str>,
+    who: &Contributor,
+    threshold: i128,
+    error: f64,
+    bits: &mut R,
+    noisy: impl Fn(i64, &mut R) -> i64,
+) -> Result<Cells, MechanismError> {
+    let exact = counts_where(rows, |_| true, who, bits)?;
+    let noisy = exact.into_iter().map(|(key, count)| (key.to_owned(), noisy(count as i64, bits)));
+    Ok(Cells { counts: noisy.filter(|(_, count)| i128::from(*count) >= threshold).collect(), error })
 }
 
 /// Counts of declared keys in their order. Rows of other keys are left out before the limit: they take no place of an owner's.
@@ -96,15 +118,17 @@ mod tests {
         let mut owners = vec![7u64; keys.len()];
         let who = Contributor::owner(Neighbours::AddRemove, "user_id", count(3)).in_keys(count(4));
         let mut bits = sordino_noise::danger::seeded(64);
-        let alone = counts(Rows::owned(&keys, &owners).unwrap(), &who, &mut bits).unwrap();
+        let alone = counts_where(Rows::owned(&keys, &owners).unwrap(), |_| true, &who, &mut bits).unwrap();
         assert_eq!(alone.values().sum::<u64>(), 12);
         assert!(alone.values().all(|count| *count <= 3));
         keys.extend(["5", "5", "6"]);
         owners.extend([8, 8, 9]);
-        let with = counts(Rows::owned(&keys, &owners).unwrap(), &who, &mut bits).unwrap();
+        let with = counts_where(Rows::owned(&keys, &owners).unwrap(), |_| true, &who, &mut bits).unwrap();
         assert_eq!(with.values().sum::<u64>(), 15);
         // The twin without a limit moves by a million.
-        let twin = counts(Rows::new(&keys), &Contributor::record(Neighbours::AddRemove), &mut bits).unwrap();
+        let twin =
+            counts_where(Rows::new(&keys), |_| true, &Contributor::record(Neighbours::AddRemove), &mut bits)
+                .unwrap();
         assert!(twin.values().sum::<u64>() > who.moves_counts().unwrap().get());
     }
 

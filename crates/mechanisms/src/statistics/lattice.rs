@@ -73,7 +73,7 @@ impl LatticeSum {
     /// The noisy sum, in data units.
     pub(super) fn draw<R: Bits + ?Sized>(&self, total: i128, bits: &mut R) -> f64 {
         let total = total.clamp(i64::MIN.into(), i64::MAX.into()) as i64;
-        self.noise.draw(total, bits) as f64 * self.step
+        self.noise.noisy(total, bits) as f64 * self.step
     }
 
     /// What the noise exceeds with probability at most 1 - `confidence`, in data units.

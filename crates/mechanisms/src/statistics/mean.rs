@@ -13,7 +13,7 @@
 //! and nothing is said.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -22,7 +22,8 @@ use super::estimate::Estimate;
 use super::moments::Moments;
 use super::rows::Rows;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// The mean of numbers; see [the module](super) for an example.
 #[derive(Debug)]
@@ -36,8 +37,26 @@ impl Mean {
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
         Ok(Self { moments: Moments::new(epsilon, bounds, who, false)?, bounds })
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
+impl Mechanism for Mean {
+    type Answer<'a> = Rows<'a, f64>;
+    type Output = Estimate;
+
+    fn protection(&self) -> &Protection {
+        self.moments.who.protection()
+    }
+
+    fn event(&self) -> Event {
+        self.moments.event()
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        rows: Rows<'_, f64>,
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<Estimate, MechanismError> {
         let (lower, upper) = (self.bounds.lower(), self.bounds.upper());
         let (offset, interval) = self.moments.draw(rows, CONFIDENCE, bits)?.first;
         let middle = self.bounds.middle();
@@ -46,36 +65,12 @@ impl Mean {
     }
 }
 
-impl Mechanism for Mean {
-    type Answer<'a> = Rows<'a, f64>;
-    type Output = Estimate;
-
-    fn neighbours(&self) -> Neighbours {
-        self.moments.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.moments.who.unit()
-    }
-
-    fn event(&self) -> Event {
-        self.moments.event()
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'_, f64>,
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<Estimate>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most};
 
     fn plan(neighbours: Neighbours) -> Mean {
         let bounds = Bounds::new(50.0, 100.0).unwrap();
@@ -91,7 +86,7 @@ mod tests {
                 let truth = rows.iter().sum::<f64>() / f64::from(n);
                 let mut widest: f64 = 0.0;
                 misses_at_most(0.05, 1000, 73, |bits| {
-                    let estimate = plan.draw(Rows::new(&rows), bits).unwrap();
+                    let estimate = plan.draw_freely(Rows::new(&rows), bits).unwrap();
                     widest = widest.max(estimate.error);
                     (estimate.value - truth).abs() > estimate.error
                 });
@@ -104,7 +99,7 @@ mod tests {
     fn an_empty_table_is_a_table() {
         let mut bits = sordino_noise::danger::seeded(74);
         for neighbours in [Neighbours::AddRemove, Neighbours::Replace] {
-            let estimate = plan(neighbours).draw(Rows::new(&[]), &mut bits).unwrap();
+            let estimate = plan(neighbours).draw_freely(Rows::new(&[]), &mut bits).unwrap();
             assert!((50.0..=100.0).contains(&estimate.value));
         }
     }

@@ -6,7 +6,7 @@
 //! many keys an owner counts does not matter.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Contribution, Count, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -14,7 +14,8 @@ use super::estimate::Winner;
 use super::keys;
 use super::rows::Rows;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::report_noisy_max::{MaxNoise, ReportNoisyMax};
 use crate::scores::ScoreShift;
 
@@ -57,48 +58,38 @@ impl Mode {
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.choice.score_gap(confidence)
     }
-
-    fn draw<'a, R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'a, &'a str>,
-        bits: &mut R,
-    ) -> Result<Winner, MechanismError> {
-        let counts = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
-        let chosen = self.choice.draw(&counts, bits)?;
-        Ok(Winner { key: self.keys[chosen].clone(), gap: self.score_gap(CONFIDENCE) })
-    }
 }
 
 impl Mechanism for Mode {
     type Answer<'a> = Rows<'a, &'a str>;
     type Output = Winner;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         self.choice.event()
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, &'_ str>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Winner>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        covered: &Covered,
+    ) -> Result<Winner, MechanismError> {
+        let counts = keys::counts_of_declared(&self.keys, rows, &self.who, bits)?;
+        let chosen = self.choice.draw(&counts, bits, covered)?;
+        Ok(Winner { key: self.keys[chosen].clone(), gap: self.score_gap(CONFIDENCE) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, misses_at_most};
+    use crate::testing::{DrawFreely, chi_square, count, epsilon, histogram, misses_at_most};
 
     const KEYS: [&str; 3] = ["a", "b", "c"];
 
@@ -111,7 +102,7 @@ mod tests {
             let drawn = |e: f64| {
                 let plan = Mode::new(epsilon(e), &KEYS, Contributor::record(neighbours)).unwrap();
                 histogram(3, 40_000, 85, |bits| {
-                    let winner = plan.draw(Rows::new(&["b", "c", "c"]), bits).unwrap();
+                    let winner = plan.draw_freely(Rows::new(&["b", "c", "c"]), bits).unwrap();
                     KEYS.iter().position(|key| *key == winner.key).unwrap()
                 })
             };
@@ -128,7 +119,7 @@ mod tests {
         let rows = vec!["b"; gap];
         let owners: Vec<u64> = (0..gap as u64).collect();
         misses_at_most(0.05, 4000, 86, |bits| {
-            plan.draw(Rows::owned(&rows, &owners).unwrap(), bits).unwrap().key != "b"
+            plan.draw_freely(Rows::owned(&rows, &owners).unwrap(), bits).unwrap().key != "b"
         });
     }
 }

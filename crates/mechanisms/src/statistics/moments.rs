@@ -104,7 +104,7 @@ impl Moments {
                 (n, Interval::around(n, 0.0))
             }
             Some(noise) => {
-                let noisy = noise.draw(i64::try_from(rows).unwrap_or(i64::MAX), bits) as f64;
+                let noisy = noise.noisy(i64::try_from(rows).unwrap_or(i64::MAX), bits) as f64;
                 let interval = Interval::around(noisy, noise.error_at(confidence));
                 (noisy.max(1.0), interval.within(1.0, f64::MAX))
             }

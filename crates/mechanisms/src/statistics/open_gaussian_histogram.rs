@@ -29,7 +29,7 @@
 //! - Released keys are in the order of the keys, not of rows or counts.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Delta, Epsilon, Event, Neighbours, Permit, Release, Rho, Scale, Unit};
+use sordino_privacy::{Delta, Epsilon, Event, Rho, Scale};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -39,7 +39,8 @@ use super::keys;
 use super::rows::Rows;
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Counts rows of whatever keys there are, with Gaussian noise.
 ///
@@ -90,19 +91,6 @@ impl OpenGaussianHistogram {
     pub fn threshold(&self) -> i64 {
         self.threshold
     }
-
-    fn draw<'a, R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'a, &'a str>,
-        bits: &mut R,
-    ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts(rows, &self.who, bits)?;
-        let noisy =
-            exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
-        let counts = noisy.filter(|(_, count)| *count >= self.threshold).collect();
-        // How many keys there were is private, so that this speaks of each count by itself.
-        Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE, 1) })
-    }
 }
 
 impl Mechanism for OpenGaussianHistogram {
@@ -111,12 +99,8 @@ impl Mechanism for OpenGaussianHistogram {
     /// shown only if their noise is large.
     type Output = Cells;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
@@ -124,22 +108,26 @@ impl Mechanism for OpenGaussianHistogram {
         Event::composed([self.noise.event(), keys])
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, &'_ str>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Cells>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Cells, MechanismError> {
+        let error = self.noise.error_at(CONFIDENCE, 1);
+        keys::open_cells(rows, &self.who, self.threshold.into(), error, bits, |count, bits| {
+            self.noise.noisy(count, bits)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
     use sordino_privacy::accounting::{self, Accountant};
 
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, parts_of};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most, parts_of};
 
     fn plan(rho: f64, d: f64, who: Contributor) -> OpenGaussianHistogram {
         OpenGaussianHistogram::new(Rho::new(rho).unwrap(), Delta::new(d).unwrap(), who).unwrap()
@@ -196,10 +184,11 @@ mod tests {
     fn rare_keys_are_shown_as_rarely_as_stated() {
         let plan = plan(0.25, 0.02, owner(Neighbours::AddRemove, 1, 2));
         let rows = || Rows::owned(&["mine", "my own"], &[7, 7]).unwrap();
-        misses_at_most(0.02, 50_000, 94, |bits| !plan.draw(rows(), bits).unwrap().counts.is_empty());
+        misses_at_most(0.02, 50_000, 94, |bits| !plan.draw_freely(rows(), bits).unwrap().counts.is_empty());
         let low = OpenGaussianHistogram { threshold: plan.threshold() - 2, ..plan };
         let mut bits = sordino_noise::danger::seeded(95);
-        let shown = (0..50_000).filter(|_| !low.draw(rows(), &mut bits).unwrap().counts.is_empty()).count();
+        let shown =
+            (0..50_000).filter(|_| !low.draw_freely(rows(), &mut bits).unwrap().counts.is_empty()).count();
         assert!(shown > 1000 + 6 * 32, "a low threshold: {shown}");
     }
 
@@ -268,7 +257,7 @@ mod tests {
     fn the_stated_error_is_met() {
         let plan = plan(0.02, 1e-6, Contributor::record(Neighbours::AddRemove));
         misses_at_most(0.05, 4000, 96, |bits| {
-            let cells = plan.draw(Rows::new(&["a"; 200]), bits).unwrap();
+            let cells = plan.draw_freely(Rows::new(&["a"; 200]), bits).unwrap();
             (cells.counts[0].1 - 200).abs() as f64 > cells.error
         });
     }
@@ -289,6 +278,6 @@ mod tests {
         let all = accounting::epsilon(&plan.claim(), Delta::new(1e-6).unwrap(), Accountant::Auto);
         assert!(all.is_err() || all.unwrap().bound.upper > 1e3);
         let mut bits = sordino_noise::danger::seeded(97);
-        assert!(plan.draw(Rows::new(&[]), &mut bits).unwrap().counts.is_empty());
+        assert!(plan.draw_freely(Rows::new(&[]), &mut bits).unwrap().counts.is_empty());
     }
 }

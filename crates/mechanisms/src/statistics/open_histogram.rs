@@ -24,7 +24,7 @@
 //! - Released keys are in the order of the keys, not of rows or counts.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Contribution, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Contribution, Delta, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::contributor::Contributor;
@@ -34,7 +34,8 @@ use super::rows::Rows;
 use crate::accuracy;
 use crate::discrete_laplace::DiscreteLaplace;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, clamped, sealed};
+use crate::mechanism::{Covered, Mechanism, clamped};
+use crate::protection::Protection;
 
 /// Counts rows of whatever keys there are.
 ///
@@ -83,19 +84,6 @@ impl OpenHistogram {
     pub fn threshold(&self) -> i64 {
         clamped(self.threshold)
     }
-
-    fn draw<'a, R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'a, &'a str>,
-        bits: &mut R,
-    ) -> Result<Cells, MechanismError> {
-        let exact = keys::counts(rows, &self.who, bits)?;
-        let noisy =
-            exact.into_iter().map(|(key, count)| (key.to_owned(), self.noise.draw(count as i64, bits)));
-        let counts = noisy.filter(|(_, count)| i128::from(*count) >= self.threshold).collect();
-        // How many keys there were is private, so that this speaks of each count by itself.
-        Ok(Cells { counts, error: self.noise.error_at(CONFIDENCE) })
-    }
 }
 
 impl Mechanism for OpenHistogram {
@@ -104,32 +92,33 @@ impl Mechanism for OpenHistogram {
     /// shown only if their noise is large.
     type Output = Cells;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         Event::Approximate { epsilon: self.epsilon, delta: self.delta }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, &'_ str>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Cells>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Cells, MechanismError> {
+        let error = self.noise.error_at(CONFIDENCE);
+        keys::open_cells(rows, &self.who, self.threshold, error, bits, |count, bits| {
+            self.noise.noisy(count, bits)
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{count, epsilon};
+    use crate::testing::{DrawFreely, count, epsilon};
 
     fn plan(e: f64, d: f64, who: Contributor) -> OpenHistogram {
         OpenHistogram::new(epsilon(e), Delta::new(d).unwrap(), who).unwrap()
@@ -177,7 +166,7 @@ mod tests {
         let mut bits = sordino_noise::danger::seeded(83);
         let draws = 50_000;
         let shown = (0..draws)
-            .filter(|_| !plan.draw(Rows::new(&["mine"]), &mut bits).unwrap().counts.is_empty())
+            .filter(|_| !plan.draw_freely(Rows::new(&["mine"]), &mut bits).unwrap().counts.is_empty())
             .count() as f64;
         let spread = (f64::from(draws) * exact).sqrt();
         assert!((shown - f64::from(draws) * exact).abs() < 6.0 * spread, "{shown}");
@@ -251,6 +240,6 @@ mod tests {
         );
         let plan = plan(1.0, 1e-6, Contributor::record(Neighbours::ZeroOut));
         let mut bits = sordino_noise::danger::seeded(84);
-        assert!(plan.draw(Rows::new(&[]), &mut bits).unwrap().counts.is_empty());
+        assert!(plan.draw_freely(Rows::new(&[]), &mut bits).unwrap().counts.is_empty());
     }
 }

@@ -31,7 +31,7 @@
 use std::num::NonZero;
 
 use sordino_noise::{Bits, Weight, choose, uniform_below};
-use sordino_privacy::{Contribution, Count, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Contribution, Count, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -40,7 +40,8 @@ use super::estimate::Ranked;
 use super::rows::Rows;
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 use crate::scores::Coin;
 
 /// Scores are in units of 2^-20 rows.
@@ -105,19 +106,6 @@ impl Quantile {
         gap.max(0.0) / f64::from(1u32 << ROW_BITS)
     }
 
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Ranked, MechanismError> {
-        let mut places: Vec<u64> =
-            rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, self.cells)).collect();
-        places.sort_unstable();
-        let runs = self.runs(&places);
-        let weights: Vec<Weight> =
-            runs.iter().map(|run| self.coin.weight(run.length.get(), run.gap)).collect();
-        // Proof: no run is empty, and there is one at least, for the grid is not empty.
-        let chosen = choose(&weights, self.coin.denominator(), bits).expect("a grid has candidates");
-        let place = runs[chosen].start + uniform_below(runs[chosen].length, bits);
-        Ok(Ranked { value: self.bounds.value(place, self.cells), rank_error: self.rank_error(CONFIDENCE) })
-    }
-
     /// All candidates: those before, at and between sorted rows.
     fn runs(&self, places: &[u64]) -> Vec<Run> {
         let target = u128::from(self.rank) * places.len() as u128;
@@ -152,32 +140,39 @@ impl Mechanism for Quantile {
     type Answer<'a> = Rows<'a, f64>;
     type Output = Ranked;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         Event::Exponential { epsilon: self.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, f64>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Ranked>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Ranked, MechanismError> {
+        let mut places: Vec<u64> =
+            rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, self.cells)).collect();
+        places.sort_unstable();
+        let runs = self.runs(&places);
+        let weights: Vec<Weight> =
+            runs.iter().map(|run| self.coin.weight(run.length.get(), run.gap)).collect();
+        // Proof: no run is empty, and there is one at least, for the grid is not empty.
+        let chosen = choose(&weights, self.coin.denominator(), bits).expect("a grid has candidates");
+        let place = runs[chosen].start + uniform_below(runs[chosen].length, bits);
+        Ok(Ranked { value: self.bounds.value(place, self.cells), rank_error: self.rank_error(CONFIDENCE) })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{chi_square, count, epsilon, histogram, loss, misses_at_most};
+    use crate::testing::{DrawFreely, chi_square, count, epsilon, histogram, loss, misses_at_most};
 
     const DATA: [f64; 8] = [1.0, 2.0, 2.0, 3.0, 5.0, 8.0, 8.5, 9.0];
 
@@ -237,7 +232,7 @@ mod tests {
         ] {
             let plan = plan(1.0, q, neighbours).on_cells(count(10));
             let counts = histogram(11, 50_000, 77, |bits| {
-                plan.draw(Rows::new(&rows), bits).unwrap().value.round() as usize
+                plan.draw_freely(Rows::new(&rows), bits).unwrap().value.round() as usize
             });
             chi_square(&counts, &masses(1.0, delta, q, 10, &data)).unwrap();
             // Half of the randomness is another distribution.
@@ -332,7 +327,7 @@ mod tests {
         let rows: Vec<f64> = (0..400).map(|i| f64::from(i) / 40.0).collect();
         let plan = plan(0.5, 0.5, Neighbours::AddRemove);
         misses_at_most(0.05, 2000, 78, |bits| {
-            let ranked = plan.draw(Rows::new(&rows), bits).unwrap();
+            let ranked = plan.draw_freely(Rows::new(&rows), bits).unwrap();
             (ranked.value * 40.0 - 200.0).abs() > ranked.rank_error + 1.0
         });
         assert_eq!(plan.rank_error(1.0), f64::INFINITY);
@@ -344,7 +339,7 @@ mod tests {
         let plan =
             Quantile::new(epsilon(1.0), 0.5, bounds, Contributor::record(Neighbours::AddRemove)).unwrap();
         let mut bits = sordino_noise::danger::seeded(79);
-        let ranked = plan.draw(Rows::new(&vec![3.0; 1000]), &mut bits).unwrap();
+        let ranked = plan.draw_freely(Rows::new(&vec![3.0; 1000]), &mut bits).unwrap();
         assert!((ranked.value - 3.0).abs() < 1e3);
     }
 
@@ -353,7 +348,7 @@ mod tests {
         let mut bits = sordino_noise::danger::seeded(80);
         let plan = plan(1.0, 0.5, Neighbours::AddRemove);
         for rows in [&[][..], &[f64::NAN], &[f64::INFINITY, f64::NEG_INFINITY]] {
-            assert!((0.0..=10.0).contains(&plan.draw(Rows::new(rows), &mut bits).unwrap().value));
+            assert!((0.0..=10.0).contains(&plan.draw_freely(Rows::new(rows), &mut bits).unwrap().value));
         }
         for q in [0.0, 1.0, -0.1, f64::NAN] {
             let bounds = Bounds::new(0.0, 1.0).unwrap();

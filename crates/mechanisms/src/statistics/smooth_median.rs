@@ -29,7 +29,7 @@
 //! - The floor σ_0 must be public. Without it tables of many equal rows would get no noise at all.
 
 use sordino_noise::{Bits, RoundedCauchy};
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event, Neighbours};
 
 use super::bounds::Bounds;
 use super::contributor::Contributor;
@@ -37,7 +37,8 @@ use super::ordered::Ordered;
 use super::rows::Rows;
 use crate::accuracy;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Cells of the grid.
 pub(super) const CELLS: u64 = 1 << 40;
@@ -101,14 +102,6 @@ impl SmoothMedian {
         // The tangent of the confidence's quarter turn; by the miss, which keeps its digits.
         let quantile = (0.5 * std::f64::consts::PI * miss).tan().recip();
         if miss == 0.0 { f64::INFINITY } else { (self.ladder[level].scale as f64 * quantile + 0.5) * cell }
-    }
-
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<f64, MechanismError> {
-        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
-        let ordered = Ordered::new(places, CELLS);
-        let noise = self.ladder[self.level(&ordered)].noise.sample(bits);
-        let place = (ordered.median() as i64).saturating_add(noise).clamp(0, CELLS as i64);
-        Ok(self.bounds.value(place as u64, CELLS))
     }
 
     /// l(x) of (1). Beyond the last level less k nothing can raise the maximum.
@@ -185,25 +178,25 @@ impl Mechanism for SmoothMedian {
     type Answer<'a> = Rows<'a, f64>;
     type Output = f64;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         Event::Pure { epsilon: self.epsilon }
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, f64>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<f64>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<f64, MechanismError> {
+        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
+        let ordered = Ordered::new(places, CELLS);
+        let noise = self.ladder[self.level(&ordered)].noise.sample(bits);
+        let place = (ordered.median() as i64).saturating_add(noise).clamp(0, CELLS as i64);
+        Ok(self.bounds.value(place as u64, CELLS))
     }
 }
 

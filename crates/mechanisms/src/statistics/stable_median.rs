@@ -10,7 +10,7 @@
 //! the table itself exceeds the bound. Tests try all small tables.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Count, Delta, Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -20,8 +20,9 @@ use super::ordered::Ordered;
 use super::rows::Rows;
 use super::smooth_median::{CELLS, cells_of, single_rows_replaced};
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
 use crate::propose_test_release::{Proposal, ProposeTestRelease};
+use crate::protection::Protection;
 
 /// Beyond a distance that passes with this confidence, more distance is not counted.
 const AS_GOOD_AS_CERTAIN: f64 = 1.0 - 1e-12;
@@ -82,19 +83,6 @@ impl StableMedian {
         let distance = ordered.distance_to(self.bound, self.most_distance);
         Proposal { answer: ordered.median() as i64, distance }
     }
-
-    fn draw<R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'_, f64>,
-        bits: &mut R,
-    ) -> Result<Option<Estimate>, MechanismError> {
-        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
-        let released = self.test.draw(self.proposal(&Ordered::new(places, CELLS)), bits);
-        Ok(released.map(|place| {
-            let place = place.clamp(0, CELLS as i64) as u64;
-            Estimate { value: self.bounds.value(place, CELLS), error: self.error_at(CONFIDENCE) }
-        }))
-    }
 }
 
 impl Mechanism for StableMedian {
@@ -102,33 +90,36 @@ impl Mechanism for StableMedian {
     /// Nothing where the median did not seem stable.
     type Output = Option<Estimate>;
 
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
+    fn protection(&self) -> &Protection {
+        self.who.protection()
     }
 
     fn event(&self) -> Event {
         self.test.event()
     }
 
-    fn release_with<R: Bits + ?Sized>(
+    fn draw<R: Bits + ?Sized>(
         &self,
         rows: Rows<'_, f64>,
-        permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Option<Estimate>>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
+        _: &Covered,
+    ) -> Result<Option<Estimate>, MechanismError> {
+        let places = rows.limited(&self.who, bits)?.iter().map(|x| self.bounds.place(*x, CELLS)).collect();
+        let released = self.test.tested(self.proposal(&Ordered::new(places, CELLS)), bits);
+        Ok(released.map(|place| {
+            let place = place.clamp(0, CELLS as i64) as u64;
+            Estimate { value: self.bounds.value(place, CELLS), error: self.error_at(CONFIDENCE) }
+        }))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::ordered::tests::{neighbours, tables};
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{epsilon, misses_at_most};
+    use crate::testing::{DrawFreely, epsilon, misses_at_most};
 
     fn plan(e: f64, spread: f64) -> StableMedian {
         let row = Contributor::record(Neighbours::Replace);
@@ -158,12 +149,12 @@ mod tests {
         let plan = plan(1.0, 0.01);
         let rows: Vec<f64> = (0..20_000).map(|i| f64::from(i) / 20_000.0).collect();
         misses_at_most(0.05, 1000, 93, |bits| {
-            let estimate = plan.draw(Rows::new(&rows), bits).unwrap().expect("far from instability");
+            let estimate = plan.draw_freely(Rows::new(&rows), bits).unwrap().expect("far from instability");
             (estimate.value - 0.5).abs() > estimate.error
         });
         let mut bits = sordino_noise::danger::seeded(94);
         let split = [vec![0.0; 50], vec![1.0; 50]].concat();
-        assert!((0..100).all(|_| plan.draw(Rows::new(&split), &mut bits).unwrap().is_none()));
-        assert!(plan.draw(Rows::new(&[]), &mut bits).unwrap().is_none());
+        assert!((0..100).all(|_| plan.draw_freely(Rows::new(&split), &mut bits).unwrap().is_none()));
+        assert!(plan.draw_freely(Rows::new(&[]), &mut bits).unwrap().is_none());
     }
 }

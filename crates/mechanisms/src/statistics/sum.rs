@@ -10,7 +10,7 @@
 //! rows that becomes nothing moves the centred sum by (U - L)/2; n c is public.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -19,7 +19,8 @@ use super::estimate::Estimate;
 use super::lattice::LatticeSum;
 use super::rows::Rows;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// Adds up numbers.
 ///
@@ -54,8 +55,26 @@ impl Sum {
     pub fn error_at(&self, confidence: f64) -> f64 {
         self.lattice.error_at(confidence)
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
+impl Mechanism for Sum {
+    type Answer<'a> = Rows<'a, f64>;
+    type Output = Estimate;
+
+    fn protection(&self) -> &Protection {
+        self.who.protection()
+    }
+
+    fn event(&self) -> Event {
+        self.lattice.event()
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        rows: Rows<'_, f64>,
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<Estimate, MechanismError> {
         let kept = rows.limited(&self.who, bits)?;
         let total = self.lattice.total(kept.iter().map(|x| self.bounds.clamp(*x) - self.centre));
         let noisy = self.lattice.draw(total, bits);
@@ -69,36 +88,12 @@ impl Sum {
     }
 }
 
-impl Mechanism for Sum {
-    type Answer<'a> = Rows<'a, f64>;
-    type Output = Estimate;
-
-    fn neighbours(&self) -> Neighbours {
-        self.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.who.unit()
-    }
-
-    fn event(&self) -> Event {
-        self.lattice.event()
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'_, f64>,
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<Estimate>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{count, epsilon, misses_at_most, permit};
+    use crate::testing::{DrawFreely, count, epsilon, misses_at_most, permit};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -112,7 +107,7 @@ mod tests {
             // 2.5, clamped 3 and -1, and the middle for NaN.
             let rows = [2.5, 99.0, f64::NEG_INFINITY, f64::NAN];
             misses_at_most(0.05, 4000, 72, |bits| {
-                let estimate = plan.draw(Rows::new(&rows), bits).unwrap();
+                let estimate = plan.draw_freely(Rows::new(&rows), bits).unwrap();
                 (estimate.value - 5.5).abs() > estimate.error
             });
         }
@@ -126,7 +121,7 @@ mod tests {
         let plan = Sum::new(epsilon(1.0), bounds, Contributor::record(Neighbours::Replace)).unwrap();
         let rows = vec![1e9 + 0.4; 100_000];
         misses_at_most(0.05, 40, 73, |bits| {
-            let estimate = plan.draw(Rows::new(&rows), bits).unwrap();
+            let estimate = plan.draw_freely(Rows::new(&rows), bits).unwrap();
             assert!(estimate.error < 40.0);
             (estimate.value - (1e14 + 4e4)).abs() > estimate.error
         });

@@ -9,7 +9,7 @@
 //! moves the second sum by half of r^2 (appearing or disappearing) or r^2 (becoming another), r half the width of the bounds.
 
 use sordino_noise::Bits;
-use sordino_privacy::{Epsilon, Event, Neighbours, Permit, Release, Unit};
+use sordino_privacy::{Epsilon, Event};
 
 use super::CONFIDENCE;
 use super::bounds::Bounds;
@@ -18,7 +18,8 @@ use super::estimate::{Estimate, Interval};
 use super::moments::Moments;
 use super::rows::Rows;
 use crate::error::MechanismError;
-use crate::mechanism::{Mechanism, sealed};
+use crate::mechanism::{Covered, Mechanism};
+use crate::protection::Protection;
 
 /// The variance of numbers.
 ///
@@ -46,8 +47,26 @@ impl Variance {
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
         Ok(Self { moments: Moments::new(epsilon, bounds, who, true)?, bounds })
     }
+}
 
-    fn draw<R: Bits + ?Sized>(&self, rows: Rows<'_, f64>, bits: &mut R) -> Result<Estimate, MechanismError> {
+impl Mechanism for Variance {
+    type Answer<'a> = Rows<'a, f64>;
+    type Output = Estimate;
+
+    fn protection(&self) -> &Protection {
+        self.moments.who.protection()
+    }
+
+    fn event(&self) -> Event {
+        self.moments.event()
+    }
+
+    fn draw<R: Bits + ?Sized>(
+        &self,
+        rows: Rows<'_, f64>,
+        bits: &mut R,
+        _: &Covered,
+    ) -> Result<Estimate, MechanismError> {
         let drawn = self.moments.draw(rows, CONFIDENCE, bits)?;
         let (radius, most) = (0.5 * self.bounds.width(), 0.25 * self.bounds.width() * self.bounds.width());
         let (first, first_in) = drawn.first;
@@ -61,36 +80,12 @@ impl Variance {
     }
 }
 
-impl Mechanism for Variance {
-    type Answer<'a> = Rows<'a, f64>;
-    type Output = Estimate;
-
-    fn neighbours(&self) -> Neighbours {
-        self.moments.who.neighbours()
-    }
-
-    fn unit(&self) -> &Unit {
-        self.moments.who.unit()
-    }
-
-    fn event(&self) -> Event {
-        self.moments.event()
-    }
-
-    fn release_with<R: Bits + ?Sized>(
-        &self,
-        rows: Rows<'_, f64>,
-        permit: Permit,
-        bits: &mut R,
-    ) -> Result<Release<Estimate>, MechanismError> {
-        sealed(self, permit, bits, |bits| self.draw(rows, bits))
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use sordino_privacy::Neighbours;
+
     use super::*;
-    use crate::testing::{epsilon, misses_at_most};
+    use crate::testing::{DrawFreely, epsilon, misses_at_most};
 
     #[test]
     fn the_stated_error_is_met() {
@@ -99,7 +94,7 @@ mod tests {
             let plan = Variance::new(epsilon(1.0), bounds, Contributor::record(neighbours)).unwrap();
             let rows: Vec<f64> = (0..2000).map(|i| f64::from(i % 10)).collect();
             misses_at_most(0.05, 1000, 75, |bits| {
-                let estimate = plan.draw(Rows::new(&rows), bits).unwrap();
+                let estimate = plan.draw_freely(Rows::new(&rows), bits).unwrap();
                 assert!(estimate.error < 20.0, "{estimate:?}");
                 (estimate.value - 8.25).abs() > estimate.error
             });
@@ -111,7 +106,7 @@ mod tests {
         let bounds = Bounds::new(0.0, 1.0).unwrap();
         let plan = Variance::new(epsilon(5.0), bounds, Contributor::record(Neighbours::ZeroOut)).unwrap();
         let mut bits = sordino_noise::danger::seeded(76);
-        let estimate = plan.draw(Rows::new(&[0.25; 5000]), &mut bits).unwrap();
+        let estimate = plan.draw_freely(Rows::new(&[0.25; 5000]), &mut bits).unwrap();
         assert!(estimate.value < 0.01 && estimate.value >= 0.0);
         assert!(
             Variance::new(

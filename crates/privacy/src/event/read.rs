@@ -4,18 +4,19 @@
 //! repeated, or of another type of event is refused by name, with the nearest one that would do. Depth is
 //! counted here, so that hostile nesting ends in a message long before it could exhaust the stack.
 
-mod bag;
-mod build;
+mod frame;
+mod number;
 
 use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use sordino_spelling::{hint, quoted_name};
 
-use self::bag::{Bag, NumberSeed, VersionSeed};
+use self::number::{NumberSeed, VersionSeed};
 use super::Event;
-use super::fields::Field;
-use super::kind::Kind;
+use super::bag::{Bag, Value};
+use super::field::{Key, Shape};
+use super::table::EventKind;
 use crate::relation::Neighbours;
 
 impl<'de> Deserialize<'de> for Event {
@@ -36,10 +37,7 @@ pub(crate) enum TopLevel {
 pub(crate) fn read_top_level<'de, D: Deserializer<'de>>(deserializer: D) -> Result<TopLevel, D::Error> {
     // Depth 0, so that whatever can be read alone can also be read inside a claim.
     let bag = deserializer.deserialize_map(BagVisitor { depth: 0 })?;
-    if bag.kind.is_some() {
-        return bag.into_event().map(TopLevel::Bare);
-    }
-    bag.into_claim()
+    if bag.kind().is_some() { frame::event(bag).map(TopLevel::Bare) } else { frame::claim(bag) }
 }
 
 /// An event at a known depth.
@@ -59,7 +57,7 @@ impl<'de> DeserializeSeed<'de> for EventSeed {
                 Event::MAX_DEPTH
             )));
         }
-        deserializer.deserialize_map(BagVisitor { depth: self.depth })?.into_event()
+        frame::event(deserializer.deserialize_map(BagVisitor { depth: self.depth })?)
     }
 }
 
@@ -107,85 +105,54 @@ impl<'de> Visitor<'de> for BagVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Bag, A::Error> {
         let mut bag = Bag::default();
-        while let Some(field) = map.next_key_seed(FieldSeed)? {
-            bag.mark(field)?;
-            self.read_value(field, &mut bag, &mut map)?;
+        while let Some(key) = map.next_key_seed(KeySeed)? {
+            bag.refuse_second(key.name)?;
+            bag.put(key.name, self.read_value(key, &mut map)?);
         }
         Ok(bag)
     }
 }
 
 impl BagVisitor {
-    fn read_value<'de, A: MapAccess<'de>>(
-        &self,
-        field: Field,
-        bag: &mut Bag,
-        map: &mut A,
-    ) -> Result<(), A::Error> {
+    fn read_value<'de, A: MapAccess<'de>>(&self, key: Key, map: &mut A) -> Result<Value, A::Error> {
         let depth = self.depth + 1;
-        match field {
-            Field::Type => bag.kind = Some(map.next_value_seed(KindSeed)?),
-            Field::Event => bag.event = Some(Box::new(map.next_value_seed(EventSeed { depth })?)),
-            Field::Events => bag.events = Some(map.next_value_seed(EventsSeed { depth })?),
-            Field::Orders => bag.orders = Some(map.next_value()?),
-            Field::Epsilons => bag.epsilons = Some(map.next_value()?),
-            Field::Trials => bag.trials = Some(map.next_value()?),
-            Field::Neighbours => bag.neighbours = Some(map.next_value()?),
-            Field::FormatVersion => bag.format_version = Some(map.next_value_seed(VersionSeed)?),
-            Field::Bands | Field::Separation => {
-                bag.put(field, map.next_value_seed(NumberSeed { field, nullable: true })?);
-            }
-            Field::NoiseMultiplier
-            | Field::Sigma
-            | Field::Scale
-            | Field::Sensitivity
-            | Field::Categories
-            | Field::TruthProbability
-            | Field::Epsilon
-            | Field::Delta
-            | Field::Rho
-            | Field::Mu
-            | Field::SamplingRate
-            | Field::SampleSize
-            | Field::Population
-            | Field::Count
-            | Field::Epochs
-            | Field::Bins
-            | Field::Reports
-            | Field::Steps
-            | Field::StepSize
-            | Field::StrongConvexity
-            | Field::Smoothness
-            | Field::Size
-            | Field::Participations => {
-                bag.put(field, map.next_value_seed(NumberSeed { field, nullable: false })?);
-            }
-        }
-        Ok(())
+        Ok(match key.shape {
+            Shape::Number => map.next_value_seed(NumberSeed { key: key.name, nullable: false })?,
+            Shape::NumberOrNull => map.next_value_seed(NumberSeed { key: key.name, nullable: true })?,
+            Shape::Reals => Value::Reals(map.next_value()?),
+            Shape::Trials => Value::Trials(map.next_value()?),
+            Shape::Event => Value::Event(Box::new(map.next_value_seed(EventSeed { depth })?)),
+            Shape::Events => Value::Events(map.next_value_seed(EventsSeed { depth })?),
+            Shape::Kind => Value::Kind(map.next_value_seed(KindSeed)?),
+            Shape::Neighbours => Value::Neighbours(map.next_value()?),
+            Shape::FormatVersion => Value::FormatVersion(map.next_value_seed(VersionSeed)?),
+        })
     }
 }
 
 /// A key.
-struct FieldSeed;
+struct KeySeed;
 
-impl<'de> DeserializeSeed<'de> for FieldSeed {
-    type Value = Field;
+impl<'de> DeserializeSeed<'de> for KeySeed {
+    type Value = Key;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Field, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Key, D::Error> {
         deserializer.deserialize_identifier(self)
     }
 }
 
-impl Visitor<'_> for FieldSeed {
-    type Value = Field;
+impl Visitor<'_> for KeySeed {
+    type Value = Key;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a field of an event")
     }
 
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Field, E> {
-        Field::named(name).ok_or_else(|| {
-            E::custom(format_args!("unknown field {}{}", quoted_name(name), hint(name, Field::names())))
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<Key, E> {
+        let known = frame::known_keys();
+        known.iter().find(|key| key.name == name).copied().ok_or_else(|| {
+            let names = known.iter().map(|key| key.name);
+            E::custom(format_args!("unknown field {}{}", quoted_name(name), hint(name, names)))
         })
     }
 }
@@ -194,23 +161,23 @@ impl Visitor<'_> for FieldSeed {
 struct KindSeed;
 
 impl<'de> DeserializeSeed<'de> for KindSeed {
-    type Value = Kind;
+    type Value = EventKind;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Kind, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<EventKind, D::Error> {
         deserializer.deserialize_str(self)
     }
 }
 
 impl Visitor<'_> for KindSeed {
-    type Value = Kind;
+    type Value = EventKind;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the type of an event, such as \"gaussian\"")
     }
 
-    fn visit_str<E: de::Error>(self, name: &str) -> Result<Kind, E> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
-            let known = Kind::ALL.iter().map(|kind| kind.name());
+    fn visit_str<E: de::Error>(self, name: &str) -> Result<EventKind, E> {
+        EventKind::ALL.iter().find(|kind| kind.name() == name).copied().ok_or_else(|| {
+            let known = EventKind::ALL.iter().map(|kind| kind.name());
             E::custom(format_args!("unknown type of event {}{}", quoted_name(name), hint(name, known)))
         })
     }

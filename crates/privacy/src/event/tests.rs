@@ -56,7 +56,7 @@ fn every_documented_line_is_read_and_written_back() {
         assert_eq!(as_reals(written), as_reals(given), "{json}");
         kinds.push(event.name());
     }
-    for kind in Kind::ALL {
+    for kind in EventKind::ALL {
         assert!(kinds.contains(&kind.name()), "{} is not among the examples", kind.name());
     }
 }

@@ -4,7 +4,7 @@ use std::f64::consts::PI;
 
 use super::super::ordered::tests::{neighbours, tables};
 use super::*;
-use crate::testing::{epsilon, misses_at_most};
+use crate::testing::{DrawFreely, epsilon, misses_at_most};
 
 fn plan(e: f64, floor: f64) -> SmoothMedian {
     let row = Contributor::record(Neighbours::Replace);
@@ -151,7 +151,7 @@ fn the_stated_error_is_met() {
     // One step up the ladder, for it is rounded up.
     let (error, mut within) = (plan.error_at(0.9, smooth * 0.5f64.exp()), 0);
     misses_at_most(0.1, 4000, 91, |bits| {
-        let value = plan.draw(Rows::new(&rows), bits).unwrap();
+        let value = plan.draw_freely(Rows::new(&rows), bits).unwrap();
         within += u32::from((value - 0.499).abs() <= 0.2 * error);
         (value - 0.499).abs() > error
     });
@@ -184,6 +184,6 @@ fn edges() {
     }
     let mut bits = sordino_noise::danger::seeded(92);
     for rows in [&[][..], &[f64::NAN], &[f64::INFINITY, -3.0]] {
-        assert!((0.0..=1.0).contains(&plan(1.0, 0.1).draw(Rows::new(rows), &mut bits).unwrap()));
+        assert!((0.0..=1.0).contains(&plan(1.0, 0.1).draw_freely(Rows::new(rows), &mut bits).unwrap()));
     }
 }

@@ -1,0 +1,208 @@
+//! How the types of an event's fields are read from and written to JSON.
+
+use serde::de;
+use serde::ser::SerializeMap;
+
+use super::bag::Bag;
+use super::{Event, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials};
+use crate::params::{
+    Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Sensitivity, Smoothness, StepSize,
+    StrongConvexity, TruthProbability,
+};
+
+/// A key in JSON, and how its value is read while the type of its event is not yet known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) shape: Shape,
+}
+
+/// What stands behind a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// A number.
+    Number,
+    /// A number, null or nothing.
+    NumberOrNull,
+    /// A list of numbers.
+    Reals,
+    /// An object of its own, of this one type.
+    Trials,
+    /// An event.
+    Event,
+    /// A list of events.
+    Events,
+    /// The `type` of the event.
+    Kind,
+    /// The relation beside an event.
+    Neighbours,
+    /// The version beside an event.
+    FormatVersion,
+}
+
+/// A field of an event, with one key (its name) or several (its own).
+pub(super) trait Field: Sized {
+    /// All keys it may have.
+    fn keys(field: &'static str) -> Vec<Key>;
+
+    /// Takes it out of what was read. A missing key is an error.
+    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E>;
+
+    /// Writes its keys.
+    fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error>;
+}
+
+/// Numbers that are checked by their constructor.
+macro_rules! numbers {
+    ($($type:ident),* $(,)?) => {
+        $(impl Field for $type {
+            fn keys(field: &'static str) -> Vec<Key> {
+                vec![Key { name: field, shape: Shape::Number }]
+            }
+
+            fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
+                bag.number(field, Self::new)
+            }
+
+            fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+                out.serialize_entry(field, self)
+            }
+        })*
+    };
+}
+
+numbers!(
+    Delta,
+    Epsilon,
+    Mu,
+    NoiseMultiplier,
+    Rho,
+    SamplingRate,
+    Scale,
+    Sensitivity,
+    Smoothness,
+    StepSize,
+    StrongConvexity,
+    TruthProbability,
+);
+
+/// Values with one key, kept as they were read.
+macro_rules! values {
+    ($($type:ty: $shape:ident, $read:ident;)*) => {
+        $(impl Field for $type {
+            fn keys(field: &'static str) -> Vec<Key> {
+                vec![Key { name: field, shape: Shape::$shape }]
+            }
+
+            fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
+                bag.$read(field)
+            }
+
+            fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+                out.serialize_entry(field, self)
+            }
+        })*
+    };
+}
+
+values! {
+    Count: Number, count;
+    Option<Count>: NumberOrNull, optional_count;
+    Box<Event>: Event, event;
+    Vec<Event>: Events, events;
+    Trials: Trials, trials;
+}
+
+impl Field for FixedSample {
+    fn keys(_: &'static str) -> Vec<Key> {
+        [Count::keys("sample_size"), Count::keys("population")].concat()
+    }
+
+    /// Of draws, which may outnumber the records; distinct ones are checked once the event is known.
+    fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
+        Ok(Self::draws(bag.count("sample_size")?, bag.count("population")?))
+    }
+
+    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        self.sample_size().write("sample_size", out)?;
+        self.population().write("population", out)
+    }
+}
+
+impl Field for RandomizedResponse {
+    fn keys(_: &'static str) -> Vec<Key> {
+        [Count::keys("categories"), TruthProbability::keys("truth_probability")].concat()
+    }
+
+    fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
+        let truth = TruthProbability::read("truth_probability", bag)?;
+        Self::new(bag.count("categories")?, truth).map_err(E::custom)
+    }
+
+    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        self.categories().write("categories", out)?;
+        self.truth_probability().write("truth_probability", out)
+    }
+}
+
+impl Field for RenyiCurve {
+    fn keys(_: &'static str) -> Vec<Key> {
+        ["orders", "epsilons"].map(|name| Key { name, shape: Shape::Reals }).to_vec()
+    }
+
+    fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
+        let (orders, epsilons) = (bag.reals("orders")?, bag.reals("epsilons")?);
+        Self::new(&orders, &epsilons).map_err(E::custom)
+    }
+
+    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        out.serialize_entry("orders", &self.orders())?;
+        out.serialize_entry("epsilons", &self.epsilons())
+    }
+}
+
+/// Noise over the clip norm, or noise and sensitivity.
+macro_rules! two_spellings {
+    ($type:ident, $scale:ident) => {
+        impl Field for $type {
+            fn keys(_: &'static str) -> Vec<Key> {
+                let absolute = [Scale::keys(stringify!($scale)), Sensitivity::keys("sensitivity")];
+                [NoiseMultiplier::keys("noise_multiplier"), absolute.concat()].concat()
+            }
+
+            fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
+                if states_multiplier(bag, stringify!($scale))? {
+                    let noise_multiplier = NoiseMultiplier::read("noise_multiplier", bag)?;
+                    return Ok(Self::Multiplier { noise_multiplier });
+                }
+                let $scale = Scale::read(stringify!($scale), bag)?;
+                Ok(Self::Absolute { $scale, sensitivity: Sensitivity::read("sensitivity", bag)? })
+            }
+
+            fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+                match self {
+                    Self::Multiplier { noise_multiplier } => noise_multiplier.write("noise_multiplier", out),
+                    Self::Absolute { $scale, sensitivity } => {
+                        $scale.write(stringify!($scale), out)?;
+                        sensitivity.write("sensitivity", out)
+                    }
+                }
+            }
+        }
+    };
+}
+
+two_spellings!(GaussianNoise, sigma);
+two_spellings!(LaplaceNoise, scale);
+
+/// Is it `noise_multiplier` (true), or `scale` with `sensitivity` (false)? A mixture or a half is an error.
+fn states_multiplier<E: de::Error>(bag: &Bag, scale: &str) -> Result<bool, E> {
+    match (bag.has("noise_multiplier"), bag.has(scale), bag.has("sensitivity")) {
+        (true, false, false) => Ok(true),
+        (false, true, true) => Ok(false),
+        (true, _, _) | (false, false, _) | (false, true, false) => Err(E::custom(format_args!(
+            "{} must have either `noise_multiplier`, or `{scale}` and `sensitivity`",
+            bag.owner()
+        ))),
+    }
+}
