@@ -20,7 +20,7 @@ use sordino_noise::Bits;
 
 use crate::boosting::Boosted;
 use crate::error_rates::normal_quantile;
-use crate::histogram::Histogram;
+use crate::histogram::OutputHistogram;
 
 /// How large an event is sought.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum EventSize {
 /// What gives outputs a score.
 #[derive(Debug)]
 pub(crate) enum Model {
-    Histogram(Histogram),
+    Histogram(OutputHistogram),
     Boosted(Boosted),
 }
 
@@ -50,7 +50,7 @@ impl Model {
 
 /// A set of outputs that is likelier on the input `favoured`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct OutputSet {
     /// 0 or 1.
     pub(crate) favoured: usize,
     /// In scores for `favoured`.
@@ -59,7 +59,7 @@ pub(crate) struct Event {
     pub(crate) tie: u64,
 }
 
-impl Event {
+impl OutputSet {
     /// Whether an output with this score for the first input belongs to the event.
     pub(crate) fn contains(&self, score: f32, bits: &mut dyn Bits) -> bool {
         let score = if self.favoured == 0 { score } else { -score };
@@ -80,7 +80,7 @@ pub(crate) struct Outlook {
 
 impl Outlook {
     /// The event with the largest expected bound, and that bound; `scores` for the first input, on either.
-    pub(crate) fn choose(&self, scores: [Vec<f32>; 2]) -> (Event, f64) {
+    pub(crate) fn choose(&self, scores: [Vec<f32>; 2]) -> (OutputSet, f64) {
         let [mut one, mut two] = scores;
         one.sort_unstable_by(f32::total_cmp);
         two.sort_unstable_by(f32::total_cmp);
@@ -90,7 +90,7 @@ impl Outlook {
         if second.1 > first.1 { second } else { first }
     }
 
-    fn best(&self, favoured: &Sorted, other: &Sorted, side: usize) -> (Event, f64) {
+    fn best(&self, favoured: &Sorted, other: &Sorted, side: usize) -> (OutputSet, f64) {
         let candidates = match self.size {
             EventSize::Fixed(size) => vec![other.threshold(size)],
             EventSize::Best => {
@@ -98,12 +98,12 @@ impl Outlook {
             }
         };
         let deviations = self.deviations();
-        let mut best = (Event { favoured: side, threshold: f32::INFINITY, tie: 0 }, f64::NEG_INFINITY);
+        let mut best = (OutputSet { favoured: side, threshold: f32::INFINITY, tie: 0 }, f64::NEG_INFINITY);
         for (threshold, tie) in candidates {
             let (favoured, other) = (favoured.share(threshold, tie), other.share(threshold, tie));
             let promise = self.promise(deviations, favoured, other);
             if promise > best.1 {
-                best = (Event { favoured: side, threshold, tie }, promise);
+                best = (OutputSet { favoured: side, threshold, tie }, promise);
             }
         }
         best

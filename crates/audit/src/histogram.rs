@@ -13,12 +13,12 @@ const LEAST_FOR_EACH: usize = 8;
 
 /// A score for each of a few outputs.
 #[derive(Debug)]
-pub(crate) struct Histogram {
+pub(crate) struct OutputHistogram {
     /// By key, sorted.
     scores: Vec<(u64, f32)>,
 }
 
-impl Histogram {
+impl OutputHistogram {
     /// Whether a mechanism with these outputs among its first has few enough of them.
     pub(crate) fn suits(keys: &mut Vec<u64>) -> bool {
         let samples = keys.len();
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn scores_are_log_ratios_of_counts() {
         let (a, b) = (key(&[1.0]), key(&[2.0]));
-        let histogram = Histogram::learn(&[a, a, a, b], &[a, b, b, b]);
+        let histogram = OutputHistogram::learn(&[a, a, a, b], &[a, b, b, b]);
         assert!((f64::from(histogram.score(&[1.0])) - (3.5_f64 / 1.5).ln()).abs() < 1e-6);
         assert!((histogram.score(&[1.0]) + histogram.score(&[2.0])).abs() < 1e-6);
         assert_eq!(histogram.score(&[3.0]), 0.0);
@@ -71,7 +71,7 @@ mod tests {
 
     #[test]
     fn many_outputs_are_not_counted() {
-        assert!(Histogram::suits(&mut vec![1; 100]));
-        assert!(!Histogram::suits(&mut (0..100).collect()));
+        assert!(OutputHistogram::suits(&mut vec![1; 100]));
+        assert!(!OutputHistogram::suits(&mut (0..100).collect()));
     }
 }

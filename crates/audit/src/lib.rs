@@ -49,5 +49,5 @@ pub use event::EventSize;
 pub use observe::{Observe, Row};
 pub use one_run::OneRun;
 pub use report::{Audit, Verdict};
-pub use sampling::Progress;
+pub use sampling::AuditProgress;
 pub use tester::MechanismTester;

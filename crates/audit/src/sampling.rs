@@ -16,7 +16,7 @@ const CHUNK: u64 = 1 << 13;
 
 /// How far an audit is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct AuditProgress {
     /// What is being done.
     pub stage: &'static str,
     /// Samples drawn so far in this stage.
@@ -29,7 +29,7 @@ pub struct Progress {
 pub(crate) struct Draws<'a> {
     pub(crate) seed: Option<u64>,
     pub(crate) threads: NonZero<usize>,
-    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
+    pub(crate) progress: &'a (dyn Fn(AuditProgress) + Sync),
 }
 
 /// Which samples: every pass of an audit has streams of its own, for either input.
@@ -56,7 +56,7 @@ impl Draws<'_> {
                 None => work(&mut entropy()?, count),
             };
             let done = done.fetch_add(count, Ordering::Relaxed) + count;
-            (self.progress)(Progress { stage: pass.stage, done, total: samples });
+            (self.progress)(AuditProgress { stage: pass.stage, done, total: samples });
             Ok(result)
         };
         gather(self.threads, (0..samples.div_ceil(CHUNK)).collect(), run).into_iter().collect()

@@ -31,11 +31,11 @@ use sordino_threads::available;
 use crate::boosting::{Binned, Boosted, Cuts};
 use crate::error::AuditError;
 use crate::error_rates::{ErrorRates, error_of};
-use crate::event::{Event, EventSize, Model, Outlook};
-use crate::histogram::{self, Histogram};
+use crate::event::{EventSize, Model, Outlook, OutputSet};
+use crate::histogram::{self, OutputHistogram};
 use crate::observe::{Observe, Row};
 use crate::report::{Audit, Verdict};
-use crate::sampling::{Draws, Pass, Progress};
+use crate::sampling::{AuditProgress, Draws, Pass};
 
 /// Fewer samples than this find nothing.
 const LEAST_SAMPLES: u64 = 100;
@@ -120,7 +120,7 @@ impl<'a> MechanismTester<'a> {
     }
 
     /// Who is told how far the audit is, from any thread.
-    pub fn on_progress(mut self, told: &'a (dyn Fn(Progress) + Sync)) -> Self {
+    pub fn on_progress(mut self, told: &'a (dyn Fn(AuditProgress) + Sync)) -> Self {
         self.draws.progress = told;
         self
     }
@@ -204,12 +204,12 @@ impl<'a> MechanismTester<'a> {
             self.rows(sampler, pass, FIRST_LOOK.min(samples), |row, rows| rows.push(row.to_vec()))
         };
         let first = [rows(0)?, rows(1)?].concat();
-        if Histogram::suits(&mut first.iter().map(|row| histogram::key(row)).collect()) {
+        if OutputHistogram::suits(&mut first.iter().map(|row| histogram::key(row)).collect()) {
             let keys = |input| {
                 let pass = passes.pass("learning", 1, input);
                 self.rows(sampler, pass, samples, |row, keys| keys.push(histogram::key(row)))
             };
-            return Ok(Model::Histogram(Histogram::learn(&keys(0)?, &keys(1)?)));
+            return Ok(Model::Histogram(OutputHistogram::learn(&keys(0)?, &keys(1)?)));
         }
         let cuts = Cuts::of(&first);
         let bins = |input| {
@@ -332,7 +332,7 @@ type Sampler<'a> = dyn Fn(usize, &mut dyn Bits, &mut Row) + Sync + 'a;
 /// What a search found.
 struct Found {
     model: Model,
-    event: Event,
+    event: OutputSet,
     /// The bound it expects.
     promise: f64,
 }

@@ -68,7 +68,7 @@ pub use export::{Export, ExportedCharge, ExportedDataSet, ExportedGrant};
 pub use grant::Grant;
 pub use label::{Label, LabelError};
 pub use ledger::Ledger;
-pub use progress::Progress;
+pub use progress::RunProgress;
 pub use record::{ChargeRecord, DataSet, State};
 pub use rules::{Lock, Rules, RulesError};
 

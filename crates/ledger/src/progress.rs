@@ -28,7 +28,7 @@ use crate::record::{ChargeRecord, State};
 
 /// The recorded progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunProgress {
     /// The largest recorded number of steps.
     pub steps: u64,
     /// Whether the run did no step after these.
@@ -94,7 +94,7 @@ impl Book {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn check_next(&self, number: u64, steps: u64, checkpoint: Digest) -> Result<(), LedgerError> {
         if self.last {
             return Err(not_kept(number, "its run has ended: its last step is recorded"));

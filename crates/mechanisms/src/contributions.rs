@@ -19,7 +19,7 @@
 //! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
 //! far as 64-bit integers have room.
 
-use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
+use sordino_noise::grid::{Grid, GridError, GridPlan, GridSum, Norm};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier, Unit};
 
 use crate::error::MechanismError;
@@ -96,7 +96,7 @@ impl Contributions {
 }
 
 /// The sum, if it was begun on this grid.
-pub(crate) fn on_grid(sum: Sum, grid: &Grid) -> Result<Sum, MechanismError> {
+pub(crate) fn on_grid(sum: GridSum, grid: &Grid) -> Result<GridSum, MechanismError> {
     if sum.grid() == grid { Ok(sum) } else { Err(MechanismError::OtherGrid) }
 }
 

@@ -33,7 +33,7 @@ use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
-use crate::scores::{Choice, ScoreShift};
+use crate::scores::{ScoreShift, WeightedChoice};
 
 /// Chooses one of several candidates by score.
 ///
@@ -49,13 +49,13 @@ use crate::scores::{Choice, ScoreShift};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Exponential(Choice);
+pub struct Exponential(WeightedChoice);
 
 impl Exponential {
     /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
     /// ε/R is below 2^-47.
     pub fn new(epsilon: Epsilon, shift: ScoreShift, candidates: Count) -> Result<Self, MechanismError> {
-        Choice::new(epsilon, shift, candidates).map(Self)
+        WeightedChoice::new(epsilon, shift, candidates).map(Self)
     }
 
     /// With probability at least `confidence` the chosen score is less than this below the best (or is the

@@ -24,7 +24,7 @@
 //! - δ is no parameter of the noise: the event has none, and a budget decides at which δ to read it.
 
 use sordino_noise::Bits;
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm};
 use sordino_privacy::{Count, Delta, Epsilon, Event, NoiseMultiplier, SamplingRate, calibrate};
 
 use crate::accuracy;
@@ -82,8 +82,8 @@ impl Gaussian {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -100,7 +100,7 @@ impl Gaussian {
 }
 
 impl Mechanism for Gaussian {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -113,7 +113,7 @@ impl Mechanism for Gaussian {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {

@@ -22,7 +22,7 @@
 //! - L1 noise ([`Laplace`](crate::Laplace)) scaled to an L2 bound is a violation by up to sqrt(d).
 //! - Shape d, not d + 1: that is for a uniform point of the ball times a Gamma variable.
 
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum, SumError};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm, SumError};
 use sordino_noise::{Bits, RoundedSpherical};
 use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
@@ -68,8 +68,8 @@ impl KNorm {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -86,7 +86,7 @@ impl KNorm {
 }
 
 impl Mechanism for KNorm {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -99,7 +99,7 @@ impl Mechanism for KNorm {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {

@@ -26,7 +26,7 @@
 //! - The mean is the noisy sum divided by a *public* n; a private n is another release.
 
 use sordino_noise::Bits;
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm};
 use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
 use crate::accuracy;
@@ -77,8 +77,8 @@ impl Laplace {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -95,7 +95,7 @@ impl Laplace {
 }
 
 impl Mechanism for Laplace {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -108,7 +108,7 @@ impl Mechanism for Laplace {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {

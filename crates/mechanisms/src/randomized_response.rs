@@ -32,7 +32,7 @@ use std::num::NonZero;
 
 use sordino_noise::{Bits, Probability, uniform_below};
 use sordino_privacy::{
-    Contribution, Count, Epsilon, Event, Neighbours, RandomizedResponse as Response, TruthProbability, Unit,
+    Contribution, Count, Epsilon, Event, Neighbours, RandomizedResponseLaw, TruthProbability, Unit,
 };
 
 use crate::accuracy;
@@ -55,7 +55,7 @@ use crate::protection::Protection;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RandomizedResponse {
-    response: Response,
+    response: RandomizedResponseLaw,
     truth: Probability,
     protection: Protection,
 }
@@ -93,7 +93,7 @@ impl RandomizedResponse {
                 });
             }
         }
-        let response = Response::new(categories, truth_probability)?;
+        let response = RandomizedResponseLaw::new(categories, truth_probability)?;
         let truth = Probability::from_f64(truth_probability.get())?;
         Ok(Self { response, truth, protection: Protection::of_records(neighbours) })
     }

@@ -132,14 +132,14 @@ impl Coin {
 
 /// What choices by exact weights have in common: a rate, a relation, and a public number of candidates.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct WeightedChoice {
     pub(crate) epsilon: Epsilon,
     pub(crate) coin: Coin,
     pub(crate) shift: ScoreShift,
     pub(crate) candidates: Count,
 }
 
-impl Choice {
+impl WeightedChoice {
     pub(crate) fn new(
         epsilon: Epsilon,
         shift: ScoreShift,

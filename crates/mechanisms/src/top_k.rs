@@ -33,7 +33,7 @@ use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
-use crate::scores::{Choice, ScoreShift};
+use crate::scores::{ScoreShift, WeightedChoice};
 
 /// Chooses several candidates by score.
 ///
@@ -50,7 +50,7 @@ use crate::scores::{Choice, ScoreShift};
 /// ```
 #[derive(Clone, Debug)]
 pub struct TopK {
-    choice: Choice,
+    choice: WeightedChoice,
     chosen: Count,
 }
 
@@ -69,7 +69,7 @@ impl TopK {
                 candidates: candidates.get(),
             });
         }
-        Ok(Self { choice: Choice::new(epsilon, shift, candidates)?, chosen })
+        Ok(Self { choice: WeightedChoice::new(epsilon, shift, candidates)?, chosen })
     }
 
     /// With probability at least `confidence` every chosen score is less than this below the k-th best (or at least as good).

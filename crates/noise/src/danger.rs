@@ -12,7 +12,7 @@
 use std::fmt;
 
 use crate::bits::{Bits, sealed};
-use crate::grid::Sum;
+use crate::grid::GridSum;
 use crate::stream::{Cipher, KEY_BYTES, Stream};
 
 /// The stream that belongs to `seed`, always the same.
@@ -37,13 +37,13 @@ pub struct Seeded {
 /// A sum without noise, in steps of its grid: to test how far a record moves it.
 ///
 /// ```
-/// use sordino_noise::{danger, grid::{GridPlan, Sum}};
-/// let mut sum = Sum::new(GridPlan::new(1.0, 1.0, 1, 10).at_depth(20)?);
+/// use sordino_noise::{danger, grid::{GridPlan, GridSum}};
+/// let mut sum = GridSum::new(GridPlan::new(1.0, 1.0, 1, 10).at_depth(20)?);
 /// sum.add(&[0.5])?;
 /// assert_eq!(danger::unprotected(&sum), [1 << 19]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn unprotected(sum: &Sum) -> &[i64] {
+pub fn unprotected(sum: &GridSum) -> &[i64] {
     sum.unprotected()
 }
 

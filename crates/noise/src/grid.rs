@@ -38,11 +38,11 @@
 //!
 //! ```
 //! use sordino_noise::entropy;
-//! use sordino_noise::grid::{GridPlan, Sum};
+//! use sordino_noise::grid::{GridPlan, GridSum};
 //!
 //! // Three coordinates, norm at most 1, noise multiplier 2, at most 100 records.
 //! let grid = GridPlan::new(1.0, 2.0, 3, 100).least_depth()?;
-//! let mut sum = Sum::new(grid);
+//! let mut sum = GridSum::new(grid);
 //! sum.add(&[0.6, 0.0, -0.8])?;
 //! sum.add(&[30.0, 40.0, 0.0])?; // too long: scaled down to norm 1
 //! sum.add(&[f64::NAN, 0.0, 0.0])?; // not a number: counts as zero
@@ -62,12 +62,12 @@ mod sum;
 mod tests;
 
 pub use allowance::{Allowance, FloatGroups, Grouping};
-pub use contribution::Contribution;
+pub use contribution::GridContribution;
 pub use error::{GridError, SumError};
 pub use noisy::NoisySum;
 pub use norm::Norm;
 pub use plan::{GridPlan, MAX_DEPTH, TRUNCATION_LIMIT};
-pub use sum::{Rounding, Sum};
+pub use sum::{GridSum, Rounding};
 
 /// A grid whose every figure has been checked; made by [`GridPlan`]. All of it is public knowledge.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -39,7 +39,7 @@ impl Probability {
     }
 
     pub(crate) fn from_exact(value: RBig) -> Self {
-        let head = Digits::of(&value).next_word();
+        let head = QuotientDigits::of(&value).next_word();
         Self { value, head }
     }
 
@@ -71,7 +71,7 @@ impl Probability {
         if self.value.is_one() {
             return true;
         }
-        let mut digits = Digits::of(&self.value);
+        let mut digits = QuotientDigits::of(&self.value);
         digits.next_word();
         // U < p needs a later digit of p that is not 0.
         while !digits.remainder.is_zero() {
@@ -85,7 +85,7 @@ impl Probability {
 
     /// The binary digits behind the point, first one first; ends after the last digit that is not 0. For p < 1.
     pub(crate) fn binary_digits(&self) -> impl Iterator<Item = bool> {
-        let mut digits = Digits::of(&self.value);
+        let mut digits = QuotientDigits::of(&self.value);
         let (mut word, mut left) = (0u64, 0);
         std::iter::from_fn(move || {
             if left == 0 {
@@ -108,12 +108,12 @@ impl fmt::Debug for Probability {
 }
 
 /// Long division in base 2^64: digits of `remainder / denominator`, a number below 1.
-struct Digits {
+struct QuotientDigits {
     remainder: UBig,
     denominator: UBig,
 }
 
-impl Digits {
+impl QuotientDigits {
     fn of(value: &RBig) -> Self {
         Self { remainder: value.numerator().unsigned_abs(), denominator: value.denominator().clone() }
     }

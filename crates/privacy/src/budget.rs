@@ -74,10 +74,10 @@ use std::collections::HashSet;
 
 pub use self::gate::Gate;
 pub use self::gauge::{Gauge, Quote};
-pub use self::journal::{Charged, Journal, Memory, Spent};
-pub use self::odometer::{Odometer, Reading, SoFar, Voucher};
+pub use self::journal::{Charged, Journal, MemoryJournal, Spent};
+pub use self::odometer::{Odometer, OdometerReading, SoFar, Voucher};
 pub(crate) use self::price::price;
-pub use self::prospect::{Prospect, Usual};
+pub use self::prospect::{Prospect, TypicalRelease};
 pub use self::refusal::Refusal;
 pub use self::tallies::Work;
 pub use self::terms::{Choice, Filter, Terms};
@@ -124,7 +124,7 @@ pub trait Charge {
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Budget<J = Memory> {
+pub struct Budget<J = MemoryJournal> {
     gate: Gate,
     journal: J,
     payer: Payer,
@@ -132,10 +132,10 @@ pub struct Budget<J = Memory> {
     handed_out: HashSet<u64>,
 }
 
-impl Budget<Memory> {
+impl Budget<MemoryJournal> {
     /// Nothing spent yet; forgotten with the process.
     pub fn new(terms: Terms) -> Self {
-        Self::opened(Gate::new(&terms), Memory::new(terms))
+        Self::opened(Gate::new(&terms), MemoryJournal::new(terms))
     }
 }
 

@@ -29,7 +29,7 @@ use crate::params::{
 };
 
 pub use noise::{GaussianNoise, LaplaceNoise};
-pub use parts::{EventError, FixedSample, RandomizedResponse, RenyiCurve, Trials};
+pub use parts::{EventError, FixedSample, RandomizedResponseLaw, RenyiCurve, Trials};
 pub(crate) use read::{TopLevel, read_top_level};
 use table::EventKind;
 
@@ -69,7 +69,7 @@ pub enum Event {
         sensitivity: Count,
     },
     /// A category that is reported as it is, or as one of the others.
-    RandomizedResponse(RandomizedResponse),
+    RandomizedResponse(RandomizedResponseLaw),
     /// The exponential mechanism: its loss has range `epsilon`; the score's sensitivity is folded in.
     Exponential {
         /// The range of the loss.

@@ -24,12 +24,12 @@ use sordino_spelling as spelling;
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
 pub use budget::{
-    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Journal, Memory, Odometer, Prospect,
-    Quote, Reading, Refusal, SoFar, Spent, Terms, Usual, Voucher, Work,
+    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Journal, MemoryJournal, Odometer,
+    OdometerReading, Prospect, Quote, Refusal, SoFar, Spent, Terms, TypicalRelease, Voucher, Work,
 };
 pub use claim::{Claim, ReadError};
 pub use event::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
 };
 pub use guarantee::Guarantee;
 pub use paid::Paid;

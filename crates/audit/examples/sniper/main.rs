@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rows::Row;
-use sordino_audit::{MechanismTester, Progress};
+use sordino_audit::{AuditProgress, MechanismTester};
 use sordino_privacy::Epsilon;
 
 /// What the command line asks for.
@@ -135,7 +135,7 @@ impl Ticker {
         Self { name, shown: AtomicU64::new(u64::MAX) }
     }
 
-    fn tell(&self, progress: Progress) {
+    fn tell(&self, progress: AuditProgress) {
         if !std::io::stderr().is_terminal() {
             return;
         }

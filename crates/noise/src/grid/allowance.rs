@@ -90,7 +90,7 @@ pub enum Grouping {
     FixedSlots,
     /// A group is the first `group_size` sampled in a fixed block of slots; each further one is a group by
     /// itself, so that an absence moves at most one other record: r = 2m + 1, q = 2. The further ones are
-    /// added by [`Sum::add_group`](super::Sum::add_group) as groups of 1 with the same weight `w_i` that they
+    /// added by [`GridSum::add_group`](super::GridSum::add_group) as groups of 1 with the same weight `w_i` that they
     /// would have had among the first: a record that moves up must stay the same number but for the rounding
     /// that r and q count.
     FixedSlotsSurplusAlone,

@@ -26,12 +26,12 @@ const ATTEMPTS: [f64; 4] = [1.0, 1.0 - 1e-14, 1.0 - 1e-9, 1.0 - 1e-4];
 
 /// A record on the grid, its norm checked. `Debug` shows the grid alone.
 #[derive(Clone, PartialEq)]
-pub struct Contribution {
+pub struct GridContribution {
     grid: Grid,
     units: Vec<i64>,
 }
 
-impl Contribution {
+impl GridContribution {
     pub(super) fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -42,19 +42,19 @@ impl Contribution {
     }
 }
 
-impl fmt::Debug for Contribution {
+impl fmt::Debug for GridContribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contribution").field("grid", &self.grid).finish_non_exhaustive()
+        f.debug_struct("GridContribution").field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 
 impl Grid {
     /// The record on the grid. Takes every type that converts to `f64` without loss.
-    pub fn quantise<T: Copy + Into<f64>>(&self, record: &[T]) -> Result<Contribution, SumError> {
+    pub fn quantise<T: Copy + Into<f64>>(&self, record: &[T]) -> Result<GridContribution, SumError> {
         self.check_dimension(record.len())?;
         let mut units = vec![0; record.len()];
         self.quantise_into(record, &mut units);
-        Ok(Contribution { grid: *self, units })
+        Ok(GridContribution { grid: *self, units })
     }
 
     /// Writes the contribution of `record` to `units`, which has the same length.

@@ -3,9 +3,9 @@
 //! # Guarantee
 //! | noise | bounded in | the release is |
 //! |---|---|---|
-//! | [`Sum::add_gaussian`] | `L2`, or `L1` (never shorter) | the Gaussian mechanism of multiplier `z` |
-//! | [`Sum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
-//! | [`Sum::add_spherical`] | `L2`, or `L1` (never shorter) | ε-private with ε = 1/z for one contribution |
+//! | [`GridSum::add_gaussian`] | `L2`, or `L1` (never shorter) | the Gaussian mechanism of multiplier `z` |
+//! | [`GridSum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
+//! | [`GridSum::add_spherical`] | `L2`, or `L1` (never shorter) | ε-private with ε = 1/z for one contribution |
 //!
 //! In one dimension the three norms are the same and both noises may be added. What comes after the noise
 //! (clamping, the conversion to floats) is post-processing. A release remembers whether its bits came from a seed:
@@ -17,7 +17,7 @@ use sordino_threads::share;
 use zeroize::Zeroizing;
 
 use super::sum::Ends;
-use super::{Grid, Norm, Sum, SumError};
+use super::{Grid, GridSum, Norm, SumError};
 use crate::branch::Branch;
 use crate::{Bits, RoundedGaussian, RoundedLaplace, RoundedSpherical};
 
@@ -69,7 +69,7 @@ const PART: usize = 1 << 14;
 /// it gives the same values.
 const PIECE: usize = 1 << 10;
 
-impl Sum {
+impl GridSum {
     /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the grid. Refuses
     /// a grid that does not bound the Euclidean norm.
     pub fn add_gaussian<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
@@ -205,8 +205,8 @@ mod tests {
     use super::*;
     use crate::{danger, entropy};
 
-    fn sum(norm: Norm, dimension: usize) -> Sum {
-        Sum::new(GridPlan::new(1.0, 1.0, dimension, 10).norm(norm).at_depth(20).unwrap())
+    fn sum(norm: Norm, dimension: usize) -> GridSum {
+        GridSum::new(GridPlan::new(1.0, 1.0, dimension, 10).norm(norm).at_depth(20).unwrap())
     }
 
     #[test]
@@ -241,8 +241,8 @@ mod tests {
     fn the_deepest_grid_has_noise() {
         for norm in [Norm::L1, Norm::L2] {
             let grid = GridPlan::new(1.0, 1.0, 1, 10).norm(norm).at_depth(MAX_DEPTH).unwrap();
-            assert_ne!(Sum::new(grid).add_gaussian(&mut danger::seeded(2)).unwrap().units(), [0]);
-            assert_ne!(Sum::new(grid).add_laplace(&mut danger::seeded(2)).unwrap().units(), [0]);
+            assert_ne!(GridSum::new(grid).add_gaussian(&mut danger::seeded(2)).unwrap().units(), [0]);
+            assert_ne!(GridSum::new(grid).add_laplace(&mut danger::seeded(2)).unwrap().units(), [0]);
         }
     }
 
@@ -281,8 +281,8 @@ mod tests {
         let plan = GridPlan::new(3.0, 1.7, dimension, 10).norm(Norm::L1);
         let grid = plan.least_depth().unwrap();
         let square = |noisy: NoisySum| noisy.to_f64().iter().map(|x| x * x).sum::<f64>() / dimension as f64;
-        let gaussian = square(Sum::new(grid).add_gaussian(&mut danger::seeded(3)).unwrap());
-        let laplace = square(Sum::new(grid).add_laplace(&mut danger::seeded(4)).unwrap());
+        let gaussian = square(GridSum::new(grid).add_gaussian(&mut danger::seeded(3)).unwrap());
+        let laplace = square(GridSum::new(grid).add_laplace(&mut danger::seeded(4)).unwrap());
         let scale = 3.0f64 * 1.7;
         let n = dimension as f64;
         assert!((gaussian / scale.powi(2) - 1.0).abs() < 6.0 * (2.0 / n).sqrt(), "{gaussian}");

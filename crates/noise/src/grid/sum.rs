@@ -5,7 +5,7 @@
 //! - It cannot overflow: a contribution counts for 1, a float group for as many records as it covers, at most
 //!   `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2 for float sums), and no
 //!   grid exists with `B r N` beyond `i64`.
-//! - It leaves once: [`Sum::add_gaussian`] and [`Sum::add_laplace`] take the sum with them. (Two releases of
+//! - It leaves once: [`GridSum::add_gaussian`] and [`GridSum::add_laplace`] take the sum with them. (Two releases of
 //!   one sum are two releases, and their average has less noise.) The only way to see it without noise is
 //!   [`danger::unprotected`](crate::danger::unprotected).
 //! - Where the number of groups is part of the sensitivity it is counted, over merged sums too.
@@ -18,10 +18,10 @@ use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::{Allowance, Contribution, Grid, SumError};
+use super::{Allowance, Grid, GridContribution, SumError};
 
 /// Accumulates contributions on one grid. Not `Clone`: a copy could be released a second time.
-pub struct Sum {
+pub struct GridSum {
     grid: Grid,
     units: Vec<i64>,
     /// The contribution at hand; empty until there is one.
@@ -32,7 +32,7 @@ pub struct Sum {
     groups: u64,
 }
 
-impl Sum {
+impl GridSum {
     /// The empty sum. (Its release is noise alone, as it must be for an empty batch.)
     pub fn new(grid: Grid) -> Self {
         let units = vec![0; grid.dimension()];
@@ -56,7 +56,7 @@ impl Sum {
     }
 
     /// Adds one record that was quantised before. For grids with [`Allowance::Exact`].
-    pub fn add_contribution(&mut self, contribution: &Contribution) -> Result<(), SumError> {
+    pub fn add_contribution(&mut self, contribution: &GridContribution) -> Result<(), SumError> {
         if *contribution.grid() != self.grid {
             return Err(SumError::OtherGrid);
         }
@@ -96,7 +96,7 @@ impl Sum {
     /// models with so many coordinates that one pass over all of them for each group is too dear. `groups` has the number of
     /// records of each group.
     ///
-    /// As with [`Sum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
+    /// As with [`GridSum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
     /// coordinates. (What no groups can reach is clamped when the sum is released.)
     pub fn of_groups(
         grid: Grid,
@@ -217,13 +217,13 @@ impl Rounding {
     }
 }
 
-impl fmt::Debug for Sum {
+impl fmt::Debug for GridSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sum").field("grid", &self.grid).finish_non_exhaustive()
+        f.debug_struct("GridSum").field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 
-/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a caller of [`Sum::of_groups`] got wrong may not;
+/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a caller of [`GridSum::of_groups`] got wrong may not;
 /// they end at its ends.)
 fn accumulate(units: &mut [i64], more: &[i64]) {
     for (unit, more) in units.iter_mut().zip(more) {
@@ -258,14 +258,14 @@ mod tests {
     #[test]
     fn the_public_limit_holds_by_every_road() {
         let grid = grid(1, 3);
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         sum.add(&[1.0]).unwrap();
         sum.add_contribution(&grid.quantise(&[0.5]).unwrap()).unwrap();
-        let mut other = Sum::new(grid);
+        let mut other = GridSum::new(grid);
         other.add(&[0.25]).unwrap();
         other.add(&[0.25]).unwrap();
         assert_eq!(sum.merge(other), Err(SumError::TooMany { limit: 3 }));
-        assert_eq!(sum.merge(Sum::new(grid)), Ok(()));
+        assert_eq!(sum.merge(GridSum::new(grid)), Ok(()));
         sum.add(&[f64::NAN]).unwrap(); // an empty record is a record
         let before = sum.unprotected().to_vec();
         assert_eq!(sum.add(&[0.5]), Err(SumError::TooMany { limit: 3 }));
@@ -284,7 +284,7 @@ mod tests {
         assert!(GridPlan { contributions: 480, ..plan }.at_depth(53).is_err());
         for sign in [1.0, -1.0] {
             let full = || {
-                let mut sum = Sum::new(grid);
+                let mut sum = GridSum::new(grid);
                 while sum.add(&[sign]).is_ok() {}
                 sum
             };
@@ -301,16 +301,16 @@ mod tests {
     #[test]
     fn grids_do_not_mix() {
         let (one, other) = (grid(1, 3), grid(1, 4));
-        let mut sum = Sum::new(one);
+        let mut sum = GridSum::new(one);
         assert_eq!(sum.add_contribution(&other.quantise(&[0.5]).unwrap()), Err(SumError::OtherGrid));
-        assert_eq!(sum.merge(Sum::new(other)), Err(SumError::OtherGrid));
+        assert_eq!(sum.merge(GridSum::new(other)), Err(SumError::OtherGrid));
         assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::Dimension { expected: 1, got: 2 }));
         assert_eq!(sum.add_group(&[1.0], 1), Err(SumError::NoAllowance));
     }
 
     #[test]
     fn groups_are_rounded_once_and_counted_by_record() {
-        let mut sum = Sum::new(grouped(4, 10));
+        let mut sum = GridSum::new(grouped(4, 10));
         sum.add_group(&[2.75f32, -3.5], 4).unwrap();
         sum.add_group(&[0.49f64, 0.51], 4).unwrap();
         assert_eq!(sum.unprotected(), [3, -3]);
@@ -332,21 +332,21 @@ mod tests {
     fn groups_that_were_rounded_elsewhere_are_the_same_sum() {
         let grid = grouped(4, 10);
         let groups = [([2.75f32, -3.5], 4), ([0.49, 0.51], 3), ([-7.0, 1e30], 2)];
-        let (mut sum, mut units) = (Sum::new(grid), vec![0; 2]);
+        let (mut sum, mut units) = (GridSum::new(grid), vec![0; 2]);
         for (steps, records) in groups {
             sum.add_group(&steps, records).unwrap();
             let rounding = Rounding::new(&grid, records);
             units.iter_mut().zip(steps).for_each(|(unit, x)| *unit += rounding.round(x.into()));
         }
-        let rounded = Sum::of_groups(grid, units, [4, 3, 2]).unwrap();
+        let rounded = GridSum::of_groups(grid, units, [4, 3, 2]).unwrap();
         assert_eq!((rounded.unprotected(), rounded.records, rounded.groups), (sum.unprotected(), 9, 3));
         assert_eq!(rounded.add_noise(true, |_| {}).units(), sum.unprotected());
-        let limits = |groups: &[u32]| Sum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
+        let limits = |groups: &[u32]| GridSum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
         assert_eq!(limits(&[5]), Some(SumError::GroupSize { limit: 4 }));
         assert_eq!(limits(&[4, 4, 4]), Some(SumError::TooMany { limit: 10 }));
         // What no groups can reach is clamped, also if it comes twice.
-        let mut far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
-        far.merge(Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap()).unwrap();
+        let mut far = GridSum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
+        far.merge(GridSum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap()).unwrap();
         assert_eq!(far.add_noise(true, |_| {}).units(), [grid.largest_sum(), -grid.largest_sum()]);
     }
 
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn an_impossible_group_cannot_break_the_sum() {
         let grid = grouped(4, 8);
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         sum.add_group(&[f32::INFINITY, f32::NAN], 4).unwrap();
         sum.add_group(&[f64::MAX, f64::NEG_INFINITY], 4).unwrap();
         let reach = 8 * grid.clip_units();
@@ -376,7 +376,7 @@ mod tests {
     fn a_grid_for_groups_takes_no_record_by_itself() {
         for grouping in [Grouping::FixedSlots, Grouping::FixedSlotsSurplusAlone, Grouping::BatchPositions] {
             let grid = grouped_as(grouping, 4, 8);
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::NeedsGroups));
             let record = grid.quantise(&[0.5, 0.5]).unwrap();
             assert_eq!(sum.add_contribution(&record), Err(SumError::NeedsGroups));
@@ -392,7 +392,7 @@ mod tests {
         let grid = grouped_as(Grouping::BatchPositions, 4, 10);
         let refused = Err(SumError::TooManyGroups { limit: 3 });
         let with_groups = |count: u32| {
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             (0..count).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
             sum
         };
@@ -407,13 +407,13 @@ mod tests {
         assert_eq!(sum.add_group(&[1.0, 1.0], 1), refused);
         assert_eq!(sum.unprotected(), [3, 3]);
         // Blocks of fixed slots stand for themselves.
-        let mut sum = Sum::new(grouped(4, 10));
+        let mut sum = GridSum::new(grouped(4, 10));
         (0..10).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
     }
 
     #[test]
     fn noise_that_was_not_written_is_zero_and_not_the_last_record() {
-        let mut sum = Sum::new(grid(1, 1));
+        let mut sum = GridSum::new(grid(1, 1));
         sum.add(&[0.25]).unwrap();
         let released = sum.add_noise(true, |_| {});
         assert_eq!(released.units(), [1 << 18]);
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn debug_output_shows_neither_sum_nor_count() {
-        let mut sum = Sum::new(grid(1, 1000));
+        let mut sum = GridSum::new(grid(1, 1000));
         let empty = format!("{sum:?}");
         sum.add(&[0.3]).unwrap();
         assert_eq!(format!("{sum:?}"), empty);
@@ -437,14 +437,14 @@ mod tests {
         ) {
             for norm in [Norm::L1, Norm::L2, Norm::Max] {
                 let grid = GridPlan::new(1.0, 1.0, 3, 60).norm(norm).at_depth(20).unwrap();
-                let mut straight = Sum::new(grid);
+                let mut straight = GridSum::new(grid);
                 records.iter().try_for_each(|record| straight.add(record)).unwrap();
                 let part = |records: &[[f64; 3]]| {
-                    let mut sum = Sum::new(grid);
+                    let mut sum = GridSum::new(grid);
                     records.iter().try_for_each(|record| sum.add(record)).unwrap();
                     sum
                 };
-                let mut merged = Sum::new(grid);
+                let mut merged = GridSum::new(grid);
                 std::thread::scope(|scope| {
                     let parts = order.chunks(order.len().div_ceil(threads));
                     let workers: Vec<_> = parts.map(|records| scope.spawn(|| part(records))).collect();

@@ -2,7 +2,7 @@
 
 use dashu::integer::UBig;
 
-use super::height::{Digits, Height};
+use super::height::{Height, LeadingDigits};
 use super::{Rounding, SLOTS, Stack, Support, Tail, Test};
 use crate::bits::Bits;
 use crate::curve::POSITION_BITS;
@@ -116,9 +116,9 @@ impl Stack {
         leading: u64,
         bits: &mut R,
     ) -> bool {
-        let mut height_digits = Digits::new(leading.into(), 64);
+        let mut height_digits = LeadingDigits::new(leading.into(), 64);
         let near = self.distance(place).min(self.distance(place + 1));
-        let mut place_digits = Digits::new(near.into(), POSITION_BITS as usize);
+        let mut place_digits = LeadingDigits::new(near.into(), POSITION_BITS as usize);
         let mut precision = 128;
         loop {
             height_digits.extend(precision, bits);
@@ -140,7 +140,7 @@ impl Stack {
 
     /// Encloses f over all distances that start with the given digits: the curve falls, so that its values lie
     /// between those at the two ends.
-    fn enclose_between(&self, distance: &Digits, precision: usize) -> Enclosure {
+    fn enclose_between(&self, distance: &LeadingDigits, precision: usize) -> Enclosure {
         let far = self.curve.enclose(&distance.value + UBig::ONE, distance.count, precision);
         let near = self.curve.enclose(distance.value.clone(), distance.count, precision);
         Enclosure { lower: far.lower, upper: near.upper, precision }

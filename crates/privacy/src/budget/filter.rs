@@ -36,7 +36,7 @@ pub(super) struct Totals {
 
 /// What became of an event under consideration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum FilterVerdict {
     Granted,
     /// The total would be this.
     TooMuch(f64),
@@ -60,12 +60,12 @@ impl Totals {
     }
 
     /// May `next` follow `spent`?
-    pub(super) fn decide(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+    pub(super) fn decide(&mut self, spent: &Spent, next: &Event) -> Result<FilterVerdict, AccountError> {
         if self.terms.choice == Choice::Planned {
             return self.decide_planned(spent, next);
         }
         let total = self.total(spent, Some(next))?;
-        Ok(if self.fits(total) { Verdict::Granted } else { Verdict::TooMuch(total) })
+        Ok(if self.fits(total) { FilterVerdict::Granted } else { FilterVerdict::TooMuch(total) })
     }
 
     /// What everything in `spent`, and `next` after it, uses of ε.
@@ -100,7 +100,7 @@ impl Totals {
 
     /// How many times, up to `most`, `event` could follow `spent`.
     pub(super) fn times(&mut self, spent: &Spent, event: &Event, most: u64) -> Result<u64, AccountError> {
-        let first = self.decide(spent, event)? == Verdict::Granted;
+        let first = self.decide(spent, event)? == FilterVerdict::Granted;
         if !first || most == 0 {
             return Ok(0);
         }
@@ -136,29 +136,29 @@ impl Totals {
 
     /// The cheapest proof first: a history that is part of one already found to fit; sums; only then everything
     /// through the tightest accountant, and then ahead of need, so that it is rarely asked.
-    fn decide_planned(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+    fn decide_planned(&mut self, spent: &Spent, next: &Event) -> Result<FilterVerdict, AccountError> {
         if self.ceiling.covers(spent, next) {
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
         let sums = self.filtered(spent, Some((next, 1)))?;
         if self.fits(sums) {
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
         let needed = listed(spent, Some((next, 1)));
         while let Some(ahead) = self.ceiling.ahead(&needed) {
             let total = self.composed(&ahead)?;
             if self.fits(total) {
                 self.ceiling.raise(ahead, spent);
-                return Ok(Verdict::Granted);
+                return Ok(FilterVerdict::Granted);
             }
             self.ceiling.lower_aim();
         }
         let total = self.composed(&needed)?;
         if self.fits(total) {
             self.ceiling.raise(needed, spent);
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
-        Ok(Verdict::TooMuch(total))
+        Ok(FilterVerdict::TooMuch(total))
     }
 
     fn fits(&self, total: f64) -> bool {

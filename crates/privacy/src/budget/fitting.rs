@@ -1,6 +1,6 @@
 //! What could be asked instead of what was refused.
 
-use super::filter::{Totals, Verdict};
+use super::filter::{FilterVerdict, Totals};
 use super::{Choice, Spent};
 use crate::accounting::AccountError;
 use crate::event::Event;
@@ -15,14 +15,14 @@ const MARGIN: f64 = 1e-3;
 
 /// Releases of one kind, which ε and the budget's δ decide.
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum FittingKind {
     /// A pure release. Whatever its noise is, it takes no more than this.
     Pure,
     /// Gaussian noise on all records.
     Gaussian,
 }
 
-impl Kind {
+impl FittingKind {
     /// The kind of an event; `None` of one that mixes kinds or draws samples.
     fn of(event: &Event) -> Option<Self> {
         match event {
@@ -73,7 +73,7 @@ impl Kind {
 /// The largest ε, to two digits and rounded down, for which a release of the same kind as `event` may follow
 /// `spent`. `None` if there is none, or if it would be long to find.
 pub(super) fn largest(totals: &Totals, spent: &Spent, event: &Event) -> Result<Option<f64>, AccountError> {
-    let Some(kind) = Kind::of(event).filter(|_| totals.terms.choice == Choice::Adaptive) else {
+    let Some(kind) = FittingKind::of(event).filter(|_| totals.terms.choice == Choice::Adaptive) else {
         return Ok(None);
     };
     let mut totals = totals.clone();
@@ -83,14 +83,14 @@ pub(super) fn largest(totals: &Totals, spent: &Spent, event: &Event) -> Result<O
         let Ok(epsilon) = Epsilon::new(middle) else { return Ok(None) };
         let next = kind.event(epsilon, totals.terms.delta);
         match totals.decide(spent, &next)? {
-            Verdict::Granted => low = middle,
-            Verdict::TooMuch(_) => high = middle,
+            FilterVerdict::Granted => low = middle,
+            FilterVerdict::TooMuch(_) => high = middle,
         }
     }
     let rounded = match kind {
         // 0.4 of what is left of 1 after 0.6 is 0.4.
-        Kind::Pure => two_digits_down(low * (1.0 + 1e-6)),
-        Kind::Gaussian => two_digits_down(low * (1.0 - MARGIN)),
+        FittingKind::Pure => two_digits_down(low * (1.0 + 1e-6)),
+        FittingKind::Gaussian => two_digits_down(low * (1.0 - MARGIN)),
     };
     Ok(Some(rounded).filter(|epsilon| *epsilon > 1e-3 * totals.terms.epsilon.get()))
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::filter::{Totals, Verdict};
+use super::filter::{FilterVerdict, Totals};
 use super::fitting;
 use super::gauge::{Gauge, Quote};
 use super::price::price;
@@ -60,8 +60,8 @@ impl Gate {
     /// Fails with [`ChargeError::Refused`] if `event` does not fit after `spent`.
     pub fn decide(&mut self, spent: &Spent, event: &Event) -> Result<(), ChargeError> {
         match self.totals.decide(spent, event)? {
-            Verdict::Granted => Ok(()),
-            Verdict::TooMuch(total) => {
+            FilterVerdict::Granted => Ok(()),
+            FilterVerdict::TooMuch(total) => {
                 let before = self.totals.total(spent, None)?;
                 let fits = fitting::largest(&self.totals, spent, event)?;
                 Err(ChargeError::Refused(Box::new(Refusal {

@@ -101,21 +101,21 @@ impl Spent {
 
 /// A journal that ends with the process.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct MemoryJournal {
     terms: Terms,
     spent: Spent,
     /// Numbers of the charges for seeded noise.
     seeded: HashSet<u64>,
 }
 
-impl Memory {
+impl MemoryJournal {
     /// Nothing granted yet.
     pub fn new(terms: Terms) -> Self {
         Self { terms, spent: Spent::default(), seeded: HashSet::new() }
     }
 }
 
-impl Journal for Memory {
+impl Journal for MemoryJournal {
     fn terms(&self) -> &Terms {
         &self.terms
     }

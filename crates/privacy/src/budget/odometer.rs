@@ -71,7 +71,7 @@ pub struct Odometer {
 /// What an odometer says: everything seen so far is (ε, δ)-private.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct OdometerReading {
     /// ε; ∞ if some event had no bound.
     pub epsilon: f64,
     /// δ of the odometer, and what the events brought themselves.
@@ -83,7 +83,7 @@ pub struct Reading {
 #[non_exhaustive]
 pub struct SoFar {
     /// Everything released is within it.
-    pub within: Reading,
+    pub within: OdometerReading,
     /// Who says so.
     pub by: Voucher,
 }
@@ -112,9 +112,9 @@ impl SoFar {
         };
         let within = match by {
             Voucher::Odometer => {
-                Reading { epsilon: reading.epsilon.min(epsilon), delta: reading.delta.min(delta) }
+                OdometerReading { epsilon: reading.epsilon.min(epsilon), delta: reading.delta.min(delta) }
             }
-            Voucher::Budget => Reading { epsilon, delta },
+            Voucher::Budget => OdometerReading { epsilon, delta },
         };
         Ok(Self { within, by })
     }
@@ -144,16 +144,16 @@ impl Odometer {
     }
 
     /// Equation (1), rounded up.
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> OdometerReading {
         let (total, delta) = (self.tallies.total(), self.delta.get());
         let penalty = f64::from(ORDERS).ln() - delta.ln();
         let at = |(sum, order): (&f64, f64)| (sum + penalty / (order - 1.0)) * (1.0 + 1e-12);
         let timeless = total.renyi.iter().zip(orders()).map(at).fold(f64::INFINITY, f64::min);
         // A pure bound needs neither δ; one that is at its limit needs no probability set aside.
         if total.pure <= timeless {
-            return Reading { epsilon: total.pure, delta: 0.0 };
+            return OdometerReading { epsilon: total.pure, delta: 0.0 };
         }
-        Reading { epsilon: timeless, delta: delta + total.lost }
+        OdometerReading { epsilon: timeless, delta: delta + total.lost }
     }
 
     /// What reading it has cost so far.

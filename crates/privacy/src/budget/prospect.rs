@@ -16,7 +16,7 @@ const MOST_PLANNED: u64 = 99;
 #[non_exhaustive]
 pub struct Prospect {
     /// What.
-    pub usual: Usual,
+    pub release: TypicalRelease,
     /// What one costs alone, at the budget's δ.
     pub epsilon: Epsilon,
     /// How often.
@@ -27,7 +27,7 @@ pub struct Prospect {
 
 /// What is usually asked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usual {
+pub enum TypicalRelease {
     /// A pure release for a hundredth of the budget, such as a count.
     Count,
     /// A model for a tenth of the budget, with Gaussian noise on all records.
@@ -44,11 +44,21 @@ impl Gate {
         let whole = terms.epsilon.get();
         if let Some(epsilon) = round(whole / 100.0) {
             let times = gate.times(spent, &Event::Pure { epsilon }, most)?;
-            prospects.push(Prospect { usual: Usual::Count, epsilon, times, or_more: times == most });
+            prospects.push(Prospect {
+                release: TypicalRelease::Count,
+                epsilon,
+                times,
+                or_more: times == most,
+            });
         }
         if let Some(epsilon) = round(whole / 10.0).filter(|_| terms.delta.get() > 0.0) {
             let times = gate.times(spent, &Gdp::within(epsilon, terms.delta).event(), most)?;
-            prospects.push(Prospect { usual: Usual::Training, epsilon, times, or_more: times == most });
+            prospects.push(Prospect {
+                release: TypicalRelease::Training,
+                epsilon,
+                times,
+                or_more: times == most,
+            });
         }
         Ok(prospects)
     }

@@ -6,12 +6,12 @@
 
 /// A running sum of non-negative numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct RunningSum {
     high: f64,
     low: f64,
 }
 
-impl Sum {
+impl RunningSum {
     pub(super) fn add(&mut self, term: f64) {
         let sum = self.high + term;
         if !sum.is_finite() {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn sum(terms: impl Iterator<Item = f64>) -> f64 {
-        let mut sum = Sum::default();
+        let mut sum = RunningSum::default();
         terms.for_each(|term| sum.add(term));
         sum.value()
     }

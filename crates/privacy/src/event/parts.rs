@@ -104,12 +104,12 @@ impl FixedSample {
 ///
 /// A truth probability of 1 is accepted and costs infinitely much: the report is the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RandomizedResponse {
+pub struct RandomizedResponseLaw {
     categories: Count,
     truth_probability: TruthProbability,
 }
 
-impl RandomizedResponse {
+impl RandomizedResponseLaw {
     /// At least two categories, and no fewer truths than blind guesses would have.
     pub fn new(categories: Count, truth_probability: TruthProbability) -> Result<Self, EventError> {
         if categories == Count::ONE {
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn randomized_response_is_no_worse_than_guessing() {
-        let make = |k, p| RandomizedResponse::new(count(k), TruthProbability::new(p).unwrap());
+        let make = |k, p| RandomizedResponseLaw::new(count(k), TruthProbability::new(p).unwrap());
         for (k, p) in [(2, 0.5), (10, 0.1), (3, 1.0 / 3.0), (2, 1.0)] {
             assert!(make(k, p).is_ok(), "{k} {p}");
         }

@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 use super::bag::Bag;
 use super::field::{Field, Key};
 use super::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
 };
 use crate::params::{
     Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
@@ -101,7 +101,7 @@ events! {
     Laplace(noise: LaplaceNoise) = "laplace";
     DiscreteGaussian { sigma: Scale, sensitivity: Count } = "discrete_gaussian";
     DiscreteLaplace { scale: Scale, sensitivity: Count } = "discrete_laplace";
-    RandomizedResponse(response: RandomizedResponse) = "randomized_response";
+    RandomizedResponse(response: RandomizedResponseLaw) = "randomized_response";
     Exponential { epsilon: Epsilon } = "exponential";
     Pure { epsilon: Epsilon } = "pure";
     Approximate { epsilon: Epsilon, delta: Delta } = "approximate";

@@ -280,7 +280,7 @@ fn any_leaf() -> impl Strategy<Value = Event> {
         (scale(), any_count()).prop_map(|(scale, sensitivity)| Event::DiscreteLaplace { scale, sensitivity }),
         (2u64..50, 0.5..=1.0f64).prop_map(|(k, p)| {
             let truth = TruthProbability::new(p).unwrap();
-            Event::RandomizedResponse(RandomizedResponse::new(Count::new(k).unwrap(), truth).unwrap())
+            Event::RandomizedResponse(RandomizedResponseLaw::new(Count::new(k).unwrap(), truth).unwrap())
         }),
         epsilon().prop_map(|epsilon| Event::Exponential { epsilon }),
         epsilon().prop_map(|epsilon| Event::Pure { epsilon }),

@@ -34,10 +34,10 @@ use crate::params::{Delta, Epsilon};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct TradeOff(Shape);
+pub struct TradeOff(TradeOffShape);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+enum TradeOffShape {
     /// Equation (2).
     Gaussian { mu: f64 },
     /// Equation (1) at these (eps, delta).
@@ -52,9 +52,9 @@ impl TradeOff {
     /// its certified profile.
     pub fn of(claim: &Claim) -> Result<Self, AccountError> {
         if let Some(mu) = accounting::gaussian_distance(claim)? {
-            return Ok(Self(Shape::Gaussian { mu }));
+            return Ok(Self(TradeOffShape::Gaussian { mu }));
         }
-        let Some(last) = last_epsilon(claim)? else { return Ok(Self(Shape::Points(Vec::new()))) };
+        let Some(last) = last_epsilon(claim)? else { return Ok(Self(TradeOffShape::Points(Vec::new()))) };
         let share = |i: usize| last * i as f64 / (Self::POINTS - 1) as f64;
         // Between 0 and a finite number.
         let grid = (0..Self::POINTS).filter_map(|i| Epsilon::new(share(i)).ok());
@@ -64,7 +64,7 @@ impl TradeOff {
     /// The curve (1) of these points. None at all: no guarantee.
     pub fn from_profile(points: &[ProfilePoint]) -> Self {
         let useful = points.iter().filter(|point| point.delta < 1.0);
-        Self(Shape::Points(useful.map(|point| (point.epsilon.get(), point.delta.max(0.0))).collect()))
+        Self(TradeOffShape::Points(useful.map(|point| (point.epsilon.get(), point.delta.max(0.0))).collect()))
     }
 
     /// The least type II error (misses) at type I error (false alarms) `t`, rounded down. What is no
@@ -74,8 +74,8 @@ impl TradeOff {
             return 0.0;
         }
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian(*mu, t),
-            Shape::Points(points) => points.iter().map(|point| lines(*point, t)).fold(0.0, f64::max),
+            TradeOffShape::Gaussian { mu } => gaussian(*mu, t),
+            TradeOffShape::Points(points) => points.iter().map(|point| lines(*point, t)).fold(0.0, f64::max),
         }
     }
 
@@ -88,10 +88,10 @@ impl TradeOff {
     /// With even odds beforehand, an attacker is right with probability (1 + advantage) / 2.
     pub fn advantage(&self) -> f64 {
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian_profile::enclosure(0.0, *mu).upper,
+            TradeOffShape::Gaussian { mu } => gaussian_profile::enclosure(0.0, *mu).upper,
             // The curve is symmetric and 1 - t - f(t) concave: the best t is where f(t) = t. For one point
             // that is (1 - delta) / (1 + e^eps); the highest of several curves meets the diagonal last.
-            Shape::Points(points) => points
+            TradeOffShape::Points(points) => points
                 .iter()
                 .map(|(epsilon, delta)| ((0.5 * epsilon).tanh() * (1.0 - delta) + delta) * super::UP)
                 .fold(1.0, f64::min),
@@ -101,8 +101,8 @@ impl TradeOff {
     /// Equation (3), rounded up.
     pub fn delta(&self, epsilon: Epsilon) -> f64 {
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian_profile::enclosure(epsilon.get(), *mu).upper,
-            Shape::Points(points) => conjugate(points, epsilon.get()),
+            TradeOffShape::Gaussian { mu } => gaussian_profile::enclosure(epsilon.get(), *mu).upper,
+            TradeOffShape::Points(points) => conjugate(points, epsilon.get()),
         }
     }
 
@@ -116,7 +116,7 @@ impl TradeOff {
 
 impl From<Approximate> for TradeOff {
     fn from(pair: Approximate) -> Self {
-        Self(Shape::Points(vec![(pair.epsilon().get(), pair.delta().get())]))
+        Self(TradeOffShape::Points(vec![(pair.epsilon().get(), pair.delta().get())]))
     }
 }
 
@@ -128,7 +128,7 @@ impl From<Pure> for TradeOff {
 
 impl From<Gdp> for TradeOff {
     fn from(gdp: Gdp) -> Self {
-        Self(Shape::Gaussian { mu: gdp.mu().get() })
+        Self(TradeOffShape::Gaussian { mu: gdp.mu().get() })
     }
 }
 

@@ -5,9 +5,9 @@ use dashu::{integer::IBig, rational::RBig};
 use proptest::prelude::*;
 
 use super::Inputs;
-use crate::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping, Norm, Sum};
+use crate::grid::{Allowance, FloatGroups, Grid, GridPlan, GridSum, Grouping, Norm};
 
-fn difference(with: &Sum, without: &Sum) -> Vec<IBig> {
+fn difference(with: &GridSum, without: &GridSum) -> Vec<IBig> {
     with.unprotected()
         .iter()
         .zip(without.unprotected())
@@ -50,7 +50,7 @@ proptest! {
             let mut with = others.clone();
             with.insert(place.min(others.len()), record);
             let total = |records: &[[f64; 4]]| {
-                let mut sum = Sum::new(grid);
+                let mut sum = GridSum::new(grid);
                 records.iter().try_for_each(|record| sum.add(record)).unwrap();
                 sum
             };
@@ -143,8 +143,8 @@ fn layer_grid(depth: u32) -> Grid {
 }
 
 /// Sums what was sampled, block by block: the first few of a block together, each further one by itself.
-fn sum_of_blocks(grid: Grid, blocks: &[Vec<Record>], sampled: &[Vec<usize>], seed: u64) -> Sum {
-    let mut sum = Sum::new(grid);
+fn sum_of_blocks(grid: Grid, blocks: &[Vec<Record>], sampled: &[Vec<usize>], seed: u64) -> GridSum {
+    let mut sum = GridSum::new(grid);
     for (number, (block, slots)) in blocks.iter().zip(sampled).enumerate() {
         let weighted: Vec<_> =
             slots.iter().map(|&slot| (&block[slot], block[slot].weight(&grid, BETA))).collect();
@@ -210,7 +210,7 @@ fn dropping_the_surplus_would_double_the_sensitivity() {
         let total = |slots: &[usize]| {
             let weighted: Vec<_> =
                 slots.iter().map(|&slot| (&records[slot], records[slot].weight(&grid, BETA))).collect();
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             sum.add_group(&product(&weighted, &mut Inputs(0)), 4).unwrap();
             sum
         };

@@ -7,7 +7,7 @@
 
 use super::Inputs;
 use crate::danger;
-use crate::grid::{Grid, GridPlan, NoisySum, Norm, Sum};
+use crate::grid::{Grid, GridPlan, GridSum, NoisySum, Norm};
 
 const DRAWS: usize = 400;
 
@@ -46,7 +46,7 @@ fn column() -> Grid {
 /// Releases of the sum of `records` with rounded Laplace noise, each from the same records anew.
 fn released(records: &[f64], draws: usize, bits: &mut danger::Seeded) -> Vec<NoisySum> {
     let sum = || {
-        let mut sum = Sum::new(column());
+        let mut sum = GridSum::new(column());
         records.iter().try_for_each(|&record| sum.add(&[record])).unwrap();
         sum
     };
@@ -104,7 +104,7 @@ fn pitfall_11_one_record_cannot_change_how_the_others_round() {
     let plan = GridPlan::new(2f64.powi(53), 1.0, 1, 101).truncation_limit(1.0);
     let grid = plan.at_depth(53).unwrap();
     let total = |records: &[f64]| {
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         records.iter().try_for_each(|&record| sum.add(&[record])).unwrap();
         sum.unprotected()[0]
     };

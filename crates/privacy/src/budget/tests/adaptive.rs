@@ -142,7 +142,7 @@ fn a_reading_is_never_below_the_tight_total_and_not_absurdly_above() {
     }
     let mut odometer = Odometer::new(Neighbours::AddRemove, delta);
     odometer.record(&pure(0.5)).unwrap();
-    assert_eq!(odometer.reading(), Reading { epsilon: 0.5, delta: 0.0 });
+    assert_eq!(odometer.reading(), OdometerReading { epsilon: 0.5, delta: 0.0 });
     odometer.record(&Event::NonPrivate).unwrap();
     assert_eq!(odometer.reading().epsilon, f64::INFINITY);
 }
@@ -159,7 +159,7 @@ fn nothing_beyond_the_budget_is_quoted() {
     let spent = budget.spent().unwrap();
     assert!(Odometer::of(&terms, spent.clone()).unwrap().reading().epsilon > 1.5);
     let full = SoFar::of(&terms, spent).unwrap();
-    assert_eq!((full.by, full.within), (Voucher::Budget, Reading { epsilon: 1.5, delta: 1e-6 }));
+    assert_eq!((full.by, full.within), (Voucher::Budget, OdometerReading { epsilon: 1.5, delta: 1e-6 }));
     // Little of it: the odometer says less.
     let mut budget = Budget::new(terms.clone());
     grant(&mut budget, &gaussian(40.0));
@@ -180,7 +180,7 @@ fn a_quote_keeps_to_delta_whatever_was_set_aside() {
     let mut budget = Budget::new(approximate(5.0, 1e-5));
     grant(&mut budget, &pair(0.05, 1e-5));
     let said = SoFar::of(budget.terms(), budget.spent().unwrap()).unwrap();
-    assert_eq!((said.by, said.within), (Voucher::Budget, Reading { epsilon: 5.0, delta: 1e-5 }));
+    assert_eq!((said.by, said.within), (Voucher::Budget, OdometerReading { epsilon: 5.0, delta: 1e-5 }));
 }
 
 /// What rounding leaves is not offered to anybody.

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::accounting::{self, Accountant};
-use crate::event::{LaplaceNoise, RandomizedResponse};
+use crate::event::{LaplaceNoise, RandomizedResponseLaw};
 use crate::notion::Gdp;
 use crate::params::{Count, SamplingRate, TruthProbability};
 
@@ -44,7 +44,7 @@ fn laplace(epsilon: f64) -> Event {
 
 fn randomized_response(epsilon: f64) -> Event {
     let truth = TruthProbability::new(epsilon.exp() / (1.0 + epsilon.exp())).unwrap();
-    Event::RandomizedResponse(RandomizedResponse::new(Count::new(2).unwrap(), truth).unwrap())
+    Event::RandomizedResponse(RandomizedResponseLaw::new(Count::new(2).unwrap(), truth).unwrap())
 }
 
 /// Twenty charges of mixed sizes, and what each costs alone.

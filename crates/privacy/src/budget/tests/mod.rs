@@ -202,13 +202,13 @@ fn releases_with_a_delta_of_their_own_are_not_mixed_into_the_renyi_filter() {
 #[derive(Clone)]
 struct Shared {
     terms: Terms,
-    memory: Rc<RefCell<Memory>>,
+    memory: Rc<RefCell<MemoryJournal>>,
     broken: bool,
 }
 
 impl Shared {
     fn new(terms: Terms) -> Self {
-        let memory = Rc::new(RefCell::new(Memory::new(terms.clone())));
+        let memory = Rc::new(RefCell::new(MemoryJournal::new(terms.clone())));
         Self { terms, memory, broken: false }
     }
 
