@@ -1,5 +1,6 @@
-//! One measurement a line, as JSON: `{workload, system, metric, value, config}`. The programs in `bench/peers`
-//! print the same lines for the same work; `cargo xtask bench` puts them side by side.
+//! One measurement a line, as JSON: `{workload, system, metric, value, config}`. The
+//! programs in `bench/peers` print the same lines for the same work;
+//! `cargo xtask bench` puts them side by side.
 #![expect(clippy::print_stdout, reason = "the lines are the program's result")]
 #![forbid(unsafe_code)]
 
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The folder of the documentation: where Cargo says that the project is now, or in the working folder.
+/// The folder of the documentation: where Cargo says that the project
+/// is now, or in the working folder.
 pub fn docs() -> PathBuf {
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     own.map_or_else(|| PathBuf::from("docs"), |own| Path::new(&own).join("../docs"))
@@ -26,8 +28,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// From the program's arguments; `--ends` (the ends of intervals are wanted) needs nothing here, since
-    /// Sordino always has them.
+    /// From the program's arguments; `--ends` (the ends of intervals are wanted) needs nothing
+    /// here, since Sordino always has them.
     pub fn from_arguments() -> Self {
         let turns = std::env::args().skip_while(|word| word != "--turns").nth(1);
         Self {
@@ -50,7 +52,8 @@ impl Options {
         self.turns.unwrap_or(if self.quick { 3 } else { 7 })
     }
 
-    /// Before each block: says so and waits for a line on the standard input, if contestants take turns.
+    /// Before each block: says so and waits for a line on the standard
+    /// input, if contestants take turns.
     pub fn wait(self) {
         if self.turns.is_some() {
             println!("waiting");

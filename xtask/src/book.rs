@@ -1,5 +1,5 @@
-//! The README and the book: every page is in the table of contents, and every command shown does what the
-//! page says.
+//! The README and the book: every page is in the table of contents, and every
+//! command shown does what the page says.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use crate::console::{self, Shown};
 use crate::failure::Failure;
 use crate::run;
 
-/// Every page of the book is listed in its table of contents, every listed page exists, and every relative
-/// link in the book and in the root's documents leads to a file.
+/// Every page of the book is listed in its table of contents, every listed page exists, and every
+/// relative link in the book and in the root's documents leads to a file.
 pub(crate) fn check_contents() -> Result<(), Failure> {
     let source = run::root().join("docs");
     let summary = source.join("SUMMARY.md");
@@ -95,8 +95,8 @@ fn pages_with_commands() -> Result<Vec<(PathBuf, String, Vec<Shown>)>, Failure> 
     Ok(found)
 }
 
-/// A folder for the commands of one page, with the examples where a reader in the root folder has them. What commands write stays
-/// there.
+/// A folder for the commands of one page, with the examples where a reader in the root folder has
+/// them. What commands write stays there.
 fn fresh_folder() -> Result<PathBuf, Failure> {
     let folder = run::target_dir().join("pages");
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,13 +1,14 @@
 //! Console blocks in Markdown: the commands that a page shows, and the output it claims for them.
 //!
-//! A block opens with ` ```console `, or with ` ```console exit-2 ` when the shown command is meant to fail. Where noise is part of what is
-//! shown, ` ```console random `: words are compared, and numbers must be there, but may be others.
-//! Lines that begin with `$ ` are commands (a trailing `\` continues on the next line); what follows is the
-//! output, standard output for a command that succeeds and standard error for one that fails.
+//! A block opens with ` ```console `, or with ` ```console exit-2 ` when the shown command is meant
+//! to fail. Where noise is part of what is shown, ` ```console random `: words are compared, and
+//! numbers must be there, but may be others. Lines that begin with `$
+//! ` are commands (a trailing `\` continues on the next line); what follows is the output, standard
+//! output for a command that succeeds and standard error for one that fails.
 //!
 //! # Pitfall
-//! A number in a page is a claim. Output is compared word by word, and numbers to a relative 1e-6, because
-//! the last digits of a Fourier transform depend on the processor's vector width.
+//! A number in a page is a claim. Output is compared word by word, and numbers to a relative 1e-6,
+//! because the last digits of a Fourier transform depend on the processor's vector width.
 
 /// One command and what the page says it prints.
 #[derive(Clone, Debug, PartialEq)]
@@ -137,7 +138,8 @@ fn lines_agree(claimed: &str, came: &str, numbers: fn(&str, &str) -> bool) -> bo
     }
 }
 
-/// Words and numbers apart from the punctuation around them, so that `{"upper":1.25}` has its number alone.
+/// Words and numbers apart from the punctuation around them, so that
+/// `{"upper":1.25}` has its number alone.
 fn tokens(line: &str) -> Vec<&str> {
     line.split(|c: char| c.is_whitespace() || "\"{}[],:=()".contains(c)).filter(|t| !t.is_empty()).collect()
 }
@@ -157,7 +159,8 @@ fn numbers_agree(x: &str, y: &str) -> bool {
 mod tests {
     use super::*;
 
-    const PAGE: &str = "text\n```console\n$ sordino account 'a b.json' \\\n    --delta 1e-5\nε = 1.25\n$ ls\nx\n```\n\
+    const PAGE: &str = "text\n```console\n$ sordino account 'a b.json' \\\n    --delta 1e-5\nε = 1.25\n$ \
+        ls\nx\n```\n\
         ```console exit-2\n$ sordino account - < bad.json\nerror: no\n```\n";
 
     #[test]

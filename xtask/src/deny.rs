@@ -1,7 +1,7 @@
 //! `cargo xtask deny`: licences, advisories and sources of every dependency, by `deny.toml`.
 //!
-//! Not a part of `cargo xtask test`: it needs a program that not everybody has, and the advisory database
-//! changes under code that has not changed.
+//! Not a part of `cargo xtask test`: it needs a program that not everybody has, and the advisory
+//! database changes under code that has not changed.
 
 use crate::failure::Failure;
 use crate::run;

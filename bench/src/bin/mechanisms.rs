@@ -1,5 +1,5 @@
-//! Nanoseconds for one released value: noisy counts in vectors of a million, and choices among a hundred candidates, on one
-//! core, permit and guarantee included.
+//! Nanoseconds for one released value: noisy counts in vectors of a million, and choices among a
+//! hundred candidates, on one core, permit and guarantee included.
 //!
 //! Work of the same name as in `peers/mechanisms.py`.
 
@@ -77,7 +77,8 @@ fn released<E: Error + 'static>(
     Ok(())
 }
 
-/// What is measured is the release. A price at δ = 0 is a closed form; what other prices take is measured by the bench of accounting.
+/// What is measured is the release. A price at δ = 0 is a closed form; what other prices take is
+/// measured by the bench of accounting.
 fn permit(claim: Claim, delta: Delta) -> Permit {
     // Proof: every claim here has a price at its δ.
     danger::unmetered(claim, Unit::Record, delta).expect("a claim with a price")

@@ -1,4 +1,5 @@
-//! Nanoseconds for one draw of exact noise out of a vector of a million, on one core, with the cryptographic stream.
+//! Nanoseconds for one draw of exact noise out of a vector of a million, on one
+//! core, with the cryptographic stream.
 //!
 //! Work of the same name as in `peers/noise.py`.
 

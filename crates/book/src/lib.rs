@@ -1,5 +1,5 @@
-//! The README and the pages of the book that have Rust in them, as documentation: so `cargo test` compiles and runs
-//! their examples, and a page cannot show what does not work.
+//! The README and the pages of the book that have Rust in them, as documentation: so `cargo test`
+//! compiles and runs their examples, and a page cannot show what does not work.
 #![forbid(unsafe_code)]
 
 /// Attaches pages to empty modules, whose examples `cargo test` then runs.

@@ -1,5 +1,5 @@
-//! Flags as they are typed. Each number is checked by the type that the library itself uses, so nothing
-//! further in has to doubt it; how flags combine is checked by the plan of each verb.
+//! Flags as they are typed. Each number is checked by the type that the library itself uses, so
+//! nothing further in has to doubt it; how flags combine is checked by the plan of each verb.
 
 use std::path::PathBuf;
 
@@ -18,8 +18,8 @@ use crate::schema::SchemaArgs;
 use crate::train::TrainArgs;
 
 /// What is said when [`default_delta`] is taken.
-pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6, which suits up to some 100000 \
-    people; with more, name a delta well below one over their number";
+pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6, which suits up to some \
+    100000 people; with more, name a delta well below one over their number";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -51,7 +51,8 @@ pub(crate) enum Verb {
     Predict(PredictArgs),
     /// What does this cost? Certified epsilon at a delta, or delta at an epsilon.
     Account(AccountArgs),
-    /// How much noise is enough? Also: how many steps, which sampling rate, which share of a budget.
+    /// How much noise is enough? Also: how many steps, which sampling
+    /// rate, which share of a budget.
     Calibrate(CalibrateArgs),
     /// What does that mean? A promise in words, numbers and a picture.
     Explain(ExplainArgs),
@@ -82,7 +83,8 @@ The answer is an interval that contains the true cost. Promise people the upper 
 #[derive(Debug, Args)]
 #[command(after_help = ACCOUNT_EXAMPLES)]
 pub(crate) struct AccountArgs {
-    /// JSON to account for: {"neighbours":..., "event":...} or a bare event; `-` reads standard input
+    /// JSON to account for: {"neighbours":..., "event":...} or a bare
+    /// event; `-` reads standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -141,10 +143,17 @@ pub(crate) struct CalibrateArgs {
     pub(crate) parts: Option<Count>,
 
     /// Share epsilon between releases of pure privacy in these proportions, such as 0.5,0.3,0.2
-    #[arg(long, value_name = "SHARES", value_delimiter = ',', value_parser = share, allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "SHARES",
+        value_delimiter = ',',
+        value_parser = share,
+        allow_hyphen_values = true
+    )]
     pub(crate) split: Vec<f64>,
 
-    /// What to find [default: the one of noise multiplier, steps and sampling rate that is not given]
+    /// What to find [default: the one of noise multiplier, steps and
+    /// sampling rate that is not given]
     #[arg(long, value_enum)]
     pub(crate) solve: Option<Unknown>,
 

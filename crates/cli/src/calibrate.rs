@@ -1,4 +1,5 @@
-//! `sordino calibrate`: how much noise is enough? Or how many steps, which sampling rate, which share of a budget?
+//! `sordino calibrate`: how much noise is enough? Or how many steps, which
+//! sampling rate, which share of a budget?
 
 use sordino::prelude::*;
 use sordino::privacy::AccountError;
@@ -106,7 +107,8 @@ impl Plan {
         })
     }
 
-    /// What was found comes first, its last digit dropped towards safety: more noise, smaller samples.
+    /// What was found comes first, its last digit dropped towards
+    /// safety: more noise, smaller samples.
     fn table(&self, answer: &Answer) -> String {
         let noise = answer.noise_multiplier.get();
         let rate = answer.sampling_rate.get();
@@ -164,8 +166,9 @@ impl Problem {
     }
 }
 
-/// Which number is missing? `--solve` decides; without it, the one that is not given, and noise first: it is the
-/// question that most people have, and the other two have harmless defaults (every record, one step).
+/// Which number is missing? `--solve` decides; without it, the one that is not given, and
+/// noise first: it is the question that most people have, and the other two have harmless
+/// defaults (every record, one step).
 fn problem(args: &CalibrateArgs) -> Result<Problem, Error> {
     let training = &args.training;
     let (noise, rate, steps) = (training.noise_multiplier, training.sampling_rate, training.steps);

@@ -5,7 +5,8 @@ use sordino_data::{CsvAsked, FirstLine};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CsvArgs {
-    /// What stands between two fields of a CSV file [default: what the ledger says, or what the header shows]
+    /// What stands between two fields of a CSV file [default: what the
+    /// ledger says, or what the header shows]
     #[arg(long, value_parser = delimiter, conflicts_with = "schema")]
     delimiter: Option<u8>,
 
@@ -13,8 +14,8 @@ pub(crate) struct CsvArgs {
     #[arg(long, value_name = "MARK", value_parser = decimal, conflicts_with = "schema")]
     decimal: Option<u8>,
 
-    /// What stands between groups of three digits in a CSV file: `.`, `,`, `'`, `_` or a space [default:
-    /// nothing]
+    /// What stands between groups of three digits in a CSV file: `.`, `,`, `'`,
+    /// `_` or a space [default: nothing]
     #[arg(long, value_name = "MARK", value_parser = thousands, conflicts_with = "schema")]
     thousands: Option<u8>,
 

@@ -1,8 +1,8 @@
 //! Numbers for people: few digits, and never a promise that the digits dropped would break.
 //!
-//! An upper end is rounded up and a lower end down at the printed digits. The rule, exactly: the printed number,
-//! read back as a 64-bit float, is at least (at most) the number it stands for. So 0.1 prints as `0.1`, although
-//! the float of that name is a little more than a tenth.
+//! An upper end is rounded up and a lower end down at the printed digits. The rule, exactly: the
+//! printed number, read back as a 64-bit float, is at least (at most) the number it stands for. So
+//! 0.1 prints as `0.1`, although the float of that name is a little more than a tenth.
 
 use std::cmp::Ordering;
 
@@ -21,8 +21,9 @@ pub(crate) fn down(value: f64) -> String {
     rounded(value, Ordering::Less)
 }
 
-/// What is left of a budget, rounded down. Charges are compared with a slack of 10^-9 of the budget, so that 0.2 fits what is left of 1 after
-/// 0.8, although in doubles it is less; then `0.2` is what is shown.
+/// What is left of a budget, rounded down. Charges are compared with a slack of 10^-9 of
+/// the budget, so that 0.2 fits what is left of 1 after 0.8, although in doubles it is
+/// less; then `0.2` is what is shown.
 pub(crate) fn left(value: f64, budget: f64) -> String {
     if value > 0.0 { down((value + 1e-9 * budget).min(budget)) } else { down(0.0) }
 }

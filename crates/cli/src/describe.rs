@@ -1,7 +1,9 @@
-//! An event in one line, for tables: `14062 × poisson_sampled(sampling_rate 0.01) of gaussian(noise_multiplier 1.1)`.
+//! An event in one line, for tables: `14062 × poisson_sampled(sampling_rate 0.01)
+//! of gaussian(noise_multiplier 1.1)`.
 //!
-//! Made from the event's JSON, so the words are those of the file format and a new kind of event needs nothing
-//! here. Long events are cut (`--json` has all of it), before work or memory goes into what is not shown.
+//! Made from the event's JSON, so the words are those of the file format and a new kind of
+//! event needs nothing here. Long events are cut (`--json` has all of it), before work or
+//! memory goes into what is not shown.
 
 use std::io::{self, Write};
 

@@ -54,8 +54,8 @@ pub(crate) enum Error {
     TwoQuestions,
 
     #[error(
-        "noise multiplier, sampling rate and steps are all given, so nothing is left to solve for: leave one of \
-         them out, or ask `sordino account` what they cost"
+        "noise multiplier, sampling rate and steps are all given, so nothing is left to solve for: leave one \
+        of them out, or ask `sordino account` what they cost"
     )]
     NothingToSolve,
 
@@ -66,14 +66,15 @@ pub(crate) enum Error {
     SolveNeedsNoise { unknown: &'static str },
 
     #[error(
-        "--noise-multiplier alone leaves two unknowns: add --sampling-rate to learn steps, or --steps to learn the \
-         sampling rate (--solve steps takes every record each step; --solve sampling-rate takes one step)"
+        "--noise-multiplier alone leaves two unknowns: add --sampling-rate to learn steps, or --steps to \
+        learn the sampling rate (--solve steps takes every record each step; --solve sampling-rate takes one \
+        step)"
     )]
     TwoUnknowns,
 
     #[error(
-        "--delta 0 asks for pure privacy, which no amount of Gaussian noise gives: take a delta above 0, such as \
-         1e-6, or release with Laplace noise of scale sensitivity / epsilon"
+        "--delta 0 asks for pure privacy, which no amount of Gaussian noise gives: take a delta above 0, \
+        such as 1e-6, or release with Laplace noise of scale sensitivity / epsilon"
     )]
     PureCalibration,
 
@@ -98,8 +99,8 @@ pub(crate) enum Error {
     Tampered(LedgerError),
 
     #[error(
-        "`{}` has column `{column}`, which the model was not trained with; remove the column from the file: the model's schema is \
-         part of it{hint}", path.display()
+        "`{}` has column `{column}`, which the model was not trained with; remove the column from the file: \
+        the model's schema is part of it{hint}", path.display()
     )]
     ColumnOfOtherModel { path: PathBuf, column: String, hint: String },
 
@@ -107,29 +108,31 @@ pub(crate) enum Error {
     ColumnOfModel { path: PathBuf, column: String, hint: String },
 
     #[error(
-        "`{}`, row {row}, column `{column}`: the model expects {expected}; correct the value, or give --permissive, which maps it or leaves \
-         the prediction empty", path.display()
+        "`{}`, row {row}, column `{column}`: the model expects {expected}; correct the value, or give \
+        --permissive, which maps it or leaves the prediction empty", path.display()
     )]
     CellOfModel { path: PathBuf, row: u64, column: String, expected: String },
 
     #[error(
-        "the fields of `{}` are separated otherwise than those of the data that the model was trained with; save the file so that \
-         they are separated alike", path.display()
+        "the fields of `{}` are separated otherwise than those of the data that the model was trained with; \
+        save the file so that they are separated alike", path.display()
     )]
     DelimiterOfModel { path: PathBuf },
 
     #[error(
-        "`{}` does not fit the model in {} places; correct them, or give --permissive, which maps values or leaves predictions \
-         empty:{}", path.display(), misfits.count(), misfits.lines(false)
+        "`{}` does not fit the model in {} places; correct them, or give --permissive, which maps values or \
+        leaves predictions empty:{}", path.display(), misfits.count(), misfits.lines(false)
     )]
     MisfitsOfModel { path: PathBuf, misfits: Misfits },
 
-    /// The library can only advise to ask for less; whoever calibrates a run may also change the run.
+    /// The library can only advise to ask for less; whoever calibrates a
+    /// run may also change the run.
     #[error("{source}, {also}")]
     OutOfReach { source: AccountError, also: &'static str },
 
     #[error(
-        "{flag} is for what is paid, and a template costs nothing; add --epsilon to find bounds in the data, or leave {flag} out"
+        "{flag} is for what is paid, and a template costs nothing; add --epsilon to find bounds in the data, \
+        or leave {flag} out"
     )]
     NothingToPay { flag: &'static str },
 
@@ -140,7 +143,8 @@ pub(crate) enum Error {
     NothingToExplain,
 
     #[error(
-        "a model of the {loss} loss has no probabilities; leave --proba out, or train with logistic or softmax"
+        "a model of the {loss} loss has no probabilities; leave --proba out, or train with logistic or \
+        softmax"
     )]
     NoProbabilities { loss: &'static str },
 

@@ -29,8 +29,9 @@ Examples:
 All numbers are rounded against the promise: what an attacker can do is rounded up.";
 
 /// What a pair alone does not say.
-const PAIR: &str = "These are the numbers of the worst program that keeps epsilon and delta. A given release may tell less, \
-    because its noise is known: see its report, or ask with --event FILE in place of --epsilon.";
+const PAIR: &str = "These are the numbers of the worst program that keeps epsilon and delta. A given release \
+    may tell less, because its noise is known: see its report, or ask with --event FILE in place of \
+    --epsilon.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -43,7 +44,8 @@ pub(crate) struct ExplainArgs {
     #[arg(long, allow_hyphen_values = true)]
     delta: Option<Delta>,
 
-    /// Instead of a pair: everything that this event releases (JSON as for `account`; `-` reads standard input)
+    /// Instead of a pair: everything that this event releases (JSON as for
+    /// `account`; `-` reads standard input)
     #[arg(long, value_name = "FILE")]
     event: Option<PathBuf>,
 

@@ -1,4 +1,5 @@
-//! Reads what is to be accounted for: a file or standard input, bounded in size, checked before use.
+//! Reads what is to be accounted for: a file or standard input,
+//! bounded in size, checked before use.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,14 +10,15 @@ use sordino_run::RunError;
 
 use crate::error::Error;
 
-/// The largest input; the reader of claims has the same limit, but it should not be handed more either.
+/// The largest input; the reader of claims has the same limit, but it
+/// should not be handed more either.
 const LIMIT: u64 = Claim::MAX_BYTES as u64;
 
 /// Some editors put this in front of UTF-8 text; it is not part of it (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The claim in `path` (`-`: standard input). `asked` is the relation named by a flag, if any: it completes a
-/// bare event, and must agree with a file that states its own.
+/// The claim in `path` (`-`: standard input). `asked` is the relation named by a flag, if any: it
+/// completes a bare event, and must agree with a file that states its own.
 pub(crate) fn claim(path: &Path, asked: Option<Neighbours>) -> Result<Claim, Error> {
     let name = name(path);
     let text = text(path, &name)?;
@@ -63,7 +65,8 @@ fn text(path: &Path, name: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Everything in `source`, or `None` if that is more than `limit` bytes; an endless source costs no more.
+/// Everything in `source`, or `None` if that is more than `limit`
+/// bytes; an endless source costs no more.
 fn at_most(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     source.take(limit + 1).read_to_end(&mut bytes)?;

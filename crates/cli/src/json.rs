@@ -5,7 +5,8 @@ use sordino::prelude::*;
 
 use crate::error::Error;
 
-/// Version of the objects below. It grows when a field changes its meaning; new fields alone do not change it.
+/// Version of the objects below. It grows when a field changes its meaning;
+/// new fields alone do not change it.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
 /// First in every object: who wrote it.

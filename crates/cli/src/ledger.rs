@@ -21,15 +21,17 @@ use crate::json::{self, Writer};
 use crate::output;
 use crate::table::Table;
 
-/// A budget is never replaced, so it is one that all verbs can spend: training needs a public number of records.
+/// A budget is never replaced, so it is one that all verbs can spend: training
+/// needs a public number of records.
 const USUAL_NEIGHBOURS: Neighbours = Neighbours::ZeroOut;
 
 /// What is said when [`USUAL_NEIGHBOURS`] is taken.
-const USUAL_NEIGHBOURS_NOTE: &str = "no --neighbours given: took zero_out, under which the number of records is public; add_remove hides it, \
-    and then `sordino train` cannot spend this budget";
+const USUAL_NEIGHBOURS_NOTE: &str = "no --neighbours given: took zero_out, under which the number of records \
+    is public; add_remove hides it, and then `sordino train` cannot spend this budget";
 
 /// What is said where rules are given without the file that they are for.
-const NO_FORMAT_NOTE: &str = "no --data given: the rules do not fix the file's format, and a file of another name may be taken for another format";
+const NO_FORMAT_NOTE: &str = "no --data given: the rules do not fix the file's format, and a file of another \
+    name may be taken for another format";
 
 pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
     match args.action {

@@ -1,9 +1,11 @@
-//! The `sordino` command: train within a budget, and say what private computations cost, promise and leave.
+//! The `sordino` command: train within a budget, and say what private
+//! computations cost, promise and leave.
 //!
-//! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the honest answer is
-//! no; 2: could not run.
+//! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the
+//! honest answer is no; 2: could not run.
 //!
-//! A library only so that the program is a line, and whatever comes in from outside can be tried on it without starting one.
+//! A library only so that the program is a line, and whatever comes in from outside can be
+//! tried on it without starting one.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -55,7 +57,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// What `sordino train --config` makes of a file's text: every setting that it gives, as TOML again. `Err` says what is wrong with it.
+/// What `sordino train --config` makes of a file's text: every setting that it gives, as TOML
+/// again. `Err` says what is wrong with it.
 pub fn effective_configuration(text: &str) -> Result<String, String> {
     train::effective_configuration(text).map_err(|error| error.to_string())
 }

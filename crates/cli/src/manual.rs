@@ -1,4 +1,5 @@
-//! `sordino completions` and `sordino man`: what a shell and a reader of manual pages want, from the definition of the flags.
+//! `sordino completions` and `sordino man`: what a shell and a reader of manual pages want,
+//! from the definition of the flags.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -35,7 +36,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// The page of this verb, such as `train` or `ledger create` [default: the page of the whole command]
+    /// The page of this verb, such as `train` or `ledger create`
+    /// [default: the page of the whole command]
     #[arg(value_name = "VERB", num_args = 0..)]
     verbs: Vec<String>,
 }

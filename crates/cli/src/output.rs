@@ -16,8 +16,8 @@ pub(crate) const UNMETERED_NOTE: &str =
 /// Said of every release with seeded noise.
 pub(crate) const SEEDED_NOTE: &str = "the noise is seeded: this is for tests, and nothing is promised";
 
-/// What a charge takes, and what is left to whoever pays, in the budget's own currency; nothing without a
-/// ledger.
+/// What a charge takes, and what is left to whoever pays, in the budget's own
+/// currency; nothing without a ledger.
 pub(crate) struct Cost {
     all: f64,
     quote: Quote,

@@ -1,6 +1,7 @@
 //! `sordino predict`: applies a stored model to a table, by its stored encoding.
 //!
-//! A function of a released model and of records that whoever runs the command has in hand: nothing is charged.
+//! A function of a released model and of records that whoever runs the
+//! command has in hand: nothing is charged.
 
 mod show;
 
@@ -47,7 +48,8 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     proba: bool,
 
-    /// Map what the schema has no place for, or leave the prediction empty, instead of stopping at it
+    /// Map what the schema has no place for, or leave the prediction
+    /// empty, instead of stopping at it
     #[arg(long)]
     permissive: bool,
 

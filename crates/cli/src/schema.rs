@@ -1,4 +1,5 @@
-//! `sordino schema DATA`: a schema to fill in, from the header of a file alone, or one that is found in the data and paid for.
+//! `sordino schema DATA`: a schema to fill in, from the header of a file alone, or one that
+//! is found in the data and paid for.
 
 mod found;
 
@@ -42,7 +43,8 @@ pub(crate) struct SchemaArgs {
     #[command(flatten)]
     csv: CsvArgs,
 
-    /// Declare what this data dictionary says: CSV with the columns name, type, minimum, maximum and values
+    /// Declare what this data dictionary says: CSV with the columns name,
+    /// type, minimum, maximum and values
     #[arg(long, value_name = "DICTIONARY", conflicts_with = "epsilon")]
     from: Option<PathBuf>,
 
@@ -109,8 +111,8 @@ fn notes(
             char::from(delimiter_of(source, found)).escape_debug()
         )),
         ("CSV" | "TSV", None) => notes.push(format!(
-            "the names are the first line of the file, {columns}; if that line is a record, show the template to nobody \
-             and use --no-header"
+            "the names are the first line of the file, {columns}; if that line is a record, show the \
+            template to nobody and use --no-header"
         )),
         _ => {}
     }

@@ -13,9 +13,10 @@ use crate::table::Table;
 /// More parts than anyone plans by hand, few enough to list.
 const MOST_PARTS: u64 = 10_000;
 
-/// Said when no δ is named. The parts are pure, so their sum needs none; to grant one is the user's decision.
-const NO_DELTA_NOTE: &str = "no --delta given: took delta = 0, where the parts add up to epsilon; with a delta \
-    above 0 many parts may add up to more";
+/// Said when no δ is named. The parts are pure, so their sum needs none; to
+/// grant one is the user's decision.
+const NO_DELTA_NOTE: &str = "no --delta given: took delta = 0, where the parts add up to epsilon; with a \
+    delta above 0 many parts may add up to more";
 
 pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Error> {
     let plan = Plan::new(args)?;

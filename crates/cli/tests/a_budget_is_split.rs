@@ -36,7 +36,8 @@ fn many_parts_gain_from_a_delta() {
         assert!(ends(&object["epsilon"]).1 <= 1.0, "{object}");
         parts(&object).iter().sum::<f64>()
     };
-    // Advanced composition: 200 parts at δ = 1e-5 cost about sqrt(2 · 200 · ln 1e5) of one, not 200.
+    // Advanced composition: 200 parts at δ = 1e-5 cost about sqrt(2 ·
+    // 200 · ln 1e5) of one, not 200.
     assert!(sum("1e-5") > 2.0 * sum("0"));
 }
 

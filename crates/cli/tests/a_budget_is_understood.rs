@@ -45,7 +45,8 @@ fn left(here: &Path) -> f64 {
     shown(here)["left"].as_f64().unwrap()
 }
 
-/// What pays, in the order in which it is asked for; each word of `{}` becomes a new model's directory.
+/// What pays, in the order in which it is asked for; each word of `{}`
+/// becomes a new model's directory.
 const ROUND: [(&str, f64); 5] = [
     ("train t.csv --target y --method gradient-descent --steps 20 --out", 0.3),
     ("query t.csv count", 0.01),
@@ -54,8 +55,8 @@ const ROUND: [(&str, f64); 5] = [
     ("query t.csv histogram y", 0.1),
 ];
 
-/// A budget of 3 had 2.70 left after a training run for 0.3, then 1.63 after a count for 0.01, then 1.60
-/// after another training run.
+/// A budget of 3 had 2.70 left after a training run for 0.3, then 1.63 after a count for 0.01,
+/// then 1.60 after another training run.
 #[test]
 fn twenty_charges_take_what_they_were_said_to_take() {
     let here = scene("twenty", "--epsilon 3 --delta 1e-6");
@@ -138,8 +139,8 @@ fn what_is_left_is_what_can_still_be_asked() {
     assert_eq!(run(&small, "ledger show b.ledger").line("can ask"), "no count at 0.0005");
 }
 
-/// Large pure charges take their ε; the first one that needs δ has less to start from, and `show` says so
-/// before.
+/// Large pure charges take their ε; the first one that needs δ has less to
+/// start from, and `show` says so before.
 #[test]
 fn what_pure_charges_leave_for_others_is_said() {
     let here = scene("pure", "--epsilon 3 --delta 1e-6");
@@ -160,8 +161,8 @@ fn what_pure_charges_leave_for_others_is_said() {
     assert!(plan["left_after"].as_f64().unwrap() > 0.4, "{plan}");
 }
 
-/// An owner who trains by full batches gets a tenth more of it from a budget that adds up squares; samples
-/// are refused in words.
+/// An owner who trains by full batches gets a tenth more of it from a budget that adds up
+/// squares; samples are refused in words.
 #[test]
 fn a_budget_may_add_up_squares_of_gaussian_distances() {
     let trainings = |here: &Path| shown(here)["can_ask"][1]["times"].as_u64().unwrap();
@@ -210,7 +211,8 @@ fn an_analyst_sees_what_is_left_of_their_own_grant() {
     assert!(show.line("for ann").ends_with("0.125 left of 0.5"), "{show:?}");
 }
 
-/// "Ask the owner for more" was said where no owner can give more, and without the way where one can.
+/// "Ask the owner for more" was said where no owner can give more, and
+/// without the way where one can.
 #[test]
 fn a_refusal_exits_1_and_says_what_can_be_done() {
     let here = scene("refusals", "--epsilon 1 --delta 0");
@@ -233,7 +235,8 @@ fn a_refusal_exits_1_and_says_what_can_be_done() {
     assert_eq!(stranger.code, 1, "{stranger:?}");
 }
 
-/// A run that died after its charge and before its first checkpoint is lost with it, and that is said.
+/// A run that died after its charge and before its first checkpoint is
+/// lost with it, and that is said.
 #[test]
 fn a_run_without_a_checkpoint_has_nothing_to_go_on_from() {
     let here = scene("no-checkpoint", "--epsilon 1 --delta 1e-6");
@@ -265,8 +268,8 @@ fn who_asks_is_the_systems_user() {
     assert_eq!(charge["who"].as_str(), Some(name.trim()));
 }
 
-/// An auditor who may read the files and nothing else. Tests of root run the command as nobody, whom
-/// permissions concern.
+/// An auditor who may read the files and nothing else. Tests of root run the command as
+/// nobody, whom permissions concern.
 #[cfg(unix)]
 #[test]
 fn an_auditor_who_may_only_read_can_show_and_verify() {

@@ -1,4 +1,5 @@
-//! Two analysts share a budget: it falls, it is refused, and a run that dies is finished without paying twice.
+//! Two analysts share a budget: it falls, it is refused, and a run that dies
+//! is finished without paying twice.
 
 mod command;
 
@@ -64,12 +65,14 @@ fn two_analysts_share_a_budget_and_the_next_request_is_refused() {
     assert!(!here.join("more").exists() && !here.join("more.part").exists());
 }
 
-/// An exhausted budget is exit 1, and the data is not read: a record that would stop the strict door is not found.
+/// An exhausted budget is exit 1, and the data is not read: a record that would
+/// stop the strict door is not found.
 #[test]
 fn a_refused_run_reads_nothing_and_writes_nothing() {
     let here = folder("refused");
     fs::write(here.join("t.csv"), "a,y\n1,no\nSECRET,yes\n0,no\n").unwrap();
-    let schema = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    let schema = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values \
+        = ['no', 'yes'] }";
     fs::write(here.join("t.toml"), schema).unwrap();
     let create = "ledger create b.ledger --data t.csv --epsilon 0.1 --delta 1e-6 --neighbours zero_out";
     let create: Vec<&str> = create.split(' ').collect();
@@ -88,14 +91,16 @@ fn a_refused_run_reads_nothing_and_writes_nothing() {
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("t.model")), "{left:?}");
 }
 
-/// What would it cost? The plan says, and asks nothing of the data: a record that would stop the run is not found.
+/// What would it cost? The plan says, and asks nothing of the data: a record
+/// that would stop the run is not found.
 #[test]
 fn a_plan_spends_nothing_and_reads_no_record() {
     let here = folder("planned");
     let mut table = String::from("a,y\n");
     (0..200).for_each(|row| table.push_str(if row == 7 { "SECRET,yes\n" } else { "1,no\n" }));
     fs::write(here.join("t.csv"), table).unwrap();
-    let schema = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    let schema = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values \
+        = ['no', 'yes'] }";
     fs::write(here.join("t.toml"), schema).unwrap();
     let create = "ledger create b.ledger --data t.csv --epsilon 1 --delta 1e-6 --neighbours zero_out";
     assert_eq!(sordino_in(&here, &create.split(' ').collect::<Vec<_>>()).code, 0);
@@ -120,8 +125,8 @@ fn a_plan_spends_nothing_and_reads_no_record() {
     assert!(!here.join("t.model.part").exists());
 }
 
-/// A ledger for another relation or another file cannot pay for training. One that promises pure privacy
-/// cannot pay for Gaussian noise, and so the default method has none.
+/// A ledger for another relation or another file cannot pay for training. One that promises pure
+/// privacy cannot pay for Gaussian noise, and so the default method has none.
 #[test]
 fn a_ledger_that_cannot_pay_says_why() {
     let here = folder("other-relation");
@@ -141,7 +146,8 @@ fn a_ledger_that_cannot_pay_says_why() {
     sordino_in(&here, &words(&data, &schema, "--epsilon 1")).refuses(&["nuclei"]);
 }
 
-/// A kind of run long enough to be caught: its flags, what it counts, and whether an estimate is paid for beside the steps.
+/// A kind of run long enough to be caught: its flags, what it counts, and whether an
+/// estimate is paid for beside the steps.
 struct Long {
     name: &'static str,
     flags: &'static str,
@@ -176,7 +182,8 @@ fn guarantee(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("m/guarantee.json")).unwrap()).unwrap()
 }
 
-/// SIGKILL, the machine's own way of stopping: up to `--checkpoint-every` steps are done and charged again, and no more.
+/// SIGKILL, the machine's own way of stopping: up to `--checkpoint-every` steps are
+/// done and charged again, and no more.
 #[test]
 fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
     for Long { name, flags, has_estimate, .. } in LONG {
@@ -200,7 +207,8 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
         train(&here, &more).refuses(&["m.part", "--resume"]);
         let resumed = train(&here, &format!("{more} --resume"));
         assert_eq!(resumed.code, 0, "{resumed:?}");
-        // 4020 steps were paid for, and the guarantee says so; what was estimated was paid for once.
+        // 4020 steps were paid for, and the guarantee says so; what was
+        // estimated was paid for once.
         let guarantee = guarantee(&here);
         let events = guarantee["event"]["events"].as_array().unwrap();
         let counts: Vec<u64> = events.iter().filter_map(|event| event["count"].as_u64()).collect();
@@ -217,7 +225,8 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
     }
 }
 
-/// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing: the budget allows it once and no more.
+/// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing: the
+/// budget allows it once and no more.
 #[cfg(unix)]
 #[test]
 fn a_stopped_run_goes_on_at_no_cost() {
@@ -240,7 +249,8 @@ fn a_stopped_run_goes_on_at_no_cost() {
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let upper = ends(&guarantee(&here)["epsilon"]).1;
         assert!(upper <= 1.0, "{upper}");
-        // Going on has an entry of its own, and was no charge: one line says what became of the run.
+        // Going on has an entry of its own, and was no charge: one line
+        // says what became of the run.
         let history = sordino_in(&here, &["ledger", "history", "b.ledger"]);
         assert!(history.stdout.lines().count() == 2 && !history.stdout.contains("0 events"), "{history:?}");
         assert!(history.stdout.contains("booked, 4000 steps"), "{history:?}");
@@ -248,8 +258,9 @@ fn a_stopped_run_goes_on_at_no_cost() {
     }
 }
 
-/// A run dies after its last step and before its model is where it belongs (here: because that cannot be written). Going on does no step,
-/// costs nothing and writes the model; the budget says so, for every learner that has steps.
+/// A run dies after its last step and before its model is where it belongs (here: because that
+/// cannot be written). Going on does no step, costs nothing and writes the model; the budget says
+/// so, for every learner that has steps.
 #[test]
 fn a_run_that_has_paid_for_its_model_writes_it_later() {
     let here = folder("unplaced");

@@ -99,7 +99,8 @@ fn a_directory_is_not_a_file() {
 
 #[test]
 fn what_no_accountant_can_bound_is_refused_by_name_and_never_free() {
-    let event = br#"{"type":"toeplitz","steps":100,"bands":4,"participations":1,"separation":null,"noise_multiplier":1}"#;
+    let event = br#"{"type":"toeplitz","steps":100,"bands":4,
+        "participations":1,"separation":null,"noise_multiplier":1}"#;
     sordino_reading("account -", event).refuses(&["toeplitz"]);
 }
 

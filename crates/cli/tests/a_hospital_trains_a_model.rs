@@ -1,5 +1,5 @@
-//! A hospital has a table of 456 images of cell nuclei, and 113 more that are public. It trains a classifier, looks at what is
-//! promised, and uses it.
+//! A hospital has a table of 456 images of cell nuclei, and 113 more that are public. It trains a
+//! classifier, looks at what is promised, and uses it.
 
 mod command;
 
@@ -90,7 +90,8 @@ fn the_report_holds_what_json_says() {
     assert!(fs::read_to_string(here.join("m/card.md")).unwrap().starts_with("# "));
 }
 
-/// The report is handed out: it says what a number means before it says the number, and not where the files lie.
+/// The report is handed out: it says what a number means before it says the
+/// number, and not where the files lie.
 #[test]
 fn a_report_is_for_the_colleague_who_was_not_there() {
     let here = folder("handed-out");
@@ -184,7 +185,8 @@ fn the_same_command_gives_another_model_unless_it_is_seeded() {
     assert!(predict(&here, "c", "").stderr.contains("nothing is promised"));
 }
 
-/// A penalty that the method chose by itself is a setting like any other: written down, and the same when it is read.
+/// A penalty that the method chose by itself is a setting like any other: written
+/// down, and the same when it is read.
 #[test]
 fn a_penalty_that_was_chosen_is_written_down() {
     let here = folder("chosen");

@@ -137,7 +137,8 @@ fn a_budget_says_how_its_data_is_read_and_whose_it_is() {
     assert_eq!(run.line("owner"), "olga");
     assert_eq!(
         run.line("read as"),
-        "CSV, columns `user`, `age`, fields apart by `;`, comments after `#`, missing where ``, `NA`, without `user`, `x*`"
+        "CSV, columns `user`, `age`, fields apart by `;`, comments after `#`, missing where ``, `NA`, \
+        without `user`, `x*`"
     );
     assert_eq!(ledger(&folder, "show", "").stdout, run.stdout);
     let rules = &ledger(&folder, "show", "--json").object()["data_sets"][0]["rules"];
@@ -435,7 +436,8 @@ fn nothing_beyond_the_budget_is_said_to_be_out() {
     let set = &ledger(&folder, "show", "--json").object()["data_sets"][0];
     assert_eq!((set["spent"].as_f64(), set["so_far"]["by"].as_str()), (Some(0.5), Some("odometer")));
 
-    // Gaussians up to the end: sums at every moment cost more than the budget, which holds all the same.
+    // Gaussians up to the end: sums at every moment cost more than the
+    // budget, which holds all the same.
     let folder = scene("so-far-full");
     create(&folder, "--epsilon 1.5 --delta 1e-6");
     spend_gaussians(&folder, 40.0);

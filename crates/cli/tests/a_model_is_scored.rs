@@ -51,7 +51,8 @@ fn close(got: &Value, expected: f64) {
     assert!((got - expected).abs() < 1e-9, "{got} instead of {expected}");
 }
 
-/// An accuracy alone, without an interval and with nothing to compare it with, was all that was said.
+/// An accuracy alone, without an interval and with nothing to compare
+/// it with, was all that was said.
 #[test]
 fn every_score_stands_beside_that_of_a_constant() {
     let here = folder("scores");
@@ -207,7 +208,8 @@ fn a_model_that_is_no_better_than_a_constant_says_so() {
         let records: String = (from..from + 120).map(record).collect();
         fs::write(here.join(name), format!("x,y\n{records}")).unwrap();
     }
-    let schema = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    let schema = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values \
+        = ['no', 'yes'] }";
     fs::write(here.join("t.toml"), schema).unwrap();
     let line = "train a.csv --schema t.toml --target y --epsilon 5 --public-test public.csv --out m";
     let run = sordino_in(&here, &line.split(' ').collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! Styles of clipping and averages of a network: by flags or a file, in plan, price, record and report alike.
+//! Styles of clipping and averages of a network: by flags or a file, in
+//! plan, price, record and report alike.
 
 mod command;
 
@@ -31,7 +32,8 @@ fn setting<'a>(run: &'a Value, name: &str) -> Option<&'a Value> {
     settings.iter().find(|setting| setting["name"] == name).map(|setting| &setting["value"])
 }
 
-/// 1438 digits, ε = 8, twelve passes. Seeded: a chance of one in ten would be 0.1, and each style is right more than seven times of ten.
+/// 1438 digits, ε = 8, twelve passes. Seeded: a chance of one in ten would be 0.1, and each style
+/// is right more than seven times of ten.
 #[test]
 fn digits_are_learned_in_every_style_at_the_same_price() {
     let here = pictures("styles");
@@ -60,7 +62,8 @@ fn digits_are_learned_in_every_style_at_the_same_price() {
     let automatic = json(&here.join("automatic/run.json"));
     assert_eq!(setting(&automatic, "clip_gamma").unwrap(), 0.01);
     assert!(setting(&automatic, "clip_quantile").is_none());
-    // Nobody who asks for nothing gets something else, and what was written down is the same run again.
+    // Nobody who asks for nothing gets something else, and what was
+    // written down is the same run again.
     for (out, more) in [("usual", ""), ("named", "--clipping flat --averaging tail --averaging-tail 0.1")] {
         assert_eq!(sordino(&here, &format!("{line} {more} --out {out}")).code, 0);
         assert_eq!(fs::read(here.join(out).join("model.safetensors")).unwrap(), models[0], "{out}");
@@ -73,7 +76,8 @@ fn digits_are_learned_in_every_style_at_the_same_price() {
     }
 }
 
-/// The count of unclipped records is one more release of each step. Noise multiplier z is that of both together: `1/z² = 1/z_g² + 1/z_b²`.
+/// The count of unclipped records is one more release of each step. Noise multiplier z is that of
+/// both together: `1/z² = 1/z_g² + 1/z_b²`.
 #[test]
 fn adaptive_clipping_pays_for_its_count() {
     let here = pictures("count");
@@ -132,7 +136,8 @@ fn averages_are_what_is_asked_for_and_cost_nothing() {
     }
 }
 
-/// A run whose model cannot be written is paid for and waits. In another style it would be another run, which nobody paid for.
+/// A run whose model cannot be written is paid for and waits. In another style it would be
+/// another run, which nobody paid for.
 #[test]
 fn a_run_goes_on_in_the_style_that_it_began_in() {
     let here = pictures("other-style");

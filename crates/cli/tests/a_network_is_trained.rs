@@ -1,4 +1,5 @@
-//! A post office reads digits with a small convolutional network: pictures in a table, a budget, a machine that dies midway.
+//! A post office reads digits with a small convolutional network: pictures in a table, a
+//! budget, a machine that dies midway.
 
 mod command;
 
@@ -21,8 +22,9 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// ε = 8 and δ = 10^-6 for each of 1438 records: nine of ten digits that it has not seen are read. The noise is the system's; runs are
-/// right about 95 times of 100 with a spread of 0.01, so that one in which it is not is not expected in a million.
+/// ε = 8 and δ = 10^-6 for each of 1438 records: nine of ten digits that it has not seen are read.
+/// The noise is the system's; runs are right about 95 times of 100 with a spread of 0.01, so that
+/// one in which it is not is not expected in a million.
 #[test]
 fn a_post_office_reads_digits_with_a_network() {
     let here = folder("digits");
@@ -58,7 +60,8 @@ fn a_post_office_reads_digits_with_a_network() {
         predictions.stdout.lines().nth(1).unwrap().split(',').skip(1).map(|x| x.parse().unwrap()).collect();
     assert!(probabilities.len() == 10 && (probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
 
-    // What is said about it: curve, settings and weights are in the report, and a change of the description is noticed.
+    // What is said about it: curve, settings and weights are in the report, and a
+    // change of the description is noticed.
     let facts = json(&here.join("reader/run.json")).to_string();
     for part in ["neural network", "cnn", "noise_multiplier", "momentum", "9258", "type = \\\"conv2d\\\""] {
         assert!(facts.contains(part), "{part}: {facts}");
@@ -77,7 +80,8 @@ fn a_killed_network_goes_on_and_pays_for_what_it_repeats() {
     let create = "ledger create b.ledger --data train.csv --epsilon 4 --delta 1e-6 --neighbours zero_out";
     assert_eq!(sordino(&here, create).code, 0);
     let line = format!(
-        "{TRAIN} --epsilon 2 --model mlp --hidden 16 --sampling-rate 0.1 --steps 3000 --checkpoint-every 50 --ledger b.ledger --out m"
+        "{TRAIN} --epsilon 2 --model mlp --hidden 16 --sampling-rate 0.1 --steps 3000 --checkpoint-every 50 \
+        --ledger b.ledger --out m"
     );
     let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
         .args(line.split(' '))
@@ -112,7 +116,8 @@ fn a_killed_network_goes_on_and_pays_for_what_it_repeats() {
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
 }
 
-/// A description in a file, a table of numbers and categories, a number to be predicted; and what it would take.
+/// A description in a file, a table of numbers and categories, a number to be
+/// predicted; and what it would take.
 #[test]
 fn a_described_network_predicts_a_measure() {
     let here = folder("described");
@@ -123,7 +128,8 @@ fn a_described_network_predicts_a_measure() {
         (example("data/breast-cancer-train.csv.gz"), example("data/breast-cancer-test.csv.gz"));
     let schema = example("breast-cancer.toml");
     let line = format!(
-        "train {data} --schema {schema} --target worst_radius --epsilon 8 --delta 1e-6 --model small.toml --batch-size 100 --epochs 10"
+        "train {data} --schema {schema} --target worst_radius --epsilon 8 --delta 1e-6 --model small.toml \
+        --batch-size 100 --epochs 10"
     );
     let plan = sordino(&here, &format!("{line} --plan --json")).object();
     assert_eq!((plan["weights"].as_u64(), plan["model"].as_str()), (Some(32 * 8 + 9), Some("small.toml")));
@@ -137,7 +143,8 @@ fn a_described_network_predicts_a_measure() {
     sordino(&here, &format!("predict m {test} --proba")).refuses(&["squared loss has no probabilities"]);
 }
 
-/// `--memory` makes micro-batches smaller; the plan says how small, the configuration remembers it, and the model is the same but for roundings.
+/// `--memory` makes micro-batches smaller; the plan says how small, the configuration remembers it,
+/// and the model is the same but for roundings.
 #[test]
 fn a_limit_of_memory_is_planned_kept_and_changes_nothing_else() {
     let here = folder("memory");

@@ -1,5 +1,5 @@
-//! `--model mlp` with no other setting: on small tables, on rare classes, and with probabilities that can be
-//! believed.
+//! `--model mlp` with no other setting: on small tables, on rare classes, and with
+//! probabilities that can be believed.
 
 mod command;
 
@@ -31,8 +31,8 @@ impl Numbers {
     }
 }
 
-/// A table and one of public records of the same kind, and their schema. `target` makes a value and how far
-/// it moves features.
+/// A table and one of public records of the same kind, and their schema. `target` makes a
+/// value and how far it moves features.
 fn tables(
     name: &str,
     rows: [usize; 2],
@@ -83,8 +83,9 @@ fn setting(run: &Value, name: &str) -> Value {
     settings.iter().find(|setting| setting["name"] == name).unwrap()["value"].clone()
 }
 
-/// The median gradient was that of the class that is well predicted: the clip norm followed it towards 0,
-/// steps became as short, and every record of the rare class was predicted to be of the other.
+/// The median gradient was that of the class that is well predicted: the clip norm
+/// followed it towards 0, steps became as short, and every record of the rare class
+/// was predicted to be of the other.
 #[test]
 fn adaptive_clipping_finds_a_rare_class() {
     let here = rare("rare-adaptive");
@@ -106,8 +107,8 @@ fn probabilities_are_believable_with_the_default_clip_norm() {
     }
 }
 
-/// 400 records and a number to be learned: networks of 1024 units twice took long and were worse than the
-/// mean.
+/// 400 records and a number to be learned: networks of 1024 units twice took
+/// long and were worse than the mean.
 #[test]
 fn a_small_table_of_numbers_is_learned() {
     let here = tables("small-number", [400, 1000], "kind = 'number', bounds = [0, 10]", |numbers| {
@@ -122,7 +123,8 @@ fn a_small_table_of_numbers_is_learned() {
     }
 }
 
-/// The width is a setting like others: it stands in what is written down, and the same run can be had again.
+/// The width is a setting like others: it stands in what is written down,
+/// and the same run can be had again.
 #[test]
 fn the_width_follows_from_public_numbers_and_is_written_down() {
     let here = rare("widths");

@@ -69,7 +69,8 @@ fn nonsense_is_refused() {
     sordino("explain --event missing.json").refuses(&["cannot read `missing.json`"]);
 }
 
-/// The trade-off of a group of five asks for losses so far out that cells had no number, and the sum of their numbers overflowed.
+/// The trade-off of a group of five asks for losses so far out that cells had no number, and
+/// the sum of their numbers overflowed.
 #[test]
 fn a_sampled_run_with_little_noise_is_explained() {
     let event =

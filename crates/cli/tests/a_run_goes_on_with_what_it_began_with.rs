@@ -1,4 +1,5 @@
-//! A run that goes on rests on what its first part was charged: for the same data, from the same ledger, and once.
+//! A run that goes on rests on what its first part was charged: for the same
+//! data, from the same ledger, and once.
 
 mod command;
 
@@ -7,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 use command::{Run, folder, sordino_in};
 
-const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', \
+    values = ['no', 'yes'] }";
 
 fn run(here: &Path, line: &str) -> Run {
     sordino_in(here, &line.split_whitespace().collect::<Vec<_>>())
@@ -60,7 +62,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The budget of one table once paid for the model of another: going on was free, whatever the data.
+/// The budget of one table once paid for the model of another: going
+/// on was free, whatever the data.
 #[test]
 fn one_table_does_not_pay_for_the_model_of_another() {
     for (kind, model) in [("linear", ""), ("network", "--model mlp --hidden 4")] {
@@ -111,7 +114,8 @@ fn a_network_goes_on_as_the_same_network() {
     let here = tables("other-network");
     for (name, activation) in [("tanh", "tanh"), ("relu", "relu")] {
         let network = format!(
-            "[[layers]]\ntype = 'linear'\noutputs = 4\n[[layers]]\ntype = '{activation}'\n[[layers]]\ntype = 'linear'\noutputs = 2\n"
+            "[[layers]]\ntype = 'linear'\noutputs = 4\n[[layers]]\ntype = '{activation}'\n[[layers]]\ntype = \
+            'linear'\noutputs = 2\n"
         );
         fs::write(here.join(format!("{name}.toml")), network).unwrap();
     }
@@ -126,7 +130,8 @@ fn a_network_goes_on_as_the_same_network() {
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model tanh.toml --resume").code, 0);
 }
 
-/// Views are no layers, and were forgotten: a run that had looked at pictures as they are went on with their mirror images.
+/// Views are no layers, and were forgotten: a run that had looked at pictures as they are
+/// went on with their mirror images.
 #[test]
 fn a_network_goes_on_with_the_views_that_it_began_with() {
     let here = tables("other-views");
@@ -140,8 +145,8 @@ fn a_network_goes_on_with_the_views_that_it_began_with() {
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model same.toml --resume").code, 0);
 }
 
-/// "Another plan or other options" left everybody to compare the lines by themselves, and was said after the
-/// charge.
+/// "Another plan or other options" left everybody to compare the lines by
+/// themselves, and was said after the charge.
 #[test]
 fn the_flag_that_differs_is_named() {
     let here = tables("other-flags");
@@ -176,7 +181,8 @@ fn the_flag_that_differs_is_named() {
     assert_eq!(line("--epsilon 1 --steps 20 --threads 1 --resume").code, 0);
 }
 
-/// A copy of the working folder, put back once the model is written, would be another model for the same price.
+/// A copy of the working folder, put back once the model is written, would be
+/// another model for the same price.
 #[test]
 fn a_folder_that_is_put_back_is_refused_by_the_ledger() {
     let here = tables("put-back");
@@ -210,14 +216,15 @@ fn a_copy_from_before_somebody_went_on_is_refused() {
     assert!(charges.as_array().unwrap().iter().all(|charge| charge["state"] == "booked"), "{charges}");
 }
 
-/// The strict door tells the owner for nothing which record does not fit. It is nobody else's: an analyst with a share of the
-/// budget could ask it about any row, for next to nothing.
+/// The strict door tells the owner for nothing which record does not fit. It is nobody else's: an
+/// analyst with a share of the budget could ask it about any row, for next to nothing.
 #[test]
 fn the_strict_door_is_the_owners() {
     let here = tables("shares");
     let create = "ledger create l --data a.csv --epsilon 10 --delta 1e-6 --neighbours zero_out --owner owner";
     assert_eq!(run(&here, create).code, 0);
-    let no = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'never'] }";
+    let no = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = \
+        ['no', 'never'] }";
     fs::write(here.join("no.toml"), no).unwrap();
     let ask = |who: &str| {
         let query = format!("query a.csv histogram y --schema no.toml --epsilon 0.1 --ledger l --who {who}");
@@ -241,7 +248,8 @@ fn the_strict_door_is_the_owners() {
     ask("owner").iter().for_each(|refused| assert_eq!(refused.code, 1, "{refused:?}"));
 }
 
-/// A schema that was bought is not bought again, and is not another data set's, another question's or another ledger's.
+/// A schema that was bought is not bought again, and is not another data set's,
+/// another question's or another ledger's.
 #[test]
 fn a_bought_schema_answers_its_own_question() {
     let here = tables("bought");

@@ -1,4 +1,5 @@
-//! With so many records, so much budget and so many minutes: what should be done? The data need not be there.
+//! With so many records, so much budget and so many minutes: what should be
+//! done? The data need not be there.
 
 mod command;
 
@@ -58,12 +59,14 @@ fn advice_can_be_followed() {
 fn network_plan(more: &str) -> Run {
     let (data, schema) = (example("data/digits.csv.gz"), example("digits.toml"));
     let line = format!(
-        "train {data} --schema {schema} --target digit --epsilon 3 --delta 1e-6 --model mlp --hidden 16 --plan {more}"
+        "train {data} --schema {schema} --target digit --epsilon 3 --delta 1e-6 --model mlp --hidden 16 \
+        --plan {more}"
     );
     sordino_in(&std::env::temp_dir(), &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Networks are not rehearsed: their candidates are ranked by a bound, typed here again from the documentation.
+/// Networks are not rehearsed: their candidates are ranked by a bound, typed
+/// here again from the documentation.
 #[test]
 fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
     let object = network_plan("--minutes 10 --json").object();
@@ -83,8 +86,8 @@ fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
         let bound = ((1.0 + noise * noise) / of(candidate, "steps")).sqrt();
         assert!((of(candidate, "bound") / bound - 1.0).abs() < 1e-9, "{candidate}");
         assert!(of(candidate, "seconds") <= 600.0 && candidate["score"].is_null(), "{candidate}");
-        // The rule for rates, solved for the length of the first weights, which is the same for all: noise
-        // moves them by 3 lengths in all, unless the rate is as long as is stable.
+        // The rule for rates, solved for the length of the first weights, which is the same for
+        // all: noise moves them by 3 lengths in all, unless the rate is as long as is stable.
         let steps = of(candidate, "steps");
         let signal = steps.sqrt() / noise;
         let clip_norm = (100.0 * signal.powf(0.4).clamp(1.0, 10.0)).round() / 100.0;

@@ -51,7 +51,8 @@ fn an_owner_buys_a_schema_and_trains_with_it() {
     assert!(ends(&guarantee["epsilon"]).1 <= 1.0 && guarantee["metered"] == true, "{guarantee}");
     assert_eq!(guarantee["neighbours"], "zero_out");
 
-    // The budget has fallen, and pays for a model as well; what is more than all that is left is refused.
+    // The budget has fallen, and pays for a model as well; what is more
+    // than all that is left is refused.
     let history = sordino(&here, "ledger history b.ledger");
     assert!(history.stdout.contains("schema") && history.stdout.contains("booked"), "{history:?}");
     let train = "train t.csv --schema s.toml --target city --epsilon 1 --steps 5 --ledger b.ledger --out m";
@@ -100,7 +101,8 @@ fn what_cannot_be_found_is_refused_before_anything_is_charged() {
     assert_eq!(charges["charges"].as_array().map(Vec::len), Some(0));
 }
 
-/// The report says what was spent before the command and after it: the schema that it bought is in between.
+/// The report says what was spent before the command and after it: the
+/// schema that it bought is in between.
 #[test]
 fn the_budget_before_is_that_before_the_schema_was_bought() {
     let here = folder("before");
@@ -110,7 +112,8 @@ fn the_budget_before_is_that_before_the_schema_was_bought() {
     let created = sordino(&here, create);
     assert_eq!(created.code, 0, "{created:?}");
     let train = |out: &str| {
-        let line = "train t.csv --target income --epsilon 1 --estimate-schema-with 0.25 --numbers income,age --steps 5 --ledger b.ledger --json";
+        let line = "train t.csv --target income --epsilon 1 --estimate-schema-with 0.25 --numbers income,age \
+            --steps 5 --ledger b.ledger --json";
         sordino(&here, &format!("{line} --out {out}")).object()
     };
     let budget = |run: &Value| {
@@ -124,12 +127,14 @@ fn the_budget_before_is_that_before_the_schema_was_bought() {
     assert!(first["guarantee"]["metered"].as_bool().unwrap(), "{first}");
 }
 
-/// `train` can buy the schema itself: one promise for both, and a run that stops does not buy it twice.
+/// `train` can buy the schema itself: one promise for both, and a run
+/// that stops does not buy it twice.
 #[test]
 fn a_part_of_the_budget_buys_the_schema_of_a_model() {
     let here = folder("part");
     table(&here);
-    let line = "train t.csv --target income --epsilon 2 --delta 1e-5 --estimate-schema-with 0.25 --numbers income,age --steps 5 --out m";
+    let line = "train t.csv --target income --epsilon 2 --delta 1e-5 --estimate-schema-with 0.25 --numbers \
+        income,age --steps 5 --out m";
     // What cannot be trained is found out after the schema was bought; it is kept.
     sordino(&here, &format!("{line} --loss logistic")).refuses(&["logistic loss"]);
     let first = fs::read_to_string(here.join("m.part/schema.toml")).unwrap();

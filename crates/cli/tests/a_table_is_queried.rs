@@ -65,7 +65,8 @@ fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
     assert_eq!(object["value"], again["value"]);
 }
 
-/// A release of 0.5 was certified to cost 0.5000000000000019, because the accountant rounded a quotient up by many units.
+/// A release of 0.5 was certified to cost 0.5000000000000019, because the accountant
+/// rounded a quotient up by many units.
 #[test]
 fn no_release_costs_more_than_was_asked_for() {
     let data = table("cost.csv");
@@ -107,13 +108,14 @@ fn a_unit_is_protected_as_a_whole() {
     assert_eq!(count["guarantee"]["unit"]["column"], "person");
     let alone = query(&data, "count --epsilon 5 --json").object();
     assert!(number(&count, "error") > 1.5 * number(&alone, "error"), "{count} {alone}");
-    // A histogram counts people, each at most once for a value: everybody has a "no" among any two records but the first.
+    // A histogram counts people, each at most once for a value: everybody has a "no"
+    // among any two records but the first.
     let people: i64 = ask("histogram smoker")["counts"][0]["count"].as_i64().unwrap();
     assert!((people - 500).abs() < 20, "{people}");
 }
 
-/// A mean divided by the number of records that were left tells how many were dropped, to the last digit: under `replace` that
-/// number is taken to be public.
+/// A mean divided by the number of records that were left tells how many were dropped, to the last
+/// digit: under `replace` that number is taken to be public.
 #[test]
 fn what_drops_records_is_not_asked_where_their_number_is_public() {
     let data = table("drops.csv");
@@ -175,7 +177,8 @@ fn a_ledger_pays_and_then_refuses() {
     assert_eq!(changed.code, 2, "{changed:?}");
 }
 
-/// A schema that forgets a column, a column that is not there, a record that does not fit: each is found out before anything is charged.
+/// A schema that forgets a column, a column that is not there, a record that does not fit: each is
+/// found out before anything is charged.
 #[test]
 fn what_cannot_be_answered_is_not_charged() {
     let (data, ledger, schema) = (place("unpaid.csv"), place("unpaid.ledger"), place("unpaid.toml"));
@@ -216,7 +219,8 @@ fn what_is_not_declared_or_not_there_is_refused() {
     query(&data, "middle age --bounds 0,120 --epsilon 1").refuses(&["middle"]);
     query(&data, "count smoker --values no,yes --equals maybe --epsilon 1").refuses(&["maybe", "no, yes"]);
     query(Path::new("nowhere.csv"), "count --epsilon 1").refuses(&["nowhere.csv"]);
-    // A cell that is no number is named by row and column, never by its value; the permissive door maps it.
+    // A cell that is no number is named by row and column, never by its
+    // value; the permissive door maps it.
     let odd = place("odd.csv");
     fs::write(&odd, "age\n30\nSECRET\n40\n").unwrap();
     let strict = query(&odd, "mean age --bounds 0,120 --epsilon 1");

@@ -63,8 +63,8 @@ fn quiet_leaves_the_notes_out_and_the_result_in() {
 
 #[test]
 fn asking_for_delta_gives_an_interval_of_delta() {
-    // Balle and Wang 2018, Theorem 8: δ = Φ(μ/2 - ε/μ) - exp(ε) Φ(-μ/2 - ε/μ), here with μ = 1 and ε = 1:
-    // Φ(-1/2) - e Φ(-3/2) = 0.30853753872598690 - 2.7182818284590452 * 0.06680720126885807.
+    // Balle and Wang 2018, Theorem 8: δ = Φ(μ/2 - ε/μ) - exp(ε) Φ(-μ/2 - ε/μ), here with μ = 1 and
+    // ε = 1: Φ(-1/2) - e Φ(-3/2) = 0.30853753872598690 - 2.7182818284590452 * 0.06680720126885807.
     let truth = 0.308_537_538_725_986_9 - std::f64::consts::E * 0.066_807_201_268_858_07;
     let object = sordino("account --noise-multiplier 1 --epsilon 1 --json").object();
     assert_eq!(object["epsilon"], 1.0);

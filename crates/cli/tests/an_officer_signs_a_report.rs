@@ -1,5 +1,5 @@
-//! Somebody who was not there has to sign for a release. All that it takes stands in one block, and the
-//! numbers on the page do not contradict each other.
+//! Somebody who was not there has to sign for a release. All that it takes stands in one block, and
+//! the numbers on the page do not contradict each other.
 
 mod command;
 
@@ -19,8 +19,8 @@ fn released(name: &str, words: &str) -> PathBuf {
         sordino_in(&here, &[&["ledger"], &ledger.split(' ').collect::<Vec<_>>()[..], &[&data]].concat());
     assert_eq!(made.code, 0, "{made:?}");
     let line = format!(
-        "train {data} --schema {schema} --public-test {test} --method gradient-descent --steps 30 --epsilon 1 \
-         --ledger b.ledger --who ann --out m --quiet {words}"
+        "train {data} --schema {schema} --public-test {test} --method gradient-descent --steps 30 --epsilon \
+        1 --ledger b.ledger --who ann --out m --quiet {words}"
     );
     let run = sordino_in(&here, &line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(run.code, 0, "{run:?}");
@@ -126,7 +126,8 @@ fn the_model_and_its_iterates_are_told_apart() {
     assert_eq!(run["source"]["features"], 31);
 }
 
-/// The page of an analyst with a grant stated the grant as the promise to those who see all releases.
+/// The page of an analyst with a grant stated the grant as the promise
+/// to those who see all releases.
 #[test]
 fn a_grant_is_not_what_is_promised_to_those_who_see_all() {
     let here = folder("granted");
@@ -142,8 +143,8 @@ fn a_grant_is_not_what_is_promised_to_those_who_see_all() {
     run("ledger grant b.ledger d --to ann --epsilon 0.5");
     for (who, epsilon) in [("bob", "2"), ("ann", "0.3")] {
         run(&format!(
-            "train {data} --target diagnosis --schema {schema} --method gradient-descent --steps 3 --epsilon {epsilon} \
-             --ledger b.ledger --name d --who {who} --out {who} --quiet"
+            "train {data} --target diagnosis --schema {schema} --method gradient-descent --steps 3 --epsilon \
+            {epsilon} --ledger b.ledger --name d --who {who} --out {who} --quiet"
         ));
     }
     let facts = json(&here.join("ann/run.json"));
@@ -166,7 +167,8 @@ fn without_a_ledger_the_block_says_that_no_budget_counts_it() {
     let here = folder("unsigned");
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
     let line = format!(
-        "train {data} --target diagnosis --schema {schema} --method gradient-descent --steps 3 --epsilon 1 --out m --quiet"
+        "train {data} --target diagnosis --schema {schema} --method gradient-descent --steps 3 --epsilon 1 \
+        --out m --quiet"
     );
     let done = sordino_in(&here, &line.split_whitespace().collect::<Vec<_>>());
     assert_eq!(done.code, 0, "{done:?}");

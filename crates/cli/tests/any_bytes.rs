@@ -1,7 +1,8 @@
-//! Seeded mutations of everything that comes in from outside: refused in words, or read as what it is. Never a panic, never a row outside of its
-//! bounds.
+//! Seeded mutations of everything that comes in from outside: refused in words, or read as what it
+//! is. Never a panic, never a row outside of its bounds.
 //!
-//! The targets in `fuzz/` run the same functions for as long as one likes; both begin with the files in `fuzz/seeds`.
+//! The targets in `fuzz/` run the same functions for as long as one likes; both
+//! begin with the files in `fuzz/seeds`.
 
 #[path = "common/any.rs"]
 mod any;

@@ -1,4 +1,5 @@
-//! Whatever comes in, the command says what was wrong and exits with 2: no panic, no hang, no silent answer.
+//! Whatever comes in, the command says what was wrong and exits with 2: no
+//! panic, no hang, no silent answer.
 
 mod command;
 
@@ -74,7 +75,10 @@ fn counts_that_multiply_beyond_64_bits() {
 
 #[test]
 fn truncated_json() {
-    let whole = r#"{"neighbours":"add_remove","event":{"type":"repeated","count":7,"event":{"type":"pure","epsilon":0.5}}}"#;
+    let whole = concat!(
+        r#"{"neighbours":"add_remove","#,
+        r#""event":{"type":"repeated","count":7,"event":{"type":"pure","epsilon":0.5}}}"#
+    );
     for length in 0..whole.len() {
         refused(&whole[..length], &["standard input"]);
     }

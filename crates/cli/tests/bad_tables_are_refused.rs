@@ -1,4 +1,5 @@
-//! What can be wrong with a table, a schema, a flag or a disk: each is named, with what to do, before anything is charged or written.
+//! What can be wrong with a table, a schema, a flag or a disk: each is named, with what to do,
+//! before anything is charged or written.
 
 mod command;
 
@@ -59,7 +60,8 @@ fn columns_and_values_that_do_not_fit() {
     assert_eq!(train(&here, b"age,ward,ill\n41,north,no\nSECRET,x,y\n", "--permissive").code, 0);
 }
 
-/// How many records a schema drops is private, so that none is left is nobody's business: the model is noise.
+/// How many records a schema drops is private, so that none is left is
+/// nobody's business: the model is noise.
 #[test]
 fn a_table_of_which_no_record_is_left_gives_noise_and_no_message() {
     let here = folder("dropped");
@@ -104,7 +106,8 @@ fn a_nested_column_of_parquet_is_named() {
     use parquet::file::properties::WriterProperties;
     use parquet::file::writer::SerializedFileWriter;
     let here = folder("nested");
-    let message = "message table { required double age; optional group visits (LIST) { repeated group list { optional int64 element; } } }";
+    let message = "message table { required double age; optional group visits (LIST) { repeated group list { \
+        optional int64 element; } } }";
     let message = Arc::new(parquet::schema::parser::parse_message_type(message).unwrap());
     let file = fs::File::create(here.join("t.parquet")).unwrap();
     let mut writer = SerializedFileWriter::new(file, message, Arc::new(WriterProperties::default())).unwrap();
@@ -160,7 +163,8 @@ fn places_that_cannot_be_written() {
     let here = folder("places");
     train(&here, GOOD, "--out t.csv/m").refuses(&["cannot write `t.csv/m.part`"]);
     train(&here, GOOD, "--out no/such/folder").refuses(&["cannot write `no/such/folder.part`"]);
-    // The report's place too, before anything is charged; a file that is there keeps its content if the run fails later.
+    // The report's place too, before anything is charged; a file that is there keeps
+    // its content if the run fails later.
     train(&here, GOOD, "--report t.csv/report.html").refuses(&["cannot write `t.csv/report.html`"]);
     train(&here, GOOD, "--report .").refuses(&["cannot write `.`"]);
     fs::write(here.join("old.html"), "old").unwrap();
@@ -172,7 +176,8 @@ fn places_that_cannot_be_written() {
     train(&here, GOOD, "--out taken").refuses(&["`taken` exists", "never overwritten"]);
     #[cfg(unix)]
     {
-        // A limit on the size of files does what a full disk does; the shell passes on that its signal is ignored.
+        // A limit on the size of files does what a full disk does; the shell
+        // passes on that its signal is ignored.
         let limited = Command::new("sh")
             .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_sordino")])
             .args(["train", "t.csv", "--schema", "t.toml", "--target", "ill", "--epsilon", "1"])
@@ -186,7 +191,8 @@ fn places_that_cannot_be_written() {
     }
 }
 
-/// A write that was cut short leaves `OUT.part` behind: never half a model under its own name, and nothing that stands in the way.
+/// A write that was cut short leaves `OUT.part` behind: never half a model under its own name,
+/// and nothing that stands in the way.
 #[test]
 fn half_a_model_is_never_taken_for_one() {
     let here = folder("interrupted");
@@ -207,13 +213,15 @@ fn half_a_model_is_never_taken_for_one() {
     assert!(cut.code == 1 && cut.stderr.contains("SHA-256 differs"), "{cut:?}");
 }
 
-/// The place of the model is taken while it is being trained. It was paid for: going on writes it, and costs nothing more.
+/// The place of the model is taken while it is being trained. It was paid for: going on
+/// writes it, and costs nothing more.
 #[test]
 fn a_model_whose_place_was_taken_is_written_later() {
     let here = folder("taken");
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
     let line = format!(
-        "train {data} --schema {schema} --target diagnosis --epsilon 1 --steps 1500 --checkpoint-every 1000 --threads 1 --out m"
+        "train {data} --schema {schema} --target diagnosis --epsilon 1 --steps 1500 --checkpoint-every 1000 \
+        --threads 1 --out m"
     );
     let child = Command::new(env!("CARGO_BIN_EXE_sordino"))
         .args(line.split(' '))

@@ -46,7 +46,8 @@ fn recall(run: &serde_json::Value) -> f64 {
     count(1) / (count(0) + count(1))
 }
 
-/// Nothing but a threshold could make a model that predicts *no* for everybody look for the one in ten.
+/// Nothing but a threshold could make a model that predicts *no* for
+/// everybody look for the one in ten.
 #[test]
 fn the_recall_of_a_rare_class_rises_with_its_weight() {
     let here = scene("weighted");
@@ -64,7 +65,8 @@ fn the_recall_of_a_rare_class_rises_with_its_weight() {
     {
         let [equal, weighted] = [1, 12].map(|weight| {
             let line = format!(
-                "--target ill {how} --class-weights no=1,yes={weight} --public-test test.csv --out {number}-{weight} --json"
+                "--target ill {how} --class-weights no=1,yes={weight} --public-test test.csv --out \
+                {number}-{weight} --json"
             );
             recall(&train(&here, &line).object())
         });

@@ -1,5 +1,5 @@
-//! What `train` does where nobody says how: good models from uneven columns, quick ones from many records,
-//! and a word where nothing can be learned.
+//! What `train` does where nobody says how: good models from uneven columns, quick ones from many
+//! records, and a word where nothing can be learned.
 
 mod command;
 
@@ -23,7 +23,8 @@ impl Numbers {
     }
 }
 
-/// Six columns whose deviations are from 0.002 to 0.2 of their range, far from its middle. All matter alike.
+/// Six columns whose deviations are from 0.002 to 0.2 of their range, far
+/// from its middle. All matter alike.
 fn uneven(here: &Path, classes: bool) {
     let mut numbers = Numbers(7);
     for (name, rows) in [("train.csv", 6000), ("test.csv", 2000)] {
@@ -88,8 +89,8 @@ fn numbers_are_learned_from_uneven_columns() {
     assert!(number(&large, "R²") > 0.93, "{large:?}");
 }
 
-/// A hundred columns and half a million records: in one go. A plan takes the number of records as it is
-/// stated.
+/// A hundred columns and half a million records: in one go. A plan takes the
+/// number of records as it is stated.
 #[test]
 fn many_records_are_learned_from_in_one_go() {
     let here = folder("many");

@@ -1,4 +1,5 @@
-//! The same pictures in every format: described, asked about, learned from and predicted by the real commands.
+//! The same pictures in every format: described, asked about, learned from
+//! and predicted by the real commands.
 
 mod command;
 
@@ -111,7 +112,8 @@ fn cifar() -> Vec<u8> {
 
 fn schema(pixel: &str, label: &str) -> String {
     format!(
-        "[columns.'{pixel}*']\nkind = 'integer'\nbounds = [0, 255]\n[columns.{label}]\nkind = 'category'\nvalues = [0, 1]\n"
+        "[columns.'{pixel}*']\nkind = 'integer'\nbounds = [0, 255]\n[columns.{label}]\nkind = \
+        'category'\nvalues = [0, 1]\n"
     )
 }
 
@@ -155,7 +157,8 @@ fn right(predictions: &Run) -> usize {
     said.into_iter().enumerate().filter(|(picture, said)| *said == label(*picture)).count()
 }
 
-/// What holds the same records gives the same schema, the same answers and, with the same seed, the same model to the last bit.
+/// What holds the same records gives the same schema, the same answers and, with the same
+/// seed, the same model to the last bit.
 #[test]
 fn every_command_reads_every_format() {
     let here = folder("formats");
@@ -177,7 +180,8 @@ fn every_command_reads_every_format() {
 
         let out = format!("m{at}");
         let line = format!(
-            "train {file} --schema {schema} --target {target} --epsilon 8 --steps 10 --danger-seed 7 --out {out} --json"
+            "train {file} --schema {schema} --target {target} --epsilon 8 --steps 10 --danger-seed 7 --out \
+            {out} --json"
         );
         let guarantee = sordino(&here, &line).object()["guarantee"].clone();
         assert!(ends(&guarantee["epsilon"]).1 <= 8.0, "{file}: {guarantee}");
@@ -198,7 +202,8 @@ fn every_command_reads_every_format() {
 fn networks_learn_from_arrays_of_every_kind() {
     let here = folder("networks");
     write_all(&here);
-    let small = "[[layers]]\ntype = 'conv2d'\nchannels = 2\nkernel = 4\nstride = 4\n[[layers]]\ntype = 'tanh'\n\
+    let small = "[[layers]]\ntype = 'conv2d'\nchannels = 2\nkernel = 4\nstride = 4\n[[layers]]\ntype = \
+        'tanh'\n\
                  [[layers]]\ntype = 'flatten'\n[[layers]]\ntype = 'linear'\n";
     fs::write(here.join("small.toml"), small).unwrap();
     for (file, schema, target, model, image) in [
@@ -208,14 +213,16 @@ fn networks_learn_from_arrays_of_every_kind() {
     ] {
         let out = format!("{file}.model");
         let line = format!(
-            "train {file} --schema {schema} --target {target} --epsilon 8 --delta 1e-6 --model {model} --batch-size 40 --epochs 8 --out {out}"
+            "train {file} --schema {schema} --target {target} --epsilon 8 --delta 1e-6 --model {model} \
+            --batch-size 40 --epochs 8 --out {out}"
         );
         let run = sordino(&here, &line);
         assert_eq!(run.code, 0, "{run:?}");
         let configuration = fs::read_to_string(here.join(&out).join("configuration.toml")).unwrap();
         assert!(configuration.contains(&format!("image = \"{image}\"")), "{configuration}");
         let right = right(&sordino(&here, &format!("predict {out} {file}")));
-        // Half would be guessing. The two halves of a picture tell a hundred times more than the noise.
+        // Half would be guessing. The two halves of a picture tell a
+        // hundred times more than the noise.
         assert!(right > PICTURES * 3 / 4, "{file}: {right}, {run:?}");
     }
     // Without its shape an array is a row of numbers.

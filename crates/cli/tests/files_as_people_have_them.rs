@@ -91,7 +91,8 @@ fn a_header_of_numbers_is_one_for_whoever_says_so() {
     assert_eq!(sordino(&here, "query t.csv sum 2019 --schema t.toml --epsilon 1").code, 0);
 }
 
-/// A record of plain words looks like a header, and messages of a schema for other names would show it.
+/// A record of plain words looks like a header, and messages of a
+/// schema for other names would show it.
 #[test]
 fn a_first_line_that_the_schema_does_not_know_is_not_shown() {
     let here = folder("words");

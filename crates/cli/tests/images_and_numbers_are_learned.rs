@@ -1,4 +1,5 @@
-//! Other targets than two classes: a post office reads digits of 8 by 8 pixels, a laboratory predicts a measure from others.
+//! Other targets than two classes: a post office reads digits of 8 by 8 pixels, a
+//! laboratory predicts a measure from others.
 
 mod command;
 
@@ -12,7 +13,8 @@ fn score(run: &Run, name: &str) -> f64 {
 }
 
 fn train_reader(folder: &Path, more: &str) -> Run {
-    let line = "train train.csv --target digit --schema digits.toml --epsilon 8 --public-test public.csv --out reader";
+    let line = "train train.csv --target digit --schema digits.toml --epsilon 8 --public-test public.csv \
+        --out reader";
     sordino_in(folder, &line.split(' ').chain(more.split(' ')).collect::<Vec<_>>())
 }
 

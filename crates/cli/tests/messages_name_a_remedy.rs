@@ -21,14 +21,16 @@ fn run(here: &Path, line: &str) -> Run {
 
 fn schema(here: &Path, columns: &str) {
     let text = format!(
-        "format_version = 1\nunit = \"record\"\ncsv.delimiter = \";\"\ncsv.decimal = \",\"\n[columns]\n{columns}"
+        "format_version = 1\nunit = \"record\"\ncsv.delimiter = \";\"\ncsv.decimal \
+        = \",\"\n[columns]\n{columns}"
     );
     fs::write(here.join("s.toml"), text).unwrap();
 }
 
 const IGNORED: &str = "id = { kind = \"ignore\" }\nRaucher = { kind = \"ignore\" }\n";
 
-/// The message spoke of a variance that nobody had asked for, and of a relation that a ledger fixes.
+/// The message spoke of a variance that nobody had asked for, and of a
+/// relation that a ledger fixes.
 #[test]
 fn a_column_that_drops_records_says_what_to_write_instead() {
     let here = scene("drops");
@@ -134,7 +136,8 @@ fn a_refusal_says_what_would_fit_and_the_owner_how_to_get_a_share() {
     schema(&here, &format!("{IGNORED}Kosten = {{ kind = \"number\", bounds = [0, 8000] }}\n"));
     let made = run(
         &here,
-        "ledger create b.ledger --epsilon 1 --delta 1e-6 --neighbours zero_out --owner ada --schema s.toml --data klinik.csv",
+        "ledger create b.ledger --epsilon 1 --delta 1e-6 --neighbours zero_out --owner ada --schema s.toml \
+        --data klinik.csv",
     );
     assert_eq!(made.code, 0, "{made:?}");
     let ask = |epsilon: &str| {

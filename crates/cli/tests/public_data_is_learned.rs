@@ -1,5 +1,5 @@
-//! Stories on data sets that everybody knows and the project does not ship: they run where `SORDINO_DATA` names the folder that `cargo xtask data`
-//! filled, and say so where it does not.
+//! Stories on data sets that everybody knows and the project does not ship: they run where
+//! `SORDINO_DATA` names the folder that `cargo xtask data` filled, and say so where it does not.
 
 mod command;
 
@@ -44,8 +44,8 @@ fn a_post_office_reads_mnist() {
     let schema = example("mnist.toml");
     // No --image: the file says that it holds pictures.
     let line = format!(
-        "train {data} --schema {schema} --target label --epsilon 3 --delta 1e-5 --model tanh_cnn --epochs 1 --batch-size 1000 \
-         --public-test {test} --out m"
+        "train {data} --schema {schema} --target label --epsilon 3 --delta 1e-5 --model tanh_cnn --epochs 1 \
+        --batch-size 1000 --public-test {test} --out m"
     );
     let run = sordino_in(&here, &line.split_whitespace().collect::<Vec<_>>());
     assert!(accuracy(&run) > 0.8, "{run:?}");

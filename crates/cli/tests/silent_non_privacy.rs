@@ -1,5 +1,6 @@
-//! Pitfall 14: a change of version, or of a flag, switches the private path off and nobody notices. Here every method of the command is
-//! asked for by the name that the command itself lists, so that one which is added is tested too.
+//! Pitfall 14: a change of version, or of a flag, switches the private path off and nobody notices.
+//! Here every method of the command is asked for by the name that the command itself lists, so that
+//! one which is added is tested too.
 
 mod command;
 
@@ -59,7 +60,8 @@ fn pitfall_14_networks_add_the_noise_that_they_state() {
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
     let train = |out: &str| {
         let line = format!(
-            "train {data} --schema {schema} --target diagnosis --epsilon 1 --model softmax --steps 20 --out {out}"
+            "train {data} --schema {schema} --target diagnosis --epsilon 1 --model softmax --steps 20 --out \
+            {out}"
         );
         let run = sordino_in(&here, &line.split(' ').collect::<Vec<_>>());
         assert_eq!(run.code, 0, "{run:?}");
@@ -74,7 +76,8 @@ fn pitfall_14_networks_add_the_noise_that_they_state() {
     assert!(guarantee["event"].to_string().contains("poisson_sampled"), "{guarantee}");
 }
 
-/// No flag of the command switches noise, clipping or the permit off: the only dangerous one marks what it makes.
+/// No flag of the command switches noise, clipping or the permit off: the only
+/// dangerous one marks what it makes.
 #[test]
 fn pitfall_14_only_the_flag_called_danger_voids_a_guarantee() {
     let help = sordino("train --help").stdout;
@@ -94,7 +97,8 @@ fn a_log_carries_no_data() {
         table.push_str(&format!("4711.{row:03},{}\n", if row % 2 == 0 { "no" } else { "yes" }))
     });
     fs::write(here.join("t.csv"), table).unwrap();
-    let schema = "columns.age = { kind = 'number', bounds = [0, 9999] }\ncolumns.ill = { kind = 'category', values = ['no', 'yes'] }";
+    let schema = "columns.age = { kind = 'number', bounds = [0, 9999] }\ncolumns.ill = { kind = 'category', \
+        values = ['no', 'yes'] }";
     fs::write(here.join("t.toml"), schema).unwrap();
     let line = "train t.csv --schema t.toml --target ill --epsilon 1 --steps 20 -v --log run.log";
     let run = sordino_in(&here, &line.split(' ').collect::<Vec<_>>());

@@ -106,8 +106,8 @@ fn shells_and_manual_pages_know_every_verb_and_flag() {
     sordino("man trane").refuses(&["no verb `trane`", "did you mean `train`?"]);
 }
 
-/// What a command writes to a terminal, standard output and standard error together. None if the system has
-/// no `script`.
+/// What a command writes to a terminal, standard output and standard error together.
+/// None if the system has no `script`.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(folder: &std::path::Path, line: &str, colour: bool) -> Option<String> {
     let mut command = Command::new("script");
@@ -148,7 +148,8 @@ fn progress_says_how_long_it_will_take() {
     let here = command::folder("progress");
     let records: String = (0..2000).map(|i| format!("0.{},{}\n", i % 10, ["no", "yes"][i % 2])).collect();
     std::fs::write(here.join("a.csv"), format!("x,y\n{records}")).unwrap();
-    let schema = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values = ['no', 'yes'] }";
+    let schema = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.y = { kind = 'category', values \
+        = ['no', 'yes'] }";
     std::fs::write(here.join("t.toml"), schema).unwrap();
     let line =
         "train a.csv --schema t.toml --target y --epsilon 1 --method gradient-descent --steps 3000 --out m";

@@ -1,38 +1,42 @@
 //! Batches of records, and the event that their sampling is accounted as: one value has both.
 //!
 //! # Definition
-//! A data set has n *slots*. A batch is a set (or, with replacement, a list) of slots. How it is drawn:
+//! A data set has n *slots*. A batch is a set (or, with replacement, a
+//! list) of slots. How it is drawn:
 //!
 //! | [`Sampling`] | a batch | event | relations |
 //! |---|---|---|---|
 //! | `Poisson` | each slot joins by its own coin of probability q | `poisson_sampled` | all |
 //! | `WithoutReplacement` | a uniform set of b slots | `sampled_without_replacement` | replace |
 //! | `WithReplacement` | b independent uniform slots | `sampled_with_replacement` | replace |
-//! | `ShuffledEpochs` | consecutive parts of one random order an epoch | `shuffled_epochs`: no amplification | zero_out, replace |
-//! | `BallsInBins` | each slot in one of b batches an epoch, by its own draw | `balls_in_bins` | all |
+//! | `ShuffledEpochs` | a part of the epoch's random order | `shuffled_epochs` | zero_out, replace |
+//! | `BallsInBins` | each slot in one of an epoch's b batches | `balls_in_bins` | all |
 //! | `FullBatch` | every slot | none | all |
 //!
 //! (*All* means all relations of records; n is public under `zero_out` and `replace`.)
 //!
 //! # Guarantee
-//! [`BatchPlan`] derives the event and the batches from the same numbers and ends after the batches that the
-//! event accounts for. All draws are exact: coins have the probability that the accounted double stands for,
-//! subsets and permutations are uniform by rejection, never by remainder. No draw looks at data.
+//! [`BatchPlan`] derives the event and the batches from the same numbers and ends after the
+//! batches that the event accounts for. All draws are exact: coins have the probability that the
+//! accounted double stands for, subsets and permutations are uniform by rejection, never by
+//! remainder. No draw looks at data.
 //!
 //! # Cost
-//! `Poisson`: about n/8 words of random bits where q is at least 2^-14, and `q n + 1` geometric gaps (some ten microseconds
-//! each) below. Either way the cost of an expected record is bounded, whatever n. The other samplers: a few words a
-//! sampled slot (epochs: n words an epoch, and 4n bytes).
+//! `Poisson`: about n/8 words of random bits where q is at least 2^-14, and `q n + 1`
+//! geometric gaps (some ten microseconds each) below. Either way the cost of an expected
+//! record is bounded, whatever n. The other samplers: a few words a sampled slot
+//! (epochs: n words an epoch, and 4n bytes).
 //!
 //! # Pitfalls
-//! - Amplification is proved for Poisson samples. A shuffled epoch costs what no sampling costs: with noise
-//!   multiplier 0.8 and 1000 batches it can be distinguished at ε = 5.2 where Poisson has 0.30 (Chua, Ghazi,
-//!   Kamath, Kumar, Manurangsi, Sinha, Zhang, *How Private are DP-SGD Implementations?*, 2024).
-//! - Fixed-size samples are under `replace`; the same numbers under Poisson can be a tenth of the cost (Lebeda,
-//!   Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms under
-//!   Composition*, 2024).
-//! - A Poisson batch may be empty. It is a batch: noise only. Its size is private: never log it, never divide by
-//!   it; [`BatchPlan::divisor`] is the public number.
+//! - Amplification is proved for Poisson samples. A shuffled epoch costs what no sampling
+//!   costs: with noise multiplier 0.8 and 1000 batches it can be distinguished at ε = 5.2 where
+//!   Poisson has 0.30 (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang, *How Private are
+//!   DP-SGD Implementations?*, 2024).
+//! - Fixed-size samples are under `replace`; the same numbers under Poisson can be a tenth of the
+//!   cost (Lebeda, Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled
+//!   Mechanisms under Composition*, 2024).
+//! - A Poisson batch may be empty. It is a batch: noise only. Its size is private: never log it,
+//!   never divide by it; [`BatchPlan::divisor`] is the public number.
 
 mod batch;
 mod epochs;
@@ -45,7 +49,7 @@ mod tests;
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Event, FixedSample, Neighbours, SamplingRate};
 
-pub use batch::{Batch, Group};
+pub use batch::{Batch, BatchGroup};
 use epochs::Epoch;
 pub use error::BatchError;
 use poisson::PoissonSlots;
@@ -68,7 +72,8 @@ pub enum Sampling {
         /// Draws in a batch.
         size: Count,
     },
-    /// A random order of all slots is cut into batches, anew each epoch. Sizes differ by one at most.
+    /// A random order of all slots is cut into batches, anew each epoch.
+    /// Sizes differ by one at most.
     ShuffledEpochs {
         /// Batches in an epoch.
         batches: Count,
@@ -142,8 +147,8 @@ pub struct BatchPlan {
 }
 
 impl BatchPlan {
-    /// `rounds` counts epochs for `ShuffledEpochs` and `BallsInBins`, and batches for all others. `slots` is n, public
-    /// under `zero_out` and `replace`.
+    /// `rounds` counts epochs for `ShuffledEpochs` and `BallsInBins`, and batches for all others.
+    /// `slots` is n, public under `zero_out` and `replace`.
     pub fn new(
         sampling: Sampling,
         slots: Count,
@@ -212,9 +217,11 @@ impl BatchPlan {
         self.steps
     }
 
-    /// The expected size of a batch: what a noisy sum is divided by. Never the size of the batch at hand.
+    /// The expected size of a batch: what a noisy sum is divided by.
+    /// Never the size of the batch at hand.
     ///
-    /// Public where n is. Under `add_remove` n is private: divide by a constant of your own choice instead.
+    /// Public where n is. Under `add_remove` n is private: divide by a
+    /// constant of your own choice instead.
     pub fn divisor(&self) -> Option<f64> {
         let n = self.slots.get() as f64;
         let is_public = match self.neighbours {
@@ -244,8 +251,9 @@ impl BatchPlan {
         Batches { plan: *self, taken: 0, poisson, epoch: None }
     }
 
-    /// The batches from number `step` on, for a run that goes on where it stopped. Epochs can only be taken up at
-    /// their beginning: the rest of an order that was forgotten cannot be drawn again.
+    /// The batches from number `step` on, for a run that goes on where it stopped.
+    /// Epochs can only be taken up at their beginning: the rest of an order that was
+    /// forgotten cannot be drawn again.
     pub fn batches_from(&self, step: u64) -> Result<Batches, BatchError> {
         let epoch = self.steps / self.rounds.get();
         if step > self.steps || !step.is_multiple_of(epoch) {

@@ -25,7 +25,8 @@ pub(crate) struct Field {
 }
 
 impl Binding {
-    /// All columns that are not ignored. Refuses a file with other columns than the schema, but for `optional` ones.
+    /// All columns that are not ignored. Refuses a file with other columns than the
+    /// schema, but for `optional` ones.
     pub(crate) fn all(
         place: &Path,
         names: &[String],

@@ -1,13 +1,15 @@
 //! Encoded records in a file, written once and then mapped: for data that is larger than memory.
 //!
 //! # Format
-//! An Arrow IPC file, so that other programs can look at it: one batch for each block, with the columns `row` (a list
-//! of fixed size of `f32`; null for an empty slot) and, if there is one, `target` (`f32`). Its metadata hold the encoding and
-//! the limit of records of a unit. It is written under another name and renamed: it is whole, or it is not there.
+//! An Arrow IPC file, so that other programs can look at it: one batch for each block, with the
+//! columns `row` (a list of fixed size of `f32`; null for an empty slot) and, if there is one,
+//! `target` (`f32`). Its metadata hold the encoding and the limit of records of a unit. It is
+//! written under another name and renamed: it is whole, or it is not there.
 //!
 //! # Guarantee
-//! What is mapped was encoded by [`Loader::cached`]. [`Encoded::open_cache`] checks a file that was left by an earlier run: a row
-//! that lies outside of what its encoding allows is an empty slot, so that a damaged file cannot exceed a sensitivity.
+//! What is mapped was encoded by [`Loader::cached`]. [`Encoded::open_cache`] checks a file that was
+//! left by an earlier run: a row that lies outside of what its encoding allows is an empty slot, so
+//! that a damaged file cannot exceed a sensitivity.
 //!
 //! # Pitfalls
 //! - The cache holds the records themselves, unprotected: it belongs where the data is.
@@ -15,8 +17,9 @@
 //! - Which records of a unit are kept was chosen when it was written.
 //!
 //! # Memory
-//! A pass over all blocks gives the pages of each back when it is read ([`BlockView::done`](crate::BlockView::done)), so that
-//! the process holds a few blocks at a time however long the file is. The system keeps what it has room for in its own cache.
+//! A pass over all blocks gives the pages of each back when it is read
+//! ([`BlockView::done`](crate::BlockView::done)), so that the process holds a few blocks at a time
+//! however long the file is. The system keeps what it has room for in its own cache.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -134,8 +137,8 @@ fn batch(encoding: &Encoding, schema: SchemaRef, block: Block) -> Result<RecordB
     RecordBatch::try_new(schema, columns)
 }
 
-/// Maps a cache. One that was written just now, from a file of this content, is believed; the rows of others
-/// are checked.
+/// Maps a cache. One that was written just now, from a file of this content, is
+/// believed; the rows of others are checked.
 fn open(
     path: &Path,
     file: &File,

@@ -1,30 +1,33 @@
-//! Bounds, means, scales and categories for those who cannot declare them: found privately, and paid for.
+//! Bounds, means, scales and categories for those who cannot declare
+//! them: found privately, and paid for.
 //!
 //! # Definition
 //! | asked for | found by | guarantee |
 //! |---|---|---|
-//! | a number | noisy counts of the powers of two between which values lie; its bounds are those of the outermost that stand out | pure |
+//! | a number | noisy counts between powers of two; the outermost that stand out bound it | pure |
 //! | its mean and scale | noisy sums of values clamped to these bounds | pure |
 //! | a category | values that many have: an open histogram | approximate |
 //!
-//! What comes out is the schema completed: found values beside one bucket for all others, a missing number as the mean
-//! (or the middle of the bounds), so that no record is dropped for what was not foreseen. A column in which nothing
-//! was found is ignored.
+//! What comes out is the schema completed: found values beside one bucket for all others, a missing
+//! number as the mean (or the middle of the bounds), so that no record is dropped for what was not
+//! foreseen. A column in which nothing was found is ignored.
 //!
 //! # Guarantee
-//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to its bounds and a
-//! quarter each to mean and scale, where these are asked for, else all of it to its bounds. The parts are chosen
-//! before the data is seen, so their composition is [`DiscoveryPlan::event`]; that bounds found first are used by the
-//! sums afterwards is adaptive composition of pure parts. Records are read through the permissive door: no error
-//! depends on one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a
+//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to
+//! its bounds and a quarter each to mean and scale, where these are asked for, else all of it to
+//! its bounds. The parts are chosen before the data is seen, so their composition is
+//! [`DiscoveryPlan::event`]; that bounds found first are used by the sums afterwards is adaptive
+//! composition of pure parts. Records are read through the permissive door: no error depends on
+//! one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a
 //! category, or no text at all, counts nowhere: a rule that looks at that value alone.
 //!
-//! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, *Differentially
-//! Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova, Kenthapadi, Mishra, Ntoulas,
-//! *Releasing Search Queries and Clicks Privately*, 2009.
+//! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson,
+//! *Differentially Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova,
+//! Kenthapadi, Mishra, Ntoulas, *Releasing Search Queries and Clicks Privately*, 2009.
 //!
 //! # Pitfalls
-//! - Bounds that were found are not declared knowledge: rare large values are cut off, and another run finds others.
+//! - Bounds that were found are not declared knowledge: rare large values are cut
+//!   off, and another run finds others.
 //! - Declared bounds cost nothing. Discover what cannot be known, and only that.
 
 mod error;
@@ -43,7 +46,8 @@ use self::values::{ColumnRows, Columns};
 use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
 use crate::source::Source;
 
-/// A share is rounded down so far that the accountant, which rounds up, certifies no more than the whole.
+/// A share is rounded down so far that the accountant, which rounds up,
+/// certifies no more than the whole.
 const ROOM: f64 = 1.0 - 1e-11;
 
 /// What is not known of a column.
@@ -65,7 +69,8 @@ pub enum Unknown {
 /// let (epsilon, delta) = (Epsilon::new(0.5)?, Delta::new(1e-6)?);
 /// let wanted = Discovery::new(schema, Neighbours::ZeroOut).number("income").category("city");
 /// let plan = wanted.plan(epsilon, delta)?;
-/// let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta).setting_aside(delta));
+/// let terms = Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta).setting_aside(delta);
+/// let mut budget = Budget::new(terms);
 /// let content = source.content()?; // or that which a ledger knows
 /// let release = plan.release(&source, content, budget.charge_claim(plan.claim())?)?;
 /// println!("{}", release.value().schema.to_toml());
@@ -80,8 +85,8 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Completes `schema`, which declares all that is known: the unit, and other columns. What it ignores or does not name can be
-    /// asked for; the rest is ignored.
+    /// Completes `schema`, which declares all that is known: the unit, and other columns. What it
+    /// ignores or does not name can be asked for; the rest is ignored.
     pub fn new(schema: Schema, neighbours: Neighbours) -> Self {
         Self { schema, neighbours, columns: Vec::new(), has_moments: false }
     }
@@ -199,7 +204,8 @@ impl DiscoveryPlan {
                 Search::Number { histogram, moments, .. } => {
                     events.push(histogram.event());
                     if let Some(epsilon) = *moments {
-                        // Whatever the bounds turn out to be, each of the two sums is worth so much.
+                        // Whatever the bounds turn out to be, each of the two
+                        // sums is worth so much.
                         events.extend([Event::Pure { epsilon }, Event::Pure { epsilon }]);
                     }
                 }
@@ -214,9 +220,9 @@ impl DiscoveryPlan {
         Claim::new(self.wanted.neighbours, self.event())
     }
 
-    /// Looks, with noise from the operating system's entropy. The permit is checked before a record is read,
-    /// and `content` ([`Source::content`]) in every pass: what was paid for this content is not released from
-    /// another.
+    /// Looks, with noise from the operating system's entropy. The permit is checked before a
+    /// record is read, and `content` ([`Source::content`]) in every pass: what was paid for this
+    /// content is not released from another.
     pub fn release(
         &self,
         source: &Source,
@@ -226,7 +232,8 @@ impl DiscoveryPlan {
         self.release_with(source, content, permit, &mut entropy()?)
     }
 
-    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee says that it is void.
+    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits
+    /// the guarantee says that it is void.
     pub fn release_with<R: Bits + ?Sized>(
         &self,
         source: &Source,
@@ -294,7 +301,8 @@ impl DiscoveryPlan {
         Ok(if values.is_empty() { Found::Nothing } else { Found::Category { values } })
     }
 
-    /// One part of what the permit of the whole has paid for: its own permit comes from a budget of just its share.
+    /// One part of what the permit of the whole has paid for: its own permit comes
+    /// from a budget of just its share.
     fn part<M: Mechanism, R: Bits + ?Sized>(
         &self,
         share: Epsilon,

@@ -1,9 +1,9 @@
 //! Encoded records in memory, or mapped from a cache: rows of numbers in fixed slots.
 //!
 //! # Layout
-//! Slots are cut into blocks of [`ROWS_PER_BLOCK`]; a block is one matrix by rows. An empty slot has a row of zeros and is
-//! marked as empty. Blocks are filled one after the other and never moved, so that building takes little more memory
-//! than the result.
+//! Slots are cut into blocks of [`ROWS_PER_BLOCK`]; a block is one matrix by rows. An empty slot
+//! has a row of zeros and is marked as empty. Blocks are filled one after the other and never
+//! moved, so that building takes little more memory than the result.
 
 mod filling;
 
@@ -51,8 +51,9 @@ pub struct BlockView<'a> {
 }
 
 impl BlockView<'_> {
-    /// To be told once all of its rows were read in a pass over the data: the memory of a mapped block is then given back, so
-    /// that a pass over a cache needs that of a few blocks. They may be read again at any time.
+    /// To be told once all of its rows were read in a pass over the data: the memory of a
+    /// mapped block is then given back, so that a pass over a cache needs that of a few blocks.
+    /// They may be read again at any time.
     pub fn done(&self) {
         self.memory.drop_pages();
     }
@@ -94,9 +95,9 @@ impl Encoded {
         &self.limit
     }
 
-    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)): the bytes
-    /// that were encoded are those that were digested. Nothing for a table that a program made, and for a
-    /// cache of an earlier run, of which nobody knows it.
+    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)):
+    /// the bytes that were encoded are those that were digested. Nothing for a table that a program
+    /// made, and for a cache of an earlier run, of which nobody knows it.
     pub fn content(&self) -> Option<[u8; 32]> {
         self.content
     }
@@ -122,8 +123,8 @@ impl Encoded {
         block.present[row].then(|| &block.rows[row * self.width()..(row + 1) * self.width()])
     }
 
-    /// The encoded target of a slot: a scaled number, or a class as its number. 0 for an empty slot, and where there is
-    /// no target.
+    /// The encoded target of a slot: a scaled number, or a class as its number. 0 for an empty
+    /// slot, and where there is no target.
     pub fn target(&self, slot: usize) -> f32 {
         let (block, row) = self.place(slot);
         block.targets.get(row).copied().unwrap_or(0.0)

@@ -1,23 +1,27 @@
-//! From bounded columns to vectors: what a model is trained on, and what it must be shown again at prediction.
+//! From bounded columns to vectors: what a model is trained on, and what it
+//! must be shown again at prediction.
 //!
 //! # Definition
 //! | column | coordinates |
 //! |---|---|
-//! | number in [l, u] | `2 (v - l)/(u - l) - 1` ([`Scaling::Symmetric`]), `(v - l)/(u - l)` ([`Scaling::Unit`]), or `v` ([`Scaling::None`]) |
+//! | number in [l, u], [`Scaling::Symmetric`] | `2 (v - l)/(u - l) - 1` |
+//! | number in [l, u], [`Scaling::Unit`] | `(v - l)/(u - l)` |
+//! | number in [l, u], [`Scaling::None`] | `v` |
 //! | category of K values | K coordinates, 1 at the value and 0 elsewhere |
 //! | intercept | one coordinate that is 1, last |
 //!
-//! Then, if a row norm is set, a row beyond it is scaled down to it. All of it is made from the schema: no mean, no
-//! deviation, no category is read off the data.
+//! Then, if a row norm is set, a row beyond it is scaled down to it. All of it is made from the
+//! schema: no mean, no deviation, no category is read off the data.
 //!
 //! # Guarantee
-//! Every row has an L2 norm of at most [`Encoding::row_norm`] and every coordinate an absolute value of at most
-//! [`Encoding::coordinate_bounds`], as real numbers and not only up to rounding: the norm of the stored `f32`s is
-//! computed with its error bound, and the row is shrunk until it holds. The intercept counts.
+//! Every row has an L2 norm of at most [`Encoding::row_norm`] and every coordinate an absolute
+//! value of at most [`Encoding::coordinate_bounds`], as real numbers and not only up to
+//! rounding: the norm of the stored `f32`s is computed with its error bound, and the row is
+//! shrunk until it holds. The intercept counts.
 //!
 //! # Pitfalls
-//! Standardising by the data's mean and deviation is a query on the data, and pays. A model without its encoding is of no
-//! use: the two are stored together.
+//! Standardising by the data's mean and deviation is a query on the data, and pays. A model without
+//! its encoding is of no use: the two are stored together.
 
 mod json;
 mod row;
@@ -87,7 +91,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// All columns of `names` (the header of the file) that the schema gives a kind, but for the target and the unit.
+    /// All columns of `names` (the header of the file) that the schema gives a kind,
+    /// but for the target and the unit.
     pub fn new(schema: &Schema, names: &[String], options: EncodingOptions) -> Result<Self, DataError> {
         let target = match &options.target {
             None => None,
@@ -104,8 +109,9 @@ impl Encoding {
         Self { schema: schema.clone(), features, target, scaling, intercept, row_norm, width: 0 }.checked()
     }
 
-    /// The same rows for records whose target is not known. Nobody is protected at prediction, so units and their limits
-    /// play no part either: the columns of both may be there or not, and are not read.
+    /// The same rows for records whose target is not known. Nobody is protected at
+    /// prediction, so units and their limits play no part either: the columns of both may
+    /// be there or not, and are not read.
     pub fn for_prediction(&self) -> Self {
         let mut schema = self.schema.clone();
         for name in self.target().into_iter().chain(self.schema.unit().column()) {
@@ -178,8 +184,8 @@ impl Encoding {
         self.width
     }
 
-    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that whoever
-    /// has not enough is told before anything is charged.
+    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that
+    /// whoever has not enough is told before anything is charged.
     pub fn bytes(&self, n: u64) -> u64 {
         let numbers = self.width as u64 + u64::from(self.target.is_some());
         let a_record =
@@ -240,7 +246,8 @@ impl Encoding {
         }
     }
 
-    /// The largest absolute value of an encoded number with these bounds. Rounding to `f32` is monotone.
+    /// The largest absolute value of an encoded number with these
+    /// bounds. Rounding to `f32` is monotone.
     fn reach(&self, bounds: Bounds) -> f64 {
         match self.scaling {
             Scaling::Symmetric | Scaling::Unit => 1.0,

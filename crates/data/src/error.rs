@@ -10,9 +10,10 @@ use crate::schema::{DictionaryError, SchemaError};
 
 /// What is wrong with a file, or with a schema for it.
 ///
-/// No message shows a value of a record. Those that name a row ([`DataError::Cell`], [`DataError::Fields`],
-/// [`DataError::LongRecord`], [`DataError::Misfits`]) come through the strict door only: that there is such
-/// an error says something about a record, so they are for the data's owner.
+/// No message shows a value of a record. Those that name a row ([`DataError::Cell`],
+/// [`DataError::Fields`], [`DataError::LongRecord`], [`DataError::Misfits`]) come
+/// through the strict door only: that there is such an error says something about a
+/// record, so they are for the data's owner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -81,8 +82,8 @@ pub enum DataError {
     },
     /// The header is not text.
     #[error(
-        "the header of `{}` is not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t UTF-8 \
-         OLD.csv > NEW.csv",
+        "the header of `{}` is not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t \
+        UTF-8 OLD.csv > NEW.csv",
         path.display()
     )]
     HeaderNotText {
@@ -101,9 +102,9 @@ pub enum DataError {
     },
     /// A first line that cannot be a header. It may be a record, so nothing of it is shown.
     #[error(
-        "the first line of `{}` is no header: field {field} is {what}. If it is a record, `sordino schema DATA \
-         --no-header` names the columns in a template, under csv.names; if it is a header all the same, say so: \
-         csv.header = true in the schema, --header where there is none",
+        "the first line of `{}` is no header: field {field} is {what}. If it is a record, `sordino schema \
+        DATA --no-header` names the columns in a template, under csv.names; if it is a header all the same, \
+        say so: csv.header = true in the schema, --header where there is none",
         path.display()
     )]
     NoHeader {
@@ -116,8 +117,9 @@ pub enum DataError {
     },
     /// One column, with delimiters of other files in its name.
     #[error(
-        "`{}` has one column{called}: is the delimiter `{found}`? Write csv.delimiter = {} into a schema and name it with --schema \
-         FILE (`sordino query` also takes --delimiter); if it is one column, say so there: csv.header = true",
+        "`{}` has one column{called}: is the delimiter `{found}`? Write csv.delimiter = {} into a schema and \
+        name it with --schema FILE (`sordino query` also takes --delimiter); if it is one column, say so \
+        there: csv.header = true",
         path.display(), toml_text(*found)
     )]
     OneColumn {
@@ -130,7 +132,8 @@ pub enum DataError {
     },
     /// Two characters that may be the delimiter.
     #[error(
-        "the first line of `{}` has as many fields with the delimiter `{}` as with `{}`; say which it is with --delimiter",
+        "the first line of `{}` has as many fields with the delimiter `{}` as with `{}`; say which it is \
+        with --delimiter",
         path.display(), first.escape_debug(), second.escape_debug()
     )]
     TwoDelimiters {
@@ -143,8 +146,8 @@ pub enum DataError {
     },
     /// The file says itself what stands between fields, and the options say otherwise.
     #[error(
-        "`{}` says in its first line that the delimiter is `{}`; write csv.delimiter = {} into a schema and name it with \
-         --schema FILE (`sordino query` also takes --delimiter)",
+        "`{}` says in its first line that the delimiter is `{}`; write csv.delimiter = {} into a schema and \
+        name it with --schema FILE (`sordino query` also takes --delimiter)",
         path.display(), stated.escape_debug(), toml_text(*stated)
     )]
     StatedDelimiter {
@@ -153,10 +156,11 @@ pub enum DataError {
         /// What it says.
         stated: char,
     },
-    /// Nothing in the first line is a declared column. It may be a record, so nothing of it is shown.
+    /// Nothing in the first line is a declared column. It may be a
+    /// record, so nothing of it is shown.
     #[error(
-        "the first line of `{}` has none of the columns that the schema declares; if it is a record, name the \
-         columns under csv.names; else compare names and csv.delimiter with the file",
+        "the first line of `{}` has none of the columns that the schema declares; if it is a record, name \
+        the columns under csv.names; else compare names and csv.delimiter with the file",
         path.display()
     )]
     NoDeclaredColumn {
@@ -174,7 +178,8 @@ pub enum DataError {
         source: DictionaryError,
     },
     /// Two columns of one name.
-    #[error("`{}` has two columns named {}; rename one, or name all columns by csv.names", path.display(), quoted(column))]
+    #[error("`{}` has two columns named {}; rename one, or name all columns by \
+        csv.names", path.display(), quoted(column))]
     TwiceInHeader {
         /// The file.
         path: PathBuf,
@@ -193,7 +198,8 @@ pub enum DataError {
     },
     /// A column that the file has and the schema has not.
     #[error(
-        "`{}` has column `{column}`, which the schema does not declare; declare it, or set kind = \"ignore\"{hint}",
+        "`{}` has column `{column}`, which the schema does not declare; declare it, or set kind \
+        = \"ignore\"{hint}",
         path.display()
     )]
     UndeclaredColumn {
@@ -223,7 +229,8 @@ pub enum DataError {
         got: &'static str,
     },
     /// A value that is not what the schema says. Strict door only.
-    #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice} (rows are counted without the header)", path.display())]
+    #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice} (rows are counted without the \
+        header)", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
@@ -237,7 +244,8 @@ pub enum DataError {
         advice: &'static str,
     },
     /// A record with too few or too many fields. Strict door only.
-    #[error("`{}`, row {row}: expected {expected} fields, got {got} (rows are counted without the header)", path.display())]
+    #[error("`{}`, row {row}: expected {expected} fields, got {got} (rows are counted without the \
+        header)", path.display())]
     Fields {
         /// The file.
         path: PathBuf,
@@ -250,7 +258,8 @@ pub enum DataError {
     },
     /// A record beyond all measure. Strict door only.
     #[error(
-        "`{}`, row {row}: the record is longer than {limit} bytes; is a closing quote missing?", path.display()
+        "`{}`, row {row}: the record is longer than {limit} bytes; is a closing quote \
+        missing?", path.display()
     )]
     LongRecord {
         /// The file.
@@ -261,7 +270,8 @@ pub enum DataError {
         limit: usize,
     },
     /// Values or records that are not what the schema says. Strict door only.
-    #[error("`{}` does not fit the schema in {} places:{misfits}\n  (rows are counted without the header)", path.display(), misfits.count())]
+    #[error("`{}` does not fit the schema in {} places:{misfits}\n  (rows are counted without the \
+        header)", path.display(), misfits.count())]
     Misfits {
         /// The file.
         path: PathBuf,
@@ -270,8 +280,8 @@ pub enum DataError {
     },
     /// Two passes over a file found different bytes in it.
     #[error(
-        "`{}` was changed while it was read, or since its content was taken; nothing was released from it, and what \
-         was charged stays spent. Let nothing write to it, and start again",
+        "`{}` was changed while it was read, or since its content was taken; nothing was released from it, \
+        and what was charged stays spent. Let nothing write to it, and start again",
         path.display()
     )]
     Changed {

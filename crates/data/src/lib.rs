@@ -1,25 +1,28 @@
 //! How data comes in: declared bounds, readers, contribution limits, encodings, batches.
 //!
 //! ```text
-//! file --Source--> raw records --Loader, by a Schema, through a Door--> Table (bounded) --Encoding--> Encoded (rows)
-//!                                                                                                        |
-//!                                              BatchPlan: Event, and Batches of the slots  <-------------+
+//! file ──Source──► raw records ──Loader (a Schema, a Door)──► Table (bounded)
+//!                                                                 │ Encoding
+//!     Batches of the slots, and their Event ◄──BatchPlan── Encoded (rows)
 //! ```
 //! # Guarantee
-//! - Sensitivity is proved from what is declared: every value of a [`Table`] and every row of [`Encoded`] lies where its
-//!   [`Schema`] and its [`Encoding`] say, whatever the file holds. Raw values cannot be looked at.
-//! - What becomes of a record is decided by that record alone (and, for units, by the records of its unit and fresh
-//!   randomness). A record that has no place leaves an empty slot; the others stay where they are.
-//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a [`Survey`], digested:
-//!   else there is an error and no data.
-//! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the data's owner, names
-//!   row and column, and never the value.
+//! - Sensitivity is proved from what is declared: every value of a [`Table`] and every row of
+//!   [`Encoded`] lies where its [`Schema`] and its [`Encoding`] say, whatever the file holds.
+//!   Raw values cannot be looked at.
+//! - What becomes of a record is decided by that record alone (and, for units, by the
+//!   records of its unit and fresh randomness). A record that has no place leaves an empty
+//!   slot; the others stay where they are.
+//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a
+//!   [`Survey`], digested: else there is an error and no data.
+//! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the
+//!   data's owner, names row and column, and never the value.
 //! - [`BatchPlan`] derives batches and their event from the same numbers.
-//! - What cannot be declared can be bought: [`Discovery`] finds bounds, means, scales and categories with noise, against a permit.
+//! - What cannot be declared can be bought: [`Discovery`] finds bounds, means, scales and
+//!   categories with noise, against a permit.
 //!
 //! # Features
-//! `parquet` and `arrow` (both on by default) read those formats; `arrow` also has the cache for data that is larger
-//! than memory.
+//! `parquet` and `arrow` (both on by default) read those formats; `arrow` also has the cache
+//! for data that is larger than memory.
 #![deny(unsafe_code)]
 
 mod batches;
@@ -43,7 +46,7 @@ mod split;
 mod survey;
 mod table;
 
-pub use batches::{Batch, BatchError, BatchPlan, Batches, Group, Sampling};
+pub use batches::{Batch, BatchError, BatchGroup, BatchPlan, Batches, Sampling};
 pub use discover::{DiscoverError, Discovered, Discovery, DiscoveryPlan, Found, Unknown};
 pub use encoded::{BlockView, Encoded, ROWS_PER_BLOCK};
 pub use encoding::{ENCODING_FORMAT_VERSION, Encoding, EncodingOptions, Scaling};

@@ -1,19 +1,21 @@
 //! At most k records of one unit, and the sensitivity that follows.
 //!
 //! # Definition
-//! Of the records that share a value of the unit's column, a uniform random set of at most k is kept, by one reservoir
-//! for each unit (Vitter, *Random Sampling with a Reservoir*, 1985, Algorithm R); the others leave empty slots.
+//! Of the records that share a value of the unit's column, a uniform random set of at most k is
+//! kept, by one reservoir for each unit (Vitter, *Random Sampling with a Reservoir*, 1985,
+//! Algorithm R); the others leave empty slots.
 //!
 //! # Guarantee
-//! What is kept of a unit is a function of that unit's records and of fresh randomness alone: no other unit's records
-//! move, so two inputs that differ in one unit give tables that differ in at most k records. A sum of contributions
-//! clipped to C moves by k C (2 k C under `replace`), and a mechanism that costs one record an event costs a unit that
-//! event for groups of k ([`ContributionLimit::event`]).
+//! What is kept of a unit is a function of that unit's records and of fresh randomness alone:
+//! no other unit's records move, so two inputs that differ in one unit give tables that differ
+//! in at most k records. A sum of contributions clipped to C moves by k C (2 k C under
+//! `replace`), and a mechanism that costs one record an event costs a unit that event for
+//! groups of k ([`ContributionLimit::event`]).
 //!
 //! # Pitfalls
 //! - Bound first, then join or aggregate: a join that multiplies rows undoes the bound.
-//! - Keeping the *first* k records makes the order of the file a part of the answer; keeping those that look best looks at
-//!   the data. Uniform choice does neither.
+//! - Keeping the *first* k records makes the order of the file a part of the answer; keeping those
+//!   that look best looks at the data. Uniform choice does neither.
 //! - k is public: chosen before the data is seen. A k read off the data is a maximum, and costs.
 
 use std::collections::HashMap;
@@ -90,8 +92,9 @@ impl Reservoirs {
         Self { most: most.get(), units: HashMap::new(), slots: 0 }
     }
 
-    /// The record in the next slot belongs to this unit. Returns the unit's number, which means nothing but that equal
-    /// units have equal ones. A record of nobody is not kept, and its number is never asked for.
+    /// The record in the next slot belongs to this unit. Returns the unit's number, which
+    /// means nothing but that equal units have equal ones. A record of nobody is not kept,
+    /// and its number is never asked for.
     pub(crate) fn see<R: Bits + ?Sized>(&mut self, unit: Option<&[u8]>, slot: usize, bits: &mut R) -> u64 {
         self.slots = self.slots.max(slot + 1);
         let Some(unit) = unit else { return u64::MAX };

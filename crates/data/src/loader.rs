@@ -1,8 +1,8 @@
-//! From a file to bounded or encoded data, chunk by chunk, in two passes: a [`Survey`], and one that keeps
-//! what it reads.
+//! From a file to bounded or encoded data, chunk by chunk, in two passes: a [`Survey`],
+//! and one that keeps what it reads.
 //!
-//! Between the two a caller can ask a budget, and pay. Where nothing is to be paid, [`Loader::read`] does
-//! both, in one pass if records are units.
+//! Between the two a caller can ask a budget, and pay. Where nothing is to be paid,
+//! [`Loader::read`] does both, in one pass if records are units.
 
 use sordino_noise::Bits;
 
@@ -71,15 +71,16 @@ impl<'a> Loader<'a> {
         Self { source, schema, door }
     }
 
-    /// The first pass: digests the file, counts its records, chooses which records of each unit are kept and,
-    /// through the strict door, looks whether all have their place in the schema. Fails for what file and
-    /// schema are made of, never for what a record holds: that is what [`Survey::check`] tells the owner.
+    /// The first pass: digests the file, counts its records, chooses which records of each unit are
+    /// kept and, through the strict door, looks whether all have their place in the schema. Fails
+    /// for what file and schema are made of, never for what a record holds: that is what
+    /// [`Survey::check`] tells the owner.
     pub fn survey<R: Bits + ?Sized>(&self, wanted: Wanted<'_>, bits: &mut R) -> Result<Survey, DataError> {
         self.surveyed(&self.bound(wanted)?, bits)
     }
 
-    /// The second pass: everything, encoded. A target that the file does not have is left out: so it is at
-    /// prediction.
+    /// The second pass: everything, encoded. A target that the file does not have is
+    /// left out: so it is at prediction.
     pub fn encoded(&self, encoding: &Encoding, survey: &Survey) -> Result<Encoded, DataError> {
         self.all(encoding, Some(survey))
     }
@@ -89,8 +90,8 @@ impl<'a> Loader<'a> {
         self.columns(columns, Some(survey))
     }
 
-    /// Everything, encoded, for whoever has nothing to ask and to pay in between. Randomness chooses which
-    /// records of a unit are kept.
+    /// Everything, encoded, for whoever has nothing to ask and to pay in between. Randomness
+    /// chooses which records of a unit are kept.
     pub fn read<R: Bits + ?Sized>(&self, encoding: &Encoding, bits: &mut R) -> Result<Encoded, DataError> {
         self.all(encoding, self.choice(Wanted::Encoding(encoding), bits)?.as_ref())
     }
@@ -184,8 +185,8 @@ impl<'a> Loader<'a> {
     fn surveyed<R: Bits + ?Sized>(&self, binding: &Binding, bits: &mut R) -> Result<Survey, DataError> {
         self.source.check_picks(&binding.picks())?;
         let is_checked = self.door == Door::Strict;
-        // Through the permissive door nothing is checked; but where columns lie apart, one that is damaged is
-        // found before anything is charged.
+        // Through the permissive door nothing is checked; but where columns lie apart, one that is
+        // damaged is found before anything is charged.
         let fields = if is_checked || self.source.is_columnar() { binding.picks() } else { Vec::new() };
         let mut table = Table::empty(binding, self.schema);
         let mut units = Reservoirs::new(self.schema.unit().max_records());
@@ -213,8 +214,9 @@ impl<'a> Loader<'a> {
         Ok(Survey { file, unit, door: self.door, content, slots, misfits: misfits.misfits(), kept })
     }
 
-    /// A pass over what units keep, by a survey where one was made. Returns the content of what was read,
-    /// once that is what was surveyed and, through the strict door, every record has its place.
+    /// A pass over what units keep, by a survey where one was made. Returns the
+    /// content of what was read, once that is what was surveyed and, through the
+    /// strict door, every record has its place.
     pub(crate) fn kept_pass(
         &self,
         binding: &Binding,
@@ -230,7 +232,8 @@ impl<'a> Loader<'a> {
         let mut misfits = Notes::new(self.door);
         let read = self.pass(binding.picks(), unit, &mut misfits, |mut chunk, misfits| {
             if let Some(kept) = kept {
-                // A file that grew meanwhile has records that nobody chose, and is refused at its end.
+                // A file that grew meanwhile has records that nobody chose,
+                // and is refused at its end.
                 let kept = kept.slots.iter().skip(chunk.first).copied().chain(std::iter::repeat(false));
                 chunk.raw.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
             }
@@ -263,8 +266,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// One pass over the file: calls `take` with every chunk, and returns how many records there are and what
-    /// the content is.
+    /// One pass over the file: calls `take` with every chunk, and returns how many records
+    /// there are and what the content is.
     fn pass(
         &self,
         fields: Vec<Pick>,

@@ -1,12 +1,12 @@
 //! Records that do not fit the schema.
 //!
-//! Whether there is one, and which, depends on records, so only the owner may know. Through the permissive
-//! door nothing is noted. Through the strict door reading goes on after a misfit, and the caller decides who
-//! learns of it.
+//! Whether there is one, and which, depends on records, so only the owner may know. Through the
+//! permissive door nothing is noted. Through the strict door reading goes on after a misfit, and
+//! the caller decides who learns of it.
 //!
 //! # Limits
-//! Misfits are counted by column and kind, and at most [`MOST_KINDS`] of these are told apart; the rows of
-//! one chunk are kept until the next. Memory does not depend on the length of the file.
+//! Misfits are counted by column and kind, and at most [`MOST_KINDS`] of these are told apart; the
+//! rows of one chunk are kept until the next. Memory does not depend on the length of the file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -110,7 +110,8 @@ impl Kind {
             }
             Reason::LongRecord { limit } => {
                 format!(
-                    "\n  row {row}: the record is longer than {limit} bytes{times}; is a closing quote missing?"
+                    "\n  row {row}: the record is longer than {limit} bytes{times}; is a closing quote \
+                    missing?"
                 )
             }
         }
@@ -129,8 +130,8 @@ pub(crate) struct Notes {
     places: HashMap<Reason, usize>,
     kinds: Vec<Kind>,
     others: u64,
-    /// Rows of this chunk, by column, in which a reader found no number, ascending. They come out of it as
-    /// missing.
+    /// Rows of this chunk, by column, in which a reader found no number,
+    /// ascending. They come out of it as missing.
     unread: HashMap<String, Vec<u64>>,
 }
 

@@ -1,9 +1,9 @@
 //! Data as it came: not bounded, and so not to be computed with.
 //!
 //! # Guarantee
-//! A [`RawTable`] can be made and can be turned into a [`Table`](crate::Table) of bounded values; nothing else. There
-//! is no way to look at a value in between, so no statistic of raw data can be taken by mistake, and none can be used
-//! after the bounded table is there: bounding consumes it.
+//! A [`RawTable`] can be made and can be turned into a [`Table`](crate::Table) of bounded values;
+//! nothing else. There is no way to look at a value in between, so no statistic of raw data can be
+//! taken by mistake, and none can be used after the bounded table is there: bounding consumes it.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -148,7 +148,8 @@ impl RawColumn {
         }
     }
 
-    /// Text; where a number is wanted, the number it spells. Says whether it does; what does not is missing.
+    /// Text; where a number is wanted, the number it spells. Says whether
+    /// it does; what does not is missing.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
         match self {

@@ -1,17 +1,17 @@
-//! How the records of a data set are parsed and whose they are. Its owner decides that, not the schema of an
-//! analyst.
+//! How the records of a data set are parsed and whose they are. Its owner decides
+//! that, not the schema of an analyst.
 //!
 //! # Why it is the owner's
-//! Neighbouring data sets differ in parsed records, and a column says which unit a record belongs to. Whoever
-//! chooses how a file is parsed chooses both. A comment character that some records start with removes them,
-//! and n, which is public under `zero_out`, then tells how many there are. A comment character that the
-//! header starts with hides it, and other column names can then make the visit's number a patient's. So a
-//! ledger keeps the owner's reading beside the budget, and everybody who spends from it reads the data that
-//! way.
+//! Neighbouring data sets differ in parsed records, and a column says which unit a record belongs
+//! to. Whoever chooses how a file is parsed chooses both. A comment character that some records
+//! start with removes them, and n, which is public under `zero_out`, then tells how many there are.
+//! A comment character that the header starts with hides it, and other column names can then make
+//! the visit's number a patient's. So a ledger keeps the owner's reading beside the budget, and
+//! everybody who spends from it reads the data that way.
 //!
 //! # What a schema may choose
-//! An analyst's schema may choose bounds, values, kinds, rules and the number of records per unit: the price
-//! accounts for these. It may ignore more columns than the owner does, never fewer.
+//! An analyst's schema may choose bounds, values, kinds, rules and the number of records per unit:
+//! the price accounts for these. It may ignore more columns than the owner does, never fewer.
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::Unit;
@@ -66,7 +66,8 @@ impl Reading {
         };
         let used = used.into_iter().filter(|(name, _)| is_excepted(name));
         let used = used.map(|(name, _)| name.to_owned()).collect();
-        // A unit column that is not declared serves as the unit only, so nobody may use it otherwise.
+        // A unit column that is not declared serves as the unit only, so
+        // nobody may use it otherwise.
         let undeclared = schema.unit().column().filter(|column| schema.column(column).is_none());
         ignored.extend(undeclared.map(str::to_owned));
         let csv = schema.csv().clone();
@@ -79,8 +80,8 @@ impl Reading {
         Self { format: None, csv, unit, ignored: Vec::new(), used: Vec::new() }.canonical()
     }
 
-    /// Fixes the format that the owner's file has. Formats are recognised by file names too, and a file can
-    /// be renamed without changing its content.
+    /// Fixes the format that the owner's file has. Formats are recognised by file names too, and a
+    /// file can be renamed without changing its content.
     pub fn in_format(self, source: &Source) -> Self {
         Self { format: Some(source.format().to_owned()), ..self }
     }
@@ -100,8 +101,8 @@ impl Reading {
         self.format.as_deref()
     }
 
-    /// Names and patterns of columns that the owner ignores. Longer patterns and names can be exceptions: ask
-    /// [`ignores`](Self::ignores) about a column.
+    /// Names and patterns of columns that the owner ignores. Longer patterns and names can be
+    /// exceptions: ask [`ignores`](Self::ignores) about a column.
     pub fn ignored(&self) -> &[String] {
         &self.ignored
     }
@@ -118,8 +119,8 @@ impl Reading {
         longest(&self.ignored) > longest(&self.used)
     }
 
-    /// Checks CSV options and unit of a schema, without opening the file. Call it before opening: with the
-    /// wrong options even an error about the header can show records.
+    /// Checks CSV options and unit of a schema, without opening the file. Call it before opening:
+    /// with the wrong options even an error about the header can show records.
     pub fn check_before_opening(&self, schema: &Schema) -> Result<(), ReadingError> {
         self.check_csv(schema.csv())?;
         let got = schema.unit().unit();
@@ -141,8 +142,8 @@ impl Reading {
         Ok(())
     }
 
-    /// Checks that a schema reads the data as its owner does: the same CSV options, unit and format, and no
-    /// column that the owner ignores.
+    /// Checks that a schema reads the data as its owner does: the same CSV options, unit and
+    /// format, and no column that the owner ignores.
     pub fn check(&self, schema: &Schema, source: &Source) -> Result<(), ReadingError> {
         self.check_before_opening(schema)?;
         if let Some(stated) = self.format.as_ref().filter(|stated| *stated != source.format()) {
@@ -221,8 +222,8 @@ struct Csv {
     delimiter: char,
     comment: Option<char>,
     missing: Vec<String>,
-    // Later ones are left out where they have their defaults: older programs read such a text, and refuse
-    // others.
+    // Later ones are left out where they have their defaults: older programs
+    // read such a text, and refuse others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     header: bool,
     #[serde(default = "point", skip_serializing_if = "is_point")]
@@ -271,8 +272,9 @@ impl Csv {
         })
     }
 
-    /// The keys of `[csv]` that decide what is read, with their values, as a schema writes them. `header`
-    /// does not: it only says that a first line which looks like a record is a header all the same.
+    /// The keys of `[csv]` that decide what is read, with their values, as a schema
+    /// writes them. `header` does not: it only says that a first line which looks like a
+    /// record is a header all the same.
     fn keys(self) -> [(&'static str, String); 6] {
         let list = |texts: Vec<String>| {
             format!("[{}]", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))

@@ -1,10 +1,12 @@
-//! What a table may hold, declared by its owner: bounds, categories, missing values, whom to protect.
+//! What a table may hold, declared by its owner: bounds, categories,
+//! missing values, whom to protect.
 //!
 //! # Why it is declared
-//! A minimum, a maximum or a list of the categories that occur is a statistic of the data: one record can set
-//! it. Sensitivity is proved from bounds, so bounds that are read off the data void the proof (Casacuberta,
-//! Shoemate, Vadhan, Wagaman, *Widespread Underestimation of Sensitivity in Differentially Private Libraries*,
-//! 2022). A schema is public; nothing in it may be taken from the records without paying.
+//! A minimum, a maximum or a list of the categories that occur is a statistic of the data: one
+//! record can set it. Sensitivity is proved from bounds, so bounds that are read off the data
+//! void the proof (Casacuberta, Shoemate, Vadhan, Wagaman, *Widespread Underestimation of
+//! Sensitivity in Differentially Private Libraries*, 2022). A schema is public; nothing in it may
+//! be taken from the records without paying.
 //!
 //! # Format
 //! TOML, `format_version` 1; keys that are not known are refused.
@@ -32,8 +34,8 @@
 //! | missing, NaN, not a number | `missing` | error: row and column | the record is dropped |
 //! | a category that is not listed | `other` | error: row and column | the record is dropped |
 //!
-//! A dropped record leaves its slot empty: it contributes nothing and moves no other record. Every row of this
-//! table looks at one record alone.
+//! A dropped record leaves its slot empty: it contributes nothing and moves no other record. Every
+//! row of this table looks at one record alone.
 
 mod columns;
 mod csv;
@@ -108,8 +110,8 @@ impl Schema {
         write::schema(self)
     }
 
-    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order and with
-    /// whatever comments they are written.
+    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order
+    /// and with whatever comments they are written.
     pub fn digest(&self) -> [u8; 32] {
         digest::of(self)
     }
@@ -129,7 +131,8 @@ impl Schema {
         self.columns.iter().map(|(name, column)| (name.as_str(), column))
     }
 
-    /// What is declared for a column of this name: by its name, or by the longest pattern that fits.
+    /// What is declared for a column of this name: by its name, or by
+    /// the longest pattern that fits.
     pub fn column(&self, name: &str) -> Option<&Column> {
         if let Some((_, column)) = self.columns.iter().find(|(declared, _)| declared == name) {
             return Some(column);
@@ -157,9 +160,10 @@ impl Schema {
         Self { unit, ..self }
     }
 
-    /// Whether a record can be dropped for what it holds in these columns, when it is read through this door. If so
-    /// the number of records that are left is private under every relation: [`Table::slots`](crate::Table::slots) is
-    /// public where n is, [`Table::records`](crate::Table::records) is not.
+    /// Whether a record can be dropped for what it holds in these columns, when it is read through
+    /// this door. If so the number of records that are left is private under every relation:
+    /// [`Table::slots`](crate::Table::slots) is public where n is,
+    /// [`Table::records`](crate::Table::records) is not.
     pub fn may_drop(&self, columns: &[&str], door: Door) -> bool {
         let drops = |name: &&str| match self.column(name) {
             Some(Column::Number(column)) => column.missing_rule() == Rule::Drop,
@@ -177,7 +181,8 @@ impl Schema {
         hint(name, self.columns.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Whether one of these names is declared, or there is nothing to tell it by: `*` fits everything.
+    /// Whether one of these names is declared, or there is nothing to
+    /// tell it by: `*` fits everything.
     pub(crate) fn knows_any(&self, names: &[String]) -> bool {
         let mut declared =
             self.columns.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "*").peekable();

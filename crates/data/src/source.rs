@@ -2,25 +2,25 @@
 //!
 //! | format | recognised by | columns |
 //! |---|---|---|
-//! | CSV | `.csv`, `.tsv`, `.txt`, `.data`, `.test`, or text in a file of another name | the header, or `csv.names` |
+//! | CSV | `.csv`, `.tsv`, `.txt`, `.data`, `.test`, or any other text | the header, or `csv.names` |
 //! | NPY | its first bytes | `x0`, `x1`, ... of an array of one or two dimensions |
 //! | IDX (MNIST) | its first bytes | `pixel_0`, ...; `label` from the file of labels beside it |
 //! | CIFAR binary | `.bin` and records of 3073 (or 3074) bytes | `label` (`coarse_label`), `pixel_0`, ... |
 //! | Parquet | its first bytes | flat columns; nested ones can only be ignored |
 //! | Arrow IPC file | its first bytes | the same, memory-mapped |
 //!
-//! gzip and zstd are undone by their first bytes, for all formats that are read in order (not for Parquet and Arrow,
-//! which have compression of their own).
+//! gzip and zstd are undone by their first bytes, for all formats that are read in order (not for
+//! Parquet and Arrow, which have compression of their own).
 //!
 //! # Guarantee
-//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later is not
-//! followed. Each pass digests the bytes that it reads (of Parquet and Arrow, which are not read in order,
-//! the file when it is through), and whatever the format's header says is compared with what it said when the
-//! file was opened.
+//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later
+//! is not followed. Each pass digests the bytes that it reads (of Parquet and Arrow, which are not
+//! read in order, the file when it is through), and whatever the format's header says is compared
+//! with what it said when the file was opened.
 //!
 //! # Limits
-//! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`] columns; memory does not
-//! depend on the length of the file.
+//! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`]
+//! columns; memory does not depend on the length of the file.
 
 #[cfg(feature = "arrow")]
 pub(crate) mod arrow;
@@ -62,10 +62,11 @@ pub(crate) const KNOWN_FORMATS: &str =
 /// Which values stop the reading of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// The owner's door: a value that the schema has no place for is an error that names its row and column.
+    /// The owner's door: a value that the schema has no place for is an
+    /// error that names its row and column.
     Strict,
-    /// Every other door: each record is mapped into the schema, or dropped, by a rule that looks at it alone; no error
-    /// depends on a record's value.
+    /// Every other door: each record is mapped into the schema, or dropped, by a rule that looks at
+    /// it alone; no error depends on a record's value.
     Permissive,
 }
 
@@ -97,8 +98,8 @@ enum Layout {
 
 /// Reads records one chunk after the other.
 pub(crate) trait ReadRows {
-    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that have no
-    /// place are noted, and reading goes on.
+    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that
+    /// have no place are noted, and reading goes on.
     fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError>;
 
     /// The content of what was read, with all that stands behind the last record.
@@ -136,8 +137,8 @@ impl Source {
         self.file.path()
     }
 
-    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong to it, of
-    /// both. Reads everything once; a [`Survey`](crate::Survey) learns it on the way.
+    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong
+    /// to it, of both. Reads everything once; a [`Survey`](crate::Survey) learns it on the way.
     pub fn content(&self) -> Result<[u8; 32], DataError> {
         let labels = self.labels().map(KeptFile::digest).transpose()?;
         Ok(kept::with_labels(self.file.digest()?, labels))
@@ -155,8 +156,8 @@ impl Source {
         Ok(packed::unpacked_digest(&self.file)?.into_iter().chain(labels).collect())
     }
 
-    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is mapped, and
-    /// only what is digested counts.
+    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is
+    /// mapped, and only what is digested counts.
     pub fn bytes_read(&self) -> u64 {
         self.file.bytes_read() + self.labels().map_or(0, KeptFile::bytes_read)
     }
@@ -176,8 +177,8 @@ impl Source {
         &self.file
     }
 
-    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two fields is a
-    /// tab, unless the options say otherwise.
+    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two
+    /// fields is a tab, unless the options say otherwise.
     pub fn format(&self) -> &'static str {
         match &self.layout {
             Layout::Csv(layout) => layout.format,
@@ -221,8 +222,8 @@ impl Source {
         Err(DataError::Unsupported { path: self.path().to_owned(), what, instead })
     }
 
-    /// Refuses a first line in which nothing is a column of the schema. It may be a record, and messages
-    /// about columns would show it: call this before any of them.
+    /// Refuses a first line in which nothing is a column of the schema. It may be a record, and
+    /// messages about columns would show it: call this before any of them.
     pub fn check_header(&self, schema: &Schema) -> Result<(), DataError> {
         if self.has_header_line() && !schema.knows_any(&self.names()) {
             return Err(DataError::NoDeclaredColumn { path: self.path().to_owned() });
@@ -230,7 +231,8 @@ impl Source {
         Ok(())
     }
 
-    /// Whether the names of the columns are those of a first line, which nobody has said to be a header.
+    /// Whether the names of the columns are those of a first line, which
+    /// nobody has said to be a header.
     fn has_header_line(&self) -> bool {
         match &self.layout {
             Layout::Csv(layout) => layout.has_header_line(),
@@ -242,7 +244,8 @@ impl Source {
         }
     }
 
-    /// Whether columns are stored one by one, so that what is wrong with one is seen only by reading it.
+    /// Whether columns are stored one by one, so that what is wrong with
+    /// one is seen only by reading it.
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.layout {
             Layout::Csv(_) | Layout::Dense(_) => false,

@@ -1,12 +1,14 @@
 //! Training and test parts by a public rule.
 //!
 //! # Definition
-//! A record belongs to the test part if a hash of a public salt and of its slot (or, where records have units, of
-//! its unit, so that nobody is on both sides) falls below the test share. The rule looks at no other value.
+//! A record belongs to the test part if a hash of a public salt and of its slot (or, where
+//! records have units, of its unit, so that nobody is on both sides) falls below the test share.
+//! The rule looks at no other value.
 //!
 //! # Pitfalls
-//! The test part is as private as the training part. An accuracy measured on it is a statistic of its records and must
-//! be paid for; only data that its owner declares public may be evaluated for free. Keep such data in a file of its own.
+//! The test part is as private as the training part. An accuracy measured on it is a statistic of
+//! its records and must be paid for; only data that its owner declares public may be evaluated for
+//! free. Keep such data in a file of its own.
 
 use sha2::{Digest, Sha256};
 use sordino_privacy::ParamError;

@@ -2,9 +2,9 @@
 //! records that each unit keeps.
 //!
 //! # Guarantee
-//! A survey never fails for what a record holds; it fails only for the file or the schema. The second pass
-//! reads the same open file, keeps the records that the survey chose, and fails if the bytes differ
-//! ([`DataError::Changed`]).
+//! A survey never fails for what a record holds; it fails only for the file or the schema. The
+//! second pass reads the same open file, keeps the records that the survey chose, and fails if the
+//! bytes differ ([`DataError::Changed`]).
 
 use std::fmt;
 
@@ -24,8 +24,8 @@ pub enum Wanted<'a> {
     Columns(&'a [&'a str]),
 }
 
-/// The result of a first pass over a file. Only the owner may see it, until it is paid for or known to be
-/// public.
+/// The result of a first pass over a file. Only the owner may see it, until it
+/// is paid for or known to be public.
 ///
 /// ```no_run
 /// use sordino_data::{Door, Loader, Schema, Source, Wanted};
@@ -62,15 +62,15 @@ impl Survey {
         self.content
     }
 
-    /// n, the number of slots, empty ones included. It is public under `zero_out` and `replace`. Under
-    /// `add_remove` it is a statistic that must be paid for.
+    /// n, the number of slots, empty ones included. It is public under `zero_out` and `replace`.
+    /// Under `add_remove` it is a statistic that must be paid for.
     pub fn slots(&self) -> u64 {
         self.slots
     }
 
-    /// Checks that every record fits the schema. The error counts those that do not, by column and kind,
-    /// and names the first row of each, so only the owner of the data may call this or see its result, unless
-    /// it was paid for. Through the permissive door every record fits.
+    /// Checks that every record fits the schema. The error counts those that do not, by column and
+    /// kind, and names the first row of each, so only the owner of the data may call this or see
+    /// its result, unless it was paid for. Through the permissive door every record fits.
     pub fn check(&self) -> Result<(), DataError> {
         match (&self.misfits, self.slots) {
             (Some(misfits), _) => Err(misfits.error(self.file.path())),

@@ -1,14 +1,16 @@
 //! Bounded data: every value lies where the schema says, whatever came in.
 //!
 //! # Guarantee
-//! A [`Table`] is made from raw records by a function that looks at each record alone, so neighbouring inputs give
-//! neighbouring tables, slot by slot. Numbers lie within their bounds and are never NaN, codes are places in the list of
-//! values, and a record that has no place in the schema leaves an empty slot. Where the schema names a unit, at most
+//! A [`Table`] is made from raw records by a function that looks at each record alone, so
+//! neighbouring inputs give neighbouring tables, slot by slot. Numbers lie within their
+//! bounds and are never NaN, codes are places in the list of values, and a record that has no
+//! place in the schema leaves an empty slot. Where the schema names a unit, at most
 //! `max_records` records of each are present.
 //!
 //! # Pitfalls
-//! The number of records that are *present* is a statistic of the data; the number of slots is public under `zero_out` and
-//! `replace`. A mean divides by the second, or by a noisy count, never by the first.
+//! The number of records that are *present* is a statistic of the data; the number of
+//! slots is public under `zero_out` and `replace`. A mean divides by the second, or by
+//! a noisy count, never by the first.
 
 use std::path::Path;
 
@@ -54,7 +56,8 @@ pub enum BoundedColumn {
 }
 
 impl Table {
-    /// Bounds raw columns by a schema. Every column must be declared, and every declared column must be there.
+    /// Bounds raw columns by a schema. Every column must be declared, and
+    /// every declared column must be there.
     pub fn new<R: Bits + ?Sized>(
         raw: RawTable,
         schema: &Schema,
@@ -146,8 +149,8 @@ impl Table {
         Self { owners, ..self }
     }
 
-    /// Which unit owns each record that is present, where the schema names a unit: numbers that mean nothing but that
-    /// records of one unit have the same.
+    /// Which unit owns each record that is present, where the schema names a unit: numbers that
+    /// mean nothing but that records of one unit have the same.
     pub fn owners(&self) -> Option<Vec<u64>> {
         self.owners.as_ref().map(|owners| self.present_of(owners).collect())
     }
@@ -284,7 +287,8 @@ impl Cells<'_> {
                     expected,
                     advice: advice(expected),
                 });
-                // Nothing is made of a table with a misfit; the other columns of its record are checked, too.
+                // Nothing is made of a table with a misfit; the other columns of
+                // its record are checked, too.
                 if self.misfits.door() == Door::Strict {
                     return None;
                 }
@@ -300,7 +304,8 @@ fn advice(expected: &str) -> &'static str {
     match expected {
         "one of the declared values" => "add it to values, or say in the schema where others go: other = ...",
         "a boolean" => {
-            "true/false, yes/no, t/f, y/n and 1/0 are understood; for others use kind = \"category\", values = [...]"
+            "true/false, yes/no, t/f, y/n and 1/0 are understood; for others use kind = \"category\", values \
+            = [...]"
         }
         "a whole number" => "set kind = \"number\", or correct the value",
         _ => "say in the schema what a missing value becomes: missing = ..., or \"drop\"",

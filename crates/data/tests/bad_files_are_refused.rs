@@ -121,7 +121,8 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Random damage to every format, through both doors: never a panic. (Memory is bounded by the limits above.)
+    /// Random damage to every format, through both doors: never a panic. (Memory
+    /// is bounded by the limits above.)
     #[test]
     fn damaged_files_never_panic(
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),

@@ -1,5 +1,5 @@
-//! A file of one column has a record in every line, whatever the line holds: how many there are is no matter
-//! of values.
+//! A file of one column has a record in every line, whatever the line holds: how many
+//! there are is no matter of values.
 
 mod files;
 

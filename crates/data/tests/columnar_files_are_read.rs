@@ -207,7 +207,8 @@ fn encoding(schema: &Schema, source: &Source) -> Encoding {
 #[test]
 fn a_cache_is_what_memory_would_have_held() {
     let schema = schema(
-        "columns.age = { kind = 'number', bounds = [0, 100] }\ncolumns.ill = { kind = 'boolean', missing = 'drop' }",
+        "columns.age = { kind = 'number', bounds = [0, 100] }\ncolumns.ill = { kind = 'boolean', missing = \
+        'drop' }",
     );
     let rows = ROWS_PER_BLOCK + 700;
     let mut text = "age,ill\n".to_owned();
@@ -237,7 +238,8 @@ fn a_cache_is_what_memory_would_have_held() {
     refused(Encoded::open_cache(&path, &encoding), &["not a sound Arrow IPC file"]);
 }
 
-/// A row that its encoding could not have made is an empty slot: a damaged cache cannot exceed a sensitivity.
+/// A row that its encoding could not have made is an empty slot: a damaged
+/// cache cannot exceed a sensitivity.
 #[test]
 fn a_cache_with_a_row_out_of_bounds_is_not_believed() {
     let schema =

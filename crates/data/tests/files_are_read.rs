@@ -130,7 +130,8 @@ fn units_keep_their_records_and_stay_on_one_side_of_a_split() {
     let split = Split::new(0.25, 1).unwrap();
     let (train, test) = loader.split(&encoding, &split, &mut seeded(3)).unwrap();
     assert_eq!(train.slots() + test.slots(), 6000);
-    // All six visits of a user are on one side: 250 users of 1000, give or take six standard deviations of 14.
+    // All six visits of a user are on one side: 250 users of 1000, give or
+    // take six standard deviations of 14.
     assert!(test.slots().is_multiple_of(6) && (test.slots() / 6).abs_diff(250) < 84, "{}", test.slots());
     let whole = loader.read(&encoding, &mut seeded(3)).unwrap();
     assert_eq!((whole.slots(), whole.has_target()), (6000, true));
@@ -151,7 +152,8 @@ fn prediction_needs_no_target() {
     assert_eq!((encoded.row(0), encoded.has_target()), (Some(&[0.0][..]), false));
 }
 
-/// The number of records is public under `zero_out`; whether each fits the schema is told to the owner alone.
+/// The number of records is public under `zero_out`; whether each fits the
+/// schema is told to the owner alone.
 #[test]
 fn records_are_counted_and_checked_without_being_kept() {
     let schema = schema(PATIENTS);

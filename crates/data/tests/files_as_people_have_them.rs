@@ -1,4 +1,5 @@
-//! Headers that are none, delimiters of other countries, what spreadsheets write, and all misfits at once.
+//! Headers that are none, delimiters of other countries, what
+//! spreadsheets write, and all misfits at once.
 
 mod files;
 
@@ -58,7 +59,8 @@ fn a_record_is_not_taken_for_a_header() {
     assert_eq!(found.options.names.unwrap(), ["column_1", "column_2"]);
 }
 
-/// A record of plain words looks like a header; a schema that knows none of its words does not show them.
+/// A record of plain words looks like a header; a schema that knows
+/// none of its words does not show them.
 #[test]
 fn a_first_line_without_declared_columns_is_not_shown() {
     let path = file("words.csv", b"ann,ulm\nbob,bonn\n");
@@ -148,7 +150,8 @@ fn a_number_of_another_country_gets_a_hint() {
     assert!(strict("word.csv", "much").contains("csv.missing"));
 }
 
-/// Everything that is wrong is told in one run: counted by column and kind, the first of each with its row.
+/// Everything that is wrong is told in one run: counted by column and
+/// kind, the first of each with its row.
 #[test]
 fn the_owner_learns_of_all_misfits_at_once() {
     let text = "columns.age = { kind = 'number', bounds = [0, 120] }

@@ -48,8 +48,8 @@ fn ages(table: &Table) -> Vec<f64> {
     numbers(table, "age")
 }
 
-/// The content was digested, the path opened again: a link that was moved in between answered from another
-/// table.
+/// The content was digested, the path opened again: a link that was moved in
+/// between answered from another table.
 #[test]
 fn a_path_that_leads_elsewhere_later_is_not_followed() {
     let schema = schema(SCHEMA);
@@ -152,8 +152,8 @@ fn a_file_that_is_rewritten_between_two_passes_is_refused() {
     }
 }
 
-/// Between opening and the first pass: names and sizes were those of the old header, and the records new
-/// ones.
+/// Between opening and the first pass: names and sizes were those of the old
+/// header, and the records new ones.
 #[test]
 fn a_header_that_is_rewritten_before_the_first_pass_is_refused() {
     let one = npy("<f8", "False", "(2, 1)", &[0; 16]);
@@ -218,8 +218,8 @@ fn visits() -> String {
     text
 }
 
-/// It was read five times: to digest it, to count, to check units, to check values, to choose records of
-/// units, to encode.
+/// It was read five times: to digest it, to count, to check units, to check values, to
+/// choose records of units, to encode.
 #[test]
 fn the_strict_path_with_units_reads_the_file_twice() {
     let (schema, text) = (schema(VISITS), visits());
@@ -240,7 +240,8 @@ fn the_strict_path_with_units_reads_the_file_twice() {
     }
 }
 
-/// One survey, one choice: both kinds of second pass keep the same records, and others are kept by others.
+/// One survey, one choice: both kinds of second pass keep the same
+/// records, and others are kept by others.
 #[test]
 fn a_second_pass_keeps_what_the_survey_chose() {
     let schema = schema(VISITS);
@@ -260,8 +261,8 @@ fn a_second_pass_keeps_what_the_survey_chose() {
     assert_eq!(table, loader.read_columns(&["age"], &mut seeded(1)).unwrap());
 }
 
-/// Five records of a unit were chosen where two are paid for, or those of other lines: such a survey is no
-/// survey here.
+/// Five records of a unit were chosen where two are paid for, or those of other
+/// lines: such a survey is no survey here.
 #[test]
 fn the_survey_of_another_source_or_unit_is_refused() {
     let (two, five) = (schema(VISITS), schema(&VISITS.replace("max_records = 2", "max_records = 5")));

@@ -4,8 +4,8 @@ use sordino_data::ROWS_PER_BLOCK;
 use sordino_noise::grid::{Allowance, FloatGroups, Grouping};
 use sordino_privacy::Neighbours;
 
-/// Blocks of fixed slots are summed in `f64` where a relation leaves every record in its slot. The chain of roundings of a sum is that of a plain loop over a
-/// block, and `more` factors beside it.
+/// Blocks of fixed slots are summed in `f64` where a relation leaves every record in its slot. The
+/// chain of roundings of a sum is that of a plain loop over a block, and `more` factors beside it.
 pub(crate) fn allowance(neighbours: Neighbours, more: u64) -> Allowance {
     match neighbours {
         Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Allowance::FloatGroups(FloatGroups {

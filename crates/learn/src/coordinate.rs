@@ -1,13 +1,16 @@
-//! Noisy coordinate descent: one coordinate of the gradient a step, each with its own clip norm, noise and step size.
+//! Noisy coordinate descent: one coordinate of the gradient a step, each with its
+//! own clip norm, noise and step size.
 //!
 //! # Definition
-//! Mangold, Bellet, Salmon, Tommasi, *Differentially Private Coordinate Descent for Composite Empirical Risk Minimization*, 2022. With
-//! coordinate smoothness M_j, T rounds of K steps: take the next j,
+//! Mangold, Bellet, Salmon, Tommasi, *Differentially Private Coordinate Descent for
+//! Composite Empirical Risk Minimization*, 2022. With coordinate smoothness M_j, T
+//! rounds of K steps: take the next j,
 //! ```text
-//! g_j = (1/n) (Σ_i clip(∂_j l_i(w)) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)                  (1)
+//! g_j = (1/n) (Σ_i clip(∂_j l_i(w)) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)         (1)
 //! ```
-//! and after each round go on from the mean of its last iterates, a part τ of them. The result is that mean after the last. Coordinates come in passes: each
-//! once in every p steps, in a new random order. (The paper draws j anew at each step and has τ = 1.)
+//! and after each round go on from the mean of its last iterates, a part τ of them. The result is
+//! that mean after the last. Coordinates come in passes: each once in every p steps, in a new
+//! random order. (The paper draws j anew at each step and has τ = 1.)
 //!
 //! # Clipping
 //! | [`CoordinateClipping`] | `clip(d_ij)`, d the derivative | C_j |
@@ -15,32 +18,44 @@
 //! | `BySmoothness` | `clamp(d_ij, -C_j, C_j)` | `C sqrt(M_j / Σ M)`, what the theory asks for |
 //! | `Uniform` | the same | `C / sqrt(p)` |
 //! | `Lipschitz` | the same | L_j: nothing is clipped |
-//! | `Jointly` | `d_ij min(1, 1/‖d_i‖)` with `‖d_i‖² = Σ_j (d_ij/C_j)²`, the scores taken as they are at this step | `C sqrt(p M_j / Σ M)` |
+//! | `Jointly` | `d_ij min(1, 1/‖d_i‖)` | `C sqrt(p M_j / Σ M)` |
+//!
+//! `Jointly` has `‖d_i‖² = Σ_j (d_ij/C_j)²`, with the scores as they are at this step.
 //!
 //! # Guarantee
-//! Relation: `zero_out` or `replace` with n public; there is no sampling and no amplification. The order of coordinates looks at nothing, and means are
-//! post-processing. Where M_j is estimated, one more release of a vector is composed with what follows.
+//! Relation: `zero_out` or `replace` with n public; there is no sampling and no amplification. The
+//! order of coordinates looks at nothing, and means are post-processing. Where M_j is estimated,
+//! one more release of a vector is composed with what follows.
 //! - Clamped: each step is one Gaussian release of a number, of multiplier z; TK of them compose.
-//! - `Jointly`: a *pass* is one Gaussian release of multiplier z. For a linear model `d_ij = φ'_i x_ij`, so in whatever step j has its turn, and whatever
-//!   φ'_i is by then, the record moves that release by at most `u_ij = (x_ij/C_j) / sqrt(Σ_k (x_ik/C_k)²)` clip norms C_j. That bound is a function of
-//!   the record and of public numbers, not of what was released before, and `Σ_j u_ij² = 1`: for every pair of neighbours the steps of a pass compose as Gaussian
-//!   releases of multipliers z/u_ij, which is one of multiplier z (Dong, Roth, Su, *Gaussian Differential Privacy*, 2022, Corollary 3.3).
-//!   Passes that are not complete count as complete.
+//! - `Jointly`: a *pass* is one Gaussian release of multiplier z. For a linear model
+//!   `d_ij = φ'_i x_ij`, so in whatever step j has its turn, and whatever φ'_i is by then,
+//!   the record moves that release by at most `u_ij = (x_ij/C_j) / sqrt(Σ_k (x_ik/C_k)²)`
+//!   clip norms C_j. That bound is a function of the record and of public numbers, not of
+//!   what was released before, and `Σ_j u_ij² = 1`: for every pair of neighbours the steps of
+//!   a pass compose as Gaussian releases of multipliers z/u_ij, which is one of multiplier z
+//!   (Dong, Roth, Su, *Gaussian Differential Privacy*, 2022, Corollary 3.3). Passes that are
+//!   not complete count as complete.
 //!
-//! So `Jointly` pays for p steps what gradient descent pays for one, while clamping pays p times; a record at all its clamps at once is what that is for.
+//! So `Jointly` pays for p steps what gradient descent pays for one, while clamping pays p times; a
+//! record at all its clamps at once is what that is for.
 //!
 //! # What the mean is for
-//! With N steps z grows like sqrt(N), and a mean over all of them has the same noise however many they are. A round of few steps a coordinate
-//! throws this away: its last iterates have the noise of single steps. So: one round, many passes, half of them in the mean.
+//! With N steps z grows like sqrt(N), and a mean over all of them has the same noise however many
+//! they are. A round of few steps a coordinate throws this away: its last iterates have the noise
+//! of single steps. So: one round, many passes, half of them in the mean.
 //!
 //! # On the way
-//! A fit is watched, stopped, kept and resumed by *passes*: between two of them there is no order of coordinates to remember, and weights, the sum of the round's iterates
-//! so far and the smoothness are all there is. An estimate of smoothness was released once; a resumed fit goes on with that one.
+//! A fit is watched, stopped, kept and resumed by *passes*: between two of them there is no
+//! order of coordinates to remember, and weights, the sum of the round's iterates so far
+//! and the smoothness are all there is. An estimate of smoothness was released once; a
+//! resumed fit goes on with that one.
 //!
 //! # Arithmetic
-//! A block's contributions are summed in `f64` and rounded to the grid of their coordinate. Scores are kept up to
-//! date step by step and computed anew each round: drift changes utility, not privacy, for what is released is clipped. Rounding can move each coordinate of a pass
-//! by the grid's inflation ι; a grid has room for one ι, so joint contributions are kept `sqrt(p) ι` shorter (see `Columns`).
+//! A block's contributions are summed in `f64` and rounded to the grid of their coordinate.
+//! Scores are kept up to date step by step and computed anew each round: drift changes utility,
+//! not privacy, for what is released is clipped. Rounding can move each coordinate of a pass by
+//! the grid's inflation ι; a grid has room for one ι, so joint contributions are kept
+//! `sqrt(p) ι` shorter (see `Columns`).
 
 mod columns;
 mod descent;
@@ -93,7 +108,8 @@ pub enum CoordinateClipping {
     },
     /// L_j: nothing is clipped. Not for the squared loss.
     Lipschitz,
-    /// `C sqrt(p M_j / Σ M)` for all coordinates of a record together: C itself where all M_j are equal.
+    /// `C sqrt(p M_j / Σ M)` for all coordinates of a record together: C
+    /// itself where all M_j are equal.
     Jointly {
         /// C.
         norm: f64,
@@ -116,8 +132,8 @@ pub struct CoordinateDescent {
 }
 
 impl CoordinateDescent {
-    /// One round of 30 steps a coordinate (K is set by the plan), the mean of the last half of it, smoothness estimated for a tenth of
-    /// the budget.
+    /// One round of 30 steps a coordinate (K is set by the plan), the mean of the last half of it,
+    /// smoothness estimated for a tenth of the budget.
     pub fn new(loss: Loss) -> Self {
         Self {
             loss,
@@ -189,7 +205,8 @@ impl CoordinateDescent {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said: the multiplier is that of (1), and an estimate of smoothness has its share beside it.
+    /// The plan with noise as said: the multiplier is that of (1), and an estimate of
+    /// smoothness has its share beside it.
     pub fn plan_with(
         &self,
         encoding: &Encoding,

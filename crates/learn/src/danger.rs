@@ -10,8 +10,9 @@ use crate::perturbation::positive_penalty;
 use crate::solver::Problem;
 use crate::weighting::Weighting;
 
-/// The minimum of the mean loss plus `(l2/2)‖w‖²`, as near as `f64` can tell. **Not private.** The mean is over all slots, as that of private
-/// learners is. Fails for a loss or a penalty that cannot be; the data has no say in that.
+/// The minimum of the mean loss plus `(l2/2)‖w‖²`, as near as `f64` can tell. **Not private.** The
+/// mean is over all slots, as that of private learners is. Fails for a loss or a penalty that
+/// cannot be; the data has no say in that.
 pub fn non_private_optimum(loss: Loss, data: &Encoded, l2: f64) -> Result<LinearModel, LearnError> {
     optimum(loss, None, data, l2)
 }

@@ -1,4 +1,5 @@
-//! Why nothing was learned. Everything here depends on schema, shapes and parameters, never on a record's value.
+//! Why nothing was learned. Everything here depends on schema, shapes and
+//! parameters, never on a record's value.
 
 use sordino_noise::grid::{GridError, SumError};
 use sordino_optim::{ClassWeightsError, OptimError};

@@ -1,26 +1,27 @@
 //! Noisy gradient descent: full batches, Poisson samples, samples of fixed size.
 //!
 //! # Definition
-//! See [`Training`] for a step. Relation: `zero_out` with n public, or `replace`, which samples of fixed size need. All iterates are
-//! accounted for; the result is one of them or an average. What is clipped is a record's gradient of the loss; the penalty
-//! `(λ/2)‖w‖²` is outside.
+//! See [`Training`] for a step. Relation: `zero_out` with n public, or `replace`, which samples of
+//! fixed size need. All iterates are accounted for; the result is one of them or an average. What
+//! is clipped is a record's gradient of the loss; the penalty `(λ/2)‖w‖²` is outside.
 //!
 //! # Guarantee
-//! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*,
-//! 2014; Abadi et al., *Deep Learning with Differential Privacy*, 2016), z the least for (ε, δ) by the tightest accountant.
+//! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private
+//! Empirical Risk Minimization*, 2014; Abadi et al., *Deep Learning with Differential Privacy*,
+//! 2016), z the least for (ε, δ) by the tightest accountant.
 //!
 //! # On the way
 //! A plan is a [`StepwisePlan`]: its fit tells how far it is, can be stopped, kept, and resumed.
 //!
 //! # Defaults
-//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and clip norm
-//! follow from public numbers by the rules of [`Facts`](crate::Facts).
+//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and
+//! clip norm follow from public numbers by the rules of [`Facts`](crate::Facts).
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, LearningPlan, Noise, OptimError, Plan,
-    PlanOptions, Progress, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Fitted, LearningPlan, Noise, Plan,
+    PlanOptions, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
     check_public_size,
 };
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
@@ -94,13 +95,14 @@ impl GradientDescent {
         Self { clipping: Some(clipping), ..self }
     }
 
-    /// Divides coordinates of gradients by public numbers before they are clipped; noise is then in proportion to them.
+    /// Divides coordinates of gradients by public numbers before they are clipped;
+    /// noise is then in proportion to them.
     pub fn scales(self, scales: Vec<f64>) -> Self {
         Self { scales: Some(scales), ..self }
     }
 
-    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the number of steps
-    /// and the clip norm.
+    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the
+    /// number of steps and the clip norm.
     pub fn training(self, training: TrainingOptions) -> Self {
         Self { l2: Some(training.l2), training: Some(training), ..self }
     }
@@ -256,38 +258,18 @@ impl GradientPlan {
     fn run(
         &self,
         data: &Encoded,
-        permit: Permit,
-        claim: &Claim,
+        (permit, claim): (Permit, &Claim),
         options: FitOptions<'_>,
-        run: impl FnOnce(
-            Training<'_, LinearObjective<'_>>,
-            Permit,
-            Option<&mut dyn Bits>,
-            &mut dyn FnMut(Progress<'_>),
-        ) -> Result<Release<Vec<f64>>, OptimError>,
+        resumed: Option<(Checkpoint, Paid)>,
     ) -> Result<Release<LinearModel>, LearnError> {
         let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let mut objective = LinearObjective::new(self.loss, data);
         if let Some(weights) = &self.class_weights {
             objective = objective.class_weights(weights);
         }
-        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
-        if let Some(threads) = threads {
-            training = training.threads(threads);
-        }
-        if let Some(flag) = cancel {
-            training = training.cancelled_by(flag);
-        }
-        if let Some(checkpoints) = checkpoints {
-            training = training.with_checkpoints(checkpoints)?;
-        }
-        if let Some(witness) = witness {
-            training = training.witnessed_by(witness);
-        }
-        let mut silent = |_: Progress<'_>| {};
-        let release = run(training, permit, bits, progress.unwrap_or(&mut silent))?;
+        let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
+        let release = training.run_under(resumed, permit, options)?;
         Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
     }
 }
@@ -297,16 +279,8 @@ impl StepwisePlan for GradientPlan {
         self.plan.batches().steps()
     }
 
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
-        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.run_with(permit, bits, progress),
-            None => training.run(permit, progress),
-        })
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
+        self.run(data, (permit, &self.claim()), options, None)
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
@@ -320,12 +294,9 @@ impl StepwisePlan for GradientPlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    ) -> Fitted<Self> {
         let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
-            None => training.resume(checkpoint, paid, permit, progress),
-        })
+        self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
     }
 }
 
@@ -337,16 +308,11 @@ impl LearningPlan for GradientPlan {
         self.plan.claim()
     }
 
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions::default())
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }

@@ -1,18 +1,20 @@
 //! The inner loops: rows of `f32`, everything else in `f64`, eight rows at a time.
 //!
 //! # One pass over memory
-//! A tile of [`TILE`] rows is read for its scores and, while it is still in the nearest cache, once more for its share of the
-//! gradient. A pass over the data so moves each row through memory once: `4 d` bytes and `4 d` floating-point operations a row
-//! and score, fewer than a processor does in the time that the bytes take to come.
+//! A tile of [`TILE`] rows is read for its scores and, while it is still in the nearest cache, once
+//! more for its share of the gradient. A pass over the data so moves each row through memory once:
+//! `4 d` bytes and `4 d` floating-point operations a row and score, fewer than a processor does in
+//! the time that the bytes take to come.
 //!
 //! # Row independence
-//! A score is computed by the same operations in the same order whatever stands beside the row: sixteen partial sums by
-//! position, then a fixed tree. Rust does not reorder floating-point operations, so the bits of a row's score depend on that
-//! row and the weights alone.
+//! A score is computed by the same operations in the same order whatever stands beside the row:
+//! sixteen partial sums by position, then a fixed tree. Rust does not reorder floating-point
+//! operations, so the bits of a row's score depend on that row and the weights alone.
 //!
 //! # Wide registers
-//! The same code is compiled twice, for every x86-64 processor and for those with AVX2, and chosen when it runs. Products and sums stay
-//! apart (no fused operations): both give the same bits, and on processors with separate adders nothing is lost.
+//! The same code is compiled twice, for every x86-64 processor and for those with AVX2, and chosen
+//! when it runs. Products and sums stay apart (no fused operations): both give the same bits, and
+//! on processors with separate adders nothing is lost.
 
 /// Rows that are worked on together.
 pub(crate) const TILE: usize = 8;
@@ -22,7 +24,8 @@ const LANES: usize = 16;
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 16;
 
-/// Two versions of a function of the module `plain`, for every processor and for wide registers, one of them chosen when it runs.
+/// Two versions of a function of the module `plain`, for every processor and for wide
+/// registers, one of them chosen when it runs.
 macro_rules! for_all_registers {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {
         $(#[$doc])*
@@ -33,7 +36,8 @@ macro_rules! for_all_registers {
                 fn wide($($argument: $kind),*) $(-> $result)? {
                     plain::$name($($argument),*)
                 }
-                // SAFETY: the feature that the function is compiled for was found in this processor a few lines above.
+                // SAFETY: the feature that the function is compiled for was found in this
+                // processor a few lines above.
                 #[allow(
                     unsafe_code,
                     reason = "instructions that the processor was found to have; three times as fast"
@@ -67,14 +71,15 @@ for_all_registers! {
     fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE])
 }
 
-/// Asks the memory for numbers that will be needed soon. Rows of a sample lie apart, and no processor guesses where: without this, half
-/// of the time of a sampled step is spent waiting for them. Rows in order come by themselves, but not while others are worked on.
+/// Asks the memory for numbers that will be needed soon. Rows of a sample lie apart, and no
+/// processor guesses where: without this, half of the time of a sampled step is spent waiting for
+/// them. Rows in order come by themselves, but not while others are worked on.
 pub(crate) fn fetch(numbers: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     for line in numbers.chunks(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a program could see and is
-        // allowed for any address; this one is that of a slice.
+        // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a
+        // program could see and is allowed for any address; this one is that of a slice.
         #[allow(unsafe_code, reason = "a hint without effect but on time: a sampled row takes half as long")]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
@@ -84,8 +89,9 @@ pub(crate) fn fetch(numbers: &[f32]) {
     let _ = numbers;
 }
 
-/// At least the exact norm of the row: a product of two `f32` is exact in `f64`, and each addition errs by 2^-53 of a sum
-/// that only grows, in whatever order. Infinite for a row that is not finite.
+/// At least the exact norm of the row: a product of two `f32` is exact in `f64`,
+/// and each addition errs by 2^-53 of a sum that only grows, in whatever order.
+/// Infinite for a row that is not finite.
 pub(crate) fn norm_above(row: &[f32]) -> f32 {
     let (chunks, rest) = row.as_chunks::<LANES>();
     let mut sums = [0.0; LANES];

@@ -1,8 +1,9 @@
 //! Private empirical risk minimisation for linear models.
 //!
-//! Every learner has one face: a builder with public numbers, `plan(&encoding, n, ε, δ)`, [`LearningPlan::claim`], a permit for
-//! it, and [`LearningPlan::fit`], which gives a `Release` of a [`LinearModel`]. Learners that go step by step can be watched, stopped and
-//! resumed: [`StepwisePlan`].
+//! Every learner has one face: a builder with public numbers,
+//! `plan(&encoding, n, ε, δ)`, [`LearningPlan::claim`], a permit for it, and
+//! [`LearningPlan::fit`], which gives a `Release` of a [`LinearModel`]. Learners that go
+//! step by step can be watched, stopped and resumed: [`StepwisePlan`].
 //!
 //! | learner | releases | relation |
 //! |---|---|---|
@@ -14,8 +15,8 @@
 //! | [`ObjectivePerturbation`] | the minimum of a noisy objective | `zero_out`, `replace` |
 //! | [`SufficientStatistics`] (AdaSSP, private ridge) | noisy `XᵀX` and `Xᵀy` | `zero_out`, `replace` |
 //!
-//! n is public under both relations. Nothing is read off the data to choose a parameter, and what must be estimated (the
-//! smoothness of coordinates) is paid for.
+//! n is public under both relations. Nothing is read off the data to choose a parameter, and what
+//! must be estimated (the smoothness of coordinates) is paid for.
 //!
 //! ```
 //! use sordino_data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table};
@@ -78,4 +79,4 @@ pub use objective_perturbation::{ObjectivePerturbation, ObjectivePlan};
 pub use output_perturbation::{OutputPerturbation, OutputPlan};
 pub use sordino_optim::{ClassWeights, ClassWeightsError, FitOptions, LearningPlan, Noise, StepwisePlan};
 pub use sufficient_statistics::{StatisticsPlan, SufficientStatistics};
-pub use usual::{Facts, Usual};
+pub use usual::{DefaultChoice, Facts};

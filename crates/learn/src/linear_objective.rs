@@ -1,22 +1,24 @@
 //! The mean loss of a linear model, as an [`Objective`].
 //!
 //! # Sums
-//! A record's gradient is `d ⊗ x` with d the derivative by the scores: one position (T = 1), so its norm is `‖d‖ ‖x‖` and
-//! `b_i` is that norm (beta = 1). Rows are `f32`, sums of a block of 4096 slots are `f64`, and chains have at most 4096
-//! additions: the allowance is some 4e-9 of the clip norm. Norms of rows are computed once, upward.
+//! A record's gradient is `d ⊗ x` with d the derivative by the scores: one position (T = 1), so its
+//! norm is `‖d‖ ‖x‖` and `b_i` is that norm (beta = 1). Rows are `f32`, sums of a block of 4096
+//! slots are `f64`, and chains have at most 4096 additions: the allowance is some 4e-9 of the clip
+//! norm. Norms of rows are computed once, upward.
 //!
 //! # Class weights
-//! What is left of a record after clipping is multiplied by the weight of its class, a number of at most 1:
-//! its norm, and `b_i`, stay within what they are for weight 1. Products are rounded, but never to more than
-//! the factor that is not a weight.
+//! What is left of a record after clipping is multiplied by the weight of its class, a number of at
+//! most 1: its norm, and `b_i`, stay within what they are for weight 1. Products are rounded, but
+//! never to more than the factor that is not a weight.
 //!
 //! # Row independence
-//! A record's coefficient is a function of its row, its target and the parameters ([`kernel`](crate::kernel)); how rows are
-//! summed is what the allowance is for, and blocks are merged as integers.
+//! A record's coefficient is a function of its row, its target and the parameters
+//! ([`kernel`](crate::kernel)); how rows are summed is what the allowance is for,
+//! and blocks are merged as integers.
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, BlockView, ContributionLimit, Encoded, Group, ROWS_PER_BLOCK};
+use sordino_data::{Batch, BatchGroup, BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
@@ -88,8 +90,8 @@ impl<'a> LinearObjective<'a> {
         out.iter().all(|d| d.is_finite())
     }
 
-    /// The whole contribution of one record, coordinate by coordinate, with scales; whether there is one, and
-    /// whether it was within the clip norm.
+    /// The whole contribution of one record, coordinate by coordinate, with scales; whether there
+    /// is one, and whether it was within the clip norm.
     fn contribution(
         &self,
         slot: usize,
@@ -130,11 +132,11 @@ impl<'a> LinearObjective<'a> {
         parameters: &[f64],
         clip: &Clip<'_>,
         work: &mut Workspace,
-        group: Group<'_>,
+        group: BatchGroup<'_>,
         partial: &mut Partial,
     ) -> Result<(), SumError> {
         let records = group.len() as u32;
-        let is_range = matches!(group, Group::Range(_));
+        let is_range = matches!(group, BatchGroup::Range(_));
         work.sum.fill(0.0);
         let mut last = 0;
         if clip.is_exact() || clip.scales().is_some() {
@@ -182,8 +184,9 @@ impl<'a> LinearObjective<'a> {
         Ok(())
     }
 
-    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the rows are at hand. Those of the next tile are asked for in two
-    /// parts, as a processor waits for no more than so many at once.
+    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the
+    /// rows are at hand. Those of the next tile are asked for in two parts, as a processor
+    /// waits for no more than so many at once.
     fn add_tile(
         &self,
         parameters: &[f64],
@@ -210,7 +213,8 @@ impl<'a> LinearObjective<'a> {
         let norms = gradient_norms(norms, coefficients);
         let mut weights = clip.weights(norms);
         self.weighting.apply(&mut weights, targets);
-        // A record that contributes nothing is not multiplied by 0 (0 times infinity is not 0) but left out.
+        // A record that contributes nothing is not multiplied by 0 (0 times
+        // infinity is not 0) but left out.
         for derivatives in coefficients.iter_mut() {
             for lane in 0..TILE {
                 derivatives[lane] =
@@ -242,7 +246,8 @@ struct Workspace {
     record: Vec<f64>,
     /// One record's derivative by the scores.
     derivative: Vec<f64>,
-    /// For each score, one number for each record of a tile: scores, then derivatives, then factors of rows.
+    /// For each score, one number for each record of a tile: scores, then
+    /// derivatives, then factors of rows.
     coefficients: Vec<[f64; TILE]>,
 }
 
@@ -297,8 +302,8 @@ fn tile_of(slots: &mut impl Iterator<Item = usize>) -> [Option<usize>; TILE] {
     tile
 }
 
-/// At least the norms of gradients, from those of rows and from derivatives by the scores. Not finite where a derivative is not, or where
-/// there is no row.
+/// At least the norms of gradients, from those of rows and from derivatives by the scores. Not
+/// finite where a derivative is not, or where there is no row.
 fn gradient_norms(rows: [f64; TILE], derivatives: &[[f64; TILE]]) -> [f64; TILE] {
     let mut norms = [0.0; TILE];
     if let [one] = derivatives {

@@ -1,7 +1,8 @@
 //! Losses of linear models, each with its constants.
 //!
 //! # Definition
-//! For scores `s = W x` and margin `m = y s` (y = -1 for the first class, +1 for the second) or residual `r = s - y`:
+//! For scores `s = W x` and margin `m = y s` (y = -1 for the first class, +1 for
+//! the second) or residual `r = s - y`:
 //!
 //! | loss | value | slope at most | curvature at most |
 //! |---|---|---|---|
@@ -12,13 +13,15 @@
 //! | `Softmax` of K classes | ln Σ e^{s_k} - s_y | sqrt(2) | 1/2 |
 //!
 //! # Constants
-//! Rows have `‖x‖ <= X` and `|x_j| <= X_j`. Gradients scale with X and curvature with X²:
-//! `G = slope X`, `L_j = slope X_j`, `β = curvature X²`, `M_j = curvature (1/n) Σ x_ij²`. A penalty `(λ/2)‖w‖²` adds λ to
-//! β and to every M_j and nothing to G: it is kept outside of what is clipped.
+//! Rows have `‖x‖ <= X` and `|x_j| <= X_j`. Gradients scale with X and curvature with
+//! X²: `G = slope X`, `L_j = slope X_j`, `β = curvature X²`,
+//! `M_j = curvature (1/n) Σ x_ij²`. A penalty `(λ/2)‖w‖²` adds λ to β and to every M_j
+//! and nothing to G: it is kept outside of what is clipped.
 //!
 //! # Pitfalls
-//! Constants follow from the loss and are not to be passed by hand: one too small voids every proof that uses it. The squared loss
-//! has no Lipschitz constant without a bound on the parameters: clip, or use `Huber`.
+//! Constants follow from the loss and are not to be passed by hand: one too small voids every
+//! proof that uses it. The squared loss has no Lipschitz constant without a bound on the
+//! parameters: clip, or use `Huber`.
 
 use serde::{Deserialize, Serialize};
 use sordino_data::Encoding;
@@ -124,7 +127,8 @@ impl Loss {
         }
     }
 
-    /// Overwrites `out`, K by K, with the second derivative by the scores; where there is none, with that of one side.
+    /// Overwrites `out`, K by K, with the second derivative by the scores; where
+    /// there is none, with that of one side.
     pub fn bend(self, scores: &[f64], target: f64, out: &mut [f64]) {
         match self {
             Self::Logistic => {
@@ -173,7 +177,8 @@ impl Loss {
         Some(self.slope()? * row_norm)
     }
 
-    /// L_j: the largest derivative by the weights of a coordinate whose absolute value is at most `bound`.
+    /// L_j: the largest derivative by the weights of a coordinate whose
+    /// absolute value is at most `bound`.
     pub fn coordinate_lipschitz(self, bound: f64) -> Option<f64> {
         Some(self.slope()? * bound)
     }
@@ -269,9 +274,13 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
-        /// Finite differences: the derivative is that of the value, and neither slope nor curvature is exceeded.
+        /// Finite differences: the derivative is that of the value, and neither
+        /// slope nor curvature is exceeded.
         #[test]
-        fn constants_hold(all in prop::array::uniform3(-6.0..6.0f64), way in prop::array::uniform3(-1.0..1.0f64)) {
+        fn constants_hold(
+            all in prop::array::uniform3(-6.0..6.0f64),
+            way in prop::array::uniform3(-1.0..1.0f64),
+        ) {
             for loss in LOSSES {
                 let k = loss.outputs();
                 let (scores, way) = (&all[..k], &way[..k]);
@@ -288,7 +297,8 @@ mod tests {
                     prop_assert!((slope - dot(&here)).abs() < 1e-4, "{loss:?} {slope} {}", dot(&here));
                     let norm = here.iter().map(|g| g * g).sum::<f64>().sqrt();
                     prop_assert!(loss.slope().is_none_or(|most| norm <= most * (1.0 + 1e-12)), "{loss:?}");
-                    let bend = dot(&gradient(loss, &moved(h), target)) - dot(&gradient(loss, &moved(-h), target));
+                    let slope_at = |h: f64| dot(&gradient(loss, &moved(h), target));
+                    let bend = slope_at(h) - slope_at(-h);
                     prop_assert!(bend / (2.0 * h) <= loss.curvature() * (1.0 + 1e-6), "{loss:?} {bend}");
                     prop_assert!(bend >= -1e-9, "{loss:?} is convex");
                 }

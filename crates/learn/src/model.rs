@@ -76,7 +76,8 @@ impl LinearModel {
         }
     }
 
-    /// The part of records whose class is predicted. A statistic of `data`: free for public data alone.
+    /// The part of records whose class is predicted. A statistic of
+    /// `data`: free for public data alone.
     pub fn accuracy(&self, data: &Encoded) -> f64 {
         self.mean_over(data, |row, target| f64::from(u8::from(self.predict(row) == target)))
     }
@@ -110,7 +111,8 @@ mod tests {
 
     fn model(loss: Loss, values: &str, weights: Vec<f64>) -> Result<LinearModel, LearnError> {
         let text = format!(
-            "columns.a = {{ kind = 'number', bounds = [-1, 1] }}\ncolumns.y = {{ kind = 'category', values = [{values}] }}"
+            "columns.a = {{ kind = 'number', bounds = [-1, 1] }}\ncolumns.y = {{ kind = 'category', values = \
+            [{values}] }}"
         );
         let schema = Schema::from_toml(&text).unwrap();
         let options = EncodingOptions { target: Some("y".to_owned()), intercept: true, ..Default::default() };

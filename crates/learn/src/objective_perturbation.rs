@@ -1,47 +1,55 @@
 //! Objective perturbation: the minimum of a noisy objective.
 //!
 //! # Definition
-//! Chaudhuri, Monteleoni, Sarwate, *Differentially Private Empirical Risk Minimization*, 2011; Kifer, Smith, Thakurta, *Private Convex
-//! Empirical Risk Minimization and High-dimensional Regression*, 2012. With random b,
+//! Chaudhuri, Monteleoni, Sarwate, *Differentially Private Empirical Risk Minimization*, 2011;
+//! Kifer, Smith, Thakurta, *Private Convex Empirical Risk Minimization and High-dimensional
+//! Regression*, 2012. With random b,
 //! ```text
-//! J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>,     w* = argmin J                                               (1)
+//! J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>,     w* = argmin J                                    (1)
 //! ```
-//! b Gaussian, or of density `~ exp(-‖b‖/s)` for pure privacy. Λ is nλ, or more where the theorem needs it: determinants may take at most a
-//! quarter of ε.
+//! b Gaussian, or of density `~ exp(-‖b‖/s)` for pure privacy. Λ is nλ, or more where the theorem
+//! needs it: determinants may take at most a quarter of ε.
 //!
 //! # Guarantee
-//! That of w* (determinants and densities) is in the module `theorem`: ε is a part for determinants and a part for b. But no solver gives w*, and b is drawn on a grid. So the version
-//! for approximate minima is the only one here (Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards Practical Differentially Private Convex
-//! Optimization*, 2019): the solver certifies `‖∇J(w~)‖ <= τ` with its float errors counted; the b that is drawn is the rounding of a
+//! That of w* (determinants and densities) is in the module `theorem`: ε is a part for determinants
+//! and a part for b. But no solver gives w*, and b is drawn on a grid. So the version for
+//! approximate minima is the only one here (Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards
+//! Practical Differentially Private Convex Optimization*, 2019): the solver certifies
+//! `‖∇J(w~)‖ <= τ` with its float errors counted; the b that is drawn is the rounding of a
 //! continuous one, off by at most half a step h a coordinate; hence, with d parameters,
 //! ```text
-//! ‖w~ - w*‖ <= r = (τ + sqrt(d) h/2) / Λ                                                                  (2)
+//! ‖w~ - w*‖ <= r = (τ + sqrt(d) h/2) / Λ                                                       (2)
 //! ```
-//! For one data set w~ - w* is a function of w* (which determines b), so releasing w~ + Z is a function of w* and of a second release, of sensitivity
-//! 2r: the *difference* of two such errors. It has a hundredth of ε and of δ, and a hundredth is more than enough: τ is a
-//! millionth of G.
+//! For one data set w~ - w* is a function of w* (which determines b), so releasing w~ + Z is a
+//! function of w* and of a second release, of sensitivity 2r: the *difference* of two such errors.
+//! It has a hundredth of ε and of δ, and a hundredth is more than enough: τ is a millionth of G.
 //!
-//! Weights of classes are at most 1: G, β and determinants are at most those of the loss itself, and a
-//! record's weight is as fixed as its row, so the subspace in which it moves b is the same.
+//! Weights of classes are at most 1: G, β and determinants are at most those of the loss itself,
+//! and a record's weight is as fixed as its row, so the subspace in which it moves b is the same.
 //!
-//! The event is `approximate` (ε, δ), or `pure`. Relations: `zero_out`, and `replace` with its own formulas.
+//! The event is `approximate` (ε, δ), or `pure`. Relations: `zero_out`,
+//! and `replace` with its own formulas.
 //!
 //! # Pitfalls
 //! - Gaussian noise for K scores of softmax grows with about sqrt(K): see the module `theorem`.
-//! - Λ below its least value voids the theorem: it is raised, and [`ObjectivePlan::l2`] says to what.
-//! - Smoothness grows with the square of the row norm, and a Huber hinge of width h has 1/(2h), not 1: constants come from the loss.
-//! - A point without certificate is not released; the model is then noise around zero. The solver's convergence theorem says that no
-//!   data set has this fate. To try again with a looser tolerance would be a decision that depends on the data.
-//! - How many steps the solver takes depends on the data: the time that a fit takes is not protected.
+//! - Λ below its least value voids the theorem: it is raised, and
+//!   [`ObjectivePlan::l2`] says to what.
+//! - Smoothness grows with the square of the row norm, and a Huber hinge of width h has 1/(2h), not
+//!   1: constants come from the loss.
+//! - A point without certificate is not released; the model is then noise around zero. The solver's
+//!   convergence theorem says that no data set has this fate. To try again with a looser tolerance
+//!   would be a decision that depends on the data.
+//! - How many steps the solver takes depends on the data: the time
+//!   that a fit takes is not protected.
 
 mod theorem;
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::{Bits, RoundedGaussian, RoundedSpherical};
-use sordino_optim::{ClassWeights, LearningPlan, check_public_size};
+use sordino_optim::{ClassWeights, Fitted, LearningPlan, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release,
-    SamplingRate, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, SamplingRate,
+    calibrate,
 };
 
 use crate::error::LearnError;
@@ -62,8 +70,8 @@ const DETERMINANT: f64 = 0.25;
 const OUTPUT: f64 = 0.01;
 /// Classes of softmax with Gaussian noise.
 const MOST_CLASSES: usize = 1000;
-/// What the noise may cost in the objective where a penalty can see to it, and the shortest weights that it
-/// may be chosen for.
+/// What the noise may cost in the objective where a penalty can see to it, and the shortest
+/// weights that it may be chosen for.
 const QUIET: f64 = 1e-3 / 1.5;
 const SHORTEST: f64 = 3.0;
 
@@ -72,10 +80,10 @@ pub(crate) fn least_penalty(loss: Loss, row_norm: f64, epsilon: f64) -> f64 {
     theorem::least_ridge(loss, row_norm, DETERMINANT * epsilon * (1.0 - OUTPUT))
 }
 
-/// λ where noise and bias balance for weights of the length that the rules expect. `noise` is the root of the
-/// mean square of the length of b over G. d directions without curvature would cost `noise² G²/(2λ n²)`:
-/// where the theorem's own Λ does not matter, λ is so large that this is below [`QUIET`], unless it takes
-/// weights below [`SHORTEST`].
+/// λ where noise and bias balance for weights of the length that the rules expect. `noise` is the
+/// root of the mean square of the length of b over G. d directions without curvature would cost
+/// `noise² G²/(2λ n²)`: where the theorem's own Λ does not matter, λ is so large that this is below
+/// [`QUIET`], unless it takes weights below [`SHORTEST`].
 fn usual_penalty(loss: Loss, encoding: &Encoding, n: Count, noise: f64, least: f64) -> f64 {
     let (row_norm, count) = (encoding.row_norm(), n.get() as f64);
     let slope = match loss {
@@ -112,9 +120,9 @@ impl ObjectivePerturbation {
         Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false, class_weights: None }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`, above 0. By default where noise and bias balance for weights as long as
-    /// the rules of
-    /// [`Facts`](crate::Facts) expect; where there is little noise, at least where it costs less than 10^-3 in the objective.
+    /// λ of the penalty `(λ/2)‖w‖²`, above 0. By default where noise and bias balance for weights
+    /// as long as the rules of [`Facts`](crate::Facts) expect; where there is little noise, at
+    /// least where it costs less than 10^-3 in the objective.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2: Some(l2), ..self }
     }
@@ -134,7 +142,8 @@ impl ObjectivePerturbation {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ); δ = 0 means K-norm noise.
+    /// The plan for data of n records with this encoding, with noise for
+    /// (ε, δ); δ = 0 means K-norm noise.
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -149,7 +158,8 @@ impl ObjectivePerturbation {
         let lipschitz = lipschitz("objective perturbation", self.loss, encoding)?;
         let row_norm = encoding.row_norm();
         let dimension = self.loss.outputs() * encoding.width();
-        // The most that determinants may take says how large Λ is at least, and then they may take less.
+        // The most that determinants may take says how large Λ is at
+        // least, and then they may take less.
         let rest = share.epsilon * (1.0 - OUTPUT);
         let least = theorem::least_ridge(self.loss, row_norm, DETERMINANT * rest);
         let rough = self.multiplier(shape, rest * (1.0 - DETERMINANT), share.delta)?;
@@ -211,7 +221,8 @@ struct Share {
 }
 
 impl Share {
-    /// (ε/k, δ/Σ_{i<k} e^{iε/k}): k records of one unit then cost (ε, δ) (Vadhan, *The Complexity of Differential Privacy*, 2017, Lemma 2.2).
+    /// (ε/k, δ/Σ_{i<k} e^{iε/k}): k records of one unit then cost (ε, δ) (Vadhan, *The Complexity
+    /// of Differential Privacy*, 2017, Lemma 2.2).
     fn of_a_record(epsilon: Epsilon, delta: Delta, records: Count, shape: Shape) -> Result<Self, LearnError> {
         if epsilon == Epsilon::ZERO {
             let expected = "above 0: there is no noise that hides everything";
@@ -224,7 +235,8 @@ impl Share {
         };
         // A little less than the whole, for accountants that round outward.
         let each = epsilon.get() / k as f64 * (1.0 - 1e-12);
-        // A geometric sum; k can be large. Where it is infinite there is no δ left, which the calibration refuses.
+        // A geometric sum; k can be large. Where it is infinite there is no δ
+        // left, which the calibration refuses.
         let sum = if k == 1 { 1.0 } else { (each * k as f64).exp_m1() / each.exp_m1() };
         Ok(Self { epsilon: each, delta: delta / sum * (1.0 - 1e-9) })
     }
@@ -237,7 +249,8 @@ impl Share {
         })
     }
 
-    /// The multiplier of the output's noise, to a sensitivity that is the same under every relation.
+    /// The multiplier of the output's noise, to a sensitivity that is
+    /// the same under every relation.
     fn output(self, shape: Shape) -> Result<NoiseMultiplier, LearnError> {
         let epsilon = self.epsilon * OUTPUT * (1.0 - 1e-9);
         match shape {
@@ -260,8 +273,9 @@ fn spread(shape: Shape, dimension: usize) -> f64 {
     }
 }
 
-/// What the noise's length over its scale exceeds with a probability of at most e^-32: by concentration of the norm of a Gaussian vector, and by
-/// Chernoff's bound for a Gamma variable of shape d.
+/// What the noise's length over its scale exceeds with a probability of at most
+/// e^-32: by concentration of the norm of a Gaussian vector, and by Chernoff's
+/// bound for a Gamma variable of shape d.
 fn longest(shape: Shape, dimension: usize) -> f64 {
     let d = dimension as f64;
     match shape {
@@ -332,12 +346,7 @@ impl LearningPlan for ObjectivePlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let tilt = self.tilt(bits)?;
             let zero = vec![0.0; tilt.len()];
@@ -416,7 +425,8 @@ mod tests {
         draws.map(|x| (x - mean).powi(2)).sum::<f64>() / n
     }
 
-    /// Both noises, each by itself: 2000 draws, six deviations of a variance (that of a Laplace variable's is sqrt(5/n)); false alarm below 1e-8.
+    /// Both noises, each by itself: 2000 draws, six deviations of a variance (that of a Laplace
+    /// variable's is sqrt(5/n)); false alarm below 1e-8.
     #[test]
     fn the_objective_and_the_output_have_the_noise_of_the_plan() {
         let (data, draws) = (data(30), 2000usize);

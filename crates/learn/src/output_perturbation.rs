@@ -4,39 +4,46 @@
 //! Chaudhuri, Monteleoni, Sarwate, *Differentially Private Empirical Risk Minimization*, 2011. With
 //! `F(w) = (1/n) Σ_i l_i(w) + (λ/2)‖w‖²` and w~ a point at which `‖∇F‖ <= τ/n`, certified:
 //! ```text
-//! release w~ + Z,     Z Gaussian, or of density ~ exp(-‖z‖/s)                                            (1)
+//! release w~ + Z,     Z Gaussian, or of density ~ exp(-‖z‖/s)                                  (1)
 //! ```
 //! # Guarantee
-//! Losses are convex and G-Lipschitz: G = slope times the row norm, the intercept included. F is λ-strongly convex, and a record that is absent
-//! changes nF's gradient by at most G, so the exact minima of neighbours are at most `G/(nλ)` apart, twice that under `replace`. Each
-//! w~ is within `τ/(nλ)` of its minimum. Hence one clip norm is
+//! Losses are convex and G-Lipschitz: G = slope times the row norm, the intercept included. F is
+//! λ-strongly convex, and a record that is absent changes nF's gradient by at most G, so the exact
+//! minima of neighbours are at most `G/(nλ)` apart, twice that under `replace`. Each w~ is within
+//! `τ/(nλ)` of its minimum. Hence one clip norm is
 //! ```text
-//! D = (G + 2τ) / (nλ)                                                                                   (2)
+//! D = (G + 2τ) / (nλ)                                                                          (2)
 //! ```
-//! and (1) is the Gaussian mechanism of multiplier z, or the K-norm mechanism with pure ε = D/s (2D/s under `replace`). Divided is by the
-//! public n, empty slots included. Any number of classes: only the gradient's length is used. Weights of
-//! classes are at most 1, and G is at least the length of a weighted gradient.
+//! and (1) is the Gaussian mechanism of multiplier z, or the K-norm mechanism with pure ε = D/s
+//! (2D/s under `replace`). Divided is by the public n, empty slots included. Any number of
+//! classes: only the gradient's length is used. Weights of classes are at most 1, and G is at
+//! least the length of a weighted gradient.
 //!
 //! # Why a certificate
-//! A solver that stopped "near" the minimum has no sensitivity. Here the float error of the gradient is bounded by an analysis of its
-//! evaluation, and the tolerance τ is public: a millionth of G up to some 10^6 records, with room for the error bound beyond. A point
-//! without certificate is not released: the model is then noise around zero. By the solver's convergence theorem that is no data set's
-//! fate; it stands there so that no "best effort" can ever leave.
+//! A solver that stopped "near" the minimum has no sensitivity. Here the float error of the
+//! gradient is bounded by an analysis of its evaluation, and the tolerance τ is public: a millionth
+//! of G up to some 10^6 records, with room for the error bound beyond. A point without certificate
+//! is not released: the model is then noise around zero. By the solver's convergence theorem that
+//! is no data set's fate; it stands there so that no "best effort" can ever leave.
 //!
 //! # Pitfalls
-//! - Without a penalty there is no bound: strict convexity alone has none. λ is public and chosen before data is seen.
-//! - The squared loss has no Lipschitz constant: use `Huber`, or [`SufficientStatistics`](crate::SufficientStatistics).
+//! - Without a penalty there is no bound: strict convexity alone has none. λ is public
+//!   and chosen before data is seen.
+//! - The squared loss has no Lipschitz constant: use `Huber`, or
+//!   [`SufficientStatistics`](crate::SufficientStatistics).
 //! - It is the Lipschitz constant that counts, not the smoothness.
-//! - How many steps the solver takes depends on the data: the time that a fit takes is not protected.
+//! - How many steps the solver takes depends on the data: the time
+//!   that a fit takes is not protected.
 //!
 //! # Defaults
-//! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
+//! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about
+//! `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
-use sordino_optim::{ClassWeights, LearningPlan, Noise, check_public_size};
+use sordino_optim::{ClassWeights, Fitted, LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, calibrate,
 };
 
 use crate::error::LearnError;
@@ -84,7 +91,8 @@ impl OutputPerturbation {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ); δ = 0 means K-norm noise.
+    /// The plan for data of n records with this encoding, with noise for
+    /// (ε, δ); δ = 0 means K-norm noise.
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -223,12 +231,7 @@ impl LearningPlan for OutputPlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let zero = vec![0.0; self.loss.outputs() * self.terms.encoding.width()];
             let weighting = Weighting::of(self.class_weights.as_ref());
@@ -283,7 +286,8 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Under `zero_out`, records of all kinds; and the bound is attained, so that half of it would not do.
+    /// Under `zero_out`, records of all kinds; and the bound is attained,
+    /// so that half of it would not do.
     #[test]
     fn minima_of_neighbours_are_within_the_clip_norm() {
         let mut closest = 0f64;

@@ -1,4 +1,5 @@
-//! What perturbation of outputs and of objectives share: constants of the problem, from public numbers alone.
+//! What perturbation of outputs and of objectives share: constants of the
+//! problem, from public numbers alone.
 
 use sordino_data::Encoding;
 use sordino_privacy::{Contribution, Count, Neighbours};
@@ -28,9 +29,9 @@ pub(crate) fn positive_penalty(l2: f64) -> Result<f64, LearnError> {
     if l2 > 0.0 && l2.is_finite() { Ok(l2) } else { Err(error) }
 }
 
-/// τ: a millionth of G, or four times the error that a gradient can have anywhere near a minimum, which lies within
-/// `sqrt(2 n l(0)/Λ) + 2‖b‖/Λ` of zero. `tilt` is a norm that b does not exceed but for a probability of e^-32; should it, the
-/// certificate counts the true one.
+/// τ: a millionth of G, or four times the error that a gradient can have anywhere near a minimum,
+/// which lies within `sqrt(2 n l(0)/Λ) + 2‖b‖/Λ` of zero. `tilt` is a norm that b does not exceed
+/// but for a probability of e^-32; should it, the certificate counts the true one.
 pub(crate) fn tolerance(
     loss: Loss,
     lipschitz: f64,
@@ -40,7 +41,8 @@ pub(crate) fn tolerance(
     tilt: f64,
 ) -> f64 {
     let row_norm = encoding.row_norm();
-    // A loss is at zero at most its slope times how far it is from its least value; margins are within 2, targets as declared.
+    // A loss is at zero at most its slope times how far it is from its least value; margins
+    // are within 2, targets as declared.
     let slope = lipschitz / row_norm;
     let at_zero = slope * encoding.largest_target().max(2.0);
     let size = (2.0 * n.get() as f64 * at_zero / ridge).sqrt() + 2.0 * tilt / ridge;

@@ -25,7 +25,8 @@ pub(crate) struct Learned {
 }
 
 impl Terms {
-    /// The one order of things: the permit first, then shapes, and only then does `learn` see records.
+    /// The one order of things: the permit first, then shapes, and only
+    /// then does `learn` see records.
     pub(crate) fn fit(
         &self,
         data: &Encoded,

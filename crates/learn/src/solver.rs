@@ -1,22 +1,29 @@
-//! The minimum itself, without privacy: where perturbation of outputs and objectives begins, and what tests compare with.
+//! The minimum itself, without privacy: where perturbation of outputs and objectives
+//! begins, and what tests compare with.
 //!
 //! # Definition
-//! `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, Λ > 0: one minimum w*, and `‖w - w*‖ <= ‖∇J(w)‖/Λ` for every w.
+//! `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, Λ > 0: one minimum w*, and
+//! `‖w - w*‖ <= ‖∇J(w)‖/Λ` for every w.
 //!
 //! # Guarantee
-//! [`Problem::minimise`] returns a point at which the *exact* gradient is at most as long as asked for. What is compared is the computed
-//! norm plus a bound on its error (see [`Problem`]); a point that misses it is not returned.
+//! [`Problem::minimise`] returns a point at which the *exact* gradient is at most as long as
+//! asked for. What is compared is the computed norm plus a bound on its error (see [`Problem`]);
+//! a point that misses it is not returned.
 //!
 //! # Method
-//! Newton's, from near the minimum of a few records on where there are many, shortening steps until the gradient is shorter than before: near
-//! the minimum gradients can be told apart long after values cannot. Up to 512 parameters a Hessian of a sample of the records is factored, and kept, corrected by what steps show, as long as each leaves a
-//! tenth of the gradient or less; where samples do not help it is that of all. Beyond, conjugate gradients. Should all that stall, Nesterov's method
-//! for smooth, strongly convex functions goes on for as many steps as its theorem asks for,
+//! Newton's, from near the minimum of a few records on where there are many, shortening steps
+//! until the gradient is shorter than before: near the minimum gradients can be told apart
+//! long after values cannot. Up to 512 parameters a Hessian of a sample of the records is
+//! factored, and kept, corrected by what steps show, as long as each leaves a tenth of the
+//! gradient or less; where samples do not help it is that of all. Beyond, conjugate gradients.
+//! Should all that stall, Nesterov's method for smooth, strongly convex functions goes on for
+//! as many steps as its theorem asks for,
 //! ```text
-//! ‖∇J(w_k)‖² <= 18κ²‖∇J(w_0)‖² (1 - 1/sqrt(κ))^(k-1),      κ = L/Λ                                   (1)
+//! ‖∇J(w_k)‖² <= 18κ²‖∇J(w_0)‖² (1 - 1/sqrt(κ))^(k-1),      κ = L/Λ                             (1)
 //! ```
-//! (Nesterov, *Introductory Lectures on Convex Optimization*, 2004, Theorem 2.2.3, with `‖w - w*‖² <= (2/Λ)(J(w) - J*)` and
-//! `J(w_0) - J* <= ‖∇J(w_0)‖²/(2Λ)`), so that no data set is out of reach as long as the error bound leaves room.
+//! (Nesterov, *Introductory Lectures on Convex Optimization*, 2004, Theorem 2.2.3, with
+//! `‖w - w*‖² <= (2/Λ)(J(w) - J*)` and `J(w_0) - J* <= ‖∇J(w_0)‖²/(2Λ)`), so that no data set is
+//! out of reach as long as the error bound leaves room.
 
 mod cholesky;
 mod curvature;
@@ -34,7 +41,8 @@ pub(crate) use self::problem::{Problem, error_of_gradients};
 const MOST_FACTORED: usize = 512;
 /// Steps of Newton's method.
 const NEWTON_STEPS: usize = 100;
-/// What a step may leave of the gradient if the curvature is to be kept, and if it is to be that of a sample.
+/// What a step may leave of the gradient if the curvature is to be kept,
+/// and if it is to be that of a sample.
 const GOOD: f64 = 0.1;
 const FAIR: f64 = 0.5;
 /// Halvings of a step.
@@ -231,7 +239,8 @@ mod tests {
         gradient
     }
 
-    /// Ordinary weights, and huge ones that cancel: there scores are wrong by a tenth of a thousandth, and the bound must say so.
+    /// Ordinary weights, and huge ones that cancel: there scores are wrong by a tenth of a
+    /// thousandth, and the bound must say so.
     #[test]
     fn the_gradient_is_within_its_bound_of_the_exact_one() {
         let twice = |mut row: Vec<f64>| {
@@ -310,7 +319,8 @@ mod tests {
         assert!(sample.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())));
     }
 
-    /// Records of the sample alone know nothing of the rest, but the certificate comes all the same.
+    /// Records of the sample alone know nothing of the rest, but the
+    /// certificate comes all the same.
     #[test]
     fn a_sample_that_misleads_is_given_up() {
         let data =
@@ -320,7 +330,8 @@ mod tests {
         assert!(problem.gradient(&point).norm_above <= 1e-6);
     }
 
-    /// Where the few are like the rest the way begins near its end; where they know nothing of it, it ends all the same.
+    /// Where the few are like the rest the way begins near its end; where they know
+    /// nothing of it, it ends all the same.
     #[test]
     fn a_few_records_tell_where_to_begin() {
         let wave = |i: usize, j: usize| ((i * (2 * j + 3) + j) as f64 * 0.7).sin();

@@ -1,31 +1,35 @@
 //! Linear regression from noisy sums: AdaSSP and private ridge regression.
 //!
 //! # Definition
-//! Rows have `‖x‖ <= X` (the intercept included), targets `|y| <= Y`. `A = XᵀX` and `c = Xᵀy` are released with Gaussian noise, once, and
+//! Rows have `‖x‖ <= X` (the intercept included), targets `|y| <= Y`. `A = XᵀX` and `c = Xᵀy` are
+//! released with Gaussian noise, once, and
 //! ```text
-//! w = (A~ + (nλ + a) I)⁻¹ c~                                                                            (1)
+//! w = (A~ + (nλ + a) I)⁻¹ c~                                                                   (1)
 //! ```
-//! *Ridge*: a = 0, λ public. *Adaptive* (AdaSSP: Wang, *Revisiting Differentially Private Linear Regression*, 2018): the least eigenvalue of A is released too,
-//! and a is what it takes for the matrix to be positive with confidence, given the noise: with μ the noisy eigenvalue less its own
+//! *Ridge*: a = 0, λ public. *Adaptive* (AdaSSP: Wang, *Revisiting Differentially Private Linear
+//! Regression*, 2018): the least eigenvalue of A is released too, and a is what it takes for the
+//! matrix to be positive with confidence, given the noise: with μ the noisy eigenvalue less its own
 //! deviation times `sqrt(2 ln(2/ρ))`, at least 0, and σ the deviation of A~,
 //! ```text
-//! a = max(0, σ (sqrt(2d) + sqrt(2 ln(2/ρ))) - μ)                                                        (2)
+//! a = max(0, σ (sqrt(2d) + sqrt(2 ln(2/ρ))) - μ)                                               (2)
 //! ```
 //! which is what the norm of the noise exceeds with probability at most ρ = 0.05.
 //!
 //! # Guarantee
-//! A record's `x xᵀ` has Frobenius norm at most X², its `x y` norm at most XY, and the least eigenvalue moves by at most X² (Weyl). The first two are
-//! one vector, at most sqrt(2) long in these units; noise that is isotropic in the Frobenius norm has deviation σ on the diagonal
-//! and σ/sqrt(2) off it. The two releases are composed and calibrated jointly. What follows is post-processing.
-//! Under `replace` the accountant doubles both, although A moves by sqrt(2) X² only and its eigenvalue by X²: safe, and a little loose.
+//! A record's `x xᵀ` has Frobenius norm at most X², its `x y` norm at most XY, and the least
+//! eigenvalue moves by at most X² (Weyl). The first two are one vector, at most sqrt(2) long in
+//! these units; noise that is isotropic in the Frobenius norm has deviation σ on the diagonal and
+//! σ/sqrt(2) off it. The two releases are composed and calibrated jointly. What follows is
+//! post-processing. Under `replace` the accountant doubles both, although A moves by sqrt(2) X²
+//! only and its eigenvalue by X²: safe, and a little loose.
 //!
 //! # Arithmetic
-//! Sums are integers on a grid, with an allowance for float sums of blocks. The least eigenvalue is found by Cholesky factors, whose error is
-//! bounded; twice that is added to its sensitivity.
+//! Sums are integers on a grid, with an allowance for float sums of blocks. The least eigenvalue is
+//! found by Cholesky factors, whose error is bounded; twice that is added to its sensitivity.
 //!
 //! # Pitfalls
-//! - Published AdaSSP noise, `sqrt(ln(6/δ))/(ε/3)` a piece, does not cover one piece at (ε/3, δ/3) by itself; the whole is safe. Joint
-//!   calibration needs 38 % less noise.
+//! - Published AdaSSP noise, `sqrt(ln(6/δ))/(ε/3)` a piece, does not cover one piece at (ε/3, δ/3)
+//!   by itself; the whole is safe. Joint calibration needs 38 % less noise.
 //! - d(d+1)/2 noisy numbers: for many columns use gradient descent.
 //! - Confidence intervals from w as if it were least squares ignore the noise.
 
@@ -34,9 +38,9 @@ mod moments;
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::{Grid, GridPlan};
-use sordino_optim::{LearningPlan, Noise, check_public_size};
+use sordino_optim::{Fitted, LearningPlan, Noise, check_public_size};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, Release, calibrate,
+    Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, calibrate,
 };
 
 use self::moments::{Bounds, LONGEST, Moments};
@@ -68,7 +72,8 @@ impl SufficientStatistics {
         Self { is_adaptive: true, l2: 0.0, neighbours: Neighbours::ZeroOut }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²` and nothing else; a matrix that the noise has made singular all the same gets more.
+    /// λ of the penalty `(λ/2)‖w‖²` and nothing else; a matrix that the noise has made
+    /// singular all the same gets more.
     pub fn ridge(l2: f64) -> Self {
         Self { is_adaptive: false, l2, neighbours: Neighbours::ZeroOut }
     }
@@ -245,12 +250,7 @@ impl LearningPlan for StatisticsPlan {
         self.terms.claim.clone()
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.terms.fit(data, permit, bits, |bits| {
             let moments = self.bounds.sum(data, self.grid)?;
             let ridge = self.ridge(&moments, bits)?;
@@ -279,7 +279,8 @@ mod tests {
         Noise::Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
     }
 
-    /// The common multiplier of the three pieces, computed elsewhere: sqrt(3) times that of one Gaussian release.
+    /// The common multiplier of the three pieces, computed elsewhere: sqrt(3)
+    /// times that of one Gaussian release.
     #[test]
     fn noise_is_calibrated_jointly() {
         let data = data(50);
@@ -294,7 +295,8 @@ mod tests {
         }
     }
 
-    /// Deviations of the released matrix: σ on the diagonal, σ/sqrt(2) off it. 4000 draws; six deviations, false alarm 1e-8.
+    /// Deviations of the released matrix: σ on the diagonal, σ/sqrt(2) off it. 4000 draws;
+    /// six deviations, false alarm 1e-8.
     #[test]
     fn noise_is_isotropic_in_the_frobenius_norm() {
         let empty = numbers(&[vec![f64::NAN, 0.0]], &[0.0]);
@@ -316,7 +318,8 @@ mod tests {
         assert!((sigma / (2.0 * 2f64.sqrt()) - 1.0).abs() < 1e-6);
     }
 
-    /// The ridge of data whose least eigenvalue is well above its own noise and well below that of the matrix: as noisy as the plan says.
+    /// The ridge of data whose least eigenvalue is well above its own noise and well below that of
+    /// the matrix: as noisy as the plan says.
     #[test]
     fn the_eigenvalue_is_released_with_its_noise() {
         let data = data(60);
@@ -352,7 +355,8 @@ mod tests {
         }
     }
 
-    /// Much noise, few records, a matrix that is not positive: a number all the same, and AdaSSP's is small.
+    /// Much noise, few records, a matrix that is not positive: a number all
+    /// the same, and AdaSSP's is small.
     #[test]
     fn noise_that_drowns_the_data_gives_small_weights() {
         let data = data(3);

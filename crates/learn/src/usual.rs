@@ -1,46 +1,52 @@
 //! Which learner and which settings, where nobody says: by rules that use public numbers alone.
 //!
 //! # What the rules go by
-//! Let σ be the noise multiplier of *one* release of (ε, δ), d the number of weights and n the number of
-//! records. The noise in a mean of gradients of length G has length `σ G sqrt(d)/n`, however it is spread
-//! over steps, and
+//! Let σ be the noise multiplier of *one* release of (ε, δ), d the number of weights and n the
+//! number of records. The noise in a mean of gradients of length G has length `σ G sqrt(d)/n`,
+//! however it is spread over steps, and
 //! ```text
-//! s = n / (σ sqrt(d))                                                                                   (1)
+//! s = n / (σ sqrt(d))                                                                          (1)
 //! ```
-//! is what is left of the largest possible mean: the *signal*. Everything else follows from s, the loss and
-//! the row norm X:
+//! is what is left of the largest possible mean: the *signal*. Everything else follows
+//! from s, the loss and the row norm X:
 //!
 //! | what | rule |
 //! |---|---|
-//! | expected length of the weights | `‖w‖ X = r = 12 sqrt(s)`, between 80 and 1200; `10 sqrt(s)`, between 40 and 1000, for a number |
-//! | penalty | `λ = a G X / (r s)`, or `X²/(r s)` for a number: where noise and bias balance for such weights |
+//! | expected length of the weights | `‖w‖ X = r = 12 sqrt(s)`, between 80 and 1200 |
+//! | the same, for a number | `r = 10 sqrt(s)`, between 40 and 1000 |
+//! | penalty, where noise and bias balance | `λ = a G X / (r s)`, or `X²/(r s)` for a number |
 //! | clip norm, in Lipschitz constants | `a = (s/100)^(1/4)/4`, between 1/4 and 1 |
-//! | width of the Huber loss | `(s/100)^(1/3)/10`, between 1/10 and 2, where targets have the range [-1, 1]; nothing is clipped |
+//! | width of the Huber loss, for targets in [-1, 1] | `(s/100)^(1/3)/10`, between 1/10 and 2 |
 //! | steps T | `sqrt(10 β/λ)`, between 1000 and 3000 |
-//! | momentum and rate | such that T steps of Nesterov's method go as far as a flow of time 1/λ, at a rate of at most 1/β |
+//! | momentum and rate | T steps go as far as a flow of time 1/λ, at a rate of at most 1/β |
 //!
-//! Flow of time 1/λ and a penalty λ leave the same of a quadratic's error. More steps of a shorter rate have
-//! the same noise at their end, and less of it in an average. Short clip norms lose some of the gradients of
-//! records that are far off, and all of the noise in proportion: with little signal that is worth it. The
-//! penalty then weighs against clipped gradients, hence its a. Numbers were chosen on training parts of ten
-//! tables; the study of defaults says how the rules fare on test parts.
+//! Steps are Nesterov's. With the Huber loss nothing is clipped.
+//!
+//! Flow of time 1/λ and a penalty λ leave the same of a quadratic's error. More steps of a
+//! shorter rate have the same noise at their end, and less of it in an average. Short clip
+//! norms lose some of the gradients of records that are far off, and all of the noise in
+//! proportion: with little signal that is worth it. The penalty then weighs against clipped
+//! gradients, hence its a. Numbers were chosen on training parts of ten tables; the study of
+//! defaults says how the rules fare on test parts.
 //!
 //! # Pitfalls
-//! Rules that serve columns of uneven scale let weights grow long, and clipping takes most from the records
-//! that a model is most wrong about: with little signal probabilities are too sure of themselves, above all
-//! where a class is rare. Objective perturbation, whose weights are shorter, states better ones.
+//! Rules that serve columns of uneven scale let weights grow long, and clipping takes most
+//! from the records that a model is most wrong about: with little signal probabilities are
+//! too sure of themselves, above all where a class is rare. Objective perturbation, whose
+//! weights are shorter, states better ones.
 //!
 //! # Which learner
-//! Gradient descent on all records; if that is more than about 10^10 products, on Poisson samples that make
-//! it as many. Objective perturbation where it is as good: its theorem asks for a penalty of about `4β/(ε n)`
-//! at least, so it is taken
+//! Gradient descent on all records; if that is more than about 10^10 products, on Poisson samples
+//! that make it as many. Objective perturbation where it is as good: its theorem asks for a penalty
+//! of about `4β/(ε n)` at least, so it is taken
 //! - where that is a tenth of the rule's penalty (ε of some dozens and more), and
-//! - where there are so many records that it is 10^-5 β at most and gradient descent would have to sample.
+//! - where there are so many records that it is 10^-5 β at most and
+//!   gradient descent would have to sample.
 //!
 //! Its event has a δ of its own, which not every budget can pay: [`Facts::pays_delta`].
 //!
-//! A number is learned with the Huber loss unless the squared loss is asked for: of all residuals the longest
-//! decide about the noise. For pure privacy there is objective perturbation.
+//! A number is learned with the Huber loss unless the squared loss is asked for: of all residuals
+//! the longest decide about the noise. For pure privacy there is objective perturbation.
 
 use sordino_data::{ContributionLimit, Encoding};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, SamplingRate, calibrate};
@@ -62,7 +68,7 @@ const OUT_OF_REACH: f64 = 1e-5;
 /// A learner with the usual settings.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one a run, and it is taken apart at once")]
-pub enum Usual {
+pub enum DefaultChoice {
     /// On all records, or on samples.
     Gradient(GradientDescent),
     /// In one go.
@@ -82,13 +88,14 @@ pub struct Facts<'a> {
     pub delta: Delta,
     /// The relation.
     pub neighbours: Neighbours,
-    /// Whether an event with a δ of its own can be paid. A budget that is spent as one goes and sets no δ
-    /// aside cannot, or only once and with all that it has.
+    /// Whether an event with a δ of its own can be paid. A budget that is spent as one goes and
+    /// sets no δ aside cannot, or only once and with all that it has.
     pub pays_delta: bool,
 }
 
 impl Facts<'_> {
-    /// s of (1) for a model of so many weights; for pure privacy, as if noise were Gaussian with δ = 10^-6.
+    /// s of (1) for a model of so many weights; for pure privacy, as if
+    /// noise were Gaussian with δ = 10^-6.
     pub fn signal(&self, weights: usize) -> Result<f64, LearnError> {
         Ok(signal(self.n, self.noise_of_one_release()?, weights))
     }
@@ -103,11 +110,11 @@ impl Facts<'_> {
     }
 
     /// The usual learner for this loss.
-    pub fn learner(&self, loss: Loss) -> Result<Usual, LearnError> {
+    pub fn learner(&self, loss: Loss) -> Result<DefaultChoice, LearnError> {
         loss.check(self.encoding)?;
         let objective = ObjectivePerturbation::new(loss).neighbours(self.neighbours);
         if self.delta == Delta::ZERO {
-            return Ok(Usual::Objective(objective));
+            return Ok(DefaultChoice::Objective(objective));
         }
         let full = GradientDescent::full_batch(loss).neighbours(self.neighbours);
         let weights = loss.outputs() * self.encoding.width();
@@ -120,11 +127,11 @@ impl Facts<'_> {
             let is_free = 10.0 * least <= rule.l2;
             let is_quick = work > MOST_WORK && least <= OUT_OF_REACH * loss.smoothness(row_norm);
             if is_free || is_quick {
-                return Ok(Usual::Objective(objective));
+                return Ok(DefaultChoice::Objective(objective));
             }
         }
         let rate = (MOST_WORK / work).max(LEAST_BATCH / n);
-        Ok(Usual::Gradient(if work > MOST_WORK && rate < 0.5 {
+        Ok(DefaultChoice::Gradient(if work > MOST_WORK && rate < 0.5 {
             let rate = SamplingRate::new(rate)?;
             GradientDescent::poisson(loss, rate).neighbours(self.neighbours).steps(rule.steps)
         } else {
@@ -243,11 +250,11 @@ mod tests {
     }
 
     fn is_objective(facts: Facts<'_>) -> bool {
-        matches!(facts.learner(facts.loss().unwrap()).unwrap(), Usual::Objective(_))
+        matches!(facts.learner(facts.loss().unwrap()).unwrap(), DefaultChoice::Objective(_))
     }
 
-    /// Few records and a small ε: gradient descent. A large ε, or more records than steps could use:
-    /// objective perturbation.
+    /// Few records and a small ε: gradient descent. A large ε, or more records than steps
+    /// could use: objective perturbation.
     #[test]
     fn the_learner_follows_from_records_and_price() {
         let two = classes(&[vec![0.1], vec![0.2]], &[0, 1], 2);
@@ -271,7 +278,7 @@ mod tests {
         let wide = classes(&wide, &[0, 9], 10);
         let learner =
             facts(wide.encoding(), 50_000, 1.0, 1e-6).learner(Loss::Softmax { classes: 10 }).unwrap();
-        let Usual::Gradient(learner) = learner else { panic!("{learner:?}") };
+        let DefaultChoice::Gradient(learner) = learner else { panic!("{learner:?}") };
         let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
         let plan = learner.plan(wide.encoding(), Count::new(50_000).unwrap(), epsilon, delta).unwrap();
         let sordino_data::Sampling::Poisson { rate } = plan.plan().batches().sampling() else { panic!() };

@@ -1,18 +1,21 @@
 //! Releases one vector of which it is known how far neighbours move it.
 //!
 //! # Definition
-//! With step g and depth k, coordinate v becomes `(round(v/g) + K) g`, K the noise of scale 2^k rounded to integers: Gaussian for each
-//! coordinate, or spherical (density falling with the length of the whole).
+//! With step g and depth k, coordinate v becomes `(round(v/g) + K) g`, K the noise of
+//! scale 2^k rounded to integers: Gaussian for each coordinate, or spherical (density
+//! falling with the length of the whole).
 //!
 //! # Guarantee
-//! Let one clip norm of change be D (under `replace` neighbours are two of them apart) and d the dimension. A quotient `v/g` is clamped to
-//! ±2^50 steps, where its rounding in `f64` is at most 1/2 step, and so is that to an integer: two vectors that are D apart become integers
-//! at most `D/g + 2 sqrt(d)` steps apart. With
+//! Let one clip norm of change be D (under `replace` neighbours are two of them apart) and d the
+//! dimension. A quotient `v/g` is clamped to ±2^50 steps, where its rounding in `f64` is at most
+//! 1/2 step, and so is that to an integer: two vectors that are D apart become integers at most
+//! `D/g + 2 sqrt(d)` steps apart. With
 //! ```text
-//! g = D / (2^k/z - 2 sqrt(d))                                                                            (1)
+//! g = D / (2^k/z - 2 sqrt(d))                                                                  (1)
 //! ```
-//! that is `2^k/z`, so that the noise multiplier is z. Integers plus rounded noise are the rounding of the continuous mechanism,
-//! which is post-processing. The clamp is coordinate by coordinate and brings no two vectors further apart.
+//! that is `2^k/z`, so that the noise multiplier is z. Integers plus rounded noise are the rounding
+//! of the continuous mechanism, which is post-processing. The clamp is coordinate by coordinate and
+//! brings no two vectors further apart.
 //!
 //! # Pitfalls
 //! The sensitivity is the caller's: nothing is clipped here.
@@ -94,7 +97,8 @@ impl VectorNoise {
             Shape::Gaussian => RoundedGaussian::new(self.depth)?.fill(bits, &mut noise),
             Shape::Spherical => RoundedSpherical::new(self.depth)?.fill(bits, &mut noise)?,
         }
-        // What is not a number counts as 0; noise at the ends of 64 bits is clamped with any sum alike.
+        // What is not a number counts as 0; noise at the ends of 64 bits
+        // is clamped with any sum alike.
         let most = i64::MAX - MOST_STEPS as i64;
         for (v, noise) in vector.iter_mut().zip(noise) {
             let steps = (*v / self.step).clamp(-MOST_STEPS, MOST_STEPS).round_ties_even() as i64;

@@ -1,9 +1,9 @@
 //! The weight of a record's class, as learners apply it.
 //!
 //! # Where
-//! Methods that clip multiply what clipping has left of a gradient, and the solver multiplies the derivatives
-//! by the scores. Weights are at most 1 ([`ClassWeights`]), so neither exceeds what it was: see there for the
-//! argument, and the solver's `Problem` for the one rounding that is added.
+//! Methods that clip multiply what clipping has left of a gradient, and the solver multiplies the
+//! derivatives by the scores. Weights are at most 1 ([`ClassWeights`]), so neither exceeds what it
+//! was: see there for the argument, and the solver's `Problem` for the one rounding that is added.
 
 use sordino_optim::ClassWeights;
 
@@ -23,7 +23,8 @@ impl Weighting {
         self.0.is_empty()
     }
 
-    /// The weight of a record with this encoded target. A class that does not exist counts for nothing.
+    /// The weight of a record with this encoded target. A class that
+    /// does not exist counts for nothing.
     pub(crate) fn of_class(&self, target: f64) -> f64 {
         if self.is_plain() { 1.0 } else { self.0.get(target as usize).copied().unwrap_or(0.0) }
     }

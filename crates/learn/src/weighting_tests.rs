@@ -1,5 +1,5 @@
-//! Weighted sums, gradients and minima against those without weights, and twins whose weights were not
-//! divided by the largest.
+//! Weighted sums, gradients and minima against those without weights, and twins whose
+//! weights were not divided by the largest.
 
 use std::num::NonZero;
 
@@ -42,7 +42,8 @@ fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec
     Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
 }
 
-/// The sum over all records in steps, one step in units of data, and how far one record may move it.
+/// The sum over all records in steps, one step in units of data, and
+/// how far one record may move it.
 fn sum(
     (loss, weighting): (Loss, &Weighting),
     data: &Encoded,
@@ -75,8 +76,8 @@ fn point(dimension: usize) -> Vec<f64> {
     (0..dimension).map(|j| 2.0 * (j as f64 + 0.5).cos()).collect()
 }
 
-/// One record at a time, by every clipping, on the fast road, with scales and on exact grids; and a class
-/// that is clipped has its weight too.
+/// One record at a time, by every clipping, on the fast road, with scales and on exact grids; and a
+/// class that is clipped has its weight too.
 #[test]
 fn a_weighted_gradient_is_the_weight_times_the_unweighted_one() {
     for (loss, k) in LOSSES {
@@ -144,7 +145,8 @@ proptest! {
     }
 }
 
-/// The same test, and weights that were not divided: a record of the second class counts three times.
+/// The same test, and weights that were not divided: a record of the
+/// second class counts three times.
 #[test]
 fn weights_above_one_move_a_sum_by_too_much() {
     let rows = vec![vec![0.6, -0.7], vec![-0.2, 0.9], vec![0.1, 0.1]];
@@ -179,8 +181,8 @@ fn the_solver_weighs_first_and_second_derivatives() {
     }
 }
 
-/// How far the minimum moves when the first record is left out, over `G/Λ`: the sensitivity of output
-/// perturbation, and what objective perturbation's noise is made for.
+/// How far the minimum moves when the first record is left out, over `G/Λ`: the sensitivity of
+/// output perturbation, and what objective perturbation's noise is made for.
 fn moves(loss: Loss, k: usize, weights: [f64; 3]) -> f64 {
     let ridge = 4.0;
     let of = |rows: &[Vec<f64>]| {

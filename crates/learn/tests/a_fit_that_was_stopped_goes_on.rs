@@ -79,7 +79,8 @@ fn estimated() -> Smoothness {
     Smoothness::Estimated { share: 0.1, floor: 1e-4 }
 }
 
-/// Two rounds of 14 steps: the first ends in the middle of the fifth pass, the tenth pass has one step.
+/// Two rounds of 14 steps: the first ends in the middle of the fifth
+/// pass, the tenth pass has one step.
 fn coordinates(clipping: CoordinateClipping, smoothness: Smoothness, noise: Noise) -> CoordinatePlan {
     let learner = CoordinateDescent::new(LOGISTIC).rounds(2).steps(14).tail(0.7).l2(0.01);
     let learner = learner.clipping(clipping).smoothness(smoothness);
@@ -115,7 +116,8 @@ fn resume(
     plan.resume(data, checkpoint, paid, permit, options)
 }
 
-/// A kill, as far as a test can have one: a panic after step 6, between two checkpoints; or later, when going on from one.
+/// A kill, as far as a test can have one: a panic after step 6, between two checkpoints;
+/// or later, when going on from one.
 fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
     let done = from.as_ref().map_or(0, Checkpoint::steps);
     let died = catch_unwind(AssertUnwindSafe(|| {
@@ -190,8 +192,9 @@ fn a_budget_without_room_for_replays_does_not_let_it_go_on() {
     }
 }
 
-/// With the same noise, a fit that was stopped and resumed is the one that was not. What is drawn comes from one stream, so a resumed fit that drew
-/// anything twice, an estimate of smoothness for one, would end elsewhere.
+/// With the same noise, a fit that was stopped and resumed is the one that was not. What is
+/// drawn comes from one stream, so a resumed fit that drew anything twice, an estimate of
+/// smoothness for one, would end elsewhere.
 #[test]
 fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
     let data = easy(LOGISTIC);
@@ -213,7 +216,8 @@ fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
     }
 }
 
-/// The process dies after the last step, before anybody has put the model away: nothing is done or paid for again.
+/// The process dies after the last step, before anybody has put the model away:
+/// nothing is done or paid for again.
 #[test]
 fn a_fit_that_has_ended_can_be_ended_again_for_free() {
     let data = easy(LOGISTIC);
@@ -234,7 +238,8 @@ fn a_fit_that_has_ended_can_be_ended_again_for_free() {
     }
 }
 
-/// What was estimated was released once. Going on, with bits of the system and on other data of the same shape, leaves it as it is.
+/// What was estimated was released once. Going on, with bits of the system and on other data of
+/// the same shape, leaves it as it is.
 #[test]
 fn smoothness_is_estimated_once() {
     let other = contract::data::encoded(LOGISTIC, &[vec![0.01; 400], vec![0.0; 400]], &[1.0; 400], true);
@@ -289,7 +294,8 @@ fn a_checkpoint_of_another_plan_is_refused() {
     }
 }
 
-/// Steps of one loss are no beginning for another, though all numbers of plan and training are the same.
+/// Steps of one loss are no beginning for another, though all numbers
+/// of plan and training are the same.
 #[test]
 fn a_checkpoint_of_another_loss_is_refused() {
     let data = easy(LOGISTIC);
@@ -340,7 +346,8 @@ fn replays_are_charged_to_units() {
     );
 }
 
-/// While a fit lasts its ε grows from that of the estimate to that of the whole; resumed, it is that of all that was charged.
+/// While a fit lasts its ε grows from that of the estimate to that of the whole; resumed,
+/// it is that of all that was charged.
 #[test]
 fn progress_states_what_passes_cost() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());

@@ -1,5 +1,5 @@
-//! Weights of classes, learner by learner: equal ones change nothing, others find the minimum of the weighted
-//! loss, and a stopped fit does not go on with others.
+//! Weights of classes, learner by learner: equal ones change nothing, others find the minimum of
+//! the weighted loss, and a stopped fit does not go on with others.
 
 mod contract;
 
@@ -97,7 +97,8 @@ fn with_little_noise_every_learner_finds_the_optimum_of_the_weighted_loss() {
     }
 }
 
-/// A weight of three is three copies of every record, with the penalty for as many records as there then are.
+/// A weight of three is three copies of every record, with the penalty for
+/// as many records as there then are.
 #[test]
 fn the_weighted_optimum_is_that_of_repeated_records() {
     let (x, n) = (|i: usize| (i as f64 * 0.7).sin(), 60);

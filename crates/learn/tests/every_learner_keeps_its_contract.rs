@@ -1,5 +1,6 @@
-//! One contract for every learner and every loss that it does: register it in `contract/learners.rs` and it is held to all of this.
-//! At the end, learners that are broken on purpose: the contract must not let them pass.
+//! One contract for every learner and every loss that it does: register it in
+//! `contract/learners.rs` and it is held to all of this. At the end, learners that are broken on
+//! purpose: the contract must not let them pass.
 
 mod contract;
 
@@ -115,7 +116,8 @@ fn a_loss_for_another_target_is_refused_by_the_schema_alone() {
     }
 }
 
-/// Users with two records each: the event is that of groups, only a permit for users pays for it, and data that was not limited is refused.
+/// Users with two records each: the event is that of groups, only a permit for users pays for it,
+/// and data that was not limited is refused.
 #[test]
 fn a_unit_of_several_records_is_charged_as_a_group() {
     let user = Unit::Column("user".to_owned());
@@ -139,8 +141,8 @@ fn a_unit_of_several_records_is_charged_as_a_group() {
     }
 }
 
-/// One record that is there or is not, or that becomes its opposite. Regression has forty others: with them a record moves numerator and
-/// denominator of the solution, and both the same way.
+/// One record that is there or is not, or that becomes its opposite. Regression has forty others:
+/// with them a record moves numerator and denominator of the solution, and both the same way.
 fn neighbours(loss: Loss, relation: Neighbours) -> (Encoded, Encoded) {
     let others = if loss.is_classification() { 0 } else { 40 };
     let of = |x: f64, y: f64| {
@@ -167,7 +169,8 @@ fn twin(learner: &Learner, data: &Encoded, times: f64) -> Impostor {
     Impostor { claims: of(1.0).claim(), does: of(times) }
 }
 
-/// Each audit has an error of 1e-7, so that all of them raise a false alarm with probability below 1e-5 for new seeds.
+/// Each audit has an error of 1e-7, so that all of them raise a false alarm with
+/// probability below 1e-5 for new seeds.
 #[test]
 fn audits_find_nothing_against_any_learner() {
     for (seed, learner) in learners().iter().enumerate() {
@@ -248,7 +251,8 @@ proptest! {
     }
 }
 
-/// The contract itself can fail: learners that are broken on purpose, each by the check that is for it.
+/// The contract itself can fail: learners that are broken on purpose,
+/// each by the check that is for it.
 mod broken {
     use super::*;
 

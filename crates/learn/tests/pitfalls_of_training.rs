@@ -1,4 +1,5 @@
-//! What went wrong elsewhere, shown not to happen in learners: seen in their results, not in what they say of themselves.
+//! What went wrong elsewhere, shown not to happen in learners: seen in their results,
+//! not in what they say of themselves.
 
 mod contract;
 
@@ -11,7 +12,8 @@ use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, TrainingOptions};
 use sordino_privacy::{Count, Event, FixedSample, NoiseMultiplier, SamplingRate};
 
-/// Slots 0 to `there` hold a record with x = 1 and the second class, whose gradient at 0 is -1/2; the others are empty.
+/// Slots 0 to `there` hold a record with x = 1 and the second class, whose gradient
+/// at 0 is -1/2; the others are empty.
 fn ones(there: usize, slots: usize) -> Encoded {
     let x = |slot| if slot < there { 1.0 } else { f64::NAN };
     encoded(LOGISTIC, &[(0..slots).map(x).collect()], &vec![1.0; slots], false)
@@ -38,8 +40,9 @@ fn poisson(rate: f64) -> GradientDescent {
     GradientDescent::poisson(LOGISTIC, SamplingRate::new(rate).unwrap())
 }
 
-/// Batches were shuffled elsewhere and accounted as Poisson samples. Here what is sampled, counted through the weights, has the law that is
-/// accounted for: chi-square with 6 cells, 60 is a false alarm of 1e-11.
+/// Batches were shuffled elsewhere and accounted as Poisson samples. Here what is sampled,
+/// counted through the weights, has the law that is accounted for: chi-square with 6
+/// cells, 60 is a false alarm of 1e-11.
 #[test]
 fn pitfall_01_learners_sample_what_they_claim() {
     let (data, runs) = (ones(8, 8), 2000);
@@ -72,7 +75,8 @@ fn pitfall_01_learners_sample_what_they_claim() {
     assert!((weight(&fixed, &data, 1) - 0.5).abs() < 0.01);
 }
 
-/// Noisy sums were divided elsewhere by how many records there are, or were sampled. Here empty slots count.
+/// Noisy sums were divided elsewhere by how many records there are, or
+/// were sampled. Here empty slots count.
 #[test]
 fn pitfall_02_a_learner_divides_by_a_public_number() {
     let full = plan(GradientDescent::full_batch(LOGISTIC), 1, 8, 1e-3);
@@ -82,8 +86,8 @@ fn pitfall_02_a_learner_divides_by_a_public_number() {
     }
 }
 
-/// Means were taken for sums elsewhere. One step on nothing is noise of deviation z C/n: 4000 draws, six deviations of the variance, a
-/// false alarm of 2e-9.
+/// Means were taken for sums elsewhere. One step on nothing is noise of deviation z C/n: 4000
+/// draws, six deviations of the variance, a false alarm of 2e-9.
 #[test]
 fn pitfall_03_the_noise_of_a_learner_is_that_of_a_sum() {
     let full = plan(GradientDescent::full_batch(LOGISTIC), 1, 8, 3.0);

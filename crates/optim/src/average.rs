@@ -1,7 +1,7 @@
 //! Which iterate, or which average of them, is the result. Free: all iterates are accounted for.
 //!
-//! With w_1 .. w_T the iterates after each step: the last; `(1/T) Σ w_t`; the same over the last part of them; or
-//! `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
+//! With w_1 .. w_T the iterates after each step: the last; `(1/T) Σ w_t`; the same over the last
+//! part of them; or `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
 
 use std::num::NonZero;
 

@@ -1,32 +1,39 @@
 //! Where a run stood: a file from which it can go on, and what going on costs.
 //!
 //! # What is charged
-//! A run pays for all its T steps before the first. A checkpoint says that c of them are done. Should the process die, up to
-//! `every` further steps may have drawn their noise after the checkpoint was written; going on from c does them again, with
-//! new noise, and they are charged again: [`Checkpoint::replay_claim`]. Steps charged = steps
-//! done + replays, and the guarantee of a resumed run is that of both charges together. A run that was stopped on request
-//! wrote its checkpoint after its last step and replays nothing.
+//! A run pays for all its T steps before the first. A checkpoint says that c of them are done.
+//! Should the process die, up to `every` further steps may have drawn their noise after the
+//! checkpoint was written; going on from c does them again, with new noise, and they are charged
+//! again: [`Checkpoint::replay_claim`]. Steps charged = steps done + replays, and the guarantee of
+//! a resumed run is that of both charges together. A run that was stopped on request wrote its
+//! checkpoint after its last step and replays nothing.
 //!
-//! A run that has ended has nothing left to do, but its result is not yet where it belongs: should the process die now, what was paid for
-//! is lost, unless the file [stays](Checkpoints::keep) until it is. Going on from it does no step, draws no noise and gives the same result.
+//! A run that has ended has nothing left to do, but its result is not yet where it belongs: should
+//! the process die now, what was paid for is lost, unless the file [stays](Checkpoints::keep) until
+//! it is. Going on from it does no step, draws no noise and gives the same result.
 //!
 //! # Guarantee
-//! - A checkpoint is a function of noisy sums and public numbers. It holds no generator: a resumed run draws new bits, since
-//!   the same noise on other sums would give the difference of the sums away.
-//! - The file is whole or not there: written beside its place, flushed, renamed, and the folder flushed. A write that fails, on a full disk
-//!   say, ends the run and leaves the checkpoint before it.
-//! - Two processes cannot go on from one file at a time (a lock beside it), and not one after the other for the price of one:
-//!   whoever goes on does so in the same place, finds the file as it was when it was read, and writes the new charge into it before the first step.
+//! - A checkpoint is a function of noisy sums and public numbers. It holds no
+//!   generator: a resumed run draws new bits, since the same noise on other sums would
+//!   give the difference of the sums away.
+//! - The file is whole or not there: written beside its place, flushed, renamed, and
+//!   the folder flushed. A write that fails, on a full disk say, ends the run and
+//!   leaves the checkpoint before it.
+//! - Two processes cannot go on from one file at a time (a lock beside it), and not one after the
+//!   other for the price of one: whoever goes on does so in the same place, finds the file as it
+//!   was when it was read, and writes the new charge into it before the first step.
 //!
 //! # Pitfalls
-//! A *copy* of a checkpoint could be resumed beside the original, and each would do all remaining steps. A file that is
-//! not where it was written is therefore charged for all of them, and may then go on anywhere. A copy that is put back
-//! in its old place looks like the original. A [`Witness`], such as a ledger, remembers how far the run was: it is told
-//! of every checkpoint before that replaces the one before, and [`Checkpoint::known_to_have`] charges all steps that
-//! may have been done since. Without one, do not resume from backups. A checkpoint says nothing of the data, and what
-//! was paid for it was paid from one budget: whoever calls [`Training::resume`](crate::Training::resume) sees to it
-//! that data and budget are those of the beginning, as runs of `sordino train` do. What was paid is the
-//! budget's to say: anybody can write into a file that much was.
+//! A *copy* of a checkpoint could be resumed beside the original, and each would do all
+//! remaining steps. A file that is not where it was written is therefore charged for all of
+//! them, and may then go on anywhere. A copy that is put back in its old place looks like the
+//! original. A [`Witness`], such as a ledger, remembers how far the run was: it is told of every
+//! checkpoint before that replaces the one before, and [`Checkpoint::known_to_have`] charges all
+//! steps that may have been done since. Without one, do not resume from backups. A checkpoint
+//! says nothing of the data, and what was paid for it was paid from one budget: whoever calls
+//! [`Training::resume`](crate::Training::resume) sees to it that data and budget are those of
+//! the beginning, as runs of `sordino train` do. What was paid is the budget's to say: anybody
+//! can write into a file that much was.
 
 mod file;
 #[cfg(test)]
@@ -52,13 +59,16 @@ pub struct Checkpoints {
     pub path: PathBuf,
     /// Steps between two checkpoints, at least 1: as many are charged again after a crash.
     pub every: u64,
-    /// Whether the file stays when the run has ended, with all its steps done. The caller removes it once the result is in its place.
+    /// Whether the file stays when the run has ended, with all its steps done. The caller removes
+    /// it once the result is in its place.
     pub keep: bool,
 }
 
-/// Somebody who remembers how far a run is, where its files cannot be put back: a ledger, for instance.
+/// Somebody who remembers how far a run is, where its files cannot be
+/// put back: a ledger, for instance.
 pub trait Witness: std::fmt::Debug {
-    /// A checkpoint is about to replace the one before. If this fails it does not, and the run stops.
+    /// A checkpoint is about to replace the one before. If this fails it
+    /// does not, and the run stops.
     fn keeps(&self, kept: &Kept) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 }
 
@@ -73,7 +83,8 @@ pub struct Kept {
     pub is_last: bool,
 }
 
-/// What one step hands to the next, for a checkpoint to keep. Made of noisy sums and public numbers alone.
+/// What one step hands to the next, for a checkpoint to keep. Made of
+/// noisy sums and public numbers alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Snapshot<'a> {
     /// Steps that are done.
@@ -113,8 +124,8 @@ impl Checkpoint {
         Ok(Self { path, head, vectors, digest, known: 0 })
     }
 
-    /// This checkpoint of a run that is known to have done so many steps, for which it may be too old: whatever was done
-    /// since is charged again.
+    /// This checkpoint of a run that is known to have done so many steps, for which it may be too
+    /// old: whatever was done since is charged again.
     pub fn known_to_have(self, steps: u64) -> Self {
         Self { known: steps, ..self }
     }
@@ -150,7 +161,8 @@ impl Checkpoint {
         self.vectors.remove(name).unwrap_or_default()
     }
 
-    /// What must be charged before a run of `plan` can go on from here: the steps that may be done a second time.
+    /// What must be charged before a run of `plan` can go on from here: the
+    /// steps that may be done a second time.
     pub fn replay_claim(&self, plan: &dyn Priced) -> Result<Claim, OptimError> {
         plan.claim_again(self.replays(plan.steps()))
     }
@@ -160,8 +172,8 @@ impl Checkpoint {
         self.refused("it belongs to another plan or other options; resume with those of the first run")
     }
 
-    /// Steps that may have been done after it was written, of a run of `steps`: up to `every` after the last one that
-    /// was kept.
+    /// Steps that may have been done after it was written, of a run of `steps`: up to `every`
+    /// after the last one that was kept.
     pub(crate) fn replays(&self, steps: u64) -> u64 {
         let since = self.known.saturating_sub(self.steps());
         if self.head.is_final && since == 0 {
@@ -190,7 +202,10 @@ impl Checkpoint {
         if file::digest_of(&self.path).is_ok_and(|digest| digest == self.digest) {
             return Ok(());
         }
-        Err(self.refused("a run has gone on from it since it was read; read what that one has left, and pay for its replays"))
+        Err(self.refused(
+            "a run has gone on from it since it was read; read what that one has left, and pay \
+            for its replays",
+        ))
     }
 
     pub(crate) fn refused(&self, reason: &str) -> OptimError {

@@ -1,21 +1,23 @@
 //! Weights of classes, declared before data is seen.
 //!
 //! # Definition
-//! A record of class c counts with weight `w_c`: its loss, and so its gradient and its second derivative, is
-//! multiplied by it. Methods that clip multiply what is left after clipping, `w_c clip(g)`, which is the
-//! gradient `w_c g` of the weighted loss, clipped to `w_c C`.
+//! A record of class c counts with weight `w_c`: its loss, and so its gradient and its second
+//! derivative, is multiplied by it. Methods that clip multiply what is left after clipping,
+//! `w_c clip(g)`, which is the gradient `w_c g` of the weighted loss, clipped to `w_c C`.
 //!
 //! # Guarantee
-//! Declared weights are divided by the largest of them, so that `0 < w_c <= 1`. Then every bound on what one
-//! record contributes still holds: clipped gradients have norm at most `w_c C <= C`, Lipschitz constants and
-//! smoothness only shrink, and a record's Hessian `w_c M` is at most M, so that determinants `det(I + w_c
-//! M/Λ)` are at most those of weight 1. No sensitivity, event or price changes. A float product with a number
-//! of at most 1 is rounded to at most the other factor, so that bounds which are met in floats stay met.
+//! Declared weights are divided by the largest of them, so that `0 < w_c <= 1`. Then every bound on
+//! what one record contributes still holds: clipped gradients have norm at most `w_c C <= C`,
+//! Lipschitz constants and smoothness only shrink, and a record's Hessian `w_c M` is at most M, so
+//! that determinants `det(I + w_c M/Λ)` are at most those of weight 1. No sensitivity, event or
+//! price changes. A float product with a number of at most 1 is rounded to at most the other
+//! factor, so that bounds which are met in floats stay met.
 //!
 //! # Pitfalls
-//! - Weights above 1 without division would multiply the sensitivity, and nobody would have paid for it.
-//! - *Balanced* weights, n/(K n_c), are counts of the private data: one more release. Weights come from
-//!   public knowledge.
+//! - Weights above 1 without division would multiply the sensitivity,
+//!   and nobody would have paid for it.
+//! - *Balanced* weights, n/(K n_c), are counts of the private data: one more release.
+//!   Weights come from public knowledge.
 //! - Noise stays that of weight 1: records that count for less stand out less from it.
 
 use sordino_data::Encoding;
@@ -82,7 +84,8 @@ pub enum ClassWeightsError {
     #[error("class weights are for a target of classes, and this target is a number; leave them out")]
     NoClasses,
     /// A class that the schema does not declare.
-    #[error("the target has no class `{}`{hint}; give each class of the target a weight", class.escape_debug())]
+    #[error("the target has no class `{}`{hint}; give each class of the target a \
+        weight", class.escape_debug())]
     Unknown {
         /// What came.
         class: String,
@@ -96,7 +99,8 @@ pub enum ClassWeightsError {
         class: String,
     },
     /// A class without a weight.
-    #[error("class `{}` has no weight; give each class of the target one, 1 where in doubt", class.escape_debug())]
+    #[error("class `{}` has no weight; give each class of the target one, 1 where in \
+        doubt", class.escape_debug())]
     Missing {
         /// The class.
         class: String,
@@ -111,7 +115,8 @@ pub enum ClassWeightsError {
     },
     /// A weight that is next to nothing.
     #[error(
-        "the weight of class `{}` is less than a millionth of the largest; give weights that are nearer to each other",
+        "the weight of class `{}` is less than a millionth of the largest; give weights that are nearer to \
+        each other",
         class.escape_debug()
     )]
     Spread {

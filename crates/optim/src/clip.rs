@@ -10,24 +10,29 @@
 //! | `Coordinates` | `clamp(g_j, -C_j, C_j)/C_j` in coordinate j | sqrt(d) |
 //! | `Quantile` | as `Flat`, with a C that follows a quantile of the norms | C |
 //!
-//! With `scales` s, the record's gradient is `g_j/s_j` throughout and the noisy sum is multiplied by s again: noise in
-//! proportion to s (Asi, Duchi, Fallah, Javidbakht, Talwar, *Private Adaptive Gradient Methods*, 2021). Coordinate bounds
-//! are such scales. A gradient that is not finite contributes nothing.
+//! With `scales` s, the record's gradient is `g_j/s_j` throughout and the noisy sum is
+//! multiplied by s again: noise in proportion to s (Asi, Duchi, Fallah, Javidbakht, Talwar,
+//! *Private Adaptive Gradient Methods*, 2021). Coordinate bounds are such scales. A gradient
+//! that is not finite contributes nothing.
 //!
 //! # The adaptive quantile
-//! Andrew, Thakkar, McMahan, Ramaswamy, *Differentially Private Learning with Adaptive Clipping*, 2021. Beside the
-//! gradients, `Σ (1[‖g_i‖ <= C] - 1/2)` is released with noise σ_b. Both together are one Gaussian release of the vector
+//! Andrew, Thakkar, McMahan, Ramaswamy, *Differentially Private Learning with Adaptive
+//! Clipping*, 2021. Beside the gradients, `Σ (1[‖g_i‖ <= C] - 1/2)` is released with noise
+//! σ_b. Both together are one Gaussian release of the vector
 //! `(g_i/(z_g C), (b_i - 1/2)/σ_b)`, whose norm is at most 1/z for
 //! ```text
 //! z_g = (z^-2 - (2 σ_b)^-2)^(-1/2)                                                          (1)
 //! ```
-//! so the event is that of multiplier z, and the count is paid for. Then `C <- C exp(-η (b~ - γ))`; a step uses the C
-//! from before it. Clipped gradients and their noise are as long as C, and a learning rate that suits one is too large for a larger one: noisy gradients,
-//! with their penalty, are multiplied by `min(1, C_0/C)`, with the first clip norm C_0. (Post-processing.)
+//! so the event is that of multiplier z, and the count is paid for. Then `C <- C exp(-η (b~ - γ))`;
+//! a step uses the C from before it. Clipped gradients and their noise are as long as C, and a
+//! learning rate that suits one is too large for a larger one: noisy gradients, with their penalty,
+//! are multiplied by `min(1, C_0/C)`, with the first clip norm C_0. (Post-processing.)
 //!
 //! # Pitfalls
-//! - `g max(1, C/‖g‖)` and `g / min(1, ‖g‖/C)` enlarge short vectors and leave long ones: no bound at all.
-//! - Clipping is a bias that noise does not repair: a clip norm far below typical norms moves the optimum.
+//! - `g max(1, C/‖g‖)` and `g / min(1, ‖g‖/C)` enlarge short vectors and
+//!   leave long ones: no bound at all.
+//! - Clipping is a bias that noise does not repair: a clip norm far below
+//!   typical norms moves the optimum.
 
 use sordino_noise::grid::{Allowance, Grid};
 
@@ -58,7 +63,8 @@ pub enum Clipping {
     },
     /// To a norm that follows a quantile of the gradients' norms.
     Quantile {
-        /// C of the first step, which the learning rate is meant for; C never falls below a quarter of it.
+        /// C of the first step, which the learning rate is meant for; C
+        /// never falls below a quarter of it.
         initial: f64,
         /// γ: the part of gradients that should not be clipped.
         quantile: f64,
@@ -159,9 +165,10 @@ impl<'a> Clip<'a> {
         matches!(self.grid.allowance(), Allowance::Exact)
     }
 
-    /// The factor that turns a (scaled) gradient of norm at most `norm` into a contribution in the units that the sum
-    /// takes: steps of the grid in float groups, data units one by one. The factor times `norm` is at most the clip norm
-    /// in those units, whatever roundings do. `norm` must be finite and not below the true norm.
+    /// The factor that turns a (scaled) gradient of norm at most `norm` into a contribution in the
+    /// units that the sum takes: steps of the grid in float groups, data units one by one. The
+    /// factor times `norm` is at most the clip norm in those units, whatever roundings do. `norm`
+    /// must be finite and not below the true norm.
     #[inline]
     pub fn weight(&self, norm: f64) -> f64 {
         let most = self.clip_units() * SHY / norm;
@@ -179,7 +186,8 @@ impl<'a> Clip<'a> {
         norms
     }
 
-    /// The largest absolute value of one (scaled) coordinate under [`ClipRule::Coordinates`], in the units that the sum takes.
+    /// The largest absolute value of one (scaled) coordinate under [`ClipRule::Coordinates`],
+    /// in the units that the sum takes.
     pub fn coordinate_limit(&self) -> f64 {
         self.clip_units() * SHY / (self.grid.dimension() as f64).sqrt()
     }

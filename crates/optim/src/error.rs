@@ -46,8 +46,8 @@ pub enum OptimError {
     OtherEncoding,
     /// Data with another number of records a unit than the plan's.
     #[error(
-        "the data was bounded for another unit, or for another number of records a unit, than the plan is for; use \
-         one schema for both"
+        "the data was bounded for another unit, or for another number of records a unit, than the plan is \
+        for; use one schema for both"
     )]
     OtherLimit,
     /// Data without a target.
@@ -61,8 +61,8 @@ pub enum OptimError {
     },
     /// n is private under this relation, and something must divide.
     #[error(
-        "under {neighbours} the number of records is private, and nothing else says what a noisy sum is to be divided \
-         by; state a public divisor"
+        "under {neighbours} the number of records is private, and nothing else says what a noisy sum is to \
+        be divided by; state a public divisor"
     )]
     NoDivisor {
         /// The relation.

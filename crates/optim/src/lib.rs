@@ -3,19 +3,21 @@
 //! ```text
 //!            Plan: batches, clipping, divisor, noise  ──►  Claim  ──►  (budget)  ──►  Permit
 //!              │                                                                       │
-//!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release<Vec<f64>>
+//!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release
 //! ```
 //! # Guarantee
-//! A [`Plan`] is made from public numbers. What is sampled, what is clipped to, what divides, how much noise is drawn and
-//! what is charged are all read from that one value, so they cannot disagree. All iterates are accounted for as if they
-//! were released; update rules, schedules, averaging, projections and penalties are post-processing.
+//! A [`Plan`] is made from public numbers. What is sampled, what is clipped to, what divides, how
+//! much noise is drawn and what is charged are all read from that one value, so they cannot
+//! disagree. All iterates are accounted for as if they were released; update rules, schedules,
+//! averaging, projections and penalties are post-processing.
 //!
 //! # Beyond gradients
-//! What is not about gradients, a [`Run`] that is paid for, kept and resumed, serves every learner that has steps ([`Priced`]).
+//! What is not about gradients, a [`PaidRun`] that is paid for, kept and resumed, serves every
+//! learner that has steps ([`Priced`]).
 //!
 //! # Words
-//! An [`Objective`] knows the data and returns the *sum* of clipped gradients as integers on the plan's grid, never a
-//! mean. The sum of an empty batch is zero, and its release is noise.
+//! An [`Objective`] knows the data and returns the *sum* of clipped gradients as integers on the
+//! plan's grid, never a mean. The sum of an empty batch is zero, and its release is noise.
 #![forbid(unsafe_code)]
 
 mod average;
@@ -39,12 +41,12 @@ pub use class_weights::{ClassWeights, ClassWeightsError};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use learner::{
-    FitOptions, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
+    FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
 };
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, Plan, PlanOptions};
 pub use progress::Progress;
 pub use rule::UpdateRule;
-pub use run::{Priced, Run};
+pub use run::{PaidRun, Priced};
 pub use schedule::Schedule;
 pub use training::{Training, TrainingOptions};

@@ -1,9 +1,10 @@
 //! What is minimised: the waist of the hour-glass.
 //!
 //! # Contract
-//! [`Objective::clipped_sum`] returns `Σ_{i in batch} clip(g_i)` as integers on the clip's grid, a *sum* and never a mean.
-//! - Each contribution is a function of its own record and the public parameters, to the last bit: not of its neighbours,
-//!   its place in the batch, the number of records or of threads.
+//! [`Objective::clipped_sum`] returns `Σ_{i in batch} clip(g_i)` as integers on the
+//! clip's grid, a *sum* and never a mean.
+//! - Each contribution is a function of its own record and the public parameters, to the last bit:
+//!   not of its neighbours, its place in the batch, the number of records or of threads.
 //! - On a grid for float groups, groups are those of [`Batch::groups`] (fixed blocks of slots), and
 //!   [`FloatSums`] bounds how they are summed. On an exact grid records are added one by one.
 //! - An empty slot, and a record whose gradient is not finite, adds nothing.
@@ -12,7 +13,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, ContributionLimit, Group, UnitRule};
+use sordino_data::{Batch, BatchGroup, ContributionLimit, UnitRule};
 use sordino_noise::grid::{Allowance, FloatGroups, GridSum, Grouping, NoisySum, SumError};
 use sordino_privacy::Neighbours;
 use sordino_threads::gather;
@@ -28,8 +29,8 @@ pub trait Objective: Sync {
     /// n: slots of the data, empty ones included.
     fn slots(&self) -> usize;
 
-    /// How many records of one unit the data has at most. A record is a unit of its own, unless the data says
-    /// otherwise; the plan must be for the same.
+    /// How many records of one unit the data has at most. A record is a unit of its own, unless the
+    /// data says otherwise; the plan must be for the same.
     fn limit(&self) -> ContributionLimit {
         ContributionLimit::of(&UnitRule::Record)
     }
@@ -46,7 +47,8 @@ pub trait Objective: Sync {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError>;
 
-    /// Takes back a gradient that has been released and used: the next sum may be made in its place.
+    /// Takes back a gradient that has been released and used: the next
+    /// sum may be made in its place.
     fn take_back(&self, _spent: NoisySum) {}
 }
 
@@ -79,9 +81,10 @@ pub struct FloatSums {
 impl FloatSums {
     /// How contributions become integers under a relation.
     ///
-    /// Groups are fixed blocks of slots, which is enough where all other records keep their slots. Where they need not
-    /// (n is private, or data sets are multisets), rounding in groups would show the order of records even in steps in which
-    /// the changed record was not sampled; then records are quantised one by one.
+    /// Groups are fixed blocks of slots, which is enough where all other records keep their slots.
+    /// Where they need not (n is private, or data sets are multisets), rounding in groups would
+    /// show the order of records even in steps in which the changed record was not sampled; then
+    /// records are quantised one by one.
     pub(crate) fn allowance(self, neighbours: Neighbours) -> Result<Allowance, OptimError> {
         match neighbours {
             Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Ok(Allowance::FloatGroups(FloatGroups {
@@ -132,18 +135,19 @@ impl Partial {
     }
 }
 
-/// Calls `add` for every group of the batch, on several threads, and merges what they summed. Integers make the result the
-/// same at any number of threads. `workspace` makes what one thread needs beside its share.
+/// Calls `add` for every group of the batch, on several threads, and merges what they
+/// summed. Integers make the result the same at any number of threads. `workspace` makes
+/// what one thread needs beside its share.
 pub fn sum_by_groups<W>(
     clip: &Clip<'_>,
     batch: &Batch,
     sums: FloatSums,
     threads: NonZero<usize>,
     workspace: impl Fn() -> W + Sync,
-    add: impl Fn(&mut W, Group<'_>, &mut Partial) -> Result<(), SumError> + Sync,
+    add: impl Fn(&mut W, BatchGroup<'_>, &mut Partial) -> Result<(), SumError> + Sync,
 ) -> Result<ClippedSum, SumError> {
-    let groups: Vec<Group<'_>> = batch.groups(sums.block, sums.group_size).collect();
-    let share = |groups: &[Group<'_>]| {
+    let groups: Vec<BatchGroup<'_>> = batch.groups(sums.block, sums.group_size).collect();
+    let share = |groups: &[BatchGroup<'_>]| {
         let (mut partial, mut workspace) = (Partial::new(clip), workspace());
         groups.iter().try_for_each(|group| add(&mut workspace, group.clone(), &mut partial))?;
         Ok::<_, SumError>(partial)

@@ -2,10 +2,11 @@
 //!
 //! # Guarantee
 //! Each step releases `Σ_{i in batch} clip(g_i) + N(0, (z C)² I)`, rounded to the grid, which is
-//! post-processing; one record moves the sum by at most C (2C under `replace`, which the accountant doubles, not the plan).
-//! Together with the law of the batches that is [`Plan::event`], and it depends on public numbers only. The sum is divided by
-//! a public constant: the expected size of a batch where n is public, else what the plan states. Never by the size of
-//! the batch at hand, which is a statistic of the data.
+//! post-processing; one record moves the sum by at most C (2C under `replace`, which the accountant
+//! doubles, not the plan). Together with the law of the batches that is [`Plan::event`], and it
+//! depends on public numbers only. The sum is divided by a public constant: the expected size of a
+//! batch where n is public, else what the plan states. Never by the size of the batch at hand,
+//! which is a statistic of the data.
 //!
 //! Where a unit has up to k records the event is that of groups of k.
 
@@ -21,7 +22,8 @@ use crate::error::{OptimError, positive};
 use crate::objective::FloatSums;
 use crate::run::Priced;
 
-/// Bits of depth beyond those of the number of records: truncation then moves no sum by 1/512 of the noise.
+/// Bits of depth beyond those of the number of records: truncation then
+/// moves no sum by 1/512 of the noise.
 const SPARE_BITS: u32 = 9;
 
 /// Where n is private, the records that every grid has room for: the most that a table can hold.
@@ -40,7 +42,8 @@ pub struct PlanOptions {
     pub neighbours: Neighbours,
     /// How gradients are clipped.
     pub clipping: Clipping,
-    /// What coordinates of gradients are divided by before clipping, and multiplied by after the noise.
+    /// What coordinates of gradients are divided by before clipping, and
+    /// multiplied by after the noise.
     pub scales: Option<Vec<f64>>,
     /// What noisy sums are divided by; the expected size of a batch if not given.
     pub divisor: Option<f64>,
@@ -48,12 +51,14 @@ pub struct PlanOptions {
     pub limit: ContributionLimit,
 }
 
-/// Noise multipliers of what a step releases: together they cost what one release of [`Plan::noise_multiplier`] does.
+/// Noise multipliers of what a step releases: together they cost what one release
+/// of [`Plan::noise_multiplier`] does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseSplit {
     /// Of the sum of gradients, in clip norms.
     pub gradients: f64,
-    /// Of the count of unclipped records, where the clip norm follows one: in halves of a record, which is what one contributes.
+    /// Of the count of unclipped records, where the clip norm follows one: in halves of a
+    /// record, which is what one contributes.
     pub count: Option<f64>,
 }
 
@@ -152,7 +157,8 @@ impl Plan {
         Ok(Claim::new(self.neighbours(), event))
     }
 
-    /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
+    /// What must be charged before a run can go on from `checkpoint`: the
+    /// steps that may be done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
         checkpoint.replay_claim(self)
     }
@@ -241,7 +247,8 @@ impl Plan {
         }
     }
 
-    /// Records of the largest batch that can occur, by public numbers: the depth of a grid shows in what is released.
+    /// Records of the largest batch that can occur, by public numbers: the depth of
+    /// a grid shows in what is released.
     fn largest_batch(&self) -> u64 {
         let is_public = self.options.neighbours.has_public_size();
         let n = if is_public { self.options.slots.get() } else { MOST_RECORDS };

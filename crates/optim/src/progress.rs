@@ -31,8 +31,9 @@ impl<'a> Progress<'a> {
         self.parameters
     }
 
-    /// ε at `delta` of the steps done so far; of a run that was resumed, that of all that was charged, replays included. For
-    /// display: the whole run was charged before it began. Takes a moment where batches are sampled; do not ask at every step.
+    /// ε at `delta` of the steps done so far; of a run that was resumed, that of all that was
+    /// charged, replays included. For display: the whole run was charged before it began. Takes a
+    /// moment where batches are sampled; do not ask at every step.
     pub fn epsilon(&self, delta: Delta) -> Result<Bound, OptimError> {
         let claim = match self.whole {
             None => self.plan.claim_of(self.step)?,

@@ -8,13 +8,14 @@
 //! | `Sgd` | | `w -= η g` |
 //! | `Momentum` | `m = β m + g` | `w -= η m` |
 //! | `Nesterov` | `m = β m + g` | `w -= η (g + β m)` |
-//! | `Adam` | `m = β1 m + (1-β1) g`, `v = β2 v + (1-β2) g²`, both divided by `1 - β^t` | `w -= η m/(sqrt(v) + ε)` |
+//! | `Adam` | `m = β1 m + (1-β1) g`, `v = β2 v + (1-β2) g²` | `w -= η m/(sqrt(v) + ε)` |
 //! | `Adam`, corrected | | `w -= η m/sqrt(max(v - s², ε²))` |
 //! | `AdaGrad` | `v += g²` | `w -= η g/(sqrt(v) + ε)` |
 //! | `Diagonal` | | `w_j -= η a_j g_j` |
 //!
-//! s² is the variance of the noise in the mean gradient, which is public: v estimates `E g² + s²`, and where the noise is
-//! the larger part plain Adam is gradient descent with a strange rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
+//! `Adam` divides m and v by `1 - β^t`. s² is the variance of the noise in the mean gradient, which
+//! is public: v estimates `E g² + s²`, and where the noise is the larger part plain Adam is
+//! gradient descent with a strange rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
 
 use std::num::NonZero;
 
@@ -227,7 +228,8 @@ mod tests {
         assert!(UpdateRule::Diagonal { factors: vec![1.0] }.check(2).is_err());
     }
 
-    /// Coordinates that differ, in so many parts that each has an offset: the same bits at any number of threads, and those of the coordinate alone.
+    /// Coordinates that differ, in so many parts that each has an offset: the same bits at any
+    /// number of threads, and those of the coordinate alone.
     #[test]
     fn updates_do_not_depend_on_the_number_of_threads() {
         let d = 2 * crate::threads::MANY + 3;

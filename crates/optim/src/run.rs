@@ -1,12 +1,14 @@
 //! A run that was paid for: what it costs, what it may go on from, and what it leaves.
 //!
 //! # Guarantee
-//! A [`Run`] is made against a permit: for all that its plan costs, or for what is done a second time after a
-//! [`Checkpoint`]. Whoever makes one has the place of its checkpoints to himself. The result is sealed with all that was charged, in this run and in those before it.
+//! A [`PaidRun`] is made against a permit: for all that its plan costs, or for what is done a second
+//! time after a [`Checkpoint`]. Whoever makes one has the place of its checkpoints to himself. The
+//! result is sealed with all that was charged, in this run and in those before it.
 //!
 //! # How to use it
-//! Make it before the data is touched; `keep` before the first step, so that whoever goes on sees what was charged; `keep_if_due` after each step;
-//! `keep_last` if it stops on request; `keep_end` and `finish` at the end. Between two calls no more than one step may be done.
+//! Make it before the data is touched; `keep` before the first step, so that whoever goes on sees
+//! what was charged; `keep_if_due` after each step; `keep_last` if it stops on request; `keep_end`
+//! and `finish` at the end. Between two calls no more than one step may be done.
 
 use std::fmt::{self, Write};
 
@@ -39,7 +41,7 @@ pub trait Priced: fmt::Debug {
 
 /// One run of a plan.
 #[derive(Debug)]
-pub struct Run<'a> {
+pub struct PaidRun<'a> {
     plan: &'a dyn Priced,
     permit: Permit,
     /// What the permit is for.
@@ -48,9 +50,10 @@ pub struct Run<'a> {
     writer: Option<Writer<'a>>,
 }
 
-impl<'a> Run<'a> {
-    /// From the first step, against a permit for the plan's claim. `made_of` is everything public that the run depends on, in a form that is the
-    /// same in every process: a checkpoint is only good for a run that is made of the same.
+impl<'a> PaidRun<'a> {
+    /// From the first step, against a permit for the plan's claim. `made_of` is everything public
+    /// that the run depends on, in a form that is the same in every process: a checkpoint is only
+    /// good for a run that is made of the same.
     pub fn begin(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
@@ -63,12 +66,13 @@ impl<'a> Run<'a> {
         Ok(Self { plan, permit, event: claim.event, is_new: true, writer: writer.transpose()? })
     }
 
-    /// From a checkpoint on, against a permit for its [`replay_claim`](Checkpoint::replay_claim). Where that is less than all that is left to do, the run
-    /// must be kept in the checkpoint's own place: nobody may go on from there a second time.
+    /// From a checkpoint on, against a permit for its [`replay_claim`](Checkpoint::replay_claim).
+    /// Where that is less than all that is left to do, the run must be kept in the checkpoint's own
+    /// place: nobody may go on from there a second time.
     ///
-    /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must begin
-    /// with the plan's own price, and with all that the checkpoint says was paid. It may have more: a run
-    /// that died between a charge and its first checkpoint has left none that says so.
+    /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must
+    /// begin with the plan's own price, and with all that the checkpoint says was paid. It may have
+    /// more: a run that died between a charge and its first checkpoint has left none that says so.
     pub fn go_on(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
@@ -90,7 +94,8 @@ impl<'a> Run<'a> {
         let pays_for_all = from.replays(plan.steps()) == from.left(plan.steps());
         if !pays_for_all && !checkpoints.is_some_and(|checkpoints| from.is_at(&checkpoints.path)) {
             return Err(from.refused(
-                "a run that goes on from it must be kept in its place, or it could be gone on from twice; name it as the place of checkpoints",
+                "a run that goes on from it must be kept in its place, or it could be gone on from twice; \
+                name it as the place of checkpoints",
             ));
         }
         let writer = checkpoints.map(|checkpoints| Writer::new(checkpoints, run, Some(from)));
@@ -106,8 +111,8 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not allow it; to
-    /// be asked before a bit is drawn.
+    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not
+    /// allow it; to be asked before a bit is drawn.
     pub fn seeded(self, is_seeded: bool) -> Result<Self, OptimError> {
         let permit = self.permit.drawn_with(is_seeded)?;
         Ok(Self { permit, ..self })
@@ -157,7 +162,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// The digest of what a run is made of. Networks begin at many numbers, and a checkpoint need not spell them out.
+/// The digest of what a run is made of. Networks begin at many numbers, and a
+/// checkpoint need not spell them out.
 fn fingerprint(made_of: &dyn fmt::Debug) -> String {
     struct Hasher(Sha256);
     impl Write for Hasher {
@@ -172,11 +178,12 @@ fn fingerprint(made_of: &dyn fmt::Debug) -> String {
     hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether `event` is `first`, or a composition that begins with it, however deep. What follows a composition extends it, so `first` may be
-/// the beginning of a list as well as its first member.
+/// Whether `event` is `first`, or a composition that begins with it, however deep. What follows a
+/// composition extends it, so `first` may be the beginning of a list as well as its first member.
 fn begins_with(event: &Event, first: &Event) -> bool {
     let Event::Composed { events } = event else { return event == first };
-    let is_prefix = matches!(first, Event::Composed { events: firsts } if !firsts.is_empty() && events.starts_with(firsts));
+    let is_prefix = matches!(first, Event::Composed { events: firsts }
+            if !firsts.is_empty() && events.starts_with(firsts));
     is_prefix || events.first().is_some_and(|event| begins_with(event, first))
 }
 

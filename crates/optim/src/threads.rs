@@ -7,8 +7,8 @@ use sordino_threads::share;
 /// Coordinates from which on another thread is worth waking.
 pub(crate) const MANY: usize = 1 << 14;
 
-/// Calls `work` with parts of all arrays and where they start, on several threads. The arrays have the same length, or are empty: then
-/// so are their parts. Few coordinates are one part.
+/// Calls `work` with parts of all arrays and where they start, on several threads. The arrays have
+/// the same length, or are empty: then so are their parts. Few coordinates are one part.
 pub(crate) fn in_parts<const N: usize>(
     threads: NonZero<usize>,
     arrays: [&mut [f64]; N],

@@ -1,22 +1,25 @@
 //! The loop: batch, clipped sum, exact noise, update.
 //!
 //! # Definition
-//! For t = 0, 1, ..., T - 1, with the plan's divisor D, scales s and clip norm C, penalty λ and radius r:
+//! For t = 0, 1, ..., T - 1, with the plan's divisor D, scales s and
+//! clip norm C, penalty λ and radius r:
 //! ```text
 //! S   = Σ_{i in batch t} clip_C(g_i(w)/s)          on the grid
 //! g~  = s (S + N(0, (z C)² I)) / D + λ w
 //! w  <- Proj_r(update(w, g~))
 //! ```
 //! # Guarantee
-//! The permit is checked before anything of the data is touched, and the run does the steps that the plan's event names: no more,
-//! and an empty batch is a step. Bits come from the operating system, anew for each step; given bits that repeat a seed mark
-//! the guarantee as void. Errors, progress and results depend on noisy sums and public numbers alone.
+//! The permit is checked before anything of the data is touched, and the run does the steps that
+//! the plan's event names: no more, and an empty batch is a step. Bits come from the operating
+//! system, anew for each step; given bits that repeat a seed mark the guarantee as void. Errors,
+//! progress and results depend on noisy sums and public numbers alone.
 //!
 //! # Pitfalls
-//! Stopping when a loss on the data looks good is another mechanism; T is fixed before the first step. Time is not
-//! protected: a Poisson batch's size shows in how long its step takes.
+//! Stopping when a loss on the data looks good is another mechanism; T is fixed before the first
+//! step. Time is not protected: a Poisson batch's size shows in how long its step takes.
 
 mod state;
+mod under;
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,13 +36,13 @@ use crate::objective::Objective;
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::rule::{Gradient, UpdateRule};
-use crate::run::Run;
+use crate::run::PaidRun;
 use crate::schedule::Schedule;
 use state::State;
 
-/// An adaptive clip norm never falls below this part of the first one. Where most gradients are short, as
-/// those of a class that is well predicted, their quantile falls and falls; steps would end before the rare
-/// long ones have counted.
+/// An adaptive clip norm never falls below this part of the first one. Where most gradients are
+/// short, as those of a class that is well predicted, their quantile falls and falls; steps would
+/// end before the rare long ones have counted.
 const LEAST_CLIP_NORM: f64 = 0.25;
 
 /// Everything about a run that is post-processing.
@@ -62,7 +65,8 @@ pub struct TrainingOptions {
 }
 
 impl TrainingOptions {
-    /// Checks every number, for an objective of so many parameters. Plans do it before they are paid for.
+    /// Checks every number, for an objective of so many parameters.
+    /// Plans do it before they are paid for.
     pub fn check(&self, dimension: usize) -> Result<(), OptimError> {
         self.rule.check(dimension)?;
         self.averaging.check()?;
@@ -93,8 +97,8 @@ impl Default for TrainingOptions {
     }
 }
 
-/// One run of a plan on an objective. It runs once and takes its start with it, which is not kept a second time; who wants to repeat it makes a copy
-/// before.
+/// One run of a plan on an objective. It runs once and takes its start with it, which is not kept a
+/// second time; who wants to repeat it makes a copy before.
 ///
 /// See `crates/optim/tests` for a whole example; learners wrap it.
 #[derive(Debug)]
@@ -142,7 +146,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })
     }
 
-    /// On this many threads. The result is the same, as far as the objective does not depend on their number itself.
+    /// On this many threads. The result is the same, as far as the objective does
+    /// not depend on their number itself.
     pub fn threads(self, threads: NonZero<usize>) -> Self {
         Self { threads, ..self }
     }
@@ -152,7 +157,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Self { cancel: Some(flag), ..self }
     }
 
-    /// Says what is public about the objective, its loss and encoding for instance, and the same in every process: checkpoints of others are refused.
+    /// Says what is public about the objective, its loss and encoding for instance, and the same in
+    /// every process: checkpoints of others are refused.
     pub fn about(self, objective: String) -> Self {
         Self { about: objective, ..self }
     }
@@ -192,13 +198,15 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         self.begin(permit, Source::Given(bits), progress)
     }
 
-    /// What must be charged before a run can go on from `checkpoint`: the steps that may be done a second time.
+    /// What must be charged before a run can go on from `checkpoint`: the
+    /// steps that may be done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
         self.plan.replay_claim(checkpoint)
     }
 
-    /// Goes on from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The guarantee of the result is that of
-    /// this charge and of those before it, of which `paid` is the evidence.
+    /// Goes on from a checkpoint, against a permit for
+    /// [`replay_claim`](Self::replay_claim). The guarantee of the result is that of this
+    /// charge and of those before it, of which `paid` is the evidence.
     pub fn resume(
         self,
         checkpoint: Checkpoint,
@@ -227,7 +235,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
-        let run = Run::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
+        let run = PaidRun::begin(self.plan, &self.made_of(), permit, self.checkpoints.as_ref())?
             .witnessed_by(self.witness);
         let dimension = self.objective.dimension();
         let start = self.options.start.take();
@@ -244,7 +252,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
         let checkpoints = self.checkpoints.as_ref();
-        let run = Run::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
+        let run = PaidRun::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
             .witnessed_by(self.witness);
         self.options.start = None;
         let state = State::of(checkpoint, &self.options, self.objective.dimension())?;
@@ -255,7 +263,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     fn steps(
         &self,
         mut state: State,
-        run: Run<'_>,
+        run: PaidRun<'_>,
         mut source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
@@ -268,7 +276,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let mut batches = self.plan.batches().batches_from(state.step)?;
         while state.step < of {
             if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                // In the middle of an epoch nothing can go on: the last checkpoint stays, and what came after it is charged again.
+                // In the middle of an epoch nothing can go on: the last checkpoint stays, and what
+                // came after it is charged again.
                 if state.step.is_multiple_of(self.plan.steps_a_round()) {
                     run.keep_last(&state.snapshot())?;
                 }
@@ -299,7 +308,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
         let (divisor, units) = (plan.divisor(), noisy.units());
         let unit = noisy.grid().step() / divisor;
-        // A learning rate is meant for the first clip norm: what is as long as another one that is larger is brought back to it, and the penalty with it.
+        // A learning rate is meant for the first clip norm: what is as long as another one that is
+        // larger is brought back to it, and the penalty with it.
         let factor = (plan.initial_clip_norm(self.objective.dimension()) / state.clip_norm).min(1.0);
         let gradient = Gradient {
             of: |j: usize, w: f64| factor * (units[j] as f64 * unit * plan.scale(j) + options.l2 * w),

@@ -135,7 +135,8 @@ fn a_copy_pays_for_all_that_it_will_do() {
     assert_eq!(training.replay_claim(&checkpoint).unwrap(), plan.claim_of(6).unwrap());
 }
 
-/// A checkpoint in memory is no licence: who goes on leaves nothing for others, and who comes second is told.
+/// A checkpoint in memory is no licence: who goes on leaves nothing for
+/// others, and who comes second is told.
 #[test]
 fn nobody_goes_on_twice_for_the_price_of_one() {
     let (plan, points, path) = (poisson_plan(), points(), place("second"));
@@ -170,7 +171,7 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
 fn checkpoints_are_at_least_a_step_apart() {
     let (plan, path) = (poisson_plan(), place("zero"));
     let checkpoints = Checkpoints { path: path.to_owned(), every: 0, keep: false };
-    let refused = sordino_optim::Run::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
+    let refused = sordino_optim::PaidRun::begin(&plan, &(), permit(plan.claim()), Some(&checkpoints));
     assert!(matches!(refused, Err(OptimError::Parameter { .. })), "{refused:?}");
 }
 
@@ -199,7 +200,8 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     assert!(resumed.guarantee().seeded, "the first half came from a seed");
 }
 
-/// The process dies after the last step, before anybody has put the result away: nothing is done or paid for again.
+/// The process dies after the last step, before anybody has put the result away:
+/// nothing is done or paid for again.
 #[test]
 fn a_run_that_has_ended_can_be_ended_again_for_free() {
     let (plan, points, path) = (poisson_plan(), points(), place("ended"));
@@ -298,8 +300,8 @@ fn opened_anew(budget: &Budget, plan: &Plan) -> Budget {
     Budget::with_journal(&terms(plan), budget.journal().clone()).unwrap()
 }
 
-/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with it, paid
-/// from a budget, made a release that said that all of it had been paid for.
+/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with
+/// it, paid from a budget, made a release that said that all of it had been paid for.
 #[test]
 fn what_a_file_says_was_paid_is_no_evidence() {
     let (plan, points, path) = (poisson_plan(), points(), place("evidence"));
@@ -320,8 +322,8 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     assert!(!release.guarantee().metered);
 }
 
-/// The process died after the charge for its replays and before the checkpoint that would have said so. The
-/// budget knows of both charges, and so does the guarantee.
+/// The process died after the charge for its replays and before the checkpoint that would have said
+/// so. The budget knows of both charges, and so does the guarantee.
 #[test]
 fn a_charge_that_left_no_checkpoint_is_counted() {
     let (plan, points, path) = (poisson_plan(), points(), place("no-checkpoint"));
@@ -344,8 +346,8 @@ fn a_charge_that_left_no_checkpoint_is_counted() {
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), again(), again()]));
 }
 
-/// A ledger's permit and bits that anybody can draw again: refused before the first of them, and nothing is
-/// kept.
+/// A ledger's permit and bits that anybody can draw again: refused before the
+/// first of them, and nothing is kept.
 #[test]
 fn a_ledger_pays_for_no_seeded_run() {
     let (plan, points, path) = (poisson_plan(), points(), place("seeds"));
@@ -361,7 +363,8 @@ fn a_ledger_pays_for_no_seeded_run() {
     assert!(release.guarantee().seeded && release.guarantee().metered);
 }
 
-/// The order of an epoch is forgotten with the process: the run goes on at its beginning, and pays for it.
+/// The order of an epoch is forgotten with the process: the run goes on
+/// at its beginning, and pays for it.
 #[test]
 fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let (points, path) = (points(), place("epoch"));
@@ -389,8 +392,9 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     assert!((spent - guarantee.epsilon.upper).abs() < 1e-9, "progress counts replays too");
 }
 
-/// The noise of the count that adaptive clipping follows, read off the clip norm in checkpoints: on nothing, `ln C` changes by
-/// `-η(noise/n + 1/2 - γ)` a step. 300 draws; six deviations of a variance, false alarm below 1e-8. No noise, or half, is caught.
+/// The noise of the count that adaptive clipping follows, read off the clip norm in checkpoints: on
+/// nothing, `ln C` changes by `-η(noise/n + 1/2 - γ)` a step. 300 draws; six deviations of a
+/// variance, false alarm below 1e-8. No noise, or half, is caught.
 #[test]
 fn the_count_of_adaptive_clipping_has_its_noise() {
     let (n, rate, noise, draws) = (20.0, 0.2, 30.0, 300);
@@ -444,8 +448,8 @@ impl Witness for Memory {
     }
 }
 
-/// A copy of the checkpoint after step 4, put back after step 8 was kept, used to redo all steps since for the price of
-/// four.
+/// A copy of the checkpoint after step 4, put back after step 8 was kept, used to redo all
+/// steps since for the price of four.
 #[test]
 fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
     let (plan, points, path) = (poisson_plan(), points(), place("copy-put-back"));
@@ -476,7 +480,8 @@ fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
     training.resume(old, again, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
 }
 
-/// A checkpoint of a run that stopped on request costs nothing, but not once more steps are known of.
+/// A checkpoint of a run that stopped on request costs nothing, but
+/// not once more steps are known of.
 #[test]
 fn a_final_checkpoint_is_free_only_while_it_is_the_last() {
     let (plan, points, path) = (poisson_plan(), points(), place("final-copy"));

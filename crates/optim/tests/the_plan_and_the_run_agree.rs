@@ -27,7 +27,8 @@ fn run(points: &Points, plan: &Plan, options: TrainingOptions, seed: u64) -> Vec
     release.into_parts().0
 }
 
-/// Batches were shuffled elsewhere and accounted as Poisson samples. Here the event is read off the sampler.
+/// Batches were shuffled elsewhere and accounted as Poisson samples. Here
+/// the event is read off the sampler.
 #[test]
 fn pitfall_01_the_event_is_that_of_the_sampler() {
     let noise = NoiseMultiplier::new(2.0).unwrap();
@@ -48,15 +49,16 @@ fn pitfall_01_the_event_is_that_of_the_sampler() {
     assert_eq!(Plan::with_noise(replace, noise).unwrap().claim().neighbours, Neighbours::Replace);
 }
 
-/// Elsewhere noisy sums were divided by the size of the batch at hand, or by n off the data. Here one record more in the
-/// sample moves the update by its own gradient over a constant.
+/// Elsewhere noisy sums were divided by the size of the batch at hand, or by n off the data. Here
+/// one record more in the sample moves the update by its own gradient over a constant.
 #[test]
 fn pitfall_02_a_public_constant_divides() {
     let plan = plan(options(8, 1, poisson(), 1.0), 0.05);
     assert_eq!(plan.divisor(), 2.0);
     let mut sizes = std::collections::BTreeSet::new();
     for seed in 0..20 {
-        // The sum of gradients at 0 is minus the number of sampled records: those that the same bits draw here.
+        // The sum of gradients at 0 is minus the number of sampled records:
+        // those that the same bits draw here.
         let moved = run(&Points(vec![vec![1.0]; 8]), &plan, sgd(1.0), seed)[0];
         let sampled = plan.batches().batches().next(&mut seeded(seed)).unwrap().len();
         assert!((moved - sampled as f64 / 2.0).abs() < 0.2, "{moved} of {sampled}");
@@ -71,8 +73,9 @@ fn pitfall_02_a_public_constant_divides() {
     assert_eq!(support::plan(private_n, 1.0).divisor(), 5.0);
 }
 
-/// Clipped means were taken for clipped sums elsewhere, and the noise was scaled for the other. The deviation of what is
-/// released is z C / D, with ten thousand draws; false alarm below 1e-6 by the chi-square tail at 1 ± 0.04.
+/// Clipped means were taken for clipped sums elsewhere, and the noise was scaled for the other.
+/// The deviation of what is released is z C / D, with ten thousand draws; false alarm below 1e-6
+/// by the chi-square tail at 1 ± 0.04.
 #[test]
 fn pitfall_03_the_noise_is_that_of_a_sum() {
     let (noise, clip, n) = (1.5, 0.5, 40);
@@ -84,7 +87,8 @@ fn pitfall_03_the_noise_is_that_of_a_sum() {
     assert!((deviation / expected - 1.0).abs() < 0.04, "{deviation} against {expected}");
 }
 
-/// An empty sample crashed training elsewhere, or was skipped, which tells that it was empty. Here it is noise.
+/// An empty sample crashed training elsewhere, or was skipped, which tells
+/// that it was empty. Here it is noise.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_step_with_noise() {
     let rare = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
@@ -161,8 +165,8 @@ fn every_kind_of_training_finds_the_mean_when_noise_is_small() {
     }
 }
 
-/// Gradients that are longer than any clip norm, so that C grows with every step and what is summed grows with it. Steps do not: they are those of
-/// the first clip norm, with momentum, too.
+/// Gradients that are longer than any clip norm, so that C grows with every step and what is summed
+/// grows with it. Steps do not: they are those of the first clip norm, with momentum, too.
 #[test]
 fn a_clip_norm_that_grows_makes_no_longer_steps() {
     let clipping = Clipping::Quantile { initial: 0.5, quantile: 0.9, rate: 0.5, count_noise: 0.1 };
@@ -262,8 +266,8 @@ fn progress_states_epsilon_so_far() {
     assert!((spent[2] - release.guarantee().epsilon.upper).abs() < 1e-9);
 }
 
-/// The depth of a grid shows in the bits of what is released. Under `add_remove` n is private, and 511 and 512 records had
-/// grids of different depth.
+/// The depth of a grid shows in the bits of what is released. Under `add_remove` n is private, and
+/// 511 and 512 records had grids of different depth.
 #[test]
 fn grids_tell_nothing_about_a_private_n() {
     let grid = |slots: u64, neighbours| {
@@ -294,8 +298,8 @@ fn a_permit_for_another_unit_is_refused() {
     );
 }
 
-/// Records are units of their own, unless the data says otherwise: a plan for users does not fit them, nor the other
-/// way round.
+/// Records are units of their own, unless the data says otherwise: a plan for users does not
+/// fit them, nor the other way round.
 #[test]
 fn a_plan_for_other_units_than_the_datas_is_refused() {
     let users =

@@ -1,8 +1,10 @@
-//! Words that others chose (names of columns, of files, of models) inside our text, in each language that we write.
+//! Words that others chose (names of columns, of files, of models) inside our
+//! text, in each language that we write.
 //!
-//! A name may hold markup, quotes, control characters, or characters that turn the direction of writing. It is
-//! shown as it is where that is harmless, and spelled out where it is not, so that a name can neither run nor
-//! reorder the sentence around it ("Trojan Source", Boucher and Anderson, 2021).
+//! A name may hold markup, quotes, control characters, or characters that turn the
+//! direction of writing. It is shown as it is where that is harmless, and spelled out where
+//! it is not, so that a name can neither run nor reorder the sentence around it ("Trojan
+//! Source", Boucher and Anderson, 2021).
 
 use std::borrow::Cow;
 
@@ -41,8 +43,8 @@ pub(crate) fn markdown(text: &str) -> String {
     out
 }
 
-/// JSON inside a `<script>` element: the same JSON value, in which no `<` can end the element, and no character is a
-/// line end to JavaScript but not to JSON.
+/// JSON inside a `<script>` element: the same JSON value, in which no `<` can end the element, and
+/// no character is a line end to JavaScript but not to JSON.
 pub(crate) fn script(json: &str) -> String {
     // In JSON these stand inside strings only, where the escape means the same.
     json.replace('<', "\\u003c")
@@ -52,7 +54,8 @@ pub(crate) fn script(json: &str) -> String {
         .replace('\u{2029}', "\\u2029")
 }
 
-/// `text` with everything spelled out that has no shape of its own: controls, and marks of direction.
+/// `text` with everything spelled out that has no shape of its own:
+/// controls, and marks of direction.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_shapeless) {
         return Cow::Borrowed(text);
@@ -70,7 +73,8 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 fn is_shapeless(character: char) -> bool {
     character.is_control()
         || matches!(character,
-            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{feff}')
+            '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{61c}' | '\u{feff}')
 }
 
 #[cfg(test)]

@@ -1,23 +1,25 @@
 //! What a guarantee means for one person: the facts.
 //!
 //! # Theorems
-//! Let an attacker see the release, know every other record, and decide whether one unit took part. At a rate f of
-//! false alarms its detections are at most `1 - T(f)` with T the trade-off curve of the mechanism; for one
-//! (ε, δ) that is `min(e^ε f + δ, 1 - e^-ε (1 - δ - f))` (Kairouz, Oh, Viswanath, *The Composition Theorem for
-//! Differential Privacy*, 2015; Dong, Roth, Su, *Gaussian Differential Privacy*, 2019). From it follow
+//! Let an attacker see the release, know every other record, and decide whether one unit took part.
+//! At a rate f of false alarms its detections are at most `1 - T(f)` with T the trade-off curve of
+//! the mechanism; for one (ε, δ) that is `min(e^ε f + δ, 1 - e^-ε (1 - δ - f))` (Kairouz, Oh,
+//! Viswanath, *The Composition Theorem for Differential Privacy*, 2015; Dong, Roth, Su, *Gaussian
+//! Differential Privacy*, 2019). From it follow
 //! - the share of right guesses when both answers were as likely before: `(1 + advantage) / 2`;
-//! - what a conclusion about the person can become: one that is drawn in a share f of outcomes without the person is
-//!   drawn in at most `1 - T(f)` of them with the person, so its odds grow by a factor of at most `(1 - T(f)) / f`.
-//!   T is convex with T(0) <= 1, so the factor is largest for the rarest conclusions; [`Odds`] is for those that are
-//!   drawn in one of 100 outcomes or more. With δ = 0 it is at most `e^ε` for all.
+//! - what a conclusion about the person can become: one that is drawn in a share f of outcomes
+//!   without the person is drawn in at most `1 - T(f)` of them with the person, so its odds grow by
+//!   a factor of at most `(1 - T(f)) / f`. T is convex with T(0) <= 1, so the factor is largest for
+//!   the rarest conclusions; [`Odds`] is for those that are drawn in one of 100 outcomes or more.
+//!   With δ = 0 it is at most `e^ε` for all.
 //!
 //! A group of k units loses at most (k ε, δ (e^{kε} - 1)/(e^ε - 1)).
 //!
 //! # Pitfalls
-//! - The promise is about what taking part *adds*. That smoking causes cancer may become known, about smokers who
-//!   did not take part as well.
-//! - δ is not the probability that something goes wrong; but publishing one whole record chosen at random has δ = 1/n,
-//!   so a δ that is not far below 1/n promises little.
+//! - The promise is about what taking part *adds*. That smoking causes cancer may become known,
+//!   about smokers who did not take part as well.
+//! - δ is not the probability that something goes wrong; but publishing one whole record chosen at
+//!   random has δ = 1/n, so a δ that is not far below 1/n promises little.
 
 mod whose;
 mod words;
@@ -95,7 +97,7 @@ impl Promise {
     }
 
     /// The promise to k units together.
-    fn for_group(&self, size: Count) -> Group {
+    fn for_group(&self, size: Count) -> GroupPromise {
         let by_event = self.claim.as_ref().and_then(|claim| {
             let claim =
                 Claim::new(claim.neighbours, Event::Group { size, event: Box::new(claim.event.clone()) });
@@ -103,7 +105,7 @@ impl Promise {
         });
         // An event knows more about its groups than the rule for pairs does.
         let Promise { epsilon, delta, curve, .. } = by_event.unwrap_or_else(|| self.group_of_pair(size));
-        Group {
+        GroupPromise {
             size: size.get(),
             epsilon,
             delta: delta.get(),
@@ -141,7 +143,7 @@ pub struct Explanation {
     /// What becomes of what was believed before.
     pub odds: Vec<Odds>,
     /// What groups lose.
-    pub groups: Vec<Group>,
+    pub groups: Vec<GroupPromise>,
     /// What δ means for a crowd, if its size was given.
     pub crowd: Option<Crowd>,
 }
@@ -155,7 +157,8 @@ pub struct Attack {
     pub true_positive_rate: f64,
 }
 
-/// Belief in a conclusion about one person, which is drawn in at least one of 100 outcomes (any outcome if δ = 0).
+/// Belief in a conclusion about one person, which is drawn in at least one of
+/// 100 outcomes (any outcome if δ = 0).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Odds {
     /// Without the person's data.
@@ -166,7 +169,7 @@ pub struct Odds {
 
 /// A group whose records all change together.
 #[derive(Clone, Copy, Debug, Serialize)]
-pub struct Group {
+pub struct GroupPromise {
     /// How many units.
     pub size: u64,
     /// ε for all of them, at [`Self::delta`].
@@ -189,7 +192,8 @@ pub struct Crowd {
 }
 
 impl Explanation {
-    /// What `promise` means, to `people` people if their number is public, and to a group of `group`.
+    /// What `promise` means, to `people` people if their number is
+    /// public, and to a group of `group`.
     pub fn of(promise: &Promise, people: Option<Count>, group: Option<Count>) -> Self {
         let curve = promise.curve();
         let advantage = curve.advantage();
@@ -220,7 +224,8 @@ impl Explanation {
     }
 }
 
-/// By how much a conclusion's odds can grow. Where ε alone bounds it (δ = 0), it does so for rarer ones too.
+/// By how much a conclusion's odds can grow. Where ε alone bounds it (δ =
+/// 0), it does so for rarer ones too.
 fn odds_factor(promise: &Promise) -> f64 {
     if promise.delta.get() == 0.0 || promise.epsilon == f64::INFINITY {
         return promise.epsilon.exp();

@@ -1,8 +1,8 @@
 //! What weakens a claim, in plain words.
 //!
-//! Each [`Finding`] follows from what stands in the run, and from accounting for its event once more. None of them is a
-//! grade: some say that nothing is promised, some only what the promise rests on. Codes are stable, so that
-//! programs can ask for one; sentences may change.
+//! Each [`Finding`] follows from what stands in the run, and from accounting for its event once
+//! more. None of them is a grade: some say that nothing is promised, some only what the promise
+//! rests on. Codes are stable, so that programs can ask for one; sentences may change.
 
 mod code;
 
@@ -14,7 +14,7 @@ pub use self::code::Code;
 use crate::escape::visible;
 use crate::explain::Whose;
 use crate::number::{count, given, up};
-use crate::run::{Run, Tuning, WholeBudget, hides_size};
+use crate::run::{RunFacts, Tuning, WholeBudget, hides_size};
 
 /// Above it, e^ε is more than 2980: one conclusion may become three thousand times as likely.
 const LARGE_EPSILON: f64 = 8.0;
@@ -33,7 +33,7 @@ pub struct Finding {
 }
 
 /// All of them, the gravest first. `recomputed` is ε of the event by today's accountant.
-pub(crate) fn findings(run: &Run, recomputed: Option<Bound>) -> Vec<Finding> {
+pub(crate) fn findings(run: &RunFacts, recomputed: Option<Bound>) -> Vec<Finding> {
     let mut found = Vec::new();
     promise(run, recomputed, &mut found);
     budget(run, &mut found);
@@ -46,15 +46,15 @@ pub(crate) fn findings(run: &Run, recomputed: Option<Bound>) -> Vec<Finding> {
     found
 }
 
-fn promise(run: &Run, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
+fn promise(run: &RunFacts, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
     let guarantee = &run.guarantee;
     let upper = guarantee.epsilon.upper;
     if guarantee.seeded {
         add(
             found,
             Code::Seeded,
-            "The noise came from a fixed seed, so whoever knows the seed can take it off again. The run was a test, and \
-             nothing is promised.",
+            "The noise came from a fixed seed, so whoever knows the seed can take it off again. The run was \
+            a test, and nothing is promised.",
         );
     }
     if upper == f64::INFINITY {
@@ -68,7 +68,8 @@ fn promise(run: &Run, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
             found,
             Code::LargeEpsilon,
             format!(
-                "Epsilon is {}, which is above 8. So large a number promises little by itself: look at the attacker's table.",
+                "Epsilon is {}, which is above 8. So large a number promises little by itself: look at the \
+                attacker's table.",
                 up(upper)
             ),
         );
@@ -90,13 +91,15 @@ fn confirmed(stated: f64, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
         None => add(
             found,
             Code::NotConfirmed,
-            "No accountant of this program has an answer for the event, so the stated epsilon was taken on trust.",
+            "No accountant of this program has an answer for the event, so the stated epsilon was taken on \
+            trust.",
         ),
         Some(bound) if bound.lower > stated * (1.0 + ROUNDING) => add(
             found,
             Code::CostsMore,
             format!(
-                "The event costs at least {}, and the guarantee states {stated_up}: the two do not belong together.",
+                "The event costs at least {}, and the guarantee states {stated_up}: the two do not belong \
+                together.",
                 up(bound.lower)
             ),
         ),
@@ -109,13 +112,13 @@ fn confirmed(stated: f64, recomputed: Option<Bound>, found: &mut Vec<Finding>) {
     }
 }
 
-fn budget(run: &Run, found: &mut Vec<Finding>) {
+fn budget(run: &RunFacts, found: &mut Vec<Finding>) {
     if !run.guarantee.metered {
         add(
             found,
             Code::Unmetered,
-            "No budget was charged. Nobody counts what other releases from the same data add to this one; together they \
-             promise less than each.",
+            "No budget was charged. Nobody counts what other releases from the same data add to this one; \
+            together they promise less than each.",
         );
     }
     match &run.budget {
@@ -151,14 +154,15 @@ fn budget(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn delta(run: &Run, found: &mut Vec<Finding>) {
+fn delta(run: &RunFacts, found: &mut Vec<Finding>) {
     let delta = run.guarantee.delta.get();
     if let Some(rows) = run.source.rows.filter(|_| hides_size(run.guarantee.neighbours)) {
         add(
             found,
             Code::SizeStated,
             format!(
-                "The relation hides how many records there are, and the run states {}: that number was not paid for.",
+                "The relation hides how many records there are, and the run states {}: that number was not \
+                paid for.",
                 count(rows.get().get())
             ),
         );
@@ -168,15 +172,15 @@ fn delta(run: &Run, found: &mut Vec<Finding>) {
         None => add(
             found,
             Code::DeltaNotCompared,
-            "How many records there are is not public, so delta was not compared with it. It should be far below one over \
-             their number.",
+            "How many records there are is not public, so delta was not compared with it. It should be far \
+            below one over their number.",
         ),
         Some(rows) if delta * rows.get().get() as f64 > 1.0 => add(
             found,
             Code::LargeDelta,
             format!(
-                "Delta = {} is above one over the {} records. A program that publishes one whole record at random would keep such a \
-                 promise.",
+                "Delta = {} is above one over the {} records. A program that publishes one whole record at \
+                random would keep such a promise.",
                 given(delta),
                 count(rows.get().get())
             ),
@@ -185,19 +189,19 @@ fn delta(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn choices(run: &Run, found: &mut Vec<Finding>) {
+fn choices(run: &RunFacts, found: &mut Vec<Finding>) {
     match run.tuning {
         Tuning::NotBooked => add(
             found,
             Code::TuningNotBooked,
-            "Settings were tuned by runs on the private data that nobody paid for. Each of those runs was a release, and the \
-             choice between them is one too.",
+            "Settings were tuned by runs on the private data that nobody paid for. Each of those runs was a \
+            release, and the choice between them is one too.",
         ),
         Tuning::NotStated => add(
             found,
             Code::TuningNotStated,
-            "Nobody stated how the settings were chosen. If they were tuned on the private data, that has a cost which is not \
-             counted here.",
+            "Nobody stated how the settings were chosen. If they were tuned on the private data, that has a \
+            cost which is not counted here.",
         ),
         Tuning::WithoutData | Tuning::Booked => {}
     }
@@ -205,20 +209,20 @@ fn choices(run: &Run, found: &mut Vec<Finding>) {
         add(
             found,
             Code::HiddenSteps,
-            "The cost is that of the last step alone. It holds for convex losses with the stated constants, and only if no step in \
-             between was shown to anybody.",
+            "The cost is that of the last step alone. It holds for convex losses with the stated constants, \
+            and only if no step in between was shown to anybody.",
         );
     }
 }
 
-fn public_data(run: &Run, found: &mut Vec<Finding>) {
+fn public_data(run: &RunFacts, found: &mut Vec<Finding>) {
     if let Some(evaluation) = &run.evaluation {
         add(
             found,
             Code::PublicScores,
             format!(
-                "Scores were measured on “{}”, which was declared public. If its records are private after all, each score is \
-                 a release that nobody counted.",
+                "Scores were measured on “{}”, which was declared public. If its records are private after \
+                all, each score is a release that nobody counted.",
                 visible(evaluation.data.name())
             ),
         );
@@ -232,7 +236,7 @@ fn public_data(run: &Run, found: &mut Vec<Finding>) {
     }
 }
 
-fn relation(run: &Run, found: &mut Vec<Finding>) {
+fn relation(run: &RunFacts, found: &mut Vec<Finding>) {
     match run.guarantee.neighbours {
         Neighbours::ZeroOut | Neighbours::ZeroOutUnordered => add(found, Code::ZeroOut, zero_out(run)),
         Neighbours::AddRemove
@@ -245,14 +249,15 @@ fn relation(run: &Run, found: &mut Vec<Finding>) {
         Unit::Record => add(
             found,
             Code::RecordUnit,
-            "The promise is for one record. A person with several records is promised what a group of as many is promised.",
+            "The promise is for one record. A person with several records is promised what a group of as \
+            many is promised.",
         ),
         Unit::Column(_) | Unit::Client => {}
     }
 }
 
 /// Two values of a record are joined by two steps, through the empty one: the rule for groups of 2.
-fn zero_out(run: &Run) -> String {
+fn zero_out(run: &RunFacts) -> String {
     let guarantee = &run.guarantee;
     let pair =
         Epsilon::new(guarantee.epsilon.upper).ok().map(|epsilon| Approximate::new(epsilon, guarantee.delta));
@@ -304,7 +309,7 @@ mod tests {
     use crate::sample;
     use sordino_privacy::Delta;
 
-    fn codes(run: &Run) -> Vec<&'static str> {
+    fn codes(run: &RunFacts) -> Vec<&'static str> {
         findings(run, recomputed(run)).iter().map(|finding| finding.code.name()).collect()
     }
 
@@ -314,7 +319,7 @@ mod tests {
         let good = sample::logistic();
         let usual = codes(&good);
         assert_eq!(usual, ["public_scores", "zero_out", "record_unit", "earlier_releases"]);
-        type Change = fn(&mut Run);
+        type Change = fn(&mut RunFacts);
         let changes: [(&str, Change); 10] = [
             ("seeded", |run| run.guarantee.seeded = true),
             ("costs_more", |run| run.guarantee.epsilon = Bound::exactly(0.5 * run.guarantee.epsilon.upper)),

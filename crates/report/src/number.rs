@@ -83,7 +83,8 @@ fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
     }
 }
 
-/// What a quotient of doubles may exceed a whole number by, when it is one: 29 % is 28.999999999999996.
+/// What a quotient of doubles may exceed a whole number by, when it is
+/// one: 29 % is 28.999999999999996.
 const SLACK: f64 = 1e-9;
 
 fn trimmed(text: String) -> String {

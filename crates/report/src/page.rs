@@ -1,4 +1,5 @@
-//! A report as a document: sections of paragraphs, tables, figures and code, before it is written in a language.
+//! A report as a document: sections of paragraphs, tables, figures and code,
+//! before it is written in a language.
 //!
 //! HTML and Markdown are written from the same [`Section`]s, so they cannot say different things.
 

@@ -1,4 +1,5 @@
-//! The trade-off curve as a picture: how much the best attacker finds, at each rate of false alarms.
+//! The trade-off curve as a picture: how much the best attacker finds,
+//! at each rate of false alarms.
 
 use crate::explain::Promise;
 use crate::number::{given, percent_up, up};
@@ -8,7 +9,8 @@ use sordino_privacy::notion::TradeOff;
 /// Enough for a smooth line on a large screen.
 const POINTS: usize = 201;
 
-/// A self-contained SVG. The closer the curve is to the diagonal, which is guessing, the better for those in the data.
+/// A self-contained SVG. The closer the curve is to the diagonal, which is guessing,
+/// the better for those in the data.
 pub fn picture(promise: &Promise) -> String {
     attacker(promise).file()
 }
@@ -18,7 +20,8 @@ pub(crate) fn attacker(promise: &Promise) -> Plot {
     let curve = promise.curve();
     let (epsilon, delta) = (up(promise.epsilon()), given(promise.delta().get()));
     let description = format!(
-        "At 1 % of false alarms the best attacker finds at most {} of those who took part; guessing finds 1 %.",
+        "At 1 % of false alarms the best attacker finds at most {} of those who took part; guessing finds 1 \
+        %.",
         percent_up(curve.true_positive_rate(0.01))
     );
     let label = if promise.epsilon().is_finite() {

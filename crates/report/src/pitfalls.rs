@@ -1,14 +1,14 @@
 //! Mistakes that others made and this run did not, each with the fact of the run that shows it.
 //!
-//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run could have made it, and
-//! if something that stands in the run rules it out.
+//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run
+//! could have made it, and if something that stands in the run rules it out.
 
 use serde::Serialize;
 use sordino_privacy::{Bound, Contribution};
 
 use crate::lint::kinds;
 use crate::number::{given, up};
-use crate::run::{Bounds, Run, Tuning, Value};
+use crate::run::{BoundsOrigin, RunFacts, SettingValue, Tuning};
 
 /// A mistake that was not made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -23,7 +23,7 @@ pub struct Avoided {
 }
 
 /// By number.
-pub(crate) fn avoided(run: &Run, recomputed: Option<Bound>) -> Vec<Avoided> {
+pub(crate) fn avoided(run: &RunFacts, recomputed: Option<Bound>) -> Vec<Avoided> {
     let mut all: Vec<Avoided> = Vec::new();
     let mut add = |number: u8, pitfall: &'static str, why: Option<String>| {
         all.extend(why.map(|why| Avoided { number, pitfall, why }));
@@ -43,7 +43,7 @@ pub(crate) fn avoided(run: &Run, recomputed: Option<Bound>) -> Vec<Avoided> {
     all
 }
 
-fn sampler(run: &Run) -> Option<String> {
+fn sampler(run: &RunFacts) -> Option<String> {
     let kinds = kinds(&run.guarantee.event);
     let has = |kind: &str| kinds.iter().any(|found| found == kind);
     let law = if has("poisson_sampled") {
@@ -60,18 +60,18 @@ fn sampler(run: &Run) -> Option<String> {
     Some(format!("{law}; batches and event come from one plan."))
 }
 
-fn divisor(run: &Run) -> Option<String> {
+fn divisor(run: &RunFacts) -> Option<String> {
     let divisor = match run.setting("divisor")? {
-        Value::Whole(whole) => whole.to_string(),
-        Value::Number(number) => given(*number),
-        Value::Flag(_) | Value::Text(_) => return None,
+        SettingValue::Whole(whole) => whole.to_string(),
+        SettingValue::Number(number) => given(*number),
+        SettingValue::Flag(_) | SettingValue::Text(_) => return None,
     };
     Some(format!(
         "Noisy sums were divided by {divisor}, a public constant, and not by the size of the batch at hand."
     ))
 }
 
-fn sum(run: &Run) -> Option<String> {
+fn sum(run: &RunFacts) -> Option<String> {
     run.setting("clip_norm")?;
     run.setting("divisor")?;
     Some(
@@ -79,7 +79,7 @@ fn sum(run: &Run) -> Option<String> {
     )
 }
 
-fn relation(run: &Run) -> Option<String> {
+fn relation(run: &RunFacts) -> Option<String> {
     let moves = match run.guarantee.neighbours.contribution()? {
         Contribution::Absent => "a unit appears or disappears, and moves a sum by one clip norm",
         Contribution::Changed => "a unit becomes another, and moves a sum by two clip norms",
@@ -91,42 +91,45 @@ fn relation(run: &Run) -> Option<String> {
     Some(format!("The relation is part of the guarantee: {accounted}."))
 }
 
-fn bounds(bounds: Bounds) -> &'static str {
+fn bounds(bounds: BoundsOrigin) -> &'static str {
     match bounds {
-        Bounds::Declared => {
+        BoundsOrigin::Declared => {
             "Bounds and categories were declared in a schema, and values outside were clamped before use."
         }
-        Bounds::Estimated => "Bounds and categories were estimated privately, and the event pays for it.",
+        BoundsOrigin::Estimated => {
+            "Bounds and categories were estimated privately, and the event pays for it."
+        }
     }
 }
 
-fn permit(run: &Run) -> Option<String> {
+fn permit(run: &RunFacts) -> Option<String> {
     let metered = run.guarantee.metered;
     metered.then(|| {
         "The whole run was charged before a record was read, and a charge pays for one release.".to_owned()
     })
 }
 
-fn confirmed(run: &Run, recomputed: Option<Bound>) -> Option<String> {
+fn confirmed(run: &RunFacts, recomputed: Option<Bound>) -> Option<String> {
     let bound = recomputed.filter(|bound| bound.upper.is_finite())?;
     let stated = run.guarantee.epsilon.upper;
     let agrees = bound.upper <= stated * (1.0 + 1e-9);
     agrees.then(|| {
         format!(
-            "The event was accounted once more for this report, from nothing but what is printed here: epsilon is at most {}.",
+            "The event was accounted once more for this report, from nothing but what is printed here: \
+            epsilon is at most {}.",
             up(bound.upper)
         )
     })
 }
 
-fn calibrated(run: &Run) -> Option<String> {
+fn calibrated(run: &RunFacts) -> Option<String> {
     let asked = run.requested?.epsilon.get();
     let upper = run.guarantee.epsilon.upper;
     (upper <= asked)
         .then(|| format!("Epsilon {} was asked for; the certified upper end is {}.", given(asked), up(upper)))
 }
 
-fn arithmetic(run: &Run) -> String {
+fn arithmetic(run: &RunFacts) -> String {
     let inflation = run.guarantee.arithmetic.get();
     let paid = if inflation > 0.0 {
         format!("rounding of sums was paid for by {} of sensitivity", crate::number::percent_up(inflation))
@@ -136,7 +139,7 @@ fn arithmetic(run: &Run) -> String {
     format!("Noise was drawn as whole numbers on a grid, from exact samplers; {paid}.")
 }
 
-fn entropy(run: &Run) -> Option<String> {
+fn entropy(run: &RunFacts) -> Option<String> {
     let secret = !run.guarantee.seeded;
     secret.then(|| {
         "Randomness came from the operating system through a cryptographic generator; there is no seed."
@@ -144,14 +147,14 @@ fn entropy(run: &Run) -> Option<String> {
     })
 }
 
-fn empty(run: &Run) -> Option<String> {
+fn empty(run: &RunFacts) -> Option<String> {
     let may_be_empty =
         kinds(&run.guarantee.event).iter().any(|kind| kind == "poisson_sampled" || kind == "balls_in_bins");
     may_be_empty
         .then(|| "A batch without records is a batch: it got its noise and counted as a step.".to_owned())
 }
 
-fn search(run: &Run) -> Option<String> {
+fn search(run: &RunFacts) -> Option<String> {
     match run.tuning {
         Tuning::WithoutData => Some("Settings were chosen without looking at the private data.".to_owned()),
         Tuning::Booked => Some("The search for settings was charged like any other release.".to_owned()),
@@ -165,7 +168,7 @@ mod tests {
     use crate::report::recomputed;
     use crate::sample;
 
-    fn numbers(run: &Run) -> Vec<u8> {
+    fn numbers(run: &RunFacts) -> Vec<u8> {
         avoided(run, recomputed(run)).iter().map(|avoided| avoided.number).collect()
     }
 
@@ -177,7 +180,7 @@ mod tests {
     /// Taking away the fact takes away the sentence.
     #[test]
     fn nothing_is_claimed_that_the_run_does_not_show() {
-        type Change = fn(&mut Run);
+        type Change = fn(&mut RunFacts);
         let changes: [(&[u8], Change); 6] = [
             (&[2, 3], |run| run.method.settings.retain(|setting| setting.name != "divisor")),
             (&[7], |run| run.guarantee.metered = false),

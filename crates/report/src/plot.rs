@@ -1,8 +1,9 @@
 //! Line plots as SVG text: two axes, a few curves, light and dark.
 //!
-//! Written by hand because it is a page of code, needs no fonts, and lets the reader's own colours decide. A plot is
-//! written either as a file of its own, with its title, legend and colours, or for a page that brings
-//! its own style and writes the words around it, where they can wrap on a narrow screen.
+//! Written by hand because it is a page of code, needs no fonts, and lets the reader's own
+//! colours decide. A plot is written either as a file of its own, with its title, legend and
+//! colours, or for a page that brings its own style and writes the words around it, where
+//! they can wrap on a narrow screen.
 
 mod axis;
 
@@ -111,8 +112,9 @@ impl Plot {
     fn begin(&self, id: &str, (width, height): (f64, f64), attributes: &str) -> String {
         let id = escaped(id);
         format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\"{attributes} viewBox=\"0 0 {width} {height}\" role=\"img\" \
-             aria-labelledby=\"{id}-title {id}-description\">\n<title id=\"{id}-title\">{}</title>\n\
+            "<svg xmlns=\"http://www.w3.org/2000/svg\"{attributes} viewBox=\"0 0 {width} {height}\" \
+            role=\"img\" aria-labelledby=\"{id}-title {id}-description\">\n<title \
+            id=\"{id}-title\">{}</title>\n\
              <desc id=\"{id}-description\">{}</desc>\n",
             escaped(&self.title),
             escaped(&self.description)

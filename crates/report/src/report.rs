@@ -8,20 +8,20 @@ use crate::explain::{Explanation, Promise, Whose};
 use crate::lint::{self, Finding};
 use crate::page::{content, html, markdown};
 use crate::pitfalls::{self, Avoided};
-use crate::run::Run;
+use crate::run::RunFacts;
 
 /// Where the curve of ε begins and ends, as powers of ten of δ.
 const DECADES: std::ops::RangeInclusive<i32> = -12..=-1;
 
-/// A run with everything that follows from it. It is made once, which takes a second or so of accounting for sampled
-/// events, and written in any form.
+/// A run with everything that follows from it. It is made once, which takes a second or so of
+/// accounting for sampled events, and written in any form.
 ///
-/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`, `findings` and `avoided`; a [`Run`] can
-/// be read back from it.
+/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`,
+/// `findings` and `avoided`; a [`RunFacts`] can be read back from it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
     #[serde(flatten)]
-    run: &'a Run,
+    run: &'a RunFacts,
     #[serde(skip)]
     promise: Promise,
     /// ε of the event, accounted once more; null if no accountant has an answer.
@@ -41,7 +41,7 @@ pub(crate) struct ProfileEntry {
 
 impl<'a> Report<'a> {
     /// Accounts for the event of the run once more, and draws the conclusions.
-    pub fn of(run: &'a Run) -> Self {
+    pub fn of(run: &'a RunFacts) -> Self {
         let guarantee = &run.guarantee;
         let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
         let recomputed = recomputed(run);
@@ -62,7 +62,7 @@ impl<'a> Report<'a> {
     }
 
     /// What it is about.
-    pub fn run(&self) -> &'a Run {
+    pub fn run(&self) -> &'a RunFacts {
         self.run
     }
 
@@ -113,14 +113,15 @@ impl<'a> Report<'a> {
 }
 
 /// ε of the event by today's accountant, from nothing but the event.
-pub(crate) fn recomputed(run: &Run) -> Option<Bound> {
+pub(crate) fn recomputed(run: &RunFacts) -> Option<Bound> {
     let guarantee = &run.guarantee;
     let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
     Some(accounting::epsilon(&claim, guarantee.delta, Accountant::Auto).ok()?.bound)
 }
 
-/// The whole curve of the event; of an event that nobody can account for, what the guarantee states.
-fn promise(run: &Run, claim: &Claim) -> Promise {
+/// The whole curve of the event; of an event that nobody can account
+/// for, what the guarantee states.
+fn promise(run: &RunFacts, claim: &Claim) -> Promise {
     let guarantee = &run.guarantee;
     Promise::of(claim.clone(), guarantee.delta).unwrap_or_else(|_| {
         match Epsilon::new(guarantee.epsilon.upper) {

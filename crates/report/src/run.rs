@@ -1,14 +1,16 @@
 //! Everything that a report says about one release: a single value, in JSON and back.
 //!
 //! # What may stand in it
-//! Public things only. Names and settings are the operator's own words; ε, δ and the event depend on public numbers;
-//! scores and curves can only be written beside a [`PublicData`], which somebody declared to be public; the number of
-//! records is a [`PublicRows`], which exists only under a relation that does not hide it. There is no place for
-//! a record, a gradient, a norm, or a loss on private data.
+//! Public things only. Names and settings are the operator's own words; ε, δ and the event
+//! depend on public numbers; scores and curves can only be written beside a [`PublicData`],
+//! which somebody declared to be public; the number of records is a [`PublicRows`], which
+//! exists only under a relation that does not hide it. There is no place for a record, a
+//! gradient, a norm, or a loss on private data.
 //!
 //! # Pitfalls
-//! A test set that was cut from the private table is private: its accuracy is one more release, and to declare the set
-//! public does not make it so. [`lint`](crate::Report::findings) repeats that in every report with scores.
+//! A test set that was cut from the private table is private: its accuracy is one more release,
+//! and to declare the set public does not make it so. [`lint`](crate::Report::findings) repeats
+//! that in every report with scores.
 
 mod evaluation;
 mod provenance;
@@ -24,24 +26,42 @@ pub use self::evaluation::{
     Point, PublicData, Scale, Score,
 };
 pub use self::provenance::{DeclaredColumns, Provenance, ReleasedFile};
-pub use self::setting::{Setting, Value};
+pub use self::setting::{Setting, SettingValue};
 pub(crate) use self::source::hides_size;
-pub use self::source::{Bounds, PrivateSize, PublicRows, Source};
+pub use self::source::{BoundsOrigin, DataFacts, PrivateSize, PublicRows};
 use self::version::Version;
 
 /// One release, with all that is said about it.
 ///
-/// [`Run::new`] takes what every release has; the other fields are filled where there is something to say.
+/// [`RunFacts::new`] takes what every release has; the other fields are
+/// filled where there is something to say.
 ///
 /// ```
-/// use sordino_report::{Bounds, Method, Released, Report, Run, Source, Task};
-/// let guarantee: sordino_privacy::Statement = serde_json::from_str(r#"{"neighbours":"zero_out","unit":"record",
-///     "epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,"accountant":"pure","event":{"type":"pure","epsilon":1.0},
-///     "arithmetic":0.0,"seeded":false,"metered":false}"#)?;
-/// let run = Run::new(
-///     Released { model: "logistic regression".into(), task: Task::Classification, target: Some("smoker".into()), weights: 31 },
-///     Source { data: "patients.csv".into(), identity: None, rows: None, features: Some(30), max_records: None, bounds: Bounds::Declared },
-///     Method { name: "output perturbation".into(), settings: vec![("regularisation", 0.01).into()] },
+/// use sordino_report::{BoundsOrigin, DataFacts, MethodFacts, Released, Report, RunFacts, Task};
+/// let guarantee: sordino_privacy::Statement = serde_json::from_str(
+///     r#"{"neighbours":"zero_out","unit":"record","epsilon":{"lower":1.0,"upper":1.0},"delta":0.0,
+///     "accountant":"pure","event":{"type":"pure","epsilon":1.0},
+///     "arithmetic":0.0,"seeded":false,"metered":false}"#,
+/// )?;
+/// let run = RunFacts::new(
+///     Released {
+///         model: "logistic regression".into(),
+///         task: Task::Classification,
+///         target: Some("smoker".into()),
+///         weights: 31,
+///     },
+///     DataFacts {
+///         data: "patients.csv".into(),
+///         identity: None,
+///         rows: None,
+///         features: Some(30),
+///         max_records: None,
+///         bounds: BoundsOrigin::Declared,
+///     },
+///     MethodFacts {
+///         name: "output perturbation".into(),
+///         settings: vec![("regularisation", 0.01).into()],
+///     },
 ///     guarantee,
 /// );
 /// let report = Report::of(&run);
@@ -51,16 +71,16 @@ use self::version::Version;
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Run {
+pub struct RunFacts {
     /// Version of the program that wrote it.
     pub sordino: String,
     format_version: Version,
     /// What left the house.
     pub released: Released,
     /// What it was made from.
-    pub source: Source,
+    pub source: DataFacts,
     /// How it was made.
-    pub method: Method,
+    pub method: MethodFacts,
     /// What is promised: relation, unit, ε, δ, event, and whether the run was seeded and metered.
     pub guarantee: Statement,
     /// What was asked for, if noise was calibrated to it.
@@ -75,7 +95,8 @@ pub struct Run {
     /// How the settings were chosen.
     #[serde(default)]
     pub tuning: Tuning,
-    /// What is assumed to be public although it came from people: initial weights, a feature map, a vocabulary.
+    /// What is assumed to be public although it came from people: initial
+    /// weights, a feature map, a vocabulary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public_assumptions: Vec<String>,
     /// Where it comes from, for whoever signs.
@@ -132,11 +153,11 @@ impl Task {
 
 /// How it was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Method {
+pub struct MethodFacts {
     /// Its name, such as `DP-SGD`.
     pub name: String,
-    /// Its public settings, in the order in which they are shown. Names are those of the configuration: `clip_norm`,
-    /// `noise_multiplier`, `sampling_rate`, `divisor`.
+    /// Its public settings, in the order in which they are shown. Names are those of the
+    /// configuration: `clip_norm`, `noise_multiplier`, `sampling_rate`, `divisor`.
     pub settings: Vec<Setting>,
 }
 
@@ -149,7 +170,8 @@ pub struct Requested {
     pub delta: Delta,
 }
 
-/// What whoever ran it may spend, before and after the run: the data set's budget, or their grant of it.
+/// What whoever ran it may spend, before and after the run: the data
+/// set's budget, or their grant of it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BudgetUse {
     /// The ledger.
@@ -205,12 +227,17 @@ pub enum Tuning {
     NotBooked,
 }
 
-impl Run {
+impl RunFacts {
     /// The version of the JSON form that this program writes, and the newest that it reads.
     pub const FORMAT_VERSION: u64 = Version::CURRENT;
 
     /// What every release has; the rest is empty.
-    pub fn new(released: Released, source: Source, method: Method, guarantee: impl Into<Statement>) -> Self {
+    pub fn new(
+        released: Released,
+        source: DataFacts,
+        method: MethodFacts,
+        guarantee: impl Into<Statement>,
+    ) -> Self {
         Self {
             sordino: env!("CARGO_PKG_VERSION").to_owned(),
             format_version: Version,
@@ -232,7 +259,7 @@ impl Run {
     }
 
     /// The value of a setting of the method.
-    pub(crate) fn setting(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn setting(&self, name: &str) -> Option<&SettingValue> {
         self.method.settings.iter().find(|setting| setting.name == name).map(|setting| &setting.value)
     }
 }
@@ -246,7 +273,7 @@ mod tests {
     fn a_run_survives_json() {
         for run in [sample::logistic(), sample::bare(), sample::unbounded()] {
             let json = serde_json::to_string(&run).unwrap();
-            assert_eq!(serde_json::from_str::<Run>(&json).unwrap(), run, "{json}");
+            assert_eq!(serde_json::from_str::<RunFacts>(&json).unwrap(), run, "{json}");
         }
     }
 
@@ -255,7 +282,7 @@ mod tests {
         let mut json = serde_json::to_value(sample::bare()).unwrap();
         assert_eq!(json["format_version"], 1);
         json["format_version"] = 2.into();
-        let error = serde_json::from_value::<Run>(json).unwrap_err().to_string();
+        let error = serde_json::from_value::<RunFacts>(json).unwrap_err().to_string();
         assert!(
             error.contains("format_version must be 1, got 2; it was written by a newer program"),
             "{error}"

@@ -1,4 +1,5 @@
-//! Runs for tests: the complete one of the example, one with the least that a run has, and one that promises nothing.
+//! Runs for tests: the complete one of the example, one with the least that a run
+//! has, and one that promises nothing.
 
 #[path = "../examples/sample/mod.rs"]
 mod complete;
@@ -6,30 +7,34 @@ mod complete;
 use sordino_privacy::Statement;
 
 pub(crate) use self::complete::logistic;
-use crate::{Bounds, Method, Released, Run, Source, Task};
+use crate::{BoundsOrigin, DataFacts, MethodFacts, Released, RunFacts, Task};
 
 /// No rows, no budget, no scores, δ = 0.
-pub(crate) fn bare() -> Run {
+pub(crate) fn bare() -> RunFacts {
     let released =
         Released { model: "ridge regression".into(), task: Task::Regression, target: None, weights: 3 };
-    let source = Source {
+    let source = DataFacts {
         data: "table".into(),
         identity: None,
         rows: None,
         features: None,
         max_records: None,
-        bounds: Bounds::Declared,
+        bounds: BoundsOrigin::Declared,
     };
-    let method = Method { name: "output perturbation".into(), settings: Vec::new() };
-    let guarantee = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":0.5,"upper":0.5},"delta":0.0,
-        "accountant":"pure","event":{"type":"pure","epsilon":0.5},"arithmetic":0.0,"seeded":false,"metered":false}"#;
-    Run::new(released, source, method, read(guarantee))
+    let method = MethodFacts { name: "output perturbation".into(), settings: Vec::new() };
+    let guarantee = r#"{"neighbours":"add_remove","unit":"record",
+        "epsilon":{"lower":0.5,"upper":0.5},"delta":0.0,
+        "accountant":"pure","event":{"type":"pure","epsilon":0.5},
+        "arithmetic":0.0,"seeded":false,"metered":false}"#;
+    RunFacts::new(released, source, method, read(guarantee))
 }
 
 /// A release without any noise.
-pub(crate) fn unbounded() -> Run {
-    let guarantee = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":null,"upper":null},"delta":0.0,
-        "accountant":"non_private","event":{"type":"non_private"},"arithmetic":0.0,"seeded":false,"metered":false}"#;
+pub(crate) fn unbounded() -> RunFacts {
+    let guarantee = r#"{"neighbours":"add_remove","unit":"record",
+        "epsilon":{"lower":null,"upper":null},"delta":0.0,
+        "accountant":"non_private","event":{"type":"non_private"},
+        "arithmetic":0.0,"seeded":false,"metered":false}"#;
     let mut run = bare();
     run.guarantee = read(guarantee);
     run

@@ -1,12 +1,13 @@
-//! A door beside the command: trains a network within a ledger's budget. If an earlier call was stopped or
-//! killed, this one goes on from its checkpoint.
+//! A door beside the command: trains a network within a ledger's budget. If an earlier call was
+//! stopped or killed, this one goes on from its checkpoint.
 //!
 //! ```text
 //! cargo run --release -p sordino-run --example second_door -- \
 //!     examples/data/digits.csv.gz examples/digits.toml /tmp/door
 //! ```
-//! The folder then has the ledger, the model with its guarantee, and `report.html`. Everything that makes the
-//! run sound is in the library: this program chooses settings, shows progress and prints the result.
+//! The folder then has the ledger, the model with its guarantee, and `report.html`.
+//! Everything that makes the run sound is in the library: this program chooses settings,
+//! shows progress and prints the result.
 
 use std::error::Error;
 use std::path::Path;
@@ -31,7 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the owner does once: creates a budget of ε = 8, and fixes that the file is read by this schema.
+/// What the owner does once: creates a budget of ε = 8, and fixes that
+/// the file is read by this schema.
 pub(crate) fn give_a_budget(data: &Path, schema: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     let place = folder.join("budgets.ledger");
     if Ledger::exists(&place)? {
@@ -45,8 +47,8 @@ pub(crate) fn give_a_budget(data: &Path, schema: &Path, folder: &Path) -> Result
     Ok(())
 }
 
-/// Trains a small convolutional network, or goes on from the checkpoint of an earlier call. Stops after
-/// `most` steps.
+/// Trains a small convolutional network, or goes on from the checkpoint of an
+/// earlier call. Stops after `most` steps.
 pub(crate) fn train(data: &Path, schema: &Path, folder: &Path, most: u64) -> Result<Trained, Box<dyn Error>> {
     let settings = Settings {
         data: Some(data.to_owned()),

@@ -1,15 +1,16 @@
 //! What the owner of a data set allows, checked before the data file is opened.
 //!
 //! # Why first
-//! Whoever chooses how a file is parsed chooses what a record is and whose it is. With the wrong options even
-//! an error about the header can show records. So the ledger is opened first, finds the data set by its name,
-//! and the schema is compared with the owner's [reading](sordino_data::Reading). Only then is the file opened
-//! and digested, and the digest must be that of the data set with the budget ([`Purse`]).
+//! Whoever chooses how a file is parsed chooses what a record is and whose it is. With the wrong
+//! options even an error about the header can show records. So the ledger is opened first, finds
+//! the data set by its name, and the schema is compared with the owner's
+//! [reading](sordino_data::Reading). Only then is the file opened and digested, and the digest must
+//! be that of the data set with the budget ([`Purse`]).
 //!
 //! # Doors
-//! The strict door says which record does not fit the schema. Only the owner may use it. Without a ledger,
-//! whoever runs this is the owner. A ledger names the owner; if it names none, everybody counts as the owner
-//! until an analyst gets a share. Everybody else uses the permissive door.
+//! The strict door says which record does not fit the schema. Only the owner may use it. Without a
+//! ledger, whoever runs this is the owner. A ledger names the owner; if it names none, everybody
+//! counts as the owner until an analyst gets a share. Everybody else uses the permissive door.
 
 use std::path::Path;
 
@@ -45,8 +46,8 @@ struct Known {
     reading: Reading,
 }
 
-/// The data set with this name. Where there is none, says how to name one of another file's name: a copy of
-/// its file has its content.
+/// The data set with this name. Where there is none, says how to name one of another file's name: a
+/// copy of its file has its content.
 fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
     match ledger.find_by_name(name) {
         Err(LedgerError::Unknown { name }) => {
@@ -96,8 +97,9 @@ impl Access {
         self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
     }
 
-    /// CSV options for a request without a schema: the owner's, or what is given and the header line shows.
-    /// Where there is an owner no file is opened, and what is given must be what they stated.
+    /// CSV options for a request without a schema: the owner's, or what is given
+    /// and the header line shows. Where there is an owner no file is opened, and
+    /// what is given must be what they stated.
     pub fn csv_for(&self, asked: &CsvAsked, data: &Path) -> Result<CsvFound, RunError> {
         if self.known.is_none() {
             return Ok(asked.find(data)?);
@@ -105,8 +107,8 @@ impl Access {
         Ok(CsvFound { options: asked.over(self.csv()), delimiter: None })
     }
 
-    /// Checks that a schema reads the data as its owner does, as far as can be told before the file is opened, and that it is
-    /// the one that the data set may be locked to.
+    /// Checks that a schema reads the data as its owner does, as far as can be told before the file
+    /// is opened, and that it is the one that the data set may be locked to.
     pub fn check_schema(&self, schema: &Schema) -> Result<(), RunError> {
         self.check_reading(schema)?;
         match (&self.known, self.lock()) {
@@ -133,13 +135,14 @@ impl Access {
         self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check_csv(csv)?))
     }
 
-    /// Checks that what the schema does not say may be bought: a locked data set has one schema, which says everything.
+    /// Checks that what the schema does not say may be bought: a locked data set has
+    /// one schema, which says everything.
     pub fn check_purchase(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedSchema) } else { Ok(()) }
     }
 
-    /// Checks the rest once the file is open: its first line, its format, and that the schema uses no column
-    /// that the owner ignores.
+    /// Checks the rest once the file is open: its first line, its format, and that the schema uses
+    /// no column that the owner ignores.
     pub fn check_source(&self, schema: &Schema, source: &Source) -> Result<(), RunError> {
         source.check_header(schema)?;
         self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check(schema, source)?))
@@ -154,8 +157,8 @@ impl Access {
         }
     }
 
-    /// Checks that results may be written to this place, where a locked data set must find nothing: neither somebody else's
-    /// result nor a link that leads elsewhere.
+    /// Checks that results may be written to this place, where a locked data set must find nothing:
+    /// neither somebody else's result nor a link that leads elsewhere.
     pub fn check_place(&self, out: &Path) -> Result<(), RunError> {
         let Some(lock) = self.lock() else { return Ok(()) };
         if out.symlink_metadata().is_ok() {
@@ -166,7 +169,8 @@ impl Access {
         if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
     }
 
-    /// Checks that a public test is allowed: a locked data set has none, since its score would be free.
+    /// Checks that a public test is allowed: a locked data set has none,
+    /// since its score would be free.
     pub fn check_public_test(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedTest) } else { Ok(()) }
     }
@@ -186,9 +190,9 @@ impl Access {
         if is_permissive || !is_owners { Door::Permissive } else { Door::Strict }
     }
 
-    /// Opens the budget of a file with this content. `asked` is the relation that a setting names. Without
-    /// one the ledger's relation holds; without a ledger, `usual`. `what` is the purpose that the history
-    /// shows.
+    /// Opens the budget of a file with this content. `asked` is the relation that a setting
+    /// names. Without one the ledger's relation holds; without a ledger, `usual`. `what` is
+    /// the purpose that the history shows.
     pub fn open(
         &mut self,
         content: Option<[u8; 32]>,

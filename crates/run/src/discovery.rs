@@ -1,7 +1,8 @@
 //! Finds bounds and categories that nobody can declare, with noise, against a charge.
 //!
-//! The order is that of every release: plan from public things, pay, read the data through the permissive
-//! door, release, book. The result is a schema whose comments say how it was found and what is promised.
+//! The order is that of every release: plan from public things, pay, read the data
+//! through the permissive door, release, book. The result is a schema whose comments say
+//! how it was found and what is promised.
 
 use std::path::{Path, PathBuf};
 
@@ -30,12 +31,13 @@ pub struct Search {
     pub data: PathBuf,
     /// The price ε.
     pub epsilon: Epsilon,
-    /// The price δ, which only categories use. Default: what the ledger has set aside, or [`default_delta`].
+    /// The price δ, which only categories use. Default: what the ledger has
+    /// set aside, or [`default_delta`].
     pub delta: Option<Delta>,
     /// A file with the columns that are declared already.
     pub schema: Option<PathBuf>,
-    /// How a CSV file is written, if there is no schema. Default: the owner's way, or what the header line
-    /// shows.
+    /// How a CSV file is written, if there is no schema. Default: the owner's
+    /// way, or what the header line shows.
     pub csv: CsvAsked,
     /// Columns of numbers whose bounds are to be found.
     pub numbers: Vec<String>,
@@ -53,7 +55,7 @@ pub struct Search {
 
 /// A search with its plan, which the budget would grant.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedDiscovery {
     plan: DiscoveryPlan,
     source: Source,
     purse: Purse,
@@ -79,7 +81,7 @@ pub struct Bought {
     pub(crate) reservation: Option<u64>,
 }
 
-impl Planned {
+impl PlannedDiscovery {
     /// Reads the schema and the header, digests the file, and asks the budget. Charges nothing.
     pub fn new(search: &Search) -> Result<Self, RunError> {
         if search.epsilon.get() == 0.0 {
@@ -172,8 +174,8 @@ pub(crate) fn known(path: Option<&Path>, csv: CsvOptions) -> Result<Schema, RunE
     Ok(Schema::new(UnitRule::Record, vec![("*".to_owned(), Column::Ignore)])?.with_csv(csv))
 }
 
-/// The search for the named columns. If none is named, it is for every column that the schema does not
-/// declare; the file must state their types.
+/// The search for the named columns. If none is named, it is for every column that the schema does
+/// not declare; the file must state their types.
 pub(crate) fn wanted(
     named: &Columns<'_>,
     known: Schema,
@@ -233,7 +235,8 @@ fn text(found: &Discovered, guarantee: &Guarantee) -> Result<String, RunError> {
     let written = serde_json::to_string(guarantee);
     let written = written.map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
     Ok(format!(
-        "# Bounds and values in this file were found in the data with noise, and paid for.\n# {guarantee}\n# {written}\n{}",
+        "# Bounds and values in this file were found in the data with noise, and paid for.\n# {guarantee}\n# \
+        {written}\n{}",
         found.schema.to_toml()
     ))
 }

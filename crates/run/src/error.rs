@@ -14,8 +14,8 @@ use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, Release
 
 pub use crate::receipt::Mismatch;
 
-/// A run that cannot be planned, or that ended early. Settings are named as the command spells them; see
-/// [`respelled`].
+/// A run that cannot be planned, or that ended early. Settings are named as the
+/// command spells them; see [`respelled`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 #[expect(missing_docs, reason = "each message says what its variant is; fields are what it names")]
@@ -58,12 +58,14 @@ pub enum RunError {
     OtherSchema { name: Label },
 
     #[error(
-        "the data set is locked to one schema, and what that does not say is not for sale; leave --estimate-schema-with out"
+        "the data set is locked to one schema, and what that does not say is not for sale; leave \
+        --estimate-schema-with out"
     )]
     LockedSchema,
 
     #[error(
-        "the data set is locked, and results of it are written to `{}` alone; name a place there with --out", folder.display()
+        "the data set is locked, and results of it are written to `{}` alone; name a place there with \
+        --out", folder.display()
     )]
     OtherFolder { folder: PathBuf },
 
@@ -114,8 +116,8 @@ pub enum RunError {
     Declared(Box<SchemaError>),
 
     #[error(
-        "column `{column}` is a number, and a histogram counts values that are declared; say where its cells end: \
-         --edges 0,10,20"
+        "column `{column}` is a number, and a histogram counts values that are declared; say where its cells \
+        end: --edges 0,10,20"
     )]
     NoEdges { column: String },
 
@@ -125,13 +127,14 @@ pub enum RunError {
     Edges { got: String, most: usize },
 
     #[error(
-        "the edge {edge} lies outside of the column's bounds, {lower} to {upper}; leave it out, or declare other bounds"
+        "the edge {edge} lies outside of the column's bounds, {lower} to {upper}; leave it out, or declare \
+        other bounds"
     )]
     EdgeOutside { edge: f64, lower: f64, upper: f64 },
 
     #[error(
-        "the target `{column}` has one value, `{value}`, in the schema: there is nothing to tell apart; list all of its \
-         values, or name another target"
+        "the target `{column}` has one value, `{value}`, in the schema: there is nothing to tell apart; list \
+        all of its values, or name another target"
     )]
     OneClass { column: String, value: String },
 
@@ -237,8 +240,8 @@ pub enum RunError {
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
-        "column `{column}` drops records with no value, so the number of records left is private, and a {statistic} under \
-         {neighbours} needs it to be public; {remedy}"
+        "column `{column}` drops records with no value, so the number of records left is private, and a \
+        {statistic} under {neighbours} needs it to be public; {remedy}"
     )]
     Drops { column: String, neighbours: Neighbours, statistic: &'static str, remedy: String },
 
@@ -281,21 +284,23 @@ pub enum RunError {
     Unfinished { part: PathBuf },
 
     #[error(
-        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before (a run that was \
-         killed before its first checkpoint, while it read the data, has nothing to go on from, and its charge stays spent)",
+        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before (a run \
+        that was killed before its first checkpoint, while it read the data, has nothing to go on from, and \
+        its charge stays spent)",
         part.display()
     )]
     NothingToResume { part: PathBuf },
 
     #[error(
-        "cannot go on with what an earlier run left: it was begun with {setting} {then}, and now it is {now}; give all \
-         flags as before, or remove the working folder to give the run up (what it was charged stays spent)"
+        "cannot go on with what an earlier run left: it was begun with {setting} {then}, and now it is \
+        {now}; give all flags as before, or remove the working folder to give the run up (what it was \
+        charged stays spent)"
     )]
     OtherSetting { setting: String, then: String, now: String },
 
     #[error(
-        "cannot go on with what an earlier run left: the file of {setting} says something else than it did; give it as \
-         before, or remove the working folder to give the run up (what it was charged stays spent)"
+        "cannot go on with what an earlier run left: the file of {setting} says something else than it did; \
+        give it as before, or remove the working folder to give the run up (what it was charged stays spent)"
     )]
     OtherContent { setting: String },
 
@@ -327,8 +332,8 @@ pub enum RunError {
         "stopped after {steps} of {of} {what}; {}--resume goes on from here {}",
         if *is_charged { "what was charged stays spent, and " } else { "" },
         if *is_counted { "at no further cost" } else {
-            "and pays once more for all that is left to do: a ledger of this format counts no steps (`sordino ledger migrate` \
-             before the next run)"
+            "and pays once more for all that is left to do: a ledger of this format counts no steps \
+            (`sordino ledger migrate` before the next run)"
         }
     )]
     Stopped { steps: u64, of: u64, what: &'static str, is_charged: bool, is_counted: bool },
@@ -346,11 +351,13 @@ pub enum RunError {
     #[error("the target has no class `{}`; give --threshold CLASS=P{hint}", class.escape_debug())]
     NoSuchClass { class: String, hint: String },
 
-    #[error("the file of --public-test has no column `{}`; name one of its columns with --by{hint}", column.escape_debug())]
+    #[error("the file of --public-test has no column `{}`; name one of its columns with \
+        --by{hint}", column.escape_debug())]
     NoGroupColumn { column: String, hint: String },
 
     #[error(
-        "the schema declares no values of column `{column}`, which --by names; list them: --by {column}=VALUE,VALUE"
+        "the schema declares no values of column `{column}`, which --by names; list them: --by \
+        {column}=VALUE,VALUE"
     )]
     UndeclaredGroups { column: String },
 
@@ -409,8 +416,8 @@ impl RunError {
         Self::OtherUnit { ledger: ledger.to_string(), schema: schema.to_string(), flag }
     }
 
-    /// Whether the request was sound and the answer is no: the budget refuses, or a model is not the one that
-    /// was booked. Every other error means that the request could not be run.
+    /// Whether the request was sound and the answer is no: the budget refuses, or a model is not
+    /// the one that was booked. Every other error means that the request could not be run.
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,
@@ -473,7 +480,8 @@ impl From<OptimError> for RunError {
     }
 }
 
-/// Rewrites the settings in a message: `spell` gets `batch_size` and returns what replaces `--batch-size`.
+/// Rewrites the settings in a message: `spell` gets `batch_size` and
+/// returns what replaces `--batch-size`.
 ///
 /// ```
 /// let message = "--rows says 3 and `a.csv` has 4 records; leave --rows out, or correct it";
@@ -496,8 +504,8 @@ pub fn respelled(message: &str, spell: impl Fn(&str) -> String) -> String {
 mod tests {
     use super::*;
 
-    /// Ledgers of format 1 and 2 count no steps, so that a run which goes on pays for all that is left. It
-    /// was said to cost nothing.
+    /// Ledgers of format 1 and 2 count no steps, so that a run which goes on pays for all that is
+    /// left. It was said to cost nothing.
     #[test]
     fn going_on_is_free_only_where_steps_are_counted() {
         let stopped = |is_charged, is_counted| {

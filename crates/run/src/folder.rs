@@ -1,10 +1,11 @@
 //! The working folder of a run, beside the model's directory.
 //!
-//! `OUT.part/` has a lock, the settings, the checkpoint, the receipt and a file that reserves disk space for
-//! the result. At the end it also has `model/`, which is flushed and then renamed to `OUT`. So:
+//! `OUT.part/` has a lock, the settings, the checkpoint, the receipt and a file that
+//! reserves disk space for the result. At the end it also has `model/`, which is
+//! flushed and then renamed to `OUT`. So:
 //! - `OUT` is whole or does not exist.
-//! - A run that was killed leaves `OUT.part/` for `--resume`, even after its last step: the checkpoint is
-//!   removed with the folder, once `OUT` exists.
+//! - A run that was killed leaves `OUT.part/` for `--resume`, even after its last step: the
+//!   checkpoint is removed with the folder, once `OUT` exists.
 //! - A full disk, or a folder that may not be written, stops the run before anything is charged.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -106,8 +107,8 @@ impl Folder {
         let (path, part) = (self.checkpoint(), self.part.clone());
         match (path.exists(), resume) {
             (false, false) => {
-                // The receipt of a run that died before its first checkpoint: its charges stay spent, and do
-                // not pay for this run.
+                // The receipt of a run that died before its first checkpoint: its charges stay
+                // spent, and do not pay for this run.
                 let _ = fs::remove_file(self.receipt());
                 Ok(None)
             }
@@ -117,9 +118,9 @@ impl Folder {
         }
     }
 
-    /// Writes the model's directory and removes the working folder. If that fails, the model is not lost: a
-    /// checkpoint after all `steps` steps still holds it, and without one it is written to the folder for
-    /// temporary files.
+    /// Writes the model's directory and removes the working folder. If that fails, the model is
+    /// not lost: a checkpoint after all `steps` steps still holds it, and without one it is
+    /// written to the folder for temporary files.
     pub(crate) fn finish(self, package: &Package, steps: Option<u64>) -> Result<(), RunError> {
         match self.write(package) {
             Ok(()) => {
@@ -182,7 +183,8 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// Removes the folder if it has neither a checkpoint nor a bought schema, so nothing to go on from.
+    /// Removes the folder if it has neither a checkpoint nor a bought
+    /// schema, so nothing to go on from.
     fn drop(&mut self) {
         let _ = fs::remove_file(self.room());
         if !self.checkpoint().exists() && !self.schema().exists() {
@@ -191,8 +193,8 @@ impl Drop for Folder {
     }
 }
 
-/// Takes over a folder that an earlier run left: no link that leads elsewhere, and nobody else's, which cannot be made one's
-/// own.
+/// Takes over a folder that an earlier run left: no link that leads elsewhere, and nobody
+/// else's, which cannot be made one's own.
 fn taken_over(part: &Path, error: io::Error) -> io::Result<()> {
     if !fs::symlink_metadata(part).is_ok_and(|found| found.is_dir()) {
         return Err(error);
@@ -210,8 +212,8 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// Makes a folder called `name`, or `name-1`, `name-2` and so on: a process of the same number may have rescued its
-/// model before, and that one is not touched.
+/// Makes a folder called `name`, or `name-1`, `name-2` and so on: a process of the same number may
+/// have rescued its model before, and that one is not touched.
 fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let mut place = parent.join(name);
     for number in 1..=100 {
@@ -251,7 +253,8 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// Flushes the folder, which makes a new name in it durable. Systems that cannot open folders skip this.
+/// Flushes the folder, which makes a new name in it durable. Systems
+/// that cannot open folders skip this.
 fn sync_folder(folder: Option<&Path>) -> io::Result<()> {
     let here = Path::new(".");
     let folder = folder.filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(here);

@@ -14,8 +14,8 @@ pub fn identity(data: &Path, name: Option<&Label>) -> Result<Identity, RunError>
     Ok(Identity { name, content: content(data)? })
 }
 
-/// The hash that identifies a data file. For IDX images it covers the file of labels too. It does not depend
-/// on how text is parsed.
+/// The hash that identifies a data file. For IDX images it covers the file of labels too. It does
+/// not depend on how text is parsed.
 pub fn content(data: &Path) -> Result<Digest, RunError> {
     if data.is_dir() {
         return Err(DataError::Directory { path: data.to_owned() }.into());

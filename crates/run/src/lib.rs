@@ -1,15 +1,15 @@
 //! One private run, from settings to a booked release.
 //!
-//! A *door* is a program that people use: the command, a server, a package for another language. It turns
-//! flags, requests or keyword arguments into [`Settings`] or a [`Query`](query::Query), and shows what comes
-//! back. Everything that makes a run sound is here: who pays, in which order, from which bytes, what is kept,
-//! what is written and what is booked.
+//! A *door* is a program that people use: the command, a server, a package for another language. It
+//! turns flags, requests or keyword arguments into [`Settings`] or a [`Query`](query::Query), and
+//! shows what comes back. Everything that makes a run sound is here: who pays, in which order, from
+//! which bytes, what is kept, what is written and what is booked.
 //!
 //! # The order of every run
 //! ```text
-//! settings ─► rules of the owner ─► survey ─► plan ─► ask the budget ─► pay ─► read ─► release ─► write ─► book
-//!             before the data                 public                    spent from
-//!             is opened                       numbers only              here on
+//! settings ─► owner's rules ─► survey ─► plan ─► ask ─► pay ─► read ─► release ─► write ─► book
+//!             before the data            public         spent from
+//!             is opened                  numbers only   here on
 //! ```
 //! # Rooms
 //! | module | what it holds |
@@ -24,8 +24,8 @@
 //! | [`model`] | a model's directory: `train` writes it, `predict` reads it |
 //!
 //! # Messages
-//! Errors name settings as the command spells them, `--batch-size`. A door with another spelling rewrites
-//! them with [`respelled`].
+//! Errors name settings as the command spells them, `--batch-size`. A door with another spelling
+//! rewrites them with [`respelled`].
 #![forbid(unsafe_code)]
 
 mod access;

@@ -1,5 +1,5 @@
-//! Checks before the charge that the data of a run fits in memory. A process that the system kills for lack
-//! of memory has spent its charge for nothing.
+//! Checks before the charge that the data of a run fits in memory. A process that the system kills
+//! for lack of memory has spent its charge for nothing.
 
 use std::fs;
 
@@ -13,8 +13,8 @@ pub(crate) fn check(needed: u64) -> Result<(), RunError> {
     }
 }
 
-/// Bytes that this process can allocate without swapping: what Linux calls available, within the limit of the
-/// control group.
+/// Bytes that this process can allocate without swapping: what Linux calls available,
+/// within the limit of the control group.
 fn free() -> Option<u64> {
     let available = available(&fs::read_to_string("/proc/meminfo").ok()?)?;
     Some(control_group().map_or(available, |left| left.min(available)))

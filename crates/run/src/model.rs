@@ -14,9 +14,9 @@
 //! | `manifest.json` | the SHA-256 of each of these |
 //!
 //! # What the manifest protects
-//! A file that was changed is noticed by its hash. Whoever can change a file can change the manifest as well,
-//! so where a ledger paid for the model, its booking holds the hash of the manifest: `predict --ledger`
-//! compares them.
+//! A file that was changed is noticed by its hash. Whoever can change a file can change the
+//! manifest as well, so where a ledger paid for the model, its booking holds the hash of the
+//! manifest: `predict --ledger` compares them.
 
 mod decision;
 mod learned;

@@ -1,5 +1,5 @@
-//! What the owner of a data set fixes with its budget: how it is read, who owns it, and what analysts are
-//! held to.
+//! What the owner of a data set fixes with its budget: how it is read, who owns
+//! it, and what analysts are held to.
 
 use std::fs;
 use std::io::{Error as IoError, ErrorKind};
@@ -34,8 +34,8 @@ pub struct LockSettings {
 }
 
 impl Ownership {
-    /// The rules for a ledger, and the unit that they protect. `unit` is the budget's unit, if it is known.
-    /// With `data`, the rules fix the format of that file too.
+    /// The rules for a ledger, and the unit that they protect. `unit` is the budget's unit, if it
+    /// is known. With `data`, the rules fix the format of that file too.
     pub fn rules(&self, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), RunError> {
         let stated = self.schema.as_ref().map(|schema| schema.unit().unit());
         let unit = match (unit, stated) {

@@ -35,7 +35,8 @@ pub struct Payment {
     pub who: Option<Label>,
 }
 
-/// What pays for a release. [`Access::open`](crate::Access::open) opens it for a file with known content.
+/// What pays for a release. [`Access::open`](crate::Access::open) opens
+/// it for a file with known content.
 #[derive(Debug)]
 pub struct Purse {
     means: Means,
@@ -92,21 +93,21 @@ impl Purse {
         self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
     }
 
-    /// What this claim would take of what is left to whoever asks, if there is a ledger. Charges nothing;
-    /// fails as
-    /// [`ask`](Self::ask) does.
+    /// What this claim would take of what is left to whoever asks, if there is a ledger. Charges
+    /// nothing; fails as [`ask`](Self::ask) does.
     pub fn quote(&self, claim: &Claim, unit: &Unit) -> Result<Option<Quote>, RunError> {
         self.check_unit(unit)?;
         Ok(self.account().map(|account| account.quote(&claim.event)).transpose()?)
     }
 
-    /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of the
-    /// guarantee if there is no ledger.
+    /// Charges a claim and returns the permit. Call it before the data is read. `delta` is the δ of
+    /// the guarantee if there is no ledger.
     pub fn pay(&mut self, claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, RunError> {
         self.pay_after(None, claim, unit, delta)
     }
 
-    /// Charges the rest of a run that an earlier charge paid for, and ends that charge in the same entry.
+    /// Charges the rest of a run that an earlier charge paid for, and
+    /// ends that charge in the same entry.
     pub(crate) fn pay_after(
         &mut self,
         earlier: Option<u64>,
@@ -135,8 +136,8 @@ impl Purse {
         Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
-    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged, what a file says, which
-    /// stays unmetered.
+    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged,
+    /// what a file says, which stays unmetered.
     pub(crate) fn paid(&mut self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
         match &mut self.means {
             Means::Ledger(account) => Ok(account.paid(charges)?),
@@ -152,8 +153,8 @@ impl Purse {
         }
     }
 
-    /// What whoever asks may spend, and how much of it is used: their share, or the budget. None without a
-    /// ledger.
+    /// What whoever asks may spend, and how much of it is used: their share, or
+    /// the budget. None without a ledger.
     pub fn limit(&self) -> Result<Option<Limit>, RunError> {
         Ok(self.account().map(Account::limit).transpose()?)
     }
@@ -168,8 +169,8 @@ impl Purse {
         Ok(self.limit()?.map(|limit| limit.gauge.used))
     }
 
-    /// The counter of the steps that this charge pays for. Ledgers of an older format cannot count: a resumed
-    /// run then pays for all remaining steps.
+    /// The counter of the steps that this charge pays for. Ledgers of an older format cannot count:
+    /// a resumed run then pays for all remaining steps.
     pub(crate) fn counter(&self, reservation: Option<u64>) -> Result<Option<Counter<'_>>, RunError> {
         let (Some(account), Some(reservation)) = (self.account(), reservation) else { return Ok(None) };
         Ok(self.counts_steps()?.then_some(Counter { account, reservation }))
@@ -221,7 +222,8 @@ impl Payment {
     }
 }
 
-/// The name that the system's list of users has for whoever runs this, where the environment tells none.
+/// The name that the system's list of users has for whoever runs this,
+/// where the environment tells none.
 fn system_user() -> Option<String> {
     #[cfg(unix)]
     {
@@ -237,8 +239,8 @@ fn system_user() -> Option<String> {
     None
 }
 
-/// The purpose that the history shows: the verb and the column, whose name is public. If both together are no
-/// valid label, the verb alone.
+/// The purpose that the history shows: the verb and the column, whose name is public. If both
+/// together are no valid label, the verb alone.
 pub fn purpose(what: &'static str, column: Option<&str>) -> Label {
     let words = format!("{what} {}", column.unwrap_or_default());
     // Every verb of ours is a valid label.

@@ -1,7 +1,7 @@
 //! One private statistic of a table, planned from public parameters, and its answer.
 //!
-//! The order is that of every release: plan, ask the budget, pay, read the data, release, book. Through the
-//! strict door the owner learns before the charge whether every record fits the schema.
+//! The order is that of every release: plan, ask the budget, pay, read the data, release, book.
+//! Through the strict door the owner learns before the charge whether every record fits the schema.
 
 mod bins;
 
@@ -45,8 +45,8 @@ pub struct Query {
     pub bounds: Option<(f64, f64)>,
     /// Instead of a schema: the values of the column.
     pub values: Option<Vec<String>>,
-    /// How a CSV file is written, if there is no schema. Default: the owner's way, or what the header line
-    /// shows.
+    /// How a CSV file is written, if there is no schema. Default: the owner's
+    /// way, or what the header line shows.
     pub csv: CsvAsked,
     /// Of a histogram of numbers: where one cell ends and the next begins.
     pub edges: Option<Vec<f64>>,
@@ -120,7 +120,7 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
 
 /// A question with its price, which the budget would grant.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedQuery {
     /// What it does.
     pub claim: Claim,
     /// Whom it protects.
@@ -131,9 +131,9 @@ pub struct Planned {
     pub quote: Option<Quote>,
 }
 
-/// Plans one statistic and asks for its price. Charges nothing, and reads no more of the data than its
-/// content's hash, which a ledger needs. Fails as the question would if the budget refuses.
-pub fn plan(query: &Query) -> Result<Planned, RunError> {
+/// Plans one statistic and asks for its price. Charges nothing, and reads no more of the data than
+/// its content's hash, which a ledger needs. Fails as the question would if the budget refuses.
+pub fn plan(query: &Query) -> Result<PlannedQuery, RunError> {
     let mut access = Access::find(&query.data, &query.payment)?;
     access.check_seed(query.danger_seed.is_some())?;
     let mut question = Question::open(query, &access)?;
@@ -142,7 +142,7 @@ pub fn plan(query: &Query) -> Result<Planned, RunError> {
     let Asked { question, plan } = question.planned(query, &purse)?;
     let (claim, unit) = (plan.claim(), question.schema.unit().unit());
     let quote = purse.quote(&claim, &unit)?;
-    Ok(Planned { claim, unit, purse, quote })
+    Ok(PlannedQuery { claim, unit, purse, quote })
 }
 
 fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> Result<Purse, RunError> {
@@ -151,7 +151,8 @@ fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> 
 }
 
 impl Query {
-    /// The purpose that the history shows. Its first word is the verb, which a locked data set may refuse.
+    /// The purpose that the history shows. Its first word is the verb,
+    /// which a locked data set may refuse.
     fn purpose(&self) -> Label {
         let words = [Some(self.statistic.name()), self.column.as_deref()];
         purpose("query", Some(&words.into_iter().flatten().collect::<Vec<_>>().join(" ")))
@@ -173,11 +174,11 @@ struct Question {
 /// A question with its price.
 struct Asked {
     question: Question,
-    plan: Plan,
+    plan: QueryPlan,
 }
 
 /// One statistic, ready to be paid for.
-enum Plan {
+enum QueryPlan {
     Count(RowCount),
     /// Counts the records whose category has this code.
     CountEqual(RowCount, u32),
@@ -195,7 +196,7 @@ enum Plan {
 #[derive(Debug)]
 pub struct Answer {
     /// The value.
-    pub value: Value,
+    pub value: AnswerValue,
     /// What is promised about it.
     pub guarantee: Guarantee,
     /// What it has taken of what was left, if there is a ledger.
@@ -206,7 +207,7 @@ pub struct Answer {
 
 /// The value of a statistic.
 #[derive(Clone, Debug)]
-pub enum Value {
+pub enum AnswerValue {
     /// A number and its error.
     Estimate(Estimate),
     /// A quantile and its error in ranks.
@@ -257,9 +258,9 @@ impl Question {
             let hint = hint(&column, names.iter().map(String::as_str));
             return Err(RunError::NoSuchColumn { column, hint });
         }
-        // Refuses a statistic that does not suit the column before the whole file is read; this depends on no
-        // record.
-        Plan::new(query, &schema, &column, Neighbours::ZeroOut)?;
+        // Refuses a statistic that does not suit the column before the whole file is
+        // read; this depends on no record.
+        QueryPlan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
         Ok(Self {
             source,
@@ -279,7 +280,7 @@ impl Question {
 
     /// The question with its plan, under the relation of the purse.
     fn planned(self, query: &Query, purse: &Purse) -> Result<Asked, RunError> {
-        let plan = Plan::new(query, &self.schema, &self.column, purse.neighbours())?;
+        let plan = QueryPlan::new(query, &self.schema, &self.column, purse.neighbours())?;
         check_drops(query.statistic, &self.schema, &self.column, self.door, purse.neighbours())?;
         Ok(Asked { question: self, plan })
     }
@@ -313,7 +314,8 @@ impl Question {
 }
 
 impl Asked {
-    /// Asks the budget, tells the owner of a record that does not fit, pays, reads, releases, books.
+    /// Asks the budget, tells the owner of a record that does not fit,
+    /// pays, reads, releases, books.
     fn answer(&self, survey: &Survey, purse: &mut Purse) -> Result<Answer, RunError> {
         let Self { question, plan } = self;
         let unit = question.schema.unit().unit();
@@ -338,7 +340,7 @@ impl Asked {
     }
 }
 
-impl Plan {
+impl QueryPlan {
     fn new(args: &Query, schema: &Schema, column: &str, neighbours: Neighbours) -> Result<Self, RunError> {
         if args.edges.is_some() && args.statistic != Statistic::Histogram {
             let by = format!("a {}", args.statistic.name());
@@ -405,7 +407,7 @@ impl Plan {
         fills: bool,
         permit: Permit,
         bits: &mut R,
-    ) -> Result<Release<Value>, RunError> {
+    ) -> Result<Release<AnswerValue>, RunError> {
         let owners = table.owners();
         let owners = owners.as_deref();
         let numbers = || -> Result<Vec<f64>, RunError> { Ok(table.numbers(column)?.1.collect()) };
@@ -417,44 +419,44 @@ impl Plan {
         Ok(match self {
             Self::Count(plan) => {
                 let all = vec![true; table.records()];
-                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::CountEqual(plan, code) => {
                 let equal: Vec<bool> = table.codes(column)?.1.map(|of| of == *code).collect();
-                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&equal, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::Sum(plan) => {
-                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
             Self::Mean(plan) => {
-                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(Value::Estimate)
+                plan.release_with(rows(&all()?, owners)?, permit, bits)?.post_process(AnswerValue::Estimate)
             }
-            Self::Variance(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Estimate)
-            }
+            Self::Variance(plan) => plan
+                .release_with(rows(&numbers()?, owners)?, permit, bits)?
+                .post_process(AnswerValue::Estimate),
             Self::Quantile(plan) => {
-                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(Value::Ranked)
+                plan.release_with(rows(&numbers()?, owners)?, permit, bits)?.post_process(AnswerValue::Ranked)
             }
             Self::Histogram(plan) => {
-                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Cells)
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(AnswerValue::Cells)
             }
             Self::Binned(plan, bins) => {
                 let names = bins.names();
                 let cells: Vec<&str> =
                     numbers()?.into_iter().map(|value| names[bins.cell(value)].as_str()).collect();
-                plan.release_with(rows(&cells, owners)?, permit, bits)?.post_process(Value::Cells)
+                plan.release_with(rows(&cells, owners)?, permit, bits)?.post_process(AnswerValue::Cells)
             }
             Self::Mode(plan) => {
-                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(Value::Winner)
+                plan.release_with(rows(&keys()?, owners)?, permit, bits)?.post_process(AnswerValue::Winner)
             }
         })
     }
 }
 
-/// Refuses sums, means and variances where n is public and a record can be dropped for what it holds. Their
-/// sensitivity assumes that every record stays: dropping one would change the number of rows, or a sum by
-/// more than the distance between two values. Sums and means survive the permissive door: `filled` puts a
-/// value in the place of a record that has none.
+/// Refuses sums, means and variances where n is public and a record can be dropped for what it
+/// holds. Their sensitivity assumes that every record stays: dropping one would change the number
+/// of rows, or a sum by more than the distance between two values. Sums and means survive the
+/// permissive door: `filled` puts a value in the place of a record that has none.
 fn check_drops(
     statistic: Statistic,
     schema: &Schema,
@@ -464,9 +466,11 @@ fn check_drops(
 ) -> Result<(), RunError> {
     let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
     let may_drop = match statistic {
-        // What the permissive door leaves out is filled in; a rule that drops is not what the schema's author expects.
+        // What the permissive door leaves out is filled in; a rule that drops is not
+        // what the schema's author expects.
         Statistic::Sum | Statistic::Mean => schema.may_drop(&[column], Door::Strict),
-        // The middle of the bounds adds as little to a sum of squares as any value can, and not nothing.
+        // The middle of the bounds adds as little to a sum of squares as
+        // any value can, and not nothing.
         Statistic::Variance => schema.may_drop(&[column], door),
         Statistic::Count
         | Statistic::Median
@@ -502,8 +506,9 @@ fn instead_of_dropping(statistic: Statistic, schema: &Schema, column: &str) -> S
     format!("{stays}, or ask with `--bounds {lower},{upper} --permissive` and no schema")
 }
 
-/// One number for each slot, so that their count is n, which is public: a slot without a record has the middle of the
-/// bounds. The rule looks at one record alone, and an empty slot adds nothing to a centred sum.
+/// One number for each slot, so that their count is n, which is public: a slot without a
+/// record has the middle of the bounds. The rule looks at one record alone, and an empty
+/// slot adds nothing to a centred sum.
 fn filled(table: &Table, column: &str) -> Result<Vec<f64>, RunError> {
     let (bounds, mut present) = table.numbers(column)?;
     // As the statistics have it, so that it is 0 to the last bit once it is centred.

@@ -1,23 +1,25 @@
 //! The receipt in a working folder: which data the run is of, and which charges paid for it.
 //!
 //! # Guarantee
-//! A resumed run pays only for steps that may be done twice; its first part has paid for the rest. So the
-//! data must be the same. If there is a ledger, its history must contain the earlier charges, for this data
-//! set, and the last of them must not have ended. The charge that resumes a run names the one before and ends
-//! it in the same entry. From then on, older copies of the folder are refused, as all copies are once the
-//! model is written, and no charge of another run can take its place. One table does not pay for another's
-//! model, and a ledger takes over no run that it was not charged for.
+//! A resumed run pays only for steps that may be done twice; its first part has paid for the
+//! rest. So the data must be the same. If there is a ledger, its history must contain the
+//! earlier charges, for this data set, and the last of them must not have ended. The charge that
+//! resumes a run names the one before and ends it in the same entry. From then on, older copies
+//! of the folder are refused, as all copies are once the model is written, and no charge of
+//! another run can take its place. One table does not pay for another's model, and a ledger
+//! takes over no run that it was not charged for.
 //!
-//! The ledger's count of steps detects a copy that was taken *during* a run. Every checkpoint is recorded
-//! there before anybody can resume from it. A checkpoint that was not recorded is refused, and an old one
-//! pays for all steps that may have been done since.
+//! The ledger's count of steps detects a copy that was taken *during* a run. Every checkpoint is
+//! recorded there before anybody can resume from it. A checkpoint that was not recorded is refused,
+//! and an old one pays for all steps that may have been done since.
 //!
 //! # Pitfalls
-//! Without a ledger nothing detects a copy of the folder that is put back: it can be resumed once more. The
-//! guarantee says that no total is kept. A ledger of an older format neither counts steps nor links charges.
-//! A resumed run then pays for all remaining steps, and a process that is killed after it has written its
-//! charge to the receipt, and before it has booked the earlier ones, leaves two folders that can be resumed.
-//! The digest of the data stays in the working folder and is removed with it.
+//! Without a ledger nothing detects a copy of the folder that is put back: it can be resumed
+//! once more. The guarantee says that no total is kept. A ledger of an older format neither
+//! counts steps nor links charges. A resumed run then pays for all remaining steps, and a
+//! process that is killed after it has written its charge to the receipt, and before it has
+//! booked the earlier ones, leaves two folders that can be resumed. The digest of the data stays
+//! in the working folder and is removed with it.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::{Account, ChargeRecord, Digest, Head, LedgerError, State};
@@ -67,11 +69,13 @@ pub enum Mismatch {
     )]
     Checkpoint,
     #[error(
-        "another process is still at work on it, and has done steps meanwhile; wait until it has ended, and go on then"
+        "another process is still at work on it, and has done steps meanwhile; wait until it has ended, and \
+        go on then"
     )]
     AtWork,
     #[error(
-        "its charge is booked: its result was written, and going on again would be another release; begin again, and pay for it"
+        "its charge is booked: its result was written, and going on again would be another release; begin \
+        again, and pay for it"
     )]
     Booked,
 }
@@ -100,8 +104,8 @@ impl Receipt {
         self.charges.iter().map(|charge| charge.number)
     }
 
-    /// Books all charges but the last, so that no copy of the folder with only the earlier ones can be
-    /// resumed.
+    /// Books all charges but the last, so that no copy of the folder with only
+    /// the earlier ones can be resumed.
     pub(crate) fn book_earlier(&self, purse: &mut Purse) -> Result<(), RunError> {
         let last = self.charges().next_back();
         let open: Vec<u64> = self
@@ -120,8 +124,8 @@ impl Receipt {
         self.charges().next_back().map_or(Ok(()), |number| purse.book(number, Some(result)))
     }
 
-    /// The checkpoint with the number of steps that the ledger has recorded for its run. Fails if the ledger
-    /// was not told of this checkpoint.
+    /// The checkpoint with the number of steps that the ledger has recorded for its run. Fails if
+    /// the ledger was not told of this checkpoint.
     pub(crate) fn known(&self, checkpoint: Checkpoint, purse: &Purse) -> Result<Checkpoint, RunError> {
         if purse.account().is_none() {
             return Ok(checkpoint);
@@ -131,7 +135,8 @@ impl Receipt {
             return Ok(checkpoint.known_to_have(u64::MAX));
         }
         let records = self.records(purse)?;
-        // Each goes on with the one before: a charge that is left out, or of another run, is missed here.
+        // Each goes on with the one before: a charge that is left out, or
+        // of another run, is missed here.
         let is_chain = records.first().is_some_and(|first| first.follows.is_none())
             && records.windows(2).all(|pair| pair[1].follows == Some(pair[0].number));
         if !is_chain {
@@ -162,10 +167,13 @@ impl Receipt {
         self.check(data, purse, |charge| Some(charge.number) != last || is_open(charge))
     }
 
-    /// Checks the same for a result that is kept, whose charges may be booked already. Returns whether they
-    /// are.
+    /// Checks the same for a result that is kept, whose charges may be booked
+    /// already. Returns whether they are.
     pub(crate) fn check_kept(&self, data: Digest, purse: &Purse, result: Digest) -> Result<bool, RunError> {
-        let is_booked = |charge: &ChargeRecord| matches!(charge.state, State::Booked { result: Some(booked), .. } if booked == result);
+        let is_booked = |charge: &ChargeRecord| match charge.state {
+            State::Booked { result: Some(booked), .. } => booked == result,
+            _ => false,
+        };
         self.check(data, purse, |charge| is_open(charge) || is_booked(charge))?;
         Ok(self.records(purse)?.iter().all(is_booked))
     }

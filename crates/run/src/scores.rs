@@ -12,18 +12,20 @@
 //! | mean absolute error | `Σ abs(y - ŷ)/n` | normal |
 //! | R² | `1 - Σ (y - ŷ)²/Σ (y - ȳ)²` | normal, by the delta method |
 //!
-//! With more than two classes AUC is the mean over classes of one against the rest, and its standard error is
-//! at most the mean of theirs, which is what is used. Classes without a record have no part in either mean.
+//! With more than two classes AUC is the mean over classes of one against the rest, and its
+//! standard error is at most the mean of theirs, which is what is used. Classes without a
+//! record have no part in either mean.
 //!
 //! # The constant
-//! Beside each score stands that of the best constant: the commonest class, the frequencies of classes, the
-//! mean, or the median for absolute errors. It is chosen on the very records that it is scored on. So it has
-//! seen no private record, and it is hard to beat: no constant that was chosen before would score higher.
+//! Beside each score stands that of the best constant: the commonest class, the frequencies of
+//! classes, the mean, or the median for absolute errors. It is chosen on the very records that it
+//! is scored on. So it has seen no private record, and it is hard to beat: no constant that was
+//! chosen before would score higher.
 //!
 //! # Pitfalls
-//! A score of private records is a statistic of them: one more release. Nothing here knows whose records they
-//! are; whoever calls it does. Intervals are about other records like these, and not about the noise of
-//! training: another run on the same data gives another model.
+//! A score of private records is a statistic of them: one more release. Nothing here knows whose
+//! records they are; whoever calls it does. Intervals are about other records like these, and not
+//! about the noise of training: another run on the same data gives another model.
 
 mod calibration;
 mod classes;

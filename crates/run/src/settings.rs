@@ -1,5 +1,6 @@
-//! What is asked for, by the names of flags, files and keyword arguments. Every setting is optional: defaults
-//! follow from public things, and [`training::Plan`](crate::training::Plan) has no options left.
+//! What is asked for, by the names of flags, files and keyword arguments. Every setting is
+//! optional: defaults follow from public things, and
+//! [`training::RunPlan`](crate::training::RunPlan) has no options left.
 
 mod class_weights;
 pub mod file;
@@ -32,8 +33,8 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub epsilon: Option<Epsilon>,
 
-    /// At this delta [default: that of the ledger; else 1e-6, or the first power of ten below 1/(10 n) if
-    /// that is less]
+    /// At this delta [default: that of the ledger; else 1e-6, or the first power of
+    /// ten below 1/(10 n) if that is less]
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub delta: Option<Delta>,
 
@@ -41,9 +42,12 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub schema: Option<PathBuf>,
 
-    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and delta finds
-    /// bounds and categories with noise
-    #[cfg_attr(feature = "clap", arg(long, value_name = "FRACTION", value_parser = parse::fraction, allow_hyphen_values = true))]
+    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and
+    /// delta finds bounds and categories with noise
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "FRACTION", value_parser = parse::fraction, allow_hyphen_values = true)
+    )]
     pub estimate_schema_with: Option<f64>,
 
     /// Columns of numbers whose bounds are to be bought
@@ -54,9 +58,9 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMNS", value_delimiter = ','))]
     pub categories: Option<Vec<String>>,
 
-    /// What a neighbouring data set is: zero_out (one unit left empty) or replace (one exchanged for
-    /// another), under which the number of records is public, as learning needs it [default: zero_out, or
-    /// what the ledger says]
+    /// What a neighbouring data set is: zero_out (one unit left empty) or replace (one exchanged
+    /// for another), under which the number of records is public, as learning needs it [default:
+    /// zero_out, or what the ledger says]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_enum, hide_possible_values = true, value_name = "zero_out|replace")
@@ -76,13 +80,14 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub public_test: Option<PathBuf>,
 
-    /// Scores for each value of this column of --public-test as well; COLUMN=VALUE,VALUE where the schema
-    /// declares no values
+    /// Scores for each value of this column of --public-test as well; COLUMN=VALUE,VALUE
+    /// where the schema declares no values
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub by: Option<By>,
 
-    /// Predict the second of two classes from this probability on, or CLASS=P the class that is named; part
-    /// of the model, and to be declared before anything is seen [default: the likelier class]
+    /// Predict the second of two classes from this probability on, or CLASS=P the
+    /// class that is named; part of the model, and to be declared before anything is
+    /// seen [default: the likelier class]
     #[cfg_attr(feature = "clap", arg(long, value_name = "P"))]
     pub threshold: Option<Threshold>,
 
@@ -90,7 +95,8 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub tuned_on: Option<TunedOn>,
 
-    /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
+    /// Map what the schema has no place for instead of stopping at it;
+    /// no error then depends on a record
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(skip_serializing_if = "is_off")]
     pub permissive: bool,
@@ -117,29 +123,29 @@ pub struct Settings {
     pub danger_seed: Option<u32>,
 }
 
-/// How to learn. A planner *takes* the settings that its method uses out of a copy. The first one that is
-/// left over is refused by name: it has no meaning for the method.
+/// How to learn. A planner *takes* the settings that its method uses out of a copy. The first one
+/// that is left over is refused by name: it has no meaning for the method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
 pub struct LearnerSettings {
-    /// Train a neural network instead of a linear model: a preset (softmax, mlp, cnn, tanh_cnn, cifar_cnn,
-    /// resnet20), or a description in a file (.toml, .json)
+    /// Train a neural network instead of a linear model: a preset (softmax, mlp, cnn, tanh_cnn,
+    /// cifar_cnn, resnet20), or a description in a file (.toml, .json)
     #[cfg_attr(feature = "clap", arg(long, value_name = "PRESET|FILE"))]
     pub model: Option<String>,
 
-    /// Widths of the layers of `--model mlp` [default: one layer, of 32 to 256 units by records, columns and
-    /// price]
+    /// Widths of the layers of `--model mlp` [default: one layer, of 32 to 256
+    /// units by records, columns and price]
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTHS", value_delimiter = ','))]
     pub hidden: Option<Vec<usize>>,
 
-    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's format says, if it
-    /// is one of pictures]
+    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's
+    /// format says, if it is one of pictures]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CxHxW"))]
     pub image: Option<ImageShape>,
 
-    /// How to learn [default: for a linear model gradient-descent, sgd or objective-perturbation, by the
-    /// number of records and the price; for a network sgd]
+    /// How to learn [default: for a linear model gradient-descent, sgd or objective-perturbation,
+    /// by the number of records and the price; for a network sgd]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub method: Option<Method>,
 
@@ -147,13 +153,13 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub loss: Option<LossName>,
 
-    /// Residuals beyond this count linearly, for --loss huber, where the bounds of the target are -1 and 1
-    /// [default: the less noise, the larger]
+    /// Residuals beyond this count linearly, for --loss huber, where the bounds of the target are
+    /// -1 and 1 [default: the less noise, the larger]
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
     pub huber_width: Option<f64>,
 
-    /// How much a record of each class counts, as in no=1,yes=3: from public knowledge, as the private data
-    /// is not counted for it; the largest is made 1 [default: all the same]
+    /// How much a record of each class counts, as in no=1,yes=3: from public knowledge, as the
+    /// private data is not counted for it; the largest is made 1 [default: all the same]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS=W,...", allow_hyphen_values = true))]
     pub class_weights: Option<DeclaredWeights>,
 
@@ -177,12 +183,13 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", allow_hyphen_values = true))]
     pub learning_rate: Option<f64>,
 
-    /// How much of the last step goes into the next [default: 0.9; for a linear model at least that]
+    /// How much of the last step goes into the next [default: 0.9; for a
+    /// linear model at least that]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BETA", allow_hyphen_values = true))]
     pub momentum: Option<f64>,
 
-    /// The largest norm of one record's gradient; longer ones are scaled down [default: the method's; for a
-    /// network 1 to 10, the less noise the larger]
+    /// The largest norm of one record's gradient; longer ones are scaled down [default: the
+    /// method's; for a network 1 to 10, the less noise the larger]
     #[cfg_attr(feature = "clap", arg(long, value_name = "C", allow_hyphen_values = true))]
     pub clip_norm: Option<ClipNorm>,
 
@@ -190,8 +197,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub clipping: Option<ClippingName>,
 
-    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of the first
-    /// step, and it never falls below a quarter of it [default: 0.5]
+    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of
+    /// the first step, and it never falls below a quarter of it [default: 0.5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub clip_quantile: Option<f64>,
 
@@ -203,20 +210,23 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub averaging_tail: Option<f64>,
 
-    /// How much of the average stays at each step, for --averaging ema [default: 1 - 10/T for T steps]
+    /// How much of the average stays at each step, for --averaging ema
+    /// [default: 1 - 10/T for T steps]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BETA", allow_hyphen_values = true))]
     pub averaging_decay: Option<f64>,
 
-    /// The largest norm of one encoded record; longer ones are scaled down [default: what the schema allows]
+    /// The largest norm of one encoded record; longer ones are scaled down
+    /// [default: what the schema allows]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NORM", allow_hyphen_values = true))]
     pub row_norm: Option<f64>,
 
-    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: what suits the noise; 0 for a network]
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: what
+    /// suits the noise; 0 for a network]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAMBDA", allow_hyphen_values = true))]
     pub l2: Option<f64>,
 
-    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are charged
-    /// again [default: a twentieth]
+    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are
+    /// charged again [default: a twentieth]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub checkpoint_every: Option<Count>,
 
@@ -326,7 +336,8 @@ pub enum ClippingName {
     Flat,
     /// Every gradient is scaled to about the clip norm, short ones too
     Automatic,
-    /// The clip norm follows a quantile of the gradients' lengths, by a noisy count that is part of the price
+    /// The clip norm follows a quantile of the gradients' lengths, by a
+    /// noisy count that is part of the price
     Adaptive,
     /// The gradient of each layer is scaled down to its share of the clip norm
     PerLayer,
@@ -346,7 +357,8 @@ pub enum AveragingName {
     None,
 }
 
-/// What the settings were tuned on, as the user states it. Nobody can check it; the report repeats it.
+/// What the settings were tuned on, as the user states it. Nobody can
+/// check it; the report repeats it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -370,8 +382,8 @@ fn is_off(flag: &bool) -> bool {
 pub mod parse {
     use sordino_privacy::{Count, ParamError, ParseNumberError};
 
-    /// Parses a count. The error shows the number as it was typed: the library's own error holds a float, and
-    /// the float nearest to 2^53 + 1 is 2^53.
+    /// Parses a count. The error shows the number as it was typed: the library's own error holds a
+    /// float, and the float nearest to 2^53 + 1 is 2^53.
     pub fn count(text: &str) -> Result<Count, String> {
         text.parse().map_err(|error| match (error, text.trim().parse::<u64>()) {
             (ParseNumberError::OutOfRange(ParamError { name, expected, .. }), Ok(whole)) => {

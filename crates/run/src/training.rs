@@ -1,8 +1,8 @@
 //! Trains a model of a table within a budget.
 //!
-//! The order is that of every release: plan from public things, ask the budget, pay, read the data, release,
-//! book. Through the strict door the owner learns before the charge whether every record fits the schema.
-//! Everybody else uses the permissive door, which maps or drops records silently.
+//! The order is that of every release: plan from public things, ask the budget, pay, read the data,
+//! release, book. Through the strict door the owner learns before the charge whether every record
+//! fits the schema. Everybody else uses the permissive door, which maps or drops records silently.
 
 mod advice;
 mod begun;
@@ -38,14 +38,14 @@ pub use self::advice::{Advice, Candidate, Merit};
 use self::begun::Begun;
 use self::bought::Bought;
 pub use self::by::By;
-pub use self::estimate::{Estimate, Memory, Scores};
+pub use self::estimate::{Forecast, MemoryNeed, Scores};
 use self::facts::Outcome;
 use self::input::Input;
 pub use self::learner::Learner;
 pub use self::network::ImageShape;
 pub use self::pace::Pace;
 use self::pages::Pages;
-pub use self::plan::Plan;
+pub use self::plan::RunPlan;
 pub use self::public_test::PublicTest;
 pub use self::subject::Subject;
 use crate::access::{Access, DOOR_NOTE};
@@ -99,7 +99,8 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// ε of the steps so far. Accounting for sampled batches takes a moment: do not call it at every step.
+    /// ε of the steps so far. Accounting for sampled batches takes a
+    /// moment: do not call it at every step.
     pub fn epsilon_so_far(&self) -> Result<Bound, RunError> {
         Ok(self.progress.epsilon(self.delta)?)
     }
@@ -117,15 +118,15 @@ pub struct Session<'a> {
 
 /// A run with its plan, which the budget would grant.
 #[derive(Debug)]
-pub struct Planned {
+pub struct PlannedTraining {
     /// The plan.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// What would pay for it.
     pub purse: Purse,
     /// What it would take of what is left, if there is a ledger.
     pub quote: Option<Quote>,
     /// Estimated time, memory and loss of accuracy.
-    pub estimate: Estimate,
+    pub estimate: Forecast,
     /// Settings of a linear model that rehearse better than the default.
     pub better: Option<Candidate>,
 }
@@ -134,7 +135,7 @@ pub struct Planned {
 #[derive(Debug)]
 pub struct Trained {
     /// The plan that was carried out.
-    pub plan: Plan,
+    pub plan: RunPlan,
     /// What paid for it.
     pub purse: Purse,
     /// What the fit has taken of what was left, if there is a ledger.
@@ -147,7 +148,8 @@ pub struct Trained {
     pub public: Option<Evaluation>,
     /// The facts of the run, as JSON on one line.
     pub json: String,
-    /// What weakens the claim, without the findings *unmetered* and *seeded*, which a door states by itself.
+    /// What weakens the claim, without the findings *unmetered* and
+    /// *seeded*, which a door states by itself.
     pub findings: Vec<String>,
 }
 
@@ -158,25 +160,26 @@ impl Trained {
     }
 }
 
-/// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing. Fails as the
-/// run would if the budget refuses.
-pub fn plan(settings: &Settings) -> Result<Planned, RunError> {
+/// Plans a run, prices it and estimates its time, memory and loss of accuracy. Charges nothing.
+/// Fails as the run would if the budget refuses.
+pub fn plan(settings: &Settings) -> Result<PlannedTraining, RunError> {
     if settings.estimate_schema_with.is_some() {
         return Err(RunError::NoSchemaYet { setting: "--plan" });
     }
     Bought::check_settings(settings)?;
     let Opened { input, subject, purse, notes } = Opened::new(settings, false)?;
-    let plan = Plan::draw(settings, input, subject, notes)?;
+    let plan = RunPlan::draw(settings, input, subject, notes)?;
     let quote = purse.quote(&plan.learner.claim(), &plan.unit())?;
-    let estimate = Estimate::of(&plan)?;
+    let estimate = Forecast::of(&plan)?;
     let better = advice::better(&plan, RATHER_QUICK);
-    Ok(Planned { plan, purse, quote, estimate, better })
+    Ok(PlannedTraining { plan, purse, quote, estimate, better })
 }
 
 /// How long a run may take whose settings a plan suggests.
 const RATHER_QUICK: Duration = Duration::from_secs(60);
 
-/// Finds settings that finish within `limit`, the best first. Without a ledger, the data file need not exist.
+/// Finds settings that finish within `limit`, the best first. Without a
+/// ledger, the data file need not exist.
 pub fn advise(settings: &Settings, limit: Duration) -> Result<Advice, RunError> {
     let mut notes = Vec::new();
     let (subject, purse) = match (&settings.data, &settings.payment.ledger) {
@@ -202,7 +205,7 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
     let Some(fraction) = settings.estimate_schema_with else {
         let Opened { input, subject, purse, notes } = Opened::new(settings, true)?;
         let spent_before = purse.spent()?;
-        let plan = Plan::draw(settings, input, subject, notes)?;
+        let plan = RunPlan::draw(settings, input, subject, notes)?;
         let folder = prepare(&plan)?;
         return carry_out(plan, purse, (folder, None), spent_before, &mut session);
     };
@@ -221,7 +224,7 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
     let encoding = encoding_of(&rest, &input)?;
     input.survey(&encoding)?;
     let subject = Subject::of_input(&rest, &input, encoding, &purse, &mut notes)?;
-    let plan = Plan::draw(&rest, input, subject, notes)?.stating(settings);
+    let plan = RunPlan::draw(&rest, input, subject, notes)?.stating(settings);
     let folder = folder.with_room(room(&plan))?;
     carry_out(plan, purse, (folder, Some(bought)), spent_before, &mut session)
 }
@@ -235,8 +238,8 @@ struct Opened {
 }
 
 impl Opened {
-    /// Reads the schema and the header. Surveys the file if this is a run, a ledger needs its content, or
-    /// nobody states n.
+    /// Reads the schema and the header. Surveys the file if this is a run, a ledger needs
+    /// its content, or nobody states n.
     fn new(settings: &Settings, is_run: bool) -> Result<Self, RunError> {
         let (data, mut access) = (input::data_of(settings)?, access(settings)?);
         let schema = subject::schema_of(settings)?.ok_or(RunError::NoSchema { data })?;
@@ -297,13 +300,13 @@ fn encoding_of(settings: &Settings, input: &Input) -> Result<Encoding, RunError>
 }
 
 /// Makes the working folder, and checks that the report can be written.
-fn prepare(plan: &Plan) -> Result<Folder, RunError> {
+fn prepare(plan: &RunPlan) -> Result<Folder, RunError> {
     plan.settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
     Folder::prepare(&plan.out, room(plan))
 }
 
 fn carry_out(
-    plan: Plan,
+    plan: RunPlan,
     mut purse: Purse,
     (folder, bought): (Folder, Option<Bought>),
     spent_before: Option<f64>,
@@ -333,7 +336,8 @@ fn carry_out(
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
     if let Some((checkpoint, _)) = &from {
-        // The charge before has ended now: whoever was still at work under it can record no further step.
+        // The charge before has ended now: whoever was still at work
+        // under it can record no further step.
         receipt.check_still(checkpoint, &purse)?;
     }
     let receipt = receipt.with(permit.reservation(), &purse)?;
@@ -371,8 +375,8 @@ fn carry_out(
     Ok(Trained { plan, purse, took, model, guarantee, public, json, findings })
 }
 
-/// The checkpoint of an earlier run with evidence of its charges, and its receipt; for a new run, an empty
-/// receipt.
+/// The checkpoint of an earlier run with evidence of its charges, and its
+/// receipt; for a new run, an empty receipt.
 fn earlier(
     purse: &mut Purse,
     folder: &Folder,
@@ -391,7 +395,7 @@ fn earlier(
 
 /// Writes the model's directory, and books the charges with its hash.
 fn write(
-    plan: &Plan,
+    plan: &RunPlan,
     folder: Folder,
     purse: &mut Purse,
     package: Package,
@@ -418,7 +422,7 @@ fn now() -> Time {
 }
 
 /// Upper estimate of the bytes of the model's directory.
-fn room(plan: &Plan) -> u64 {
+fn room(plan: &RunPlan) -> u64 {
     let weights = 8 * plan.learner.weights();
     (weights + 2 * plan.subject.encoding.to_json().len()) as u64 + ROOM_FOR_WORDS
 }

@@ -1,5 +1,5 @@
-//! The example is a door of its own: metered, resumable, with a report and a model's directory, and without
-//! the command.
+//! The example is a door of its own: metered, resumable, with a report and a model's
+//! directory, and without the command.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,5 @@
-//! Progress that was paid for is counted where it cannot be copied, and no seeded run is charged to a ledger.
+//! Progress that was paid for is counted where it cannot be copied, and no
+//! seeded run is charged to a ledger.
 
 mod scene;
 
@@ -62,8 +63,8 @@ fn steps(event: &Event) -> u64 {
     if let Event::Repeated { count, .. } = event { count.get() } else { 1 }
 }
 
-/// A copy of the folder from after step 2, put back after the run died at step 15, redid 13 steps for the price of one,
-/// again and again.
+/// A copy of the folder from after step 2, put back after the run died at step 15, redid 13 steps
+/// for the price of one, again and again.
 #[test]
 fn a_folder_that_is_put_back_pays_for_all_that_was_done_since() {
     let scene = Scene::new("put-back");
@@ -73,7 +74,8 @@ fn a_folder_that_is_put_back_pays_for_all_that_was_done_since() {
     put_back(&scene);
     let trained = train_watched(&settings, true, &mut ()).unwrap();
     let charges = scene.ledger().charges().unwrap();
-    // Fifteen steps were done, and one more may have been: of twenty, those from the third to the sixteenth are paid twice.
+    // Fifteen steps were done, and one more may have been: of twenty, those from the third
+    // to the sixteenth are paid twice.
     assert_eq!(charges.iter().map(|charge| steps(&charge.event)).collect::<Vec<_>>(), [20, 14]);
     assert_eq!(steps(&trained.guarantee.event), 34);
     assert!(trained.guarantee.metered && trained.guarantee.epsilon.upper > 1.2);
@@ -145,7 +147,8 @@ fn no_seeded_run_is_charged_to_a_ledger() {
     assert_eq!(account.terms().delta, Delta::new(1e-6).unwrap());
 }
 
-/// What is in the working folder is no release: checkpoints, receipts and the folder are the owner's alone.
+/// What is in the working folder is no release: checkpoints, receipts and
+/// the folder are the owner's alone.
 #[cfg(unix)]
 #[test]
 fn the_working_folder_is_the_owners_alone() {
@@ -161,8 +164,8 @@ fn the_working_folder_is_the_owners_alone() {
     }
 }
 
-/// A receipt that leaves out the charge under which most steps were done, and names another that is open, would redo them
-/// for next to nothing.
+/// A receipt that leaves out the charge under which most steps were done, and names another that is
+/// open, would redo them for next to nothing.
 #[test]
 fn a_receipt_cannot_leave_out_a_charge() {
     let scene = Scene::new("receipt");
@@ -220,8 +223,8 @@ fn of_many_copies_one_goes_on() {
     let session = training::Session { resume: false, stop: &stop, observer: &mut Stops(&stop) };
     assert!(matches!(training::train(&settings, session).map(drop), Err(RunError::Stopped { steps: 3, .. })));
     copy(&scene.path("m.part"), &scene.path("copy"));
-    // Another process with a copy in the same place, as another machine or mount could have, is played by one that goes on
-    // between this one's look at the ledger and its charge.
+    // Another process with a copy in the same place, as another machine or mount could have, is
+    // played by one that goes on between this one's look at the ledger and its charge.
     struct Thief<'a>(&'a Scene, &'a Settings);
     impl Observer for Thief<'_> {
         fn doing(&mut self, what: &str) {

@@ -1,4 +1,5 @@
-//! What can be known before a charge is known before it: memory, work, and that the data is the one that pays.
+//! What can be known before a charge is known before it: memory, work, and
+//! that the data is the one that pays.
 
 mod scene;
 
@@ -18,7 +19,11 @@ fn a_table_that_does_not_fit_in_memory_is_refused_before_it_is_charged() {
     let values: Vec<String> = (0..1 << 18).map(|value| format!("'v{value}'")).collect();
     scene.write(
         "t.toml",
-        &format!("columns.x = {{ kind = 'category', values = [{}] }}\ncolumns.y = {{ kind = 'category', values = ['no', 'yes'] }}", values.join(",")),
+        &format!(
+            "columns.x = {{ kind = 'category', values = [{}] }}\ncolumns.y = {{ kind = 'category', \
+            values = ['no', 'yes'] }}",
+            values.join(",")
+        ),
     );
     scene.write("t.csv", &format!("x,y\n{}", "v1,no\nv2,yes\n".repeat(200_000)));
     scene.budget();
@@ -53,8 +58,8 @@ impl Observer for Rewrite<'_> {
     }
 }
 
-/// The content was hashed and then the path opened again: a link that was moved in between answered from another table at
-/// this table's price.
+/// The content was hashed and then the path opened again: a link that was moved in between answered
+/// from another table at this table's price.
 #[test]
 fn what_is_learned_is_what_was_digested() {
     let scene = Scene::new("swap");

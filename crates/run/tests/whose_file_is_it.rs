@@ -29,8 +29,8 @@ fn a_comment_character_counts_no_rows() {
     assert_eq!(scene.spent(), 0.0);
 }
 
-/// `comment = "h"` with `names` renamed a unique column to the patients', so that a promise to patients
-/// protected visits.
+/// `comment = "h"` with `names` renamed a unique column to the patients', so that a
+/// promise to patients protected visits.
 #[test]
 fn a_unit_is_the_owners_column() {
     let scene = Scene::new("unit");
@@ -149,7 +149,8 @@ fn a_locked_data_set_is_used_as_its_owner_said() {
     assert!(verb.is_refusal() && verb.to_string().contains("query"), "{verb}");
     assert_eq!(scene.spent(), 0.0);
 
-    // Even the owner comes through the permissive door: a record that does not fit is not spoken of.
+    // Even the owner comes through the permissive door: a record that
+    // does not fit is not spoken of.
     let text = fs::read_to_string(scene.path("t.csv")).unwrap().replacen("0,no", "SECRET,no", 1);
     scene.write("t.csv", &text);
     let linked = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
@@ -176,8 +177,8 @@ fn a_header_is_what_the_owner_says_it_is() {
     assert!(!scene.path("m").exists() && !scene.path("m.part").exists());
 }
 
-/// A bought schema lies in the working folder until the model is written, where anybody may change it: it skipped the
-/// owner's rules, and any open charge passed for its price.
+/// A bought schema lies in the working folder until the model is written, where anybody may change
+/// it: it skipped the owner's rules, and any open charge passed for its price.
 #[test]
 fn a_bought_schema_is_held_to_the_rules() {
     let scene = Scene::new("bought");
@@ -263,7 +264,8 @@ fn a_lock_has_no_side_doors() {
     train(&allowed).unwrap();
 }
 
-/// Private images beside labels of one's own are private: a score on them told how many are taken for a class.
+/// Private images beside labels of one's own are private: a score on them
+/// told how many are taken for a class.
 #[test]
 fn private_images_are_no_public_test() {
     let scene = Scene::new("images");
@@ -277,7 +279,8 @@ fn private_images_are_no_public_test() {
     }
     scene.write(
         "t.toml",
-        "columns.'pixel_*' = { kind = 'number', bounds = [0, 255] }\ncolumns.label = { kind = 'category', values = [0, 1] }",
+        "columns.'pixel_*' = { kind = 'number', bounds = [0, 255] }\ncolumns.label = { kind = 'category', \
+        values = [0, 1] }",
     );
     let settings = Settings {
         data: Some(scene.path("private/a-images-idx3-ubyte")),
@@ -300,8 +303,8 @@ fn private_images_are_no_public_test() {
     train(&Settings { public_test: None, ..settings }).unwrap();
 }
 
-/// An analyst comes through the permissive door, and n is public: a record that has no place counts as the middle of the
-/// bounds, so that the divisor does not depend on values.
+/// An analyst comes through the permissive door, and n is public: a record that has no place counts
+/// as the middle of the bounds, so that the divisor does not depend on values.
 #[test]
 fn an_analysts_mean_divides_by_a_public_number() {
     let scene = Scene::new("filled");
@@ -325,17 +328,17 @@ fn an_analysts_mean_divides_by_a_public_number() {
         payment: sordino_run::Payment { who: Some(label("ann")), ..scene.settings().payment },
         danger_seed: None,
     };
-    use sordino_run::query::{Statistic, Value, answer};
+    use sordino_run::query::{AnswerValue, Statistic, answer};
     let (mean, _) = answer(&query(Statistic::Mean, 5.0)).unwrap();
-    let Value::Estimate(mean) = mean.value else { panic!("a mean is a number") };
-    // 0 to 0.7 as they are, 0.8 and 0.9 as 0.5: 0.38 in the mean. The noise of a mean of 200 at ε = 5 passes 0.02 once in
-    // e^40.
+    let AnswerValue::Estimate(mean) = mean.value else { panic!("a mean is a number") };
+    // 0 to 0.7 as they are, 0.8 and 0.9 as 0.5: 0.38 in the mean. The noise of a mean of 200
+    // at ε = 5 passes 0.02 once in e^40.
     assert!((mean.value - 0.38).abs() < 0.02, "{}", mean.value);
     assert!(matches!(answer(&query(Statistic::Variance, 1.0)), Err(RunError::Drops { .. })));
 }
 
-/// What the owner stated is compared before the file is opened: with other options an error about the first
-/// line can show records. So nothing about the file is the first thing that is named.
+/// What the owner stated is compared before the file is opened: with other options an error about
+/// the first line can show records. So nothing about the file is the first thing that is named.
 #[test]
 fn the_owners_reading_is_checked_before_the_file_is_opened() {
     use sordino_run::query::{Query, Statistic};
@@ -391,8 +394,8 @@ fn the_owners_reading_is_checked_before_the_file_is_opened() {
             train(&bought).map(drop),
             sordino_run::query::answer(&query(none(), Some("t.toml"))).map(drop),
             sordino_run::query::answer(&query(asked(), None)).map(drop),
-            sordino_run::discovery::Planned::new(&search(Some("t.toml"), none())).map(drop),
-            sordino_run::discovery::Planned::new(&search(None, asked())).map(drop),
+            sordino_run::discovery::PlannedDiscovery::new(&search(Some("t.toml"), none())).map(drop),
+            sordino_run::discovery::PlannedDiscovery::new(&search(None, asked())).map(drop),
         ] {
             let error = result.unwrap_err();
             assert!(matches!(error, RunError::Reading(ReadingError::Csv { .. })), "{error}");

@@ -1,7 +1,7 @@
 //! Differential privacy with exact noise and certified accounting.
 //!
-//! The library as users see it: one crate to depend on, one module for each room of the house, and a
-//! [`prelude`] with the names that most programs need.
+//! The library as users see it: one crate to depend on, one module for each room of the house, and
+//! a [`prelude`] with the names that most programs need.
 //!
 //! | module | what it answers |
 //! |---|---|
@@ -16,17 +16,18 @@
 //! | [`audit`] | does the code that is there lose more than was claimed? |
 //! | `ledger` | budgets that outlive a process (feature `ledger`) |
 //!
-//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow` and
-//! `parquet` for files of those formats.
+//! What takes long to build is a feature: `ledger` and `postgresql` for durable budgets, `arrow`
+//! and `parquet` for files of those formats.
 //!
 //! # What does a training run cost?
-//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The answer is
-//! an interval that contains the true ε; what may be promised to people is its upper end.
+//! DP-SGD on 60000 images: batches of 256 by Poisson sampling, 60 epochs, noise multiplier 1.1. The
+//! answer is an interval that contains the true ε; what may be promised to people is its upper end.
 //!
 //! ```
 //! use sordino::prelude::*;
 //!
-//! let step = Event::gaussian(NoiseMultiplier::new(1.1)?).poisson_sampled(SamplingRate::new(256.0 / 60_000.0)?);
+//! let rate = SamplingRate::new(256.0 / 60_000.0)?;
+//! let step = Event::gaussian(NoiseMultiplier::new(1.1)?).poisson_sampled(rate);
 //! let training = Claim::new(Neighbours::AddRemove, step.repeated(Count::new(14_062)?));
 //! let cost = accounting::epsilon(&training, Delta::new(1e-5)?, Accountant::Auto)?;
 //! assert!(cost.bound.lower <= 2.3816 && 2.3815 <= cost.bound.upper);
@@ -49,8 +50,8 @@
 //! ```
 //!
 //! # A network within a budget
-//! The plan is made and paid for before a record is looked at: without a permit nothing is trained, and what
-//! comes out has its guarantee with it.
+//! The plan is made and paid for before a record is looked at: without a permit nothing is trained,
+//! and what comes out has its guarantee with it.
 //!
 //! ```
 //! use std::sync::Arc;

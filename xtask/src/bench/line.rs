@@ -40,7 +40,8 @@ pub(crate) struct Summary {
     pub(crate) config: Map<String, Value>,
 }
 
-/// Reads a contestant's output. A line that is no measurement is an error: it would be a silent gap.
+/// Reads a contestant's output. A line that is no measurement is an
+/// error: it would be a silent gap.
 pub(crate) fn parse(output: &str, other_load: Option<f64>) -> Result<Vec<Line>, Failure> {
     let one = |text: &str| {
         let line: Line = serde_json::from_str(text)

@@ -1,4 +1,5 @@
-//! What `cargo xtask bench linear` says: who took how long for which accuracy and memory, and curves of time.
+//! What `cargo xtask bench linear` says: who took how long for which
+//! accuracy and memory, and curves of time.
 
 use std::fmt::Write;
 
@@ -45,7 +46,8 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
     text
 }
 
-/// Ratios of times on the same work, each with both accuracies: a fast useless model does not count.
+/// Ratios of times on the same work, each with both accuracies: a fast
+/// useless model does not count.
 fn verdicts(summaries: &[Summary]) -> String {
     let mut text = String::new();
     let is_ours = |row: &&Summary| row.system.starts_with("sordino");
@@ -102,8 +104,10 @@ mod tests {
 
     #[test]
     fn times_stand_beside_accuracies() {
-        let lines = r#"{"workload":"w","system":"sordino","metric":"s","value":0.1,"config":{"accuracy":0.7,"processor_s":0.2,"peak_bytes":1048576,"data_bytes":1000000}}
+        let lines = r#"{"workload":"w","system":"sordino","metric":"s","value":0.1,"config":CONFIG}
             {"workload":"w","system":"peer","metric":"s","value":0.5,"config":{"accuracy":0.69}}"#;
+        let config = r#"{"accuracy":0.7,"processor_s":0.2,"peak_bytes":1048576,"data_bytes":1000000}"#;
+        let lines = &lines.replace("CONFIG", config);
         let text = table(&line::summaries(&line::parse(lines, None).unwrap()));
         assert!(
             text.contains("w: sordino takes 0.200 of peer's time, accuracy 0.7000 against 0.6900"),

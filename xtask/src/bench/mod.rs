@@ -1,10 +1,12 @@
-//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its peers on the same work, in one run.
+//! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its
+//! peers on the same work, in one run.
 //!
-//! Every contestant is a program that prints one measurement a line (see [`Line`]). They take turns, round
-//! after round, so that a machine that slows down slows everybody down; a figure is the median over rounds. (Steps of networks last milliseconds
-//! and contestants many seconds to start: those are all started first, and take [`turns`] block by block.)
-//! The peers live in a Python environment made for this alone, below Cargo's target directory. Every figure
-//! carries the load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
+//! Every contestant is a program that prints one measurement a line (see [`Line`]). They take
+//! turns, round after round, so that a machine that slows down slows everybody down; a figure is
+//! the median over rounds. (Steps of networks last milliseconds and contestants many seconds to
+//! start: those are all started first, and take [`turns`] block by block.) The peers live in a
+//! Python environment made for this alone, below Cargo's target directory. Every figure carries the
+//! load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
 
 mod line;
 mod linear;
@@ -27,7 +29,8 @@ use load::Load;
 
 /// How a comparison is run.
 struct Plan {
-    /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear` or `networks`: the name of our program and of the peers' script.
+    /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear` or `networks`: the name of our
+    /// program and of the peers' script.
     name: &'static str,
     /// Nobody else has a ledger.
     has_peers: bool,
@@ -116,8 +119,8 @@ impl Plan {
     fn parse(words: &[&str]) -> Result<Self, Failure> {
         let usage = || {
             Failure::usage(
-                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]`, and \
-                 --scaling with networks",
+                "expected `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] \
+                [--quick]`, and --scaling with networks",
             )
         };
         let (name, has_peers, rounds) = match words.first() {

@@ -1,4 +1,5 @@
-//! What `cargo xtask bench networks` says: steps of networks beside those of PyTorch, Opacus and JAX, and how cost grows.
+//! What `cargo xtask bench networks` says: steps of networks beside those of PyTorch,
+//! Opacus and JAX, and how cost grows.
 
 use std::fmt::Write;
 
@@ -9,7 +10,8 @@ use super::plot::{Curve, svg};
 use crate::failure::Failure;
 use crate::run;
 
-/// What the project set itself: work, and how many times as fast as PyTorch without privacy and as Opacus' fastest mode.
+/// What the project set itself: work, and how many times as fast as PyTorch without
+/// privacy and as Opacus' fastest mode.
 pub(crate) const BARS: [(&str, Option<f64>, f64); 6] = [
     ("mnist-cnn:256", Some(2.0), 4.0),
     ("mnist-cnn:2048", Some(2.0), 4.0),
@@ -26,7 +28,8 @@ const STEP_BAR: f64 = 1.15;
 /// Of the peak of memory of a private run, in that of a plain one.
 const MEMORY_BAR: f64 = 1.2;
 
-/// Above so many processors kept busy by others, figures mean little: two threads that wait for each other lose most.
+/// Above so many processors kept busy by others, figures mean little: two threads
+/// that wait for each other lose most.
 const QUIET: f64 = 0.1;
 
 /// The curves are part of the book.
@@ -134,7 +137,8 @@ fn verdicts(row: &Row<'_>, text: &mut String) {
         let batch = number(ours, "batch").unwrap_or(f64::NAN);
         let _ = writeln!(
             text,
-            "{}: float sums inflate the noise by {:.2} %; the cap on what positions may cancel binds for {capped:.0} of {batch:.0} records",
+            "{}: float sums inflate the noise by {:.2} %; the cap on what positions may cancel binds for \
+            {capped:.0} of {batch:.0} records",
             row.work,
             100.0 * inflation
         );
@@ -166,8 +170,8 @@ fn noise_line(row: &Row<'_>, ours: &Summary, plain: &Summary, noise: &Summary, t
     let found = (ours.median - noise.median) / plain.median;
     let _ = writeln!(
         text,
-        "{}: noise {:.3} ms ({weights:.0} weights x {each:.1} ns / {threads:.0} threads); without it a step of {:.3} ms is {found:.3} \
-         plain ones of {:.3} ms; the bar of {STEP_BAR} is {}",
+        "{}: noise {:.3} ms ({weights:.0} weights x {each:.1} ns / {threads:.0} threads); without it a step \
+        of {:.3} ms is {found:.3} plain ones of {:.3} ms; the bar of {STEP_BAR} is {}",
         row.work,
         noise.median * 1e3,
         ours.median * 1e3,
@@ -206,7 +210,8 @@ pub(crate) fn scaling(summaries: &[Summary], quick: bool) -> Result<String, Fail
             let processors = number(row, "processor_s").map_or(f64::NAN, |seconds| seconds * 1e6 / size);
             let _ = writeln!(
                 text,
-                "{axis} {size:>6}: {step:>9.3} ms a step, {each:>8.1} µs {unit}, {processors:>8.1} µs of processors"
+                "{axis} {size:>6}: {step:>9.3} ms a step, {each:>8.1} µs {unit}, {processors:>8.1} µs of \
+                processors"
             );
         }
     }
@@ -268,7 +273,8 @@ mod tests {
 
     fn line(work: &str, system: &str, value: f64, config: &str) -> String {
         format!(
-            "{{\"workload\":\"{work}\",\"system\":\"{system}\",\"metric\":\"s\",\"value\":{value},\"config\":{{{config}}}}}\n"
+            "{{\"workload\":\"{work}\",\"system\":\"{system}\",\"metric\":\"s\",\"value\":{value},\
+            \"config\":{{{config}}}}}\n"
         )
     }
 
@@ -296,7 +302,8 @@ mod tests {
         for said in [
             "2.00 times as fast as torch; the bar of 2 is met",
             "4.00 times as fast as opacus ghost; the bar of 4 is met",
-            "noise 1.000 ms (1000 weights x 2000.0 ns / 2 threads); without it a step of 10.000 ms is 1.125 plain ones",
+            "noise 1.000 ms (1000 weights x 2000.0 ns / 2 threads); without it a step of 10.000 ms is 1.125 \
+            plain ones",
             "the bar of 1.15 is met",
             "peak memory 11 MiB, plain 10 MiB: 1.10 times; the bar of 1.2 is met",
             "inflate the noise by 0.31 %; the cap on what positions may cancel binds for 2 of 256 records",

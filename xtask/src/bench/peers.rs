@@ -9,8 +9,9 @@ use crate::run;
 /// Names an environment that has the peers already.
 const READY: &str = "SORDINO_PEERS";
 
-/// The Python that has the peers at the versions of `bench/peers/<name>.txt`: of the environment that `SORDINO_PEERS` names, whose
-/// versions are its owner's business, or of one that is made from PyPI.
+/// The Python that has the peers at the versions of `bench/peers/<name>.txt`: of the
+/// environment that `SORDINO_PEERS` names, whose versions are its owner's business,
+/// or of one that is made from PyPI.
 pub(crate) fn environment(name: &str) -> Result<PathBuf, Failure> {
     if let Some(folder) = std::env::var_os(READY) {
         let python = python_of(Path::new(&folder));

@@ -17,8 +17,9 @@ pub(crate) struct Curve {
 pub(crate) fn svg(title: &str, curves: &[Curve]) -> String {
     let frame = Frame::around(curves);
     let mut text = format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" font-family=\"sans-serif\" \
-         font-size=\"12\">\n<title>{title}</title>\n<rect width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"white\"/>\n\
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" \
+        font-family=\"sans-serif\" font-size=\"12\">\n<title>{title}</title>\n<rect width=\"{WIDTH}\" \
+        height=\"{HEIGHT}\" fill=\"white\"/>\n\
          <text x=\"{}\" y=\"22\" font-size=\"15\">{title}</text>\n",
         MARGIN[0]
     );
@@ -66,8 +67,9 @@ impl Frame {
             let (x, _) = self.place((10f64.powi(power), 1.0));
             let _ = writeln!(
                 text,
-                "<line x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" stroke=\"#ddd\"/>\
-                 <text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">10<tspan dy=\"-4\" font-size=\"9\">{power}</tspan></text>",
+                "<line x1=\"{x:.1}\" y1=\"{top:.1}\" x2=\"{x:.1}\" y2=\"{bottom:.1}\" stroke=\"#ddd\"/><text \
+                x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">10<tspan dy=\"-4\" \
+                font-size=\"9\">{power}</tspan></text>",
                 bottom + 18.0
             );
         }
@@ -102,7 +104,8 @@ impl Frame {
             let ((x1, y1), (x2, y2)) = (self.place((from, last.1 * from / last.0)), self.place(*last));
             let _ = writeln!(
                 text,
-                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" stroke-dasharray=\"4 4\"/>"
+                "<line x1=\"{x1:.1}\" y1=\"{y1:.1}\" x2=\"{x2:.1}\" y2=\"{y2:.1}\" stroke=\"{colour}\" \
+                stroke-dasharray=\"4 4\"/>"
             );
         }
         let x = MARGIN[0] + 12.0;

@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::line::Summary;
 
-/// A table of all measurements. `times ours` is the contestant's time divided by Sordino's; `gap` is
-/// (upper - lower) / upper with the lower end that Sordino certifies, so it tells how far each upper end can be
-/// from the truth; `own gap` uses the contestant's own lower end.
+/// A table of all measurements. `times ours` is the contestant's time divided by Sordino's; `gap`
+/// is (upper - lower) / upper with the lower end that Sordino certifies, so it tells how far each
+/// upper end can be from the truth; `own gap` uses the contestant's own lower end.
 pub(crate) fn of(summaries: &[Summary]) -> String {
     let mut text = format!(
         "{:<32} {:<20} {:>12} {:>11} {:>12} {:>10} {:>10} {:>6}\n",
@@ -38,8 +38,8 @@ pub(crate) fn of(summaries: &[Summary]) -> String {
     text
 }
 
-/// One sentence for each contestant that answered with an upper end: how much faster Sordino is, and whether its
-/// certified gap is at least as small, without which being faster means nothing.
+/// One sentence for each contestant that answered with an upper end: how much faster Sordino is,
+/// and whether its certified gap is at least as small, without which being faster means nothing.
 fn verdicts(summaries: &[Summary]) -> String {
     let mut text = String::new();
     for row in summaries.iter().filter(|row| row.system != "sordino") {

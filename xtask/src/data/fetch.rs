@@ -67,8 +67,8 @@ fn pypi(package: &str, folder: &Path) -> Result<(), Failure> {
 }
 
 fn debian(package: &str, folder: &Path) -> Result<(), Failure> {
-    let hint = "Debian's apt-get fetches this set (after `apt-get update`); elsewhere put the files in place by \
-                hand and run this again";
+    let hint = "Debian's apt-get fetches this set (after `apt-get update`); elsewhere put the files in place \
+        by hand and run this again";
     client(Command::new("apt-get").args(["--quiet=2", "download", package]), folder, hint)?;
     let archive = downloaded(folder, "deb")?;
     client(

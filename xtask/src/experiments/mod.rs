@@ -1,5 +1,5 @@
-//! `cargo xtask experiments [NAME] [OPTION...]`: small studies whose tables the book shows. Each is one file here and
-//! one line in [`ALL`].
+//! `cargo xtask experiments [NAME] [OPTION...]`: small studies whose tables the book shows. Each is
+//! one file here and one line in [`ALL`].
 
 mod audit;
 mod composition;
@@ -19,7 +19,8 @@ const ALL: &[Experiment] = &[
     ("audit", "the audits of the test-suite with 10^6 outputs each (docs/guide/audit.md)", audit::suite),
     (
         "sniper",
-        "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] [ROW...]",
+        "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] \
+        [ROW...]",
         audit::sniper,
     ),
     (
@@ -34,13 +35,15 @@ const ALL: &[Experiment] = &[
     ),
     (
         "mnist-cnn",
-        "accuracy of a private convolutional network on MNIST (docs/studies/accuracy.md); [--choose] [--try SETTING...]",
+        "accuracy of a private convolutional network on MNIST (docs/studies/accuracy.md); [--choose] [--try \
+        SETTING...]",
         learning::mnist_cnn,
     ),
     ("width", "accuracy against the number of weights at one ε (docs/studies/width.md)", learning::width),
     (
         "coordinate",
-        "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [--table] [--beyond] [PROBLEM...]",
+        "coordinate descent against gradient descent at equal ε (docs/studies/coordinate.md); [--table] \
+        [--beyond] [PROBLEM...]",
         learning::coordinate,
     ),
     (

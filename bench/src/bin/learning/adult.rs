@@ -1,10 +1,11 @@
 //! Census income by logistic regression: `>50K` or not.
 //!
 //! # Protocol
-//! The split of [`census`](crate::census), δ = 1/n². [`choose`] tries every setting of the grid below on the *training part alone*, by
-//! cross-validation in four folds, and prints them; [`run`] trains with [`SETTINGS`], which are what it chose, on the whole
-//! training part and looks at the test part once. Settings are the same for every seed. What choosing them costs is not in ε, as in the works that
-//! this is compared with.
+//! The split of [`census`](crate::census), δ = 1/n². [`choose`] tries every setting of the grid
+//! below on the *training part alone*, by cross-validation in four folds, and prints them; [`run`]
+//! trains with [`SETTINGS`], which are what it chose, on the whole training part and looks at the
+//! test part once. Settings are the same for every seed. What choosing them costs is not in ε, as
+//! in the works that this is compared with.
 
 use std::error::Error;
 use std::path::Path;
@@ -23,7 +24,8 @@ const FOLDS: usize = 4;
 /// How many of a grid are looked at again, with more folds and seeds.
 const FINALISTS: usize = 6;
 
-/// One setting; updates are Nesterov's with momentum 0.9 on full batches, and the result is the mean of the last half.
+/// One setting; updates are Nesterov's with momentum 0.9 on full batches, and the
+/// result is the mean of the last half.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     features: Features,

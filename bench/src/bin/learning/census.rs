@@ -1,13 +1,15 @@
 //! The records of Adult, and what a model sees of them.
 //!
 //! # Split
-//! Both files together, rows with a missing field dropped, shuffled, 80 % to train on (the preparation of Iyengar, Near, Song,
-//! Thakkar, Thakurta, Wang, *Towards Practical Differentially Private Convex Optimization*, 2019). The shuffle sorts rows by a mix of their
-//! number and a seed, so that any language can make the same split.
+//! Both files together, rows with a missing field dropped, shuffled, 80 % to train on (the
+//! preparation of Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards Practical Differentially
+//! Private Convex Optimization*, 2019). The shuffle sorts rows by a mix of their number and a seed,
+//! so that any language can make the same split.
 //!
 //! # Features
-//! Nothing is read off the data: categories are those of `examples/adult.toml`, and the edges of buckets are round numbers all along a
-//! column's declared range. Every row is scaled down to norm 1.
+//! Nothing is read off the data: categories are those of `examples/adult.toml`, and
+//! the edges of buckets are round numbers all along a column's declared range.
+//! Every row is scaled down to norm 1.
 
 use std::error::Error;
 use std::io::Read;
@@ -22,7 +24,8 @@ use sordino_noise::danger::seeded;
 
 /// Of the split: not the one on whose test part earlier settings were tried.
 const SPLIT_SEED: u64 = 5;
-/// Numbers as they are: name, whether on a logarithmic scale, centre and unit, which are round figures.
+/// Numbers as they are: name, whether on a logarithmic scale, centre
+/// and unit, which are round figures.
 const NUMBERS: [(&str, bool, f64, f64); 5] = [
     ("age", false, 40.0, 15.0),
     ("education-num", false, 10.0, 2.5),
@@ -43,7 +46,8 @@ pub(crate) type Row = Vec<String>;
 pub(crate) enum Features {
     /// Categories, and numbers in units of their own.
     Numbers,
-    /// Categories, and numbers by buckets; years of education are the category `education` again and left out.
+    /// Categories, and numbers by buckets; years of education are the
+    /// category `education` again and left out.
     Buckets,
     /// Buckets, and one category for each pair of marital status and education.
     Pairs,
@@ -130,8 +134,9 @@ impl Features {
     }
 }
 
-/// Where buckets begin, beside the first: five years of age; hours by what is called part time, full time and overtime; gains by
-/// thousands and losses by hundreds of dollars, with a bucket for none.
+/// Where buckets begin, beside the first: five years of age; hours by what is
+/// called part time, full time and overtime; gains by thousands and losses by
+/// hundreds of dollars, with a bucket for none.
 fn edges(name: &str) -> Option<Vec<f64>> {
     let steps = |first: u32, last: u32, step: usize| (first..=last).step_by(step).map(f64::from);
     let money = |rest: Vec<f64>| [vec![1.0], rest].concat();

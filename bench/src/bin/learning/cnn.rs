@@ -1,10 +1,11 @@
-//! Handwritten digits by a small convolutional network with tanh: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid
-//! Activations for Deep Learning with Differential Privacy*, 2021.
+//! Handwritten digits by a small convolutional network with tanh: Papernot, Thakurta, Song, Chien,
+//! Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021.
 //!
 //! # Protocol
-//! 60 000 pictures to train on, 10 000 to test, as published; pixels in [0, 1]; δ = 1e-5. [`choose`] tries the settings of [`grid`] with a sixth
-//! of the *training* pictures held out; [`run`] trains with what it chose ([`chosen`]) on all of them and looks at the test pictures once, after the last
-//! step of each seed. What choosing costs is not in ε.
+//! 60 000 pictures to train on, 10 000 to test, as published; pixels in [0, 1]; δ = 1e-5.
+//! [`choose`] tries the settings of [`grid`] with a sixth of the *training* pictures held out;
+//! [`run`] trains with what it chose ([`chosen`]) on all of them and looks at the test pictures
+//! once, after the last step of each seed. What choosing costs is not in ε.
 
 use std::error::Error;
 use std::num::NonZero;
@@ -32,7 +33,8 @@ struct Setting {
     epochs: f64,
     learning_rate: f64,
     clip_norm: f64,
-    /// What the start is multiplied by: weights uniform in ±1/sqrt(inputs) are small for tanh, and growing costs steps.
+    /// What the start is multiplied by: weights uniform in ±1/sqrt(inputs) are small
+    /// for tanh, and growing costs steps.
     gain: f64,
     schedule: Schedule,
     /// The part of the iterates, up to the last, whose mean is the result.
@@ -65,7 +67,8 @@ fn chosen(epsilon: f64) -> Setting {
 const FACTORS: [f64; 2] = [0.5, 1.0];
 const CLIP_NORMS: [f64; 3] = [0.1, 0.3, 1.0];
 
-/// The settings that are tried: around the chosen one, with as long steps where all gradients are clipped.
+/// The settings that are tried: around the chosen one, with as long
+/// steps where all gradients are clipped.
 fn grid(epsilon: f64) -> Vec<Setting> {
     let chosen = chosen(epsilon);
     let length = chosen.learning_rate * chosen.clip_norm;
@@ -105,7 +108,8 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
         let (noise, steps) = (plan.noise_multiplier().get(), plan.batches().steps());
         let most = seconds.iter().copied().fold(0.0, f64::max);
         println!(
-            "| {spent:.4} | {DELTA:.0e} | {noise:.3} | {steps} | {} ± {} % | {} % | {:.0}, at most {most:.0} |",
+            "| {spent:.4} | {DELTA:.0e} | {noise:.3} | {steps} | {} ± {} % | {} % | {:.0}, at most {most:.0} \
+            |",
             percent(mean),
             percent(deviation),
             percent(least),
@@ -129,8 +133,8 @@ pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Settings of one's own on the held-out part of the training pictures: ε, batch, epochs, learning rate, clip norm, gain, schedule, tail,
-/// views; as often as one likes.
+/// Settings of one's own on the held-out part of the training pictures: ε, batch, epochs, learning
+/// rate, clip norm, gain, schedule, tail, views; as often as one likes.
 pub(crate) fn attempt(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error>> {
     let (settings, rest) = words.as_chunks::<9>();
     if settings.is_empty() || !rest.is_empty() {
@@ -159,7 +163,8 @@ pub(crate) fn attempt(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error
 
 fn head() {
     println!(
-        "| ε | batch | epochs | learning rate | clip norm | gain | schedule | tail | views | accuracy |\n|---|---|---|---|---|---|---|---|---|---|"
+        "| ε | batch | epochs | learning rate | clip norm | gain | schedule | tail | views | accuracy \
+        |\n|---|---|---|---|---|---|---|---|---|---|"
     );
 }
 
@@ -168,7 +173,8 @@ fn shown(fit: &Encoded, look: &Encoded, epsilon: f64, setting: Setting) -> Resul
     let (right, _) = one(fit, look, &plan(fit, epsilon, setting)?, setting, 1, NonZero::<usize>::MIN)?;
     let Setting { batch, epochs, learning_rate, clip_norm, gain, schedule, tail, views } = setting;
     println!(
-        "| {epsilon} | {batch} | {epochs} | {learning_rate} | {clip_norm} | {gain} | {schedule:?} | {tail} | {views} | {} |",
+        "| {epsilon} | {batch} | {epochs} | {learning_rate} | {clip_norm} | {gain} | {schedule:?} | {tail} | \
+        {views} | {} |",
         percent(right)
     );
     Ok(right)

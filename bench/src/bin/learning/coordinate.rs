@@ -1,24 +1,28 @@
 //! Coordinate descent against gradient descent at equal ε, on data whose columns differ in scale.
 //!
 //! # Protocol
-//! ε = 1, δ = 1/n², no penalty; what is compared is the excess loss: mean loss minus its least value, which Newton's method finds. Both learners
-//! have one grid and as many settings: passes over the data × step size × clip norm × three ways:
+//! ε = 1, δ = 1/n², no penalty; what is compared is the excess loss: mean loss minus its least
+//! value, which Newton's method finds. Both learners have one grid and as many settings: passes
+//! over the data × step size × clip norm × three ways:
 //!
 //! | | gradient descent | coordinate descent |
 //! |---|---|---|
-//! | ways | full batches; the same with Nesterov's momentum of 0.9; Poisson samples of a tenth | clipped jointly; by smoothness; all alike |
+//! | ways | full batches; Nesterov's momentum 0.9; Poisson samples | jointly, by smoothness, alike |
 //! | a pass | one step; ten on samples | a step for each coordinate |
 //! | step size | γ/λ, λ the largest eigenvalue of the Hessian (of its bound, for the logistic loss) | γ/M_j |
 //! | clip norm | C, a part of the largest row norm that the declared bounds allow | the same C |
 //! | result | the mean of the last half of the iterates | the same |
 //!
-//! λ is computed from the data, for gradient descent as a gift; coordinate descent estimates M_j and pays for it. Every setting runs once (seed 1); the best eight
-//! of each learner run again (seeds 2 to 4), and the best of these again with the seeds of the table, 11 to 20. Choosing the best of a grid
-//! on the data is not accounted for: this compares methods, and releases nothing.
+//! λ is computed from the data, for gradient descent as a gift; coordinate descent estimates M_j
+//! and pays for it. Every setting runs once (seed 1); the best eight of each learner run again
+//! (seeds 2 to 4), and the best of these again with the seeds of the table, 11 to 20. Choosing the
+//! best of a grid on the data is not accounted for: this compares methods, and releases nothing.
 //!
 //! # Prediction
-//! Mangold, Bellet, Salmon, Tommasi 2022: excess losses are in the ratio of `Δ_{1/M} R_M` to `Δ_2 R_2`, where `Δ_{1/M}² = Σ Δ_j²/M_j`, and R is the
-//! distance from the start to the optimum in the norm that M gives, or the plain one. With clipping by smoothness `Δ_j² = C² M_j/Σ M` and it is
+//! Mangold, Bellet, Salmon, Tommasi 2022: excess losses are in the ratio of
+//! `Δ_{1/M} R_M` to `Δ_2 R_2`, where `Δ_{1/M}² = Σ Δ_j²/M_j`, and R is the distance from
+//! the start to the optimum in the norm that M gives, or the plain one. With clipping by
+//! smoothness `Δ_j² = C² M_j/Σ M` and it is
 //! ```text
 //! sqrt(p) ‖w*‖_M / (sqrt(Σ M_j) ‖w*‖_2)                                                        (1)
 //! ```
@@ -82,7 +86,8 @@ fn asked(folder: &Path, names: &[&str]) -> Result<Vec<Problem>, Box<dyn Error>> 
     Ok(problems)
 }
 
-/// Gradient descent beyond the edge of the grid, where its best settings for uneven columns are: more passes and longer steps, one seed.
+/// Gradient descent beyond the edge of the grid, where its best settings for uneven columns are:
+/// more passes and longer steps, one seed.
 pub(crate) fn beyond(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     let (passes, step_sizes, clips) = BEYOND;
     println!(

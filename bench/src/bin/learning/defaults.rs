@@ -1,10 +1,11 @@
 //! The default of a linear model against every method that can be asked for.
 //!
 //! # Protocol
-//! Each table of [`tables`] is split once, 80 % to train on. On the training part each method runs with its
-//! own defaults and δ as `sordino train` has it, for ε = 0.5, 1 and 3, with numbered seeds; the score is
-//! accuracy, or R² for a number, on the test part. No setting is chosen here. At ε = 10^4 the objective of
-//! the default (mean loss and the penalty that it states) is compared with that of the non-private optimum.
+//! Each table of [`tables`] is split once, 80 % to train on. On the training part each method runs
+//! with its own defaults and δ as `sordino train` has it, for ε = 0.5, 1 and 3, with numbered
+//! seeds; the score is accuracy, or R² for a number, on the test part. No setting is chosen here.
+//! At ε = 10^4 the objective of the default (mean loss and the penalty that it states) is compared
+//! with that of the non-private optimum.
 
 mod tables;
 
@@ -14,8 +15,8 @@ use std::path::Path;
 use sordino_data::Encoded;
 use sordino_learn::danger::non_private_optimum;
 use sordino_learn::{
-    CoordinateDescent, Facts, GradientDescent, LearnError, LearningPlan, LinearModel, Loss,
-    ObjectivePerturbation, OutputPerturbation, SufficientStatistics, Usual,
+    CoordinateDescent, DefaultChoice, Facts, GradientDescent, LearnError, LearningPlan, LinearModel, Loss,
+    ObjectivePerturbation, OutputPerturbation, SufficientStatistics,
 };
 use sordino_privacy::{Count, Delta, Epsilon, Neighbours, SamplingRate};
 
@@ -35,7 +36,8 @@ type AnyPlan = Box<dyn LearningPlan<Model = LinearModel, Error = LearnError> + S
 /// All tables, or those whose names are given.
 pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     println!(
-        "| data | ε | default | score | best other method | score | default less best | two standard errors | verdict |"
+        "| data | ε | default | score | best other method | score | default less best | two standard errors \
+        | verdict |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
     let mut gaps = Vec::new();
@@ -47,7 +49,8 @@ pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
         gaps.push(Task::new(&split, LARGE)?.gap()?);
     }
     println!(
-        "\n| data | default at ε = 10^4 | penalty | objective | at the optimum | difference |\n|---|---|---|---|---|---|"
+        "\n| data | default at ε = 10^4 | penalty | objective | at the optimum | difference \
+        |\n|---|---|---|---|---|---|"
     );
     gaps.iter().for_each(|gap| println!("{gap}"));
     Ok(())
@@ -99,12 +102,12 @@ impl<'a> Task<'a> {
     fn usual(&self) -> Result<(&'static str, AnyPlan, f64), LearnError> {
         let (encoding, n, epsilon, delta) = (self.split.train.encoding(), self.n, self.epsilon, self.delta);
         Ok(match self.facts().learner(self.loss)? {
-            Usual::Gradient(learner) => {
+            DefaultChoice::Gradient(learner) => {
                 let plan = learner.plan(encoding, n, epsilon, delta)?;
                 let l2 = plan.training().l2;
                 ("gradient-descent", Box::new(plan), l2)
             }
-            Usual::Objective(learner) => {
+            DefaultChoice::Objective(learner) => {
                 let plan = learner.plan(encoding, n, epsilon, delta)?;
                 let l2 = plan.l2();
                 ("objective-perturbation", Box::new(plan), l2)

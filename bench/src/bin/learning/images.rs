@@ -25,7 +25,8 @@ pub(crate) fn all(folder: &Path, file: &str, options: EncodingOptions) -> Result
     Ok(loader(&source, &encoding).read(&encoding, &mut seeded(1))?)
 }
 
-/// Five sixths of the training pictures to fit on, and the rest to look at while settings are chosen.
+/// Five sixths of the training pictures to fit on, and the rest to
+/// look at while settings are chosen.
 pub(crate) fn held_out(
     folder: &Path,
     options: EncodingOptions,

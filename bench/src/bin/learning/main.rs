@@ -1,7 +1,8 @@
 //! Studies of learners on public data: `cargo xtask experiments
 //! adult|mnist-softmax|mnist-cnn|width|coordinate|defaults`.
 //!
-//! Arguments: the study, the folder of the data sets, and options of the study. Tables go to standard output as Markdown.
+//! Arguments: the study, the folder of the data sets, and options of the study. Tables
+//! go to standard output as Markdown.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a study talks to the person who started it")]
 
 mod adult;
@@ -39,8 +40,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ["coordinate", folder, "--beyond", problems @ ..] => coordinate::beyond(Path::new(folder), problems),
         ["coordinate", folder, problems @ ..] => coordinate::run(Path::new(folder), problems),
         _ => Err(
-            "expected a study (adult, mnist-softmax, mnist-cnn, width, coordinate, defaults), the folder of the data sets, \
-                  and --choose, --try, --beyond, --table or names of problems or tables"
+            "expected a study (adult, mnist-softmax, mnist-cnn, width, coordinate, defaults), the folder of \
+            the data sets, and --choose, --try, --beyond, --table or names of problems or tables"
                 .into(),
         ),
     }

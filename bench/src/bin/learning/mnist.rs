@@ -1,9 +1,11 @@
 //! Handwritten digits by one joint softmax on pixels.
 //!
 //! # Protocol
-//! 60 000 images to train on, 10 000 to test, as published; δ = 1e-5. Pixels are scaled to [0, 1] by their declared bounds and rows
-//! to a norm of at most 1; gradients have a norm of at most sqrt(2). [`choose`] tries the grid below with a sixth of the *training* images held
-//! out; [`run`] trains with [`SETTING`], which is what it chose, on all of them and looks at the test images once. What choosing costs is not in ε.
+//! 60 000 images to train on, 10 000 to test, as published; δ = 1e-5. Pixels are scaled to [0, 1]
+//! by their declared bounds and rows to a norm of at most 1; gradients have a norm of at most
+//! sqrt(2). [`choose`] tries the grid below with a sixth of the *training* images held out; [`run`]
+//! trains with [`SETTING`], which is what it chose, on all of them and looks at the test images
+//! once. What choosing costs is not in ε.
 
 use std::error::Error;
 use std::path::Path;
@@ -20,8 +22,8 @@ const RUNS: u64 = 5;
 const EPSILON: f64 = 1.0;
 const DELTA: f64 = 1e-5;
 
-/// Steps, learning rate and clip norm; updates are Nesterov's with momentum 0.9 on full batches, and the result is the mean
-/// of the last half.
+/// Steps, learning rate and clip norm; updates are Nesterov's with momentum 0.9 on full batches,
+/// and the result is the mean of the last half.
 type Setting = (u64, f64, f64);
 /// What [`choose`] found best.
 const SETTING: Setting = (80, 45.0, 1.0);

@@ -11,7 +11,8 @@ use sordino_privacy::{Count, Delta, Neighbours, SamplingRate, Unit, danger};
 
 pub(crate) const DELTA: f64 = 1e-5;
 
-/// Poisson samples of `batch` records on average, as many as make `epochs` passes, under `zero_out`.
+/// Poisson samples of `batch` records on average, as many as make
+/// `epochs` passes, under `zero_out`.
 pub(crate) fn poisson(
     data: &Encoded,
     batch: u64,
@@ -31,8 +32,8 @@ pub(crate) fn poisson(
     })
 }
 
-/// One run from a numbered seed: parameters, and ε at [`DELTA`] as certified. Of runs that go side by side each has a thread of its own: two threads of
-/// one run would wait for each other.
+/// One run from a numbered seed: parameters, and ε at [`DELTA`] as certified. Of runs that go side
+/// by side each has a thread of its own: two threads of one run would wait for each other.
 pub(crate) fn train(
     network: &Network,
     data: &Encoded,

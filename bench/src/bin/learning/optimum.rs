@@ -1,7 +1,8 @@
 //! The minimiser without privacy, to compare with: Newton's method.
 //!
-//! Columns may differ in scale by many orders of magnitude, so equations are solved for `D w` with D² the diagonal of the Hessian.
-//! The step is halved until the loss falls, and the end is where no gradient is left that a double can show.
+//! Columns may differ in scale by many orders of magnitude, so equations are solved for `D w` with
+//! D² the diagonal of the Hessian. The step is halved until the loss falls, and the end is where no
+//! gradient is left that a double can show.
 
 use std::error::Error;
 

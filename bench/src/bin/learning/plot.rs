@@ -10,7 +10,8 @@ const PANEL: (f64, f64) = (230.0, 170.0);
 const MARGIN: (f64, f64) = (48.0, 34.0);
 const PANELS_A_ROW: usize = 4;
 
-/// Excess loss against passes, one panel for each problem: the best step size and clip norm of the grid at each number of passes.
+/// Excess loss against passes, one panel for each problem: the best step size and clip norm of
+/// the grid at each number of passes.
 pub(crate) fn passes(records: &[Record]) -> Result<(), Box<dyn Error>> {
     let rows = records.len().div_ceil(PANELS_A_ROW);
     let size = (PANEL.0 * PANELS_A_ROW as f64, PANEL.1 * rows as f64 + 26.0);

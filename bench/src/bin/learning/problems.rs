@@ -1,13 +1,15 @@
 //! What coordinate and gradient descent are compared on.
 //!
 //! # Synthetic
-//! Linear regression on 10 000 records of 20 columns: independent Gaussian features, column j scaled by s_j, targets from weights
-//! that are in proportion to 1/s_j, plus noise. `balanced`: all s_j = 1. `log-normal σ`: s_j = e^{σ N_j}, with the same N_j for every σ, so that problems differ in
-//! their scales alone. `first big`: s_1 = 30, all others 1. Declared bounds are four deviations.
+//! Linear regression on 10 000 records of 20 columns: independent Gaussian features, column j
+//! scaled by s_j, targets from weights that are in proportion to 1/s_j, plus noise. `balanced`: all
+//! s_j = 1. `log-normal σ`: s_j = e^{σ N_j}, with the same N_j for every σ, so that problems differ
+//! in their scales alone. `first big`: s_1 = 30, all others 1. Declared bounds are four deviations.
 //!
 //! # Files
-//! All columns as they are in the file, no intercept, declared bounds in round numbers: California housing (the price in units of half a million, squared
-//! loss) and electricity (up or down, logistic loss).
+//! All columns as they are in the file, no intercept, declared bounds in round numbers:
+//! California housing (the price in units of half a million, squared loss) and
+//! electricity (up or down, logistic loss).
 
 use std::error::Error;
 use std::io::Read;

@@ -1,5 +1,6 @@
-//! What the comparison of coordinate and gradient descent measured: a file of lines for each problem, beside the book's page, so that
-//! problems can be run one by one and the page shows the whole grid.
+//! What the comparison of coordinate and gradient descent measured: a file of lines
+//! for each problem, beside the book's page, so that problems can be run one by one
+//! and the page shows the whole grid.
 
 use std::error::Error;
 use std::fmt::Write;

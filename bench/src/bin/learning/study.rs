@@ -1,7 +1,7 @@
 //! What all studies share: several runs of one plan, their mean, and work on two threads.
 //!
-//! Runs draw their noise from numbered seeds, so that a table can be made again; the guarantee of such runs is void, and the
-//! ε of the table is what the same plan costs with real entropy.
+//! Runs draw their noise from numbered seeds, so that a table can be made again; the guarantee of
+//! such runs is void, and the ε of the table is what the same plan costs with real entropy.
 
 use std::error::Error;
 use std::sync::Mutex;

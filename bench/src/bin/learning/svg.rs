@@ -34,8 +34,9 @@ pub(crate) struct Svg {
 impl Svg {
     pub(crate) fn new((width, height): (f64, f64)) -> Self {
         let head = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" font-family=\"sans-serif\" \
-             font-size=\"10\">\n<rect width=\"{width}\" height=\"{height}\" fill=\"white\"/>\n"
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
+            font-family=\"sans-serif\" font-size=\"10\">\n<rect width=\"{width}\" height=\"{height}\" \
+            fill=\"white\"/>\n"
         );
         Self { text: head }
     }

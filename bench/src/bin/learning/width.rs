@@ -1,15 +1,18 @@
 //! What a wider network costs under differential privacy.
 //!
 //! # What theory says
-//! Noise of deviation σ in each of d coordinates has length σ sqrt(d), and what is learned from clipped gradients does not grow with it: for convex
-//! losses the excess error at best is of the order sqrt(d)/(n ε) (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014). Networks are not
-//! convex; this measures.
+//! Noise of deviation σ in each of d coordinates has length σ sqrt(d), and what is learned from
+//! clipped gradients does not grow with it: for convex losses the excess error at best is of the
+//! order sqrt(d)/(n ε) (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014).
+//! Networks are not convex; this measures.
 //!
 //! # Protocol
-//! MNIST's pixels, one hidden layer of tanh, δ = 1e-5, Poisson samples; batches, steps and clip norm are the same at all widths. Each width has its own
-//! learning rate, the best of [`RATES`] in one run with a sixth of the *training* pictures held out. Then, with that rate, three seeds on all training
-//! pictures in three ways: private; clipped without noise; with neither (and [`PLAIN_RATE`]). Test pictures are looked at after the last step. The differences
-//! are the error of clipping and the error of noise.
+//! MNIST's pixels, one hidden layer of tanh, δ = 1e-5, Poisson samples; batches, steps and clip
+//! norm are the same at all widths. Each width has its own learning rate, the best of [`RATES`] in
+//! one run with a sixth of the *training* pictures held out. Then, with that rate, three seeds on
+//! all training pictures in three ways: private; clipped without noise; with neither (and
+//! [`PLAIN_RATE`]). Test pictures are looked at after the last step. The differences are the error
+//! of clipping and the error of noise.
 
 use std::error::Error;
 use std::num::NonZero;
@@ -127,7 +130,8 @@ fn network(width: usize) -> Result<Network, Box<dyn Error>> {
     Ok(Network::new(Shape::Features(784), &layers, Loss::CrossEntropy)?)
 }
 
-/// Errors against the number of weights: of each way, and what noise adds to clipping beside a line of slope ½.
+/// Errors against the number of weights: of each way, and what noise adds to
+/// clipping beside a line of slope ½.
 fn plot(rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let size = (760.0, 300.0);
     let mut svg = Svg::new(size);
@@ -170,7 +174,8 @@ fn curves(rows: &[Row]) -> Vec<Curve> {
     curves
 }
 
-/// Private error minus that of clipping alone. On a logarithmic axis nothing is a hundredth of a percent.
+/// Private error minus that of clipping alone. On a logarithmic axis
+/// nothing is a hundredth of a percent.
 fn noise_error(rows: &[Row], which: usize) -> Curve {
     let added = |row: &Row| (row.clipped.mean - row.private[which].mean).max(1e-4);
     Curve {

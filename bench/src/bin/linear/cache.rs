@@ -1,7 +1,8 @@
-//! A table that is larger than the memory that may be used: Parquet, once to a cache, and full batches from there.
+//! A table that is larger than the memory that may be used: Parquet, once to a
+//! cache, and full batches from there.
 //!
-//! Three processes, one after the other: whoever writes the Parquet file, whoever reads it into a cache, and whoever learns.
-//! The latter two state their peak of memory.
+//! Three processes, one after the other: whoever writes the Parquet file, whoever reads it into a
+//! cache, and whoever learns. The latter two state their peak of memory.
 
 use std::error::Error;
 use std::fs::File;

@@ -102,10 +102,12 @@ pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<()
     let middle = fits.swap_remove(REPEATS / 2);
     let peak = peak_bytes();
     let test = load(&test, problem.d)?;
-    // What a sample reads is not known from the sizes: cache lines of rows that were not drawn come along.
+    // What a sample reads is not known from the sizes: cache lines of
+    // rows that were not drawn come along.
     let moved = (name == FULL_BATCH).then(|| middle.gigabytes_a_second(&data));
     let config = json!({
-        "epsilon": middle.epsilon, "delta": middle.delta, "steps": middle.steps, "planning_s": middle.planning,
+        "epsilon": middle.epsilon, "delta": middle.delta, "steps": middle.steps,
+                "planning_s": middle.planning,
         "accuracy": middle.model.accuracy(&test), "loss": middle.model.mean_loss(&test),
         "processor_s": processor, "loading_s": loading, "data_bytes": data_bytes(&data), "peak_bytes": peak,
         "gigabytes_a_second": moved,

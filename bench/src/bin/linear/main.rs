@@ -1,11 +1,12 @@
 //! Private logistic regression on large tables: seconds, accuracy and memory.
 //!
-//! Work of the same name as in `peers/linear.py`, on the same files. Every figure comes from a process of its own, so that its peak of
-//! memory (`VmHWM` of `/proc/self/status`) is that of this work alone.
+//! Work of the same name as in `peers/linear.py`, on the same files. Every figure comes
+//! from a process of its own, so that its peak of memory (`VmHWM` of
+//! `/proc/self/status`) is that of this work alone.
 //!
 //! ```text
-//! linear --data FOLDER [--quick] [--ends]     all figures of a round; with --ends also those that are measured once
-//! linear --data FOLDER --one WORK ...         one of them, in this process
+//! linear --data FOLDER [--quick] [--ends]   all figures of a round; --ends adds those measured once
+//! linear --data FOLDER --one WORK ...       one of them, in this process
 //! ```
 #![expect(clippy::print_stdout, reason = "lines of children are passed on")]
 

@@ -1,4 +1,5 @@
-//! A table to learn from: d numbers a row, of L2 norm at most 1, and a label of a logistic model with weights of norm 12.
+//! A table to learn from: d numbers a row, of L2 norm at most 1, and a label of a
+//! logistic model with weights of norm 12.
 
 use std::error::Error;
 use std::fs::File;
@@ -78,7 +79,8 @@ impl Rows {
     }
 }
 
-/// The encoding of such a table: numbers as they are, an intercept, rows of norm sqrt(2) with it. The target is the last column.
+/// The encoding of such a table: numbers as they are, an intercept, rows of norm sqrt(2) with
+/// it. The target is the last column.
 pub(crate) fn encoding(d: usize) -> Result<Encoding, Box<dyn Error>> {
     let mut schema = String::new();
     for j in 0..d {

@@ -1,12 +1,15 @@
-//! Training steps of four networks: clipped and noisy, and by the same engine without either. Work of the same name as in
-//! `peers/networks.py`: the batch is in memory, a step is forward, backward, clip, noise, update.
+//! Training steps of four networks: clipped and noisy, and by the same engine without either.
+//! Work of the same name as in `peers/networks.py`: the batch is in memory, a step is
+//! forward, backward, clip, noise, update.
 //!
 //! ```text
-//! networks [--quick] [--scaling] [MODEL:BATCH ...]     all figures; with --scaling those of how cost grows
-//! networks [--quick] --one MODE MODEL:BATCH            one of them, in this process; with --turns N it waits before each block
-//! networks --list MODEL:BATCH                          its modes
+//! networks [--quick] [--scaling] [MODEL:BATCH ...]   all figures; with --scaling how cost grows
+//! networks [--quick] --one MODE MODEL:BATCH          one of them, in this process;
+//!                                                    with --turns N it waits before each block
+//! networks --list MODEL:BATCH                        its modes
 //! ```
-//! Every figure comes from a process of its own, so that its peak of memory is that of this work alone.
+//! Every figure comes from a process of its own, so that its peak of
+//! memory is that of this work alone.
 #![expect(clippy::print_stdout, reason = "lines of children are passed on, and modes listed")]
 
 mod scaling;

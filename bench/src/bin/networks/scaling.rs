@@ -1,4 +1,5 @@
-//! How a step's cost grows: time by the number of examples and of layers, memory of one more example by the number of weights.
+//! How a step's cost grows: time by the number of examples and of layers, memory of one more
+//! example by the number of weights.
 
 use std::error::Error;
 
@@ -17,7 +18,8 @@ const BATCHES: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
 const DEPTHS: [usize; 6] = [2, 4, 8, 16, 32, 64];
 const DEPTHS_WIDTH: usize = 256;
 
-/// Neurons of a hidden layer that takes as many inputs as make 4096 together with it: activations stay, weights grow.
+/// Neurons of a hidden layer that takes as many inputs as make 4096 together with
+/// it: activations stay, weights grow.
 const HIDDEN: [usize; 6] = [2, 8, 32, 128, 512, 2048];
 const TOGETHER: usize = 4096;
 

@@ -15,8 +15,9 @@ use sordino_threads::share;
 
 use crate::work::{CLIP_NORM, RATE, THREADS, Work};
 
-/// `private`: a step of the training loop. `plain`: the same without clipping, rounding and noise. `noise`: that of a step, by itself.
-/// `peak`: the matrix product at its best, on all threads at once.
+/// `private`: a step of the training loop. `plain`: the same without clipping,
+/// rounding and noise. `noise`: that of a step, by itself. `peak`: the matrix product
+/// at its best, on all threads at once.
 pub(crate) const MODES: [&str; 4] = ["private", "plain", "noise", "peak"];
 
 /// Parameters that one thread updates at a time in a plain step.
@@ -139,8 +140,8 @@ pub(crate) struct Timed {
     pub(crate) steps: usize,
 }
 
-/// Median seconds of a step over blocks of steps, after some that are not counted. `run` does so many steps and calls back after
-/// each.
+/// Median seconds of a step over blocks of steps, after some that are not counted. `run` does so
+/// many steps and calls back after each.
 pub(crate) fn timed(
     options: Options,
     mut run: impl FnMut(u64, &mut dyn FnMut()) -> Result<(), Box<dyn Error>>,

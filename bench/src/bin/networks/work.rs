@@ -1,4 +1,5 @@
-//! The networks that are compared, and what a step of them is made of. Names and shapes are those of `peers/networks.py`.
+//! The networks that are compared, and what a step of them is made of. Names and shapes
+//! are those of `peers/networks.py`.
 
 use std::error::Error;
 use std::num::NonZero;

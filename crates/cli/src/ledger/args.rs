@@ -22,8 +22,9 @@ Examples:
     sordino ledger history budgets.ledger
     sordino ledger verify budgets.ledger
 
-A budget has one relation, one unit and one way to read records for good. Training needs the relation zero_out, which is the default, or replace. Give --schema where
-files are not plain tables or the unit is a column, and --locked to hold analysts to more. Nothing in a ledger is ever changed, removed or refunded.";
+A budget has one relation, one unit and one way to read records, for good. Training needs the relation
+zero_out, which is the default, or replace. Give --schema where files are not plain tables or the unit is
+a column, and --locked to hold analysts to more. Nothing in a ledger is ever changed, removed or refunded.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -87,7 +88,8 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_enum)]
     pub(crate) neighbours: Option<Relation>,
 
-    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a column [default: what --schema says, or record]
+    /// Whom it protects: `record`, `client`, or `column:NAME` for everything with one value of a
+    /// column [default: what --schema says, or record]
     #[arg(long, value_parser = unit)]
     pub(crate) unit: Option<Unit>,
 
@@ -119,15 +121,18 @@ pub(crate) enum FilterName {
 /// What the owner of the data fixes for good.
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
-    /// Records are read, and told apart, as this schema says; every schema that is used later must say the same of it [default: plain tables]
+    /// Records are read, and told apart, as this schema says; every schema that is used later must
+    /// say the same of it [default: plain tables]
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
 
-    /// Who owns the data: nobody else is told which record does not fit a schema [default: the user's name]
+    /// Who owns the data: nobody else is told which record does not fit a
+    /// schema [default: the user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<Label>,
 
-    /// Hold analysts to --schema as it is, to --verbs, --most-epsilon and --out-folder; no seeds, no messages about records, no free --public-test
+    /// Hold analysts to --schema as it is, to --verbs, --most-epsilon and --out-folder; no seeds,
+    /// no messages about records, no free --public-test
     #[arg(long, requires_all = ["schema", "verbs", "most_epsilon", "out_folder"])]
     pub(crate) locked: bool,
 
@@ -164,7 +169,8 @@ pub(crate) struct RuleArgs {
     #[arg(value_name = "DATASET")]
     pub(crate) name: Label,
 
-    /// The file that holds the data: its format is fixed, too. Formats are told by the ends of names as well, which anybody can change
+    /// The file that holds the data: its format is fixed, too. Formats are told by the ends of
+    /// names as well, which anybody can change
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 

@@ -36,8 +36,8 @@ pub(super) fn run(args: HistoryArgs) -> Result<(), Error> {
     output::result(&if charges.is_empty() { "no charges\n".to_owned() } else { table(&charges) })
 }
 
-/// The charges, without those of runs that went on where they were stopped, at no cost. What became of such a
-/// run stands with the charge that paid for it.
+/// The charges, without those of runs that went on where they were stopped, at no cost. What became
+/// of such a run stands with the charge that paid for it.
 fn folded(charges: Vec<ExportedCharge>) -> Vec<ExportedCharge> {
     let mut all: Vec<ExportedCharge> = Vec::new();
     // The place of the line that a charge is part of, by its number.

@@ -17,8 +17,8 @@ use crate::table::Table;
 /// Names that are listed before the rest is counted.
 const NAMES: usize = 8;
 
-/// The rules that these flags ask for, and the unit that they protect. `unit` is that of the budget, if it is known; `data`
-/// is the file, if it is at hand.
+/// The rules that these flags ask for, and the unit that they protect. `unit` is that of the
+/// budget, if it is known; `data` is the file, if it is at hand.
 pub(super) fn of(args: &RulesArgs, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), Error> {
     let schema = args.schema.as_deref().map(sordino_run::read_schema).transpose()?;
     // All of them are there, or none: the flags require each other.
@@ -60,7 +60,8 @@ pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
 fn reading(rules: &Rules) -> String {
     match Reading::from_text(rules.reading()) {
         Ok(reading) => words(&reading),
-        // A newer program may have written it. The rule still holds: a program that cannot read it opens no data.
+        // A newer program may have written it. The rule still holds: a program
+        // that cannot read it opens no data.
         Err(error) => format!("is written in the rules, but {error}"),
     }
 }

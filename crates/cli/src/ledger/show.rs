@@ -190,7 +190,8 @@ fn used(epsilon: f64, used: f64, left: f64) -> String {
     }
 }
 
-/// What is left as what it buys: `40 more counts at 0.03, or 5 more trainings at 0.3 on all records`.
+/// What is left as what it buys: `40 more counts at 0.03, or 5 more
+/// trainings at 0.3 on all records`.
 fn can_ask(prospects: &[Prospect]) -> String {
     let words = |prospect: &Prospect| {
         let Prospect { release, epsilon, times, or_more, .. } = *prospect;

@@ -6,8 +6,8 @@ use sordino_run::model::{Model, Prediction};
 use crate::error::Error;
 use crate::json::{self, Writer};
 
-/// One line a record: `prediction`, and `probability_CLASS` for each class if they are asked for. Empty for a record that has no place
-/// in the schema.
+/// One line a record: `prediction`, and `probability_CLASS` for each class if they are asked for.
+/// Empty for a record that has no place in the schema.
 pub(crate) fn csv(model: &Model, predictions: &[Option<Prediction>], proba: bool) -> String {
     let classes = model.encoding().classes().unwrap_or_default();
     let mut header = vec!["prediction".to_owned()];

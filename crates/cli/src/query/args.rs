@@ -21,12 +21,12 @@ Examples:
     sordino query patients.csv histogram age --epsilon 0.5 --edges 0,18,65,120
   The median, of a file with semicolons and decimal commas:
     sordino query visits.csv median cost --epsilon 0.5 --bounds 0,9000 --delimiter ';' --decimal ,
-  Paid for from a budget (see `sordino ledger create`; its relation and its unit hold), after a look at the price:
+  Paid for from a budget (see `sordino ledger create`), after a look at the price:
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger --plan
     sordino query patients.csv mean age --epsilon 0.5 --schema patients.toml --ledger budgets.ledger
 
-Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose unit is a
-column, a histogram and a mode count units, each at most once for a value.";
+Bounds and values are declared, never read off the data: what lies outside is clamped. With a schema whose
+unit is a column, a histogram and a mode count units, each at most once for a value.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -42,7 +42,8 @@ pub(crate) struct QueryArgs {
     /// Of which column; only `count` needs none
     #[arg(value_name = "COLUMN", required_if_eq_any([
         ("statistic", "sum"), ("statistic", "mean"), ("statistic", "variance"),
-        ("statistic", "median"), ("statistic", "quantile"), ("statistic", "histogram"), ("statistic", "mode")]))]
+        ("statistic", "median"), ("statistic", "quantile"), ("statistic", "histogram"),
+        ("statistic", "mode")]))]
     pub(crate) column: Option<String>,
 
     /// What the answer may cost
@@ -86,7 +87,8 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_enum)]
     pub(crate) neighbours: Option<Relation>,
 
-    /// Map what the schema has no place for instead of stopping at it; no error then depends on a record
+    /// Map what the schema has no place for instead of stopping at it;
+    /// no error then depends on a record
     #[arg(long)]
     pub(crate) permissive: bool,
 
@@ -105,7 +107,8 @@ pub(crate) struct QueryArgs {
     pub(crate) output: Output,
 }
 
-/// Two numbers with a comma between them; that they are bounds is checked where they are made into some.
+/// Two numbers with a comma between them; that they are bounds is
+/// checked where they are made into some.
 fn bounds(text: &str) -> Result<(f64, f64), String> {
     let numbers = text
         .split_once(',')

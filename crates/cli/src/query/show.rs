@@ -4,7 +4,7 @@ use serde::Serialize;
 use sordino::prelude::*;
 use sordino::privacy::Guarantee;
 use sordino_run::Purse;
-use sordino_run::query::{Answer, Cells, Estimate, Planned, Ranked, Statistic, Value, Winner};
+use sordino_run::query::{Answer, AnswerValue, Cells, Estimate, PlannedQuery, Ranked, Statistic, Winner};
 
 use super::args::QueryArgs;
 use crate::decimal;
@@ -32,19 +32,19 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     let mut table = Table::default();
     let what = what(args);
     match &answer.value {
-        Value::Estimate(Estimate { value, error }) => {
+        AnswerValue::Estimate(Estimate { value, error }) => {
             table.row([&what, &with_error(*value, *error)]);
         }
-        Value::Ranked(Ranked { value, rank_error }) => {
+        AnswerValue::Ranked(Ranked { value, rank_error }) => {
             table.row([&what, &number(*value)]);
             table.row(["rank", &format!("off by at most {}", records(rank_error.ceil()))]);
         }
-        Value::Cells(Cells { counts, error }) => {
+        AnswerValue::Cells(Cells { counts, error }) => {
             for (key, count) in counts {
                 table.row([key, &format!("{count} ± {}", two_digits(*error).0)]);
             }
         }
-        Value::Winner(Winner { key, gap }) => {
+        AnswerValue::Winner(Winner { key, gap }) => {
             table.row([&what, key]);
             table.row(["gap", &format!("fewer than {} below the most frequent", records(gap.ceil()))]);
         }
@@ -63,7 +63,8 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     Ok(table.text())
 }
 
-/// A value and its error: two digits of the error, rounded up, and no more of the value than these reach.
+/// A value and its error: two digits of the error, rounded up, and no
+/// more of the value than these reach.
 fn with_error(value: f64, error: f64) -> String {
     let (error, decimals) = two_digits(error);
     format!("{value:.decimals$} ± {error}")
@@ -89,7 +90,7 @@ fn two_digits(error: f64) -> (String, usize) {
 }
 
 /// A question and its price, before anybody pays.
-pub(crate) fn plan_text(args: &QueryArgs, planned: &Planned) -> Result<String, Error> {
+pub(crate) fn plan_text(args: &QueryArgs, planned: &PlannedQuery) -> Result<String, Error> {
     let mut table = Table::default();
     table.row(["would ask", &what(args)]);
     table.row(["spend", &format!("epsilon {}", decimal::between(price(planned)?))]);
@@ -104,7 +105,7 @@ pub(crate) fn plan_text(args: &QueryArgs, planned: &Planned) -> Result<String, E
 }
 
 /// At δ = 0: the statistics here are pure.
-fn price(planned: &Planned) -> Result<Bound, Error> {
+fn price(planned: &PlannedQuery) -> Result<Bound, Error> {
     Ok(accounting::epsilon(&planned.claim, Delta::ZERO, Accountant::Auto)?.bound)
 }
 
@@ -138,7 +139,7 @@ struct PlanObject<'a> {
     left_after: Option<f64>,
 }
 
-pub(crate) fn plan_object(args: &QueryArgs, planned: &Planned) -> Result<String, Error> {
+pub(crate) fn plan_object(args: &QueryArgs, planned: &PlannedQuery) -> Result<String, Error> {
     let quote = planned.quote;
     json::text(&PlanObject {
         writer: Writer::this(),
@@ -211,11 +212,13 @@ fn cell_bounds(name: &str) -> Option<[f64; 2]> {
 
 pub(crate) fn object(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<String, Error> {
     let value = match &answer.value {
-        Value::Estimate(Estimate { value, error }) => ValueObject::Estimate { value: *value, error: *error },
-        Value::Ranked(Ranked { value, rank_error }) => {
+        AnswerValue::Estimate(Estimate { value, error }) => {
+            ValueObject::Estimate { value: *value, error: *error }
+        }
+        AnswerValue::Ranked(Ranked { value, rank_error }) => {
             ValueObject::Ranked { value: *value, rank_error: *rank_error }
         }
-        Value::Cells(Cells { counts, error }) => ValueObject::Cells {
+        AnswerValue::Cells(Cells { counts, error }) => ValueObject::Cells {
             counts: counts
                 .iter()
                 .map(|(value, count)| {
@@ -225,7 +228,7 @@ pub(crate) fn object(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result
                 .collect(),
             error: *error,
         },
-        Value::Winner(Winner { key, gap }) => ValueObject::Winner { value: key, gap: *gap },
+        AnswerValue::Winner(Winner { key, gap }) => ValueObject::Winner { value: key, gap: *gap },
     };
     json::text(&QueryObject {
         writer: Writer::this(),

@@ -1,7 +1,9 @@
-//! `sordino schema DATA --epsilon E`: bounds and values that nobody can declare, found with noise and paid for.
+//! `sordino schema DATA --epsilon E`: bounds and values that nobody can
+//! declare, found with noise and paid for.
 //!
-//! The order is that of every release: plan from public things, pay, read the data through the permissive door, release, book. What comes out is
-//! a schema that says where it comes from; its guarantee is in it as a comment and, with `--out`, in a file beside it.
+//! The order is that of every release: plan from public things, pay, read the data through the
+//! permissive door, release, book. What comes out is a schema that says where it comes from; its
+//! guarantee is in it as a comment and, with `--out`, in a file beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,7 @@ use clap::Args;
 use serde::Serialize;
 use sordino::prelude::*;
 use sordino_data::{Discovered, Found};
-use sordino_run::discovery::{Bought, Planned, Search};
+use sordino_run::discovery::{Bought, PlannedDiscovery, Search};
 use sordino_run::{Payment, Relation, RunError};
 
 use super::SchemaArgs;
@@ -43,14 +45,16 @@ pub(crate) struct FindArgs {
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "epsilon")]
     categories: Vec<String>,
 
-    /// What a neighbouring data set is [default: zero_out, as for training, or what the ledger says]
+    /// What a neighbouring data set is [default: zero_out, as for
+    /// training, or what the ledger says]
     #[arg(long, value_enum, requires = "epsilon")]
     neighbours: Option<Relation>,
 
     #[command(flatten)]
     payment: Payment,
 
-    /// Write the schema here, and its guarantee beside it with the ending `.guarantee.json`; neither may exist
+    /// Write the schema here, and its guarantee beside it with the ending
+    /// `.guarantee.json`; neither may exist
     #[arg(long, value_name = "FILE", requires = "epsilon")]
     out: Option<PathBuf>,
 
@@ -70,7 +74,7 @@ impl FindArgs {
 
 pub(crate) fn run(args: &SchemaArgs, epsilon: Epsilon) -> Result<(), Error> {
     let find = &args.find;
-    let mut planned = Planned::new(&Search {
+    let mut planned = PlannedDiscovery::new(&Search {
         data: args.data.clone(),
         epsilon,
         delta: find.delta,

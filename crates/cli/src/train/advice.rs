@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino_run::training::{Advice, Candidate, Memory, Merit};
+use sordino_run::training::{Advice, Candidate, MemoryNeed, Merit};
 use sordino_run::{AveragingName, ClippingName};
 
 use super::show::duration;
@@ -112,7 +112,7 @@ struct AdviceObject<'a> {
     delta: f64,
     minutes: f64,
     #[serde(flatten)]
-    memory: Memory,
+    memory: MemoryNeed,
     /// Seconds for one record of a batch, and for the rest of a step.
     seconds_of_record: f64,
     seconds_of_step: f64,

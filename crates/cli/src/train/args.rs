@@ -1,4 +1,5 @@
-//! The flags of `sordino train`. Those that describe the run are [`Settings`], which a file may give as well.
+//! The flags of `sordino train`. Those that describe the run are
+//! [`Settings`], which a file may give as well.
 
 use std::path::PathBuf;
 
@@ -19,12 +20,14 @@ Examples:
   Paid for from a budget (see `sordino ledger create --neighbours zero_out`):
     sordino train patients.csv --target smoker --epsilon 1 --schema patients.toml --ledger budgets.ledger
   A network for digits of 8 x 8 pixels, in batches of 256:
-    sordino train digits.csv --target digit --epsilon 8 --schema digits.toml --model cnn --image 1x8x8 --batch-size 256
+    sordino train digits.csv --target digit --epsilon 8 --schema digits.toml --model cnn \\
+      --image 1x8x8 --batch-size 256
   Settings from a file, one of them changed:
     sordino train --config run.toml --steps 500
 
-The model, its guarantee, its encoding and a report are left in one directory; `sordino predict` uses it. Stop with Ctrl-C and
-go on later with --resume. Exit status: 0 done; 1 the budget does not allow it; 2 could not run, or was stopped.";
+The model, its guarantee, its encoding and a report are left in one directory; `sordino predict` uses
+it. Stop with Ctrl-C and go on later with --resume. Exit status: 0 done; 1 the budget does not allow it;
+2 could not run, or was stopped.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -36,11 +39,13 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Say what would be spent, how long it takes and what the noise is likely to cost; train nothing
+    /// Say what would be spent, how long it takes and what the noise is
+    /// likely to cost; train nothing
     #[arg(long)]
     pub(crate) plan: bool,
 
-    /// With --plan: choose method, steps and batches (of a network: batches, passes and rate) that take at most this many minutes. DATA may be left out; --rows then says n
+    /// With --plan: choose method, steps and batches (of a network: batches, passes and rate) that
+    /// take at most this many minutes. DATA may be left out; --rows then says n
     #[arg(long, value_name = "M", requires = "plan", value_parser = minutes, allow_hyphen_values = true)]
     pub(crate) minutes: Option<f64>,
 

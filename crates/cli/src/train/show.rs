@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino_run::training::{Learner, Memory, Plan, Planned, Scores, Trained};
+use sordino_run::training::{Learner, MemoryNeed, PlannedTraining, RunPlan, Scores, Trained};
 use sordino_run::{AveragingName, ClippingName};
 
 use super::{advice, scores};
@@ -26,7 +26,8 @@ pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
     }
     if trained.public.is_none() {
         notes.push(
-            "no accuracy is shown: on these records it would be one more release; --public-test FILE names others, declared public",
+            "no accuracy is shown: on these records it would be one more release; --public-test FILE names \
+            others, declared public",
         );
     }
     notes
@@ -59,8 +60,8 @@ pub(crate) fn text(trained: &Trained) -> Result<String, Error> {
 }
 
 /// A plan for people.
-pub(crate) fn plan_text(planned: &Planned) -> Result<String, Error> {
-    let Planned { plan, purse, quote, estimate, better } = planned;
+pub(crate) fn plan_text(planned: &PlannedTraining) -> Result<String, Error> {
+    let PlannedTraining { plan, purse, quote, estimate, better } = planned;
     let (claim, subject) = (plan.learner.claim(), &plan.subject);
     let cost = accounting::epsilon(&claim, subject.delta, Accountant::Auto)?.bound;
     let mut table = Table::default();
@@ -97,7 +98,7 @@ pub(crate) fn plan_text(planned: &Planned) -> Result<String, Error> {
 }
 
 /// How a network's gradients are clipped and which iterates are the result.
-fn styles(table: &mut Table, plan: &Plan) {
+fn styles(table: &mut Table, plan: &RunPlan) {
     let Learner::Network(network) = &plan.learner else { return };
     let settings = &plan.settings.learner;
     let (name, norm) = (network.clipping().name(), settings.clip_norm.map(|norm| decimal::exact(norm.get())));
@@ -168,15 +169,15 @@ struct PlanObject<'a> {
     left_after: Option<f64>,
     seconds: f64,
     #[serde(flatten)]
-    memory: Memory,
+    memory: MemoryNeed,
     #[serde(skip_serializing_if = "Option::is_none")]
     score_with_noise: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     score_without_noise: Option<f64>,
 }
 
-pub(crate) fn plan_object(planned: &Planned) -> Result<String, Error> {
-    let Planned { plan, quote, estimate, .. } = planned;
+pub(crate) fn plan_object(planned: &PlannedTraining) -> Result<String, Error> {
+    let PlannedTraining { plan, quote, estimate, .. } = planned;
     let (claim, subject, settings) = (plan.learner.claim(), &plan.subject, &plan.settings.learner);
     let count = plan.learner.count_noise();
     json::text(&PlanObject {

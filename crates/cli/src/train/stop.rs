@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Lets the first request to stop set the flag; the second no longer waits for it. A system that cannot prepare for
-/// requests stops the process in its own way.
+/// Lets the first request to stop set the flag; the second no longer waits for it. A system that
+/// cannot prepare for requests stops the process in its own way.
 pub(crate) fn on_request(flag: &Arc<AtomicBool>) {
     #[cfg(unix)]
     {

@@ -43,7 +43,8 @@ impl Watch {
     }
 
     fn show(&self, line: &str) {
-        // To the start of the line, and clear what was there. If standard error is closed, nobody is left to tell.
+        // To the start of the line, and clear what was there. If standard error is
+        // closed, nobody is left to tell.
         let mut error = std::io::stderr().lock();
         let _ = write!(error, "\r\x1b[2K{line}").and_then(|()| error.flush());
     }

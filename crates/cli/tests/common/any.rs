@@ -1,5 +1,5 @@
-//! What must hold for whatever comes in from outside: data files, schemas, configurations, networks, weights, checkpoints. Shared by the
-//! test `any_bytes` and the targets in `fuzz/`.
+//! What must hold for whatever comes in from outside: data files, schemas, configurations,
+//! networks, weights, checkpoints. Shared by the test `any_bytes` and the targets in `fuzz/`.
 
 use sha2::{Digest, Sha256};
 use sordino_data::{
@@ -20,7 +20,8 @@ fn place(name: &str) -> ScratchFile {
     ScratchFile::new(&format!("any-{:?}", std::thread::current().id()), name)
 }
 
-/// Any bytes under a name whose ending says what they are: every row lies where the schema says, or the file is refused in words.
+/// Any bytes under a name whose ending says what they are: every row lies where the schema
+/// says, or the file is refused in words.
 pub(crate) fn data(name: &str, bytes: &[u8]) {
     let path = place(name);
     std::fs::write(&path, bytes).expect("a file can be written");
@@ -56,7 +57,8 @@ pub(crate) fn schema(text: &str) {
     }
 }
 
-/// Any text in the place of `run.toml`: refused in words, or settings that are written and read again as the same.
+/// Any text in the place of `run.toml`: refused in words, or settings that are
+/// written and read again as the same.
 pub(crate) fn configuration(text: &str) {
     match sordino_cli::effective_configuration(text) {
         Ok(written) => assert_eq!(sordino_cli::effective_configuration(&written).as_ref(), Ok(&written)),
@@ -75,7 +77,8 @@ pub(crate) fn description(text: &str) {
     }
 }
 
-/// Any bytes in the place of weights: finite numbers, as many as there are parameters, or a refusal.
+/// Any bytes in the place of weights: finite numbers, as many as there
+/// are parameters, or a refusal.
 pub(crate) fn weights(bytes: &[u8]) {
     let layers = [Layer::linear(2), Layer::tanh(), Layer::linear(2)];
     let network = Network::new(Shape::Features(3), &layers, Loss::CrossEntropy).expect("a network");
@@ -86,7 +89,8 @@ pub(crate) fn weights(bytes: &[u8]) {
     }
 }
 
-/// Any bytes in the place of a checkpoint. One that was moved is never cheaper than one step for each that is left.
+/// Any bytes in the place of a checkpoint. One that was moved is never cheaper
+/// than one step for each that is left.
 pub(crate) fn checkpoint(bytes: &[u8]) {
     let path = place("checkpoint");
     // With the digest that it would have: who can write the file can write that, too.

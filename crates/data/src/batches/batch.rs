@@ -1,10 +1,11 @@
 //! A batch knows the slots that its records came from.
 //!
 //! # Groups
-//! Sums in floating point are rounded in groups, and a group must not change when *another* record is absent
-//! (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of slots: block j has the slots
-//! `j L .. (j + 1) L`, and a group is what was sampled in it, never a run of positions in the batch. Where more than m
-//! slots of a block were sampled, the first m in order of slots are the group and each further one stands alone.
+//! Sums in floating point are rounded in groups, and a group must not change when *another* record
+//! is absent (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of
+//! slots: block j has the slots `j L .. (j + 1) L`, and a group is what was sampled in it, never a
+//! run of positions in the batch. Where more than m slots of a block were sampled, the first m in
+//! order of slots are the group and each further one stands alone.
 
 use std::fmt;
 use std::ops::Range;
@@ -34,8 +35,8 @@ impl Batch {
     /// The slots, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         let group = match &self.0 {
-            Slots::All(slots) => Group::Range(0..*slots),
-            Slots::Listed(slots) => Group::Listed(slots),
+            Slots::All(slots) => BatchGroup::Range(0..*slots),
+            Slots::Listed(slots) => BatchGroup::Listed(slots),
         };
         group.into_slots()
     }
@@ -53,15 +54,16 @@ impl Batch {
         self.len() == 0
     }
 
-    /// The groups of this batch: at most `group_size` slots of one block of `block` slots, the surplus one by one.
+    /// The groups of this batch: at most `group_size` slots of one block of
+    /// `block` slots, the surplus one by one.
     ///
     /// # Panics
     /// If one of the two is 0.
-    pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = Group<'_>> {
+    pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = BatchGroup<'_>> {
         assert!(block > 0 && group_size > 0, "a block and a group have at least one slot");
         let mut rest = match &self.0 {
-            Slots::All(slots) => Group::Range(0..*slots),
-            Slots::Listed(slots) => Group::Listed(slots),
+            Slots::All(slots) => BatchGroup::Range(0..*slots),
+            Slots::Listed(slots) => BatchGroup::Listed(slots),
         };
         // The block whose group was already given, if its surplus follows.
         let mut surplus_of = None;
@@ -84,14 +86,14 @@ impl fmt::Debug for Batch {
 
 /// Slots of one block that are summed together.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Group<'a> {
+pub enum BatchGroup<'a> {
     /// Consecutive slots.
     Range(Range<u32>),
     /// Some slots, ascending.
     Listed(&'a [u32]),
 }
 
-impl<'a> Group<'a> {
+impl<'a> BatchGroup<'a> {
     /// How many slots it has.
     pub fn len(&self) -> usize {
         match self {
@@ -141,8 +143,8 @@ impl<'a> Group<'a> {
     }
 }
 
-impl fmt::Debug for Group<'_> {
+impl fmt::Debug for BatchGroup<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Group").finish_non_exhaustive()
+        f.debug_struct("BatchGroup").finish_non_exhaustive()
     }
 }

@@ -8,8 +8,8 @@ use sordino_privacy::{EventError, Neighbours};
 pub enum BatchError {
     /// The sampling's event says nothing under this relation.
     #[error(
-        "{sampling} batches have no guarantee under {neighbours}; use poisson_sampled batches, or state another relation \
-         (fixed-size samples need replace, shuffled epochs zero_out or replace)"
+        "{sampling} batches have no guarantee under {neighbours}; use poisson_sampled batches, or state \
+        another relation (fixed-size samples need replace, shuffled epochs zero_out or replace)"
     )]
     Relation {
         /// The sampling's name.
@@ -41,7 +41,8 @@ pub enum BatchError {
     },
     /// A place at which a run cannot go on.
     #[error(
-        "a run of {steps} steps in epochs of {epoch} cannot go on at step {step}; go on at a multiple of {epoch}"
+        "a run of {steps} steps in epochs of {epoch} cannot go on at step {step}; go on at a multiple of \
+        {epoch}"
     )]
     Resume {
         /// Where to go on.

@@ -1,5 +1,5 @@
-//! Samples of a fixed size: a uniform subset (Floyd's algorithm; Bentley, Floyd, *A Sample of Brilliance*, 1987),
-//! or independent draws.
+//! Samples of a fixed size: a uniform subset (Floyd's algorithm; Bentley, Floyd, *A Sample of
+//! Brilliance*, 1987), or independent draws.
 
 use std::collections::HashSet;
 use std::num::NonZero;

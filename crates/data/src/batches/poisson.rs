@@ -1,12 +1,14 @@
 //! Poisson samples: each slot joins by its own coin, exactly.
 //!
 //! # Construction
-//! A coin of probability p is a uniform real number compared with p, binary digit by binary digit: the first digit
-//! in which they differ decides. 64 coins are compared together, one word of fair bits a digit, until all are decided:
-//! about eight words, whatever p (its leading zeros decide most coins against). p is a double, so its digits end, and
-//! the coin has exactly the probability that is accounted.
+//! A coin of probability p is a uniform real number compared with p, binary digit by binary
+//! digit: the first digit in which they differ decides. 64 coins are compared together, one
+//! word of fair bits a digit, until all are decided: about eight words, whatever p (its leading
+//! zeros decide most coins against). p is a double, so its digits end, and the coin has exactly
+//! the probability that is accounted.
 //!
-//! Where p is below 2^-14 the gaps between joining slots are drawn instead, exact geometric numbers.
+//! Where p is below 2^-14 the gaps between joining slots are drawn
+//! instead, exact geometric numbers.
 
 use sordino_noise::{Bits, Geometric, Probability};
 use sordino_privacy::SamplingRate;
@@ -63,8 +65,9 @@ impl PoissonSlots {
 impl Method {
     fn for_rare(rate: f64) -> Self {
         const RAREST: f64 = 1.0 / (1u64 << 50) as f64;
-        // Proof: probabilities are within (0, 1), and gaps are counted down to 2^-50. Dividing by a power of two is
-        // exact here: the quotient of a positive double below 2^-50 by it is below 1 and no less precise.
+        // Proof: probabilities are within (0, 1), and gaps are counted down to 2^-50. Dividing
+        // by a power of two is exact here: the quotient of a positive double below 2^-50 by it
+        // is below 1 and no less precise.
         let probability = |p| Probability::from_f64(p).expect("a rate is a probability");
         let gaps = |p| Geometric::new(&probability(p)).expect("gaps reach 2^-50");
         if rate >= RAREST {
@@ -145,8 +148,8 @@ mod tests {
         }
     }
 
-    /// All words of three digits for two coins: each of the four outcomes has exactly the product of its coins'
-    /// probabilities.
+    /// All words of three digits for two coins: each of the four outcomes has exactly the
+    /// product of its coins' probabilities.
     #[test]
     fn coins_are_exact_and_independent_by_enumeration() {
         for eighths in 1..8u32 {

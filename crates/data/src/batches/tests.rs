@@ -32,7 +32,8 @@ fn samplings() -> [Sampling; 7] {
     ]
 }
 
-/// Counts within six standard deviations of their mean (false alarm 2e-9 each, some hundred of them).
+/// Counts within six standard deviations of their mean (false alarm
+/// 2e-9 each, some hundred of them).
 #[track_caller]
 fn near(counted: f64, trials: f64, p: f64) {
     let deviation = (trials * p * (1.0 - p)).sqrt();
@@ -87,13 +88,15 @@ fn sizes_of_poisson_batches_have_the_binomial_mean_and_variance() {
         let (n, mean) = (rounds as f64, p * slots as f64);
         near(sizes.iter().sum(), n * slots as f64, p);
         let variance = sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / n;
-        // Fourth central moment of a binomial is at most 3 v² + v: six standard deviations of the mean square.
+        // Fourth central moment of a binomial is at most 3 v² + v: six
+        // standard deviations of the mean square.
         let v = mean * (1.0 - p);
         assert!((variance - v).abs() <= 6.0 * ((2.0 * v * v + v) / n).sqrt(), "{variance} for {v}");
     }
 }
 
-/// Pitfall 1: whether a slot joins a step tells nothing about other steps. Epochs in bins look the same step by step: they are what this is for.
+/// Pitfall 1: whether a slot joins a step tells nothing about other steps. Epochs in bins look the
+/// same step by step: they are what this is for.
 #[test]
 fn pitfall_01_steps_of_poisson_batches_are_independent() {
     let (slots, steps, q) = (10, 20_000u64, 0.2);
@@ -105,7 +108,8 @@ fn pitfall_01_steps_of_poisson_batches_are_independent() {
         batches.iter().zip(&batches[lag..]).map(both).sum::<f64>()
     };
     for lag in 1..=3 {
-        // Trials that share a step are correlated: the variance is at most 1.4 times that of independent ones (false alarm 4e-7 each).
+        // Trials that share a step are correlated: the variance is at most 1.4 times that of
+        // independent ones (false alarm 4e-7 each).
         let trials = (slots * (steps - lag as u64)) as f64;
         near(together(rate(q), steps, lag), trials, q * q);
         let in_bins = together(Sampling::BallsInBins { bins: count(5) }, steps / 5, lag);
@@ -114,7 +118,8 @@ fn pitfall_01_steps_of_poisson_batches_are_independent() {
     }
 }
 
-/// Pitfall 15: an empty batch is a batch. It is handed out, it counts as a step, and the next one follows.
+/// Pitfall 15: an empty batch is a batch. It is handed out, it counts as
+/// a step, and the next one follows.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_batch() {
     let mut bits = seeded(9);
@@ -129,7 +134,8 @@ fn pitfall_15_an_empty_batch_is_a_batch() {
     assert_eq!(plan.divisor().map(|d| d > 0.0), Some(true));
 }
 
-/// Pitfall 1: what is drawn and what is accounted come from one value, and no batch more is drawn than accounted.
+/// Pitfall 1: what is drawn and what is accounted come from one value, and no
+/// batch more is drawn than accounted.
 #[test]
 fn pitfall_01_the_event_is_that_of_the_sampler() {
     let step = || Event::gaussian(NoiseMultiplier::new(1.0).unwrap());

@@ -1,13 +1,14 @@
 //! Between which powers of two numbers lie.
 //!
 //! # Definition
-//! A finite or infinite number x is in one of 257 cells: that of zero for `|x| < 2^-64`, else one by its sign and by
-//! `e = floor(log2 |x|)`, cut to -64..=63:
+//! A finite or infinite number x is in one of 257 cells: that of zero for `|x| < 2^-64`, else one
+//! by its sign and by `e = floor(log2 |x|)`, cut to -64..=63:
 //! ```text
 //! cell (+, e)   2^e <= x < 2^(e+1)                                                            (1)
 //! ```
-//! NaN is in none. With noisy counts of all cells, the lower bound is the lower end of the least cell, and the upper
-//! bound the upper end of the greatest, whose count is above what the noise of no cell exceeds with probability 99 %.
+//! NaN is in none. With noisy counts of all cells, the lower bound is the lower end of the least
+//! cell, and the upper bound the upper end of the greatest, whose count is above what the noise of
+//! no cell exceeds with probability 99 %.
 //!
 //! # Sensitivity
 //! A record is in one cell: it moves one count by 1, and one that becomes another moves two.
@@ -42,7 +43,8 @@ fn cell(x: f64) -> Option<usize> {
     if x.is_nan() {
         return None;
     }
-    // Exponents are read off the bits: no logarithm that could round. Zero and subnormal numbers have the least of all.
+    // Exponents are read off the bits: no logarithm that could round. Zero and
+    // subnormal numbers have the least of all.
     let biased = (x.abs().to_bits() >> 52) as i32;
     let exponent = biased - 1023;
     if exponent < LEAST {
@@ -63,8 +65,8 @@ fn ends(cell: usize) -> (f64, f64) {
     }
 }
 
-/// The bounds of the outermost cells whose noisy counts, of all cells in order, are above `noise`; nothing where there
-/// is none. Zeros alone have bounds 0 and 1.
+/// The bounds of the outermost cells whose noisy counts, of all cells in order, are above `noise`;
+/// nothing where there is none. Zeros alone have bounds 0 and 1.
 pub(super) fn bounds(cells: &Cells, noise: f64) -> Option<Bounds> {
     let passes = |(place, (_, count)): (usize, &(String, i64))| (*count as f64 > noise).then_some(place);
     let mut passing = cells.counts.iter().enumerate().filter_map(passes);

@@ -153,7 +153,8 @@ fn the_permit_is_checked_before_the_file_is_read() {
     assert!(source.bytes_read() > before);
 }
 
-/// A link was moved, or the file rewritten: bounds of another table are not for sale at this one's price.
+/// A link was moved, or the file rewritten: bounds of another table are
+/// not for sale at this one's price.
 #[test]
 fn nothing_is_found_in_another_content() {
     let schema = || {
@@ -211,7 +212,8 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(matches!(of(&[("city", Unknown::Category)], 0.0), Err(DiscoverError::Mechanism(_))));
 }
 
-/// Bounds of so many threes, beside so many that are one record fewer; the noise is that of ε = `noise`.
+/// Bounds of so many threes, beside so many that are one record fewer;
+/// the noise is that of ε = `noise`.
 fn audited(noise: f64, seed: u64) -> Audit {
     let plan =
         Discovery::new(by_record(), Neighbours::AddRemove).number("x").plan(epsilon(noise), delta(0.0));

@@ -1,4 +1,5 @@
-//! The raw values of one column, each record's by itself. They do not leave this module's parent but through a mechanism.
+//! The raw values of one column, each record's by itself. They do not leave this
+//! module's parent but through a mechanism.
 
 use sordino_mechanisms::statistics::Rows;
 use sordino_noise::Bits;
@@ -51,8 +52,8 @@ impl<'a> Columns<'a> {
         Ok(Self { source, unit, content, survey })
     }
 
-    /// NaN for what is no number, and for a record that could not be read: where records are units there is one for each slot,
-    /// so that how many there are is not a matter of what they hold.
+    /// NaN for what is no number, and for a record that could not be read: where records are units
+    /// there is one for each slot, so that how many there are is not a matter of what they hold.
     pub(super) fn numbers(&self, name: &str) -> Result<ColumnRows<f64>, DataError> {
         // Bounds that are never applied: raw values are what is asked for.
         let any = NumberColumn::new(Bounds::new(-1.0, 1.0)?);
@@ -86,8 +87,8 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves the
-    /// record out. Fails if the file has another content.
+    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves
+    /// the record out. Fails if the file has another content.
     fn read<T>(
         &self,
         name: &str,

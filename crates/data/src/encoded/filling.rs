@@ -73,7 +73,8 @@ impl<'a> Filling<'a> {
         Ok(self.has_target)
     }
 
-    /// Sets memory aside for a block. Lack of it is an error and no crash: whoever encodes may have paid.
+    /// Sets memory aside for a block. Lack of it is an error and no
+    /// crash: whoever encodes may have paid.
     fn start_block(&mut self) -> Result<(), DataError> {
         let slots = self.left.unwrap_or(ROWS_PER_BLOCK).min(ROWS_PER_BLOCK);
         self.left = self.left.map(|left| left - slots);

@@ -54,8 +54,8 @@ impl Encoding {
     }
 }
 
-/// A column that was bounded as it was declared here. Rows keep their norm by these bounds and their width by these values: a table
-/// that another schema has bounded would break both.
+/// A column that was bounded as it was declared here. Rows keep their norm by these bounds and
+/// their width by these values: a table that another schema has bounded would break both.
 fn same<'t>(
     name: &str,
     declared: &Column,
@@ -105,8 +105,8 @@ fn is_within(row: &[f32], norm: f64) -> bool {
     squared_above(row) <= (norm * norm).next_down()
 }
 
-/// At least the exact sum of squares: a product of two `f32` is exact in `f64`, and each of the d additions errs by at
-/// most 2^-53 of a sum that only grows.
+/// At least the exact sum of squares: a product of two `f32` is exact in `f64`, and each of the d
+/// additions errs by at most 2^-53 of a sum that only grows.
 fn squared_above(row: &[f32]) -> f64 {
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     sum * (1.0 + (row.len() as f64 + 2.0) * 2f64.powi(-52))

@@ -137,8 +137,8 @@ fn rows_for_prediction_need_neither_target_nor_unit() {
     assert_eq!(rows.row(1), rows.row(0));
 }
 
-/// A table that was bounded by another schema has other bounds than those that the row norm is made of, or more categories than
-/// there are coordinates.
+/// A table that was bounded by another schema has other bounds than those that the row norm is made
+/// of, or more categories than there are coordinates.
 #[test]
 fn pitfall_06_a_table_of_another_schema_is_refused() {
     for (was, is, target) in [

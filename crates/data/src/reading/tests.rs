@@ -106,7 +106,8 @@ fn where_no_schema_is_stated_a_file_is_plain() {
     by_column.check_before_opening(&schema).unwrap();
 }
 
-/// A link whose name ends in `.tsv` makes another table of the same bytes: a quoted line end ends a record.
+/// A link whose name ends in `.tsv` makes another table of the same
+/// bytes: a quoted line end ends a record.
 #[test]
 fn a_name_that_makes_another_format_is_refused() {
     let text = "a\n\"x\ny\"\n";
@@ -174,8 +175,8 @@ proptest! {
     }
 }
 
-/// A data set that was there before first lines were checked can still be read: whoever knows that the line
-/// is a header may say so.
+/// A data set that was there before first lines were checked can still be read: whoever knows
+/// that the line is a header may say so.
 #[test]
 fn a_line_that_is_surely_a_header_is_read_as_before() {
     let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";
@@ -184,8 +185,8 @@ fn a_line_that_is_surely_a_header_is_read_as_before() {
     Reading::of(&sure).check_before_opening(&schema(plain)).unwrap();
 }
 
-/// Texts of older ledgers are read as they were, options that came later bind too, and a text has them only
-/// if they are stated.
+/// Texts of older ledgers are read as they were, options that came later bind too, and a text
+/// has them only if they are stated.
 #[test]
 fn how_numbers_are_written_is_the_owners_choice_too() {
     let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";

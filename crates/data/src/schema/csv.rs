@@ -7,15 +7,15 @@ use super::SchemaError;
 /// | key of `[csv]` | meaning | default |
 /// |---|---|---|
 /// | `names` | the file has no header line; these are its columns | the first line is the header |
-/// | `header` | `true`: the first line is the header, even if it looks like a record | `false`: such a line is refused |
+/// | `header` | `true`: a first line that looks like a record is the header | such a line is refused |
 /// | `delimiter` | one ASCII character | `,` |
 /// | `comment` | lines that start with this ASCII character are passed over | none |
 /// | `missing` | texts that mean that a value is missing | the empty text |
 /// | `decimal` | `.` or `,` before the fraction of a number | `.` |
 /// | `thousands` | `.`, `,`, `'`, `_` or a space between groups of three digits | none |
 ///
-/// Spaces and tabs around a field do not belong to it. A thousands separator may be the delimiter, if such
-/// numbers are in quotes; a decimal comma between commas is refused.
+/// Spaces and tabs around a field do not belong to it. A thousands separator may be the delimiter,
+/// if such numbers are in quotes; a decimal comma between commas is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvOptions {
     /// The columns of a file without a header line.
@@ -88,8 +88,8 @@ impl CsvOptions {
     }
 }
 
-/// The digits of a whole part, without separators between groups of three. Groups of another length are no
-/// number: `1.5` must not become 15.
+/// The digits of a whole part, without separators between groups of three. Groups of another length
+/// are no number: `1.5` must not become 15.
 fn without_groups(whole: &str, separator: u8) -> Option<String> {
     let is_separator = |c: char| match separator {
         // Typesetters' spaces and apostrophes.

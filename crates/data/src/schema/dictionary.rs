@@ -1,22 +1,22 @@
 //! A data dictionary: what each column may hold, as a table that people keep beside their data.
 //!
 //! # Format
-//! CSV with a header. Columns of other names (descriptions, units) are passed over, unless they look
-//! misspelled.
+//! CSV with a header. Columns of other names (descriptions, units) are passed
+//! over, unless they look misspelled.
 //!
 //! | column | meaning |
 //! |---|---|
-//! | `name` (`column`, `variable`) | the column's name; one that ends in `*` speaks for all that start like it |
+//! | `name` (`column`, `variable`) | the column's name, or a pattern that ends in `*` |
 //! | `type` (`kind`) | `number`, `integer`, `category`, `boolean`, `ignore`, and usual words for these |
 //! | `minimum` (`min`, `lower`), `maximum` (`max`, `upper`) | bounds of numbers |
-//! | `values` (`levels`, `categories`) | values of a category, between `\|`, `;` or `,`; of `0=no\|1=yes` the codes |
+//! | `values` (`levels`, `categories`) | values between `\|`, `;` or `,`; of `0=no\|1=yes` the codes |
 //! | `missing`, `other` | as in a schema: `drop`, or what takes its place |
 //!
 //! Text without values, dates and identifiers can only be ignored.
 //!
 //! # Guarantee
-//! A dictionary is public. Messages show short names, and what a declaration says where it is wrong: a
-//! program that lets others choose files must not let them choose this one.
+//! A dictionary is public. Messages show short names, and what a declaration says where it is
+//! wrong: a program that lets others choose files must not let them choose this one.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -87,8 +87,8 @@ impl Dictionary {
         Ok(Self { columns })
     }
 
-    /// A schema, as TOML, for a file of these columns. Refuses a dictionary with a column that the file has
-    /// not; what the dictionary has not is ignored.
+    /// A schema, as TOML, for a file of these columns. Refuses a dictionary with a column that the
+    /// file has not; what the dictionary has not is ignored.
     pub fn schema(&self, columns: &[HeaderColumn], csv: &CsvOptions) -> Result<String, DictionaryError> {
         let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let is_there = |known: &str| {
@@ -143,8 +143,8 @@ impl Places {
                 return Err(DictionaryError::NoTitle { key });
             }
         }
-        // One with a slip in the name of a column that is not there is not passed over. `other` is too near
-        // to other words.
+        // One with a slip in the name of a column that is not there is not passed over.
+        // `other` is too near to other words.
         let absent = |place: usize| places[place].is_none().then_some(KEYS[place].0);
         for title in header.iter().map(|title| title.to_lowercase()) {
             let is_known = KEYS.iter().any(|(_, words)| words.contains(&title.as_str()));
@@ -311,7 +311,8 @@ pub enum DictionaryError {
     },
     /// A cell that must be a number.
     #[error(
-        "the {key} of `{name}` must be a finite number such as 0.5, with a decimal point and without separators"
+        "the {key} of `{name}` must be a finite number such as 0.5, with a decimal point and without \
+        separators"
     )]
     Number {
         /// The column.

@@ -1,11 +1,12 @@
-//! What a schema says, as one number: equal for schemas that say the same, however they are written.
+//! What a schema says, as one number: equal for schemas that say the
+//! same, however they are written.
 //!
 //! # Definition
-//! The SHA-256 of a text that names the format and its version, and of the schema's parts in a fixed order,
-//! with columns, aliases and texts for missing values sorted. Each text follows its length in bytes, and each
-//! list its length; numbers are the bits of doubles, of which there is one for each number that a schema can
-//! hold. What later versions added comes first, under a text of its own, and only where it is not the
-//! default.
+//! The SHA-256 of a text that names the format and its version, and of the schema's parts in a
+//! fixed order, with columns, aliases and texts for missing values sorted. Each text follows its
+//! length in bytes, and each list its length; numbers are the bits of doubles, of which there is
+//! one for each number that a schema can hold. What later versions added comes first, under a text
+//! of its own, and only where it is not the default.
 
 use sha2::{Digest, Sha256};
 
@@ -82,8 +83,8 @@ impl Hash {
         }
     }
 
-    /// Options that the first version did not have: nothing where they have their defaults, so that older
-    /// digests hold.
+    /// Options that the first version did not have: nothing where they have their
+    /// defaults, so that older digests hold.
     fn later_csv(&mut self, options: &CsvOptions) {
         let usual = CsvOptions::default();
         let of = |options: &CsvOptions| (options.header, options.decimal, options.thousands);

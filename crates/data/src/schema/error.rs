@@ -81,7 +81,8 @@ pub enum SchemaError {
     },
     /// Bounds that bound nothing.
     #[error(
-        "bounds must be two finite numbers, the lower one first and below the upper one, got [{lower}, {upper}]"
+        "bounds must be two finite numbers, the lower one first and below the upper one, got [{lower}, \
+        {upper}]"
     )]
     Bounds {
         /// The first.
@@ -101,7 +102,8 @@ pub enum SchemaError {
     },
     /// A replacement that is not listed.
     #[error(
-        "{key} must be \"drop\" or one of values, got {value}; add it to values to make it a category of its own{hint}"
+        "{key} must be \"drop\" or one of values, got {value}; add it to values to make it a category of its \
+        own{hint}"
     )]
     NotAValue {
         /// `missing` or `other`.
@@ -130,7 +132,8 @@ pub enum SchemaError {
     },
     /// Options of CSV files that make a file ambiguous.
     #[error(
-        "csv.{first} and csv.{second} are both `{both}`, so a file could be read in two ways; change one of them"
+        "csv.{first} and csv.{second} are both `{both}`, so a file could be read in two ways; change one of \
+        them"
     )]
     CsvClash {
         /// A key.
@@ -142,7 +145,8 @@ pub enum SchemaError {
     },
     /// A header line and names for a file without one.
     #[error(
-        "csv.header says that the first line is a header, and csv.names that there is none; leave one of them out"
+        "csv.header says that the first line is a header, and csv.names that there is none; leave one of \
+        them out"
     )]
     HeaderAndNames,
     /// A number out of range.

@@ -1,4 +1,5 @@
-//! From TOML to a checked schema. Walked by hand, so that each message names the column and the nearest word.
+//! From TOML to a checked schema. Walked by hand, so that each message
+//! names the column and the nearest word.
 
 use sordino_privacy::Count;
 use sordino_spelling::{hint, name as shown_name, quoted};
@@ -32,8 +33,8 @@ pub(super) fn schema(text: &str) -> Result<Schema, SchemaError> {
     Schema::checked(unit, csv, columns.collect::<Result<_, SchemaError>>()?)
 }
 
-/// The parser's own words, with line and column. They speak of TOML alone; its picture of the text would show
-/// a line of a file that may be anything.
+/// The parser's own words, with line and column. They speak of TOML alone; its picture of the text
+/// would show a line of a file that may be anything.
 fn syntax(text: &str, error: &toml::de::Error) -> SchemaError {
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let before = String::from_utf8_lossy(&text.as_bytes()[..start]);

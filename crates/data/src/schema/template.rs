@@ -1,4 +1,5 @@
-//! A schema to fill in, from the header of a file: names and types, never a value. One line a column.
+//! A schema to fill in, from the header of a file: names and types,
+//! never a value. One line a column.
 
 use std::fmt::Write;
 
@@ -34,8 +35,8 @@ pub enum TypeHint {
 /// Consecutive numbered columns, such as `x1`, `x2`, ..., from which on one pattern stands for all.
 const SHORTEST_RUN: usize = 4;
 
-/// A template for a table of these columns, in a CSV file of these options: valid TOML in which every column
-/// that needs a decision is ignored.
+/// A template for a table of these columns, in a CSV file of these options: valid TOML in which
+/// every column that needs a decision is ignored.
 pub fn template(columns: &[HeaderColumn], csv: &CsvOptions) -> String {
     let mut text = head(csv);
     text.push_str(KINDS);
@@ -51,7 +52,8 @@ pub fn template(columns: &[HeaderColumn], csv: &CsvOptions) -> String {
     text
 }
 
-/// A schema for a table of these columns by a data dictionary. What the dictionary does not have is ignored.
+/// A schema for a table of these columns by a data dictionary. What the
+/// dictionary does not have is ignored.
 pub(super) fn filled(columns: &[HeaderColumn], csv: &CsvOptions, dictionary: &Dictionary) -> String {
     let mut text = format!("{FROM_DICTIONARY}{}[columns]\n", settings(csv));
     let mut patterns: Vec<&str> = Vec::new();
@@ -77,8 +79,10 @@ const FROM_DICTIONARY: &str = "\
 
 const KINDS: &str = "\
 # A column is one of:
-#   { kind = \"number\", bounds = [LOWER, UPPER], missing = NUMBER }      (or \"integer\"; missing: or \"drop\", which sums and means refuse)
-#   { kind = \"category\", values = [\"...\", \"...\"], missing = \"drop\", other = \"drop\" }      (or one of the values)
+#   { kind = \"number\", bounds = [LOWER, UPPER], missing = NUMBER }      (or \"integer\"; missing: \
+or \"drop\", which sums and means refuse)
+#   { kind = \"category\", values = [\"...\", \"...\"], missing = \"drop\", other = \"drop\" }      (or one \
+of the values)
 #   { kind = \"boolean\", missing = \"drop\" }
 [columns]
 ";
@@ -89,8 +93,8 @@ fn head(csv: &CsvOptions) -> String {
         Some(_) => "Made from the number of fields in the first line: no value of the file was looked at.",
     };
     format!(
-        "# {from} Every column is ignored until you say what it may\n# hold. Write down what is publicly known; bounds \
-         or categories that are read off the data void the guarantee.\n{}",
+        "# {from} Every column is ignored until you say what it may\n# hold. Write down what is publicly \
+        known; bounds or categories that are read off the data void the guarantee.\n{}",
         settings(csv)
     )
 }
@@ -99,7 +103,8 @@ fn head(csv: &CsvOptions) -> String {
 fn settings(csv: &CsvOptions) -> String {
     let mut text = String::from(
         "format_version = 1\n\
-         unit = \"record\"                # or, where a person has several records: { column = \"...\", max_records = 5 }\n",
+         unit = \"record\"                # or, where a person has several records: { column = \"...\", \
+         max_records = 5 }\n",
     );
     let usual = CsvOptions::default();
     let character = |byte: u8| quoted(&char::from(byte).to_string());

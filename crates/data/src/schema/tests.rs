@@ -78,9 +78,8 @@ fn what_is_misspelled_is_answered_with_the_nearest() {
     );
     refused(
         "columns.s = { kind = 'category', values = ['no', 'yes'], missing = 'yse' }",
-        &[
-            "column `s`: missing must be \"drop\" or one of values, got `yse`; add it to values to make it a category of its own; did you mean `yes`?",
-        ],
+        &["column `s`: missing must be \"drop\" or one of values, got `yse`; add it to values to make it a \
+            category of its own; did you mean `yes`?"],
     );
 }
 
@@ -151,7 +150,8 @@ fn a_template_is_a_schema_made_of_names() {
     );
 }
 
-/// Locks keep digests of schemas: options that came later must not change those of schemas without them.
+/// Locks keep digests of schemas: options that came later must not
+/// change those of schemas without them.
 #[test]
 fn digests_of_older_schemas_hold() {
     let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }").unwrap();
@@ -274,7 +274,8 @@ fn equal_schemas_have_one_digest_and_others_another() {
     );
 }
 
-/// Whoever may name a schema can name any file: of one that is none, nothing is shown but a short name.
+/// Whoever may name a schema can name any file: of one that is none,
+/// nothing is shown but a short name.
 #[test]
 fn a_file_that_is_no_schema_is_not_shown() {
     for (text, says) in [

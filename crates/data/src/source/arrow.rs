@@ -1,4 +1,5 @@
-//! Arrow IPC files (also called Feather, version 2), memory-mapped: columns are used where they lie.
+//! Arrow IPC files (also called Feather, version 2), memory-mapped:
+//! columns are used where they lie.
 // Types of Arrow that are not read are many, and a new one is one of them.
 #![expect(clippy::wildcard_enum_match_arm, reason = "types that are not named here are refused")]
 
@@ -140,8 +141,8 @@ fn content(path: &Path, bytes: &Buffer, block: &Block) -> Result<Buffer, DataErr
 /// The largest column of a batch, uncompressed: what a length in a file may ask for.
 const MOST_BYTES: i64 = 1 << 32;
 
-/// Every buffer of a batch lies within its body, and none claims to unpack to more than a machine has: the decoder
-/// trusts both.
+/// Every buffer of a batch lies within its body, and none claims to unpack to more than a
+/// machine has: the decoder trusts both.
 fn check_buffers(path: &Path, content: &Buffer, block: &Block) -> Result<(), DataError> {
     // `content` made sure that there are metadata of this length.
     let metadata = block.metaDataLength() as usize;

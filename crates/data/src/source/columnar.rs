@@ -34,8 +34,8 @@ fn left_out(file: &KeptFile, what: &str) -> DataError {
     DataError::Unsupported { path: file.path().to_owned(), what: what.to_owned(), instead }
 }
 
-/// The libraries of these formats panic on some damaged files; here that is an error like every other. What they were
-/// working on is not used again: an error ends the reading.
+/// The libraries of these formats panic on some damaged files; here that is an error like every
+/// other. What they were working on is not used again: an error ends the reading.
 #[cfg(any(feature = "parquet", feature = "arrow"))]
 mod fence {
     use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,13 +1,16 @@
-//! Comma-separated values (RFC 4180): quotes, line ends within quotes, any delimiter; types come from the schema.
+//! Comma-separated values (RFC 4180): quotes, line ends within quotes, any
+//! delimiter; types come from the schema.
 //!
 //! # Blank lines
-//! Where there are several columns a blank line is no record: it has no fields. Where there is one column it
-//! is a record whose value is missing, so that how many records there are does not depend on what they hold.
+//! Where there are several columns a blank line is no record: it has no fields. Where there
+//! is one column it is a record whose value is missing, so that how many records there are
+//! does not depend on what they hold.
 //!
 //! # Pitfalls
-//! A quote that is not closed makes the records after it part of one field, up to [`MAX_RECORD_BYTES`]: which bytes form a
-//! record is decided by the file, not record by record. Neighbouring data sets are sets of *records as parsed*. Whoever
-//! lets others write lines into a file must see to it that each line is one record.
+//! A quote that is not closed makes the records after it part of one field, up to
+//! [`MAX_RECORD_BYTES`]: which bytes form a record is decided by the file, not record by record.
+//! Neighbouring data sets are sets of *records as parsed*. Whoever lets others write lines into a
+//! file must see to it that each line is one record.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 
@@ -87,7 +90,8 @@ fn records(file: &KeptFile, options: &CsvOptions, has_blanks: bool) -> Result<Re
         .map_err(|source| DataError::io(file.path(), source))
 }
 
-/// How many fields the first line has, whatever they are. `None`: there is no line that could be a header.
+/// How many fields the first line has, whatever they are. `None`: there
+/// is no line that could be a header.
 pub(super) fn width(file: &KeptFile, options: &CsvOptions) -> Result<Option<usize>, DataError> {
     let mut records = records(file, options, false)?;
     let next = records.next().map_err(|source| DataError::io(file.path(), source))?;
@@ -118,7 +122,8 @@ pub(super) fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String
     let text = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
     let names: Result<Vec<String>, _> = records.fields().map(text).collect();
     let names = names.map_err(|_| DataError::HeaderNotText { path: path.to_owned() })?;
-    // A blank line may be the name of the one column that there is, or its first record: nobody can tell.
+    // A blank line may be the name of the one column that there is, or
+    // its first record: nobody can tell.
     match &names[..] {
         [name] if is_after_blank || name.is_empty() => Err(DataError::BlankHeader { path: path.to_owned() }),
         _ => Ok(names),
@@ -215,22 +220,24 @@ impl CsvRows {
         chunk.present.push(true);
     }
 
-    /// What to do about a field that is no number. Where another way to write numbers would make it one, that
-    /// is said.
+    /// What to do about a field that is no number. Where another way to write numbers
+    /// would make it one, that is said.
     fn not_a_number(&self, field: &[u8]) -> &'static str {
         let reads = |decimal, thousands| {
             let options = CsvOptions { decimal, thousands, ..self.options.clone() };
             options.number(field).is_some()
         };
         if reads(b',', None) && reads(b'.', Some(b',')) {
-            "it is one with a decimal comma, or with commas between thousands: set csv.decimal = \",\" or csv.thousands = \",\" \
-             in the schema, whichever it is"
+            "it is one with a decimal comma, or with commas between thousands: set csv.decimal = \",\" or \
+            csv.thousands = \",\" in the schema, whichever it is"
         } else if reads(b',', None) {
             "it is one with a decimal comma: set csv.decimal = \",\" in the schema if numbers are written so"
         } else if reads(b',', Some(b'.')) || reads(b',', Some(b' ')) || reads(b',', Some(b'\'')) {
-            "it is one with a decimal comma and separated thousands: set csv.decimal and csv.thousands in the schema"
+            "it is one with a decimal comma and separated thousands: set csv.decimal and csv.thousands in \
+            the schema"
         } else if reads(b'.', None) {
-            "it is one with a decimal point: correct it, or leave csv.decimal and csv.thousands out of the schema"
+            "it is one with a decimal point: correct it, or leave csv.decimal and csv.thousands out of the \
+            schema"
         } else if reads(b'.', Some(b',')) || reads(b'.', Some(b' ')) || reads(b'.', Some(b'\'')) {
             "it is one with separated thousands: set csv.thousands in the schema if numbers are written so"
         } else {
@@ -323,8 +330,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Takes one blank line as a record of one empty field, if one is next; comments before it are passed
-    /// over. The parser would pass over both.
+    /// Takes one blank line as a record of one empty field, if one is next; comments before it are
+    /// passed over. The parser would pass over both.
     fn take_blank(&mut self) -> std::io::Result<bool> {
         self.is_blank = false;
         if std::mem::take(&mut self.ended_with_return) {

@@ -16,8 +16,8 @@ pub(super) struct DenseLayout {
     /// The bytes before the first record.
     pub(super) head: Vec<u8>,
     pub(super) rows: u64,
-    /// Whether the length of the content says how many records there are, so that nothing may stand behind
-    /// them.
+    /// Whether the length of the content says how many records there are, so
+    /// that nothing may stand behind them.
     pub(super) is_whole: bool,
     pub(super) element: Element,
     /// Names of the elements of a record.

@@ -2,8 +2,8 @@
 //!
 //! # Guarantee
 //! The delimiter is found in the header line alone, which is no record. A line that is a record
-//! (`--no-header`) is asked one thing: how many fields it has. What the first line holds is shown only where
-//! it can be a header.
+//! (`--no-header`) is asked one thing: how many fields it has. What the first line holds is
+//! shown only where it can be a header.
 
 use std::path::Path;
 
@@ -66,8 +66,8 @@ pub enum FirstLine {
     Record,
 }
 
-/// What is known of a CSV file that no schema describes yet. What is not given is found in its header line,
-/// or usual.
+/// What is known of a CSV file that no schema describes yet. What is not given is
+/// found in its header line, or usual.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsvAsked {
     /// What stands between two fields.
@@ -126,8 +126,8 @@ impl CsvAsked {
         *self == Self::default()
     }
 
-    /// The options of the file at this path. Reads its first line, and no more; of files in other formats
-    /// nothing.
+    /// The options of the file at this path. Reads its first line, and no more;
+    /// of files in other formats nothing.
     pub fn find(&self, path: &Path) -> Result<CsvFound, DataError> {
         let file = KeptFile::open(path)?;
         let magic = packed::magic(&file)?;
@@ -159,8 +159,8 @@ impl CsvAsked {
             options.names = Some((1..=width).map(|place| format!("column_{place}")).collect());
         }
         if expected == b'\t' && found == expected {
-            // A file of this name has tabs unless the options say otherwise, and the format has a name of its
-            // own.
+            // A file of this name has tabs unless the options say otherwise, and
+            // the format has a name of its own.
             options.delimiter = CsvOptions::default().delimiter;
         }
         let delimiter = (self.delimiter.is_none() && found != expected).then_some(found);

@@ -1,8 +1,9 @@
 //! What cannot be the name of a column.
 //!
-//! A file without a header line shows its first record where names are expected, and whoever prints the names
-//! prints that record. So a first line with a field that nobody calls a column is refused, by its place and
-//! its kind: the field itself may be somebody's value. A record of plain words cannot be told from a header.
+//! A file without a header line shows its first record where names are expected, and whoever prints
+//! the names prints that record. So a first line with a field that nobody calls a column is
+//! refused, by its place and its kind: the field itself may be somebody's value. A record of plain
+//! words cannot be told from a header.
 
 use std::collections::HashMap;
 

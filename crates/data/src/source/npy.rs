@@ -1,4 +1,5 @@
-//! NPY, numpy's format for one array: a magic word, a header that is a Python dictionary, the elements.
+//! NPY, numpy's format for one array: a magic word, a header that is a
+//! Python dictionary, the elements.
 
 use super::MAX_COLUMNS;
 use super::dense::{DenseLayout, Element, ElementKind, Elements, numbered};

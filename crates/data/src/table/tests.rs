@@ -91,8 +91,8 @@ fn a_table_of_another_schema_is_refused() {
 }
 
 proptest! {
-    /// Pitfall 6: whatever comes in, what is computed with lies within what was declared; and the error, if any, is the
-    /// same for every value.
+    /// Pitfall 6: whatever comes in, what is computed with lies within what was declared; and the
+    /// error, if any, is the same for every value.
     #[test]
     fn pitfall_06_bounded_data_is_bounded(
         ages in prop::collection::vec(prop::num::f64::ANY, 4),
@@ -113,7 +113,8 @@ proptest! {
         }
     }
 
-    /// A record's fate does not depend on the others: dropping one from the input changes no other slot.
+    /// A record's fate does not depend on the others: dropping one from
+    /// the input changes no other slot.
     #[test]
     fn each_record_is_mapped_alone(
         ages in prop::collection::vec(prop::num::f64::ANY, 5),

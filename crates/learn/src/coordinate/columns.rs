@@ -1,14 +1,17 @@
 //! Records by columns, and what a step does with one of them.
 //!
 //! # Row independence
-//! A record's clamped derivative is a function of its own row, its target and the public weights: its score is the sum of its own products,
-//! in an order that the steps gave. How a block is summed is what the grid's allowance is for.
+//! A record's clamped derivative is a function of its own row, its target and the public weights:
+//! its score is the sum of its own products, in an order that the steps gave. How a block is summed
+//! is what the grid's allowance is for.
 //!
 //! # Joint clipping
-//! Record i's slope is clamped to `ρ_i = (1 - η) / sqrt(Σ_j (x_ij/C_j)²)`, so that it moves the sum of coordinate j by at most `(1 - η) u_ij N` steps plus the grid's
-//! allowance `ι N` (N the clip norm in steps, ι the inflation), at most `N (1 + ι) <= 2^k/z` for one coordinate. Over a pass, in norm,
+//! Record i's slope is clamped to `ρ_i = (1 - η) / sqrt(Σ_j (x_ij/C_j)²)`, so that it moves
+//! the sum of coordinate j by at most `(1 - η) u_ij N` steps plus the grid's allowance `ι N`
+//! (N the clip norm in steps, ι the inflation), at most `N (1 + ι) <= 2^k/z` for one
+//! coordinate. Over a pass, in norm,
 //! ```text
-//! N (1 - η) + sqrt(p) ι N <= N (1 + ι)        if    η >= (sqrt(p) - 1) ι                                (1)
+//! N (1 - η) + sqrt(p) ι N <= N (1 + ι)        if    η >= (sqrt(p) - 1) ι                       (1)
 //! ```
 
 use sordino_data::{Encoded, ROWS_PER_BLOCK};
@@ -45,10 +48,12 @@ impl Columns {
         Self { slots, values, targets, present, slopes: vec![f64::INFINITY; slots], weighting }
     }
 
-    /// From here on contributions of a record are short enough for all coordinates together, whose grids these are.
+    /// From here on contributions of a record are short enough for all coordinates
+    /// together, whose grids these are.
     pub(super) fn clip_jointly(&mut self, grids: &[Grid]) {
         let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
-        // The last term is for the roundings of the norm, of ρ and of a product: some p + 10 of 2^-53 each.
+        // The last term is for the roundings of the norm, of ρ and of a
+        // product: some p + 10 of 2^-53 each.
         let rest = (grids.len() as f64).sqrt() * inflation + (grids.len() as f64 + 64.0) * f64::EPSILON;
         let mut squares = vec![0.0; self.slots];
         for (j, grid) in grids.iter().enumerate() {

@@ -1,9 +1,10 @@
 //! Iterates of a round, and the mean of the last of them.
 //!
 //! # Definition
-//! With w(t) the weights after step t = 0, ..., K - 1 of a round, its result is the mean of w(t) over t >= F, F the first step of the tail. A step changes one
-//! weight, so the sum of the others waits: `since_j` says up to which iterate weight j was added. [`Iterates::settle`] adds what
-//! is outstanding, after which `since_j` is the same for all and need not be kept.
+//! With w(t) the weights after step t = 0, ..., K - 1 of a round, its result is the mean of w(t)
+//! over t >= F, F the first step of the tail. A step changes one weight, so the sum of the others
+//! waits: `since_j` says up to which iterate weight j was added. [`Iterates::settle`] adds what is
+//! outstanding, after which `since_j` is the same for all and need not be kept.
 
 /// Weights, and the sum of the round's tail so far.
 #[derive(Clone, Debug, PartialEq)]
@@ -88,7 +89,8 @@ mod tests {
         w
     }
 
-    /// Rounds that end in the middle of passes, and a fit that is taken apart and put together again after each pass.
+    /// Rounds that end in the middle of passes, and a fit that is taken apart and
+    /// put together again after each pass.
     #[test]
     fn what_is_settled_at_passes_is_the_mean_of_the_definition() {
         let p = 3;

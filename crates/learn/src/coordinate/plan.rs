@@ -6,8 +6,8 @@ use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, Priced, Progress, Run, StepwisePlan,
-    check_data, check_permit,
+    Checkpoint, ClassWeights, FitOptions, Fitted, LearningPlan, OptimError, PaidRun, Priced, Progress,
+    StepwisePlan, check_data, check_permit,
 };
 use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
 
@@ -93,7 +93,7 @@ impl CoordinatePlan {
         &self,
         descent: &Descent<'_>,
         mut state: State,
-        run: Run<'_>,
+        run: PaidRun<'_>,
         mut source: Source<'_>,
         watch: Watch<'_>,
     ) -> Result<Release<LinearModel>, LearnError> {
@@ -119,7 +119,8 @@ impl CoordinatePlan {
             .post_process(|weights| LinearModel::new(self.learner.loss, self.encoding.clone(), weights)))
     }
 
-    /// Everything public that a fit depends on. An encoding has tables whose order differs from process to process; its JSON has not.
+    /// Everything public that a fit depends on. An encoding has tables whose order differs from
+    /// process to process; its JSON has not.
     fn made_of(&self) -> (String, Count, &CoordinateDescent, &Price) {
         (self.encoding.to_json(), self.n, &self.learner, &self.price)
     }
@@ -134,16 +135,11 @@ impl StepwisePlan for CoordinatePlan {
         self.price.steps()
     }
 
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
         let permit = check_permit(permit, &self.claim(), &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
-        let run = Run::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
+        let run = PaidRun::begin(&self.price, &self.made_of(), permit, checkpoints.as_ref())?;
         let mut source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         let columns = Columns::new(data, self.weighting());
@@ -164,12 +160,13 @@ impl StepwisePlan for CoordinatePlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    ) -> Fitted<Self> {
         let claim = self.replay_claim(&checkpoint)?;
         let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;
         let FitOptions { progress, cancel, checkpoints, witness, threads: _, bits } = options;
-        let run = Run::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
+        let run =
+            PaidRun::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
         // The smoothness that was released, whatever it was made from: it was paid for once.
@@ -187,16 +184,11 @@ impl LearningPlan for CoordinatePlan {
         self.price.whole()
     }
 
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<LinearModel>, LearnError> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions::default())
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }

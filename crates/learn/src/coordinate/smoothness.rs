@@ -1,10 +1,12 @@
 //! Smoothness of coordinates: declared, given, or estimated.
 //!
 //! # Definition
-//! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the bound `x_ij² <= X_j²` from the encoding,
-//! for free. [`Smoothness::Estimated`] releases `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
-//! `sqrt(p)/2`. Two deviations of its noise, which are public, are added: steps that are too short cost a little, steps longer than 2/M_j
-//! diverge. An estimate below `floor` of its bound is raised to it. A wrong M_j harms convergence, never privacy.
+//! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the
+//! bound `x_ij² <= X_j²` from the encoding, for free. [`Smoothness::Estimated`] releases
+//! `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
+//! `sqrt(p)/2`. Two deviations of its noise, which are public, are added: steps that are too short
+//! cost a little, steps longer than 2/M_j diverge. An estimate below `floor` of its bound is raised
+//! to it. A wrong M_j harms convergence, never privacy.
 
 use sordino_data::Encoding;
 use sordino_noise::Bits;

@@ -111,8 +111,8 @@ fn passes_are_charged_jointly_and_steps_by_themselves() {
     assert_eq!(event(CoordinateClipping::BySmoothness { norm: 1.0 }, 12, 1), limit.event(gaussian(12)));
 }
 
-/// Over a pass, with scores that differ from step to step, one record moves the sums by at most 1 in units of the noise's clip
-/// norms, and by nearly that if its slope is beyond the limit.
+/// Over a pass, with scores that differ from step to step, one record moves the sums by at most 1
+/// in units of the noise's clip norms, and by nearly that if its slope is beyond the limit.
 #[test]
 fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
     const P: usize = 6;
@@ -158,8 +158,8 @@ fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
     }
 }
 
-/// Many passes with a mean have less noise than the same number of steps in rounds of two a coordinate: the noise of a run is spent
-/// on all of its steps.
+/// Many passes with a mean have less noise than the same number of steps in rounds of two a
+/// coordinate: the noise of a run is spent on all of its steps.
 #[test]
 fn noise_is_averaged_over_passes() {
     const P: usize = 4;
@@ -175,7 +175,8 @@ fn noise_is_averaged_over_passes() {
         let of = |seed| weights(&learner, &data, 1.0, seed).iter().map(|w| w * w).sum::<f64>();
         (1..=20).map(of).sum()
     };
-    // In theory 20 times; the sums have 80 degrees of freedom, and a factor of 4 is ten deviations away.
+    // In theory 20 times; the sums have 80 degrees of freedom, and a
+    // factor of 4 is ten deviations away.
     let (one, many) = (square(1, 40), square(20, 2));
     assert!(4.0 * one < many, "{one} against {many}");
 }

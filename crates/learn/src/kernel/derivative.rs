@@ -1,8 +1,9 @@
 //! Derivatives of losses by the scores, for a tile of records.
 //!
 //! # Definition
-//! That of [`Loss::differentiate`], record by record, but with [`exp`] of this crate: the derivative of the logistic and of the softmax loss is off by at
-//! most a few times 2^-50. Scores stand by outputs, each with one number for each record of the tile.
+//! That of [`Loss::differentiate`], record by record, but with [`exp`] of this crate: the
+//! derivative of the logistic and of the softmax loss is off by at most a few times 2^-50. Scores
+//! stand by outputs, each with one number for each record of the tile.
 //!
 //! # Row independence
 //! A lane is computed from its own numbers by the same operations whatever stands in the others.
@@ -148,7 +149,8 @@ mod tests {
         }
     }
 
-    /// A bound of the loss is one of what is computed; NaN stays NaN and infinite scores have a limit.
+    /// A bound of the loss is one of what is computed; NaN stays NaN and
+    /// infinite scores have a limit.
     #[test]
     fn ends_are_those_of_the_loss() {
         let scores = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 800.0, -800.0, 1e-320, 36.0, -36.0];

@@ -1,19 +1,23 @@
 //! e^x for eight numbers at once, none of them above 0.
 //!
 //! # Definition
-//! With k the integer nearest to `x / ln 2` and `r = x - k ln 2`, `e^x = 2^k e^r` and `|r| <= 0.347`; e^r is its Taylor polynomial of degree 13.
-//! Below -708 it is e^-708 (3e-308): no subnormal number comes out. NaN stays NaN.
+//! With k the integer nearest to `x / ln 2` and `r = x - k ln 2`, `e^x = 2^k e^r` and
+//! `|r| <= 0.347`; e^r is its Taylor polynomial of degree 13. Below -708 it is e^-708 (3e-308): no
+//! subnormal number comes out. NaN stays NaN.
 //!
 //! # Error
-//! Within 2^-50 of e^x, relatively. What the polynomial leaves out is below `r^14/14! (1 + r) < 2^-57`; k times the upper part of ln 2 is exact, so
-//! r is off by less than 2^-54; and each rounding of the polynomial is of terms that fall off by |r| and more.
+//! Within 2^-50 of e^x, relatively. What the polynomial leaves out is below
+//! `r^14/14! (1 + r) < 2^-57`; k times the upper part of ln 2 is exact, so r is off by less than
+//! 2^-54; and each rounding of the polynomial is of terms that fall off by |r| and more.
 //!
 //! # Bits
-//! Products and sums only, no branch and no table: the same bits on every processor, and each lane's are its own.
+//! Products and sums only, no branch and no table: the same bits on every
+//! processor, and each lane's are its own.
 
 use super::TILE;
 
-/// Upper part of ln 2: 32 bits, so that the product with an integer of 11 bits is exact. And the rest.
+/// Upper part of ln 2: 32 bits, so that the product with an integer of
+/// 11 bits is exact. And the rest.
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
 /// Added to a small number it leaves the nearest integer in the last bits.
 const ROUND: f64 = 1.5 * (1u64 << 52) as f64;

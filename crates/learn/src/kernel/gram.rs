@@ -1,7 +1,8 @@
 //! Weighted sums of `x xᵀ`, for which rows wait until there are enough.
 //!
-//! A batch of [`ROWS`] rows stands in the nearest cache, once as it is and once multiplied by the weights; a piece of the result of
-//! [`HIGH`] by [`LONG`] numbers is then summed over the batch in registers. Only pieces that touch the lower triangle are made.
+//! A batch of [`ROWS`] rows stands in the nearest cache, once as it is and once multiplied by the
+//! weights; a piece of the result of [`HIGH`] by [`LONG`] numbers is then summed over the batch in
+//! registers. Only pieces that touch the lower triangle are made.
 
 /// Rows of a batch.
 const ROWS: usize = 32;

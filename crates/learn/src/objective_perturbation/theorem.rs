@@ -1,45 +1,50 @@
 //! What noise in the objective costs.
 //!
 //! # Setting
-//! w minimises `Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, exactly, for continuous b. For each data set w and b determine each other, so the density of w is
-//! that of `b(w) = -∇(Σ l_i + (Λ/2)‖w‖²)` times the determinant of the Hessian (the map is Lipschitz and strongly monotone, which is enough
-//! where second derivatives jump).
+//! w minimises `Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, exactly, for continuous b. For each data set w
+//! and b determine each other, so the density of w is that of `b(w) = -∇(Σ l_i + (Λ/2)‖w‖²)`
+//! times the determinant of the Hessian (the map is Lipschitz and strongly monotone, which is
+//! enough where second derivatives jump).
 //!
 //! # Determinants
-//! A record's Hessian M is positive, and all others together with the penalty are at least Λ. So the determinants of neighbours have a ratio of at
-//! most `det(I + M/Λ)`, whether a record is absent or another. One score: M has rank one and norm at most β. K scores of softmax:
-//! rank K - 1 and trace at most `(1 - 1/K) X²`, and by concavity equal eigenvalues are worst:
+//! A record's Hessian M is positive, and all others together with the penalty are at least Λ. So
+//! the determinants of neighbours have a ratio of at most `det(I + M/Λ)`, whether a record is
+//! absent or another. One score: M has rank one and norm at most β. K scores of softmax: rank K - 1
+//! and trace at most `(1 - 1/K) X²`, and by concavity equal eigenvalues are worst:
 //! ```text
-//! c = ln(1 + β/Λ),      c = (K - 1) ln(1 + X²/(KΛ))                                                      (1)
+//! c = ln(1 + β/Λ),      c = (K - 1) ln(1 + X²/(KΛ))                                            (1)
 //! ```
 //! # Noise
 //! At one w the b of neighbours are at most one clip norm G apart, or two.
 //!
-//! *Spherical*, of density `~ exp(-‖b‖/s)`: the densities have a ratio of at most `exp(G/s)`, or `exp(2G/s)`. Any losses.
+//! *Spherical*, of density `~ exp(-‖b‖/s)`: the densities have a ratio of at most
+//! `exp(G/s)`, or `exp(2G/s)`. Any losses.
 //!
-//! *Gaussian*, one score only. An absent record moves b along its *fixed* row x, by `|φ'| ‖x‖ <= G`, so the loss is at most
-//! `c + a²/2 + a|Z|`, a = G/σ, Z standard normal; with max(Z, 0) for |Z| where φ' has one sign. For `ε - c >= a²/2` this gives
+//! *Gaussian*, one score only. An absent record moves b along its *fixed* row x, by
+//! `|φ'| ‖x‖ <= G`, so the loss is at most `c + a²/2 + a|Z|`, a = G/σ, Z standard normal; with
+//! max(Z, 0) for |Z| where φ' has one sign. For `ε - c >= a²/2` this gives
 //! ```text
-//! δ = 2 H(ε - c),      δ = H(ε - c) for one sign                                                          (2)
+//! δ = 2 H(ε - c),      δ = H(ε - c) for one sign                                               (2)
 //! ```
-//! H the Gaussian mechanism's δ at sensitivity a (Redberg, Koskela, Wang, *Improving the Privacy and Practicality of Objective Perturbation for
-//! Differentially Private Linear Learners*, 2023, for two signs). A record that becomes another moves b within the plane of both rows, by at most
+//! H the Gaussian mechanism's δ at sensitivity a (Redberg, Koskela, Wang, *Improving the Privacy
+//! and Practicality of Objective Perturbation for Differentially Private Linear Learners*, 2023,
+//! for two signs). A record that becomes another moves b within the plane of both rows, by at most
 //! 2G: the loss is at most `c + m²/2 + m R`, m = 2G/σ, R Rayleigh, and with ε' = ε - c >= m²/2
 //! ```text
-//! δ = sqrt(2π) m e^ε' Φ(-t),   t = ε'/m + m/2                                                             (3)
+//! δ = sqrt(2π) m e^ε' Φ(-t),   t = ε'/m + m/2                                                  (3)
 //! ```
-//! *Gaussian*, K scores of softmax. A record's gradient is `x gᵀ`, where g depends on w and so on b, but its
-//! entries add up to zero: it lies in the K - 1 dimensions `x ⊗ 1^⊥`, which are fixed by the row. So b moves
-//! by at most G within a fixed subspace of k = K - 1 dimensions (2(K - 1) for a record that becomes another,
-//! by at most 2G), and its product with b is at most that length times the length R of b's part in there. The
-//! loss is at most `c + m²/2 + m R`, R of the law χ with k degrees of freedom, and with ε' = ε - c >= m²/2, t
-//! = (ε' - m²/2)/m, by parts
+//! *Gaussian*, K scores of softmax. A record's gradient is `x gᵀ`, where g depends on w and so on
+//! b, but its entries add up to zero: it lies in the K - 1 dimensions `x ⊗ 1^⊥`, which are fixed by
+//! the row. So b moves by at most G within a fixed subspace of k = K - 1 dimensions (2(K - 1) for a
+//! record that becomes another, by at most 2G), and its product with b is at most that length times
+//! the length R of b's part in there. The loss is at most `c + m²/2 + m R`, R of the law χ with k
+//! degrees of freedom, and with ε' = ε - c >= m²/2, t = (ε' - m²/2)/m, by parts
 //! ```text
-//! δ = E (1 - e^(ε' - m²/2 - m R))+ = ∫_t^∞ m e^(ε' - m²/2 - m r) P[R > r] dr                              (4)
+//! δ = E (1 - e^(ε' - m²/2 - m R))+ = ∫_t^∞ m e^(ε' - m²/2 - m r) P[R > r] dr                   (4)
 //! ```
-//! (2) and (3) are k = 1, but for the sign, and k = 2. For an odd k the next even one is taken: its R is
-//! stochastically larger, and its tail is a finite sum, `P[R > r] = e^(-r²/2) Σ_{j<k/2} (r²/2)^j/j!`. The
-//! integral is replaced by an upper sum.
+//! (2) and (3) are k = 1, but for the sign, and k = 2. For an odd k the next even one is taken: its
+//! R is stochastically larger, and its tail is a finite sum,
+//! `P[R > r] = e^(-r²/2) Σ_{j<k/2} (r²/2)^j/j!`. The integral is replaced by an upper sum.
 
 use sordino_privacy::{
     Contribution, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, calibrate,
@@ -51,8 +56,8 @@ use crate::loss::Loss;
 /// Covers the roundings of a formula.
 const UP: f64 = 1.0 + 1e-12;
 
-/// Cells of the upper sum of (4), and how far it reaches beyond the bulk of R, whose tail is then below
-/// e^-70.
+/// Cells of the upper sum of (4), and how far it reaches beyond the bulk of
+/// R, whose tail is then below e^-70.
 const CELLS: u32 = 4000;
 const REACH: f64 = 12.0;
 /// Below it, tails underflow.
@@ -147,8 +152,8 @@ fn largest_shift(epsilon: f64, delta: f64, delta_of: impl Fn(f64, f64) -> f64) -
     low
 }
 
-/// At least (4), for 2 `pairs` degrees of freedom: an upper sum up to where the tail is beyond reach, and the
-/// tail there for the rest.
+/// At least (4), for 2 `pairs` degrees of freedom: an upper sum up to where the tail is beyond
+/// reach, and the tail there for the rest.
 fn subspace_delta(epsilon: f64, m: f64, pairs: usize) -> f64 {
     let weight = |r: f64| (epsilon - 0.5 * m * m - m * r).min(0.0).exp();
     let start = (epsilon / m - 0.5 * m).max(0.0);
@@ -156,14 +161,15 @@ fn subspace_delta(epsilon: f64, m: f64, pairs: usize) -> f64 {
     let step = (end - start) / CELLS as f64;
     let cell = |i: u32| {
         let r = start + f64::from(i) * step;
-        // What the weight falls by within the cell, without a difference of numbers that are almost equal.
+        // What the weight falls by within the cell, without a difference
+        // of numbers that are almost equal.
         chi_tail(r, pairs) * weight(r) * -(-m * step).exp_m1()
     };
     (0..CELLS).map(cell).sum::<f64>() * (1.0 + 1e-9) + chi_tail(end, pairs)
 }
 
-/// At least `P[R > r]` for R of the law χ with 2 `pairs` degrees of freedom: the finite sum, or Chernoff's
-/// bound where its terms underflow.
+/// At least `P[R > r]` for R of the law χ with 2 `pairs` degrees of freedom: the finite sum, or
+/// Chernoff's bound where its terms underflow.
 fn chi_tail(r: f64, pairs: usize) -> f64 {
     let (x, half) = (0.5 * r * r, pairs as f64);
     if x > 600.0 {
@@ -178,8 +184,8 @@ fn chi_tail(r: f64, pairs: usize) -> f64 {
     (sum * (1.0 + 1e-9)).min(1.0)
 }
 
-/// At least (3): `Φ(-t) < φ(t) 4/(3t + sqrt(t² + 8))` for t > 0 (Sampford, *Some Inequalities on Mill's Ratio*, 1953), and
-/// `ε' - t²/2 = -(ε'/m - m/2)²/2`.
+/// At least (3): `Φ(-t) < φ(t) 4/(3t + sqrt(t² + 8))` for t > 0 (Sampford, *Some Inequalities on
+/// Mill's Ratio*, 1953), and `ε' - t²/2 = -(ε'/m - m/2)²/2`.
 fn plane_delta(epsilon: f64, m: f64) -> f64 {
     let (t, s) = (epsilon / m + 0.5 * m, epsilon / m - 0.5 * m);
     m * (-0.5 * s * s).exp() * 4.0 / (3.0 * t + (t * t + 8.0).sqrt())
@@ -194,7 +200,8 @@ mod tests {
     /// Numbers and their classes.
     type Records = [(f64, f64)];
 
-    /// `E (1 - e^(ε - U))+` for a loss U(r) and a density of r >= 0, by Simpson's rule: what (2) and (3) are in closed form.
+    /// `E (1 - e^(ε - U))+` for a loss U(r) and a density of r >= 0, by Simpson's rule:
+    /// what (2) and (3) are in closed form.
     fn delta_of(epsilon: f64, loss: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> f64 {
         let (steps, end) = (200_000, 40.0);
         let value = |r: f64| (1.0 - (epsilon - loss(r)).exp()).max(0.0) * density(r);
@@ -288,8 +295,8 @@ mod tests {
         assert!(chi_tail(r * (1.0 - 1e-12), 500) <= chi_tail(r * (1.0 + 1e-12), 500));
     }
 
-    /// The exact density of three scores for rows of one number: along (1, 1, 1) neighbours agree, so two
-    /// dimensions are left.
+    /// The exact density of three scores for rows of one number: along (1, 1, 1) neighbours
+    /// agree, so two dimensions are left.
     #[test]
     fn exact_densities_of_three_scores_are_within_the_theorem() {
         let (loss, ridge, epsilon, delta) = (Loss::Softmax { classes: 3 }, 0.8, 0.7, 1e-2);
@@ -344,8 +351,8 @@ mod tests {
         assert!(largest > delta, "a quarter of the noise is too little: {largest}");
     }
 
-    /// Tail bounds (ε = t a + a²/2 with probability 1 - δ) are valid too, and need more noise; those figures are of β = 1/4, half of ε for the
-    /// determinant.
+    /// Tail bounds (ε = t a + a²/2 with probability 1 - δ) are valid too, and need more noise;
+    /// those figures are of β = 1/4, half of ε for the determinant.
     #[test]
     fn noise_is_below_that_of_tail_bounds() {
         let two_signs = Loss::Huber { width: 1.0 };
@@ -392,7 +399,8 @@ mod tests {
         assert!((determinant(loss, 2.0, least_ridge(loss, 2.0, c)) - c).abs() < 1e-8);
     }
 
-    /// The exact density of w in one dimension: the hockey-stick divergence of neighbours, both ways, against the theorem's ε and δ.
+    /// The exact density of w in one dimension: the hockey-stick divergence of neighbours, both
+    /// ways, against the theorem's ε and δ.
     #[test]
     fn exact_densities_in_one_dimension_are_within_the_theorem() {
         let hinge = Loss::SmoothHinge { width: 0.2 };

@@ -1,9 +1,11 @@
 //! Symmetric positive definite systems.
 //!
 //! # Guarantee
-//! Where [`Cholesky::of`] succeeds on a symmetric matrix M, `L Lᵀ = M + E` with `‖E‖ <= γ_(d+1) tr(L Lᵀ)`, and so M has no eigenvalue
-//! below `-γ_(d+1) tr(M)/(1 - γ_(d+1))`; where it fails, M has one below `γ_(d+1) tr(M)/(1 - γ_(d+1))` (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, 2002, Theorems 10.3 and 10.7). [`slack`] is that number, with a factor of 2 to spare.
+//! Where [`Cholesky::of`] succeeds on a symmetric matrix M, `L Lᵀ = M + E` with
+//! `‖E‖ <= γ_(d+1) tr(L Lᵀ)`, and so M has no eigenvalue below `-γ_(d+1) tr(M)/(1 - γ_(d+1))`;
+//! where it fails, M has one below `γ_(d+1) tr(M)/(1 - γ_(d+1))` (Higham, *Accuracy and
+//! Stability of Numerical Algorithms*, 2002, Theorems 10.3 and 10.7). [`slack`] is that
+//! number, with a factor of 2 to spare.
 
 /// L with `L Lᵀ = M`, by rows.
 pub(crate) struct Cholesky {
@@ -12,7 +14,8 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors the matrix whose lower triangle stands in `matrix` by rows. `None` where a pivot is not above 0.
+    /// Factors the matrix whose lower triangle stands in `matrix` by rows.
+    /// `None` where a pivot is not above 0.
     pub(crate) fn of(mut matrix: Vec<f64>, dimension: usize) -> Option<Self> {
         for i in 0..dimension {
             let (above, here) = matrix.split_at_mut(i * dimension);
@@ -43,7 +46,8 @@ impl Cholesky {
     }
 }
 
-/// Within what of its least eigenvalue the success of a factorisation tells whether a matrix of this trace is positive.
+/// Within what of its least eigenvalue the success of a factorisation tells whether a
+/// matrix of this trace is positive.
 pub(crate) fn slack(dimension: usize, trace: f64) -> f64 {
     // 2 γ_(d+1)/(1 - γ_(d+1)) < 3 (d + 1) u as long as (d + 1) u < 1/10.
     3.0 * (dimension as f64 + 1.0) * (f64::EPSILON / 2.0) * trace

@@ -1,14 +1,17 @@
-//! What is known of the objective's curvature: a factor of a Hessian, and what steps have shown since.
+//! What is known of the objective's curvature: a factor of a Hessian,
+//! and what steps have shown since.
 //!
 //! # Definition
-//! B is the Hessian that was factored. After steps `s_1, s_2, ...` that changed the gradient by `y_1, y_2, ...`, the direction for a
-//! gradient g is `-A g`, with A the inverse that the updates of Broyden, Fletcher, Goldfarb and Shanno make of B⁻¹:
+//! B is the Hessian that was factored. After steps `s_1, s_2, ...` that changed the gradient by
+//! `y_1, y_2, ...`, the direction for a gradient g is `-A g`, with A the inverse that the updates
+//! of Broyden, Fletcher, Goldfarb and Shanno make of B⁻¹:
 //! ```text
 //! A <- (I - ρ s yᵀ) A (I - ρ y sᵀ) + ρ s sᵀ,     ρ = 1/(sᵀ y)
 //! ```
-//! by the two loops of Nocedal, *Updating Quasi-Newton Matrices with Limited Storage*, 1980. On a quadratic the errors of B, those of a
-//! sample above all, so lose their effect as in conjugate gradients: with eigenvalues within a part r of 1 a step leaves about r/2 of
-//! the gradient instead of r.
+//! by the two loops of Nocedal, *Updating Quasi-Newton Matrices with Limited
+//! Storage*, 1980. On a quadratic the errors of B, those of a sample above all, so lose
+//! their effect as in conjugate gradients: with eigenvalues within a part r of 1 a step
+//! leaves about r/2 of the gradient instead of r.
 
 use super::cholesky::Cholesky;
 use super::{add, dot};

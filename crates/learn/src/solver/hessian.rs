@@ -1,9 +1,11 @@
 //! Second derivatives: directions to go, which certify nothing.
 //!
-//! Near a minimum a Hessian of some records does nearly as well as that of all. Over m records drawn from the same source as the n, its eigenvalues
-//! relative to those of the whole lie within about `2 sqrt(d/m)` of 1 (Erdogdu, Montanari, *Convergence Rates of Sub-sampled Newton
-//! Methods*, 2015), so each step with it leaves that part of the error. A sum over m records takes `m d²/2` products and a gradient
-//! `2 n d`: with m = 8n/d the one takes as long as the other, more or less, and with `m >= 64 d` the part is at most a quarter.
+//! Near a minimum a Hessian of some records does nearly as well as that of all. Over m records
+//! drawn from the same source as the n, its eigenvalues relative to those of the whole lie within
+//! about `2 sqrt(d/m)` of 1 (Erdogdu, Montanari, *Convergence Rates of Sub-sampled Newton Methods*,
+//! 2015), so each step with it leaves that part of the error. A sum over m records takes `m d²/2`
+//! products and a gradient `2 n d`: with m = 8n/d the one takes as long as the other, more or less,
+//! and with `m >= 64 d` the part is at most a quarter.
 
 use sordino_data::{BlockView, ROWS_PER_BLOCK};
 

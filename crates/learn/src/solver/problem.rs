@@ -1,23 +1,26 @@
-//! What is minimised: `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, its derivatives, and how far off they can be.
+//! What is minimised: `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, its
+//! derivatives, and how far off they can be.
 //!
 //! # The gradient's error
-//! Rows are exact numbers of norm at most X, and so are targets, w, Λ and b: J is a function of reals, and what is computed
-//! differs from its gradient by at most
+//! Rows are exact numbers of norm at most X, and so are targets, w, Λ and b: J is a function of
+//! reals, and what is computed differs from its gradient by at most
 //! ```text
-//! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 8u (Λ‖w‖ + ‖b‖ + ‖g‖)                        (1)
+//! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 8u (Λ‖w‖ + ‖b‖ + ‖g‖)                      (1)
 //! ```
-//! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy and Stability of Numerical
-//! Algorithms*, 2002, section 3.1), which moves derivatives d by κ times as much, κ the curvature of the loss; e is the error of
-//! evaluating the derivative itself, with 2^-46 for the exponential function (ours has 2^-50) and what follows it; and sums
-//! of products err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums by blocks of 4096, and blocks in order,
-//! so that K is about 516 + n/4096. Four roundings of the last three terms would be enough; eight
-//! let every coordinate of b be rounded itself. The bound (1) is rounded up by a millionth, which covers its own evaluation.
+//! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy
+//! and Stability of Numerical Algorithms*, 2002, section 3.1), which moves derivatives d by κ times
+//! as much, κ the curvature of the loss; e is the error of evaluating the derivative itself, with
+//! 2^-46 for the exponential function (ours has 2^-50) and what follows it; and sums of products
+//! err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums by blocks of
+//! 4096, and blocks in order, so that K is about 516 + n/4096. Four roundings of the last three
+//! terms would be enough; eight let every coordinate of b be rounded itself. The bound (1) is
+//! rounded up by a millionth, which covers its own evaluation.
 //!
 //! # Class weights
-//! With a weight w_i of at most 1 for each record, J has `w_i l_i` for `l_i`. A computed derivative `d + e`
-//! becomes `w_i (d + e)(1 + u)`, which is off by at most `e` and one rounding of itself: K counts eight
-//! roundings more than there are without weights, and this is one of them. Curvature, and so the smoothness
-//! L, is at most that without weights.
+//! With a weight w_i of at most 1 for each record, J has `w_i l_i` for `l_i`. A computed derivative
+//! `d + e` becomes `w_i (d + e)(1 + u)`, which is off by at most `e` and one rounding of itself: K
+//! counts eight roundings more than there are without weights, and this is one of them. Curvature,
+//! and so the smoothness L, is at most that without weights.
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_threads::{available, gather};
@@ -28,7 +31,8 @@ use crate::weighting::Weighting;
 
 /// Unit roundoff.
 const U: f64 = f64::EPSILON / 2.0;
-/// Roundings of a number on its way into the sum of a block: a product, three additions in its tile, and one for each tile.
+/// Roundings of a number on its way into the sum of a block: a product, three additions
+/// in its tile, and one for each tile.
 const CHAIN: f64 = (4 + ROWS_PER_BLOCK / TILE) as f64;
 /// Relative error of evaluating a derivative, where the loss has slope 1.
 const EVALUATION: f64 = 1.0 / (1u64 << 46) as f64;
@@ -216,8 +220,8 @@ pub(super) fn records<'a>(
     rows.filter(|(_, present)| **present).map(|((row, target), _)| (row, f64::from(*target)))
 }
 
-/// Rows and targets of the slots from `first` on, and what follows them, in two parts. A place without a record has the row `empty`, which adds
-/// nothing.
+/// Rows and targets of the slots from `first` on, and what follows them, in two parts. A place
+/// without a record has the row `empty`, which adds nothing.
 fn tile<'a>(
     block: &BlockView<'a>,
     first: usize,

@@ -1,8 +1,9 @@
 //! Where to begin: near the minimum of a few records.
 //!
-//! The first steps of Newton's method lead from nowhere to the neighbourhood of the minimum, and each looks at all records. A few records lead there as
-//! well: over m of them the gradient's mean is off by about `1/sqrt(m)` of a record's. What is found certifies nothing, and if the few are not
-//! like the rest it costs some steps more.
+//! The first steps of Newton's method lead from nowhere to the neighbourhood of the minimum, and
+//! each looks at all records. A few records lead there as well: over m of them the gradient's mean
+//! is off by about `1/sqrt(m)` of a record's. What is found certifies nothing, and if the few are
+//! not like the rest it costs some steps more.
 
 use sordino_data::BlockView;
 

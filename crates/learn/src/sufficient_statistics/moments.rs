@@ -1,14 +1,16 @@
 //! Sums of `x xᵀ` and `x y` over records.
 //!
 //! # Coordinates
-//! With row norm X and largest target Y, a record's vector has the lower triangle of `x xᵀ/X²` by rows, off-diagonal entries
-//! times sqrt(2), then `x y/(XY)`. The first part is as long as `‖x‖²/X²` (the Frobenius norm), the second as `‖x‖|y|/(XY)`: at most 1 each, and
-//! at most sqrt(2) together.
+//! With row norm X and largest target Y, a record's vector has the lower triangle of
+//! `x xᵀ/X²` by rows, off-diagonal entries times sqrt(2), then `x y/(XY)`. The first part
+//! is as long as `‖x‖²/X²` (the Frobenius norm), the second as `‖x‖|y|/(XY)`: at most 1
+//! each, and at most sqrt(2) together.
 //!
 //! # Arithmetic
-//! Blocks of 4096 slots are summed in `f64`, products of `f32` being exact there, then scaled and rounded to the grid once. Under
-//! relations that let records change places each record is quantised by itself. A row that is longer than declared, which no encoding makes,
-//! contributes nothing.
+//! Blocks of 4096 slots are summed in `f64`, products of `f32` being exact there, then
+//! scaled and rounded to the grid once. Under relations that let records change places
+//! each record is quantised by itself. A row that is longer than declared, which no
+//! encoding makes, contributes nothing.
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{Allowance, Grid, GridSum, SumError};
@@ -18,7 +20,8 @@ use sordino_threads::{available, gather};
 use crate::block_sums;
 use crate::solver::{Cholesky, slack};
 
-/// The longest a record's vector can be: what a row may be longer than declared, squared, and the roundings of factors.
+/// The longest a record's vector can be: what a row may be longer than declared,
+/// squared, and the roundings of factors.
 pub(super) const LONGEST: f64 = std::f64::consts::SQRT_2 * (1.0 + SURPLUS);
 /// What is added to sensitivities for rows that are a part in 10^8 longer than declared.
 const SURPLUS: f64 = 3e-8;
@@ -113,7 +116,8 @@ impl Bounds {
         Ok(())
     }
 
-    /// Whether a row is at most a part in 10^8 longer than declared: what is computed is off by less than that for up to 2^24 coordinates.
+    /// Whether a row is at most a part in 10^8 longer than declared: what is computed is off by
+    /// less than that for up to 2^24 coordinates.
     fn is_within(self, row: &[f32]) -> bool {
         let square: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
         square <= self.row_norm * self.row_norm * (1.0 + 1e-8)
@@ -155,8 +159,9 @@ impl Bounds {
         (square, products.iter().map(|product| product * self.row_norm * self.target).collect())
     }
 
-    /// How far [`Moments::least_eigenvalue`] can be from the exact one, in units of X², for n records: the sums' error (n products of norm
-    /// at most 1), the slack of the factorisation, the width of the last interval, the rounding of what is subtracted, and rows a little too long.
+    /// How far [`Moments::least_eigenvalue`] can be from the exact one, in units of X², for n
+    /// records: the sums' error (n products of norm at most 1), the slack of the factorisation, the
+    /// width of the last interval, the rounding of what is subtracted, and rows a little too long.
     pub(super) fn eigenvalue_error(self, n: u64) -> f64 {
         let (n, blocks) = (n as f64, n as f64 / ROWS_PER_BLOCK as f64);
         let chain = ROWS_PER_BLOCK as f64 + blocks + 16.0;
@@ -168,7 +173,8 @@ impl Bounds {
 }
 
 impl Moments {
-    /// The least eigenvalue of `XᵀX/X²`, by halving: a matrix has a Cholesky factor if it is positive.
+    /// The least eigenvalue of `XᵀX/X²`, by halving: a matrix has a
+    /// Cholesky factor if it is positive.
     pub(super) fn least_eigenvalue(&self, width: usize, n: u64) -> f64 {
         let is_below = |shift: f64| {
             let mut square = vec![0.0; width * width];
@@ -213,7 +219,8 @@ mod tests {
         plan.at_depth(30).unwrap()
     }
 
-    /// A record appears, disappears, becomes another: integers move by no more than the clip norm and its inflation, and by nearly as much.
+    /// A record appears, disappears, becomes another: integers move by no more than the clip norm
+    /// and its inflation, and by nearly as much.
     #[test]
     fn no_record_moves_the_sums_by_more_than_the_sensitivity() {
         let base = |i: usize| vec![(i as f64).sin(), (i as f64 * 2.1).cos(), 0.1];

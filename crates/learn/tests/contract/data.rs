@@ -9,7 +9,8 @@ fn classes(loss: Loss) -> Option<usize> {
     loss.is_classification().then(|| loss.outputs().max(2))
 }
 
-/// Columns of numbers in [-1, 1] and targets for `loss`: numbers of classes, or numbers in [-1, 1]. NaN anywhere is an empty slot.
+/// Columns of numbers in [-1, 1] and targets for `loss`: numbers of classes, or numbers in [-1,
+/// 1]. NaN anywhere is an empty slot.
 pub(crate) fn encoded(loss: Loss, columns: &[Vec<f64>], targets: &[f64], intercept: bool) -> Encoded {
     let number =
         |name: &str| format!("columns.{name} = {{ kind = 'number', bounds = [-1, 1], missing = 'drop' }}\n");
@@ -74,7 +75,8 @@ pub(crate) fn strange(loss: Loss) -> Vec<(&'static str, Encoded)> {
     cases
 }
 
-/// Ten records of five users, with at most two records a user promised; whether the table was limited to that, or to nothing.
+/// Ten records of five users, with at most two records a user promised; whether the table
+/// was limited to that, or to nothing.
 pub(crate) fn of_users(loss: Loss, is_limited: bool) -> Encoded {
     let target = match classes(loss) {
         None => "columns.y = { kind = 'number', bounds = [-1, 1], missing = 'drop' }\n".to_owned(),

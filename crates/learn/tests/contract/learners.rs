@@ -1,4 +1,5 @@
-//! Every learner, with the losses that it does: a new one is registered here and held to everything.
+//! Every learner, with the losses that it does: a new one is
+//! registered here and held to everything.
 
 use sordino_data::Encoding;
 use sordino_learn::{
@@ -29,7 +30,8 @@ pub(crate) enum Level {
     Budget { epsilon: f64, delta: f64 },
     /// Hardly any noise.
     Quiet,
-    /// So much privacy, one step, and a penalty that keeps minima where gradients are steepest: small enough to be done many thousand times.
+    /// So much privacy, one step, and a penalty that keeps minima where gradients are steepest:
+    /// small enough to be done many thousand times.
     Tiny { epsilon: f64, delta: f64 },
 }
 
@@ -73,7 +75,8 @@ pub(crate) struct Learner {
     pub(crate) half: f64,
     /// Whether it finds the optimum where there is no noise. Clipping that always binds does not.
     pub(crate) converges: bool,
-    /// How far one record that is absent may move the weights at [`Level::Tiny`], if noise stays the same; where that is a simple formula.
+    /// How far one record that is absent may move the weights at [`Level::Tiny`], if noise stays
+    /// the same; where that is a simple formula.
     pub(crate) moves: fn(Loss, &Encoding, u64) -> Option<f64>,
     pub(crate) plan: fn(Loss, &Encoding, u64, Level) -> Result<AnyPlan, LearnError>,
 }
@@ -323,7 +326,8 @@ fn descent(learner: GradientDescent, loss: Loss, encoding: &Encoding, level: Lev
         ..TrainingOptions::default()
     };
     let learner = learner.training(training).steps(level.steps(600));
-    // Of a record with margin 0 the logistic gradient is half as long as it can be; and no residual here is beyond 2.
+    // Of a record with margin 0 the logistic gradient is half as long as it can be;
+    // and no residual here is beyond 2.
     let norm = if level.is_tiny() { 0.5 } else { 2.0 };
     learner.clipping(Clipping::Flat { norm })
 }

@@ -40,9 +40,9 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// A permit for another event, relation or unit, or one that does not allow seeds, is refused before anything
-/// else is looked at: `other` is data that the plan was not made for, and is not what the error is about; and
-/// no bit is drawn.
+/// A permit for another event, relation or unit, or one that does not allow seeds, is refused
+/// before anything else is looked at: `other` is data that the plan was not made for, and is not
+/// what the error is about; and no bit is drawn.
 pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encoded) -> Result<(), String> {
     let claim = plan.claim();
     let dearer = Event::composed([claim.event.clone(), Event::Pure { epsilon: Epsilon::new(0.1).unwrap() }]);
@@ -106,7 +106,8 @@ pub(crate) fn survives(audit: &Audit) -> Result<(), String> {
     }
 }
 
-/// With the same noise on both, what is left of the difference is the data's: at most `most` for one record.
+/// With the same noise on both, what is left of the difference is the
+/// data's: at most `most` for one record.
 pub(crate) fn one_record_moves_at_most(
     plan: &Plan,
     (one, two): (&Encoded, &Encoded),

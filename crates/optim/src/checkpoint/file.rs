@@ -9,13 +9,17 @@
 //! | 8 a number | vectors whose numbers are here, in the order of the head |
 //! | 32 | SHA-256 of all before |
 //!
-//! Integers and doubles are little-endian, and doubles come back to the last bit. Numbers and vectors have the names that the run gave them. A vector
-//! that is all zeros, or that nobody keeps (the memory of a rule that has none, the average that is the last iterate), is a word in the head.
-//! Version 1 was JSON from end to end, some twenty bytes a number, and version 2 knew only gradient descent; both are refused by name.
+//! Integers and doubles are little-endian, and doubles come back to the last bit. Numbers and
+//! vectors have the names that the run gave them. A vector that is all zeros, or that nobody keeps
+//! (the memory of a rule that has none, the average that is the last iterate), is a word in the
+//! head. Version 1 was JSON from end to end, some twenty bytes a number, and version 2 knew only
+//! gradient descent; both are refused by name.
 //!
 //! # Pitfalls
-//! Reading asks for no more memory than four times the file's length, whatever the head says: there are at most four vectors of one length, the first
-//! is always here, and the length of the file must be what the head speaks of. A checksum tells an accident, not an adversary: who can write the file can write its digest.
+//! Reading asks for no more memory than four times the file's length, whatever the head says:
+//! there are at most four vectors of one length, the first is always here, and the length of the
+//! file must be what the head speaks of. A checksum tells an accident, not an adversary: who can
+//! write the file can write its digest.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -239,12 +243,15 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
 
 fn other_version(version: &str) -> String {
     format!(
-        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; end the run with the program that began it"
+        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; end the run \
+        with the program that began it"
     )
 }
 
 fn altered() -> String {
-    "it was cut or altered after it was written; resume from it is not possible, and what was charged stays charged".to_owned()
+    "it was cut or altered after it was written; resume from it is not possible, and what was charged stays \
+    charged"
+        .to_owned()
 }
 
 fn write_numbers(to: &mut impl Write, numbers: &[f64]) -> io::Result<()> {

@@ -154,7 +154,8 @@ fn vectors_of_several_lengths_and_too_many_are_not_written() {
     assert!(!path.exists());
 }
 
-/// The disk is full in the middle of a file: the one before it stays, and nothing is left beside it.
+/// The disk is full in the middle of a file: the one before it stays,
+/// and nothing is left beside it.
 #[test]
 fn a_write_that_fails_leaves_what_was_there() {
     let folder = Scratch::new("checkpoint-full");

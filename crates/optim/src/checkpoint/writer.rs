@@ -22,7 +22,8 @@ pub(crate) struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    /// Locks the place. What is there must be what the run goes on `from`, as it was read; a new run refuses whatever it is.
+    /// Locks the place. What is there must be what the run goes on `from`, as it was read;
+    /// a new run refuses whatever it is.
     pub(crate) fn new(
         checkpoints: &Checkpoints,
         run: String,
@@ -74,7 +75,8 @@ impl Writer<'_> {
         put_in_place(&part, &self.path).map_err(failed)
     }
 
-    /// All steps are done. Should this fail the checkpoint before it stays, and the result is not given up for want of a copy.
+    /// All steps are done. Should this fail the checkpoint before it stays, and the result is
+    /// not given up for want of a copy.
     pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Statement) {
         // At a due step it has just been written.
         if self.keep && !self.is_due(snapshot.step) {

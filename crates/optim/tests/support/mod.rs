@@ -2,7 +2,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Batch, ContributionLimit, Group, Sampling, UnitRule};
+use sordino_data::{Batch, BatchGroup, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{
     Clip, ClipRule, ClippedSum, Clipping, FloatSums, Objective, Partial, Plan, PlanOptions, sum_by_groups,
@@ -35,7 +35,7 @@ impl Points {
         &self,
         w: &[f64],
         clip: &Clip<'_>,
-        group: Group<'_>,
+        group: BatchGroup<'_>,
         partial: &mut Partial,
     ) -> Result<(), SumError> {
         let records = group.len() as u32;

@@ -5,13 +5,14 @@ use sordino_privacy::{
     SamplingRate, Terms,
 };
 use sordino_report::{
-    Better, Bin, Bounds, BudgetUse, Calibration, Confusion, Curve, DecisionRule, DeclaredColumns, Evaluation,
-    GroupScores, Groups, Interval, Method, Provenance, PublicData, PublicRows, Released, ReleasedFile,
-    Requested, Run, Scale, Score, Source, Task, Tuning,
+    Better, Bin, BoundsOrigin, BudgetUse, Calibration, Confusion, Curve, DataFacts, DecisionRule,
+    DeclaredColumns, Evaluation, GroupScores, Groups, Interval, MethodFacts, Provenance, PublicData,
+    PublicRows, Released, ReleasedFile, Requested, RunFacts, Scale, Score, Task, Tuning,
 };
 
-/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are invented; those of privacy are not.
-pub(crate) fn logistic() -> Run {
+/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are
+/// invented; those of privacy are not.
+pub(crate) fn logistic() -> RunFacts {
     let released = Released {
         model: "logistic regression".into(),
         task: Task::Classification,
@@ -19,15 +20,15 @@ pub(crate) fn logistic() -> Run {
         weights: 31,
     };
     let rows = PublicRows::new(Count::new(455).unwrap(), Neighbours::ZeroOut).unwrap();
-    let source = Source {
+    let source = DataFacts {
         data: "breast-cancer.csv.gz".into(),
         identity: Some("sha256 4f1c…e02a".into()),
         rows: Some(rows),
         features: Some(30),
         max_records: None,
-        bounds: Bounds::Declared,
+        bounds: BoundsOrigin::Declared,
     };
-    let method = Method {
+    let method = MethodFacts {
         name: "DP-SGD".into(),
         settings: vec![
             ("loss", "logistic").into(),
@@ -41,7 +42,7 @@ pub(crate) fn logistic() -> Run {
         ],
     };
     let (guarantee, budget) = charged();
-    let mut run = Run::new(released, source, method, guarantee);
+    let mut run = RunFacts::new(released, source, method, guarantee);
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap());
     run.requested = Some(Requested { epsilon, delta });
     run.budget = Some(budget);
@@ -50,7 +51,8 @@ pub(crate) fn logistic() -> Run {
     run.provenance = Some(provenance());
     run.finished = Some("2026-11-16T03:40:00Z".into());
     run.configuration = Some(
-        "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget = \"diagnosis\"\n\
+        "data = \"examples/data/breast-cancer.csv.gz\"\nschema = \"examples/breast-cancer.toml\"\ntarget \
+        = \"diagnosis\"\n\
          epsilon = 1.0\ndelta = 1e-5\nledger = \"patients.ledger\"\n"
             .into(),
     );
@@ -85,7 +87,8 @@ fn provenance() -> Provenance {
 /// The least noise with ε <= 1 at δ = 1e-5 for 200 Poisson batches at rate 1/4, rounded up.
 const NOISE: f64 = 13.2956;
 
-/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the budget looks like before and after.
+/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the
+/// budget looks like before and after.
 fn charged() -> (Guarantee, BudgetUse) {
     let (epsilon, delta) = (Epsilon::new(3.0).unwrap(), Delta::new(1e-5).unwrap());
     let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
@@ -146,7 +149,11 @@ fn evaluation() -> Evaluation {
     };
     let groups = vec![group("first", 100, false, 0.95), group("second", 14, true, 0.93)];
     evaluation.groups = Some(Groups { column: "hospital".into(), groups, others: 0 });
-    evaluation.curves_of = Some("The curve is of single iterates on the way. The released model is the mean of the last half of them; its own score is the mark.".into());
+    evaluation.curves_of = Some(
+        "The curve is of single iterates on the way. The released model is the mean \
+        of the last half of them; its own score is the mark."
+            .into(),
+    );
     evaluation
 }
 

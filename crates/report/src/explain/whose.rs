@@ -1,4 +1,5 @@
-//! Whose data a sentence speaks of: a record, all records of one patient, a client; a person where nobody said.
+//! Whose data a sentence speaks of: a record, all records of one patient, a
+//! client; a person where nobody said.
 
 use sordino_privacy::Unit;
 

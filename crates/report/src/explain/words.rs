@@ -1,17 +1,19 @@
 //! The facts in sentences, one idea each.
 //!
-//! People understand odds with and without taking part better than examples of noisy answers (Nanayakkara, Smart,
-//! Cummings, Kaptchuk, Redmiles, *What Are the Chances? Explaining the Epsilon Parameter in Differential Privacy*,
-//! 2023), and vague assurance raises wrong expectations (Cummings, Kaptchuk, Redmiles, *"I need a better
-//! description": An Investigation Into User Expectations For Differential Privacy*, 2021). So the sentences
-//! compare two numbers out of 100, and say what is not promised.
+//! People understand odds with and without taking part better than examples of noisy answers
+//! (Nanayakkara, Smart, Cummings, Kaptchuk, Redmiles, *What Are the Chances? Explaining the
+//! Epsilon Parameter in Differential Privacy*, 2023), and vague assurance raises wrong
+//! expectations (Cummings, Kaptchuk, Redmiles, *"I need a better description": An Investigation
+//! Into User Expectations For Differential Privacy*, 2021). So the sentences compare two numbers
+//! out of 100, and say what is not promised.
 
 use sordino_privacy::Neighbours;
 
-use super::{Explanation, Group, Whose};
+use super::{Explanation, GroupPromise, Whose};
 use crate::number::{given, of_100, percent_up, up};
 
-/// The explanation, a paragraph each: what is hidden, guesses, conclusions, low false alarms, groups, δ, and what is not promised.
+/// The explanation, a paragraph each: what is hidden, guesses, conclusions, low false alarms,
+/// groups, δ, and what is not promised.
 pub fn words(facts: &Explanation, whose: &Whose) -> Vec<String> {
     let mut paragraphs = vec![
         hidden(facts.neighbours, whose),
@@ -22,9 +24,9 @@ pub fn words(facts: &Explanation, whose: &Whose) -> Vec<String> {
     paragraphs.extend(facts.groups.iter().map(|facts| group(facts, whose)));
     paragraphs.push(delta(facts, whose));
     paragraphs.push(
-        "What is not promised: that nothing is learned about people like you. A conclusion that would be drawn \
-         without your data may still be drawn. And whoever holds the raw data still holds it: the promise is about \
-         those who see the result."
+        "What is not promised: that nothing is learned about people like you. A conclusion that would be \
+        drawn without your data may still be drawn. And whoever holds the raw data still holds it: the \
+        promise is about those who see the result."
             .to_owned(),
     );
     paragraphs
@@ -57,14 +59,15 @@ fn hidden(neighbours: Neighbours, whose: &Whose) -> String {
 
 fn guesses(facts: &Explanation, whose: &Whose) -> String {
     format!(
-        "Whoever sees the result, knows {} and guesses which of the two it was is right in at most {} of 100 cases; by \
-         tossing a coin, in 50.",
+        "Whoever sees the result, knows {} and guesses which of the two it was is right in at most {} of 100 \
+        cases; by tossing a coin, in 50.",
         whose.others,
         of_100(facts.right_guesses)
     )
 }
 
-/// A guess is judged over all results, a belief after one of them: as a rule the second number is larger.
+/// A guess is judged over all results, a belief after one of them: as a
+/// rule the second number is larger.
 fn conclusions(facts: &Explanation, whose: &Whose) -> String {
     let lines: Vec<String> = facts
         .odds
@@ -80,8 +83,8 @@ fn conclusions(facts: &Explanation, whose: &Whose) -> String {
         )
     };
     format!(
-        "That is the average over all results that could have come out, and some tell more than others: {which}, \
-         somebody's belief can rise because {} {} used: {}.",
+        "That is the average over all results that could have come out, and some tell more than others: \
+        {which}, somebody's belief can rise because {} {} used: {}.",
         whose.it,
         whose.was(),
         lines.join("; ")
@@ -97,13 +100,13 @@ fn alarms(facts: &Explanation) -> String {
         })
         .collect();
     format!(
-        "An attacker who rarely accuses wrongly finds at most this share of those that took part, at this share of \
-         false alarms: {}.",
+        "An attacker who rarely accuses wrongly finds at most this share of those that took part, at this \
+        share of false alarms: {}.",
         cases.join(", ")
     )
 }
 
-fn group(group: &Group, whose: &Whose) -> String {
+fn group(group: &GroupPromise, whose: &Whose) -> String {
     format!(
         "{} {} together, {}, are promised epsilon = {} at delta = {}: a guess about all of them is right in \
          at most {} of 100 cases.",
@@ -122,9 +125,9 @@ fn delta(facts: &Explanation, whose: &Whose) -> String {
     }
     let delta = given(facts.delta);
     let meaning = format!(
-        "Delta = {delta} is the room that the promise leaves for rare outcomes. It is not the chance that something \
-         goes wrong; but a program that publishes one whole record with chance {delta} for {} would keep a promise with \
-         this delta.",
+        "Delta = {delta} is the room that the promise leaves for rare outcomes. It is not the chance that \
+        something goes wrong; but a program that publishes one whole record with chance {delta} for {} would \
+        keep a promise with this delta.",
         whose.each
     );
     let Some(crowd) = facts.crowd else {
@@ -178,7 +181,8 @@ mod tests {
         }
     }
 
-    /// (1 + 0.1974)/2 of guesses over all results; after results that come up once in 100 times odds grow 3.39 times.
+    /// (1 + 0.1974)/2 of guesses over all results; after results that come up once
+    /// in 100 times odds grow 3.39 times.
     #[test]
     fn the_two_numbers_are_told_apart() {
         let claim = sordino_privacy::Claim::from_json(r#"{"type":"gdp","mu":0.5}"#).unwrap();

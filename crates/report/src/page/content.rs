@@ -46,7 +46,8 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
     let claim = unit(claim, &guarantee.unit).and(", under ").and_code(guarantee.neighbours.to_string());
     let void = if guarantee.seeded {
         Some(
-            "This was a test run. The noise came from a fixed seed: nothing is promised, whatever stands below.",
+            "This was a test run. The noise came from a fixed seed: nothing is promised, whatever stands \
+            below.",
         )
     } else if !guarantee.holds() {
         Some("Nothing is promised: no finite ε bounds what this release says about one unit.")
@@ -63,7 +64,8 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
 fn meaning(report: &Report<'_>) -> String {
     let whose = report.whose();
     format!(
-        "Whoever sees this model and guesses whether {} {} used is right at most {} times in 100; a coin is right 50 times.",
+        "Whoever sees this model and guesses whether {} {} used is right at most {} times in 100; a coin is \
+        right 50 times.",
         whose.data,
         whose.was(),
         of_100(report.explanation().right_guesses)

@@ -196,8 +196,8 @@ fn bar(bar: &Bar, out: &mut String) {
     for (index, part) in bar.parts.iter().enumerate() {
         let _ = writeln!(
             out,
-            "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\"><rect class=\"swatch part-{}\" x=\"10\" y=\"1\" width=\"12\" \
-             height=\"10\"/></svg><span>{}</span></li>",
+            "<li><svg viewBox=\"0 0 32 12\" aria-hidden=\"true\"><rect class=\"swatch part-{}\" x=\"10\" \
+            y=\"1\" width=\"12\" height=\"10\"/></svg><span>{}</span></li>",
             index + 1,
             text(&part.label)
         );

@@ -1,12 +1,12 @@
 //! What the promise means, to be counted: 100 models without one unit's data, and 100 with it.
 //!
-//! People read shares off arrays of icons more reliably than off sentences (Nanayakkara, Smart, Cummings,
-//! Kaptchuk, Redmiles, *What Are the Chances? Explaining the Epsilon Parameter in Differential Privacy*,
-//! 2023).
+//! People read shares off arrays of icons more reliably than off sentences (Nanayakkara,
+//! Smart, Cummings, Kaptchuk, Redmiles, *What Are the Chances? Explaining the Epsilon
+//! Parameter in Differential Privacy*, 2023).
 //!
 //! # Definition
-//! An attacker whose two errors are as likely as each other says `used` of r in 100 models that used the
-//! data, and of 100 - r that did not, with r the most right guesses in 100, rounded up.
+//! An attacker whose two errors are as likely as each other says `used` of r in 100 models that
+//! used the data, and of 100 - r that did not, with r the most right guesses in 100, rounded up.
 
 use std::fmt::Write;
 
@@ -47,8 +47,8 @@ impl Icons {
 
     pub(crate) fn caption(&self) -> String {
         format!(
-            "Each dot is a model. The best attacker takes the filled ones for models that used {}. The more alike both pictures \
-             are, the less a model tells; a coin fills 50 of 100 in each.",
+            "Each dot is a model. The best attacker takes the filled ones for models that used {}. The more \
+            alike both pictures are, the less a model tells; a coin fills 50 of 100 in each.",
             self.whose.it
         )
     }
@@ -56,7 +56,8 @@ impl Icons {
     /// For those who cannot see it.
     pub(crate) fn words(&self) -> String {
         format!(
-            "Of 100 models without {}, the best attacker says of {} that {} {} used; of 100 models with it, of at most {}.",
+            "Of 100 models without {}, the best attacker says of {} that {} {} used; of 100 models with it, \
+            of at most {}.",
             self.whose.data,
             100 - self.right,
             self.whose.it,

@@ -49,7 +49,8 @@ impl Evaluation {
     }
 }
 
-/// Data that somebody declared to be public: measuring on it costs nothing, if the declaration is true.
+/// Data that somebody declared to be public: measuring on it costs
+/// nothing, if the declaration is true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicData {
     declared_public: String,
@@ -86,8 +87,8 @@ pub struct Score {
     pub scale: Scale,
     /// Which way is up; it is rounded the other way.
     pub better: Better,
-    /// What the best constant prediction has. It is chosen with the public data in hand, so it is hard to
-    /// beat.
+    /// What the best constant prediction has. It is chosen with the public
+    /// data in hand, so it is hard to beat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<f64>,
     /// Where the score on many more records like these would lie, in 95 of 100 such test sets.
@@ -255,7 +256,8 @@ impl Score {
         })
     }
 
-    /// Whether a constant lies within its interval, so that chance alone may explain the difference.
+    /// Whether a constant lies within its interval, so that chance alone
+    /// may explain the difference.
     pub fn may_be_chance(&self) -> bool {
         let within =
             |(interval, constant): (&Interval, f64)| interval.lower <= constant && constant <= interval.upper;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// The day on which it was begun, such as `2026-11-16`. A time of day of its end would tell how long it
-    /// took.
+    /// The day on which it was begun, such as `2026-11-16`. A time of day of its
+    /// end would tell how long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
     /// Who asked, as the ledger has it.
@@ -19,7 +19,8 @@ pub struct Provenance {
     /// SHA-256 of the model's own files, which are released.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ReleasedFile>,
-    /// SHA-256 of what the schema says, which is public. Comments and layout of its file do not change it.
+    /// SHA-256 of what the schema says, which is public. Comments and
+    /// layout of its file do not change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_digest: Option<String>,
     /// The columns that were used.

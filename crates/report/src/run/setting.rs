@@ -8,13 +8,13 @@ pub struct Setting {
     /// Its name in the configuration.
     pub name: String,
     /// Its value.
-    pub value: Value,
+    pub value: SettingValue,
 }
 
 /// The value of a setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Value {
+pub enum SettingValue {
     /// Yes or no.
     Flag(bool),
     /// A whole number.
@@ -25,38 +25,38 @@ pub enum Value {
     Text(String),
 }
 
-impl<V: Into<Value>> From<(&str, V)> for Setting {
+impl<V: Into<SettingValue>> From<(&str, V)> for Setting {
     fn from((name, value): (&str, V)) -> Self {
         Self { name: name.to_owned(), value: value.into() }
     }
 }
 
-impl From<bool> for Value {
+impl From<bool> for SettingValue {
     fn from(value: bool) -> Self {
         Self::Flag(value)
     }
 }
 
-impl From<u64> for Value {
+impl From<u64> for SettingValue {
     fn from(value: u64) -> Self {
         Self::Whole(value)
     }
 }
 
-impl From<f64> for Value {
+impl From<f64> for SettingValue {
     /// JSON has neither infinities nor NaN: they become words.
     fn from(value: f64) -> Self {
         if value.is_finite() { Self::Number(value) } else { Self::Text(value.to_string()) }
     }
 }
 
-impl From<&str> for Value {
+impl From<&str> for SettingValue {
     fn from(value: &str) -> Self {
         Self::Text(value.to_owned())
     }
 }
 
-impl From<String> for Value {
+impl From<String> for SettingValue {
     fn from(value: String) -> Self {
         Self::Text(value)
     }

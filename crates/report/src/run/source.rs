@@ -5,11 +5,11 @@ use sordino_privacy::{Count, Neighbours};
 
 /// What a model was made from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Source {
+pub struct DataFacts {
     /// The data's name, as its owner calls it.
     pub data: String,
-    /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away to whoever can
-    /// list the candidates: state the ledger's identity, or nothing.
+    /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away
+    /// to whoever can list the candidates: state the ledger's identity, or nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
     /// How many records (or slots) there are, where the relation does not hide it.
@@ -22,13 +22,13 @@ pub struct Source {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
     /// Where bounds and categories come from.
-    pub bounds: Bounds,
+    pub bounds: BoundsOrigin,
 }
 
 /// Where bounds and categories of the columns come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Bounds {
+pub enum BoundsOrigin {
     /// A schema that was written without looking at the data.
     Declared,
     /// Private estimates, paid for by the event.
@@ -52,7 +52,8 @@ pub struct PublicRows(Count);
 /// The relation hides how many records there are.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error(
-    "the number of records is private under {neighbours}, so a report cannot state it; leave it out, or release a noisy count"
+    "the number of records is private under {neighbours}, so a report cannot state it; leave it out, or \
+    release a noisy count"
 )]
 pub struct PrivateSize {
     neighbours: Neighbours,

@@ -22,7 +22,8 @@ impl<'de> Deserialize<'de> for Version {
         match u64::deserialize(deserializer)? {
             Self::CURRENT => Ok(Self),
             newer if newer > known => Err(de::Error::custom(format_args!(
-                "format_version must be {known}, got {newer}; it was written by a newer program: update this one"
+                "format_version must be {known}, got {newer}; it was written by a newer program: update this \
+                one"
             ))),
             other => Err(de::Error::custom(format_args!("format_version must be {known}, got {other}"))),
         }

@@ -1,8 +1,8 @@
 //! The page in a real browser, at the widths of a small phone, a phone and a desk.
 //!
-//! One file holds all pages in frames of these widths; its script measures them and leaves what it found in the document,
-//! which the browser prints. Without a browser the test says so and passes: install Debian's `chromium`, or name
-//! one in `SORDINO_BROWSER`.
+//! One file holds all pages in frames of these widths; its script measures them and leaves what it
+//! found in the document, which the browser prints. Without a browser the test says so and passes:
+//! install Debian's `chromium`, or name one in `SORDINO_BROWSER`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -85,7 +85,8 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
     }
 }
 
-/// Light text on a dark ground for those who asked for it, both times with the contrast that WCAG 2.1 calls enhanced (7 to 1).
+/// Light text on a dark ground for those who asked for it, both times with the contrast that
+/// WCAG 2.1 calls enhanced (7 to 1).
 #[test]
 fn light_and_dark_are_both_legible() {
     let Some(browser) = browser() else { return };
@@ -165,14 +166,17 @@ addEventListener("load", () => {
     page.querySelectorAll("details").forEach(part => part.open = true);
     const plots = [...page.querySelectorAll("figure > svg[role=img]")].filter(svg => {
       const box = svg.getBoundingClientRect();
-      return box.width > 200 && box.height > 20 && svg.querySelector("title").textContent && svg.querySelector("polyline, rect");
+      return box.width > 200 && box.height > 20
+        && svg.querySelector("title").textContent && svg.querySelector("polyline, rect");
     });
     const collisions = [];
     for (const svg of plots) {
       const outer = svg.getBoundingClientRect();
-      const words = [...svg.querySelectorAll("text")].map(text => [text.textContent, text.getBoundingClientRect()]);
+      const words = [...svg.querySelectorAll("text")]
+        .map(text => [text.textContent, text.getBoundingClientRect()]);
       words.forEach(([word, box], i) => {
-        if (box.left < outer.left - 1 || box.right > outer.right + 1 || box.top < outer.top - 1 || box.bottom > outer.bottom + 1)
+        if (box.left < outer.left - 1 || box.right > outer.right + 1
+        || box.top < outer.top - 1 || box.bottom > outer.bottom + 1)
           collisions.push(word + " is outside");
         words.slice(i + 1).forEach(([other, next]) => {
           if (Math.min(box.right, next.right) - Math.max(box.left, next.left) > 1
@@ -187,14 +191,17 @@ addEventListener("load", () => {
     const style = view.getComputedStyle(page.body);
     return {
       inner: view.innerWidth, scroll: page.scrollingElement.scrollWidth,
-      sections: [...page.querySelectorAll("main > section[id]")].filter(s => s.querySelector("h2").textContent).map(s => s.id),
+      sections: [...page.querySelectorAll("main > section[id]")]
+        .filter(s => s.querySelector("h2").textContent).map(s => s.id),
       plots: plots.map(svg => svg.parentElement.id),
       collisions, twice: ids.filter((id, i) => ids.indexOf(id) != i),
       copy,
       picture: page.getElementById("icons").getBoundingClientRect().bottom,
-      broken: [...page.querySelectorAll(".rows data")].filter(d => d.getClientRects().length > 1).map(d => d.textContent),
+      broken: [...page.querySelectorAll(".rows data")]
+        .filter(d => d.getClientRects().length > 1).map(d => d.textContent),
       colours: [style.backgroundColor, style.color],
-      ran: page.scripts.length != 1 || page.querySelector("img, iframe, object, embed, link, [onload], [onerror]") != null,
+      ran: page.scripts.length != 1
+        || page.querySelector("img, iframe, object, embed, link, [onload], [onerror]") != null,
     };
   });
   document.getElementById("seen").textContent = JSON.stringify(seen);

@@ -1,13 +1,14 @@
-//! Runs at the edges: nothing promised, nothing spent, nothing measured, nothing that anybody can account for.
+//! Runs at the edges: nothing promised, nothing spent, nothing measured,
+//! nothing that anybody can account for.
 
 use serde_json::json;
 use sordino_privacy::Statement;
-use sordino_report::{Better, Curve, Evaluation, PublicData, Report, Run, Scale, Score};
+use sordino_report::{Better, Curve, Evaluation, PublicData, Report, RunFacts, Scale, Score};
 
 use super::pages::{embedded, logistic};
 
 /// The complete run with another guarantee, and without a budget that would contradict it.
-fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> Run {
+fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> RunFacts {
     let mut run = logistic();
     run.guarantee = serde_json::from_value::<Statement>(json!({
         "neighbours": neighbours, "unit": "record", "epsilon": epsilon, "delta": delta, "accountant": "pld",
@@ -20,10 +21,10 @@ fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_j
 }
 
 /// A page without words of the machine, whose copy for programs is the run.
-fn readable(run: &Run) -> String {
+fn readable(run: &RunFacts) -> String {
     let report = Report::of(run);
     let (html, markdown) = (report.html(), report.markdown());
-    assert_eq!(serde_json::from_str::<Run>(embedded(&html)).unwrap(), *run);
+    assert_eq!(serde_json::from_str::<RunFacts>(embedded(&html)).unwrap(), *run);
     let page = html.split("<script").next().unwrap();
     for text in [page, &markdown] {
         for word in ["NaN", "inf", "-0 ", ">-0<", "null", "None", "Some("] {
@@ -62,11 +63,14 @@ fn what_costs_nothing_is_a_promise() {
     assert!(html.contains("right in at most 50\u{a0}of\u{a0}100 cases"));
 }
 
-/// Sampling with a fixed size means nothing under `add_remove`: the accountant refuses, and the pair is all there is.
+/// Sampling with a fixed size means nothing under `add_remove`: the accountant
+/// refuses, and the pair is all there is.
 #[test]
 fn an_event_that_nobody_accounts_for_is_taken_on_trust() {
     let gaussian = json!({"type": "gaussian", "noise_multiplier": 1.0});
-    let event = json!({"type": "sampled_without_replacement", "sample_size": 10, "population": 100, "event": gaussian});
+    let event = json!({
+        "type": "sampled_without_replacement", "sample_size": 10, "population": 100, "event": gaussian
+    });
     let run = with("add_remove", json!({"lower": 0.5, "upper": 0.75}), 1e-6, event);
     let html = readable(&run);
     let report = Report::of(&run);

@@ -1,4 +1,5 @@
-//! Names of columns, files and models come from others. Whatever they are, the page keeps its shape and runs nothing.
+//! Names of columns, files and models come from others. Whatever they are, the page
+//! keeps its shape and runs nothing.
 
 use super::pages::{HOSTILE, named};
 use sordino_report::Report;

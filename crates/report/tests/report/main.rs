@@ -1,4 +1,5 @@
-//! Reports as their readers meet them: as files, with whatever names others chose, and in a browser.
+//! Reports as their readers meet them: as files, with whatever names
+//! others chose, and in a browser.
 
 mod a_page_in_a_browser;
 mod edges;

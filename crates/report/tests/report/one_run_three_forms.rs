@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::pages::{HOSTILE, embedded, html_rows, logistic, markdown_rows, named};
 use sordino_privacy::Unit;
-use sordino_report::{Report, Run, Value};
+use sordino_report::{Report, RunFacts, SettingValue};
 
 #[test]
 fn the_copy_in_the_page_is_the_json() {
@@ -13,7 +13,7 @@ fn the_copy_in_the_page_is_the_json() {
         let html = report.html();
         let copy: serde_json::Value = serde_json::from_str(embedded(&html)).unwrap();
         assert_eq!(copy, serde_json::to_value(&report).unwrap());
-        assert_eq!(serde_json::from_str::<Run>(embedded(&html)).unwrap(), run);
+        assert_eq!(serde_json::from_str::<RunFacts>(embedded(&html)).unwrap(), run);
     }
 }
 
@@ -27,7 +27,8 @@ fn markdown_has_the_tables_of_the_page() {
     }
 }
 
-/// What was derived stands in all three too: findings word for word, and the numbers of the attacker.
+/// What was derived stands in all three too: findings word for word,
+/// and the numbers of the attacker.
 #[test]
 fn conclusions_are_the_same_in_all_forms() {
     let run = logistic();
@@ -71,7 +72,7 @@ fn every_number_of_the_run_is_shown() {
     }
 }
 
-fn numbers(run: &Run) -> Vec<(String, f64)> {
+fn numbers(run: &RunFacts) -> Vec<(String, f64)> {
     let guarantee = &run.guarantee;
     let (budget, evaluation) = (run.budget.as_ref().unwrap(), run.evaluation.as_ref().unwrap());
     let mut all: Vec<(String, f64)> = [
@@ -92,9 +93,9 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
     .into();
     for setting in &run.method.settings {
         match setting.value {
-            Value::Whole(whole) => all.push((setting.name.clone(), whole as f64)),
-            Value::Number(number) => all.push((setting.name.clone(), number)),
-            Value::Flag(_) | Value::Text(_) => {}
+            SettingValue::Whole(whole) => all.push((setting.name.clone(), whole as f64)),
+            SettingValue::Number(number) => all.push((setting.name.clone(), number)),
+            SettingValue::Flag(_) | SettingValue::Text(_) => {}
         }
     }
     all.extend(evaluation.scores.iter().map(|score| (score.name.clone(), score.value.unwrap())));
@@ -107,14 +108,16 @@ fn numbers(run: &Run) -> Vec<(String, f64)> {
     all
 }
 
-/// The first sentence is for whoever reads one: the best guess against a coin, by the number of the explanation.
+/// The first sentence is for whoever reads one: the best guess against a coin,
+/// by the number of the explanation.
 #[test]
 fn a_page_opens_with_what_its_promise_means() {
     let mut run = logistic();
     let report = Report::of(&run);
     let right = (100.0 * report.explanation().right_guesses).ceil();
     let opens = format!(
-        "Whoever sees this model and guesses whether one record was used is right at most {right} times in 100; a coin is right 50 times."
+        "Whoever sees this model and guesses whether one record was used is right at most {right} times in \
+        100; a coin is right 50 times."
     );
     let (html, markdown) = (report.html(), report.markdown());
     assert!(markdown.lines().nth(2) == Some(opens.as_str()), "{markdown}");

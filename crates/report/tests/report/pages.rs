@@ -5,10 +5,10 @@ mod sample;
 
 pub(crate) use sample::logistic;
 use sordino_privacy::{Event, NoiseMultiplier, Unit};
-use sordino_report::{BudgetUse, PublicData, Run, Setting, Value};
+use sordino_report::{BudgetUse, PublicData, RunFacts, Setting, SettingValue};
 
 /// The complete run with `name` in place of every word that comes from outside.
-pub(crate) fn named(name: &str) -> Run {
+pub(crate) fn named(name: &str) -> RunFacts {
     let mut run = logistic();
     let name = || name.to_owned();
     run.released.model = name();
@@ -17,7 +17,7 @@ pub(crate) fn named(name: &str) -> Run {
     run.source.identity = Some(name());
     run.method.name = name();
     run.method.settings =
-        vec![Setting { name: name(), value: Value::Text(name()) }, ("divisor", 7_u64).into()];
+        vec![Setting { name: name(), value: SettingValue::Text(name()) }, ("divisor", 7_u64).into()];
     // Cheap to account for.
     run.guarantee.event = Event::gaussian(NoiseMultiplier::new(5.0).unwrap());
     run.guarantee.unit = Unit::Column(name());
@@ -61,7 +61,7 @@ pub(crate) const HOSTILE: [&str; 9] = [
     "\u{202e}txet desrever\u{202c} שם עמודה اسم",
     "a|b`c``d```e*f*_g_[h](i)\\",
     "line\u{2028}separator\u{2029}and\nnew\r\nlines\0\u{1b}[31m",
-    "a_column_name_that_nobody_would_choose_but_somebody_has_and_that_goes_on_and_on_and_on_and_on_without_a_single_place_to_break",
+    "a_column_name_that_nobody_would_choose_but_somebody_has_and_that_goes_on_and_on_without_a_break",
     "",
 ];
 

@@ -1,9 +1,9 @@
 //! From a probability to a class, by a threshold that was declared before training.
 //!
 //! # Pitfalls
-//! A threshold that is chosen by looking at scores of private records is one more release. This one is
-//! declared with the other settings, is part of the model, and is the same for the scores and for every
-//! prediction.
+//! A threshold that is chosen by looking at scores of private records is one more release.
+//! This one is declared with the other settings, is part of the model, and is the same for
+//! the scores and for every prediction.
 
 use std::fmt;
 use std::str::FromStr;
@@ -45,7 +45,8 @@ pub struct Decision {
 }
 
 impl Threshold {
-    /// The class of the threshold among `classes`. There must be two, and a model that states probabilities.
+    /// The class of the threshold among `classes`. There must be two, and a
+    /// model that states probabilities.
     pub fn among(&self, classes: Option<&[String]>, has_probabilities: bool) -> Result<Decision, RunError> {
         let by = match classes {
             None => Some("a target that is a number".to_owned()),

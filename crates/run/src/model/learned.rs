@@ -106,8 +106,8 @@ impl Model {
         Ok(predictions)
     }
 
-    /// What it predicts for public records beside what is true, of every slot that holds a record, in order.
-    /// With `in_full`, how sure it is as well.
+    /// What it predicts for public records beside what is true, of every slot that holds a record,
+    /// in order. With `in_full`, how sure it is as well.
     pub fn outcomes(
         &self,
         data: &Encoded,
@@ -133,8 +133,8 @@ impl Model {
         }))
     }
 
-    /// Its first score on public records: accuracy for classes, root mean squared error in the target's own
-    /// unit for numbers.
+    /// Its first score on public records: accuracy for classes, root mean squared error in
+    /// the target's own unit for numbers.
     pub fn score(&self, data: &Encoded) -> Result<f64, RunError> {
         Ok(self.outcomes(data, None, false)?.headline())
     }
@@ -146,7 +146,8 @@ impl Model {
         bounds.map_or(number, |bounds| number.clamp(bounds.lower(), bounds.upper()))
     }
 
-    /// The margins of a model that states no probabilities, for and against the second of two classes.
+    /// The margins of a model that states no probabilities, for and
+    /// against the second of two classes.
     fn evidence(&self, data: &Encoded, slots: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
         match self {
             Self::Linear(model) if !self.has_probabilities() => {

@@ -1,5 +1,5 @@
-//! All files of a model's directory in memory, with their manifest. Nothing is left to compute when they are
-//! written.
+//! All files of a model's directory in memory, with their manifest. Nothing is left
+//! to compute when they are written.
 
 use std::fs::File;
 use std::io::{self, Write};

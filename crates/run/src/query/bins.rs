@@ -1,14 +1,14 @@
 //! Cells of a histogram of numbers, by declared edges.
 //!
 //! # Definition
-//! Edges e₀ < … < eₖ within the bounds [l, u] of the column, with l and u added where they are not edges,
-//! make the cells [e₀, e₁), [e₁, e₂), …, and the last one holds its upper end. A number is clamped to the
-//! bounds first, so it lies in exactly one cell.
+//! Edges e₀ < … < eₖ within the bounds [l, u] of the column, with l and u added where they are not
+//! edges, make the cells [e₀, e₁), [e₁, e₂), …, and the last one holds its upper end. A number is
+//! clamped to the bounds first, so it lies in exactly one cell.
 //!
 //! # Guarantee
-//! The cell of a record is a function of that record and of public numbers. So a histogram of cells costs
-//! what one of declared values costs: one record that appears moves one count by 1, one that becomes another
-//! moves two.
+//! The cell of a record is a function of that record and of public numbers. So a histogram of
+//! cells costs what one of declared values costs: one record that appears moves one count by 1,
+//! one that becomes another moves two.
 
 use sordino_mechanisms::statistics::Bounds;
 

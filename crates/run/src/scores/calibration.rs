@@ -1,14 +1,15 @@
 //! Do stated probabilities come true?
 //!
 //! # Definition
-//! Of two classes the probability of the second, of more the probability of the class that is predicted,
-//! falls into one of ten bins of equal width. The expected calibration error is `Σ (n_b/n) |stated_b -
-//! observed_b|`, over bins b with n_b of n records, of the mean stated probability and the share in which it
-//! was true (Guo, Pleiss, Sun, Weinberger, *On Calibration of Modern Neural Networks*, 2017).
+//! Of two classes the probability of the second, of more the probability of the class that is
+//! predicted, falls into one of ten bins of equal width. The expected calibration error is
+//! `Σ (n_b/n) |stated_b - observed_b|`, over bins b with n_b of n records, of the mean stated
+//! probability and the share in which it was true (Guo, Pleiss, Sun, Weinberger, *On Calibration
+//! of Modern Neural Networks*, 2017).
 //!
 //! # Pitfalls
-//! Few records in a bin differ from what was stated by chance alone, and the error counts that: it falls with
-//! more records. The interval of each bin tells.
+//! Few records in a bin differ from what was stated by chance alone, and the error counts that: it
+//! falls with more records. The interval of each bin tells.
 
 use sordino_report::{Bin, Calibration};
 

@@ -37,8 +37,8 @@ impl Classified {
         Confusion { classes: self.classes.clone(), counts }
     }
 
-    /// Accuracy first; then balanced accuracy and, where the model states how sure it is, AUC, log loss and
-    /// calibration error.
+    /// Accuracy first; then balanced accuracy and, where the model states how sure it is,
+    /// AUC, log loss and calibration error.
     pub fn scores(&self) -> Vec<Score> {
         let counts = self.counts();
         let records = self.is.len() as u64;
@@ -147,8 +147,8 @@ mod tests {
         assert!((score.constant.unwrap() - constant).abs() < 1e-12, "{score:?} instead of {constant}");
     }
 
-    /// By scikit-learn 1.9: `accuracy_score`, `balanced_accuracy_score`, `roc_auc_score`, `log_loss`, and the
-    /// same for `DummyClassifier(strategy="prior")` fitted on these records.
+    /// By scikit-learn 1.9: `accuracy_score`, `balanced_accuracy_score`, `roc_auc_score`,
+    /// `log_loss`, and the same for `DummyClassifier(strategy="prior")` fitted on these records.
     #[test]
     fn two_classes_have_the_scores_of_scikit_learn() {
         let is = [0, 1, 1, 0, 1, 0, 0, 1, 0, 0];

@@ -2,12 +2,12 @@
 //!
 //! # Definition
 //! With z the 97.5 % quantile of the normal distribution:
-//! - a share p of n (Wilson, *Probable inference, the law of succession, and statistical inference*, 1927):
-//!   `(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)`, which stays within 0 and 1 and is no point at
-//!   p = 0 or 1;
+//! - a share p of n (Wilson, *Probable inference, the law of succession, and statistical
+//!   inference*, 1927): `(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)`, which stays within 0
+//!   and 1 and is no point at p = 0 or 1;
 //! - a mean of n values with sample deviation s: `mean ± z s/√n`;
-//! - a mean of K independent shares p with their own intervals (l, u) (Zou, Donner, *Construction of
-//!   confidence limits about effect measures: a general approach*, 2008):
+//! - a mean of K independent shares p with their own intervals (l, u) (Zou, Donner,
+//!   *Construction of confidence limits about effect measures: a general approach*, 2008):
 //!   `mean - √Σ(p-l)²/K` to `mean + √Σ(u-p)²/K`.
 
 use sordino_report::Interval;

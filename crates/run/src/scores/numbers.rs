@@ -54,8 +54,9 @@ impl Estimated {
     }
 }
 
-/// R² = 1 - A/B for the means A of squared errors and B of squared differences from the mean. To first order
-/// it moves with one record by `-(a - (A/B) b)/B`, whose spread gives the standard error.
+/// R² = 1 - A/B for the means A of squared errors and B of squared differences
+/// from the mean. To first order it moves with one record by `-(a - (A/B) b)/B`,
+/// whose spread gives the standard error.
 fn explained(squares: &[f64], around: &[f64], spread: f64) -> Score {
     let ratio = super::average(squares.iter().copied()) / spread;
     let moves: Vec<f64> = squares.iter().zip(around).map(|(a, b)| -(a - ratio * b) / spread).collect();
@@ -87,8 +88,8 @@ mod tests {
     const IS: [f64; 8] = [3.0, -0.5, 2.0, 7.0, 4.0, 1.5, 0.0, 9.0];
     const SAID: [f64; 8] = [2.5, 0.0, 2.0, 8.0, 3.0, 2.5, 1.0, 7.0];
 
-    /// By scikit-learn 1.9: `root_mean_squared_error`, `mean_absolute_error`, `r2_score`, and the same for
-    /// `DummyRegressor` with the mean, and with the median for absolute errors.
+    /// By scikit-learn 1.9: `root_mean_squared_error`, `mean_absolute_error`, `r2_score`, and the
+    /// same for `DummyRegressor` with the mean, and with the median for absolute errors.
     #[test]
     fn numbers_have_the_scores_of_scikit_learn() {
         let scores = Estimated { is: IS.to_vec(), said: SAID.to_vec() }.scores();

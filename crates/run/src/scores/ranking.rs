@@ -1,17 +1,17 @@
 //! The area under the receiver operating characteristic, with its standard error.
 //!
 //! # Definition
-//! For m records of a class with evidence x and n others with evidence y, the area is the mean over all pairs
-//! of 1 where x > y, 1/2 where x = y and 0 elsewhere. By midranks it takes O((m + n) log(m + n)) (Sun, Xu,
-//! *Fast implementation of DeLong's algorithm*, 2014). With `v_i` the mean over the others for one record of
-//! the class and `w_j` the mean over the class for one of the others, its variance is `var(v)/m + var(w)/n`
-//! (DeLong, DeLong, Clarke-Pearson, *Comparing the areas under two or more correlated receiver operating
-//! characteristic curves*, 1988).
+//! For m records of a class with evidence x and n others with evidence y, the area is the mean over
+//! all pairs of 1 where x > y, 1/2 where x = y and 0 elsewhere. By midranks it takes O((m + n)
+//! log(m + n)) (Sun, Xu, *Fast implementation of DeLong's algorithm*, 2014). With `v_i` the mean
+//! over the others for one record of the class and `w_j` the mean over the class for one of the
+//! others, its variance is `var(v)/m + var(w)/n` (DeLong, DeLong, Clarke-Pearson, *Comparing the
+//! areas under two or more correlated receiver operating characteristic curves*, 1988).
 //!
 //! # Pitfalls
-//! Where both are perfectly apart, `v` and `w` do not vary, and DeLong's interval is a point however few
-//! records there are. There the score interval of Newcombe (*Confidence intervals for an effect size measure
-//! based on the Mann-Whitney statistic*, part 2, 2006, method 5) is used.
+//! Where both are perfectly apart, `v` and `w` do not vary, and DeLong's interval is a point
+//! however few records there are. There the score interval of Newcombe (*Confidence intervals for
+//! an effect size measure based on the Mann-Whitney statistic*, part 2, 2006, method 5) is used.
 
 use sordino_report::Interval;
 
@@ -62,8 +62,8 @@ impl Area {
         }
     }
 
-    /// The values θ with `|area - θ| <= z √V(θ)`, for `V(θ) = θ(1-θ) (1 + k ((1-θ)/(2-θ) + θ/(1+θ))) / mn`
-    /// and `k = (m + n)/2 - 1`.
+    /// The values θ with `|area - θ| <= z √V(θ)`, for
+    /// `V(θ) = θ(1-θ) (1 + k ((1-θ)/(2-θ) + θ/(1+θ))) / mn` and `k = (m + n)/2 - 1`.
     fn newcombe(&self) -> Interval {
         let (m, n) = (self.members as f64, self.others as f64);
         let k = 0.5 * (m + n) - 1.0;
@@ -82,8 +82,8 @@ impl Area {
     }
 }
 
-/// The interval of a mean of areas that may depend on each other: the standard error of a mean is at most the
-/// mean of standard errors.
+/// The interval of a mean of areas that may depend on each other: the standard error of a mean is
+/// at most the mean of standard errors.
 pub(super) fn of_mean(areas: &[Area]) -> Option<Interval> {
     let errors: Option<Vec<f64>> = areas.iter().map(|area| area.error).collect();
     let error = super::average(errors?.into_iter());
@@ -174,7 +174,8 @@ mod tests {
         let (few, many) = (interval(3), interval(300));
         assert_eq!((few.upper, many.upper, few.method.as_str()), (1.0, 1.0, "Newcombe"));
         assert!(few.lower < 0.7 && many.lower > 0.98, "{few:?} {many:?}");
-        // The equation of the module, typed again for an area of 1: (1 - θ)² = z² V(θ), with k = n - 1.
+        // The equation of the module, typed again for an area of 1: (1 -
+        // θ)² = z² V(θ), with k = n - 1.
         for (t, n) in [(few.lower, 3.0), (many.lower, 300.0)] {
             let v = t * (1.0 - t) * (1.0 + (n - 1.0) * ((1.0 - t) / (2.0 - t) + t / (1.0 + t))) / (n * n);
             assert!(((1.0 - t).powi(2) - 1.959_963_984_540_054_f64.powi(2) * v).abs() < 1e-12, "{t}");

@@ -11,11 +11,12 @@ pub fn verdict(scores: &[Score]) -> Option<String> {
     let headline = scores.first()?;
     let beats = headline.beats_constant()?;
     let loss = named("log loss");
-    // Frequencies have the least log loss of all constants, so more of it is less knowledge than theirs.
+    // Frequencies have the least log loss of all constants, so more of
+    // it is less knowledge than theirs.
     let worse = loss.filter(|loss| loss.beats_constant() == Some(false)).and_then(|loss| {
         Some(format!(
-            "its probabilities are worse than the classes' frequencies (log loss {:.4} against {:.4}): do not use them \
-             as probabilities",
+            "its probabilities are worse than the classes' frequencies (log loss {:.4} against {:.4}): do \
+            not use them as probabilities",
             loss.value?, loss.constant?
         ))
     });
@@ -33,18 +34,18 @@ pub fn verdict(scores: &[Score]) -> Option<String> {
         let area = area.map(|area| format!(" (AUC {area:.3})")).unwrap_or_default();
         let better = if beats { "hardly better" } else { "no better" };
         return Some(format!(
-            "its classes are {better} than {what}: {compared}. Its probabilities tell more than that{area}: use them \
-             (sordino predict --proba), or declare a --threshold before the next run"
+            "its classes are {better} than {what}: {compared}. Its probabilities tell more than that{area}: \
+            use them (sordino predict --proba), or declare a --threshold before the next run"
         ));
     }
     let said = match area {
         Some(area) => format!(
-            "its classes are right about as often as {what}: {compared}. Its ranking tells more (AUC {area:.3}): to \
-             make use of it, declare a --threshold or --class-weights before the next run"
+            "its classes are right about as often as {what}: {compared}. Its ranking tells more (AUC \
+            {area:.3}): to make use of it, declare a --threshold or --class-weights before the next run"
         ),
         None if beats => format!(
-            "the model may be no better than {what}: {compared}, and with so few public test records the difference may be \
-             chance. {NEXT}"
+            "the model may be no better than {what}: {compared}, and with so few public test records the \
+            difference may be chance. {NEXT}"
         ),
         None => format!("the model is no better than {what}: {compared}. {NEXT}"),
     };

@@ -1,8 +1,8 @@
 //! Class weights as flags and files spell them: `no=1,yes=3`.
 //!
 //! # Pitfalls
-//! Weights that balance classes are counts of the private data. Nobody pays for them here, so they are
-//! refused by name.
+//! Weights that balance classes are counts of the private data. Nobody pays for them
+//! here, so they are refused by name.
 
 use std::collections::BTreeMap;
 use std::fmt;

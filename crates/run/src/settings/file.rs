@@ -1,7 +1,8 @@
 //! Settings from a file, and the settings of a run as a file again.
 //!
-//! A file names settings as `clip_norm` or `clip-norm`. Settings that are given by flags or in code win over
-//! the file. Both become TOML tables and are merged, so a new field of [`Settings`] needs no line here.
+//! A file names settings as `clip_norm` or `clip-norm`. Settings that are given by flags
+//! or in code win over the file. Both become TOML tables and are merged, so a new field
+//! of [`Settings`] needs no line here.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -90,8 +91,8 @@ fn known_table(text: &str, path: &Path) -> Result<Table, RunError> {
     table.into_iter().map(|(name, value)| Ok((known(path, &name, &names)?, value))).collect()
 }
 
-/// Says where a text stops being TOML. Does not show the line: the user may name a file that only this
-/// process may read.
+/// Says where a text stops being TOML. Does not show the line: the user may name a
+/// file that only this process may read.
 fn syntax(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let (line, column) =
@@ -117,7 +118,8 @@ fn known(path: &Path, name: &str, names: &[String]) -> Result<String, RunError> 
     Err(wrong(path, format!("there is no setting `{}`{hint}", shown(name))))
 }
 
-/// A parser's message without the value that it quotes: what it expected, or the text around the quotes.
+/// A parser's message without the value that it quotes: what it
+/// expected, or the text around the quotes.
 fn without_values(message: &str) -> String {
     if let Some((_, expected)) = message.rsplit_once(", expected ") {
         return format!("expected {expected}");
@@ -156,13 +158,13 @@ mod tests {
 
     /// Every setting there is, so that one that cannot be written is found here.
     const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --estimate-schema-with 0.1 \
-        --numbers a,b --categories c --neighbours replace --rows 7 --method sgd \
-        --model mlp --hidden 8,4 --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 \
-        --clipping per-layer --clip-quantile 0.4 --averaging ema --averaging-tail 0.2 --averaging-decay 0.9 \
-        --loss huber --huber-width 0.3 --class-weights a=1,b=3 --steps 9 --sampling-rate 0.5 --learning-rate 0.1 --clip-norm 2 \
-        --row-norm 3 --l2 0.01 --public-test t.csv --by a=b,c --threshold d=0.3 --permissive --ledger l \
-        --name n --who w --out o --report r --checkpoint-every 3 \
-        --threads 2 --danger-seed 5 --tuned-on public";
+        --numbers a,b --categories c --neighbours replace --rows 7 --method sgd --model mlp --hidden 8,4 \
+        --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 --clipping per-layer \
+        --clip-quantile 0.4 --averaging ema --averaging-tail 0.2 --averaging-decay 0.9 --loss huber \
+        --huber-width 0.3 --class-weights a=1,b=3 --steps 9 --sampling-rate 0.5 --learning-rate 0.1 \
+        --clip-norm 2 --row-norm 3 --l2 0.01 --public-test t.csv --by a=b,c --threshold d=0.3 --permissive \
+        --ledger l --name n --who w --out o --report r --checkpoint-every 3 --threads 2 --danger-seed 5 \
+        --tuned-on public";
 
     #[test]
     fn what_is_written_is_read_back() {
@@ -181,8 +183,9 @@ mod tests {
     #[test]
     fn what_is_shown_has_files_and_no_folders() {
         let settings = flags(
-            "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model /secret/net.toml \
-             --out /secret/o --report secret/r.html --ledger postgres://ann:secret@host/budgets --target y",
+            "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model \
+            /secret/net.toml --out /secret/o --report secret/r.html --ledger \
+            postgres://ann:secret@host/budgets --target y",
         );
         let text = without_folders(&settings).unwrap();
         assert!(!text.contains("secret") && !text.contains('/'), "{text}");
@@ -198,7 +201,8 @@ mod tests {
         assert_eq!(merged, flags("a.csv --steps 6 --clip-norm 2.5 --permissive"));
     }
 
-    /// The user can name any file as a configuration. Nothing of another file is shown but a short name.
+    /// The user can name any file as a configuration. Nothing of another
+    /// file is shown but a short name.
     #[test]
     fn a_file_that_is_no_configuration_is_not_shown() {
         for (name, text, says) in [

@@ -1,28 +1,29 @@
-//! Chooses method, steps and batches for n records, (ε, δ) and a limit of time. It does not look at the data,
-//! which need not exist: a schema and a number of records suffice.
+//! Chooses method, steps and batches for n records, (ε, δ) and a limit of time. It does not look at
+//! the data, which need not exist: a schema and a number of records suffice.
 //!
 //! # How it is chosen
 //! Settings that are given stay as they are. Candidates that take longer than the limit at the
 //! [pace](super::pace) of this machine are left out.
 //!
-//! - **Linear models.** The default is a candidate, and every method that suits the target, sgd with several
-//!   batch sizes. Each is rehearsed five times on [invented records](super::invented) with its noise, and
-//!   the best mean score wins. The default wins against scores that are within two standard errors, a point
-//!   of accuracy, or 2 % of the error. A runner-up within two standard errors is named: the rehearsals
-//!   cannot tell the two apart. The error does not say how much invented records differ from real ones; the
-//!   guide compares them.
-//! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. Calibration gives the
-//!   noise multiplier z of each, and with it ν, the length of the noise in the mean of a batch in clip norms:
-//!   `ν = z √d / B` for d weights and B records. Candidates are compared by
+//! - **Linear models.** The default is a candidate, and every method that suits the target, sgd
+//!   with several batch sizes. Each is rehearsed five times on [invented records](super::invented)
+//!   with its noise, and the best mean score wins. The default wins against scores that are within
+//!   two standard errors, a point of accuracy, or 2 % of the error. A runner-up within two standard
+//!   errors is named: the rehearsals cannot tell the two apart. The error does not say how much
+//!   invented records differ from real ones; the guide compares them.
+//! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. Calibration
+//!   gives the noise multiplier z of each, and with it ν, the length of the noise in the mean of a
+//!   batch in clip norms: `ν = z √d / B` for d weights and B records. Candidates are compared by
 //!   ```text
-//!   √((1 + ν²) / T)                                                                              (1)
+//!   √((1 + ν²) / T)                                                                            (1)
 //!   ```
-//!   for T steps. Up to a factor that is the same for all, (1) bounds the excess loss of the average iterate
-//!   of stochastic gradient descent on a convex loss, at the best learning rate, when second moments of
-//!   gradients are at most 1 + ν² (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014;
-//!   Shamir, Zhang, *Stochastic Gradient Descent for Non-smooth Optimization*, 2013). The quickest candidate
-//!   within a tenth of the smallest bound is advised, with its default learning rate. Networks are not convex: (1)
-//!   weighs noise against steps, and does not predict accuracy. Nothing is rehearsed: invented records have
+//!   for T steps. Up to a factor that is the same for all, (1) bounds the excess loss of the
+//!   average iterate of stochastic gradient descent on a convex loss, at the best learning rate,
+//!   when second moments of gradients are at most 1 + ν² (Bassily, Smith, Thakurta, *Private
+//!   Empirical Risk Minimization*, 2014; Shamir, Zhang, *Stochastic Gradient Descent for
+//!   Non-smooth Optimization*, 2013). The quickest candidate within a tenth of the smallest
+//!   bound is advised, with its default learning rate. Networks are not convex: (1) weighs noise
+//!   against steps, and does not predict accuracy. Nothing is rehearsed: invented records have
 //!   no shapes for a network to find.
 
 use std::time::Duration;
@@ -31,10 +32,10 @@ use sordino_nn::noise_length;
 use sordino_privacy::{Count, SamplingRate};
 
 use super::effective;
-use super::estimate::{LONGEST, Memory, is_short, records};
+use super::estimate::{LONGEST, MemoryNeed, is_short, records};
 use super::learner::Learner;
 use super::pace::Pace;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
@@ -47,7 +48,8 @@ const LINEAR_BATCHES: [(u64, u64); 3] = [(256, 10), (1024, 10), (4096, 20)];
 /// Batch sizes and passes of networks, in every combination.
 const BATCHES: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
 const EPOCHS: [u64; 5] = [5, 10, 20, 40, 80];
-/// How much better than the default another candidate must be: in accuracy, and as a part of the error.
+/// How much better than the default another candidate must be: in
+/// accuracy, and as a part of the error.
 const POINT: f64 = 0.01;
 const PART: f64 = 0.02;
 /// With fewer records than this, rehearsals have nothing to say.
@@ -70,7 +72,7 @@ pub struct Advice {
     /// The speed of this machine.
     pub pace: Pace,
     /// The memory of the best candidate.
-    pub memory: Memory,
+    pub memory: MemoryNeed,
     /// Defaults that the user should know of.
     pub notes: Vec<String>,
 }
@@ -142,7 +144,7 @@ impl Advice {
         let is_accuracy = subject.encoding.classes().is_some();
         rank(&mut ranked, is_accuracy);
         prefer_default(&mut ranked, is_accuracy);
-        let memory = Memory::of(&subject, &ranked[0].learner, asked)?;
+        let memory = MemoryNeed::of(&subject, &ranked[0].learner, asked)?;
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
 
@@ -246,8 +248,8 @@ fn bound(learner: &Learner) -> Merit {
     Merit::Bound { noise, bound: ((1.0 + noise * noise) / learner.steps().unwrap_or(1) as f64).sqrt() }
 }
 
-/// Sorts the best first: the largest accuracy, or the smallest error or bound. Among bounds that count as
-/// equal the quickest comes first.
+/// Sorts the best first: the largest accuracy, or the smallest error or bound. Among bounds that
+/// count as equal the quickest comes first.
 fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
     let key = |candidate: &Candidate| match candidate.merit {
         Merit::Rehearsed { score, .. } => {
@@ -268,7 +270,7 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
 }
 
 /// The best candidate for a linear model that is planned by default, unless that is the default.
-pub(super) fn better(plan: &Plan, limit: Duration) -> Option<Candidate> {
+pub(super) fn better(plan: &RunPlan, limit: Duration) -> Option<Candidate> {
     if !is_default(&plan.asked.learner) || plan.subject.n.get() < FEW {
         return None;
     }
@@ -284,8 +286,8 @@ fn drop_equals_of_default(candidates: &mut Vec<Candidate>) {
     candidates.retain(|candidate| is_default(&candidate.chosen) || candidate.effective() != default);
 }
 
-/// Puts the default first unless another candidate is better by more than the errors of their scores, and by
-/// as much as matters: invented records cannot tell more.
+/// Puts the default first unless another candidate is better by more than the errors of their
+/// scores, and by as much as matters: invented records cannot tell more.
 fn prefer_default(ranked: &mut [Candidate], is_accuracy: bool) {
     let Some(place) = ranked.iter().position(|candidate| is_default(&candidate.chosen)) else { return };
     let (best, default) = (&ranked[0], &ranked[place]);
@@ -327,7 +329,8 @@ fn candidates(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings
             Method::Sgd if asked.steps.is_none() && asked.sampling_rate.is_none() => {
                 all.extend(LINEAR_BATCHES.iter().filter_map(|(batch, passes)| {
                     let n = subject.n.get();
-                    // At most half of all records: for larger batches the full batch is a candidate.
+                    // At most half of all records: for larger batches the
+                    // full batch is a candidate.
                     let rate = SamplingRate::new(*batch as f64 / n as f64).ok().filter(|_| 2 * batch <= n)?;
                     let steps = Count::new((passes * n).div_ceil(*batch)).ok();
                     Some(LearnerSettings { sampling_rate: Some(rate), steps, ..plain.clone() })

@@ -1,14 +1,15 @@
 //! The settings that a run was begun with, kept in its working folder for whoever resumes it.
 //!
-//! A checkpoint knows whether it belongs to a plan, but not which setting made another plan of it. A schema
-//! with other bounds makes rows of the same width that mean something else, and a checkpoint cannot tell.
+//! A checkpoint knows whether it belongs to a plan, but not which setting made another
+//! plan of it. A schema with other bounds makes rows of the same width that mean something
+//! else, and a checkpoint cannot tell.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::Digest;
 use sordino_nn::Description;
 use toml::{Table, Value};
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use crate::error::RunError;
 use crate::settings::file;
 
@@ -50,7 +51,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    pub(super) fn of(plan: &Plan) -> Result<Self, RunError> {
+    pub(super) fn of(plan: &RunPlan) -> Result<Self, RunError> {
         let network = plan.learner.network().map(|plan| Description::from(&**plan.network()).to_toml());
         let network =
             network.transpose().map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
@@ -62,7 +63,8 @@ impl Begun {
         })
     }
 
-    /// Checks that a run that goes on is the one that was begun. Names the first setting that differs.
+    /// Checks that a run that goes on is the one that was begun. Names
+    /// the first setting that differs.
     pub(super) fn check(&self, now: &Self) -> Result<(), RunError> {
         let differs = |setting: &str| RunError::OtherContent { setting: setting.to_owned() };
         if self.schema != now.schema {

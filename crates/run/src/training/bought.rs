@@ -1,9 +1,9 @@
-//! `train --estimate-schema-with FRACTION`: a part of ε and δ buys the bounds and categories that no schema
-//! declares, and the rest trains.
+//! `train --estimate-schema-with FRACTION`: a part of ε and δ buys the bounds and categories that
+//! no schema declares, and the rest trains.
 //!
-//! The model's guarantee covers both releases. The schema is written to the working folder before training
-//! starts, so that a run that fails or is killed does not pay for it twice. A later run uses it only for the
-//! same question, about the same data, with the same ledger.
+//! The model's guarantee covers both releases. The schema is written to the working folder before
+//! training starts, so that a run that fails or is killed does not pay for it twice. A later run
+//! uses it only for the same question, about the same data, with the same ledger.
 
 use std::path::PathBuf;
 
@@ -35,7 +35,8 @@ pub(crate) struct Bought {
 }
 
 impl Bought {
-    /// Checks that columns to buy are named only with `--estimate-schema-with`, and that it is a fraction.
+    /// Checks that columns to buy are named only with
+    /// `--estimate-schema-with`, and that it is a fraction.
     pub(crate) fn check_settings(asked: &Settings) -> Result<(), RunError> {
         let given = [(asked.numbers.is_some(), "--numbers"), (asked.categories.is_some(), "--categories")];
         match (asked.estimate_schema_with, given.into_iter().find(|(is_given, _)| *is_given)) {
@@ -100,8 +101,9 @@ impl Bought {
         Settings { schema, epsilon, delta: self.rest.or(asked.delta), ..asked.clone() }
     }
 
-    /// The model with the guarantee of schema and model together. The two compose adaptively: the schema
-    /// decides the number of coordinates, and people may read it before they choose other settings.
+    /// The model with the guarantee of schema and model together. The two compose
+    /// adaptively: the schema decides the number of coordinates, and people may read it
+    /// before they choose other settings.
     pub(crate) fn together(self, model: Release<Model>) -> Result<Release<Model>, RunError> {
         let guarantee = model.guarantee();
         let delta = if guarantee.metered { guarantee.delta } else { self.delta };

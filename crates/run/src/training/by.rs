@@ -31,8 +31,8 @@ pub(crate) struct Grouping {
 }
 
 impl By {
-    /// Reads the column. Categories are groups as they are; numbers fall into ranges of equal width between
-    /// their declared bounds.
+    /// Reads the column. Categories are groups as they are; numbers fall into ranges of equal
+    /// width between their declared bounds.
     pub(crate) fn read(&self, source: &Source, schema: &Schema) -> Result<Grouping, RunError> {
         let names = source.names();
         if !names.contains(&self.column) {

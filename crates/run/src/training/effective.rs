@@ -16,7 +16,8 @@ use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Se
 /// Every setting of a run, from its plan.
 pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
     let learner = LearnerSettings {
-        // The plan does not know these by name: which network it is, and how much memory it may use.
+        // The plan does not know these by name: which network it is, and
+        // how much memory it may use.
         model: asked.learner.model.clone(),
         hidden: asked.learner.hidden.clone().or_else(|| hidden(asked, learner)),
         memory: asked.learner.memory,

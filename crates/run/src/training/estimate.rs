@@ -1,16 +1,18 @@
-//! Estimates time, memory and loss of accuracy of a run without looking at the data, by rehearsals on
-//! invented records.
+//! Estimates time, memory and loss of accuracy of a run without looking at the data,
+//! by rehearsals on invented records.
 //!
 //! # Definition
-//! The invented table has the columns and, up to a limit, the number of records of the real one. The learner
-//! runs on it with its noise and with almost none, and both models are scored on further invented records:
-//! the difference estimates the loss. The time of learners with batches follows from the [pace](super::pace)
-//! of this machine. The time of other learners is that of the rehearsal, scaled by the number of records. If
-//! the rehearsal would take more than some seconds, no score is estimated.
+//! The invented table has the columns and, up to a limit, the number of records of the real one.
+//! The learner runs on it with its noise and with almost none, and both models are scored on
+//! further invented records: the difference estimates the loss. The time of learners with
+//! batches follows from the [pace](super::pace) of this machine. The time of other learners is
+//! that of the rehearsal, scaled by the number of records. If the rehearsal would take more than
+//! some seconds, no score is estimated.
 //!
 //! # Pitfalls
-//! It is a guess about tables in general: real tables of some dozen columns vary in about four directions,
-//! but classes may be easier or harder to tell apart. The guide states its error on three data sets.
+//! It is a guess about tables in general: real tables of some dozen columns vary in
+//! about four directions, but classes may be easier or harder to tell apart. The guide
+//! states its error on three data sets.
 
 use std::num::NonZero;
 use std::time::Duration;
@@ -21,7 +23,7 @@ use sordino_threads::available;
 
 use super::learner::Learner;
 use super::pace::Pace;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
@@ -36,7 +38,8 @@ const PASSES: f64 = 100.0;
 /// Work of a step beside its records, in numbers touched: per weight, for its noise, and per step.
 const OF_WEIGHT: f64 = 50.0;
 const OF_STEP: f64 = 20_000.0;
-/// Limits of a rehearsal: numbers touched by a linear learner, and time of a network, whose pace is known.
+/// Limits of a rehearsal: numbers touched by a linear learner, and time
+/// of a network, whose pace is known.
 const TOO_MUCH: f64 = 2e9;
 const TOO_LONG: Duration = Duration::from_secs(3);
 /// Stops a rehearsal that takes longer than foreseen.
@@ -46,9 +49,9 @@ const REPEATS: u64 = 3;
 
 /// Estimated memory, time and scores of a run.
 #[derive(Debug)]
-pub struct Estimate {
+pub struct Forecast {
     /// Memory of data and batches.
-    pub memory: Memory,
+    pub memory: MemoryNeed,
     /// Time of the fit on this machine, without reading the file.
     pub time: Duration,
     /// Scores on invented records; `None` if a rehearsal would take too long.
@@ -64,13 +67,14 @@ pub struct Scores {
     pub without_noise: f64,
 }
 
-impl Estimate {
-    pub(super) fn of(plan: &Plan) -> Result<Self, RunError> {
-        let Plan { subject, learner, settings, asked, .. } = plan;
-        let memory = Memory::of(subject, learner, settings)?;
+impl Forecast {
+    pub(super) fn of(plan: &RunPlan) -> Result<Self, RunError> {
+        let RunPlan { subject, learner, settings, asked, .. } = plan;
+        let memory = MemoryNeed::of(subject, learner, settings)?;
         let pace = learner.batch().map(|_| Pace::measured(subject, settings)).transpose()?;
         let paced = pace.and_then(|pace| pace.of_learner(learner));
-        // Default penalty and learning rate suit the noise, so a rehearsal without noise chooses them anew.
+        // Default penalty and learning rate suit the noise, so a rehearsal
+        // without noise chooses them anew.
         let LearnerSettings { l2, learning_rate, .. } = asked.learner;
         let wishes = LearnerSettings { l2, learning_rate, ..settings.learner.clone() };
         let n = records(subject, learner, MOST_WORK);
@@ -125,7 +129,7 @@ fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Durati
 
 /// Memory of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct Memory {
+pub struct MemoryNeed {
     /// Bytes of the encoded records.
     bytes: u64,
     /// Bytes of a network's batches, and records per micro-batch.
@@ -135,7 +139,7 @@ pub struct Memory {
     micro_batch: Option<usize>,
 }
 
-impl Memory {
+impl MemoryNeed {
     pub(super) fn of(subject: &Subject, learner: &Learner, settings: &Settings) -> Result<Self, RunError> {
         let threads: NonZero<usize> = settings.threads.unwrap_or_else(available);
         let batches = learner.batch_memory(threads)?;

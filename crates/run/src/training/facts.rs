@@ -5,11 +5,11 @@ use std::path::Path;
 use sordino_ledger::{Digest, Time};
 use sordino_privacy::{Epsilon, Guarantee, Neighbours};
 use sordino_report::{
-    Bounds, BudgetUse, Curve, Evaluation, Method, Provenance, PublicRows, Released, ReleasedFile, Requested,
-    Run, Source, Task, Tuning, WholeBudget,
+    BoundsOrigin, BudgetUse, Curve, DataFacts, Evaluation, MethodFacts, Provenance, PublicRows, Released,
+    ReleasedFile, Requested, RunFacts, Task, Tuning, WholeBudget,
 };
 
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::subject::Subject;
 use super::{declared, effective};
 use crate::error::RunError;
@@ -34,9 +34,9 @@ pub(crate) struct Outcome<'a> {
     pub(crate) began: Time,
 }
 
-pub(crate) fn run(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Run, RunError> {
+pub(crate) fn run(plan: &RunPlan, purse: &Purse, outcome: &Outcome<'_>) -> Result<RunFacts, RunError> {
     let &Outcome { model, guarantee, public, .. } = outcome;
-    let mut run = Run::new(
+    let mut run = RunFacts::new(
         released(model, plan.settings.learner.model.as_deref()),
         source(plan, guarantee.neighbours),
         method(plan),
@@ -54,7 +54,7 @@ pub(crate) fn run(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<R
     Ok(run)
 }
 
-fn provenance(plan: &Plan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Provenance, RunError> {
+fn provenance(plan: &RunPlan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Provenance, RunError> {
     let who = purse.account().and_then(|_| plan.settings.payment.analyst().ok());
     // The day alone: the time of day of two entries would tell how long something took.
     let date = outcome.began.to_string().split('T').next().map(str::to_owned);
@@ -100,29 +100,29 @@ fn released(model: &Model, network: Option<&str>) -> Released {
     }
 }
 
-fn source(plan: &Plan, neighbours: Neighbours) -> Source {
-    let Plan { input, subject, .. } = plan;
+fn source(plan: &RunPlan, neighbours: Neighbours) -> DataFacts {
+    let RunPlan { input, subject, .. } = plan;
     let Subject { schema, encoding, n, .. } = subject;
-    Source {
+    DataFacts {
         data: input.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         identity: None,
         rows: PublicRows::new(*n, neighbours).ok(),
         features: Some((encoding.width() - usize::from(encoding.has_intercept())) as u64),
         max_records: schema.unit().column().map(|_| schema.unit().max_records().get()),
         bounds: match plan.settings.estimate_schema_with {
-            Some(_) => Bounds::Estimated,
-            None => Bounds::Declared,
+            Some(_) => BoundsOrigin::Estimated,
+            None => BoundsOrigin::Declared,
         },
     }
 }
 
 /// Settings that decide what was released.
-fn method(plan: &Plan) -> Method {
+fn method(plan: &RunPlan) -> MethodFacts {
     let settings = effective::shown(&plan.subject, &plan.learner, &plan.settings.learner);
-    Method { name: plan.learner.method().name().replace('-', " "), settings }
+    MethodFacts { name: plan.learner.method().name().replace('-', " "), settings }
 }
 
-fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<BudgetUse>, RunError> {
+fn budget(plan: &RunPlan, purse: &Purse, before: Option<f64>) -> Result<Option<BudgetUse>, RunError> {
     let (Some(limit), Some(spent_before)) = (purse.limit()?, before) else { return Ok(None) };
     let (terms, gauge) = (&limit.terms, limit.gauge);
     let payment = &plan.settings.payment;
@@ -141,7 +141,8 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
         spent_before: Epsilon::new(spent_before.min(terms.epsilon.get()))?,
         // What rounding leaves is nothing.
         spent_after: if gauge.left > 0.0 { Epsilon::new(gauge.used)? } else { terms.epsilon },
-        // The promise is that of the data set's budget. How much of it others have spent is not told.
+        // The promise is that of the data set's budget. How much of it
+        // others have spent is not told.
         whole: limit
             .share_of
             .as_ref()
@@ -151,13 +152,16 @@ fn budget(plan: &Plan, purse: &Purse, before: Option<f64>) -> Result<Option<Budg
 }
 
 /// Scores with those of the iterates on the way.
-pub(crate) fn with_curve(mut evaluation: Evaluation, plan: &Plan, points: &[(u64, f64)]) -> Evaluation {
+pub(crate) fn with_curve(mut evaluation: Evaluation, plan: &RunPlan, points: &[(u64, f64)]) -> Evaluation {
     let Some(headline) = evaluation.scores.first().filter(|_| !points.is_empty()) else { return evaluation };
     let mut curve = Curve::new(headline.name.clone(), headline.scale, headline.better);
     points.iter().for_each(|(step, value)| curve.push(*step, *value));
     evaluation.curves = vec![curve];
     evaluation.curves_of = plan.learner.result().map(|result| {
-        format!("The curve is of single iterates on the way. The released model is {result}; its own score is the mark.")
+        format!(
+            "The curve is of single iterates on the way. The released model is {result}; its own score \
+            is the mark."
+        )
     });
     evaluation
 }

@@ -5,7 +5,7 @@ use sordino_optim::{Checkpoint, Checkpoints, OptimError, Progress, Witness};
 use sordino_privacy::{Count, Paid, Permit, Release};
 
 use super::learner::Fit;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use super::public_test::PublicTest;
 use super::{Session, Step};
 use crate::error::RunError;
@@ -20,7 +20,7 @@ const POINTS: u64 = 100;
 pub(super) type Fitted = (Release<Model>, Vec<(u64, f64)>);
 
 pub(super) fn fit(
-    plan: &Plan,
+    plan: &RunPlan,
     data: &Encoded,
     permit: Permit,
     folder: &Folder,

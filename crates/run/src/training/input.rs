@@ -38,8 +38,8 @@ impl Input {
         Self { schema, survey: None, ..self }
     }
 
-    /// The first pass over the file: its content, the number of records and, through the strict door, the
-    /// first record that does not fit.
+    /// The first pass over the file: its content, the number of records and, through the strict
+    /// door, the first record that does not fit.
     pub(crate) fn survey(&mut self, encoding: &Encoding) -> Result<&Survey, RunError> {
         let mut bits: Box<dyn Bits> = match self.seed {
             // A stream apart from the noise, which is seeded with `seed` itself.
@@ -63,8 +63,8 @@ impl Input {
         self.survey.as_ref().map(Survey::content)
     }
 
-    /// Checks before the charge that the purse is for the surveyed file, that it has as many records as
-    /// stated and, through the strict door, that all of them fit.
+    /// Checks before the charge that the purse is for the surveyed file, that it has as many
+    /// records as stated and, through the strict door, that all of them fit.
     pub(crate) fn check(&self, purse: &Purse, stated: u64) -> Result<(), RunError> {
         let survey = self.surveyed()?;
         if purse.content() != Some(Digest::from_bytes(survey.content())) {
@@ -80,7 +80,8 @@ impl Input {
         Ok(())
     }
 
-    /// The second pass: encodes the records, from the bytes that were surveyed. Call it after the charge.
+    /// The second pass: encodes the records, from the bytes that were
+    /// surveyed. Call it after the charge.
     pub(crate) fn read(&self, encoding: &Encoding) -> Result<Encoded, RunError> {
         Ok(self.loader().encoded(encoding, self.surveyed()?)?)
     }

@@ -1,12 +1,13 @@
-//! Invented tables for rehearsals. They have the columns of the real table and depend on nothing else of it.
+//! Invented tables for rehearsals. They have the columns of the real table
+//! and depend on nothing else of it.
 //!
 //! # Definition
-//! A record is a normal vector z of four coordinates around the mean of its class. Means are so far apart
-//! that the best model is right about nine times in ten. Each column is `c + f (0.3 a·z + 0.1 e)`, with a
-//! random unit vector a and normal e, where -1 and 1 stand for its declared bounds. Bounds are declared with
-//! room, so columns of numbers have factors f from 1 to a tenth, and centres c within half of the range. A
-//! number to be predicted is such a column with c = 0 and f = 1, of whose variance four fifths can be
-//! explained.
+//! A record is a normal vector z of four coordinates around the mean of its class. Means are so far
+//! apart that the best model is right about nine times in ten. Each column is
+//! `c + f (0.3 a·z + 0.1 e)`, with a random unit vector a and normal e, where -1 and 1 stand for
+//! its declared bounds. Bounds are declared with room, so columns of numbers have factors f from 1
+//! to a tenth, and centres c within half of the range. A number to be predicted is such a column
+//! with c = 0 and f = 1, of whose variance four fifths can be explained.
 
 use sordino_data::{Column, Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table, UnitRule};
 use sordino_noise::{Bits, danger};
@@ -34,7 +35,8 @@ impl Invented {
     /// An invented table of `n` records with the columns of the real one.
     pub(crate) fn like(subject: &Subject, n: usize) -> Result<Self, RunError> {
         let mut schema = subject.schema.clone();
-        // Every invented record is a unit of its own; the limit of records per unit is in the noise.
+        // Every invented record is a unit of its own; the limit of
+        // records per unit is in the noise.
         if let Some(unit) = subject.schema.unit().column() {
             schema = schema.with_column(unit, Column::Ignore);
         }
@@ -66,7 +68,8 @@ impl Invented {
         let rows = if part == 1 { self.n } else { TEST };
         let features: Vec<&str> = self.encoding.features().collect();
         let classes = self.encoding.classes().map_or(1, <[String]>::len);
-        // Means with coordinates of this standard deviation are `distance` apart, in root mean square.
+        // Means with coordinates of this standard deviation are
+        // `distance` apart, in root mean square.
         let apart = distance(classes) / (2.0 * DIRECTIONS as f64).sqrt();
         let means: Vec<Vector> = (0..classes).map(|_| world.vector().map(|x| apart * x)).collect();
         let views: Vec<Vector> = features.iter().map(|_| world.direction()).collect();
@@ -138,17 +141,17 @@ fn dot(a: &Vector, b: &Vector) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-/// The distance between classes, in standard deviations, that leaves one error in ten: a record is taken for
-/// each of the K - 1 other classes with probability at most Φ(-distance/2). Quantiles by Abramowitz, Stegun,
-/// *Handbook of Mathematical Functions*, 26.2.22.
+/// The distance between classes, in standard deviations, that leaves one error in ten: a record is
+/// taken for each of the K - 1 other classes with probability at most Φ(-distance/2). Quantiles by
+/// Abramowitz, Stegun, *Handbook of Mathematical Functions*, 26.2.22.
 fn distance(classes: usize) -> f64 {
     let error = 0.1 / classes.saturating_sub(1).max(1) as f64;
     let t = (-2.0 * error.ln()).sqrt();
     2.0 * (t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t))
 }
 
-/// Normal numbers for invented records. They protect nobody, so floating point suffices (Box, Muller, *A Note
-/// on the Generation of Random Normal Deviates*, 1958).
+/// Normal numbers for invented records. They protect nobody, so floating point suffices (Box,
+/// Muller, *A Note on the Generation of Random Normal Deviates*, 1958).
 struct Normals<B>(B);
 
 impl<B: Bits> Normals<B> {

@@ -1,4 +1,5 @@
-//! A learner with all its numbers: one variant for each method, which holds the plan of that method.
+//! A learner with all its numbers: one variant for each method, which
+//! holds the plan of that method.
 
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
@@ -19,7 +20,8 @@ use crate::error::RunError;
 use crate::model::{Model, network_loss};
 use crate::settings::{DeclaredWeights, Method};
 
-/// Square matrices that sufficient statistics keep: the sums of products, their factor and a work copy.
+/// Square matrices that sufficient statistics keep: the sums of
+/// products, their factor and a work copy.
 const HESSIANS: u64 = 3;
 
 /// A learner, ready to be charged.
@@ -183,7 +185,8 @@ impl Learner {
         }
     }
 
-    /// The number of noisy releases: single coordinates for coordinate descent, steps for gradient methods.
+    /// The number of noisy releases: single coordinates for coordinate
+    /// descent, steps for gradient methods.
     pub(super) fn inner_steps(&self) -> u64 {
         if let Self::Coordinate(plan) = self { plan.coordinate_steps() } else { self.steps().unwrap_or(0) }
     }
@@ -227,8 +230,8 @@ impl Learner {
         Ok(self.network().map(|plan| plan.batch_memory(threads)).transpose()?)
     }
 
-    /// Bytes that a fit needs beside the data and that grow with the square of the width. Perturbations keep
-    /// Hessians of at most 512 parameters, which do not count.
+    /// Bytes that a fit needs beside the data and that grow with the square of the width.
+    /// Perturbations keep Hessians of at most 512 parameters, which do not count.
     pub(crate) fn square_bytes(&self) -> u64 {
         let square = |side: usize| (side as u64).saturating_mul(side as u64).saturating_mul(8);
         match self {

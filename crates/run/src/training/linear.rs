@@ -1,8 +1,8 @@
 //! Plans linear models from settings. Each method takes the settings that it uses.
 
 use sordino_learn::{
-    CoordinateClipping, CoordinateDescent, GradientDescent, Loss, ObjectivePerturbation, OutputPerturbation,
-    SufficientStatistics, Usual,
+    CoordinateClipping, CoordinateDescent, DefaultChoice, GradientDescent, Loss, ObjectivePerturbation,
+    OutputPerturbation, SufficientStatistics,
 };
 use sordino_optim::Clipping;
 use sordino_privacy::{ClipNorm, Count};
@@ -17,8 +17,8 @@ const BATCH: f64 = 256.0;
 const PASSES: f64 = 10.0;
 const STEPS: f64 = 1000.0;
 
-/// Plans the learner that the settings name, from public things alone. Where they name no method, the
-/// settings of gradient descent imply it, and else it is the [usual](Usual) one.
+/// Plans the learner that the settings name, from public things alone. Where they name no method,
+/// the settings of gradient descent imply it, and else it is the [usual](Usual) one.
 pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     // The encoding has used it.
     wishes.row_norm.take();
@@ -75,8 +75,8 @@ fn implied(wishes: &LearnerSettings) -> Option<Method> {
 fn usual(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     let loss = loss(task, wishes)?;
     match task.facts().learner(loss)? {
-        Usual::Gradient(learner) => gradient(learner, task, wishes),
-        Usual::Objective(learner) => objective(learner, task, wishes),
+        DefaultChoice::Gradient(learner) => gradient(learner, task, wishes),
+        DefaultChoice::Objective(learner) => objective(learner, task, wishes),
     }
 }
 
@@ -124,8 +124,8 @@ fn coordinate(loss: Loss, task: &Task<'_>, wishes: &mut LearnerSettings) -> Resu
     Ok(Learner::Coordinate(learner.plan_with(task.encoding, task.n, task.noise())?))
 }
 
-/// Takes the loss out of `wishes`. By default it is logistic for two classes, softmax for more, Huber's for a
-/// number. Fails if it does not suit the target.
+/// Takes the loss out of `wishes`. By default it is logistic for two classes, softmax for more,
+/// Huber's for a number. Fails if it does not suit the target.
 fn loss(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Loss, RunError> {
     let classes = task.encoding.classes().map_or(0, <[String]>::len);
     let loss = match wishes.loss.take() {

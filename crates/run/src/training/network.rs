@@ -1,5 +1,5 @@
-//! Plans neural networks from settings: a description or a preset becomes a learner, which takes the settings
-//! that it uses.
+//! Plans neural networks from settings: a description or a preset becomes a learner,
+//! which takes the settings that it uses.
 
 use std::fmt;
 use std::fs;
@@ -34,7 +34,8 @@ pub struct ImageShape {
 }
 
 impl ImageShape {
-    /// The shape that the file's format implies: grey and square for IDX, 32 × 32 in colour for CIFAR.
+    /// The shape that the file's format implies: grey and square for
+    /// IDX, 32 × 32 in colour for CIFAR.
     pub(crate) fn of_format(format: &str, columns: usize) -> Option<Self> {
         let side = (columns as f64).sqrt().round() as usize;
         match format {

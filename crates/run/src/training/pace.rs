@@ -1,10 +1,11 @@
 //! Measures how long steps take on this machine.
 //!
 //! # The model
-//! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped gradient, b that
-//! of the noise, the update and all else that a step does for each weight. Both are measured on invented
-//! records, with full batches of two sizes. Records of random batches are scattered in memory. A linear model
-//! does little more than read a record, so for sampled batches its a is multiplied by 1.5.
+//! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped
+//! gradient, b that of the noise, the update and all else that a step does for each weight. Both
+//! are measured on invented records, with full batches of two sizes. Records of random batches
+//! are scattered in memory. A linear model does little more than read a record, so for sampled
+//! batches its a is multiplied by 1.5.
 
 use std::time::{Duration, Instant};
 
@@ -42,7 +43,8 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Measures gradient descent on the model that is asked for, on as many threads as the settings say.
+    /// Measures gradient descent on the model that is asked for, on as
+    /// many threads as the settings say.
     pub(super) fn measured(subject: &Subject, asked: &Settings) -> Result<Self, RunError> {
         let LearnerSettings { model, hidden, image, memory, .. } = asked.learner.clone();
         let is_linear = model.is_none();

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use serde::Serialize;
-use sordino_report::{Code, Report, Run};
+use sordino_report::{Code, Report, RunFacts};
 
 use crate::error::RunError;
 
@@ -17,9 +17,9 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// Draws the pages of a run that was paid for. If drawing panics, the model must not be lost: there is no
-    /// report then, and the panic's message says why.
-    pub(crate) fn of(run: &Run) -> Result<Self, RunError> {
+    /// Draws the pages of a run that was paid for. If drawing panics, the model must not be lost:
+    /// there is no report then, and the panic's message says why.
+    pub(crate) fn of(run: &RunFacts) -> Result<Self, RunError> {
         let drawn = catch_unwind(AssertUnwindSafe(|| {
             let report = Report::of(run);
             let findings = report.findings().iter().filter(|finding| is_said(finding.code));
@@ -40,7 +40,8 @@ pub(super) fn line(object: &impl Serialize) -> Result<String, RunError> {
     Ok(serde_json::to_string(object).map_err(unwritable)? + "\n")
 }
 
-/// Whether a finding is grave. *Unmetered* and *seeded* are left out: doors state them by themselves.
+/// Whether a finding is grave. *Unmetered* and *seeded* are left out:
+/// doors state them by themselves.
 fn is_said(code: Code) -> bool {
     code <= Code::LargeDelta && code != Code::Seeded && code != Code::Unmetered
 }

@@ -1,4 +1,5 @@
-//! The plan of a run, made from public things: its [`Subject`], its learner, and where its model goes.
+//! The plan of a run, made from public things: its [`Subject`], its
+//! learner, and where its model goes.
 
 use std::path::PathBuf;
 
@@ -18,7 +19,7 @@ const DROWNED: f64 = 0.5;
 
 /// A run with nothing left to decide.
 #[derive(Debug)]
-pub struct Plan {
+pub struct RunPlan {
     pub(crate) input: Input,
     /// What is learned, from what, for how much.
     pub subject: Subject,
@@ -36,7 +37,7 @@ pub struct Plan {
     pub notes: Vec<String>,
 }
 
-impl Plan {
+impl RunPlan {
     /// Makes the plan: decides every setting that is not given.
     pub(crate) fn draw(
         asked: &Settings,
@@ -68,8 +69,8 @@ impl Plan {
         self
     }
 
-    /// Bytes of the data, and of matrices that grow with the square of its width. A network's batches are not
-    /// counted.
+    /// Bytes of the data, and of matrices that grow with the square of its width. A
+    /// network's batches are not counted.
     pub(crate) fn bytes(&self) -> u64 {
         let threads = self.settings.threads.unwrap_or_else(available);
         // That of a network was found when it was planned.
@@ -100,15 +101,15 @@ impl Plan {
     }
 }
 
-/// Says so where noise drowns everything: a mean of gradients is then shorter than its noise, whatever the
-/// data.
+/// Says so where noise drowns everything: a mean of gradients is then shorter
+/// than its noise, whatever the data.
 fn drowned(subject: &Subject, learner: &Learner) -> Option<String> {
     let signal = subject.task().facts().signal(learner.weights()).ok()?;
     let (n, epsilon) = (subject.n.get(), subject.epsilon.get());
     (signal < DROWNED).then(|| {
         format!(
-            "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} weights; \
-             use more records, a larger epsilon or fewer columns",
+            "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} \
+            weights; use more records, a larger epsilon or fewer columns",
             learner.weights()
         )
     })

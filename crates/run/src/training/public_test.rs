@@ -1,4 +1,5 @@
-//! Scores a model on records that are declared public. A score on private records would be one more release.
+//! Scores a model on records that are declared public. A score on private
+//! records would be one more release.
 
 use std::path::PathBuf;
 
@@ -9,7 +10,7 @@ use sordino_noise::danger;
 use sordino_report::{Evaluation, PublicData};
 
 use super::by::Grouping;
-use super::plan::Plan;
+use super::plan::RunPlan;
 use crate::error::RunError;
 use crate::model::{Decision, Model};
 use crate::purse::Purse;
@@ -26,10 +27,10 @@ pub struct PublicTest {
 }
 
 impl PublicTest {
-    /// Reads the records that `--public-test` names, by the encoding of the run. Refuses the private table
-    /// itself, however it is packed, and every table that has a budget in the ledger, as it was digested or
-    /// unpacked. Whether other records are public is for the owner to know.
-    pub(crate) fn open(plan: &Plan, purse: &Purse) -> Result<Option<Self>, RunError> {
+    /// Reads the records that `--public-test` names, by the encoding of the run. Refuses the
+    /// private table itself, however it is packed, and every table that has a budget in the ledger,
+    /// as it was digested or unpacked. Whether other records are public is for the owner to know.
+    pub(crate) fn open(plan: &RunPlan, purse: &Purse) -> Result<Option<Self>, RunError> {
         let Some(path) = &plan.settings.public_test else { return Ok(None) };
         let source = Source::open(path, plan.subject.schema.csv())?;
         let content = Digest::from_bytes(source.content()?);
@@ -81,9 +82,9 @@ impl PublicTest {
     }
 }
 
-/// Whether a file of the test is a file of the run's data or one with a budget, or is so once it is unpacked.
-/// Private images are private beside other labels, too.
-fn has_private_file(plan: &Plan, test: &Source, budgets: &[Digest]) -> Result<bool, RunError> {
+/// Whether a file of the test is a file of the run's data or one with a budget, or is so once it is
+/// unpacked. Private images are private beside other labels, too.
+fn has_private_file(plan: &RunPlan, test: &Source, budgets: &[Digest]) -> Result<bool, RunError> {
     let private = &plan.input.source;
     let files = [private.digests()?, private.unpacked_digests()?].concat();
     let is_private =

@@ -1,8 +1,8 @@
 //! Runs a learner on [`Invented`] records, to measure time and score without looking at the data.
 //!
-//! An invented table with fewer records than the real one would have too much noise in the mean. So the noise
-//! of a step is scaled down by the ratio of the two numbers of records; for learners without steps ε is
-//! scaled up. A rehearsal that takes too long is stopped.
+//! An invented table with fewer records than the real one would have too much noise in the mean. So
+//! the noise of a step is scaled down by the ratio of the two numbers of records; for learners
+//! without steps ε is scaled up. A rehearsal that takes too long is stopped.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -75,7 +75,8 @@ impl<'a> Rehearsal<'a> {
         task.learner(self.wishes)
     }
 
-    /// A model and its time; `None` if it took longer than `limit`. Learners without steps are not stopped.
+    /// A model and its time; `None` if it took longer than `limit`.
+    /// Learners without steps are not stopped.
     pub(super) fn run(
         &self,
         learner: &Learner,

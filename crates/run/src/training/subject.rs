@@ -1,5 +1,5 @@
-//! What is learned, from what, for how much. All of it follows from public things: the header, the schema,
-//! the number of records, the settings and the ledger's terms.
+//! What is learned, from what, for how much. All of it follows from public things: the header, the
+//! schema, the number of records, the settings and the ledger's terms.
 //!
 //! # Defaults
 //! - Relation: `zero_out`, under which n is public; with a ledger, the ledger's.
@@ -51,8 +51,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// The subject of an open file. n is counted unless it is given. Adds defaults that the user should know
-    /// of to `notes`.
+    /// The subject of an open file. n is counted unless it is given. Adds defaults that
+    /// the user should know of to `notes`.
     pub(crate) fn of_input(
         settings: &Settings,
         input: &Input,
@@ -81,7 +81,8 @@ impl Subject {
         })
     }
 
-    /// The subject of a table that need not exist: the schema names its columns, and `--rows` states n.
+    /// The subject of a table that need not exist: the schema names its
+    /// columns, and `--rows` states n.
     pub(crate) fn of_schema(
         settings: &Settings,
         purse: &Purse,
@@ -176,7 +177,8 @@ fn delta(settings: &Settings, purse: &Purse, n: Count, notes: &mut Vec<String>) 
         (None, None) => {
             let delta = delta_for(n.get());
             notes.push(format!(
-                "no --delta given: took delta = {delta:e} (1e-6, or the first power of ten below 1/(10 n) if that is less)"
+                "no --delta given: took delta = {delta:e} (1e-6, or the first power of ten below 1/(10 n) if \
+                that is less)"
             ));
             Delta::new(delta)?
         }
@@ -191,7 +193,8 @@ fn delta_for(n: u64) -> f64 {
     10f64.powi(-digits).min(USUAL_DELTA)
 }
 
-/// A budget that is spent as one goes pays for δ that an event brings only from what it has set aside.
+/// A budget that is spent as one goes pays for δ that an event brings
+/// only from what it has set aside.
 fn pays_delta(purse: &Purse) -> bool {
     purse.terms().is_none_or(|terms| terms.choice == Choice::Planned || terms.set_aside > Delta::ZERO)
 }
@@ -213,13 +216,14 @@ pub(crate) struct Task<'a> {
     pub(crate) pays_delta: bool,
     pub(crate) image: Option<ImageShape>,
     pub(crate) threads: Option<NonZero<usize>>,
-    /// The noise multiplier of a step, if it does not follow from ε: a rehearsal takes it from the real run.
-    /// Learners without steps have none.
+    /// The noise multiplier of a step, if it does not follow from ε: a rehearsal takes it from the
+    /// real run. Learners without steps have none.
     pub(crate) noise: Option<NoiseMultiplier>,
 }
 
 impl Task<'_> {
-    /// The learner that the settings name, with all its numbers. A setting that it does not use is refused.
+    /// The learner that the settings name, with all its numbers. A setting
+    /// that it does not use is refused.
     pub(crate) fn learner(&self, asked: &LearnerSettings) -> Result<Learner, RunError> {
         let mut wishes = asked.clone();
         let learner = match wishes.model.take() {
@@ -246,8 +250,8 @@ impl Task<'_> {
         self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
     }
 
-    /// Takes the sampling rate out of `wishes`, from `--sampling-rate` or `--batch-size`. The default is
-    /// `usual`.
+    /// Takes the sampling rate out of `wishes`, from `--sampling-rate` or
+    /// `--batch-size`. The default is `usual`.
     pub(crate) fn rate(&self, wishes: &mut LearnerSettings, usual: f64) -> Result<SamplingRate, RunError> {
         match (wishes.sampling_rate.take(), wishes.batch_size.take()) {
             (Some(_), Some(_)) => {
@@ -262,8 +266,8 @@ impl Task<'_> {
         }
     }
 
-    /// Takes the number of steps out of `wishes`, from `--steps` or `--epochs`. The default is the steps of
-    /// `passes` passes.
+    /// Takes the number of steps out of `wishes`, from `--steps` or `--epochs`. The default
+    /// is the steps of `passes` passes.
     pub(crate) fn steps(
         &self,
         wishes: &mut LearnerSettings,

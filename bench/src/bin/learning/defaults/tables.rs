@@ -1,12 +1,12 @@
 //! Tables that defaults are tried on, with bounds in round numbers.
 //!
 //! # Files
-//! Adult, electricity, California housing, breast cancer, digits. A file that is not there is left out with a
-//! word.
+//! Adult, electricity, California housing, breast cancer, digits. A file that is
+//! not there is left out with a word.
 //!
 //! # Synthetic
-//! Gaussian columns whose deviations are 10^-2.5 to 10^-0.5 of half their declared range, and whose means lie
-//! anywhere in the middle half of it: two classes, four classes, a number.
+//! Gaussian columns whose deviations are 10^-2.5 to 10^-0.5 of half their declared range, and whose
+//! means lie anywhere in the middle half of it: two classes, four classes, a number.
 
 use std::error::Error;
 use std::fmt::Write;

@@ -10,8 +10,9 @@ use crate::report::{ProfileEntry, Report};
 pub(super) fn attacker(report: &Report<'_>) -> Section {
     let whose = report.whose();
     let intro = format!(
-        "The attacker sees the release, knows {}, and decides whether {} {} used. The trade-off curve shows how often that can \
-         succeed. The closer it is to the diagonal, which is guessing, the better for those in the data.",
+        "The attacker sees the release, knows {}, and decides whether {} {} used. The trade-off curve shows \
+        how often that can succeed. The closer it is to the diagonal, which is guessing, the better for \
+        those in the data.",
         whose.others,
         whose.data,
         whose.was()
@@ -52,8 +53,8 @@ fn odds(report: &Report<'_>) -> Block {
     };
     Block::Table(Table {
         caption: format!(
-            "What somebody believes, before and after {result}, because {} {} used. Guesses are judged over all \
-             results, such a belief after one.",
+            "What somebody believes, before and after {result}, because {} {} used. Guesses are judged over \
+            all results, such a belief after one.",
             whose.it,
             whose.was()
         )
@@ -64,7 +65,7 @@ fn odds(report: &Report<'_>) -> Block {
 }
 
 fn groups(report: &Report<'_>) -> Block {
-    let row = |group: &crate::Group| {
+    let row = |group: &crate::GroupPromise| {
         let right = 0.5 * (1.0 + group.advantage);
         vec![
             Text::number(group.size.to_string(), group.size as f64),
@@ -85,8 +86,8 @@ pub(super) fn profile(report: &Report<'_>) -> Section {
     let blocks = if profile.is_empty() {
         vec![paragraph("There is no finite ε at any δ up to 1/10.")]
     } else {
-        let intro = "One release has many pairs (ε, δ), all of them true at once. The guarantee names one of them; the curve shows \
-                     the others. Both ends are certified: the truth lies between the lines.";
+        let intro = "One release has many pairs (ε, δ), all of them true at once. The guarantee names one of \
+            them; the curve shows the others. Both ends are certified: the truth lies between the lines.";
         let figure = Figure { id: "plot-profile".to_owned(), plot: profile_plot(report) };
         let table = Block::Folded { title: "The same as a table", blocks: vec![profile_table(report)] };
         vec![paragraph(intro), Block::Figure(figure), table]

@@ -64,8 +64,9 @@ fn reconciled(report: &Report<'_>) -> Option<Text> {
     let command = format!("sordino explain --epsilon {} --delta {}", up(epsilon), given(delta));
     let (of_pair, own) = (of_100(of_pair), of_100(own));
     let allowed = format!(
-        " says {of_pair} of 100, because it knows only ε and δ and must assume the worst program that keeps them. Of this release the \
-         noise is known, so the number is {own} of 100. Both are true; {own} is the one for this model."
+        " says {of_pair} of 100, because it knows only ε and δ and must assume the worst program that keeps \
+        them. Of this release the noise is known, so the number is {own} of 100. Both are true; {own} is the \
+        one for this model."
     );
     Some(Text::code(command).and(allowed))
 }
@@ -86,8 +87,9 @@ pub(super) fn weakens(report: &Report<'_>) -> Section {
 }
 
 pub(super) fn pitfalls(report: &Report<'_>) -> Section {
-    let intro = "Each of these mistakes was made in software that people trusted. The run could have made them; what it says \
-                 about itself rules them out. The numbers are those of the book's chapter on pitfalls.";
+    let intro = "Each of these mistakes was made in software that people trusted. The run could have made \
+        them; what it says about itself rules them out. The numbers are those of the book's chapter on \
+        pitfalls.";
     let item = |avoided: &Avoided| {
         Text::strong(format!("{}.", avoided.pitfall)).and(format!(" {} ({})", avoided.why, avoided.number))
     };

@@ -8,14 +8,15 @@ use crate::plot::{Axis, Curve as Drawn, Line, Plot, Shape};
 use crate::report::Report;
 use crate::run::{Better, Curve, Evaluation, Scale, Score};
 
-/// The least part of an axis that scores cover, so that small differences look small: ten points of a share,
-/// or a tenth of the largest number.
+/// The least part of an axis that scores cover, so that small differences look small: ten points of
+/// a share, or a tenth of the largest number.
 const LEAST_SPAN: f64 = 0.1;
 
 pub(super) fn quality(report: &Report<'_>) -> Section {
     let blocks = match &report.run().evaluation {
         None => vec![paragraph(
-            "Nothing was measured: no data were declared public. Scores on the private data would be releases of their own.",
+            "Nothing was measured: no data were declared public. Scores on the private data would be \
+            releases of their own.",
         )],
         Some(evaluation) => measured(evaluation),
     };
@@ -51,7 +52,8 @@ fn measured(evaluation: &Evaluation) -> Vec<Block> {
     blocks
 }
 
-/// None if there is nothing to draw. The mark is the released model, where it is no point of the curve.
+/// None if there is nothing to draw. The mark is the released model,
+/// where it is no point of the curve.
 fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
     let points: Vec<(f64, f64)> = curve
         .points

@@ -6,7 +6,7 @@ use super::{paragraph, relation, section, unit};
 use crate::number::{count, down, given, up};
 use crate::page::{Bar, Block, Part, Section, Text};
 use crate::report::Report;
-use crate::run::{Bounds, BudgetUse, Tuning, Value, WholeBudget};
+use crate::run::{BoundsOrigin, BudgetUse, SettingValue, Tuning, WholeBudget};
 
 pub(super) fn released(report: &Report<'_>) -> Section {
     let run = report.run();
@@ -17,8 +17,8 @@ pub(super) fn released(report: &Report<'_>) -> Section {
     facts.push(("weights".into(), Text::number(count(released.weights), released.weights as f64)));
     facts.push(("made by".into(), Text::name(&run.method.name)));
     facts.extend(run.finished.as_ref().map(|finished| ("finished".into(), Text::name(finished))));
-    let note = "The weights and everything computed from them may be shown to anybody: whatever is done with a release \
-                costs no more privacy.";
+    let note = "The weights and everything computed from them may be shown to anybody: whatever is done with \
+        a release costs no more privacy.";
     section("released", "What was released", vec![Block::Facts(facts), paragraph(note)])
 }
 
@@ -37,8 +37,8 @@ pub(super) fn source(report: &Report<'_>) -> Section {
     }));
     facts.push(("neighbours".into(), relation(guarantee.neighbours)));
     let bounds = match source.bounds {
-        Bounds::Declared => "declared in a schema",
-        Bounds::Estimated => "estimated privately, paid for by the event",
+        BoundsOrigin::Declared => "declared in a schema",
+        BoundsOrigin::Estimated => "estimated privately, paid for by the event",
     };
     facts.push(("bounds and categories".into(), bounds.into()));
     section("source", "From what", vec![Block::Facts(facts)])
@@ -52,7 +52,8 @@ pub(super) fn budget(report: &Report<'_>) -> Section {
             vec![paragraph("A budget was charged; this report was not told which, nor what is left of it.")]
         }
         None => vec![paragraph(
-            "No ledger was given: the run was unmetered. Nobody counts what other releases from the same data add to it.",
+            "No ledger was given: the run was unmetered. Nobody counts what other releases from the same \
+            data add to it.",
         )],
     };
     section("budget", "The budget before and after", blocks)
@@ -102,8 +103,9 @@ fn spent(budget: &BudgetUse) -> Vec<Block> {
     ]);
     let of = if budget.whole.is_some() { "grant" } else { "budget" };
     let note = format!(
-        "What is spent and left counts like money: each run takes some, and the whole is the {of}'s ε. It is not the ε of any run, \
-         and no promise. To whoever sees all releases the data set's whole budget is promised: "
+        "What is spent and left counts like money: each run takes some, and the whole is the {of}'s ε. It is \
+        not the ε of any run, and no promise. To whoever sees all releases the data set's whole budget is \
+        promised: "
     );
     let note = promised(Text::words(note)).and(".");
     vec![Block::Bar(bar), Block::Facts(facts), paragraph(note)]
@@ -136,13 +138,13 @@ pub(super) fn method(report: &Report<'_>) -> Section {
     section("method", "How it was made", blocks)
 }
 
-fn value(value: &Value) -> Text {
+fn value(value: &SettingValue) -> Text {
     match value {
-        Value::Flag(true) => "yes".into(),
-        Value::Flag(false) => "no".into(),
-        Value::Whole(whole) => Text::number(count(*whole), *whole as f64),
-        Value::Number(number) => Text::number(given(*number), *number),
-        Value::Text(text) => Text::name(text),
+        SettingValue::Flag(true) => "yes".into(),
+        SettingValue::Flag(false) => "no".into(),
+        SettingValue::Whole(whole) => Text::number(count(*whole), *whole as f64),
+        SettingValue::Number(number) => Text::number(given(*number), *number),
+        SettingValue::Text(text) => Text::name(text),
     }
 }
 

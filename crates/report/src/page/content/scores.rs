@@ -9,8 +9,9 @@ use crate::run::{Better, Calibration, Confusion, Evaluation, Groups, Interval, S
 const MOST_CLASSES: usize = 12;
 
 /// What stands beside the scores, in words.
-const CONSTANT: &str = "The best constant always says the same: the commonest class or the frequencies of classes, the mean or the \
-    median. It is chosen on these very records, so no private record was looked at for it, and it is hard to beat.";
+const CONSTANT: &str = "The best constant always says the same: the commonest class or the frequencies of \
+    classes, the mean or the median. It is chosen on these very records, so no private record was looked at \
+    for it, and it is hard to beat.";
 
 pub(super) fn blocks(evaluation: &Evaluation) -> Vec<Block> {
     let scores = &evaluation.scores;

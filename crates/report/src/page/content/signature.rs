@@ -75,7 +75,8 @@ fn charged(report: &Report<'_>, provenance: Option<&Provenance>) -> Text {
     }
 }
 
-/// What is released, by digests: of the model's files, and of the manifest that covers this page too.
+/// What is released, by digests: of the model's files, and of the
+/// manifest that covers this page too.
 fn files(report: &Report<'_>, provenance: Option<&Provenance>) -> Vec<(Text, Text)> {
     let files = provenance.map(|provenance| provenance.files.as_slice()).unwrap_or_default();
     let mut facts: Vec<(Text, Text)> = Vec::new();

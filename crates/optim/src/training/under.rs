@@ -1,0 +1,37 @@
+//! A run under the options of a fit: the one road from [`FitOptions`] to a release.
+
+use sordino_privacy::{Paid, Permit, Release};
+
+use super::{Source, Training};
+use crate::checkpoint::Checkpoint;
+use crate::error::OptimError;
+use crate::learner::FitOptions;
+use crate::objective::Objective;
+use crate::progress::Progress;
+
+impl<O: Objective> Training<'_, O> {
+    /// Runs all steps, or those that are left after a checkpoint, of which `paid` is the evidence.
+    /// The permit must pay for the plan's claim, or for the [replays](Self::replay_claim).
+    pub fn run_under(
+        self,
+        resumed: Option<(Checkpoint, Paid)>,
+        permit: Permit,
+        options: FitOptions<'_>,
+    ) -> Result<Release<Vec<f64>>, OptimError> {
+        let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
+        let mut training = Training { cancel, witness, ..self };
+        if let Some(threads) = threads {
+            training = training.threads(threads);
+        }
+        if let Some(checkpoints) = checkpoints {
+            training = training.with_checkpoints(checkpoints)?;
+        }
+        let mut silent = |_: Progress<'_>| {};
+        let progress = progress.unwrap_or(&mut silent);
+        let source = bits.map_or(Source::System, Source::Given);
+        match resumed {
+            Some((checkpoint, paid)) => training.go_on(checkpoint, paid, permit, source, progress),
+            None => training.begin(permit, source, progress),
+        }
+    }
+}
