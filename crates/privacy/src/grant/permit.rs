@@ -39,15 +39,15 @@
 
 use std::borrow::Borrow;
 
-use crate::budget::ChargeError;
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::guarantee::Guarantee;
-use crate::paid::Paid;
+use crate::grant::budget::ChargeError;
+use crate::grant::guarantee::Guarantee;
+use crate::grant::paid::Paid;
+use crate::grant::payer::Payer;
+use crate::grant::release::Release;
 use crate::params::Inflation;
-use crate::payer::Payer;
 use crate::relation::{Neighbours, Unit};
-use crate::release::Release;
 
 /// The right to make one release of one event. Dropping it refunds nothing.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ pub struct Permit {
 
 /// May the noise come from a fixed seed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seeds {
+pub(in crate::grant) enum Seeds {
     Allowed,
     Refused,
 }
@@ -79,7 +79,7 @@ enum Scope {
 
 impl Permit {
     /// Only after the charge has been recorded.
-    pub(crate) fn new(
+    pub(in crate::grant) fn new(
         guarantee: Guarantee,
         payer: Option<Payer>,
         reservation: Option<u64>,

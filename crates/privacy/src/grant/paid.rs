@@ -29,8 +29,8 @@
 //! ```
 
 use crate::event::Event;
-use crate::guarantee::Guarantee;
-use crate::payer::Payer;
+use crate::grant::guarantee::Guarantee;
+use crate::grant::payer::Payer;
 
 /// What was paid for earlier.
 ///
@@ -51,7 +51,7 @@ pub struct Paid {
 
 impl Paid {
     /// Only of a release, of a budget's record, or marked as unmetered.
-    pub(crate) fn new(guarantee: Guarantee, payer: Option<Payer>) -> Self {
+    pub(in crate::grant) fn new(guarantee: Guarantee, payer: Option<Payer>) -> Self {
         Self { guarantee, payer }
     }
 
@@ -61,7 +61,7 @@ impl Paid {
     }
 
     /// The budget that has paid; none if it was not metered.
-    pub(crate) fn payer(&self) -> Option<Payer> {
+    pub(in crate::grant) fn payer(&self) -> Option<Payer> {
         self.payer
     }
 

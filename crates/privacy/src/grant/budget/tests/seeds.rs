@@ -1,7 +1,7 @@
 //! A ledger pays for noise that nobody can repeat.
 
 use super::*;
-use crate::permit::ReleaseError;
+use crate::grant::permit::ReleaseError;
 
 /// A run with a known seed was paid from a ledger, which did not say so: the same seed on a table of one's
 /// own gave the noise, and the difference was the answer.

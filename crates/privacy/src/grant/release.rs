@@ -1,11 +1,11 @@
 //! A result that has left the private side.
 
-use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
-use crate::guarantee::Guarantee;
-use crate::paid::Paid;
+use crate::grant::budget::{ChargeError, price};
+use crate::grant::guarantee::Guarantee;
+use crate::grant::paid::Paid;
+use crate::grant::payer::Payer;
 use crate::params::Delta;
-use crate::payer::Payer;
 
 /// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and cannot be read
 /// from a file. Not `Clone`: each copy would be evidence of the one charge.
@@ -20,7 +20,7 @@ pub struct Release<T> {
 
 impl<T> Release<T> {
     /// Only of what a permit seals.
-    pub(crate) fn new(value: T, guarantee: Guarantee, payer: Option<Payer>) -> Self {
+    pub(in crate::grant) fn new(value: T, guarantee: Guarantee, payer: Option<Payer>) -> Self {
         Self { value, guarantee, payer }
     }
 

@@ -76,7 +76,7 @@ pub use self::gate::Gate;
 pub use self::gauge::{Gauge, Quote};
 pub use self::journal::{Charged, Journal, MemoryJournal, Spent};
 pub use self::odometer::{Odometer, OdometerReading, SoFar, Voucher};
-pub(crate) use self::price::price;
+pub(super) use self::price::price;
 pub use self::prospect::{Prospect, TypicalRelease};
 pub use self::refusal::Refusal;
 pub use self::tallies::Work;
@@ -84,9 +84,9 @@ pub use self::terms::{Choice, Filter, Terms};
 use crate::accounting::AccountError;
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::paid::Paid;
-use crate::payer::Payer;
-use crate::permit::{Permit, Seeds};
+use crate::grant::paid::Paid;
+use crate::grant::payer::Payer;
+use crate::grant::permit::{Permit, Seeds};
 use crate::relation::{Neighbours, Unit};
 
 /// Anything that a release can be paid from.

@@ -10,7 +10,7 @@ use super::tallies::Work;
 use super::{ChargeError, Refusal, Spent, Terms};
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::guarantee::Guarantee;
+use crate::grant::guarantee::Guarantee;
 
 /// Prices that are kept. Beyond this all are forgotten, which costs time and nothing else.
 const MOST_PRICES: usize = 4096;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::danger;
-use crate::statement::Statement;
+use crate::grant::statement::Statement;
 
 /// A charge for nothing was joined with a promise that somebody had written into a file: the release said
 /// `metered`, with ε = 50, and the budget's total was 0.

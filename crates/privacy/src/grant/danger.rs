@@ -1,12 +1,12 @@
 //! Doors that skip a safeguard. A search for `danger` finds every use.
 
-use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
-use crate::paid::Paid;
+use crate::grant::budget::{ChargeError, price};
+use crate::grant::paid::Paid;
+use crate::grant::permit::{Permit, Seeds};
+use crate::grant::statement::Statement;
 use crate::params::Delta;
-use crate::permit::{Permit, Seeds};
 use crate::relation::Unit;
-use crate::statement::Statement;
 
 /// A permit that no budget knows of, for experiments and for programs that were given no ledger. Its
 /// releases say `"metered": false`. What is spent over several of them is nobody's sum.

@@ -14,7 +14,7 @@ const HALVINGS: usize = 24;
 const MARGIN: f64 = 1e-3;
 
 /// Releases of one kind, which ε and the budget's δ decide.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum FittingKind {
     /// A pure release. Whatever its noise is, it takes no more than this.
     Pure,
@@ -23,43 +23,28 @@ enum FittingKind {
 }
 
 impl FittingKind {
-    /// The kind of an event; `None` of one that mixes kinds or draws samples.
+    /// The kind of an event; `None` for all others, and for one that mixes kinds.
     fn of(event: &Event) -> Option<Self> {
-        match event {
-            Event::Pure { .. }
-            | Event::Laplace(_)
-            | Event::DiscreteLaplace { .. }
-            | Event::Exponential { .. } => Some(Self::Pure),
-            Event::Gaussian(_) | Event::Gdp { .. } => Some(Self::Gaussian),
-            Event::Repeated { event, .. } => Self::of(event),
-            Event::Composed { events } => {
-                let (first, rest) = events.split_first()?;
-                let kind = Self::of(first)?;
-                rest.iter().all(|event| Self::of(event).is_some_and(|other| other.is(kind))).then_some(kind)
-            }
-            Event::DiscreteGaussian { .. }
-            | Event::RandomizedResponse(_)
-            | Event::Approximate { .. }
-            | Event::Zcdp { .. }
-            | Event::Renyi(_)
-            | Event::PoissonSampled { .. }
-            | Event::SampledWithoutReplacement { .. }
-            | Event::SampledWithReplacement { .. }
-            | Event::ShuffledEpochs { .. }
-            | Event::BallsInBins { .. }
-            | Event::ShuffledReports { .. }
-            | Event::LastIterate { .. }
-            | Event::Group { .. }
-            | Event::AboveThreshold { .. }
-            | Event::Selected { .. }
-            | Event::TreeAggregation { .. }
-            | Event::Toeplitz { .. }
-            | Event::NonPrivate => None,
+        if let Event::Repeated { event, .. } = event {
+            return Self::of(event);
         }
-    }
-
-    fn is(self, other: Self) -> bool {
-        matches!((self, other), (Self::Pure, Self::Pure) | (Self::Gaussian, Self::Gaussian))
+        if let Event::Composed { events } = event {
+            let (first, rest) = events.split_first()?;
+            let kind = Self::of(first)?;
+            let is_same = |event| Self::of(event).is_some_and(|other| other == kind);
+            return rest.iter().all(is_same).then_some(kind);
+        }
+        if matches!(event, Event::Gaussian(_) | Event::Gdp { .. }) {
+            return Some(Self::Gaussian);
+        }
+        let is_pure = matches!(
+            event,
+            Event::Pure { .. }
+                | Event::Laplace(_)
+                | Event::DiscreteLaplace { .. }
+                | Event::Exponential { .. }
+        );
+        is_pure.then_some(Self::Pure)
     }
 
     fn event(self, epsilon: Epsilon, delta: Delta) -> Event {
@@ -109,7 +94,7 @@ fn two_digits_down(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, Charge, ChargeError, Terms};
+    use crate::grant::budget::{Budget, Charge, ChargeError, Terms};
     use crate::params::NoiseMultiplier;
     use crate::relation::Neighbours;
 

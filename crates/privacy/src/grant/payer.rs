@@ -5,21 +5,24 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::budget::ChargeError;
+use crate::grant::budget::ChargeError;
 
 /// One budget of this process, as it was opened. What was not metered has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Payer(u64);
+pub(in crate::grant) struct Payer(u64);
 
 impl Payer {
     /// Unlike all others of this process.
-    pub(crate) fn new() -> Self {
+    pub(in crate::grant) fn new() -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         Self(OPENED.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Who has paid for both parts of one release. Nobody has, where one part was not metered.
-    pub(crate) fn of_both(one: Option<Self>, other: Option<Self>) -> Result<Option<Self>, ChargeError> {
+    pub(in crate::grant) fn of_both(
+        one: Option<Self>,
+        other: Option<Self>,
+    ) -> Result<Option<Self>, ChargeError> {
         match (one, other) {
             (Some(one), Some(other)) if one != other => Err(ChargeError::OtherBudget),
             (Some(_), Some(_)) => Ok(one),
