@@ -1,8 +1,9 @@
 //! The likelihood ratio of every output by counting, for mechanisms with few outputs.
 //!
-//! The score of an output that came n₁ times on one input and n₂ times on the other is `ln((n₁ + ½)/(n₂ + ½))`. With
-//! enough counts an event above a threshold of the true ratio is the best of its size (Neyman, Pearson, "On the
-//! problem of the most efficient tests of statistical hypotheses", 1933).
+//! The score of an output that came n₁ times on one input and n₂ times on the other is
+//! `ln((n₁ + ½)/(n₂ + ½))`. With enough counts an event above a threshold of the true ratio is the
+//! best of its size (Neyman, Pearson, "On the problem of the most efficient tests of statistical
+//! hypotheses", 1933).
 
 use std::collections::HashMap;
 
@@ -19,7 +20,7 @@ pub(crate) struct OutputHistogram {
 }
 
 impl OutputHistogram {
-    /// Whether a mechanism with these outputs among its first has few enough of them.
+    /// Are these first outputs few enough to be counted one by one?
     pub(crate) fn suits(keys: &mut Vec<u64>) -> bool {
         let samples = keys.len();
         keys.sort_unstable();
@@ -48,7 +49,8 @@ impl OutputHistogram {
     }
 }
 
-/// One number for a row. Rows that share one are taken for the same output, so a plain multiplicative hash will do.
+/// Hashes a row. Rows with one hash are taken for the same output, so a plain multiplicative hash
+/// will do.
 pub(crate) fn key(row: &[f64]) -> u64 {
     row.iter().fold(row.len() as u64, |key, value| {
         let mixed = (key ^ value.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -47,7 +47,8 @@ pub struct ChargeRecord {
     pub seeded: bool,
     /// The progress of the run that it pays for, if any was recorded.
     pub progress: Option<RunProgress>,
-    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a result.
+    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a
+    /// result.
     pub follows: Option<u64>,
     /// Whether its result was released.
     pub state: State,
@@ -56,8 +57,8 @@ pub struct ChargeRecord {
 /// The state of a charge. In both states it is spent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// Charged, and not booked yet. The process may still run or may have died; somebody may have seen the
-    /// result.
+    /// Charged, and not booked yet. The process may still run or may have died; somebody may have
+    /// seen the result.
     Reserved,
     /// Its result was released.
     Booked {

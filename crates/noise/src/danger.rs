@@ -1,13 +1,15 @@
-//! What is good for tests and teaching and **not private**: repeatable bits, and sums without noise.
+//! What is good for tests and teaching and **not private**: repeatable bits, and sums without
+//! noise.
 //!
-//! Whoever knows the seed can subtract the noise. A seeded generator is another type than the cryptographic one,
-//! and a search for `danger` finds where one is made; there is no default seed. But every sampler and every
-//! release takes either type, so the type alone keeps no seeded noise out of a release. What tells is
-//! [`Bits::is_seeded`], and for a released sum
-//! [`NoisySum::is_seeded`](crate::grid::NoisySum::is_seeded): whoever states a guarantee for a result must ask,
-//! and mark a result drawn with a seeded generator as one that has none.
+//! Anyone who knows the seed can subtract the noise. A seeded generator is another type than the
+//! cryptographic one, and a search for `danger` finds where one is made; there is no default seed.
+//! But every sampler and every release takes either type, so the type alone keeps no seeded noise
+//! out of a release. What tells is [`Bits::is_seeded`], and for a released sum
+//! [`NoisySum::is_seeded`](crate::grid::NoisySum::is_seeded): whoever states a guarantee for a
+//! result must ask, and mark a result drawn with a seeded generator as one that has none.
 //!
-//! Seeded values are the same on every platform and processor; a change of them is listed in the changelog.
+//! Seeded values are the same on every platform and processor; a change of them is listed in the
+//! changelog.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Probabilities as exact rationals, and coins that land with exactly that probability.
 //!
-//! A coin of probability p is a uniform real number U compared with p, both read bit by bit until they differ: 64
-//! bits settle it but for one time in 2^64, and then the next 64 are drawn. Nothing is rounded, so that a
-//! sampling rate that is accounted is the sampling rate that is drawn.
+//! A coin of probability p is a uniform real number U compared with p, both read bit by bit until
+//! they differ: 64 bits settle it but for one time in 2^64, and then the next 64 are drawn. Nothing
+//! is rounded, so that a sampling rate that is accounted is the sampling rate that is drawn.
 
 use std::fmt;
 
@@ -83,7 +83,7 @@ impl Probability {
         false
     }
 
-    /// The binary digits behind the point, first one first; ends after the last digit that is not 0. For p < 1.
+    /// The binary digits of p < 1 behind the point, in order, up to the last 1.
     pub(crate) fn binary_digits(&self) -> impl Iterator<Item = bool> {
         let mut digits = QuotientDigits::of(&self.value);
         let (mut word, mut left) = (0u64, 0);
@@ -122,7 +122,8 @@ impl QuotientDigits {
     fn next_word(&mut self) -> u64 {
         let (digit, remainder) = (&self.remainder << 64usize).div_rem(&self.denominator);
         self.remainder = remainder;
-        // Below 2^64 since the remainder is below the denominator, but for the probability 1 itself.
+        // Below 2^64 since the remainder is below the denominator, but for the probability 1
+        // itself.
         digit.try_into().unwrap_or(u64::MAX)
     }
 }

@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number known to lie between two certified ends. The upper end is what may be promised to people.
+/// A number known to lie between two certified ends. The upper end is what may be promised to
+/// people.
 ///
 /// Either end may be +∞, which JSON writes as `null`.
 ///

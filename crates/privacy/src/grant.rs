@@ -1,9 +1,9 @@
 //! What grants: budgets, permits, and the releases and guarantees that permits turn into.
 //!
-//! All code that can make a [`Permit`], a [`Guarantee`], a [`Release`] or evidence of payment ([`Paid`]) stands in
-//! this module. Their constructors are visible here and nowhere else, and the compiler checks that. What the
-//! rest of the crate knows (events, relations, accountants, notions, calibration) prices, and never grants: it
-//! does not use this module.
+//! All code that can make a [`Permit`], a [`Guarantee`], a [`Release`] or evidence of payment
+//! ([`Paid`]) stands in this module. Their constructors are visible here and nowhere else, and the
+//! compiler checks that. What the rest of the crate knows (events, relations, accountants, notions,
+//! calibration) prices, and never grants: it does not use this module.
 
 mod budget;
 pub mod danger;

@@ -1,8 +1,8 @@
 //! What a private computation costs, and the permission to do it.
 //!
-//! Most modules *price*: relations, events, claims, accountants, notions, calibration. One module *grants*:
-//! budgets, permits, releases. It alone can make a [`Permit`], a [`Guarantee`] or a [`Release`], and nothing
-//! that prices uses it.
+//! Most modules *price*: relations, events, claims, accountants, notions, calibration. One module
+//! *grants*: budgets, permits, releases. It alone can make a [`Permit`], a [`Guarantee`] or a
+//! [`Release`], and nothing that prices uses it.
 #![forbid(unsafe_code)]
 
 pub mod accounting;

@@ -1,18 +1,19 @@
 //! The exact sum of contributions.
 //!
 //! # Guarantee
-//! - The sum is exact and so does not depend on the order of contributions or on how threads share them.
-//! - It cannot overflow: a contribution counts for 1, a float group for as many records as it covers, at most
-//!   `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2 for float sums), and no
-//!   grid exists with `B r N` beyond `i64`.
-//! - It leaves once: [`GridSum::add_gaussian`] and [`GridSum::add_laplace`] take the sum with them. (Two releases of
-//!   one sum are two releases, and their average has less noise.) The only way to see it without noise is
-//!   [`danger::unprotected`](crate::danger::unprotected).
+//! - The sum is exact and so does not depend on the order of contributions or on how threads share
+//!   them.
+//! - It cannot overflow: a contribution counts for 1, a float group for as many records as it
+//!   covers, at most `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2
+//!   for float sums), and no grid exists with `B r N` beyond `i64`.
+//! - It leaves once: [`GridSum::add_gaussian`] and [`GridSum::add_laplace`] take the sum with them.
+//!   (Two releases of one sum are two releases, and their average has less noise.) The only way to
+//!   see it without noise is [`danger::unprotected`](crate::danger::unprotected).
 //! - Where the number of groups is part of the sensitivity it is counted, over merged sums too.
 //!
 //! # Pitfalls
-//! How many records were added is private under Poisson sampling: there is no way to ask, and `Debug` does
-//! not tell.
+//! How many records were added is private under Poisson sampling: there is no way to ask, and
+//! `Debug` does not tell.
 
 use std::fmt;
 
@@ -44,7 +45,8 @@ impl GridSum {
         &self.grid
     }
 
-    /// Quantises one record, as [`Grid::quantise`] does, and adds it. For grids with [`Allowance::Exact`].
+    /// Quantises one record, as [`Grid::quantise`] does, and adds it. For grids with
+    /// [`Allowance::Exact`].
     pub fn add<T: Copy + Into<f64>>(&mut self, record: &[T]) -> Result<(), SumError> {
         self.takes_records()?;
         self.grid.check_dimension(record.len())?;
@@ -68,14 +70,15 @@ impl GridSum {
 
     /// Rounds the float sum of a group to integers and adds it.
     ///
-    /// `steps` is the group's sum *in steps of the grid*: fold `1 / g` into the clipping weights, so that the
-    /// product comes out in these units and is rounded once. `records` is how many records it covers.
+    /// `steps` is the group's sum *in steps of the grid*: fold `1 / g` into the clipping weights,
+    /// so that the product comes out in these units and is rounded once. `records` is how many
+    /// records it covers.
     ///
-    /// The caller has made the sum as [`FloatGroups`](super::FloatGroups) says: each record's `w_i ‖g_i‖` is
-    /// at most `N` = [`Grid::clip_units`] and its `w_i b_i` at most `beta N`, records that are not finite
-    /// left out. Here, and only here, the sensitivity rests on the caller; float sums do not show what went
-    /// into them. (A coordinate that no such group can reach is clamped and one that is not a number counts
-    /// as 0, so that the sum stays exact.)
+    /// The caller has made the sum as [`FloatGroups`](super::FloatGroups) says: each record's
+    /// `w_i ‖g_i‖` is at most `N` = [`Grid::clip_units`] and its `w_i b_i` at most `beta N`,
+    /// records that are not finite left out. Here, and only here, the sensitivity rests on the
+    /// caller; float sums do not show what went into them. (A coordinate that no such group can
+    /// reach is clamped and one that is not a number counts as 0, so that the sum stays exact.)
     pub fn add_group<T: Copy + Into<f64>>(&mut self, steps: &[T], records: u32) -> Result<(), SumError> {
         let Allowance::FloatGroups(groups) = self.grid.allowance() else {
             return Err(SumError::NoAllowance);
@@ -92,12 +95,13 @@ impl GridSum {
         Ok(())
     }
 
-    /// The sum of float groups that were rounded elsewhere, coordinate by coordinate with [`Rounding`], and added as integers: for
-    /// models with so many coordinates that one pass over all of them for each group is too dear. `groups` has the number of
-    /// records of each group.
+    /// The sum of float groups that were rounded elsewhere, coordinate by coordinate with
+    /// [`Rounding`], and added as integers: for models with so many coordinates that one pass over
+    /// all of them for each group is too dear. `groups` has the number of records of each group.
     ///
-    /// As with [`GridSum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
-    /// coordinates. (What no groups can reach is clamped when the sum is released.)
+    /// As with [`GridSum::add_group`], the sensitivity rests on the caller: `units` must be the sum
+    /// over all groups of their rounded coordinates. (What no groups can reach is clamped when the
+    /// sum is released.)
     pub fn of_groups(
         grid: Grid,
         units: Vec<i64>,
@@ -118,8 +122,8 @@ impl GridSum {
         Ok(sum)
     }
 
-    /// Adds all that `other` has (a thread's share, for example), as if its contributions had been added
-    /// here.
+    /// Adds all that `other` has (a thread's share, for example), as if its contributions had been
+    /// added here.
     pub fn merge(&mut self, other: Self) -> Result<(), SumError> {
         if other.grid != self.grid {
             return Err(SumError::OtherGrid);
@@ -140,9 +144,10 @@ impl GridSum {
         (self.grid, self.units, Ends { sum, release: i64::MAX - sum })
     }
 
-    /// Refuses records by themselves where the allowance is for groups: truncated by itself a record is not the
-    /// number that it is as a share of a group, and one that changes from the one to the other (because another
-    /// record is absent) would move the sum by more than the allowance.
+    /// Refuses records by themselves where the allowance is for groups: truncated by itself a
+    /// record is not the number that it is as a share of a group, and one that changes from the one
+    /// to the other (because another record is absent) would move the sum by more than the
+    /// allowance.
     fn takes_records(&self) -> Result<(), SumError> {
         match self.grid.allowance() {
             Allowance::Exact => Ok(()),
@@ -166,17 +171,19 @@ impl GridSum {
 /// What the coordinates of a sum and of its release are clamped to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    /// What contributions within their reach cannot leave; clamping moves no two sums further apart.
+    /// What contributions within their reach cannot leave; clamping moves no two sums further
+    /// apart.
     pub(super) sum: i64,
-    /// What passes the room that the grid keeps is clamped, which is post-processing: as much of `i64` is left out as sums can
-    /// reach, so that noise which was clamped to `i64` before is beyond these ends with any sum.
+    /// What passes the room that the grid keeps is clamped, which is post-processing: as much of
+    /// `i64` is left out as sums can reach, so that noise which was clamped to `i64` before is
+    /// beyond these ends with any sum.
     pub(super) release: i64,
 }
 
 /// How one group's float sum becomes integers: to nearest, within what the group can reach.
 ///
-/// A coordinate that is not a number counts as 0. One that the group cannot reach is clamped; clamping moves no two values further
-/// apart.
+/// A coordinate that is not a number counts as 0. One that the group cannot reach is clamped;
+/// clamping moves no two values further apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounding {
     reach: i64,
@@ -202,8 +209,8 @@ impl Rounding {
 
     #[inline(always)]
     fn round_short(self, steps: f64) -> i64 {
-        // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest, ties to even, and leaves the
-        // integer in the last bits.
+        // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest,
+        // ties to even, and leaves the integer in the last bits.
         const INTEGERS: f64 = 6_755_399_441_055_744.0;
         let reach = self.reach as f64;
         let steps = if steps.is_nan() { 0.0 } else { steps };
@@ -223,8 +230,8 @@ impl fmt::Debug for GridSum {
     }
 }
 
-/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a caller of [`GridSum::of_groups`] got wrong may not;
-/// they end at its ends.)
+/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a
+/// caller of [`GridSum::of_groups`] got wrong may not; they end at its ends.)
 fn accumulate(units: &mut [i64], more: &[i64]) {
     for (unit, more) in units.iter_mut().zip(more) {
         *unit = unit.saturating_add(*more);
@@ -293,7 +300,8 @@ mod tests {
             let (extreme, end) = if sign > 0.0 { (i64::MAX, 1) } else { (i64::MIN, -1) };
             let end = end * (i64::MAX - (479 << 53));
             assert_eq!(full().add_noise(true, |noise| noise.fill(extreme)).units(), [end]);
-            // Whether it points the same way as the sum or not: to the last step, as if it had been exact.
+            // Whether it points the same way as the sum or not: to the last step, as if it had been
+            // exact.
             assert_eq!(full().add_noise(true, |noise| noise.fill(!extreme)).units(), [-end]);
         }
     }
@@ -386,7 +394,8 @@ mod tests {
         }
     }
 
-    /// Each group is one more rounding that an absence can disturb: 3 are allowed for, as ceil(10 / 4).
+    /// Each group is one more rounding that an absence can disturb: 3 are allowed for, as ceil(10 /
+    /// 4).
     #[test]
     fn a_batch_cut_into_runs_has_no_more_groups_than_are_allowed_for() {
         let grid = grouped_as(Grouping::BatchPositions, 4, 10);

@@ -118,7 +118,8 @@ impl Field for FixedSample {
         [Count::keys("sample_size"), Count::keys("population")].concat()
     }
 
-    /// Of draws, which may outnumber the records; distinct ones are checked once the event is known.
+    /// Reads independent draws, which may outnumber the records. Distinct ones are checked once the
+    /// event is known.
     fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
         Ok(Self::draws(bag.count("sample_size")?, bag.count("population")?))
     }
@@ -195,7 +196,8 @@ macro_rules! two_spellings {
 two_spellings!(GaussianNoise, sigma);
 two_spellings!(LaplaceNoise, scale);
 
-/// Is it `noise_multiplier` (true), or `scale` with `sensitivity` (false)? A mixture or a half is an error.
+/// Is it `noise_multiplier` (true), or `scale` with `sensitivity` (false)? A mixture or a half is
+/// an error.
 fn states_multiplier<E: de::Error>(bag: &Bag, scale: &str) -> Result<bool, E> {
     match (bag.has("noise_multiplier"), bag.has(scale), bag.has("sensitivity")) {
         (true, false, false) => Ok(true),

@@ -65,7 +65,7 @@ pub enum EventError {
     Param(#[from] ParamError),
 }
 
-/// So many records out of so many.
+/// The size of a sample and of its population.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedSample {
     sample_size: Count,
@@ -98,9 +98,9 @@ impl FixedSample {
     }
 }
 
-/// k-ary randomized response: the true category with probability `truth_probability`, else one of the other
-/// k - 1, each equally likely (Warner 1965; Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local
-/// Differential Privacy", 2014).
+/// k-ary randomized response: the true category with probability `truth_probability`, else one of
+/// the other k - 1, each equally likely (Warner 1965; Kairouz, Oh, Viswanath, "Extremal Mechanisms
+/// for Local Differential Privacy", 2014).
 ///
 /// A truth probability of 1 is accepted and costs infinitely much: the report is the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -181,8 +181,8 @@ impl RenyiCurve {
     }
 }
 
-/// Law of the secret number of runs of a private selection (Papernot, Steinke, "Hyperparameter Tuning with
-/// Renyi Differential Privacy", 2022).
+/// Law of the secret number of runs of a private selection (Papernot, Steinke, "Hyperparameter
+/// Tuning with Renyi Differential Privacy", 2022).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]

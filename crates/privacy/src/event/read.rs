@@ -1,8 +1,9 @@
 //! Events from JSON (or any self-describing format).
 //!
 //! One pass, no intermediate tree: memory is that of the events themselves. A key that is unknown,
-//! repeated, or of another type of event is refused by name, with the nearest one that would do. Depth is
-//! counted here, so that hostile nesting ends in a message long before it could exhaust the stack.
+//! repeated, or of another type of event is refused by name, with the nearest one that would do.
+//! Depth is counted here, so that hostile nesting ends in a message long before it could exhaust
+//! the stack.
 
 mod frame;
 mod number;

@@ -1,11 +1,11 @@
 //! The table of events: the name of each in JSON, and its fields with their types.
 //!
-//! Reading, writing, the check for fields that do not belong, and every list in a message follow from it. A new
-//! event is a variant of [`Event`], a row here, and its meaning in `accounting/flatten.rs`. A variant without
-//! a row does not compile.
+//! Reading, writing, the check for fields that do not belong, and every list in a message follow
+//! from it. A new event is a variant of [`Event`], a row here, and its meaning in
+//! `accounting/flatten.rs`. A variant without a row does not compile.
 //!
-//! A field's name is its key. A type with several keys ([`FixedSample`], for example) names them itself: see
-//! [`Field`].
+//! A field's name is its key. A type with several keys ([`FixedSample`], for example) names them
+//! itself: see [`Field`].
 
 use serde::de;
 use serde::ser::SerializeMap;

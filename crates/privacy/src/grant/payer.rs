@@ -1,24 +1,25 @@
-//! Which budget has paid.
+//! The budget that has paid.
 //!
-//! Evidence of one budget, joined to a permit of another, would be a release that the other has not paid for: a budget for nobody's data
-//! has room for any price. So permits, releases and evidence know their budget.
+//! Evidence from one budget, joined to a permit of another, would make a release that the other has
+//! not paid for: a budget over nobody's data has room for any price. So permits, releases and
+//! evidence know their budget.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::grant::budget::ChargeError;
 
-/// One budget of this process, as it was opened. What was not metered has none.
+/// One opened budget of this process. What was not metered has none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::grant) struct Payer(u64);
 
 impl Payer {
-    /// Unlike all others of this process.
+    /// A new identity, unlike all others of this process.
     pub(in crate::grant) fn new() -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         Self(OPENED.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Who has paid for both parts of one release. Nobody has, where one part was not metered.
+    /// The payer of both parts of one release; none if one part was not metered.
     pub(in crate::grant) fn of_both(
         one: Option<Self>,
         other: Option<Self>,

@@ -1,4 +1,5 @@
-//! A journal as a ledger's is, for tests of all crates: what it was charged for is not drawn from a seed.
+//! A journal as a ledger's is, for tests of all crates: what it was charged for is not drawn from a
+//! seed.
 
 use sordino_privacy::{Budget, ChargeError, Charged, Journal, MemoryJournal, Spent, Terms};
 

@@ -1,5 +1,5 @@
-//! `S + K = R(S g + Z) / g` for the same draws, in rational arithmetic: rounding the noise is rounding the
-//! noisy sum.
+//! `S + K = R(S g + Z) / g` for the same draws, in rational arithmetic: rounding the noise is
+//! rounding the noisy sum.
 
 use dashu::{integer::IBig, rational::RBig};
 
@@ -29,8 +29,8 @@ fn rounding_the_noise_is_rounding_the_noisy_sum() {
                     .unwrap();
             }
             let before = sum.unprotected().to_vec();
-            // Continuous noise 2^k X in steps, 2^k g X in data units; X a rational with a denominator of
-            // 2^53.
+            // Continuous noise 2^k X in steps, 2^k g X in data units; X a rational with a
+            // denominator of 2^53.
             let draws: Vec<RBig> =
                 (0..5).map(|_| RBig::try_from(inputs.sign() * inputs.unit() * 4.0).unwrap()).collect();
             let scale = RBig::from(1u64 << depth);

@@ -55,8 +55,8 @@ impl FittingKind {
     }
 }
 
-/// The largest ε, to two digits and rounded down, for which a release of the same kind as `event` may follow
-/// `spent`. `None` if there is none, or if it would be long to find.
+/// The largest ε, to two digits and rounded down, for which a release of the same kind as `event`
+/// may follow `spent`. `None` if there is none, or if it would be long to find.
 pub(super) fn largest(totals: &Totals, spent: &Spent, event: &Event) -> Result<Option<f64>, AccountError> {
     let Some(kind) = FittingKind::of(event).filter(|_| totals.terms.choice == Choice::Adaptive) else {
         return Ok(None);
