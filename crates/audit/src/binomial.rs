@@ -6,14 +6,15 @@
 //! tail(k; n, p) = Pr[Bin(n, p) >= k] = I_p(k, n - k + 1)                                            (1)
 //! ```
 //! # Method
-//! The mass in Loader's form ("Fast and accurate computation of binomial probabilities", 2000): Stirling's
-//! formula is divided out, so that no two large logarithms cancel. The tail beyond the mean is the mass at k times
-//! the continued fraction of the incomplete beta function (Abramowitz and Stegun 26.5.8, by Lentz's method), all
-//! of whose partial values there bracket the limit; below the mean it is one minus the other tail.
+//! The mass in Loader's form ("Fast and accurate computation of binomial probabilities", 2000):
+//! Stirling's formula is divided out, so that no two large logarithms cancel. The tail beyond the
+//! mean is the mass at k times the continued fraction of the incomplete beta function (Abramowitz
+//! and Stegun 26.5.8, by Lentz's method), all of whose partial values there bracket the limit;
+//! below the mean it is one minus the other tail.
 //!
 //! # Accuracy
-//! Relative error below 1e-11 in the smaller tail (compared with exact sums; above n = 10^6 the fraction may need some
-//! thousands of terms).
+//! Relative error below 1e-11 in the smaller tail (compared with exact sums; above n = 10^6 the
+//! fraction may need some thousands of terms).
 
 use std::f64::consts::TAU;
 
@@ -152,7 +153,8 @@ mod tests {
         }
     }
 
-    /// Against the normal distribution with its continuity correction, which is good to 1/sqrt(n p) there.
+    /// Against the normal distribution with its continuity correction, which is good to 1/sqrt(n p)
+    /// there.
     #[test]
     fn large_counts_stay_within_the_central_limit() {
         let (n, p) = (200_000_000_u64, 0.01);

@@ -1,15 +1,16 @@
-//! How likely an output comes from one input rather than from the other, learnt: additive logistic regression.
+//! A learnt score for which of two inputs an output comes from: additive logistic regression.
 //!
 //! # Definition
-//! The score of a row x is a sum of small trees, fitted one after the other to the logistic loss by Newton steps
-//! (Friedman, Hastie, Tibshirani, "Additive logistic regression: a statistical view of boosting", 2000). A tree asks
-//! the same questions `x_j > t` of every row, at most [`DEPTH`], and has a value for each combination of answers.
-//! It asks no more than pay: where numbers act each by itself, one question keeps chance out of the score.
-//! Thresholds are quantiles of the first samples, so that nothing depends on units.
+//! The score of a row x is a sum of small trees, fitted one after the other to the logistic loss by
+//! Newton steps (Friedman, Hastie, Tibshirani, "Additive logistic regression: a statistical view of
+//! boosting", 2000). A tree asks the same questions `x_j > t` of every row, at most [`DEPTH`], and
+//! has a value for each combination of answers. It asks only questions that pay: where columns act
+//! independently, a tree of one question fits less noise. Thresholds are quantiles of the first
+//! samples, so that nothing depends on units.
 //!
 //! # Why trees
-//! Noise that protects sums is a sum of bounded log-likelihood ratios, which steps fit and straight lines do not;
-//! aborts, ties and granularities are steps already.
+//! Noise that protects sums is a sum of bounded log-likelihood ratios, which steps fit and straight
+//! lines do not; aborts, ties and granularities are steps already.
 //!
 //! # Pitfall
 //! A bad fit costs power, never validity: what it finds is certified on samples that it never saw.
@@ -23,14 +24,14 @@ const DEPTH: usize = 3;
 const LEAVES: usize = 1 << DEPTH;
 /// The share of a Newton step that is taken.
 const RATE: f64 = 0.4;
-/// Each question of a tree must improve the log-likelihood by this much more than the logarithm of the number of
-/// questions that could have been asked, which is what the best of them gains by chance.
+/// What a question must gain in log-likelihood, beyond the logarithm of the number of questions
+/// that could have been asked. The best of them gains that much by chance.
 const LEAST_GAIN: f64 = 3.0;
 
-/// To which every row says no.
+/// The question that every row answers with no.
 const NO_QUESTION: (usize, f64) = (0, f64::INFINITY);
 
-/// Where each number of a row is cut: at most 255 thresholds, rising.
+/// The thresholds of each column: at most 255, rising.
 #[derive(Debug)]
 pub(crate) struct Cuts(Vec<Vec<f64>>);
 
@@ -146,7 +147,7 @@ struct Fit<'a> {
     cuts: &'a Cuts,
     rows: &'a Binned<'a>,
     threads: NonZero<usize>,
-    /// Where the slopes of each column begin; at last, their number.
+    /// The first slope of each column; the last entry is the number of slopes.
     offsets: Vec<usize>,
     /// For each row its log-odds, and its leaf in the tree that grows.
     odds: Vec<f32>,
@@ -166,7 +167,7 @@ impl<'a> Fit<'a> {
         Self { cuts, rows, threads, offsets, odds: vec![0.0; count], leaves: vec![0; count] }
     }
 
-    /// Where the slopes of a column and a leaf begin.
+    /// The first slope of a column and a leaf.
     fn at(&self, column: usize, leaf: usize) -> usize {
         self.offsets[column] + leaf * (self.cuts.0[column].len() + 1)
     }
@@ -189,7 +190,8 @@ impl<'a> Fit<'a> {
             for (leaf, row) in self.leaves.iter_mut().zip(self.rows.bins.chunks_exact(width)) {
                 *leaf |= u8::from(usize::from(row[column]) > bin) << level;
             }
-            // All questions are asked before the last ones are dropped: two may pay where neither does alone.
+            // All questions are asked before the last ones are dropped: two may pay where neither
+            // does alone.
             let net = 0.5 * gain - (level + 1) as f64 * self.least_gain();
             if net > best.1 {
                 best = (level + 1, net);
@@ -236,7 +238,7 @@ impl<'a> Fit<'a> {
         }
     }
 
-    /// Of the logistic loss: p - y and p (1 - p).
+    /// First and second derivative of the logistic loss: p - y and p (1 - p).
     fn slope(&self, row: usize) -> Slope {
         let p = 1.0 / (1.0 + f64::from(-self.odds[row]).exp());
         let y = f64::from(u8::from(row < self.rows.ones));

@@ -6,11 +6,12 @@
 //! lower = the largest p with Pr[Bin(n, p) >= k] <= α      (0 if k = 0)
 //! upper = the least p with Pr[Bin(n, p) <= k] <= α        (1 if k = n)                              (1)
 //! ```
-//! (Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the binomial", 1934).
-//! Each bound is wrong with probability at most α, whatever p is; no approximation by a normal takes part.
+//! (Clopper, Pearson, "The use of confidence or fiducial limits illustrated in the case of the
+//! binomial", 1934). Each bound is wrong with probability at most α, whatever p is; no
+//! approximation by a normal takes part.
 //!
 //! # Rounding
-//! A bisection to the last bit of p, of which the outer end is given back.
+//! p is found by bisection to the last bit, and the outer end is returned.
 //!
 //! # Pitfalls
 //! - n must be chosen before the trials, and what counts as a success too.
@@ -40,8 +41,8 @@ pub fn lower(successes: u64, trials: u64, error: f64) -> f64 {
 /// As [`lower`].
 pub fn upper(successes: u64, trials: u64, error: f64) -> f64 {
     checked(successes, trials, error);
-    // Failures are at least n - k; the bound is sought on q = 1 - p, whose small values keep their digits only
-    // on the side of p, so the search is on p.
+    // Failures are at least n - k; the bound is sought on q = 1 - p, whose small values keep their
+    // digits only on the side of p, so the search is on p.
     let wanted = error.ln();
     bisect(|p| ln_tail(trials - successes, trials, 1.0 - p) > wanted).1
 }

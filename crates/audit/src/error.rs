@@ -11,7 +11,8 @@ use crate::error_rates::ErrorRates;
 pub enum AuditError {
     /// Counts that no test produces.
     #[error(
-        "counts must lie between 0 and the number of trials, which must be above 0, got {rates:?}; count again"
+        "counts must lie between 0 and the number of trials, which must be above 0, got {rates:?}; count \
+         again"
     )]
     Counts {
         /// What came.
@@ -30,13 +31,13 @@ pub enum AuditError {
         /// Right guesses.
         right: u64,
     },
-    /// Certainty cannot be had, and nothing needs no audit.
+    /// A confidence of 0 or 1: certainty cannot be had, and no confidence needs no audit.
     #[error("confidence must be above 0 and below 1, got {got}; 0.95 is usual")]
     Confidence {
         /// What came.
         got: f64,
     },
-    /// Too few to train on, choose from and count.
+    /// Too few samples to learn, choose and count.
     #[error("an audit needs at least {least} samples for each input, got {got}; draw more")]
     Samples {
         /// The least.
@@ -50,7 +51,7 @@ pub enum AuditError {
     /// A parameter out of range.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// No accountant knows.
+    /// No accountant can price it.
     #[error(transparent)]
     Account(#[from] AccountError),
     /// No random bits.

@@ -1,33 +1,39 @@
 //! From how often a test was right to a lower bound on ε.
 //!
 //! # Definition
-//! A test fixed beforehand looks at n₁ outputs on one input and at n₀ outputs on its neighbour, and calls some of
-//! them *positive*. For every (ε, δ)-private mechanism
+//! A test fixed beforehand looks at n₁ outputs on one input and at n₀ outputs on its neighbour, and
+//! calls some of them *positive*. For every (ε, δ)-private mechanism
 //! ```text
 //! TPR <= e^ε FPR + δ,      TNR <= e^ε FNR + δ                                                       (1)
 //! ```
-//! (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015). With both rates in their
-//! Clopper-Pearson intervals, at error α/2 each, (1) turned around holds with probability 1 - α:
+//! (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015). With both
+//! rates in their Clopper-Pearson intervals, at error α/2 each, (1) turned around holds with
+//! probability 1 - α:
 //! ```text
 //! ε >= max{ 0, ln((TPR_lo - δ) / FPR_up), ln((TNR_lo - δ) / FNR_up) }                                (2)
 //! ```
-//! where TNR_lo = 1 - FPR_up and FNR_up = 1 - TPR_lo, so that two bounds serve both terms (Jagielski, Ullman, Oprea,
-//! "Auditing differentially private machine learning", 2020).
+//! where TNR_lo = 1 - FPR_up and FNR_up = 1 - TPR_lo, so that two bounds serve both terms
+//! (Jagielski, Ullman, Oprea, "Auditing differentially private machine learning", 2020).
 //!
 //! # Pure privacy needs one interval
-//! Let a fair coin choose the input of every trial. Of the K outputs that are called positive each then comes from
-//! the first input with probability θ, independently of the others, and at δ = 0 (1) says
+//! Let a fair coin choose the input of every trial. Of the K outputs that are called positive each
+//! then comes from the first input with probability θ, independently of the others, and at δ = 0
+//! (1) says
 //! ```text
 //! θ = TPR / (TPR + FPR) <= e^ε / (1 + e^ε),     ε >= ln(θ_lo / (1 - θ_lo))                           (3)
 //! ```
-//! Given K the number of true positives is binomial, so that θ_lo is one Clopper-Pearson bound with all of the error,
-//! where (2) pays for two whose mistakes it adds up: for rare events (3) is as sharp with a third of the trials.
+//! Given K the number of true positives is binomial, so that θ_lo is one Clopper-Pearson bound with
+//! all of the error, where (2) pays for two whose mistakes it adds up: for rare events (3) is as
+//! sharp with a third of the trials.
 //!
 //! # Pitfalls
-//! - The test and its threshold are chosen *before* these outputs are seen: on other outputs. A threshold picked
-//!   because it looks best on the outputs that are counted "proves" an ε of 3 to 6 for coin tosses.
-//! - n trials a side never certify more than about ln(n/3.7) at 95 %: [`ErrorRates::ceiling`]. Plan n first.
-//! - [`ErrorRates::epsilon_if_gaussian`] is a lower bound only if the mechanism is known to be Gaussian.
+//! - The test and its threshold are chosen *before* these outputs are seen: on other outputs. A
+//!   threshold picked because it looks best on the outputs that are counted "proves" an ε of 3 to 6
+//!   for coin tosses.
+//! - n trials a side never certify more than about ln(n/3.7) at 95 %: [`ErrorRates::ceiling`]. Plan
+//!   n first.
+//! - [`ErrorRates::epsilon_if_gaussian`] is a lower bound only if the mechanism is known to be
+//!   Gaussian.
 
 use std::f64::consts::SQRT_2;
 use std::fmt;
@@ -56,8 +62,8 @@ pub struct ErrorRates {
 }
 
 impl ErrorRates {
-    /// `true_positives` of `positives` outputs on one input, and `false_positives` of `negatives` on the other,
-    /// were called positive.
+    /// `true_positives` of `positives` outputs on one input, and `false_positives` of `negatives`
+    /// on the other, were called positive.
     pub fn new(
         true_positives: u64,
         positives: u64,
@@ -86,16 +92,16 @@ impl ErrorRates {
         Ok(term(found, accused).max(term(1.0 - accused, 1.0 - found)))
     }
 
-    /// The lower bound (3) on ε at δ = 0, with probability at least `confidence`, **if** a fair coin chose the input
-    /// of each trial.
+    /// The lower bound (3) on ε at δ = 0, with probability at least `confidence`, **if** a fair
+    /// coin chose the input of each trial.
     pub fn pure_epsilon_by_coins(&self, confidence: f64) -> Result<f64, AuditError> {
         let called = self.true_positives + self.false_positives;
         let share = lower(self.true_positives, called, error_of(confidence)?);
         Ok((share / (1.0 - share)).ln().max(0.0))
     }
 
-    /// A lower bound on the δ that goes with `epsilon`, with probability at least `confidence`: (1) turned
-    /// around the other way.
+    /// A lower bound on the δ that goes with `epsilon`, with probability at least `confidence`: (1)
+    /// turned around the other way.
     pub fn delta(&self, epsilon: f64, confidence: f64) -> Result<f64, AuditError> {
         let (found, accused) = self.bounds(confidence)?;
         let e = epsilon.exp();
@@ -112,17 +118,18 @@ impl ErrorRates {
         Self { true_positives: self.positives, false_positives: 0, ..*self }
     }
 
-    /// A lower bound on μ, **if** the mechanism is μ-Gaussian private for some μ and nothing worse (Gaussian
-    /// noise, full-batch gradient descent): `μ >= Φ^-1(1 - FPR_up) - Φ^-1(FNR_up)` (Nasr, Hayes, Steinke, Balle,
-    /// Tramer, Jagielski, Carlini, Terzis, "Tight auditing of differentially private machine learning", 2023).
+    /// A lower bound on μ, **if** the mechanism is μ-Gaussian private for some μ and nothing worse
+    /// (Gaussian noise, full-batch gradient descent): `μ >= Φ^-1(1 - FPR_up) - Φ^-1(FNR_up)` (Nasr,
+    /// Hayes, Steinke, Balle, Tramer, Jagielski, Carlini, Terzis, "Tight auditing of differentially
+    /// private machine learning", 2023).
     pub fn mu_if_gaussian(&self, confidence: f64) -> Result<f64, AuditError> {
         let (found, accused) = self.bounds(confidence)?;
         Ok((normal_quantile(1.0 - accused) - normal_quantile(1.0 - found)).max(0.0))
     }
 
-    /// A lower bound on ε at δ under the hypothesis of [`mu_if_gaussian`](Self::mu_if_gaussian). Under it,
-    /// a thousand perfect trials "give" an ε of 36; for a mechanism that is not known to be Gaussian that says
-    /// nothing.
+    /// A lower bound on ε at δ under the hypothesis of [`mu_if_gaussian`](Self::mu_if_gaussian).
+    /// Under it, a thousand perfect trials "give" an ε of 36; for a mechanism that is not known to
+    /// be Gaussian that says nothing.
     pub fn epsilon_if_gaussian(&self, delta: Delta, confidence: f64) -> Result<f64, AuditError> {
         let mu = self.mu_if_gaussian(confidence)?;
         if mu == 0.0 {
@@ -148,8 +155,8 @@ impl fmt::Display for ErrorRates {
         let Self { true_positives, positives, false_positives, negatives } = self;
         write!(
             f,
-            "an event came {true_positives} times in {positives} outputs on one input and {false_positives} times \
-             in {negatives} on the other"
+            "an event came {true_positives} times in {positives} outputs on one input and {false_positives} \
+             times in {negatives} on the other"
         )
     }
 }
@@ -163,8 +170,8 @@ pub(crate) fn error_of(confidence: f64) -> Result<f64, AuditError> {
     }
 }
 
-/// Φ^-1, by bisection of the distribution function: a thousand times slower than a rational approximation, and
-/// used once an audit.
+/// Φ^-1, by bisection of the distribution function: a thousand times slower than a rational
+/// approximation, and used once an audit.
 pub(crate) fn normal_quantile(p: f64) -> f64 {
     let (mut low, mut high) = (-40.0_f64, 40.0);
     while high - low > 1e-14 * f64::max(1.0, low.abs()) {
@@ -245,7 +252,8 @@ mod tests {
         }
     }
 
-    /// 900 right of 910: θ is at least 0.98109 (Beta^-1(0.05; 900, 11)), and the odds are its own against the rest.
+    /// 900 right of 910: θ is at least 0.98109 (Beta^-1(0.05; 900, 11)), and the odds are its own
+    /// against the rest.
     #[test]
     fn coins_need_one_interval() {
         let rates = ErrorRates::new(900, 1000, 10, 1000).unwrap();
@@ -260,8 +268,8 @@ mod tests {
         assert_eq!(ErrorRates::new(0, 10, 0, 10).unwrap().pure_epsilon_by_coins(0.95).unwrap(), 0.0);
     }
 
-    /// Coins, and a mechanism that is exactly as bad as (1) allows: refuted no more often than stated, and seldom
-    /// left far below (with 6 standard deviations: false alarm below 1e-8).
+    /// Coins, and a mechanism that is exactly as bad as (1) allows: refuted no more often than
+    /// stated, and seldom left far below (with 6 standard deviations: false alarm below 1e-8).
     #[test]
     fn bounds_by_coins_are_wrong_no_more_often_than_stated() {
         let mut bits = sordino_noise::danger::seeded(31);

@@ -1,26 +1,27 @@
 //! The event by which two inputs are told apart, and how it is chosen.
 //!
 //! # Definition
-//! An event is "the score is above t, or equals t and a coin of weight w says so", for a score that rises with the
-//! likelihood ratio: by Neyman and Pearson the best event of its size, if the score is the true ratio
-//! (Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: black-box discovery of differential privacy violations using
-//! classifiers", 2021).
+//! An event is "the score is above t, or equals t and a coin of weight w says so", for a score that
+//! rises with the likelihood ratio: by Neyman and Pearson the best event of its size, if the score
+//! is the true ratio (Bichsel, Steffen, Bogunovic, Vechev, "DP-Sniper: black-box discovery of
+//! differential privacy violations using classifiers", 2021).
 //!
 //! # Size
-//! DP-Sniper fixes the size c = Pr\[event\] on the less likely input, since a ratio of rare events cannot be
-//! estimated. Here the size is by default the one whose certified bound is expected to be largest for the number
-//! of samples that will certify it ([`EventSize::Best`]): large where the ratio is the same for many outputs, tiny
-//! where some outputs are impossible. It is chosen on samples that are not counted again.
+//! DP-Sniper fixes the size c = Pr\[event\] on the less likely input, since a ratio of rare events
+//! cannot be estimated. Here the size is by default the one whose certified bound is expected to be
+//! largest for the number of samples that will certify it ([`EventSize::Best`]): large where the
+//! ratio is the same for many outputs, tiny where some outputs are impossible. It is chosen on
+//! samples that are not counted again.
 //!
 //! # Ties
-//! DP-Sniper counts a tie as w events. Such counts are not binomial, and rounding them does not make them so; a coin
-//! does.
+//! DP-Sniper counts a tie as w events. Such counts are not binomial, and rounding them does not
+//! make them so; a coin does.
 
 use sordino_noise::Bits;
 
 use crate::boosting::Boosted;
 use crate::error_rates::normal_quantile;
-use crate::histogram::Histogram;
+use crate::histogram::OutputHistogram;
 
 /// How large an event is sought.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,14 +29,14 @@ use crate::histogram::Histogram;
 pub enum EventSize {
     /// As large as is best for the number of samples.
     Best,
-    /// Of this probability on the input that makes it less likely; DP-Sniper's is 0.01.
+    /// Events of this probability on the input that makes them less likely; DP-Sniper uses 0.01.
     Fixed(f64),
 }
 
 /// What gives outputs a score.
 #[derive(Debug)]
 pub(crate) enum Model {
-    Histogram(Histogram),
+    Histogram(OutputHistogram),
     Boosted(Boosted),
 }
 
@@ -50,16 +51,16 @@ impl Model {
 
 /// A set of outputs that is likelier on the input `favoured`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Event {
+pub(crate) struct OutputSet {
     /// 0 or 1.
     pub(crate) favoured: usize,
-    /// In scores for `favoured`.
+    /// The least score, for `favoured`, that is surely inside.
     pub(crate) threshold: f32,
-    /// Of 2^64, the weight of a tie.
+    /// The probability that a tie is inside, in units of 2^-64.
     pub(crate) tie: u64,
 }
 
-impl Event {
+impl OutputSet {
     /// Whether an output with this score for the first input belongs to the event.
     pub(crate) fn contains(&self, score: f32, bits: &mut dyn Bits) -> bool {
         let score = if self.favoured == 0 { score } else { -score };
@@ -79,8 +80,9 @@ pub(crate) struct Outlook {
 }
 
 impl Outlook {
-    /// The event with the largest expected bound, and that bound; `scores` for the first input, on either.
-    pub(crate) fn choose(&self, scores: [Vec<f32>; 2]) -> (Event, f64) {
+    /// The event with the largest expected bound, and that bound. `scores` are for the first input,
+    /// on outputs of either.
+    pub(crate) fn choose(&self, scores: [Vec<f32>; 2]) -> (OutputSet, f64) {
         let [mut one, mut two] = scores;
         one.sort_unstable_by(f32::total_cmp);
         two.sort_unstable_by(f32::total_cmp);
@@ -90,7 +92,7 @@ impl Outlook {
         if second.1 > first.1 { second } else { first }
     }
 
-    fn best(&self, favoured: &Sorted, other: &Sorted, side: usize) -> (Event, f64) {
+    fn best(&self, favoured: &Sorted, other: &Sorted, side: usize) -> (OutputSet, f64) {
         let candidates = match self.size {
             EventSize::Fixed(size) => vec![other.threshold(size)],
             EventSize::Best => {
@@ -98,18 +100,19 @@ impl Outlook {
             }
         };
         let deviations = self.deviations();
-        let mut best = (Event { favoured: side, threshold: f32::INFINITY, tie: 0 }, f64::NEG_INFINITY);
+        let mut best = (OutputSet { favoured: side, threshold: f32::INFINITY, tie: 0 }, f64::NEG_INFINITY);
         for (threshold, tie) in candidates {
             let (favoured, other) = (favoured.share(threshold, tie), other.share(threshold, tie));
             let promise = self.promise(deviations, favoured, other);
             if promise > best.1 {
-                best = (Event { favoured: side, threshold, tie }, promise);
+                best = (OutputSet { favoured: side, threshold, tie }, promise);
             }
         }
         best
     }
 
-    /// The expected bound, less what the choice itself may flatter the rates by: one standard deviation each.
+    /// The expected bound, with each rate worse by one standard deviation: the choice itself
+    /// flatters the rates.
     fn promise(&self, deviations: f64, favoured: Share, other: Share) -> f64 {
         let (low, high) = (favoured.end(-1.0), other.end(1.0));
         if self.delta == 0.0 {

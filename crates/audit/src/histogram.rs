@@ -1,8 +1,9 @@
 //! The likelihood ratio of every output by counting, for mechanisms with few outputs.
 //!
-//! The score of an output that came n₁ times on one input and n₂ times on the other is `ln((n₁ + ½)/(n₂ + ½))`. With
-//! enough counts an event above a threshold of the true ratio is the best of its size (Neyman, Pearson, "On the
-//! problem of the most efficient tests of statistical hypotheses", 1933).
+//! The score of an output that came n₁ times on one input and n₂ times on the other is
+//! `ln((n₁ + ½)/(n₂ + ½))`. With enough counts an event above a threshold of the true ratio is the
+//! best of its size (Neyman, Pearson, "On the problem of the most efficient tests of statistical
+//! hypotheses", 1933).
 
 use std::collections::HashMap;
 
@@ -13,13 +14,13 @@ const LEAST_FOR_EACH: usize = 8;
 
 /// A score for each of a few outputs.
 #[derive(Debug)]
-pub(crate) struct Histogram {
+pub(crate) struct OutputHistogram {
     /// By key, sorted.
     scores: Vec<(u64, f32)>,
 }
 
-impl Histogram {
-    /// Whether a mechanism with these outputs among its first has few enough of them.
+impl OutputHistogram {
+    /// Are these first outputs few enough to be counted one by one?
     pub(crate) fn suits(keys: &mut Vec<u64>) -> bool {
         let samples = keys.len();
         keys.sort_unstable();
@@ -48,7 +49,8 @@ impl Histogram {
     }
 }
 
-/// One number for a row. Rows that share one are taken for the same output, so a plain multiplicative hash will do.
+/// Hashes a row. Rows with one hash are taken for the same output, so a plain multiplicative hash
+/// will do.
 pub(crate) fn key(row: &[f64]) -> u64 {
     row.iter().fold(row.len() as u64, |key, value| {
         let mixed = (key ^ value.to_bits()).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -63,7 +65,7 @@ mod tests {
     #[test]
     fn scores_are_log_ratios_of_counts() {
         let (a, b) = (key(&[1.0]), key(&[2.0]));
-        let histogram = Histogram::learn(&[a, a, a, b], &[a, b, b, b]);
+        let histogram = OutputHistogram::learn(&[a, a, a, b], &[a, b, b, b]);
         assert!((f64::from(histogram.score(&[1.0])) - (3.5_f64 / 1.5).ln()).abs() < 1e-6);
         assert!((histogram.score(&[1.0]) + histogram.score(&[2.0])).abs() < 1e-6);
         assert_eq!(histogram.score(&[3.0]), 0.0);
@@ -71,7 +73,7 @@ mod tests {
 
     #[test]
     fn many_outputs_are_not_counted() {
-        assert!(Histogram::suits(&mut vec![1; 100]));
-        assert!(!Histogram::suits(&mut (0..100).collect()));
+        assert!(OutputHistogram::suits(&mut vec![1; 100]));
+        assert!(!OutputHistogram::suits(&mut (0..100).collect()));
     }
 }

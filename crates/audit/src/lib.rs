@@ -1,12 +1,15 @@
 //! Lower bounds on what a mechanism really leaks.
 //!
-//! An accountant says what a mechanism costs *at most*, if it does what its event says. An audit runs the code
-//! that is there, and says what it costs *at least*. A claim below that is false; a claim above it may still be.
+//! An accountant says what a mechanism costs *at most*, if it does what its event says. An audit
+//! runs the code that is there, and says what it costs *at least*. A claim below that is false; a
+//! claim above it may still be.
 //!
 //! # What it offers
-//! - [`MechanismTester`]: point it at any function of an input and random bits. It looks for an event that tells two
-//!   neighbouring inputs apart, and certifies on fresh outputs how far apart they are.
-//! - [`ErrorRates`]: ε and δ from the counts of any test of yours; [`OneRun`]: from one training run with canaries.
+//! - [`MechanismTester`]: point it at any function of an input and random bits. It looks for an
+//!   event that tells two neighbouring inputs apart, and certifies on fresh outputs how far apart
+//!   they are.
+//! - [`ErrorRates`]: ε and δ from the counts of any test of yours; [`OneRun`]: from one training
+//!   run with canaries.
 //! - [`clopper_pearson`], [`limits`]: the exact intervals, and the best that any attacker can do.
 //!
 //! ```
@@ -25,8 +28,9 @@
 //! ```
 //!
 //! # What it does not say
-//! That a mechanism is private. And what it says is said about the inputs, the outputs and the relation that it was
-//! shown: time, memory and error messages are outputs only if they are passed to it.
+//! It never says that a mechanism is private. What it does say holds for the inputs, the outputs
+//! and the relation that it was shown: time, memory and error messages are outputs only if they are
+//! passed to it.
 #![forbid(unsafe_code)]
 
 mod binomial;
@@ -49,5 +53,5 @@ pub use event::EventSize;
 pub use observe::{Observe, Row};
 pub use one_run::OneRun;
 pub use report::{Audit, Verdict};
-pub use sampling::Progress;
+pub use sampling::AuditProgress;
 pub use tester::MechanismTester;

@@ -3,9 +3,9 @@
 //! ```text
 //! TPR <= min( e^ε FPR + δ,  1 - e^-ε (1 - δ - FPR) ),      TPR - FPR <= (e^ε - 1 + 2δ)/(e^ε + 1)      (1)
 //! ```
-//! (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015). Attacks are judged by their
-//! true-positive rate at a small false-positive rate, not by accuracy: an accuracy near one half at ε = 8 shows a
-//! weak attack, not that ε = 8 is safe.
+//! (Kairouz, Oh, Viswanath, "The composition theorem for differential privacy", 2015). Attacks are
+//! judged by their true-positive rate at a small false-positive rate, not by accuracy: an accuracy
+//! near one half at ε = 8 shows a weak attack, not that ε = 8 is safe.
 
 use sordino_privacy::{Delta, Epsilon};
 

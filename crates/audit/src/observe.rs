@@ -1,15 +1,17 @@
 //! What a test looks at: an output as a row of numbers.
 //!
-//! A row need not contain everything: whatever is computed from an output is post-processing, and a bound found on
-//! it holds for the output. What a row leaves out costs power, never validity. Hence
+//! A row need not contain everything: whatever is computed from an output is post-processing, and a
+//! bound found on it holds for the output. What a row leaves out costs power, never validity. Hence
 //!
 //! - **an abort is a flag of its own**, not a number like -1000 among the numbers;
-//! - **a float comes with its granularity**, the exponent of its lowest bit: noise in floating point leaves
-//!   traces there (Mironov, "On significance of the least significant bits for differential privacy", 2012);
-//! - **a list comes with the differences of neighbours**, since running totals hide one record in all later entries,
-//!   and with how many entries are present, how many of them are above 0 (a small shift of all entries under heavy
-//!   noise shows best in their signs), their sum, the least and the largest;
-//! - **a name or a choice is a category**, of which only equality matters.
+//! - **a float comes with its granularity**, the exponent of its lowest bit: noise in floating
+//!   point leaves traces there (Mironov, "On significance of the least significant bits for
+//!   differential privacy", 2012);
+//! - **a list comes with the differences of neighbours**, since running totals hide one record in
+//!   all later entries, and with how many entries are present, how many of them are above 0 (a
+//!   small shift of all entries under heavy noise shows best in their signs), their sum, the least
+//!   and the largest;
+//! - **a name or a choice is a category**: only equality matters.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,29 +20,29 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub struct Row(Vec<f64>);
 
 impl Row {
-    /// Something of which the order matters. A number that is none is a value of its own.
+    /// A number whose order matters. NaN is a value of its own.
     pub fn number(&mut self, value: f64) {
         self.0.push(if value.is_nan() { f64::INFINITY } else { value.clamp(f64::MIN, f64::MAX) });
     }
 
-    /// Something that is or is not.
+    /// A flag.
     pub fn flag(&mut self, value: bool) {
         self.0.push(f64::from(u8::from(value)));
     }
 
-    /// Something of which only equality matters.
+    /// A category: only equality matters.
     pub fn category<T: Hash + ?Sized>(&mut self, value: &T) {
         let mut hasher = DefaultHasher::new(); // the same in every run
         value.hash(&mut hasher);
         self.0.push((hasher.finish() >> 11) as f64);
     }
 
-    /// The places of `width` numbers that this output does not have.
+    /// Fills the places of `width` numbers that this output does not have.
     pub fn absent(&mut self, width: usize) {
         self.0.resize(self.0.len() + width, ABSENT);
     }
 
-    /// Forgets what it held, and holds `output`.
+    /// Replaces the row by that of `output`.
     pub(crate) fn observe<O: Observe + ?Sized>(&mut self, output: &O) {
         self.0.clear();
         output.observe(self);
@@ -178,7 +180,7 @@ impl<T: Observe> Observe for [T] {
     }
 }
 
-/// Of the entries that are there.
+/// A summary of the entries that are present.
 struct Summary {
     present: f64,
     positive: f64,

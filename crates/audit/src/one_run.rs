@@ -1,19 +1,20 @@
 //! A lower bound on ε from a single training run.
 //!
 //! # Definition
-//! m canaries are each put into the data or left out by a fair coin; the algorithm runs once; an adversary
-//! guesses for r of them, fixed in advance, whether they were in, and v guesses are right. For every (ε, δ)-private
-//! algorithm (add or remove a canary), with W ~ Bin(r, e^ε/(1 + e^ε)),
+//! m canaries are each put into the data or left out by a fair coin; the algorithm runs once; an
+//! adversary guesses for r of them, fixed in advance, whether they were in, and v guesses are
+//! right. For every (ε, δ)-private algorithm (add or remove a canary), with W ~ Bin(r, e^ε/(1 +
+//! e^ε)),
 //! ```text
 //! Pr[V >= v] <= Pr[W >= v] + 2 m δ max_{1 <= i <= v} (Pr[W >= v - i] - Pr[W >= v]) / i                (1)
 //! ```
-//! (Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", 2023). The right side is the p-value of
-//! "the algorithm is (ε, δ)-private"; it rises with ε, and the lower bound is the largest ε with a p-value of
-//! at most 1 - confidence.
+//! (Steinke, Nasr, Jagielski, "Privacy auditing with one (1) training run", 2023). The right side
+//! is the p-value of "the algorithm is (ε, δ)-private"; it rises with ε, and the lower bound is the
+//! largest ε with a p-value of at most 1 - confidence.
 //!
 //! # Pitfalls
-//! - m counts all canaries, guessed or not. r is fixed before the scores are seen, or the error is split over the r
-//!   that were tried.
+//! - m counts all canaries, guessed or not. r is fixed before the scores are seen, or the error is
+//!   split over the r that were tried.
 //! - Coins are independent: canaries that come in pairs, one of each, need another theorem.
 //! - The bound is typically a half to a quarter of the truth: a smoke alarm.
 
@@ -68,7 +69,7 @@ impl OneRun {
         Ok(low)
     }
 
-    /// How likely so many right guesses are at most if the algorithm is (ε, δ)-private: (1).
+    /// The largest probability of so many right guesses under (ε, δ)-privacy: (1).
     pub fn p_value(&self, epsilon: f64, delta: Delta) -> f64 {
         let p = 1.0 / (1.0 + (-epsilon).exp());
         let tail = |v: u64| ln_tail(v, self.guesses, p).exp();
@@ -120,8 +121,8 @@ mod tests {
         }
     }
 
-    /// Randomized response with ε = 1 on 200 canaries refutes ε = 1 in at most 5 % of runs: 3000 runs, and
-    /// six standard deviations of a binomial count (false alarm 1e-9).
+    /// Randomized response with ε = 1 on 200 canaries refutes ε = 1 in at most 5 % of runs: 3000
+    /// runs, and six standard deviations of a binomial count (false alarm 1e-9).
     #[test]
     fn an_honest_algorithm_is_seldom_refuted() {
         let mut bits = seeded(6);

@@ -7,7 +7,7 @@ use crate::error_rates::ErrorRates;
 /// Whether the claim survived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Nothing speaks against the claim. That is not a proof of it.
+    /// No evidence against the claim. This does not prove it.
     NoViolationFound,
     /// The claim is false, at the stated confidence, twice on fresh samples.
     Violation,
@@ -27,11 +27,11 @@ pub struct Audit {
     pub epsilon: f64,
     /// δ at the claimed ε is at least this.
     pub delta: f64,
-    /// The most that this audit could have found.
+    /// The largest ε that this audit could have certified.
     pub ceiling: f64,
-    /// With what probability the bounds are right.
+    /// The confidence of the bounds.
     pub confidence: f64,
-    /// On how many of the outputs the distinguishing event was seen.
+    /// How often the distinguishing event came, on each input.
     pub rates: ErrorRates,
     /// The input, first or second (0 or 1), that makes the event likelier.
     pub favoured: usize,
@@ -86,8 +86,8 @@ mod tests {
         audit.verdict = Verdict::Violation;
         assert_eq!(
             audit.to_string(),
-            "violation: ε ≥ 0.9345 at 95 %, but 1 was claimed; an event came 2500 times in 10000 outputs on one \
-             input and 960 times in 10000 on the other"
+            "violation: ε ≥ 0.9345 at 95 %, but 1 was claimed; an event came 2500 times in 10000 outputs on \
+             one input and 960 times in 10000 on the other"
         );
     }
 }

@@ -1,7 +1,7 @@
 //! Running a mechanism many times, on all cores, repeatably.
 //!
-//! Samples are drawn in chunks of fixed size, each from a stream of its own. No two samples share noise, and with
-//! a seed the samples do not depend on how many threads there are.
+//! Samples are drawn in chunks of fixed size, each from a stream of its own. No two samples share
+//! noise, and with a seed the samples do not depend on how many threads there are.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,10 +14,10 @@ use crate::error::AuditError;
 /// Samples in a chunk.
 const CHUNK: u64 = 1 << 13;
 
-/// How far an audit is.
+/// The progress of an audit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// What is being done.
+pub struct AuditProgress {
+    /// The current stage.
     pub stage: &'static str,
     /// Samples drawn so far in this stage.
     pub done: u64,
@@ -25,14 +25,14 @@ pub struct Progress {
     pub total: u64,
 }
 
-/// Where bits come from, how many threads draw, and who is told.
+/// How samples are drawn: source of bits, number of threads, and a callback for progress.
 pub(crate) struct Draws<'a> {
     pub(crate) seed: Option<u64>,
     pub(crate) threads: NonZero<usize>,
-    pub(crate) progress: &'a (dyn Fn(Progress) + Sync),
+    pub(crate) progress: &'a (dyn Fn(AuditProgress) + Sync),
 }
 
-/// Which samples: every pass of an audit has streams of its own, for either input.
+/// The samples of one pass. Every pass of an audit has its own streams, for each input.
 #[derive(Clone, Copy)]
 pub(crate) struct Pass {
     pub(crate) stage: &'static str,
@@ -41,7 +41,8 @@ pub(crate) struct Pass {
 }
 
 impl Draws<'_> {
-    /// `work` on chunk after chunk, with its bits and its number of samples; results in the order of chunks.
+    /// Runs `work` on each chunk, with its bits and its number of samples. Results come in the
+    /// order of chunks.
     pub(crate) fn chunks<T: Send>(
         &self,
         pass: Pass,
@@ -56,14 +57,14 @@ impl Draws<'_> {
                 None => work(&mut entropy()?, count),
             };
             let done = done.fetch_add(count, Ordering::Relaxed) + count;
-            (self.progress)(Progress { stage: pass.stage, done, total: samples });
+            (self.progress)(AuditProgress { stage: pass.stage, done, total: samples });
             Ok(result)
         };
         gather(self.threads, (0..samples.div_ceil(CHUNK)).collect(), run).into_iter().collect()
     }
 }
 
-/// For one seed, another number for every pass, input and chunk.
+/// A different number for every pass, input and chunk of one seed.
 fn stream(seed: u64, pass: Pass, chunk: u64) -> u64 {
     seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ (pass.number << 48 | (pass.input as u64) << 47 | chunk)
 }

@@ -3,24 +3,28 @@
 //! # Method
 //! Half of the work searches, the other half certifies, and no sample serves both.
 //!
-//! 1. *Learn*: a score for outputs, from labelled outputs on both inputs: the likelihood ratio by counting where
-//!    there are few outputs, additive logistic regression where there are many.
+//! 1. *Learn*: a score for outputs, from labelled outputs on both inputs: the likelihood ratio by
+//!    counting where there are few outputs, additive logistic regression where there are many.
 //! 2. *Choose*: on fresh outputs, which input to favour and from what score on, see [`EventSize`].
-//! 3. *Certify*: on fresh outputs, each on the input that a fair coin chooses, count the event. For pure privacy one
-//!    Clopper-Pearson bound, on the share of events that come from the favoured input, gives a lower bound on ε
-//!    ([`ErrorRates::pure_epsilon_by_coins`]); with δ two of them do, with half of the error each
-//!    ([`ErrorRates::epsilon`]). The order of the inputs was fixed in step 2, so nothing is left to be paid for.
-//! 4. A bound above the claim is *repeated* on fresh outputs before it is called a violation; the smaller of the
-//!    two bounds is reported.
+//! 3. *Certify*: on fresh outputs, each on the input that a fair coin chooses, count the event. For
+//!    pure privacy one Clopper-Pearson bound, on the share of events that come from the favoured
+//!    input, gives a lower bound on ε ([`ErrorRates::pure_epsilon_by_coins`]); with δ two of them
+//!    do, with half of the error each ([`ErrorRates::epsilon`]). The order of the inputs was fixed
+//!    in step 2, so nothing is left to be paid for.
+//! 4. A bound above the claim is *repeated* on fresh outputs before it is called a violation; the
+//!    smaller of the two bounds is reported.
 //!
 //! # Guarantee
-//! With probability at least `confidence` the bound is at most the mechanism's true ε at the given δ, whatever the
-//! search did. An audit that finds nothing proves nothing: it says what it could have found.
+//! With probability at least `confidence` the bound is at most the mechanism's true ε at the given
+//! δ, whatever the search did. An audit that finds nothing proves nothing: it says what it could
+//! have found.
 //!
 //! # Pitfalls
 //! - The inputs must be neighbours under the relation of the claim. The tester cannot know.
-//! - Samples must be independent: a mechanism that caches noise between calls is not what was claimed.
-//! - Among many audits some fail by chance: give each an error of the whole budget over their number.
+//! - Samples must be independent: a mechanism that caches noise between calls is not what was
+//!   claimed.
+//! - Among many audits some fail by chance: give each an error of the whole budget over their
+//!   number.
 
 use std::num::NonZero;
 
@@ -31,13 +35,13 @@ use sordino_threads::available;
 use crate::boosting::{Binned, Boosted, Cuts};
 use crate::error::AuditError;
 use crate::error_rates::{ErrorRates, error_of};
-use crate::event::{Event, EventSize, Model, Outlook};
-use crate::histogram::{self, Histogram};
+use crate::event::{EventSize, Model, Outlook, OutputSet};
+use crate::histogram::{self, OutputHistogram};
 use crate::observe::{Observe, Row};
 use crate::report::{Audit, Verdict};
-use crate::sampling::{Draws, Pass, Progress};
+use crate::sampling::{AuditProgress, Draws, Pass};
 
-/// Fewer samples than this find nothing.
+/// The least number of samples that can find anything.
 const LEAST_SAMPLES: u64 = 100;
 /// Samples for the first look: cuts, and whether outputs are few.
 const FIRST_LOOK: u64 = 1 << 14;
@@ -68,8 +72,8 @@ pub struct MechanismTester<'a> {
 }
 
 impl<'a> MechanismTester<'a> {
-    /// The claim is pure ε-privacy; 200 000 outputs on either input to search, as many to certify, 95 %
-    /// confidence, all cores.
+    /// The claim is pure ε-privacy; 200 000 outputs on either input to search, as many to certify,
+    /// 95 % confidence, all cores.
     pub fn new(claimed: Epsilon) -> Self {
         Self {
             epsilon: claimed,
@@ -89,13 +93,14 @@ impl<'a> MechanismTester<'a> {
         self
     }
 
-    /// How many outputs on either input the search and the certification take (the latter on average: coins decide).
+    /// How many outputs on either input the search and the certification take (the latter on
+    /// average: coins decide).
     pub fn with_samples(mut self, search: u64, certify: u64) -> Self {
         (self.search, self.certify) = (search, certify);
         self
     }
 
-    /// With what probability the bounds shall be right.
+    /// The confidence of the bounds.
     pub fn at_confidence(mut self, confidence: f64) -> Self {
         self.confidence = confidence;
         self
@@ -119,8 +124,8 @@ impl<'a> MechanismTester<'a> {
         self
     }
 
-    /// Who is told how far the audit is, from any thread.
-    pub fn on_progress(mut self, told: &'a (dyn Fn(Progress) + Sync)) -> Self {
+    /// A callback for progress, called from any thread.
+    pub fn on_progress(mut self, told: &'a (dyn Fn(AuditProgress) + Sync)) -> Self {
         self.draws.progress = told;
         self
     }
@@ -137,8 +142,9 @@ impl<'a> MechanismTester<'a> {
         self.test_pairs(mechanism, &[(one, two)])
     }
 
-    /// Audits `mechanism` on the pair of neighbouring inputs that a short search finds most promising: round by round the
-    /// better half of the pairs stays, and is searched with twice as many outputs.
+    /// Audits `mechanism` on the pair of neighbouring inputs that a short search finds most
+    /// promising: round by round the better half of the pairs stays, and is searched with twice as
+    /// many outputs.
     pub fn test_pairs<I: Sync + ?Sized, O: Observe>(
         &self,
         mechanism: impl Fn(&I, &mut dyn Bits) -> O + Sync,
@@ -155,7 +161,7 @@ impl<'a> MechanismTester<'a> {
         self.verdict(&sampler, &found)
     }
 
-    /// The number of a pair; `on` runs the mechanism on an input of one.
+    /// The index of the most promising pair. `on` runs the mechanism on one input of a pair.
     fn most_promising(
         &self,
         on: &(dyn Fn(usize, usize, &mut dyn Bits, &mut Row) + Sync),
@@ -204,12 +210,12 @@ impl<'a> MechanismTester<'a> {
             self.rows(sampler, pass, FIRST_LOOK.min(samples), |row, rows| rows.push(row.to_vec()))
         };
         let first = [rows(0)?, rows(1)?].concat();
-        if Histogram::suits(&mut first.iter().map(|row| histogram::key(row)).collect()) {
+        if OutputHistogram::suits(&mut first.iter().map(|row| histogram::key(row)).collect()) {
             let keys = |input| {
                 let pass = passes.pass("learning", 1, input);
                 self.rows(sampler, pass, samples, |row, keys| keys.push(histogram::key(row)))
             };
-            return Ok(Model::Histogram(Histogram::learn(&keys(0)?, &keys(1)?)));
+            return Ok(Model::Histogram(OutputHistogram::learn(&keys(0)?, &keys(1)?)));
         }
         let cuts = Cuts::of(&first);
         let bins = |input| {
@@ -220,7 +226,7 @@ impl<'a> MechanismTester<'a> {
         Ok(Model::Boosted(Boosted::learn(&cuts, &rows, self.most_trees, self.draws.threads)))
     }
 
-    /// What `keep` keeps of each row.
+    /// Draws rows, and collects what `keep` returns for each.
     fn rows<T: Send + Clone>(
         &self,
         sampler: &Sampler<'_>,
@@ -273,7 +279,7 @@ impl<'a> MechanismTester<'a> {
         })
     }
 
-    /// What counts certify at the claimed δ.
+    /// The bound that the counts certify at the claimed δ.
     fn bound(&self, rates: &ErrorRates) -> Result<f64, AuditError> {
         if self.delta.get() == 0.0 {
             rates.pure_epsilon_by_coins(self.confidence)
@@ -282,7 +288,7 @@ impl<'a> MechanismTester<'a> {
         }
     }
 
-    /// How often the event comes on the favoured input and on the other, a fair coin choosing each time between them.
+    /// Counts the event on both inputs. A fair coin chooses the input of each trial.
     fn count(
         &self,
         sampler: &Sampler<'_>,
@@ -311,7 +317,7 @@ impl<'a> MechanismTester<'a> {
     }
 }
 
-/// By input: how often it was tried, and how often the event came.
+/// Trials and events, by input.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     trials: [u64; 2],
@@ -325,19 +331,19 @@ impl Tally {
     }
 }
 
-/// Runs the mechanism on the first or the second input (0 or 1), and writes its output into a row. Behind a pointer: whatever is
-/// audited, searching and counting are compiled once.
+/// Runs the mechanism on the first or the second input (0 or 1), and writes its output into a row.
+/// Behind a pointer, so that searching and counting are compiled once for all mechanisms.
 type Sampler<'a> = dyn Fn(usize, &mut dyn Bits, &mut Row) + Sync + 'a;
 
 /// What a search found.
 struct Found {
     model: Model,
-    event: Event,
+    event: OutputSet,
     /// The bound it expects.
     promise: f64,
 }
 
-/// Numbers of passes, so that no two of an audit share their bits.
+/// Pass numbers. They differ, so no two passes of an audit share their bits.
 #[derive(Clone, Copy)]
 struct Passes(u64);
 

@@ -4,7 +4,7 @@ mod suite;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sordino_audit::{AuditError, EventSize, MechanismTester, Progress, Verdict};
+use sordino_audit::{AuditError, AuditProgress, EventSize, MechanismTester, Verdict};
 use sordino_noise::{Bits, Probability};
 use suite::epsilon;
 
@@ -34,7 +34,7 @@ fn a_fixed_event_size_is_certified_too() {
 #[test]
 fn progress_is_told() {
     let told = AtomicU64::new(0);
-    let on_progress = |progress: Progress| {
+    let on_progress = |progress: AuditProgress| {
         assert!(progress.done <= progress.total);
         told.fetch_add(1, Ordering::Relaxed);
     };

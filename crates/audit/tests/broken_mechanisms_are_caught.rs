@@ -1,4 +1,5 @@
-//! The broken mechanisms of the literature, each by name, and beside each the right one that it imitates.
+//! The broken mechanisms of the literature, each by name, and beside each the right one that it
+//! imitates.
 
 mod specimens;
 mod suite;
@@ -14,7 +15,8 @@ use suite::{is_caught, keeps, laws, on, sharper_tester, tester};
 
 const CLAIMED: f64 = 1.0;
 
-/// Laws of lists of answers in steps of 1/8, where discrete noise is about as good as that of the specimens.
+/// Laws of lists of answers in steps of 1/8, where discrete noise is about as good as that of the
+/// specimens.
 fn all_pairs<const N: usize>(law: impl Fn(&[i64]) -> Vec<f64>) -> Vec<(Vec<f64>, Vec<f64>)> {
     let steps = |list: [i64; N]| list.map(|answer| 8 * answer);
     patterns().into_iter().map(|(one, two)| (law(&steps(one)), law(&steps(two)))).collect()
@@ -188,8 +190,8 @@ fn naive_floating_point_laplace_is_caught() {
     }
 }
 
-/// The event by which it is caught, spelled out: |x| < 1/4 and x is no multiple of 2^-53. About 0.186 of the outputs
-/// on 0, and none on 1, where the subtraction is exact.
+/// The event by which it is caught, spelled out: |x| < 1/4 and x is no multiple of 2^-53. About
+/// 0.186 of the outputs on 0, and none on 1, where the subtraction is exact.
 #[test]
 fn naive_floating_point_laplace_has_outputs_that_only_one_input_can_give() {
     let odd = |x: f64| x.abs() < 0.25 && (x * (1_u64 << 53) as f64).fract() != 0.0;

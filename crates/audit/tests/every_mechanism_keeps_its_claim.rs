@@ -1,5 +1,6 @@
-//! Every mechanism of `sordino-mechanisms`, audited through its public door against its claim; and the same one
-//! with half of the noise, and with neighbours twice as far apart as it was calibrated for, caught.
+//! Every mechanism of `sordino-mechanisms`, audited through its public door against its claim; and
+//! the same one with half of the noise, and with neighbours twice as far apart as it was calibrated
+//! for, caught.
 
 mod specimens;
 mod suite;

@@ -1,5 +1,6 @@
-//! The statistics of tables, and the mechanisms for vectors, lists and stable answers, audited through their public
-//! doors; each with half of the noise, and with neighbours twice as far apart as it was calibrated for, caught.
+//! The statistics of tables, and the mechanisms for vectors, lists and stable answers, audited
+//! through their public doors; each with half of the noise, and with neighbours twice as far apart
+//! as it was calibrated for, caught.
 
 mod specimens;
 mod suite;
@@ -27,8 +28,8 @@ const HALF: f64 = 2.0;
 /// Large enough to be seen in ten thousand outputs.
 const DELTA: f64 = 0.05;
 
-/// Three of every kind: honest, with half of the noise, with neighbours twice as far apart. An audit is made for a
-/// share of the noise and for a number of records that differ.
+/// Three of every kind: honest, with half of the noise, with neighbours twice as far apart. An
+/// audit is made for a share of the noise and for a number of records that differ.
 fn three(name: &str, least: f64, audit: impl Fn(f64, usize, u64) -> Audit) {
     keeps(name, &audit(HONEST, 1, 1), least);
     is_caught(&format!("{name} with half the noise"), &audit(HALF, 1, 2));
@@ -59,8 +60,8 @@ fn replaced<T: Copy>(before: T, after: T, rest: [T; 4], apart: usize) -> ([T; 8]
     (table(0), table(apart))
 }
 
-/// One statistic of numbers, of which the value is looked at. Between eight rows and their neighbour the mean moves through the
-/// middle of the bounds, where no output is clamped.
+/// One statistic of numbers, of which the value is looked at. Between eight rows and their
+/// neighbour the mean moves through the middle of the bounds, where no output is clamped.
 fn numbers<M>(tester: &MechanismTester<'_>, plan: &M, value: fn(M::Output) -> f64, apart: usize) -> Audit
 where
     M: for<'a> Mechanism<Answer<'a> = Rows<'a, f64>> + Sync,
@@ -131,11 +132,12 @@ fn mean_keeps_its_claim() {
     });
 }
 
-/// The proof adds the losses of two sums, each with half of ε, as if one row could move both as far as possible. In units of
-/// half the width, from the middle: a row that moves from u to v moves them by `|u - v|` of 2 and `|u^2 - v^2|` of 1, and no row
-/// by more than 25/16 of the two halves together (from 1/4 to -1). The variance `second - first^2` shows all of that where the
-/// mean is 1/4: there its noise is the sum of two Laplace numbers of one scale. So 25/32 of ε is the whole loss, and half of the
-/// noise loses 25/16 of ε: at ε = 3 tails show it that are not rare.
+/// The proof adds the losses of two sums, each with half of ε, as if one row could move both as far
+/// as possible. In units of half the width, from the middle: a row that moves from u to v moves
+/// them by `|u - v|` of 2 and `|u^2 - v^2|` of 1, and no row by more than 25/16 of the two halves
+/// together (from 1/4 to -1). The variance `second - first^2` shows all of that where the mean is
+/// 1/4: there its noise is the sum of two Laplace numbers of one scale. So 25/32 of ε is the whole
+/// loss, and half of the noise loses 25/16 of ε: at ε = 3 tails show it that are not rare.
 #[test]
 fn variance_keeps_its_claim() {
     let claimed = 3.0;
@@ -153,9 +155,9 @@ fn variance_keeps_its_claim() {
     });
 }
 
-/// Half of the rows at 1/20, the others all at 0, or all but some at 1: the scores of what lies below 1/20 fall by Δ and
-/// those of what lies above rise by Δ, so that the odds of the two sides move by all of e^ε. One side is narrow, so that
-/// its odds are about its probability.
+/// Half of the rows at 1/20, the others all at 0, or all but some at 1: the scores of what lies
+/// below 1/20 fall by Δ and those of what lies above rise by Δ, so that the odds of the two sides
+/// move by all of e^ε. One side is narrow, so that its odds are about its probability.
 #[test]
 fn quantile_keeps_its_claim() {
     let narrow = 0.05;
@@ -174,10 +176,11 @@ fn quantile_keeps_its_claim() {
     });
 }
 
-/// A table for which the two parts of the proof meet, in units of the floor a, with e^β the step of the ladder of noise: the median
-/// is the lowest of many equal rows; the next `near` rows lie `a e^(β steps)` below it, all others at `far` a. The median's level is the
-/// least one. Each row that goes from the top to the bottom moves the median down and the noise up by one level, if `far` is
-/// within the room that the smoothness leaves.
+/// A table for which the two parts of the proof meet, in units of the floor a, with e^β the step of
+/// the ladder of noise: the median is the lowest of many equal rows; the next `near` rows lie
+/// `a e^(β steps)` below it, all others at `far` a. The median's level is the least one. Each row
+/// that goes from the top to the bottom moves the median down and the noise up by one level, if
+/// `far` is within the room that the smoothness leaves.
 fn brink(beta: f64, steps: f64, near: usize, far: f64, moved: usize) -> Vec<f64> {
     const FLOOR: f64 = 0.01;
     const HALF_OF_ROWS: usize = 24;
@@ -190,10 +193,12 @@ fn brink(beta: f64, steps: f64, near: usize, far: f64, moved: usize) -> Vec<f64>
     rows
 }
 
-/// Moving the median costs at most ε/2, and a level at most ε/2; but Cauchy noise shows the one at a distance of one scale, and the
-/// other at none and at infinity. Together they cost at most 0.71 to 0.80 of ε for ε up to 1 (the tests of the mechanism compute it),
-/// on tables like [`brink`]. Half of the noise loses up to 1.26 of ε = 1/2 and 1.14 of ε = 1: enough to be seen, in hundreds
-/// of thousands of outputs. The number of rows a step on the ladder needs follows from e^(kβ) (e^β - 1) > 1.
+/// Moving the median costs at most ε/2, and a level at most ε/2; but Cauchy noise shows the one at
+/// a distance of one scale, and the other at none and at infinity. Together they cost at most 0.71
+/// to 0.80 of ε for ε up to 1 (the tests of the mechanism compute it), on tables like [`brink`].
+/// Half of the noise loses up to 1.26 of ε = 1/2 and 1.14 of ε = 1: enough to be seen, in hundreds
+/// of thousands of outputs. The number of rows that a step on the ladder needs follows from
+/// `e^(kβ) (e^β - 1) > 1`.
 #[test]
 fn smooth_median_keeps_its_claim() {
     let audit = |claimed: f64, spent: f64, times: u64, seed: u64, pair: (Vec<f64>, Vec<f64>)| {
@@ -213,9 +218,10 @@ fn smooth_median_keeps_its_claim() {
     is_caught("smooth median with sensitivity off by two", &far);
 }
 
-/// Where both parts of the proof meet: rows at 0, at the proposed bound and at twice that, the median the last at 0. If one
-/// row of 0 becomes one of the bound, then the median moves by the bound, and the distance to a table that is not stable
-/// (the number of rows in the middle) grows by 1.
+/// Where both parts of the proof meet: rows at 0, at the proposed bound and at twice that, the
+/// median the last at 0. If one row of 0 becomes one of the bound, then the median moves by the
+/// bound, and the distance to a table that is not stable (the number of rows in the middle) grows
+/// by 1.
 #[test]
 fn stable_median_keeps_its_claim() {
     let small = delta(1e-3);
@@ -225,8 +231,9 @@ fn stable_median_keeps_its_claim() {
         rows.extend(vec![1.0; 30 - middle]);
         rows
     };
-    // The threshold is the least integer of the test's noise with a tail of at most δ; one row below it, the test passes
-    // most often among the distances that lose all of its share. Answers in cells of the bound over 16.
+    // The threshold is the least integer of the test's noise with a tail of at most δ; one row
+    // below it, the test passes most often among the distances that lose all of its share. Answers
+    // in cells of the bound over 16.
     let threshold =
         |spent: f64| (0..).find(|k| laws::discrete_laplace_tail(*k, 2.0 / spent) <= 1e-3).unwrap();
     let law = |missing: i64, answer: i64| laws::tested((2.0, 32.0), missing, answer);
@@ -386,8 +393,8 @@ fn top_k_keeps_its_claim() {
     });
 }
 
-/// Stable tables near the threshold, and tables that are not stable at all, whose answers may be far apart. With a
-/// small δ, which hides less of ε than [`DELTA`].
+/// Stable tables near the threshold, and tables that are not stable at all, whose answers may be
+/// far apart. With a small δ, which hides less of ε than [`DELTA`].
 #[test]
 fn propose_test_release_keeps_its_claim() {
     let small = delta(1e-3);

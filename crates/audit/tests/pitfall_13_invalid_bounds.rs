@@ -1,7 +1,8 @@
-//! Pitfall 13: audits that prove too much. From scores that were pure chance an audit returned lower bounds on ε of 3.5
-//! to 5.9, by a shortcut for the second direction (google-deepmind/jax_privacy, issue 270). Every shortcut that
-//! looks at the counted scores before it has chosen what to count does the like. Ours gives 0, except for as many runs
-//! as the stated error allows.
+//! Pitfall 13: audits that prove too much. From scores that were pure chance an audit returned
+//! lower bounds on ε of 3.5 to 5.9, by a shortcut for the second direction
+//! (google-deepmind/jax_privacy, issue 270). Every shortcut that looks at the counted scores before
+//! it has chosen what to count does the like. Ours gives 0, except for as many runs as the stated
+//! error allows.
 
 mod suite;
 

@@ -37,8 +37,8 @@ pub struct Limit {
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
-    /// Opens the budget of the data set that has both this name and this content. Fails if it is spent by
-    /// [grants](Ledger::grant) and `who` has none.
+    /// Opens the budget of the data set that has both this name and this content. Fails if it is
+    /// spent by [grants](Ledger::grant) and `who` has none.
     pub fn open(ledger: L, identity: &Identity, who: Label, what: Label) -> Result<Self, LedgerError> {
         let (data_set, terms, rules) = {
             let book = ledger.borrow().fresh()?;
@@ -61,12 +61,13 @@ impl<L: Borrow<Ledger>> Account<L> {
         Ok(Self { budget: Budget::with_journal(&terms, entries)? })
     }
 
-    /// From here on, charges are for this.
+    /// Sets the purpose of the charges that follow.
     pub fn set_purpose(&mut self, what: Label) {
         self.budget.journal().what.replace(what);
     }
 
-    /// Would this be granted now? Changes nothing, and promises nothing: somebody else may be faster.
+    /// Would this be granted now? Changes nothing, and promises nothing: somebody else may be
+    /// faster.
     pub fn ask(&self, event: &Event) -> Result<(), ChargeError> {
         let entries = self.budget.journal();
         let Entries { ledger, data_set, terms, who, what, .. } = entries;
@@ -79,14 +80,15 @@ impl<L: Borrow<Ledger>> Account<L> {
         Gate::new(terms).decide(&set.spent, event)
     }
 
-    /// What `event` would take of what is left to `who`: of their share if there is one, else of the budget.
-    /// Changes nothing, and fails as [`ask`](Self::ask) does.
+    /// What `event` would take of what is left to `who`: of their share if there is one, else of
+    /// the budget. Changes nothing, and fails as [`ask`](Self::ask) does.
     pub fn quote(&self, event: &Event) -> Result<Quote, ChargeError> {
         self.ask(event)?;
         self.with_limit(|terms, spent| Gate::new(terms).quote(spent, event))
     }
 
-    /// What `who` may spend, and how much of it is used: their share if there is one, else the budget.
+    /// What `who` may spend, and how much of it is used: their share if there is one, else the
+    /// budget.
     pub fn limit(&self) -> Result<Limit, ChargeError> {
         let Entries { ledger, data_set, who, .. } = self.budget.journal();
         let is_share = ledger.borrow().fresh()?.data_set(*data_set)?.share(who)?.is_some();
@@ -109,9 +111,9 @@ impl<L: Borrow<Ledger>> Account<L> {
         }
     }
 
-    /// Pays for `event`, which resumes the run that the charge `earlier` paid for, and ends that charge in
-    /// the same entry. So only one of several copies of the run's files can be resumed. Fails if `earlier` is
-    /// of another data set or has ended.
+    /// Pays for `event`, which resumes the run that the charge `earlier` paid for, and ends that
+    /// charge in the same entry. So only one of several copies of the run's files can be resumed.
+    /// Fails if `earlier` is of another data set or has ended.
     pub fn charge_after(&mut self, earlier: u64, event: Event) -> Result<Permit, ChargeError> {
         self.budget.journal().follows.set(Some(earlier));
         let charged = self.budget.charge(event);
@@ -119,13 +121,14 @@ impl<L: Borrow<Ledger>> Account<L> {
         charged
     }
 
-    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is protected. No
-    /// other charge of a ledger pays for such noise.
+    /// Pays for `event` with noise from a fixed seed, and records that it was seeded: nobody is
+    /// protected. No other charge of a ledger pays for such noise.
     pub fn charge_seeded(&mut self, event: Event) -> Result<Permit, ChargeError> {
         self.budget.charge_seeded(event)
     }
 
-    /// Evidence of charges that were made earlier, from this data set's budget; see [`Budget::paid`].
+    /// Evidence of charges that were made earlier, from this data set's budget; see
+    /// [`Budget::paid`].
     pub fn paid(&mut self, reservations: &[u64]) -> Result<Paid, ChargeError> {
         self.budget.paid(reservations)
     }
@@ -140,14 +143,14 @@ impl<L: Borrow<Ledger>> Account<L> {
         self.budget.total()
     }
 
-    /// What the budget exceeds the total by. An analyst with a share may spend less: see
+    /// The budget less the total. An analyst with a share may spend less: see
     /// [`limit`](Self::limit).
     pub fn left(&self) -> Result<f64, ChargeError> {
         self.budget.left()
     }
 
-    /// How the owner lets the data set be read and used, as of when it was opened; a charge fails if that was
-    /// said since.
+    /// The rules of the owner when the account was opened. A charge fails if they were changed
+    /// since.
     pub fn rules(&self) -> Option<&Rules> {
         self.budget.journal().rules.as_ref()
     }
@@ -173,7 +176,7 @@ impl<L: Borrow<Ledger>> Charge for Account<L> {
     }
 }
 
-/// How much of each budget is spent; reading it changes nothing.
+/// Totals of budgets. Reading them changes nothing.
 impl Ledger {
     /// The total of the data set with this number, as it is compared with its budget.
     pub fn total(&self, data_set: u64) -> Result<f64, LedgerError> {
@@ -190,17 +193,17 @@ struct Entries<L> {
     rules: Option<Rules>,
     who: Label,
     what: RefCell<Label>,
-    /// Of the analyst's own share, if there is one.
+    /// The gate of the analyst's own share, if there is one.
     gate: Option<Gate>,
-    /// Whose run the next charge goes on with.
+    /// The charge whose run the next charge resumes.
     follows: Cell<Option<u64>>,
     /// The last event that the rules were found to allow: its price is not looked up again.
     admitted: Option<Event>,
 }
 
 impl<L> Entries<L> {
-    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change, so no lock
-    /// is needed.
+    /// Do the rules allow what `event` costs alone? It follows from the rules, which never change,
+    /// so no lock is needed.
     fn check_price(&self, event: &Event) -> Result<(), LedgerError> {
         match self.rules.as_ref().and_then(Rules::lock) {
             Some(lock) if self.admitted.as_ref() != Some(event) => lock.check_price(&self.terms, event),
@@ -264,7 +267,8 @@ fn check_rules(known: &Option<Rules>, set: &DataSet) -> Result<(), LedgerError> 
     if set.rules == *known { Ok(()) } else { Err(LedgerError::RulesChanged { name: set.names[0].clone() }) }
 }
 
-/// Does `event` fit the share of `who`? A share may have been given or changed since the last charge.
+/// Does `event` fit the share of `who`? A share may have been given or changed since the last
+/// charge.
 fn decide_share(
     gate: &mut Option<Gate>,
     who: &Label,

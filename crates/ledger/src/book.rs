@@ -1,4 +1,5 @@
-//! What the entries say together. Reading them is the only way in, so it is also the check of the whole chain.
+//! The state that the entries add up to. It is read entry by entry, so reading it also checks the
+//! whole chain.
 
 use std::collections::HashMap;
 
@@ -13,7 +14,7 @@ use crate::label::Label;
 use crate::record::{ChargeRecord, DataSet, State};
 use crate::rules::Rules;
 
-/// What older ledgers cannot say.
+/// A feature that older ledgers do not have.
 const RULES: &str = "a data set with rules of its owner";
 
 /// The state after some number of entries.
@@ -112,7 +113,7 @@ impl Book {
                     follows: *follows,
                     state: State::Reserved,
                 });
-                // Nobody else goes on with the run.
+                // Nobody else may resume the run.
                 if let Some(before) = before {
                     self.charges[before].state = State::Booked { time: entry.time, result: None };
                 }
@@ -135,7 +136,8 @@ impl Book {
     fn raise_version(&mut self, number: u64, version: u32) -> Result<(), LedgerError> {
         if version <= self.version || version > FORMAT_VERSION {
             let reason = format!(
-                "it states format_version {version} after {}, and this program knows versions up to {FORMAT_VERSION}",
+                "it states format_version {version} after {}, and this program knows versions up to \
+                 {FORMAT_VERSION}",
                 self.version
             );
             return Err(LedgerError::Broken { number, reason });
@@ -144,7 +146,7 @@ impl Book {
         Ok(())
     }
 
-    /// Can the ledger say what came with version `needed`?
+    /// Does the format of this ledger have what came with version `needed`?
     pub(crate) fn needs(&self, what: &'static str, needed: u32) -> Result<(), LedgerError> {
         let found = self.version;
         if found < needed { Err(LedgerError::NeedsMigration { what, found, needed }) } else { Ok(()) }
@@ -243,7 +245,8 @@ impl Book {
         }
     }
 
-    /// The data set that `identity` can be linked to: one half of it is known, and the other is not.
+    /// The data set that `identity` can be linked to: one half of it is known, and the other is
+    /// not.
     pub(crate) fn linkable(&self, identity: &Identity) -> Result<&DataSet, LedgerError> {
         let Identity { name, content } = identity;
         match (self.names.get(name), self.contents.get(content)) {
@@ -252,13 +255,15 @@ impl Book {
                 Err(LedgerError::AlreadyLinked { name: name.clone() })
             }
             (Some(_), Some(_)) | (None, None) => Err(self.find(identity).err().unwrap_or_else(|| {
-                // `find` succeeds only where both halves name one data set, which the arm above took.
+                // `find` succeeds only where both halves name one data set, which the arm above
+                // took.
                 LedgerError::AlreadyLinked { name: name.clone() }
             })),
         }
     }
 
-    /// Neither half of `identity` has a budget, and the ledger can say what its terms and rules are.
+    /// Checks that neither half of `identity` has a budget, and that the format can express its
+    /// terms and rules.
     pub(crate) fn check_new(
         &self,
         identity: &Identity,
@@ -281,7 +286,7 @@ impl Book {
         }
     }
 
-    /// `set` has no rules, and the ledger can say what they are.
+    /// Checks that `set` has no rules, and that the format can express them.
     pub(crate) fn check_unruled(&self, set: &DataSet) -> Result<(), LedgerError> {
         self.needs(RULES, 3)?;
         match set.rules {
@@ -290,7 +295,7 @@ impl Book {
         }
     }
 
-    /// May `set` be charged for this, whatever it costs, and can the ledger say so?
+    /// May `set` be charged for this, whatever it costs, and can the format express it?
     pub(crate) fn check_kind(&self, set: &DataSet, what: &Label, seeded: bool) -> Result<(), LedgerError> {
         if seeded {
             self.needs("a charge with seeded noise", 3)?;
@@ -308,7 +313,8 @@ impl Book {
         self.reservations.get(&number).copied()
     }
 
-    /// The place of a charge whose run another one may go on with: one of this data set that is reserved and not booked.
+    /// The place of a charge whose run may be resumed: one of this data set that is reserved and
+    /// not booked.
     pub(crate) fn check_follows(&self, number: u64, data_set: u64) -> Result<usize, LedgerError> {
         self.needs("a charge that goes on with another's run", 3)?;
         let place = self.open_reservation(number)?;

@@ -1,7 +1,8 @@
 //! When something was written down.
 //!
-//! A clock may be set back; the order of entries may not. An entry's time is the later of the clock and the time of
-//! the entry before it, so times never decrease. They are a help for people; nothing is decided by them.
+//! A clock may be set back, but the order of entries must not change. An entry has the later of the
+//! clock and the time of the entry before it, so times never decrease. They help people; nothing is
+//! decided by them.
 
 use std::fmt;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -42,8 +43,9 @@ impl fmt::Display for Time {
     }
 }
 
-/// Days since 1970-01-01 as a date of the Gregorian calendar (Hinnant, "chrono-Compatible Low-Level Date
-/// Algorithms", 2013, `civil_from_days`): years begin in March, so that the leap day is the last.
+/// Days since 1970-01-01 as a date of the Gregorian calendar (Hinnant, "chrono-Compatible Low-Level
+/// Date Algorithms", 2013, `civil_from_days`): years begin in March, so that the leap day is the
+/// last.
 fn civil(days: u64) -> (u64, u64, u64) {
     let shifted = days + 719_468;
     let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);

@@ -7,7 +7,8 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 hash of some bytes: of a data set, of a result, of an entry and everything before it.
+/// The SHA-256 hash of some bytes: of a data set, of a result, of an entry and everything before
+/// it.
 ///
 /// ```
 /// use sordino_ledger::Digest;
@@ -20,12 +21,12 @@ use sha2::{Digest as _, Sha256};
 pub struct Digest([u8; 32]);
 
 impl Digest {
-    /// Of these bytes.
+    /// The hash of these bytes.
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// Of all that `source` has, in constant memory.
+    /// The hash of everything that `source` yields, in constant memory.
     pub fn of_reader(mut source: impl Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();
         let mut buffer = vec![0; 1 << 16];
@@ -39,7 +40,7 @@ impl Digest {
         }
     }
 
-    /// Of `self` and then `bytes`: one link of a chain.
+    /// The hash of `self` followed by `bytes`: one link of a chain.
     pub(crate) fn then(self, bytes: &[u8]) -> Self {
         Self(Sha256::new().chain_update(self.0).chain_update(bytes).finalize().into())
     }
@@ -49,7 +50,7 @@ impl Digest {
         &self.0
     }
 
-    /// One that was computed elsewhere.
+    /// A digest that was computed elsewhere.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }

@@ -1,9 +1,9 @@
 //! What is written down: one entry for each thing that happened, chained by hashes.
 //!
 //! # Definition
-//! Entry n is the JSON text `body(n)`. With h(0) the hash of a fixed text, h(n) = SHA-256(h(n-1) ‖ body(n)). Whoever
-//! knows h(n) can tell whether any of the first n entries was changed, removed, inserted or moved: another history
-//! with the same h(n) would be a collision of SHA-256.
+//! Entry n is the JSON text `body(n)`. With h(0) the hash of a fixed text, h(n) = SHA-256(h(n-1) ‖
+//! body(n)). Whoever knows h(n) can tell whether any of the first n entries was changed, removed,
+//! inserted or moved: another history with the same h(n) would be a collision of SHA-256.
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::{Delta, Epsilon, Event, Terms};
@@ -52,7 +52,7 @@ pub enum Body {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rules: Option<Rules>,
     },
-    /// The owner said how a data set may be read and used that was created without. Since format version 3.
+    /// The owner gave rules to a data set that was created without them. Since format version 3.
     Ruled {
         /// Number of the entry that created the data set.
         data_set: u64,
@@ -68,7 +68,8 @@ pub enum Body {
         /// The content that was given with it.
         content: Digest,
     },
-    /// An analyst got a share of a budget, or another one than before. Since format version 2.
+    /// An analyst got a share of a budget, or a new share instead of the old one. Since format
+    /// version 2.
     Granted {
         /// Number of the entry that created the data set.
         data_set: u64,
@@ -89,22 +90,23 @@ pub enum Body {
         what: Label,
         /// What it does.
         event: Event,
-        /// Whether the noise comes from a fixed seed, so that nobody is protected. Since format version 3.
+        /// Whether the noise comes from a fixed seed, so that nobody is protected. Since format
+        /// version 3.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         seeded: bool,
-        /// Number of the charge whose run this one goes on with, and which it ends. Since format version 3.
+        /// The charge whose run this one resumes and ends. Since format version 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         follows: Option<u64>,
     },
-    /// A run that a charge pays for is so far, and keeps what it has. Since format version 3.
+    /// A run reached a checkpoint. Since format version 3.
     Kept {
         /// Number of the entry that reserved the charge.
         reservation: u64,
-        /// Steps that were done.
+        /// Steps done.
         steps: u64,
-        /// Hash of what is kept of them.
+        /// Hash of the checkpoint.
         checkpoint: Digest,
-        /// No step was done after these.
+        /// Is it the last checkpoint of the run?
         last: bool,
     },
     /// The computation of a charge ended and its result was released.
@@ -219,7 +221,10 @@ mod tests {
         let text = serde_json::to_string(&reserved()).unwrap();
         assert_eq!(
             text,
-            r#"{"number":3,"time":7,"type":"reserved","data_set":2,"who":"ann","what":"a \"count\"","event":{"type":"pure","epsilon":0.30000000000000004}}"#
+            concat!(
+                r#"{"number":3,"time":7,"type":"reserved","data_set":2,"who":"ann","what":"a \"count\"","#,
+                r#""event":{"type":"pure","epsilon":0.30000000000000004}}"#,
+            )
         );
         assert_eq!(serde_json::from_str::<Entry>(&text).unwrap(), reserved());
     }
@@ -233,7 +238,12 @@ mod tests {
         let text = serde_json::to_string(&Entry { number: 2, time: Time::from_millis(7), body }).unwrap();
         assert_eq!(
             text,
-            r#"{"number":2,"time":7,"type":"created","name":"census","content":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","terms":{"epsilon":1.0,"delta":0.0,"neighbours":"add_remove","unit":"record","choice":"adaptive"}}"#
+            concat!(
+                r#"{"number":2,"time":7,"type":"created","name":"census","#,
+                r#""content":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","#,
+                r#""terms":{"epsilon":1.0,"delta":0.0,"neighbours":"add_remove","unit":"record","#,
+                r#""choice":"adaptive"}}"#,
+            )
         );
     }
 
@@ -244,7 +254,11 @@ mod tests {
         let kept = Body::Kept { reservation: 3, steps: 10, checkpoint: Digest::of(b"abc"), last: true };
         assert_eq!(
             text(kept),
-            r#"{"number":4,"time":7,"type":"kept","reservation":3,"steps":10,"checkpoint":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","last":true}"#
+            concat!(
+                r#"{"number":4,"time":7,"type":"kept","reservation":3,"steps":10,"#,
+                r#""checkpoint":"ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad","#,
+                r#""last":true}"#,
+            )
         );
         let rules = Rules::new("x").unwrap();
         assert_eq!(

@@ -31,8 +31,8 @@ pub enum LedgerError {
     },
     /// SQLite could not do its work.
     #[error(
-        "cannot {doing} the ledger `{path}`: {source}; SQLite needs to write to the file and to its folder, which \
-         must be on a local disk with room left"
+        "cannot {doing} the ledger `{path}`: {source}; SQLite needs to write to the file and to its folder, \
+         which must be on a local disk with room left"
     )]
     Sqlite {
         /// What was tried.
@@ -42,11 +42,12 @@ pub enum LedgerError {
         /// What SQLite says.
         source: rusqlite::Error,
     },
-    /// Whoever may only read it cannot, because what was written last is in a log that only writers can put
-    /// in order.
+    /// Reading fails without the right to write: the last entries are in a log that only writers
+    /// can put in order.
     #[error(
-        "cannot read the ledger `{path}` without the right to write: its log (`-wal`) is in use, or was left by a process that \
-         died; try again when nobody has it open, or ask somebody who may write to run `sordino ledger show` once"
+        "cannot read the ledger `{path}` without the right to write: its log (`-wal`) is in use, or was left \
+         by a process that died; try again when nobody has it open, or ask somebody who may write to run \
+         `sordino ledger show` once"
     )]
     LogInUse {
         /// The file.
@@ -64,10 +65,10 @@ pub enum LedgerError {
         /// What the server or the connection says.
         detail: String,
     },
-    /// The URL of a database, and a program that was built without a client.
+    /// The ledger is in a database, and this program was built without a client.
     #[error(
-        "`{place}` is a PostgreSQL ledger, and this program was built without the feature `postgresql`; name a file, \
-             or build it with `--features postgresql`"
+        "`{place}` is a PostgreSQL ledger, and this program was built without the feature `postgresql`; name \
+         a file, or build it with `--features postgresql`"
     )]
     NoPostgres {
         /// The URL, without a password.
@@ -83,10 +84,11 @@ pub enum LedgerError {
         /// How long was waited.
         seconds: u64,
     },
-    /// The file has a second name, under which it has a log and locks of its own.
+    /// The file has a second name. Under that name it has another log and other locks.
     #[error(
-        "`{path}` has {links} hard links: under another name the same ledger has another log (`-wal`) and other locks, and would be \
-         spent twice; remove the other names (`find FOLDER -samefile {path}` lists them), or make them symbolic links"
+        "`{path}` has {links} hard links: under another name the same ledger has another log (`-wal`) and \
+         other locks, and would be spent twice; remove the other names (`find FOLDER -samefile {path}` lists \
+         them), or make them symbolic links"
     )]
     HardLinked {
         /// The file, without symbolic links.
@@ -94,19 +96,19 @@ pub enum LedgerError {
         /// How many names it has.
         links: u64,
     },
-    /// The file alone is bound to this place, without its log.
+    /// The file is mounted by itself, without its log.
     #[error(
-        "`{path}` is a file that is mounted by itself: in its own folder the same ledger has another log (`-wal`) and other locks, \
-         and would be spent twice; mount the folder that the ledger is in"
+        "`{path}` is a file that is mounted by itself: in its own folder the same ledger has another log \
+         (`-wal`) and other locks, and would be spent twice; mount the folder that the ledger is in"
     )]
     MountPoint {
         /// The file, without symbolic links.
         path: PathBuf,
     },
-    /// Another file has its name, or none.
+    /// The path leads to another file, or to none.
     #[error(
-        "`{path}` is no longer the file that was opened: it was moved, removed or replaced meanwhile; nothing was charged: put it \
-         back together with its `-wal`, and open it again"
+        "`{path}` is no longer the file that was opened: it was moved, removed or replaced meanwhile; \
+         nothing was charged: put it back together with its `-wal`, and open it again"
     )]
     Moved {
         /// The file, without symbolic links.
@@ -122,8 +124,8 @@ pub enum LedgerError {
     },
     /// Written by a newer program, whose rules this one does not know.
     #[error(
-        "`{path}` has format_version {found}, and this program knows versions up to {known}; use a newer version of the program: \
-         this one cannot know what the entries mean and leaves them alone"
+        "`{path}` has format_version {found}, and this program knows versions up to {known}; use a newer \
+         version of the program: this one cannot know what the entries mean and leaves them alone"
     )]
     OtherVersion {
         /// The file.
@@ -133,10 +135,10 @@ pub enum LedgerError {
         /// What this program reads and writes.
         known: u32,
     },
-    /// An older ledger cannot say this.
+    /// The format of the ledger is too old for this.
     #[error(
-        "the ledger has format_version {found}, and {what} came with {needed}; `sordino ledger migrate` raises it, after \
-             which older programs refuse it"
+        "the ledger has format_version {found}, and {what} came with {needed}; `sordino ledger migrate` \
+         raises it, after which older programs refuse it"
     )]
     NeedsMigration {
         /// What was asked for.
@@ -156,8 +158,9 @@ pub enum LedgerError {
     },
     /// The chain does not hold.
     #[error(
-        "the ledger was tampered with or damaged at entry {number}: {reason}; entries before {number} are as they \
-         were written; nothing is granted from it: restore a backup and find out who could write to the file"
+        "the ledger was tampered with or damaged at entry {number}: {reason}; entries before {number} are as \
+         they were written; nothing is granted from it: restore a backup and find out who could write to the \
+         file"
     )]
     Broken {
         /// The first entry that is wrong.
@@ -167,9 +170,10 @@ pub enum LedgerError {
     },
     /// Entries are missing at the end.
     #[error(
-        "the ledger has lost entries: it once had at least {expected}, and entry {expected} is now missing or another; \
-         nothing is granted from it: restore the file together with its `-wal`, or a backup. If an older copy was \
-         put back on purpose, what was spent since is forgotten; remove `{witness}` to accept that"
+        "the ledger has lost entries: it once had at least {expected}, and entry {expected} is now missing \
+         or another; nothing is granted from it: restore the file together with its `-wal`, or a backup. If \
+         an older copy was put back on purpose, what was spent since is forgotten; remove `{witness}` to \
+         accept that"
     )]
     LostEntries {
         /// The number of entries that were once there.
@@ -179,8 +183,8 @@ pub enum LedgerError {
     },
     /// A head that was kept elsewhere is not in this history.
     #[error(
-        "the ledger has {entries} entries, and entry {} does not have the hash {}: entries up to there were changed or \
-         removed since that head was noted", head.number, head.hash
+        "the ledger has {entries} entries, and entry {} does not have the hash {}: entries up to there were \
+         changed or removed since that head was noted", head.number, head.hash
     )]
     OtherHistory {
         /// The head that was kept.
@@ -196,8 +200,8 @@ pub enum LedgerError {
     },
     /// The name is known with other content.
     #[error(
-        "data set `{name}` is known, but its content has changed (now {content}); a changed file gets no new budget: \
-         if it is the same data set, its owner says so with `sordino ledger link`"
+        "data set `{name}` is known, but its content has changed (now {content}); a changed file gets no new \
+         budget: if it is the same data set, its owner says so with `sordino ledger link`"
     )]
     ChangedContent {
         /// The name.
@@ -207,8 +211,8 @@ pub enum LedgerError {
     },
     /// The content is known under another name.
     #[error(
-        "the content of `{name}` is known as data set `{known}`; a new name gets no new budget: use that name, or \
-         have the owner link the new one with `sordino ledger link`"
+        "the content of `{name}` is known as data set `{known}`; a new name gets no new budget: use that \
+         name, or have the owner link the new one with `sordino ledger link`"
     )]
     OtherName {
         /// The name that was given.
@@ -252,7 +256,8 @@ pub enum LedgerError {
     },
     /// A share that is larger than the whole.
     #[error(
-        "a grant must be at most the budget it is a share of, epsilon {epsilon} and delta {delta}; more would never be spent"
+        "a grant must be at most the budget it is a share of, epsilon {epsilon} and delta {delta}; more \
+         would never be spent"
     )]
     GrantTooLarge {
         /// ε of the whole.
@@ -271,16 +276,17 @@ pub enum LedgerError {
     },
     /// The owner has said something since.
     #[error(
-        "the owner of data set `{name}` has said since it was opened how it may be read and used; nothing was charged: open it again"
+        "the owner of data set `{name}` has said since it was opened how it may be read and used; nothing \
+         was charged: open it again"
     )]
     RulesChanged {
         /// The first name of the data set.
         name: Label,
     },
-    /// Whoever knows the seed can take the noise off.
+    /// Noise from a fixed seed: whoever knows the seed can subtract it.
     #[error(
-        "data set `{name}` is locked by its owner, and the noise of this charge comes from a fixed seed, which protects nobody; \
-         leave the seed out"
+        "data set `{name}` is locked by its owner, and the noise of this charge comes from a fixed seed, \
+         which protects nobody; leave the seed out"
     )]
     SeededCharge {
         /// The first name of the data set.
@@ -298,7 +304,8 @@ pub enum LedgerError {
     },
     /// One charge costs more than the lock allows.
     #[error(
-        "this charge costs epsilon {costs} alone, and the owner of the data set allows at most {most} for one charge; add noise, or ask for less"
+        "this charge costs epsilon {costs} alone, and the owner of the data set allows at most {most} for \
+         one charge; add noise, or ask for less"
     )]
     ChargeTooLarge {
         /// ε of the charge alone, at the budget's δ; ∞ if it has none.
@@ -330,7 +337,8 @@ pub enum LedgerError {
     },
     /// Steps were done that this run does not know of.
     #[error(
-        "cannot record {steps} steps of charge {number}: {recorded} are recorded, so that this is an old copy of its run, or another process goes on with it"
+        "cannot record {steps} steps of charge {number}: {recorded} are recorded, so that this is an old \
+         copy of its run, or another process goes on with it"
     )]
     FewerSteps {
         /// The number of the charge.

@@ -178,8 +178,8 @@ impl Export {
     }
 }
 
-/// Quoted where it must be, and never a formula: a spreadsheet runs cells that begin with these signs, and
-/// labels are written by anyone.
+/// Quoted where it must be, and never a formula: a spreadsheet runs cells that begin with these
+/// signs, and labels are written by anyone.
 fn quoted(cell: &str) -> String {
     let cell = if cell.starts_with(['=', '+', '-', '@']) { format!("'{cell}") } else { cell.to_owned() };
     if cell.contains([',', '"', '\n', '\r']) { format!("\"{}\"", cell.replace('"', "\"\"")) } else { cell }

@@ -1,13 +1,15 @@
 //! Shares of a budget.
 //!
 //! # Guarantee
-//! Once a data set has a grant, only analysts who have one can charge it, and a charge must fit both the grant of whoever asks and
-//! the whole budget. Shares may add up to more than the whole: the whole holds all the same. What an analyst was
-//! granted before they had a share counts against it. A later grant replaces the numbers and refunds nothing.
+//! Once a data set has a grant, only analysts who have one can charge it, and a charge must fit
+//! both the grant of whoever asks and the whole budget. Shares may add up to more than the whole:
+//! the whole holds all the same. What an analyst was granted before they had a share counts against
+//! it. A later grant replaces the numbers and refunds nothing.
 //!
 //! # Limits
-//! An analyst is a name. Whether it is true is known to whoever lets analysts in, not to the ledger. Two analysts who
-//! put their results together know what both were granted; what they know together is bounded by the whole.
+//! An analyst is a name. Whether it is true is known to whoever lets analysts in, not to the
+//! ledger. Two analysts who put their results together know what both were granted; what they know
+//! together is bounded by the whole.
 
 use sordino_privacy::{Event, Gate, Gauge, Prospect, SoFar, Spent, Terms};
 
@@ -63,7 +65,8 @@ impl DataSet {
         Ok(Gate::new(&self.terms).prospects(&self.spent)?)
     }
 
-    /// What may be said of everything released so far, at every moment at once: never more than the budget.
+    /// What may be said of everything released so far, at every moment at once: never more than the
+    /// budget.
     pub fn so_far(&self) -> Result<SoFar, LedgerError> {
         let said = SoFar::of(&self.terms, self.spent.clone());
         Ok(said.map_err(sordino_privacy::ChargeError::from)?)

@@ -5,8 +5,8 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// One line of at most [`Label::MAX_CHARS`] characters, none of them a control character: whoever lists the
-/// ledger on a terminal must not be at the mercy of whoever wrote into it.
+/// One line of at most [`Label::MAX_CHARS`] characters, none of them a control character: whoever
+/// lists the ledger on a terminal must not be at the mercy of whoever wrote into it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Label(String);
@@ -15,7 +15,8 @@ impl Label {
     /// The longest label.
     pub const MAX_CHARS: usize = 200;
 
-    /// Accepts one to [`Label::MAX_CHARS`] characters without control characters or space at the ends.
+    /// Accepts one to [`Label::MAX_CHARS`] characters without control characters or space at the
+    /// ends.
     pub fn new(text: impl Into<String>) -> Result<Self, LabelError> {
         let text = text.into();
         let chars = text.chars().count();
@@ -34,10 +35,12 @@ impl Label {
     }
 }
 
-/// Control characters, and those that reorder or hide text (Unicode Technical Report 36, section 2.10).
+/// Control characters, and those that reorder or hide text (Unicode Technical Report 36, section
+/// 2.10).
 pub(crate) fn is_invisible(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// Text that is no label.

@@ -41,7 +41,8 @@ impl Ledger {
         store::exists(path)
     }
 
-    /// A ledger that exists. Fails if any entry is not as it was written, or if entries are missing.
+    /// A ledger that exists. Fails if any entry is not as it was written, or if entries are
+    /// missing.
     pub fn open(path: &Path) -> Result<Self, LedgerError> {
         let ledger = Self::new(store::open(path)?);
         let witness = ledger.store.witness()?;
@@ -49,8 +50,9 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// A ledger that exists, for whoever only reads it and may not have the right to write. What needs to
-    /// write fails. Without that right it may see no more than the moment at which it was opened.
+    /// A ledger that exists, for whoever only reads it and may not have the right to write. What
+    /// needs to write fails. Without that right it may see no more than the moment at which it was
+    /// opened.
     pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
         let ledger = Self::new(store::open_to_read(path)?);
         let witness = ledger.store.witness()?;
@@ -64,7 +66,8 @@ impl Ledger {
         Self { store, book: RefCell::new(Book::new()), clock: Time::now }
     }
 
-    /// Gives a data set its budget, once and for all. Neither its name nor its content may have one.
+    /// Gives a data set its budget, once and for all. Neither its name nor its content may have
+    /// one.
     pub fn create_data_set(&self, identity: &Identity, terms: &Terms) -> Result<u64, LedgerError> {
         self.create_budget(identity, terms, None)
     }
@@ -92,7 +95,8 @@ impl Ledger {
         })
     }
 
-    /// Says, as the owner of the data, how the data set called `name` may be read and used. Fails if that was said before.
+    /// Says, as the owner of the data, how the data set called `name` may be read and used. Fails
+    /// if that was said before.
     pub fn rule(&self, name: &Label, rules: &Rules) -> Result<u64, LedgerError> {
         self.append(&mut |book| {
             let set = book.named(name)?;
@@ -101,8 +105,8 @@ impl Ledger {
         })
     }
 
-    /// Declares, as the owner of the data, that a changed file under a known name or known content under a new name is
-    /// the same data set: it shares the budget, and what was spent stays spent.
+    /// Declares, as the owner of the data, that a changed file under a known name or known content
+    /// under a new name is the same data set: it shares the budget, and what was spent stays spent.
     pub fn link(&self, identity: &Identity) -> Result<u64, LedgerError> {
         let Identity { name, content } = identity.clone();
         self.append(&mut |book| {
@@ -111,8 +115,8 @@ impl Ledger {
         })
     }
 
-    /// Gives `to` a share of the budget of the data set called `name`, or another share than before. From the first one
-    /// on, the data set is spent by those who have one.
+    /// Gives `to` a share of the budget of the data set called `name`, or another share than
+    /// before. From the first one on, the data set is spent by those who have one.
     pub fn grant(
         &self,
         name: &Label,
@@ -128,8 +132,8 @@ impl Ledger {
         })
     }
 
-    /// Raises an older ledger to [`FORMAT_VERSION`], after which older programs refuse it. Nothing that was written changes.
-    /// Returns the version it had.
+    /// Raises an older ledger to [`FORMAT_VERSION`], after which older programs refuse it. Nothing
+    /// that was written changes. Returns the version it had.
     pub fn migrate(&self) -> Result<u32, LedgerError> {
         let found = self.fresh()?.version;
         if found == FORMAT_VERSION {
@@ -166,7 +170,8 @@ impl Ledger {
         Ok(self.fresh()?.data_sets.clone())
     }
 
-    /// The data set called `name`, whatever its content: for whoever needs its rules before the file is opened.
+    /// The data set called `name`, whatever its content: for whoever needs its rules before the
+    /// file is opened.
     pub fn find_by_name(&self, name: &Label) -> Result<DataSet, LedgerError> {
         Ok(self.fresh()?.named(name)?.clone())
     }
@@ -176,12 +181,14 @@ impl Ledger {
         Ok(self.fresh()?.charges.clone())
     }
 
-    /// The last entry. Whoever keeps it elsewhere can later [`verify`](Self::verify) that the history still has it.
+    /// The last entry. Whoever keeps it elsewhere can later [`verify`](Self::verify) that the
+    /// history still has it.
     pub fn head(&self) -> Result<Head, LedgerError> {
         Ok(self.fresh()?.head)
     }
 
-    /// Reads everything again, from the container to the last hash; `known` heads must be in the history.
+    /// Reads everything again, from the container to the last hash; `known` heads must be in the
+    /// history.
     pub fn verify(&self, known: Option<Head>) -> Result<Head, LedgerError> {
         self.store.check()?;
         let witness = self.store.witness()?;
@@ -202,8 +209,8 @@ impl Ledger {
         Ok(entries)
     }
 
-    /// A copy of one moment in a new file or an empty database, safe while others write. It is a ledger of its own: charging both
-    /// spends the budget twice, so a copy is for keeping.
+    /// A copy of one moment in a new file or an empty database, safe while others write. It is a
+    /// ledger of its own: charging both spends the budget twice, so a copy is for keeping.
     pub fn backup(&self, to: &Path) -> Result<Head, LedgerError> {
         self.store.backup(to)?;
         Self::open(to)?.head()
@@ -220,8 +227,8 @@ impl Ledger {
         Ok(self.book.borrow())
     }
 
-    /// Appends what `decide` makes of the state; returns the number of the entry. The lock of the store is
-    /// held meanwhile. If `decide` fails, nothing happens.
+    /// Appends what `decide` makes of the state; returns the number of the entry. The lock of the
+    /// store is held meanwhile. If `decide` fails, nothing happens.
     pub(crate) fn append(
         &self,
         decide: &mut dyn FnMut(&Book) -> Result<Body, LedgerError>,
@@ -250,7 +257,8 @@ impl Ledger {
         Ok(row.number)
     }
 
-    /// Fills an empty book, which must then contain what the store's witness saw and what somebody else knows.
+    /// Fills an empty book, which must then contain what the store's witness saw and what somebody
+    /// else knows.
     fn read_from_the_start(&self, witness: Option<Head>, known: Option<Head>) -> Result<(), LedgerError> {
         let stated = self.store.version()?;
         let mut book = self.book.borrow_mut();
@@ -295,7 +303,8 @@ fn next_row(book: &Book, body: Body, clock: Time) -> Result<Row, LedgerError> {
     Ok(row)
 }
 
-/// Reads rows onto a book. The first row is the one the book ends with: if it is not, history was changed.
+/// Reads rows onto a book. The first row is the one the book ends with: if it is not, history was
+/// changed.
 struct Reader<'a> {
     book: &'a mut Book,
     is_anchored: bool,

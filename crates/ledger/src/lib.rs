@@ -1,27 +1,36 @@
-//! Durable privacy budgets: what may be spent on a data set, and everything that was, across processes and crashes.
+//! Durable privacy budgets: what may be spent on a data set, and everything that was, across
+//! processes and crashes.
 //!
 //! # Guarantee
-//! - **Two phases.** A charge is on the disk before there is a permit, so before the data is touched; that its result was
-//!   released is recorded after. A crash between the two counts as spent. There is no refund.
-//! - **One decision at a time.** Charges are decided under one lock, on the whole history. Two charges that together exceed the
-//!   budget are never both granted. The decision itself, and the permit, belong to `sordino_privacy`.
-//! - **Append-only.** Entries are chained by SHA-256. Opening a ledger checks every entry; [`Ledger::verify`] says which
-//!   one is wrong. A ledger that is not as it was written grants nothing.
-//! - **Shares.** A data set that has [grants](Ledger::grant) is spent by those who have one; a charge counts against the grant and
-//!   against the whole.
-//! - **Rules.** The owner fixes with the budget how a data set is read and, if it is [locked](Lock), what analysts are held to.
-//! - **Progress.** A run tells the ledger [how far it is](Account::keep), so that a copy of its working folder is known for what it is.
-//! - **Identity.** A data set is its name and the hash of its content. A changed file under a known name, and known
-//!   content under a new name, are refused until the owner [links](Ledger::link) them.
+//! - **Two phases.** A charge is on the disk before there is a permit, so before the data is
+//!   touched; that its result was released is recorded after. A crash between the two counts as
+//!   spent. There is no refund.
+//! - **One decision at a time.** Charges are decided under one lock, on the whole history. Two
+//!   charges that together exceed the budget are never both granted. The decision itself, and the
+//!   permit, belong to `sordino_privacy`.
+//! - **Append-only.** Entries are chained by SHA-256. Opening a ledger checks every entry;
+//!   [`Ledger::verify`] says which one is wrong. A ledger that is not as it was written grants
+//!   nothing.
+//! - **Shares.** A data set that has [grants](Ledger::grant) is spent by those who have one; a
+//!   charge counts against the grant and against the whole.
+//! - **Rules.** The owner fixes with the budget how a data set is read and, if it is
+//!   [locked](Lock), what analysts are held to.
+//! - **Progress.** A run tells the ledger [how far it is](Account::keep), so that a copy of its
+//!   working folder is known for what it is.
+//! - **Identity.** A data set is its name and the hash of its content. A changed file under a known
+//!   name, and known content under a new name, are refused until the owner [links](Ledger::link)
+//!   them.
 //!
 //! # Where it is kept
-//! In one SQLite file; or, with the feature `postgresql`, in a database: a path that begins with `postgres://` or `postgresql://` is
-//! taken for its URL. Both have the same entries, the same chain and the same rules.
+//! In one SQLite file; or, with the feature `postgresql`, in a database: a path that begins with
+//! `postgres://` or `postgresql://` is taken for its URL. Both have the same entries, the same
+//! chain and the same rules.
 //!
 //! # Limits
-//! Whoever may write to the file can replace it by another, or by an older copy of itself together with its
-//! witness `-head`. Nobody can rewrite it unseen under the eyes of somebody who kept a [`Head`]. A file whose every record is
-//! changed a little, under a new name, is a new data set to the ledger: identity is by content, not by meaning.
+//! Whoever may write to the file can replace it by another, or by an older copy of itself together
+//! with its witness `-head`. Nobody can rewrite it unseen under the eyes of somebody who kept a
+//! [`Head`]. A file whose every record is changed a little, under a new name, is a new data set to
+//! the ledger: identity is by content, not by meaning.
 //!
 //! ```
 //! use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
@@ -68,12 +77,12 @@ pub use export::{Export, ExportedCharge, ExportedDataSet, ExportedGrant};
 pub use grant::Grant;
 pub use label::{Label, LabelError};
 pub use ledger::Ledger;
-pub use progress::Progress;
+pub use progress::RunProgress;
 pub use record::{ChargeRecord, DataSet, State};
 pub use rules::{Lock, Rules, RulesError};
 
-/// The version of the ledgers that this program makes. It reads and continues older ones as they are; what they cannot say
-/// needs [`Ledger::migrate`] first. Newer ones are refused.
+/// The version of the ledgers that this program makes. It reads and continues older ones as they
+/// are; what they cannot say needs [`Ledger::migrate`] first. Newer ones are refused.
 ///
 /// | version | what came with it |
 /// |---|---|

@@ -1,19 +1,19 @@
 //! Counts the steps of the run that a charge pays for, where no copy can undo the count.
 //!
-//! A run keeps its checkpoints in a folder, and a folder can be copied and put back. Steps after the copy
-//! would then be done twice, with new noise, and paid for once. So the run records in the ledger how many
-//! steps it has done and which checkpoint holds them, before anybody can resume from that checkpoint. Whoever
-//! resumes compares: a checkpoint that the ledger does not know is not one of this run, and one with fewer
-//! steps than recorded is an old copy.
+//! A run keeps its checkpoints in a folder, and a folder can be copied and put back. Steps after
+//! the copy would then be done twice, with new noise, and paid for once. So the run records in the
+//! ledger how many steps it has done and which checkpoint holds them, before anybody can resume
+//! from that checkpoint. Whoever resumes compares: a checkpoint that the ledger does not know is
+//! not one of this run, and one with fewer steps than recorded is an old copy.
 //!
 //! # Guarantee
-//! Steps are recorded only for a charge that is reserved and not booked. Their number never falls, and
-//! nothing is recorded after the last step.
+//! Steps are recorded only for a charge that is reserved and not booked. Their number never falls,
+//! and nothing is recorded after the last step.
 //!
 //! # Limits
-//! The ledger counts what it is told. A run must record its steps before anybody can use the checkpoint. It
-//! may have done more steps than it has recorded: unless the last record says that none followed, the steps
-//! up to the next checkpoint count as done.
+//! The ledger counts what it is told. A run must record its steps before anybody can use the
+//! checkpoint. It may have done more steps than it has recorded: unless the last record says that
+//! none followed, the steps up to the next checkpoint count as done.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -28,7 +28,7 @@ use crate::record::{ChargeRecord, State};
 
 /// The recorded progress of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct RunProgress {
     /// The largest recorded number of steps.
     pub steps: u64,
     /// Whether the run did no step after these.
@@ -38,9 +38,10 @@ pub struct Progress {
 }
 
 impl<L: Borrow<Ledger>> Account<L> {
-    /// Records that the run of charge `reservation` has done `steps` steps, and the hash of the checkpoint
-    /// that holds them. `last` says that the run does no step after these. Fails if the charge is booked or
-    /// of another data set, if more steps are recorded already, or if the last step is.
+    /// Records that the run of charge `reservation` has done `steps` steps, and the hash of the
+    /// checkpoint that holds them. `last` says that the run does no step after these. Fails if the
+    /// charge is booked or of another data set, if more steps are recorded already, or if the last
+    /// step is.
     pub fn keep(
         &self,
         reservation: u64,
@@ -94,7 +95,7 @@ impl Book {
     }
 }
 
-impl Progress {
+impl RunProgress {
     fn check_next(&self, number: u64, steps: u64, checkpoint: Digest) -> Result<(), LedgerError> {
         if self.last {
             return Err(not_kept(number, "its run has ended: its last step is recorded"));

@@ -6,7 +6,7 @@ use crate::clock::Time;
 use crate::digest::Digest;
 use crate::grant::Grant;
 use crate::label::Label;
-use crate::progress::Progress;
+use crate::progress::RunProgress;
 use crate::rules::Rules;
 
 /// A data set with its budget.
@@ -46,8 +46,9 @@ pub struct ChargeRecord {
     /// Whether the noise comes from a fixed seed, so that nobody is protected.
     pub seeded: bool,
     /// The progress of the run that it pays for, if any was recorded.
-    pub progress: Option<Progress>,
-    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a result.
+    pub progress: Option<RunProgress>,
+    /// Number of the earlier charge whose run this one resumes. The earlier one is booked without a
+    /// result.
     pub follows: Option<u64>,
     /// Whether its result was released.
     pub state: State,
@@ -56,8 +57,8 @@ pub struct ChargeRecord {
 /// The state of a charge. In both states it is spent.
 #[derive(Clone, Debug, PartialEq)]
 pub enum State {
-    /// Charged, and not booked yet. The process may still run or may have died; somebody may have seen the
-    /// result.
+    /// Charged, and not booked yet. The process may still run or may have died; somebody may have
+    /// seen the result.
     Reserved,
     /// Its result was released.
     Booked {

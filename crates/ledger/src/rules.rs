@@ -1,20 +1,21 @@
 //! The owner's rules: how a data set may be read and used. They are fixed together with its budget.
 //!
 //! # Guarantee
-//! A data set has no rules, or one set of rules for good: they are an entry of the chain, and no later entry
-//! replaces them. A budget protects the people in the data, so an analyst must not choose what a record is
-//! and whose it is. The owner states that as a [`reading`](Rules::reading), a text that the crate which reads
-//! files understands.
+//! A data set has no rules, or one set of rules for good: they are an entry of the chain, and no
+//! later entry replaces them. A budget protects the people in the data, so an analyst must not
+//! choose what a record is and whose it is. The owner states that as a [`reading`](Rules::reading),
+//! a text that the crate which reads files understands.
 //!
-//! A [`Lock`] limits analysts further. The ledger itself checks what it can see at every charge: the verb,
-//! the price of the charge alone, and that its noise is not seeded. The price follows from the rules and the
-//! event. It is computed before the store is locked; under the lock the rules must still be the same. The
-//! program that reads the file checks the rest: the schema, the folder of results, that no message depends on
-//! a record, and that no score is free.
+//! A [`Lock`] limits analysts further. The ledger itself checks what it can see at every charge:
+//! the verb, the price of the charge alone, and that its noise is not seeded. The price follows
+//! from the rules and the event. It is computed before the store is locked; under the lock the
+//! rules must still be the same. The program that reads the file checks the rest: the schema, the
+//! folder of results, that no message depends on a record, and that no score is free.
 //!
 //! # Limits
-//! The ledger believes the purpose of a charge and whether it is seeded, as the calling program states them.
-//! So a lock binds analysts who use somebody else's program, and not those who call this library themselves.
+//! The ledger believes the purpose of a charge and whether it is seeded, as the calling program
+//! states them. So a lock binds analysts who use somebody else's program, and not those who call
+//! this library themselves.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -61,8 +62,8 @@ impl Rules {
     /// The longest reading, in bytes.
     pub const MAX_READING: usize = 1 << 20;
 
-    /// Rules with this reading, without an owner or a lock. Fails if the text is empty or longer than
-    /// [`Rules::MAX_READING`].
+    /// Rules with this reading, without an owner or a lock. Fails if the text is empty or longer
+    /// than [`Rules::MAX_READING`].
     pub fn new(reading: impl Into<String>) -> Result<Self, RulesError> {
         let reading = reading.into();
         if reading.is_empty() || reading.len() > Self::MAX_READING {
@@ -81,7 +82,8 @@ impl Rules {
         Self { lock: Some(lock), ..self }
     }
 
-    /// The reading: how records are parsed and whose they are, as the crate that reads files wrote it.
+    /// The reading: how records are parsed and whose they are, as the crate that reads files wrote
+    /// it.
     pub fn reading(&self) -> &str {
         &self.reading
     }
@@ -101,8 +103,8 @@ impl Rules {
         self.lock.as_ref()
     }
 
-    /// Checks verb and seed of a charge against the lock, but not its price. `name` is the name of the data
-    /// set.
+    /// Checks verb and seed of a charge against the lock, but not its price. `name` is the name of
+    /// the data set.
     pub(crate) fn check_kind(&self, name: &Label, what: &Label, seeded: bool) -> Result<(), LedgerError> {
         let Some(lock) = &self.lock else { return Ok(()) };
         if seeded {
@@ -124,9 +126,9 @@ impl Lock {
     /// The longest path of a folder, in bytes.
     pub const MAX_FOLDER: usize = 4096;
 
-    /// A lock: the digest of the one schema; the verbs, each a single word; the largest price of one charge
-    /// alone, at the budget's δ; the one folder for results, as an absolute path without `.`, `..` or doubled
-    /// slashes.
+    /// A lock: the digest of the one schema; the verbs, each a single word; the largest price of
+    /// one charge alone, at the budget's δ; the one folder for results, as an absolute path without
+    /// `.`, `..` or doubled slashes.
     pub fn new(
         schema: Digest,
         verbs: Vec<Label>,
@@ -175,8 +177,8 @@ impl Lock {
         &self.folder
     }
 
-    /// Checks that `event` alone costs at most [`most`](Self::most), by the same comparison, with the same
-    /// slack, that a budget makes.
+    /// Checks that `event` alone costs at most [`most`](Self::most), by the same comparison, with
+    /// the same slack, that a budget makes.
     pub(crate) fn check_price(&self, terms: &Terms, event: &Event) -> Result<(), LedgerError> {
         let alone =
             Terms::new(self.most, terms.neighbours).with_delta(terms.delta).for_unit(terms.unit.clone());
@@ -332,9 +334,11 @@ mod tests {
         let digest = Digest::of(b"schema");
         assert_eq!(
             text,
-            format!(
-                r#"{{"reading":"unit = \"record\"\n","owner":"ann","lock":{{"schema":"{digest}","verbs":["train","query"],"most":0.5,"folder":"/srv/results"}}}}"#
-            )
+            [
+                &format!(r#"{{"reading":"unit = \"record\"\n","owner":"ann","lock":{{"schema":"{digest}","#),
+                r#""verbs":["train","query"],"most":0.5,"folder":"/srv/results"}}"#,
+            ]
+            .concat()
         );
         assert_eq!(serde_json::from_str::<Rules>(&text).unwrap(), whole);
         for (from, to) in [

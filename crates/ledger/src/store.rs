@@ -13,12 +13,13 @@ use crate::FORMAT_VERSION;
 use crate::entry::{Head, Row};
 use crate::error::LedgerError;
 
-/// Rows in order, a version, and one lock that all writers share. It stores; it knows nothing of budgets.
+/// Rows in order, a version, and one lock that all writers share. It stores; it knows nothing of
+/// budgets.
 ///
 /// # Contract
 /// - Rows are numbered from 1 without gaps, and never change.
-/// - `append` is one step for everyone who shares the store: rows that it shows are all there are until it
-///   returns, and what it returned `Ok` for survives the loss of power a moment later.
+/// - `append` is one step for everyone who shares the store: rows that it shows are all there are
+///   until it returns, and what it returned `Ok` for survives the loss of power a moment later.
 /// - A store whose version is newer than this program's is not read and not written.
 pub(crate) trait Store: std::fmt::Debug + Send {
     /// Hands over every row from number `from` on, in order.
@@ -28,8 +29,8 @@ pub(crate) trait Store: std::fmt::Debug + Send {
         each: &mut dyn FnMut(Row) -> Result<(), LedgerError>,
     ) -> Result<(), LedgerError>;
 
-    /// Under the lock: hands over every row from number `from` on, then appends the row that `next` makes, and sets
-    /// the version that comes with it.
+    /// Takes the lock, hands over every row from number `from` on, appends the row that `next`
+    /// makes, and sets the version that comes with it.
     fn append(
         &self,
         from: u64,
@@ -43,19 +44,19 @@ pub(crate) trait Store: std::fmt::Debug + Send {
     /// The last row that was ever known to be stored, if something remembers it.
     fn witness(&self) -> Result<Option<Head>, LedgerError>;
 
-    /// A copy of one moment, in a place of its own where nothing may be.
+    /// Copies the store as it is at one moment to a new place, which must be empty.
     fn backup(&self, to: &Path) -> Result<(), LedgerError>;
 
-    /// Is the container sound, apart from what is in it?
+    /// Is the container sound? Its contents are checked elsewhere.
     fn check(&self) -> Result<(), LedgerError>;
 
-    /// Fails if what was read may be no moment of the store, because somebody has written since it was opened
-    /// without locks.
+    /// Fails if what was read may be no moment of the store, because somebody has written since it
+    /// was opened without locks.
     fn check_still(&self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// What an operator looks at when rows are missing.
+    /// The place that an operator should inspect when rows are missing.
     fn witness_path(&self) -> PathBuf;
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn open(place: &Path) -> Result<Box<dyn Store>, LedgerError> {
     }
 }
 
-/// The same for whoever will not write and may not have the right to.
+/// Opens it for reading only; the right to write is not needed.
 pub(crate) fn open_to_read(place: &Path) -> Result<Box<dyn Store>, LedgerError> {
     match url(place) {
         Some(url) => database::open(url),
@@ -97,7 +98,7 @@ fn known_version(place: &Path, found: i64) -> Result<u32, LedgerError> {
     u32::try_from(found).ok().filter(|version| (1..=FORMAT_VERSION).contains(version)).ok_or(other)
 }
 
-/// A copy row by row, for stores that have nothing better or go elsewhere.
+/// Copies row by row, for stores that have nothing better or go elsewhere.
 fn copy_rows(from: &dyn Store, to: &Path) -> Result<(), LedgerError> {
     let (version, mut rows) = (from.version()?, Vec::new());
     from.read(1, &mut |row| {

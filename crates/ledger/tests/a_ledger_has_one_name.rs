@@ -1,4 +1,5 @@
-//! A ledger is reached under a second name, which would have a log and locks of its own. A budget of 1 once granted 0.9 under each.
+//! A ledger is reached under a second name, which would have a log and locks of its own. A budget
+//! of 1 once granted 0.9 under each.
 #![cfg(unix)]
 
 mod common;
@@ -14,7 +15,8 @@ use sordino_ledger::{Account, Ledger, LedgerError};
 /// Tells [`charge_here`] which ledger it is to charge.
 const LEDGER: &str = "SORDINO_TEST_LEDGER";
 
-/// Is 0.9 granted to another process? SQLite shares locks between the names of a file within one process.
+/// Is 0.9 granted to another process? SQLite shares locks between the names of a file within one
+/// process.
 fn is_granted_elsewhere(path: &Path) -> bool {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "charge_here", "--ignored"]).env(LEDGER, path);
@@ -69,7 +71,8 @@ fn a_name_that_is_given_later_grants_nothing_either() {
     charge(&mut ann, pure(0.9)).unwrap();
 }
 
-/// One name at a time, so that no link is ever counted twice: whoever has the old name open is stopped.
+/// One name at a time, so that no link is ever counted twice: whoever has the old name open is
+/// stopped.
 #[test]
 fn a_ledger_that_was_moved_under_an_open_account_is_not_continued() {
     let folder = folder("moved");
@@ -104,7 +107,8 @@ fn symbolic_links_are_followed_to_one_budget() {
     assert!(!folder.join("elsewhere").join("b.ledger-head").exists());
 }
 
-/// `docker run -v a.ledger:/a.ledger` does this. A mounted folder is fine: the log is in it. Needs the right to mount.
+/// `docker run -v a.ledger:/a.ledger` does this. A mounted folder is fine: the log is in it. Needs
+/// the right to mount.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_file_that_is_mounted_by_itself_grants_nothing() {

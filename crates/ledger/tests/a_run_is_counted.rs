@@ -1,4 +1,5 @@
-//! A run keeps checkpoints in a folder that anybody may copy. How far it is stands in the ledger, where no copy changes it.
+//! A run keeps checkpoints in a folder that anybody may copy. How far it is stands in the ledger,
+//! where no copy changes it.
 
 mod common;
 
@@ -109,7 +110,8 @@ fn exports_say_how_far_a_run_is() {
     assert!(export.to_csv().unwrap().trim_end().ends_with(",false,40"));
 }
 
-/// Of all copies of a run's files, one goes on: a charge that goes on with a run ends the one before in the same entry.
+/// Of all copies of a run's files, one goes on: a charge that goes on with a run ends the one
+/// before in the same entry.
 #[test]
 fn one_charge_goes_on_with_another() {
     let path = folder("goes-on").join("a.ledger");

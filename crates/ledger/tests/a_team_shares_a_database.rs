@@ -143,7 +143,8 @@ fn a_broken_connection_grants_nothing(url: &str) {
     with_census(place, &terms(1.0));
     let mut ann = account(place, "ann").unwrap();
     charge(&mut ann, pure(0.125)).unwrap();
-    let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    let others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                  WHERE datname = current_database() AND pid <> pg_backend_pid()";
     client(url).query(others, &[]).unwrap();
     assert!(matches!(charge(&mut ann, pure(0.125)), Err(ChargeError::Journal(_))));
     // Somebody who opens it again finds what was granted, and nothing else.
@@ -164,7 +165,8 @@ fn forgetful_servers_are_refused(url: &str) {
     );
 }
 
-/// The role of analysts can read and append. It cannot change or remove, not even with triggers out of the way.
+/// The role of analysts can read and append. It cannot change or remove, not even with triggers out
+/// of the way.
 fn analysts_need_few_rights(url: &str) {
     with_census(Path::new(url), &terms(1.0));
     let mut owner = client(url);

@@ -100,9 +100,12 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whoever charges what in whatever order: no share and no budget is exceeded, and each is the sum of its charges.
+    /// Whoever charges what in whatever order: no share and no budget is exceeded, and each is the
+    /// sum of its charges.
     #[test]
-    fn no_share_and_no_budget_is_ever_exceeded(charges in prop::collection::vec((0..3usize, 1..40u32), 1..40)) {
+    fn no_share_and_no_budget_is_ever_exceeded(
+        charges in prop::collection::vec((0..3usize, 1..40u32), 1..40)
+    ) {
         let path = folder("any").join("a.ledger");
         let ledger = with_census(&path, &terms(1.0));
         let shares = [("ann", 0.25), ("bob", 0.5), ("cyd", 0.75)];

@@ -1,4 +1,5 @@
-//! An owner says, with the budget, how a data set may be read and used. It holds for whoever asks later.
+//! An owner says, with the budget, how a data set may be read and used. It holds for whoever asks
+//! later.
 
 #[path = "common/any.rs"]
 #[allow(dead_code)]
@@ -128,7 +129,8 @@ fn a_lock_bounds_every_single_charge() {
     assert!(reason(charge(&mut ann, pure(0.75)).unwrap_err()).contains("at most 0.5"));
 }
 
-/// A Gaussian of noise multiplier 4 costs more than 1 at δ = 10⁻⁶, one of 12 less than 0.5; neither has a finite ε at δ = 0.
+/// A Gaussian of noise multiplier 4 costs more than 1 at δ = 10⁻⁶, one of 12 less than 0.5; neither
+/// has a finite ε at δ = 0.
 #[test]
 fn a_charge_is_priced_alone_at_the_delta_of_the_budget() {
     let path = folder("delta").join("a.ledger");

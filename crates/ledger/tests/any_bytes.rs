@@ -1,4 +1,5 @@
-//! Seeded mutations of files, entries and histories: refused in words, or read as what they were. Never a panic, never another history.
+//! Seeded mutations of files, entries and histories: refused in words, or read as what they were.
+//! Never a panic, never another history.
 //!
 //! The targets in `fuzz/` run the same functions for as long as one likes.
 
@@ -81,7 +82,8 @@ fn a_mutated_file_is_refused_or_the_same() {
     for round in 0..240 {
         let mutant = random.mutated(&whole);
         fs::write(&path, &mutant).unwrap();
-        // In every third round somebody also lost the witness: then a shorter history of the same entries may pass.
+        // In every third round somebody also lost the witness: then a shorter history of the same
+        // entries may pass.
         let is_witnessed = round % 3 != 0;
         if is_witnessed {
             fs::write(&witness, &head).unwrap()

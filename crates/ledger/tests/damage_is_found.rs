@@ -1,4 +1,5 @@
-//! A ledger is damaged, tampered with, too new or out of reach. It refuses or gives the answer it always gave.
+//! A ledger is damaged, tampered with, too new or out of reach. It refuses or gives the answer it
+//! always gave.
 
 mod common;
 
@@ -214,7 +215,8 @@ fn a_trigger_that_was_slipped_in_is_not_run() {
     assert!(matches!(Ledger::open(&path), Err(LedgerError::Damaged { .. })));
 }
 
-/// An old program must not guess what the entries of a newer one mean, even if it was started first.
+/// An old program must not guess what the entries of a newer one mean, even if it was started
+/// first.
 #[test]
 fn a_newer_format_is_refused() {
     let path = closed(&folder("newer"));
@@ -257,7 +259,8 @@ fn a_folder_that_cannot_be_written_is_a_clear_refusal() {
     let allow = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     allow(0o555);
     if fs::write(folder.join("probe"), "").is_ok() {
-        // Permissions do not bind this user. A folder in the place of a file does: SQLite cannot make its log.
+        // Permissions do not bind this user. A folder in the place of a file does: SQLite cannot
+        // make its log.
         fs::create_dir(folder.join("a.ledger-wal")).unwrap();
         let error = Ledger::open(&path).unwrap_err().to_string();
         assert!(error.contains("needs to write to the file and to its folder"), "{error}");
@@ -274,7 +277,8 @@ fn a_folder_that_cannot_be_written_is_a_clear_refusal() {
     assert_eq!(history(&path).unwrap().len(), 12);
 }
 
-/// The witness is written after the commit. If that fails there is no permit, and the charge is spent all the same.
+/// The witness is written after the commit. If that fails there is no permit, and the charge is
+/// spent all the same.
 #[test]
 fn a_charge_whose_witness_cannot_be_written_is_spent_and_not_granted() {
     let folder = folder("witness");

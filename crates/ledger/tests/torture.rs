@@ -1,8 +1,9 @@
-//! Processes that charge one budget are killed at random moments. Nothing granted may be lost, and the budget holds. In a file, and with
-//! the feature `postgresql` in a real server that this test starts and stops.
+//! Processes that charge one budget are killed at random moments. Nothing granted may be lost, and
+//! the budget holds. In a file, and with the feature `postgresql` in a real server that this test
+//! starts and stops.
 //!
-//! This file is its own worker: `torture worker LEDGER LOG` charges until the budget refuses, and notes each
-//! grant in its log *after* it was granted, as an analyst would who has seen a result.
+//! This file is its own worker: `torture worker LEDGER LOG` charges until the budget refuses, and
+//! notes each grant in its log *after* it was granted, as an analyst would who has seen a result.
 
 #[path = "common/mod.rs"]
 mod common;
@@ -63,7 +64,8 @@ fn torture(path: &Path, folder: &Path) {
     for killed in 0..KILLS {
         // Which one, and when, by a fixed sequence; the scheduler adds what no seed can.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        // Kills are spread over the first part of the budget, whatever the speed of the disk and the load of the machine.
+        // Kills are spread over the first part of the budget, whatever the speed of the disk and
+        // the load of the machine.
         let begun = Instant::now();
         while observer.head().unwrap().number < 8 * killed && begun.elapsed() < Duration::from_millis(200) {
             sleep(Duration::from_millis(1));
@@ -97,7 +99,8 @@ fn full_disk() {
     let (path, log) = (folder.join("a.ledger"), folder.join("log"));
     drop(with_census(&path, &terms(f64::from(ROOM) / 4096.0)));
     let mut shell = Command::new("sh");
-    // Ignored, the signal lets the write fail as on a full disk. The block of `ulimit` is 512 or 1024 bytes.
+    // Ignored, the signal lets the write fail as on a full disk. The block of `ulimit` is 512 or
+    // 1024 bytes.
     shell.args(["-c", "trap '' XFSZ; ulimit -f 400; exec \"$0\" worker \"$1\" \"$2\""]);
     let output = shell.arg(std::env::current_exe().unwrap()).args([&path, &log]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
@@ -112,7 +115,8 @@ fn full_disk() {
     eprintln!("full disk: {before} charges fitted");
 }
 
-/// A real file system with room for some charges and no more, which then becomes read-only. Needs the right to mount one.
+/// A real file system with room for some charges and no more, which then becomes read-only. Needs
+/// the right to mount one.
 #[cfg(target_os = "linux")]
 fn small_disk() {
     let folder = folder("small");

@@ -1,5 +1,5 @@
-//! Whatever is charged, in whatever order: totals never fall, do not depend on order, and are those of an account that never
-//! saw a disk.
+//! Whatever is charged, in whatever order: totals never fall, do not depend on order, and are those
+//! of an account that never saw a disk.
 
 mod common;
 
@@ -53,7 +53,8 @@ proptest! {
             }
             let total = here.total().unwrap();
             prop_assert!(total >= previous * (1.0 - tolerance), "{total} after {previous}");
-            // A planned history is granted as part of a longer one that fits; the upper end for the part alone may be above.
+            // A planned history is granted as part of a longer one that fits; the upper end for the
+            // part alone may be above.
             let slack = if planned { tolerance } else { 1e-9 };
             prop_assert!(total <= budget * (1.0 + slack), "{total} of {budget}");
             previous = total;
@@ -61,8 +62,9 @@ proptest! {
         let reopened = account(&path, "eve").unwrap().total().unwrap();
         prop_assert!((reopened - previous).abs() <= tolerance * previous, "{reopened} {previous}");
 
-        // Backwards, and without any ledger. A budget decides on prefixes, so this one is made large enough for all;
-        // the order of its Rényi filter depends on the size, so both sides of the comparison have the same.
+        // Backwards, and without any ledger. A budget decides on prefixes, so this one is made
+        // large enough for all; the order of its Rényi filter depends on the size, so both sides of
+        // the comparison have the same.
         let large = approximate(1000.0, 1e-6);
         let large = if planned { large.planned() } else { large };
         let path = folder.join("backward.ledger");

@@ -1,4 +1,5 @@
-//! Ledgers of an older version are read, continued and raised; two versions of the program at once never lose a charge.
+//! Ledgers of an older version are read, continued and raised; two versions of the program at once
+//! never lose a charge.
 
 mod common;
 
@@ -47,7 +48,8 @@ fn what_an_older_ledger_cannot_say_needs_migration() {
     assert_eq!(again.data_sets().unwrap()[1].terms, aside);
 }
 
-/// A filter is part of what a budget means, so that a program which does not know it must not spend from it.
+/// A filter is part of what a budget means, so that a program which does not know it must not spend
+/// from it.
 #[test]
 fn a_budget_with_another_filter_needs_version_4() {
     let path = folder("filter").join("a.ledger");
@@ -78,8 +80,9 @@ fn a_ledger_raised_under_an_open_account_goes_on() {
     assert_eq!(Ledger::open(&path).unwrap().total(2).unwrap(), 0.5);
 }
 
-/// A program that knows only version 1 looks at the header under the lock of every charge. Here the header of the next version
-/// stands for it: whoever does not know it charges nothing, even with the ledger open.
+/// A program that knows only version 1 looks at the header under the lock of every charge. Here the
+/// header of the next version stands for it: whoever does not know it charges nothing, even with
+/// the ledger open.
 #[test]
 fn a_program_that_is_too_old_charges_nothing_and_loses_nothing() {
     let path = folder("old-program").join("a.ledger");

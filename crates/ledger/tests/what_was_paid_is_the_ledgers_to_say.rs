@@ -1,4 +1,5 @@
-//! A run that goes on asks the ledger what was paid for it, and gets what was recorded for its own data.
+//! A run that goes on asks the ledger what was paid for it, and gets what was recorded for its own
+//! data.
 
 mod common;
 
@@ -52,8 +53,8 @@ fn charges_of_another_data_set_are_no_evidence() {
     }
 }
 
-/// Runs with a known seed were paid for and recorded as any other. The same seed on a table of one's own gave
-/// the noise.
+/// Runs with a known seed were paid for and recorded as any other. The same seed on a table of
+/// one's own gave the noise.
 #[test]
 fn a_ledger_pays_for_no_seeded_noise_unless_it_says_so() {
     let path = folder("seeds").join("a.ledger");

@@ -1,8 +1,9 @@
-//! AboveThreshold, the sparse-vector technique: the first answer of a stream that is above a threshold.
+//! AboveThreshold, the sparse-vector technique: the first answer of a stream that is above a
+//! threshold.
 //!
 //! # Definition
-//! With integer answers that neighbours move by at most Δ, a threshold T, and independent discrete Laplace
-//! noise:
+//! With integer answers that neighbours move by at most Δ, a threshold T, and independent discrete
+//! Laplace noise:
 //! ```text
 //! T' = T + ρ,  ρ of scale >= 2Δ/ε, drawn once
 //! answer i is Above  if  q_i + ν_i >= T',  ν_i of scale >= 4Δ/ε, fresh each time                        (1)
@@ -10,25 +11,26 @@
 //! The stream ends at the first Above.
 //!
 //! # Guarantee
-//! ε-private, however many answers were Below (Dwork, Naor, Reingold, Rothblum, Vadhan, "On the complexity of
-//! differentially private data release", 2009; Dwork, Roth, "The algorithmic foundations of differential
-//! privacy", 2014, Theorem 3.23). *Proof for integers*: fix the noise of all answers before the k-th, and let
-//! g be the largest of their noisy values. The stream ends at k exactly if `T + ρ > g` and `q_k + ν_k >= T + ρ`.
-//! On a neighbour g becomes g' and q_k becomes q_k', each at most Δ away. Adding `g' - g` to ρ and
-//! `g' - g + q_k - q_k'` to ν_k, integers of size at most Δ and 2Δ, maps the runs that end at k one to one to
-//! such runs of the neighbour; it changes the law of ρ by at most `exp(Δ ε/(2Δ))` and that of ν_k by at most
+//! ε-private, however many answers were Below (Dwork, Naor, Reingold, Rothblum, Vadhan, "On the
+//! complexity of differentially private data release", 2009; Dwork, Roth, "The algorithmic
+//! foundations of differential privacy", 2014, Theorem 3.23). *Proof for integers*: fix the noise
+//! of all answers before the k-th, and let g be the largest of their noisy values. The stream ends
+//! at k exactly if `T + ρ > g` and `q_k + ν_k >= T + ρ`. On a neighbour g becomes g' and q_k
+//! becomes q_k', each at most Δ away. Adding `g' - g` to ρ and `g' - g + q_k - q_k'` to ν_k,
+//! integers of size at most Δ and 2Δ, maps the runs that end at k one to one to such runs of the
+//! neighbour; it changes the law of ρ by at most `exp(Δ ε/(2Δ))` and that of ν_k by at most
 //! `exp(2Δ ε/(4Δ))`, together `exp(ε)`. A stream that never ends needs the first of the two alone.
 //!
 //! # Accuracy
-//! With w_1 and w_2 the errors of ρ at 1 - β/2 and of one ν at 1 - β/(2n): with probability 1 - β, every one
-//! of n answers below `T - w_1 - w_2` is Below and every one of at least `T + w_1 + w_2` is Above. Privacy
-//! does not depend on n, accuracy does.
+//! With w_1 and w_2 the errors of ρ at 1 - β/2 and of one ν at 1 - β/(2n): with probability 1 - β,
+//! every one of n answers below `T - w_1 - w_2` is Below and every one of at least `T + w_1 + w_2`
+//! is Above. Privacy does not depend on n, accuracy does.
 //!
 //! # Pitfalls
-//! Published variants that are *not* private (Lyu, Su, Li, "Understanding the sparse vector technique for
-//! differential privacy", 2017): no noise on the answers; going on after an Above for free; releasing the
-//! noisy answer that was Above; noise that does not grow with the number of Aboves. For c Aboves, charge and
-//! start c times.
+//! Published variants that are *not* private (Lyu, Su, Li, "Understanding the sparse vector
+//! technique for differential privacy", 2017): no noise on the answers; going on after an Above for
+//! free; releasing the noisy answer that was Above; noise that does not grow with the number of
+//! Aboves. For c Aboves, charge and start c times.
 
 use std::fmt;
 
@@ -41,7 +43,7 @@ use crate::mechanism::{Covered, Mechanism, sealed};
 use crate::protection::Protection;
 use crate::shift::{Shift, scale_for};
 
-/// On which side of the noisy threshold an answer was.
+/// The side of the noisy threshold on which an answer lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// Below; the stream goes on.
@@ -95,15 +97,15 @@ impl AboveThreshold {
         })
     }
 
-    /// How far an answer must be from the threshold for all of `answers` answers to be on the right side,
-    /// with probability at least `confidence`.
+    /// How far an answer must be from the threshold for all of `answers` answers to be on the right
+    /// side, with probability at least `confidence`.
     pub fn error_at(&self, confidence: f64, answers: Count) -> f64 {
         let half = 0.5 * accuracy::miss(confidence);
         accuracy::discrete_laplace(self.scales.0.get(), half)
             + accuracy::discrete_laplace(self.scales.1.get(), half / answers.get() as f64)
     }
 
-    /// Begins a stream of which each answer is told at once. The permit pays for all of it.
+    /// Begins a stream that answers each question at once. The permit pays for all of it.
     pub fn start(&self, permit: Permit) -> Result<Watch<'_>, MechanismError> {
         let (threshold, guarantee) =
             sealed(self, permit, &mut entropy()?, |bits, _| Ok(self.noisy_threshold(bits)))?.into_parts();
@@ -176,7 +178,8 @@ impl Watch<'_> {
 }
 
 impl fmt::Debug for Watch<'_> {
-    /// Without the noisy threshold, which would turn each answer into a comparison with a known number.
+    /// Without the noisy threshold, which would turn each answer into a comparison with a known
+    /// number.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watch")
             .field("halted", &self.halted)
@@ -198,7 +201,8 @@ mod tests {
         AboveThreshold::new(epsilon(e), Shift::new(count(1), Neighbours::AddRemove), threshold).unwrap()
     }
 
-    /// Equation (1) typed again: the chance of halting at each answer, and of not halting, by a sum over ρ.
+    /// Equation (1) typed again: the chance of halting at each answer, and of not halting, by a sum
+    /// over ρ.
     fn masses(scales: (f64, f64), threshold: i64, answers: &[i64]) -> Vec<f64> {
         let (r, s) = ((-1.0 / scales.0).exp(), (-1.0 / scales.1).exp());
         // P[ν >= z]

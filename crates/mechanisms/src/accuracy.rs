@@ -1,17 +1,18 @@
 //! Tails of noise, for statements of the form "± w with 95 % confidence".
 //!
 //! # Definition
-//! With β = 1 - confidence, an error w means: the noise exceeds w with probability at most β. A confidence of
-//! 1 or more, or NaN, has no finite error (∞); below 0 it counts as 0.
+//! With β = 1 - confidence, an error w means: the noise exceeds w with probability at most β. A
+//! confidence of 1 or more, or NaN, has no finite error (∞); below 0 it counts as 0.
 
 use std::f64::consts::{PI, SQRT_2};
 
 /// Terms of a tail that are added up one by one, before an integral bounds the others.
 const TERMS: i64 = 32;
-/// So many sigma beyond 0 the tail of a discrete Gaussian is below `exp(-2048)`, less than a double can say, over any count.
+/// Beyond this many sigma the tail of a discrete Gaussian is below `exp(-2048)`, less than a double
+/// can hold.
 const FAR: f64 = 64.0;
 
-/// β of a confidence; 0 for what is no confidence.
+/// β of a confidence; 0 if it is not a number below 1.
 pub(crate) fn miss(confidence: f64) -> f64 {
     if confidence < 1.0 { 1.0 - confidence.max(0.0) } else { 0.0 }
 }
@@ -38,19 +39,21 @@ pub(crate) fn normal_two_sided(miss: f64) -> f64 {
     high
 }
 
-/// The least integer w with `P[|X| > w] = 2 r^(w+1) / (1 + r) <= β`, X discrete Laplace of this scale, `r =
-/// exp(-1/scale)`.
+/// The least integer w with `P[|X| > w] = 2 r^(w+1) / (1 + r) <= β`, X discrete Laplace of this
+/// scale, `r = exp(-1/scale)`.
 pub(crate) fn discrete_laplace(scale: f64, miss: f64) -> f64 {
     if miss <= 0.0 {
         return f64::INFINITY;
     }
     let r = (-1.0 / scale).exp();
     let steps = -(0.5 * miss * (1.0 + r)).ln() * scale;
-    // The last digit of the logarithm may be on the wrong side of a whole number: the safe side is up.
+    // The last digit of the logarithm may be on the wrong side of a whole number: the safe side is
+    // up.
     ((steps * (1.0 + 1e-12)).ceil() - 1.0).max(0.0)
 }
 
-/// The w with `P[G > w] = exp(-w) sum of w^i/i! over i < shape = β`, G Gamma distributed of whole shape and scale 1.
+/// The w with `P[G > w] = exp(-w) sum of w^i/i! over i < shape = β`, G Gamma distributed of whole
+/// shape and scale 1.
 pub(crate) fn gamma(shape: usize, miss: f64) -> f64 {
     if miss <= 0.0 {
         return f64::INFINITY;
@@ -64,7 +67,8 @@ pub(crate) fn gamma(shape: usize, miss: f64) -> f64 {
     high
 }
 
-/// Terms from the last one down, relative to it: nothing overflows, and the exponential is taken once.
+/// Terms from the last one down, relative to it: nothing overflows, and the exponential is taken
+/// once.
 fn gamma_tail(shape: usize, w: f64) -> f64 {
     let last = shape as f64 - 1.0;
     let (mut term, mut sum) = (1.0, 0.0);
@@ -78,17 +82,20 @@ fn gamma_tail(shape: usize, w: f64) -> f64 {
     if w <= 0.0 { 1.0 } else { sum * (last * w.ln() - w - libm::lgamma(last + 1.0)).exp() }
 }
 
-/// The least j >= 1, or a little more, with `P[X >= j] = r^j / (1 + r) <= miss`, X discrete Laplace of this scale. It has more
-/// than 64 bits: noisy integers are clamped to those, and must not meet a threshold that was clamped as they are.
+/// The least j >= 1, or a little more, with `P[X >= j] = r^j / (1 + r) <= miss`, X discrete Laplace
+/// of this scale. It has more than 64 bits: noisy integers are clamped to those, and must not meet
+/// a threshold that was clamped as they are.
 pub(crate) fn discrete_laplace_beyond(scale: f64, miss: f64) -> i128 {
     let r = (-1.0 / scale).exp();
     let steps = -(miss * (1.0 + r)).ln() * scale;
-    // The last digits of the logarithm may be on the wrong side of a whole number: the safe side is up.
+    // The last digits of the logarithm may be on the wrong side of a whole number: the safe side is
+    // up.
     (steps * (1.0 + 1e-12)).ceil().max(1.0) as i128
 }
 
-/// The least j >= 1, or one more where sigma is large, with `P[X >= j] <= miss`, X discrete Gaussian of this sigma (at most 2^40). What
-/// is below the least normal double, or has rounded to 0, is met by [`FAR`].
+/// The least j >= 1, or one more where sigma is large, with `P[X >= j] <= miss`, X discrete
+/// Gaussian of this sigma (at most 2^40). What is below the least normal double, or has rounded to
+/// 0, is met by [`FAR`].
 pub(crate) fn discrete_gaussian_beyond(sigma: f64, miss: f64) -> i64 {
     let (mut low, mut high) = (0, (FAR * sigma) as i64 + FAR as i64);
     while high - low > 1 {
@@ -100,9 +107,10 @@ pub(crate) fn discrete_gaussian_beyond(sigma: f64, miss: f64) -> i64 {
 
 /// `P[X >= from]`, from >= 1, or a little more: terms one by one, and the others by an integral.
 ///
-/// The density is convex from sigma on, where each term is at most the integral over the unit interval around it; nearer to 0 it
-/// falls, and each term is at most the integral over the unit interval before it. The normaliser is at least `sigma sqrt(2 pi)`, by
-/// Poisson summation, and at least any part of its sum.
+/// The density is convex from sigma on, where each term is at most the integral over the unit
+/// interval around it; nearer to 0 it falls, and each term is at most the integral over the unit
+/// interval before it. The normaliser is at least `sigma sqrt(2 pi)`, by Poisson summation, and at
+/// least any part of its sum.
 fn discrete_gaussian_tail(sigma: f64, from: i64) -> f64 {
     let weight = |z: i64| (-0.5 * (z as f64 / sigma).powi(2)).exp();
     let sum = |from: i64| (from..from + TERMS).map(weight).sum::<f64>();
@@ -110,8 +118,8 @@ fn discrete_gaussian_tail(sigma: f64, from: i64) -> f64 {
     let rest = (from + TERMS) as f64;
     let start = if rest - 0.5 >= sigma { rest - 0.5 } else { rest - 1.0 };
     let others = 0.5 * libm::erfc(start / sigma / SQRT_2) * continuous;
-    // The last digits of exponentials and of `erfc` are lost: 1e-9 is more than all of them, and the least normal double is
-    // more than what underflows. The safe side is up.
+    // The last digits of exponentials and of `erfc` are lost: 1e-9 is more than all of them, and
+    // the least normal double is more than what underflows. The safe side is up.
     (sum(from) + others) / continuous.max(1.0 + 2.0 * sum(1)) * (1.0 + 1e-9) + f64::MIN_POSITIVE
 }
 
@@ -154,7 +162,8 @@ mod tests {
         }
     }
 
-    /// Tables of chi-square with 2d degrees, halved; and the tail by adding up all terms from the first.
+    /// Tables of chi-square with 2d degrees, halved; and the tail by adding up all terms from the
+    /// first.
     #[test]
     fn quantiles_of_gamma() {
         for (shape, miss, w) in
@@ -179,7 +188,8 @@ mod tests {
                 assert!(tail(found) <= miss && (found == 1 || tail(found - 1) > miss), "{scale} {miss}");
             }
         }
-        // Beyond 64 bits it does not become the largest integer of 64 bits, to which noisy counts are clamped.
+        // Beyond 64 bits it does not become the largest integer of 64 bits, to which noisy counts
+        // are clamped.
         assert!(discrete_laplace_beyond(2e16, 1e-300) > i64::MAX.into());
     }
     /// By adding up all probabilities, from the outermost inward.

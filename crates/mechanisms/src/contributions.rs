@@ -1,25 +1,26 @@
 //! What records may contribute to a sum of real vectors, and the public grid that follows from it.
 //!
 //! # Definition
-//! Each record contributes a vector of `dimension` coordinates whose norm is at most `clip_norm`; at most
-//! `most` records can ever be in one sum. A record beyond the norm is scaled down, one that is not finite
-//! counts as zero; both look at that record alone. The grid depends on these bounds and on the noise, never
-//! on data.
+//! Each record contributes a vector of `dimension` coordinates whose norm is at most `clip_norm`;
+//! at most `most` records can ever be in one sum. A record beyond the norm is scaled down, one that
+//! is not finite counts as zero; both look at that record alone. The grid depends on these bounds
+//! and on the noise, never on data.
 //!
-//! What a record is follows from the unit, [`for_unit`](Contributions::for_unit): one vector for each of
-//! them, so that of a person with many rows the sum of these is clipped, not each of them.
+//! The unit says what a record is ([`for_unit`](Contributions::for_unit)): each unit has one
+//! vector. For a person with many rows, their sum is clipped, not each row.
 //!
 //! # Pitfalls
-//! A sum refuses more than `most` records. Under `add_remove` their number is private, and the refusal would tell: `most` is then a number that
-//! cannot be exceeded (every row of the largest table there can be), not one that is expected. It costs a bit of depth for each
-//! doubling, and no noise.
+//! A sum refuses more than `most` records. Under `add_remove` their number is private, and the
+//! refusal would tell: `most` must then be a number that cannot be exceeded (the rows of the
+//! largest possible table), not an expected one. It costs a bit of depth for each doubling, and no
+//! noise.
 //!
 //! # Depth
-//! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps, all records
-//! together may move the sum by `most / 2^k` scales. The depth k is chosen so that this is at most 1/512, as
-//! far as 64-bit integers have room.
+//! Quantising toward zero is a bias of up to half a step a record. Next to the noise, 2^k steps,
+//! all records together may move the sum by `most / 2^k` scales. The depth k is chosen so that this
+//! is at most 1/512, as far as 64-bit integers have room.
 
-use sordino_noise::grid::{Grid, GridError, GridPlan, Norm, Sum};
+use sordino_noise::grid::{Grid, GridError, GridPlan, GridSum, Norm};
 use sordino_privacy::{ClipNorm, Count, Neighbours, NoiseMultiplier, Unit};
 
 use crate::error::MechanismError;
@@ -46,8 +47,8 @@ impl Contributions {
         Self { protection, clip_norm, most, dimension: Count::ONE }
     }
 
-    /// Vectors of this many coordinates instead, of norm at most the clip norm (L1 or L2, as the noise
-    /// needs).
+    /// Vectors of this many coordinates instead, of norm at most the clip norm (L1 or L2, as the
+    /// noise needs).
     pub fn of_dimension(self, dimension: Count) -> Self {
         Self { dimension, ..self }
     }
@@ -96,7 +97,7 @@ impl Contributions {
 }
 
 /// The sum, if it was begun on this grid.
-pub(crate) fn on_grid(sum: Sum, grid: &Grid) -> Result<Sum, MechanismError> {
+pub(crate) fn on_grid(sum: GridSum, grid: &Grid) -> Result<GridSum, MechanismError> {
     if sum.grid() == grid { Ok(sum) } else { Err(MechanismError::OtherGrid) }
 }
 

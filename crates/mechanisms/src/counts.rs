@@ -1,14 +1,16 @@
 //! Discrete Laplace mechanism for many integers at once.
 //!
 //! # Definition
-//! Every one of n integers (the cells of a histogram, for example) gets its own discrete Laplace noise of scale `t >= Δ/ε`:
+//! Every one of n integers (the cells of a histogram, for example) gets its own discrete Laplace
+//! noise of scale `t >= Δ/ε`:
 //! ```text
 //! P[Z_i = z] = (1 - r) / (1 + r) * r^|z|,      r = exp(-1/t)                                          (1)
 //! ```
 //! # Guarantee
-//! If neighbours move the integers by at most Δ *added up*, the release is ε-private: the factors `exp(|moved_i|/t)` of all of them
-//! multiply to at most `exp(Δ/t) <= exp(ε)`. The event is plain pure privacy. (Where a neighbour can move one of them only, it is
-//! that of one integer: [`Counts::of_which_one_moves`].)
+//! If neighbours move the integers by at most Δ *added up*, the release is ε-private: the factors
+//! `exp(|moved_i|/t)` of all of them multiply to at most `exp(Δ/t) <= exp(ε)`. The event is plain
+//! pure privacy. (Where a neighbour can move one of them only, it is that of one integer:
+//! [`Counts::of_which_one_moves`].)
 //!
 //! # Pitfalls
 //! Δ is a sum over all integers. A row that moves from one cell to another has Δ = 2.
@@ -22,9 +24,9 @@ use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
 use crate::shift::{Shift, scale_for};
 
-/// Answers beyond it count as it.
+/// Answers are clamped to this size.
 const LARGEST: i64 = 1 << 62;
-/// Noisy answers beyond it are released as it.
+/// Noisy answers are clamped to this size.
 const END: i64 = i64::MAX - LARGEST;
 
 /// Adds two-sided geometric noise to a list of integers.
@@ -51,14 +53,15 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// `length` integers (a public number), which neighbours move by at most `shift` added up. Fails for ε = 0, and for a scale beyond
-    /// 64-bit draws.
+    /// `length` integers (a public number), which neighbours move by at most `shift` added up.
+    /// Fails for ε = 0, and for a scale beyond 64-bit draws.
     pub fn new(epsilon: Epsilon, shift: Shift, length: Count) -> Result<Self, MechanismError> {
         let scale = scale_for(shift.most().get(), epsilon)?;
         Ok(Self { epsilon, noise: Noise::with_scale(scale.get())?, scale, shift, length, one_moves: false })
     }
 
-    /// States that a neighbour moves one of the integers only, by at most the shift, and leaves the others as they are.
+    /// States that a neighbour moves one of the integers only, by at most the shift, and leaves the
+    /// others as they are.
     pub fn of_which_one_moves(self) -> Self {
         Self { one_moves: true, ..self }
     }
@@ -105,8 +108,9 @@ impl Mechanism for Counts {
         let mut noisy = vec![0; answers.len()];
         self.noise.fill(bits, &mut noisy);
         for (noisy, answer) in noisy.iter_mut().zip(answers) {
-            // Clamping answers moves no two of them apart. Noise that was clamped to 64 bits takes the sum beyond the end,
-            // as the noise itself would, so that clamping there is post-processing.
+            // Clamping answers moves no two of them apart. Noise that was clamped to 64 bits takes
+            // the sum beyond the end, as the noise itself would, so that clamping there is
+            // post-processing.
             *noisy = noisy.saturating_add((*answer).clamp(-LARGEST, LARGEST)).clamp(-END, END);
         }
         Ok(noisy)
@@ -128,7 +132,8 @@ mod tests {
         Counts::new(epsilon(e), Shift::new(count(most), Neighbours::Replace), count(length)).unwrap()
     }
 
-    /// Equation (1), typed again, for two integers: results from -CELLS to CELLS around an answer, the end cells with the tails.
+    /// Equation (1), typed again, for two integers: results from -CELLS to CELLS around an answer,
+    /// the end cells with the tails.
     fn masses(scale: f64, answer: [i64; 2]) -> Vec<f64> {
         let r = (-1.0 / scale).exp();
         let cell = |k: i64, answer: i64| match (k - answer).abs() {

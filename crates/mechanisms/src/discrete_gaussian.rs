@@ -6,21 +6,21 @@
 //! P[Z = z] = exp(-z^2 / (2 sigma^2)) / sum over all integers j of exp(-j^2 / (2 sigma^2))          (1)
 //! ```
 //! # Guarantee
-//! If neighbours move the answer by at most Δ, the release is `Δ^2 / (2 sigma^2)`-zCDP under the same
-//! relation, exactly as with continuous noise (Canonne, Kamath, Steinke, "The discrete Gaussian for
-//! differential privacy", 2020, Theorem 4). The event names the distribution itself, so that accountants may
-//! use its own privacy-loss distribution.
+//! If neighbours move the answer by at most Δ, the release is `Δ^2 / (2 sigma^2)`-zCDP under the
+//! same relation, exactly as with continuous noise (Canonne, Kamath, Steinke, "The discrete
+//! Gaussian for differential privacy", 2020, Theorem 4). The event names the distribution itself,
+//! so that accountants may use its own privacy-loss distribution.
 //!
 //! # Accuracy
 //! Upper tails are no heavier than those of the continuous Gaussian one step earlier,
-//! `P[Z >= m] <= P[N >= m - 1]` for m >= 1: each term of the sum is at most the integral over the unit
-//! interval before it, and the normaliser is at least `sigma sqrt(2 pi)`, by Poisson summation. Hence
-//! `P[|Z| > w] <= P[|N| >= w]`.
+//! `P[Z >= m] <= P[N >= m - 1]` for m >= 1: each term of the sum is at most the integral over the
+//! unit interval before it, and the normaliser is at least `sigma sqrt(2 pi)`, by Poisson
+//! summation. Hence `P[|Z| > w] <= P[|N| >= w]`.
 //!
 //! # Pitfalls
 //! - Its privacy profile is *not* below that of the continuous Gaussian: never account it as one.
-//! - For vectors the longest scalar shift is not the worst one: this mechanism is for one integer. Vectors go
-//!   through [`Gaussian`](crate::Gaussian).
+//! - For vectors the longest scalar shift is not the worst one: this mechanism is for one integer.
+//!   Vectors go through [`Gaussian`](crate::Gaussian).
 //! - sigma is the parameter of (1); the standard deviation is a little smaller when sigma is small.
 
 use sordino_noise::{Bits, DiscreteGaussian as Noise};
@@ -35,9 +35,9 @@ use crate::mechanism::{Covered, Mechanism, clamped};
 use crate::protection::Protection;
 use crate::shift::Shift;
 
-/// How close, relatively, a calibrated sigma is to one that is not enough.
+/// The relative distance of a calibrated sigma from one that is not enough, at most.
 const CLOSE: f64 = 1e-4;
-/// Up to 2^14 times as much or as little noise as a continuous Gaussian would need is tried.
+/// The search goes up to 2^14 times more or less noise than a continuous Gaussian would need.
 const MOST_DOUBLINGS: u32 = 14;
 
 /// Adds discrete Gaussian noise to one integer.
@@ -57,21 +57,24 @@ pub struct DiscreteGaussian {
 }
 
 impl DiscreteGaussian {
-    /// Noise for ρ-zCDP: sigma = Δ / sqrt(2ρ), rounded up. Fails for ρ = 0 and for sigma beyond 2^40.
+    /// Noise for ρ-zCDP: sigma = Δ / sqrt(2ρ), rounded up. Fails for ρ = 0 and for sigma beyond
+    /// 2^40.
     pub fn new(rho: Rho, shift: Shift) -> Result<Self, MechanismError> {
         if rho.get() == 0.0 {
             return Err(MechanismError::NoBudget);
         }
         let sigma = shift.most().get() as f64 / (2.0 * rho.get()).sqrt();
-        // Root and quotient are each within half a unit of the last place: four units are more than both.
+        // Root and quotient are each within half a unit of the last place: four units are more than
+        // both.
         Self::with_sigma(Scale::new(sigma * (1.0 + 4.0 * f64::EPSILON))?, shift)
     }
 
-    /// Noise for (ε, δ): close to the least sigma whose own loss distribution is certified to cost at most ε at
-    /// δ. What is returned was itself accounted. Fails for δ = 0.
+    /// Noise for (ε, δ): close to the least sigma whose own loss distribution is certified to cost
+    /// at most ε at δ. What is returned was itself accounted. Fails for δ = 0.
     pub fn for_epsilon(epsilon: Epsilon, delta: Delta, shift: Shift) -> Result<Self, MechanismError> {
         let (everybody, once) = (SamplingRate::new(1.0)?, Count::ONE);
-        // One clip norm of 1 is one unit of the answer, whatever the relation: Δ already speaks of that.
+        // One clip norm of 1 is one unit of the answer, whatever the relation: Δ already speaks of
+        // that.
         let unit = calibrate::noise_multiplier(epsilon, delta, Neighbours::AddRemove, everybody, once)?;
         let continuous = unit.value.get() * shift.most().get() as f64;
         let enough = |sigma: f64| -> Result<bool, MechanismError> {
@@ -80,7 +83,8 @@ impl DiscreteGaussian {
             let cost = accounting::epsilon(&claim, delta, accounting::Accountant::Auto)?;
             Ok(cost.bound.upper <= epsilon.get())
         };
-        // Up from the continuous one where that is not enough; down where it is, as for some small sigma.
+        // Up from the continuous one where that is not enough; down where it is, as for some small
+        // sigma.
         let (mut low, mut high) = (continuous, continuous);
         for _ in 0..MOST_DOUBLINGS {
             if !enough(high)? {
@@ -201,7 +205,8 @@ mod tests {
         }
     }
 
-    /// The profile of the discrete Gaussian lies above that of the continuous one; both by high precision.
+    /// The profile of the discrete Gaussian lies above that of the continuous one; both by high
+    /// precision.
     #[test]
     fn the_event_is_not_accounted_as_continuous() {
         for (sigma_squared, epsilon, discrete, continuous) in [

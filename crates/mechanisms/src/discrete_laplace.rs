@@ -6,17 +6,17 @@
 //! P[Z = z] = (1 - r) / (1 + r) * r^|z|,     t >= Δ/ε                                        (1)
 //! ```
 //! # Guarantee
-//! If neighbours move the answer by at most Δ, the release is ε-private under the same relation: shifting (1)
-//! by Δ changes no probability by more than a factor `exp(Δ/t) <= exp(ε)` (Ghosh, Roughgarden, Sundararajan,
-//! "Universally utility-maximizing privacy mechanisms", 2009). t is the quotient rounded up, and the sampler
-//! draws for exactly that t.
+//! If neighbours move the answer by at most Δ, the release is ε-private under the same relation:
+//! shifting (1) by Δ changes no probability by more than a factor `exp(Δ/t) <= exp(ε)` (Ghosh,
+//! Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009). t is the
+//! quotient rounded up, and the sampler draws for exactly that t.
 //!
 //! # Pitfalls
 //! - Never swap in a floating-point Laplace: the gaps between doubles show the answer (Mironov, "On
 //!   significance of the least significant bits for differential privacy", 2012).
 //! - Δ means nothing without a relation, so [`Shift`] carries one.
-//! - Rounding or clamping the *result* is free; rounding a real answer before the noise moves it by one more
-//!   unit.
+//! - Rounding or clamping the *result* is free; rounding a real answer before the noise moves it by
+//!   one more unit.
 
 use sordino_noise::{Bits, DiscreteLaplace as Noise};
 use sordino_privacy::{Epsilon, Event, Scale};
@@ -101,8 +101,8 @@ mod tests {
         DiscreteLaplace::new(epsilon(epsilon_), Shift::new(count(most), Neighbours::AddRemove)).unwrap()
     }
 
-    /// Equation (1), typed again from the definition, for results from -CELLS to CELLS around an answer; the
-    /// end cells have the tails.
+    /// Equation (1), typed again from the definition, for results from -CELLS to CELLS around an
+    /// answer; the end cells have the tails.
     fn masses(scale: f64, answer: i64) -> Vec<f64> {
         let r = (-1.0 / scale).exp();
         let pmf = |z: i64| (1.0 - r) / (1.0 + r) * r.powf(z.unsigned_abs() as f64);

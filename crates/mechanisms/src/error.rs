@@ -75,13 +75,14 @@ pub enum MechanismError {
     },
     /// Scores on so fine a grid that the exponent per step cannot be held to five digits.
     #[error(
-        "epsilon over the range of scores must be at least 2^-47, got {rate}; put the scores on a coarser grid"
+        "epsilon over the range of scores must be at least 2^-47, got {rate}; put the scores on a coarser \
+         grid"
     )]
     ScoresTooFine {
         /// ε over range.
         rate: f64,
     },
-    /// As many scores as candidates.
+    /// The number of scores is not the number of candidates.
     #[error("this mechanism chooses among {expected} candidates, got {got} scores; give every candidate one")]
     Candidates {
         /// Number of candidates.
@@ -89,7 +90,7 @@ pub enum MechanismError {
         /// Number of scores.
         got: usize,
     },
-    /// As many integers as the mechanism was made for.
+    /// The list has another length than the mechanism was made for.
     #[error("this mechanism is for {expected} integers, got {got}; make it for the length of the list")]
     Length {
         /// What it was made for.
@@ -107,8 +108,8 @@ pub enum MechanismError {
     },
     /// Smooth sensitivity on more levels than is reasonable.
     #[error(
-        "noise from the floor up to the bounds would need {levels} levels at this epsilon, and at most {most} are \
-         reasonable; use a larger floor or a larger epsilon"
+        "noise from the floor up to the bounds would need {levels} levels at this epsilon, and at most \
+         {most} are reasonable; use a larger floor or a larger epsilon"
     )]
     TooManyLevels {
         /// What it would take.
@@ -148,7 +149,7 @@ pub enum MechanismError {
     /// A sum that does not fit its noise.
     #[error(transparent)]
     Sum(#[from] SumError),
-    /// No noise is enough, or no accountant knows.
+    /// No noise is enough, or no accountant can price it.
     #[error(transparent)]
     Account(#[from] AccountError),
     /// The permit is for something else.

@@ -6,25 +6,28 @@
 //! P[r] = exp(ε u(r) / R) / sum over candidates s of exp(ε u(s) / R)                               (1)
 //! ```
 //! # Guarantee
-//! ε-private (McSherry, Talwar, "Mechanism design via differential privacy", 2007), and more: for any two
-//! neighbours all losses `ln P[r] - ln P'[r]` lie in an interval of length ε, since the normaliser moves them
-//! together. Such a mechanism of *bounded range* is ε²/8-zCDP, four times less than pure privacy gives (Dong,
-//! Durfee, Rogers, "Optimal differential privacy composition for exponential mechanisms", 2020). The event
-//! says so.
+//! ε-private (McSherry, Talwar, "Mechanism design via differential privacy", 2007), and more: for
+//! any two neighbours all losses `ln P[r] - ln P'[r]` lie in an interval of length ε, since the
+//! normaliser moves them together. Such a mechanism of *bounded range* is ε²/8-zCDP, four times
+//! less than pure privacy gives (Dong, Durfee, Rogers, "Optimal differential privacy composition
+//! for exponential mechanisms", 2020). The event says so.
 //!
 //! # Sampling
-//! By inversion, with weights enclosed in integers wherever floating point cannot decide ([`choose`]): exactly (1) for ε/R
-//! rounded down to a rational. Every score is looked at, whatever the scores.
+//! By inversion, with weights enclosed in integers wherever floating point cannot decide
+//! ([`choose`]): exactly (1) for ε/R rounded down to a rational. Every score is looked at, whatever
+//! the scores.
 //!
 //! # Accuracy
-//! With m of k candidates at least t below the best, one of them is chosen with probability at most `w/(1 +
-//! w)`, `w = (k - 1) exp(-ε t / R)`; this is at most β for `t = (R/ε) ln((k - 1)(1 - β)/β)`.
+//! With m of k candidates at least t below the best, one of them is chosen with probability at most
+//! `w/(1 + w)`, `w = (k - 1) exp(-ε t / R)`; this is at most β for
+//! `t = (R/ε) ln((k - 1)(1 - β)/β)`.
 //!
 //! # Pitfalls
-//! - Gumbel noise in floating point is this mechanism on paper only: low bits leak, ties and underflow change
-//!   the support.
-//! - One choice in about 2^35 over the number of candidates takes longer, when its random number lies next to a border: the time
-//!   a release takes is not protected. Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
+//! - Gumbel noise in floating point is this mechanism on paper only: low bits leak, ties and
+//!   underflow change the support.
+//! - One choice in about 2^35 over the number of candidates takes longer, when its random number
+//!   lies next to a border: the time a release takes is not protected. Where it can be observed,
+//!   use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
 use sordino_noise::{Bits, choose};
 use sordino_privacy::{Count, Epsilon, Event};
@@ -33,7 +36,7 @@ use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
-use crate::scores::{Choice, ScoreShift};
+use crate::scores::{ScoreShift, WeightedChoice};
 
 /// Chooses one of several candidates by score.
 ///
@@ -49,17 +52,17 @@ use crate::scores::{Choice, ScoreShift};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Exponential(Choice);
+pub struct Exponential(WeightedChoice);
 
 impl Exponential {
-    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
-    /// ε/R is below 2^-47.
+    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so
+    /// fine that ε/R is below 2^-47.
     pub fn new(epsilon: Epsilon, shift: ScoreShift, candidates: Count) -> Result<Self, MechanismError> {
-        Choice::new(epsilon, shift, candidates).map(Self)
+        WeightedChoice::new(epsilon, shift, candidates).map(Self)
     }
 
-    /// With probability at least `confidence` the chosen score is less than this below the best (or is the
-    /// best).
+    /// With probability at least `confidence` the chosen score is less than this below the best (or
+    /// is the best).
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.0.exponential_gap(accuracy::miss(confidence))
     }
@@ -166,8 +169,9 @@ mod tests {
         worst(mechanism(1.0, 3).0.coin.rate(), 2).unwrap_err();
     }
 
-    /// By bounded range, many choices cost about 40 % less than by pure privacy (Dong, Durfee, Rogers 2020): 100 choices of ε = 0.1 at δ = 1e-6, against
-    /// the *optimal* composition of 100 mechanisms that are 0.1-private, which is the loss distribution of randomized response.
+    /// By bounded range, many choices cost about 40 % less than by pure privacy (Dong, Durfee,
+    /// Rogers 2020): 100 choices of ε = 0.1 at δ = 1e-6, against the *optimal* composition of 100
+    /// mechanisms that are 0.1-private, which is the loss distribution of randomized response.
     #[test]
     fn bounded_range_saves_over_plain_composition() {
         let total = |event: Event, times: u64| {

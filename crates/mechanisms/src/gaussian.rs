@@ -1,30 +1,32 @@
 //! Gaussian mechanism on a grid, with the least noise there is.
 //!
 //! # Definition
-//! Records are clipped to L2 norm C and quantised to a public grid; to their exact sum S, continuous Gaussian
-//! noise of standard deviation `z C` in every coordinate is added and the result is rounded to the grid:
+//! Records are clipped to L2 norm C and quantised to a public grid; to their exact sum S,
+//! continuous Gaussian noise of standard deviation `z C` in every coordinate is added and the
+//! result is rounded to the grid:
 //! ```text
 //! release round(S + z C N) = S + round(z C N),     N standard normal                              (1)
 //! ```
 //! # Guarantee
-//! With D clip norms between neighbours (1 under `add_remove` and `zero_out`, 2 under `replace`) and s = z /
-//! D the release is (ε, δ)-private exactly if
+//! With D clip norms between neighbours (1 under `add_remove` and `zero_out`, 2 under `replace`)
+//! and s = z / D the release is (ε, δ)-private exactly if
 //! ```text
 //! Phi(1/(2s) - ε s) - e^ε Phi(-1/(2s) - ε s) <= δ                                                 (2)
 //! ```
-//! (Balle, Wang, "Improving the Gaussian mechanism for differential privacy: analytical calibration and
-//! optimal denoising", 2018, Theorem 8). [`Gaussian::new`] takes the least z for which (2) is certified.
-//! Rounding is post-processing, since S is on the grid, and the bound on S is checked on integers; so all
-//! that holds for the continuous mechanism (Rényi, `ρ = 1/(2 s^2)`-zCDP, `1/s`-Gaussian privacy, subsampling)
-//! holds for this one.
+//! (Balle, Wang, "Improving the Gaussian mechanism for differential privacy: analytical calibration
+//! and optimal denoising", 2018, Theorem 8). [`Gaussian::new`] takes the least z for which (2) is
+//! certified. Rounding is post-processing, since S is on the grid, and the bound on S is checked on
+//! integers; so all that holds for the continuous mechanism (Rényi, `ρ = 1/(2 s^2)`-zCDP,
+//! `1/s`-Gaussian privacy, subsampling) holds for this one.
 //!
 //! # Pitfalls
-//! - The textbook's `s = sqrt(2 ln(1.25/δ)) / ε` is proven for ε <= 1 only; at δ = 1e-5 it breaks between ε =
-//!   8 and 9.
-//! - δ is no parameter of the noise: the event has none, and a budget decides at which δ to read it.
+//! - The textbook's `s = sqrt(2 ln(1.25/δ)) / ε` is proven for ε <= 1 only; at δ = 1e-5 it breaks
+//!   between ε = 8 and 9.
+//! - δ is no parameter of the noise: the event has none, and a budget decides at which δ to read
+//!   it.
 
 use sordino_noise::Bits;
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm};
 use sordino_privacy::{Count, Delta, Epsilon, Event, NoiseMultiplier, SamplingRate, calibrate};
 
 use crate::accuracy;
@@ -52,7 +54,8 @@ pub struct Gaussian {
 }
 
 impl Gaussian {
-    /// The least noise for (ε, δ). Fails for δ = 0, for a relation without sums, and where no grid has room.
+    /// The least noise for (ε, δ). Fails for δ = 0, for a relation without sums, and where no grid
+    /// has room.
     pub fn new(epsilon: Epsilon, delta: Delta, contributions: Contributions) -> Result<Self, MechanismError> {
         contributions.norms()?;
         let (everybody, once) = (SamplingRate::new(1.0)?, Count::ONE);
@@ -82,8 +85,8 @@ impl Gaussian {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -91,8 +94,8 @@ impl Gaussian {
         &self.grid
     }
 
-    /// The least w, in data units, that the noise of no coordinate exceeds, with probability at least
-    /// `confidence`.
+    /// The least w, in data units, that the noise of no coordinate exceeds, with probability at
+    /// least `confidence`.
     pub fn error_at(&self, confidence: f64) -> f64 {
         let miss = accuracy::miss_of_each(confidence, self.grid.dimension());
         self.grid.noise_scale() * accuracy::normal_two_sided(miss) + 0.5 * self.grid.step()
@@ -100,7 +103,7 @@ impl Gaussian {
 }
 
 impl Mechanism for Gaussian {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -113,7 +116,7 @@ impl Mechanism for Gaussian {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {
@@ -146,7 +149,8 @@ mod tests {
         phi(0.5 / s - epsilon * s) - epsilon.exp() * phi(-0.5 / s - epsilon * s)
     }
 
-    /// ε, δ, the least sigma of (2), the textbook's sigma and its true δ; computed in high precision.
+    /// ε, δ, the least sigma of (2), the textbook's sigma and its true δ; computed in high
+    /// precision.
     const TABLE: [(f64, f64, f64, f64, f64); 13] = [
         (0.1, 1e-5, 30.74956613198, 48.44805263, 2.63594e-9),
         (0.5, 1e-6, 8.057618480725, 10.59760505, 1.24997e-9),
@@ -214,7 +218,8 @@ mod tests {
             let s = (1u64 << grid.depth()) as f64 / grid.clip_units() as f64;
             let delta = |s| delta_of(e, s);
             assert!(delta(s) <= d * (1.0 + 1e-9), "{}", delta(s));
-            // Broken twins: half of the noise, and a sum that moves twice as far, are the same ratio.
+            // Broken twins: half of the noise, and a sum that moves twice as far, are the same
+            // ratio.
             assert!(delta(s / 2.0) > d);
         }
     }

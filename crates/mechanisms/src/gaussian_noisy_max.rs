@@ -1,22 +1,26 @@
-//! Report noisy max with Gaussian noise: one choice at the price of all scores, zero-concentrated privacy.
+//! Report noisy max with Gaussian noise: one choice at the price of all scores, zero-concentrated
+//! privacy.
 //!
 //! # Definition
-//! An independent discrete Gaussian of parameter sigma is added to every integer score, and the index of the largest is released; ties
-//! go to one of the largest, uniformly at random:
+//! An independent discrete Gaussian of parameter sigma is added to every integer score, and the
+//! index of the largest is released; ties go to one of the largest, uniformly at random:
 //! ```text
 //! P[Z = z] ~ exp(-z^2 / (2 sigma^2)),      sigma^2 >= Δ^2 / (2ρ)                                      (1)
 //! ```
 //! # Guarantee
-//! If neighbours move the *vector* of scores by at most Δ in L2, all noisy scores together are ρ-zCDP (Canonne, Kamath, Steinke, "The discrete
-//! Gaussian for differential privacy", 2020, Theorem 4, added up over independent coordinates), and the index is post-processing. There is no better theorem for the index alone. A vote that
-//! changes moves two counts by 1: Δ^2 = 2.
+//! If neighbours move the *vector* of scores by at most Δ in L2, all noisy scores together are
+//! ρ-zCDP (Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
+//! Theorem 4, added up over independent coordinates), and the index is post-processing. There is no
+//! better theorem for the index alone. A vote that changes moves two counts by 1: Δ^2 = 2.
 //!
 //! # Accuracy
-//! The difference of two such noises is sub-Gaussian with variance `2 sigma^2`: a candidate t below the best has the larger noisy score with
-//! probability at most `exp(-t^2 / (4 sigma^2))`, and any of k - 1 with at most β for `t = 2 sigma sqrt(ln((k - 1)/β))`.
+//! The difference of two such noises is sub-Gaussian with variance `2 sigma^2`: a candidate t below
+//! the best has the larger noisy score with probability at most `exp(-t^2 / (4 sigma^2))`, and any
+//! of k - 1 with at most β for `t = 2 sigma sqrt(ln((k - 1)/β))`.
 //!
 //! # Pitfalls
-//! - Its price is that of the whole vector, so that the sensitivity is in L2 over all scores and not the largest change of one.
+//! - Its price is that of the whole vector, so that the sensitivity is in L2 over all scores and
+//!   not the largest change of one.
 //! - The event is `zcdp`: a vector with discrete noise is not the scalar event at its L2 norm.
 
 use sordino_noise::{Bits, DiscreteGaussian};
@@ -49,8 +53,8 @@ pub struct GaussianNoisyMax {
 }
 
 impl GaussianNoisyMax {
-    /// Chooses among `candidates` (a public number) whose scores neighbours move by at most the square root of `squared` in L2. Fails for ρ = 0 and
-    /// for sigma beyond 2^40.
+    /// Chooses among `candidates` (a public number) whose scores neighbours move by at most the
+    /// square root of `squared` in L2. Fails for ρ = 0 and for sigma beyond 2^40.
     pub fn new(
         rho: Rho,
         squared: Count,
@@ -60,19 +64,21 @@ impl GaussianNoisyMax {
         if rho.get() == 0.0 {
             return Err(MechanismError::NoBudget);
         }
-        // The product is exact, the quotient within half a unit of the last place: one unit more is enough.
+        // The product is exact, the quotient within half a unit of the last place: one unit more is
+        // enough.
         let sigma_squared = (squared.get() as f64 / (2.0 * rho.get())).next_up();
         let noise = DiscreteGaussian::with_sigma_squared(sigma_squared)?;
         Ok(Self { rho, noise, sigma_squared, protection: Protection::of_records(neighbours), candidates })
     }
 
-    /// States that the bound on scores was derived for this unit, however many records one of them has.
-    /// Without it, it is for single records.
+    /// States that the bound on scores was derived for this unit, however many records one of them
+    /// has. Without it, it is for single records.
     pub fn for_unit(self, unit: Unit) -> Self {
         Self { protection: self.protection.for_unit(unit), ..self }
     }
 
-    /// With probability at least `confidence` the chosen score is less than this below the best (or is the best).
+    /// With probability at least `confidence` the chosen score is less than this below the best (or
+    /// is the best).
     pub fn score_gap(&self, confidence: f64) -> f64 {
         let others = (self.candidates.get() - 1) as f64;
         let exponent = (others / accuracy::miss(confidence)).ln().max(0.0);
@@ -115,8 +121,9 @@ mod tests {
             .unwrap()
     }
 
-    /// The definition for three candidates, typed again: the winner's noise, and for each other one less, or as much and of lower
-    /// priority t, integrated over t by Simpson's rule, which is exact for quadratics.
+    /// The definition for three candidates, typed again: the winner's noise, and for each other one
+    /// less, or as much and of lower priority t, integrated over t by Simpson's rule, which is
+    /// exact for quadratics.
     fn masses(sigma_squared: f64, scores: &[i64]) -> Vec<f64> {
         let reach = (9.0 * sigma_squared.sqrt()) as i64 + 20;
         let weight = |z: i64| (-((z * z) as f64) / (2.0 * sigma_squared)).exp();
@@ -146,11 +153,13 @@ mod tests {
     #[test]
     fn draws_follow_the_definition() {
         follows(&mechanism(0.25, 2, 3), 4.0).unwrap();
-        follows(&mechanism(0.25, 1, 3), 4.0).unwrap_err(); // the sensitivity of one count instead of two: a twin
+        // A twin: the sensitivity of one count instead of two.
+        follows(&mechanism(0.25, 1, 3), 4.0).unwrap_err();
         follows(&mechanism(1.0, 2, 3), 4.0).unwrap_err(); // half of the noise
     }
 
-    /// Rényi divergences of the index, of several orders, are below those of ρ-zCDP for all scores that move by at most Δ.
+    /// Rényi divergences of the index, of several orders, are below those of ρ-zCDP for all scores
+    /// that move by at most Δ.
     #[test]
     fn no_order_exceeds_zero_concentrated_privacy() {
         let renyi = |order: f64, p: &[f64], q: &[f64]| {

@@ -1,28 +1,30 @@
 //! K-norm mechanism for the Euclidean ball: sums of real vectors bounded in L2, pure privacy.
 //!
 //! # Definition
-//! Records are clipped to L2 norm C and quantised to a public grid; to their exact sum S, a vector Z is added whose density falls with its
-//! length, and the result is rounded to the grid:
+//! Records are clipped to L2 norm C and quantised to a public grid; to their exact sum S, a vector
+//! Z is added whose density falls with its length, and the result is rounded to the grid:
 //! ```text
 //! density of Z ~ exp(-|z|_2 / b),      release round(S + Z) = S + round(Z)                           (1)
 //! ```
 //! The length of Z is Gamma distributed with shape d and scale b, its direction uniform.
 //!
 //! # Guarantee
-//! Under `add_remove` and `zero_out` neighbours move S by at most C in L2, under `replace` by 2C. With `b >= C/ε` (2C/ε) the release is
-//! ε-private by the triangle inequality (Hardt, Talwar, "On the geometry of differential privacy", 2010; used for learning by
-//! Chaudhuri, Monteleoni, Sarwate, "Differentially private empirical risk minimization", 2011). Rounding is post-processing, and the noise
-//! is drawn exactly ([`RoundedSpherical`]).
+//! Under `add_remove` and `zero_out` neighbours move S by at most C in L2, under `replace` by 2C.
+//! With `b >= C/ε` (2C/ε) the release is ε-private by the triangle inequality (Hardt, Talwar, "On
+//! the geometry of differential privacy", 2010; used for learning by Chaudhuri, Monteleoni,
+//! Sarwate, "Differentially private empirical risk minimization", 2011). Rounding is
+//! post-processing, and the noise is drawn exactly ([`RoundedSpherical`]).
 //!
 //! # Accuracy
-//! The length of the noise is at most w b with the probability of a Gamma variable of shape d being at most w; it is about d b. Gaussian
-//! noise has a length of about sqrt(d) times its scale, so that in many dimensions a little δ saves much noise.
+//! The length of the noise is at most w b with the probability of a Gamma variable of shape d being
+//! at most w; it is about d b. Gaussian noise has a length of about sqrt(d) times its scale, so
+//! that in many dimensions a little δ saves much noise.
 //!
 //! # Pitfalls
 //! - L1 noise ([`Laplace`](crate::Laplace)) scaled to an L2 bound is a violation by up to sqrt(d).
 //! - Shape d, not d + 1: that is for a uniform point of the ball times a Gamma variable.
 
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum, SumError};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm, SumError};
 use sordino_noise::{Bits, RoundedSpherical};
 use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
@@ -55,8 +57,8 @@ pub struct KNorm {
 }
 
 impl KNorm {
-    /// The least noise for ε. Fails for ε = 0, for a relation without sums, for more than 2^20 dimensions, and where no grid has
-    /// room.
+    /// The least noise for ε. Fails for ε = 0, for a relation without sums, for more than 2^20
+    /// dimensions, and where no grid has room.
     pub fn new(epsilon: Epsilon, contributions: Contributions) -> Result<Self, MechanismError> {
         let multiplier = NoiseMultiplier::new(scale_for(contributions.norms()?, epsilon)?.get())?;
         let grid = contributions.grid_up_to(multiplier, Norm::L2, RoundedSpherical::MOST_DEPTH)?;
@@ -68,8 +70,8 @@ impl KNorm {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -77,7 +79,8 @@ impl KNorm {
         &self.grid
     }
 
-    /// What the *length* of the noise exceeds with probability at most 1 - `confidence`, in data units.
+    /// What the *length* of the noise exceeds with probability at most 1 - `confidence`, in data
+    /// units.
     pub fn error_at(&self, confidence: f64) -> f64 {
         let length = accuracy::gamma(self.grid.dimension(), accuracy::miss(confidence));
         // Rounding moves every coordinate by half a step at most.
@@ -86,7 +89,7 @@ impl KNorm {
 }
 
 impl Mechanism for KNorm {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -99,7 +102,7 @@ impl Mechanism for KNorm {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {
@@ -124,7 +127,8 @@ mod tests {
         noisy.to_f64().iter().map(|x| x * x).sum::<f64>().sqrt()
     }
 
-    /// d = 10, ε = 1, sensitivity 2: mean length 20, variance 40. Half of the noise, and the shapes 9 and 11, are caught.
+    /// d = 10, ε = 1, sensitivity 2: mean length 20, variance 40. Half of the noise, and the shapes
+    /// 9 and 11, are caught.
     #[test]
     fn lengths_have_the_textbooks_mean_and_variance() {
         let mechanism = mechanism(1.0, 2.0, 10, Neighbours::AddRemove);
@@ -133,14 +137,16 @@ mod tests {
             (0..draws).map(|_| length(&mechanism.draw_freely(mechanism.sum(), &mut bits).unwrap())).collect();
         let mean = lengths.iter().sum::<f64>() / f64::from(draws);
         let variance = lengths.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / f64::from(draws);
-        // Six standard deviations of the mean (false alarm 2e-9); the other shapes have means 18 and 22.
+        // Six standard deviations of the mean (false alarm 2e-9); the other shapes have means 18
+        // and 22.
         assert!((mean - 20.0).abs() < 6.0 * (40.0 / f64::from(draws)).sqrt(), "{mean}");
         // The fourth central moment of this Gamma law is (3 + 6/10) 1600.
         let spread = (1600.0 * (3.6 - 1.0) / f64::from(draws)).sqrt();
         assert!((variance - 40.0).abs() < 6.0 * spread, "{variance}");
     }
 
-    /// In integers: the noise has a scale of 2^k steps, and neighbours are at most norms times N steps apart.
+    /// In integers: the noise has a scale of 2^k steps, and neighbours are at most norms times N
+    /// steps apart.
     #[test]
     fn no_shift_costs_more_than_epsilon() {
         for (neighbours, norms) in [(Neighbours::AddRemove, 1.0), (Neighbours::Replace, 2.0)] {

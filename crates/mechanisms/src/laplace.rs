@@ -1,32 +1,35 @@
 //! Laplace mechanism on a grid: sums of real vectors, pure privacy.
 //!
 //! # Definition
-//! Records are clipped to L1 norm C and quantised to a public grid; to their exact sum S, continuous Laplace
-//! noise of scale b in every coordinate is added and the result is rounded to the grid:
+//! Records are clipped to L1 norm C and quantised to a public grid; to their exact sum S,
+//! continuous Laplace noise of scale b in every coordinate is added and the result is rounded to
+//! the grid:
 //! ```text
 //! density of Z_j = exp(-|z| / b) / (2 b),      release round(S + Z) = S + round(Z)                   (1)
 //! ```
 //! # Guarantee
-//! Under `add_remove` and `zero_out` neighbours move S by at most C in L1, under `replace` by 2C. With `b >=
-//! C/ε` (2C/ε) the release is ε-private (Dwork, McSherry, Nissim, Smith, "Calibrating noise to sensitivity in
-//! private data analysis", 2006): rounding is post-processing since S is on the grid, and the bound on S is
-//! checked on integers.
+//! Under `add_remove` and `zero_out` neighbours move S by at most C in L1, under `replace` by 2C.
+//! With `b >= C/ε` (2C/ε) the release is ε-private (Dwork, McSherry, Nissim, Smith, "Calibrating
+//! noise to sensitivity in private data analysis", 2006): rounding is post-processing since S is on
+//! the grid, and the bound on S is checked on integers.
 //!
-//! The event is that of one number that moves by the whole bound, which is the worst case: the overlap `∫ min(p(x - v), γ p(x)) dx` of
-//! noise with a log-concave density p is a log-concave function of the shift v (Prékopa, "On logarithmic concave measures and functions",
-//! 1973), so that δ(ε) = 1 - overlap at γ = e^ε is largest at a corner of the L1 ball, where one coordinate moves alone.
+//! The event is that of one number that moves by the whole bound, which is the worst case: the
+//! overlap `∫ min(p(x - v), γ p(x)) dx` of noise with a log-concave density p is a log-concave
+//! function of the shift v (Prékopa, "On logarithmic concave measures and functions", 1973), so
+//! that δ(ε) = 1 - overlap at γ = e^ε is largest at a corner of the L1 ball, where one coordinate
+//! moves alone.
 //!
 //! # Accuracy
-//! All d coordinates together stay within `b ln(1/β')` plus half a step with probability 1 - β, where
-//! `β' = 1 - (1 - β)^(1/d)`. This speaks of the noise; what clipping takes away is the choice of C. The standard
-//! deviation is b sqrt(2), not b.
+//! All d coordinates together stay within `b ln(1/β')` plus half a step with probability 1 - β,
+//! where `β' = 1 - (1 - β)^(1/d)`. This speaks of the noise; what clipping takes away is the choice
+//! of C. The standard deviation is b sqrt(2), not b.
 //!
 //! # Pitfalls
 //! - L1, not L2: Laplace noise scaled to an L2 bound is a violation by up to sqrt(d).
 //! - The mean is the noisy sum divided by a *public* n; a private n is another release.
 
 use sordino_noise::Bits;
-use sordino_noise::grid::{Grid, NoisySum, Norm, Sum};
+use sordino_noise::grid::{Grid, GridSum, NoisySum, Norm};
 use sordino_privacy::{Epsilon, Event, NoiseMultiplier};
 
 use crate::accuracy;
@@ -60,7 +63,8 @@ pub struct Laplace {
 }
 
 impl Laplace {
-    /// The least noise for ε. Fails for ε = 0, for a relation without sums, and where no grid has room.
+    /// The least noise for ε. Fails for ε = 0, for a relation without sums, and where no grid has
+    /// room.
     pub fn new(epsilon: Epsilon, contributions: Contributions) -> Result<Self, MechanismError> {
         let multiplier = scale_for(contributions.norms()?, epsilon)?.get();
         Self::with_noise_multiplier(NoiseMultiplier::new(multiplier)?, contributions)
@@ -77,8 +81,8 @@ impl Laplace {
     }
 
     /// An empty sum on this mechanism's grid.
-    pub fn sum(&self) -> Sum {
-        Sum::new(self.grid)
+    pub fn sum(&self) -> GridSum {
+        GridSum::new(self.grid)
     }
 
     /// The grid.
@@ -86,8 +90,8 @@ impl Laplace {
         &self.grid
     }
 
-    /// The least w, in data units, that the noise of no coordinate exceeds, with probability at least
-    /// `confidence`.
+    /// The least w, in data units, that the noise of no coordinate exceeds, with probability at
+    /// least `confidence`.
     pub fn error_at(&self, confidence: f64) -> f64 {
         let miss = accuracy::miss_of_each(confidence, self.grid.dimension());
         self.grid.noise_scale() * -miss.ln() + 0.5 * self.grid.step()
@@ -95,7 +99,7 @@ impl Laplace {
 }
 
 impl Mechanism for Laplace {
-    type Answer<'a> = Sum;
+    type Answer<'a> = GridSum;
     type Output = NoisySum;
 
     fn protection(&self) -> &Protection {
@@ -108,7 +112,7 @@ impl Mechanism for Laplace {
 
     fn draw<R: Bits + ?Sized>(
         &self,
-        answer: Sum,
+        answer: GridSum,
         bits: &mut R,
         _: &Covered,
     ) -> Result<NoisySum, MechanismError> {
@@ -132,8 +136,8 @@ mod tests {
         Laplace::new(epsilon(epsilon_), contributions(neighbours, 3.0)).unwrap()
     }
 
-    /// Forty bins of width b/5 around 0 and two tails, from the distribution function of (1) at scale
-    /// `scale`, both in units of the data and around `answer`.
+    /// Forty bins of width b/5 around 0 and two tails, from the distribution function of (1) at
+    /// scale `scale`, both in units of the data and around `answer`.
     const BINS: i32 = 20;
     fn bins(scale: f64, width: f64, answer: f64) -> Vec<f64> {
         let below = |x: f64| {
@@ -145,8 +149,8 @@ mod tests {
         [edges[0]].into_iter().chain(inner).chain([1.0 - edges[edges.len() - 1]]).collect()
     }
 
-    /// A grid has hundreds of steps to a bin, so that a bin's edge within a step of the true one shifts no
-    /// mass that the test could see.
+    /// A grid has hundreds of steps to a bin, so that a bin's edge within a step of the true one
+    /// shifts no mass that the test could see.
     fn follows(mechanism: &Laplace, scale: f64) -> Result<(), String> {
         let width = scale / 5.0;
         let cell = |x: f64| ((x / width).floor().clamp(-21.0, 20.0) + 21.0) as usize;
@@ -162,8 +166,8 @@ mod tests {
         follows(&mechanism(0.5, Neighbours::Replace), 12.0).unwrap();
     }
 
-    /// The probabilities of the integers K = round(2^k L) by their closed form, and sums that are a clip norm
-    /// apart.
+    /// The probabilities of the integers K = round(2^k L) by their closed form, and sums that are a
+    /// clip norm apart.
     #[test]
     fn no_output_reveals_more_than_epsilon() {
         for (e, neighbours, norms) in [(0.5, Neighbours::AddRemove, 1), (0.5, Neighbours::Replace, 2)] {
@@ -251,7 +255,8 @@ mod tests {
         assert!(release.guarantee().seeded && !release.guarantee().holds());
     }
 
-    /// The corner of the L1 ball is the worst shift: δ(ε) of two coordinates that share a shift, by a sum over a fine mesh.
+    /// The corner of the L1 ball is the worst shift: δ(ε) of two coordinates that share a shift, by
+    /// a sum over a fine mesh.
     #[test]
     fn a_shift_shared_by_coordinates_reveals_less_than_one_alone() {
         let (h, reach) = (0.05, 240);

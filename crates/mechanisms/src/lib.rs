@@ -1,9 +1,10 @@
 //! How one number, one vector or one choice is released with differential privacy.
 //!
 //! Every mechanism has the same face, [`Mechanism`]: it states what it costs before it looks
-//! ([`Mechanism::event`]), and turns an answer into a [`Release`](sordino_privacy::Release) against a permit.
-//! A sensitivity belongs to one relation and one unit; a permit for others is refused before the answer is
-//! looked at. Noise is exact: integers from [`sordino_noise`], never a floating-point sample.
+//! ([`Mechanism::event`]), and turns an answer into a [`Release`](sordino_privacy::Release) against
+//! a permit. A sensitivity belongs to one relation and one unit; a permit for others is refused
+//! before the answer is looked at. Noise is exact: integers from [`sordino_noise`], never a
+//! floating-point sample.
 //!
 //! | question | mechanism | guarantee |
 //! |---|---|---|
@@ -21,7 +22,7 @@
 //! | the same, with Gaussian noise (votes of many) | [`GaussianNoisyMax`] | zero-concentrated |
 //! | one person's own category, before it leaves them | [`RandomizedResponse`] | pure, under replace |
 //! | the first of a stream of counts above a threshold | [`AboveThreshold`] | pure, however long the stream |
-//! | count, sum, mean, variance, quantile, histogram, mode of a table | [`statistics`] | pure (open histogram: approximate) |
+//! | count, sum, mean, quantile, histogram, ... of a table | [`statistics`] | pure; open keys: approximate |
 //!
 //! ```
 //! use sordino_mechanisms::{DiscreteLaplace, Mechanism, Shift};

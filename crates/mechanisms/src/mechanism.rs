@@ -8,16 +8,16 @@ use crate::protection::Protection;
 
 /// A way to release one answer: its price first, then the answer against a permit.
 ///
-/// A mechanism says whom it protects, what a release costs and how it draws. The release path is the same for
-/// all: check the permit, draw, seal.
+/// A mechanism says whom it protects, what a release costs and how it draws. The release path is
+/// the same for all: check the permit, draw, seal.
 ///
 /// # Contract
 /// - [`event`](Self::event) and [`protection`](Self::protection) depend on public parameters only.
 /// - Whether a release fails does not depend on the values of the answer (its length is public).
-/// - A permit for another event, other parameters, another relation or another unit is refused before the
-///   answer is looked at.
-/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it is
-///   refused before a bit is drawn.
+/// - A permit for another event, other parameters, another relation or another unit is refused
+///   before the answer is looked at.
+/// - What was drawn from a seed is marked as such in the guarantee; a permit that does not allow it
+///   is refused before a bit is drawn.
 pub trait Mechanism {
     /// What is protected.
     type Answer<'a>;
@@ -30,8 +30,8 @@ pub trait Mechanism {
     /// The cost of one release, in the accountant's language.
     fn event(&self) -> Event;
 
-    /// The noisy answer, not yet sealed. Callers use [`release`](Self::release): only it has the evidence that
-    /// a permit covers the draw.
+    /// The noisy answer, not yet sealed. Callers use [`release`](Self::release): only it has the
+    /// evidence that a permit covers the draw.
     fn draw<R: Bits + ?Sized>(
         &self,
         answer: Self::Answer<'_>,
@@ -63,8 +63,8 @@ pub trait Mechanism {
         self.release_with(answer, permit, &mut entropy()?)
     }
 
-    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the guarantee
-    /// says that it is void.
+    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits the
+    /// guarantee says that it is void.
     fn release_with<R: Bits + ?Sized>(
         &self,
         answer: Self::Answer<'_>,
@@ -75,8 +75,8 @@ pub trait Mechanism {
     }
 }
 
-/// Evidence that a permit covers what is being drawn. Only the release path makes it, and lends it for one
-/// draw.
+/// Evidence that a permit covers what is being drawn. Only the release path makes it, and lends it
+/// for one draw.
 #[derive(Debug)]
 pub struct Covered(());
 
@@ -103,8 +103,8 @@ pub(crate) fn sealed<M: Mechanism + ?Sized, R: Bits + ?Sized, T>(
 
 /// A noisy answer as an integer of 64 bits.
 ///
-/// Clamping the sum is post-processing. Clamping the noise before it is added would change its distribution,
-/// and wrapping would throw a large answer to the far side.
+/// Clamping the sum is post-processing. Clamping the noise before it is added would change its
+/// distribution, and wrapping would throw a large answer to the far side.
 pub(crate) fn clamped(noisy: i128) -> i64 {
     // Proof: within the range of the type after clamping.
     noisy.clamp(i64::MIN.into(), i64::MAX.into()) as i64

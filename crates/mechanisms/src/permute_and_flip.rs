@@ -1,29 +1,31 @@
-//! Permute-and-flip: which candidate has the best score, never worse than the exponential mechanism.
+//! Permute-and-flip: which candidate has the best score, never worse than the exponential
+//! mechanism.
 //!
 //! # Definition
 //! Candidates are visited in a uniformly random order; r is chosen with probability
 //! ```text
 //! p_r = exp(-(ε / R) (max u - u(r)))                                                              (1)
 //! ```
-//! and the first one chosen is released. R is the range of [`ScoreShift`]. The best candidate has p = 1, so
-//! one is always chosen.
+//! and the first one chosen is released. R is the range of [`ScoreShift`]. The best candidate has
+//! `p = 1`, so one is always chosen.
 //!
 //! # Guarantee
 //! ε-private, and of no greater expected gap than the exponential mechanism (McKenna, Sheldon,
-//! "Permute-and-flip: a new mechanism for differentially private selection", 2020). The output is distributed
-//! as the index of the largest score plus Exponential noise (Ding, Kifer, Saghaian, Steinke, Wang, Xiao,
-//! Zhang, "The permute-and-flip mechanism is identical to report-noisy-max with exponential noise", 2021).
+//! "Permute-and-flip: a new mechanism for differentially private selection", 2020). The output is
+//! distributed as the index of the largest score plus Exponential noise (Ding, Kifer, Saghaian,
+//! Steinke, Wang, Xiao, Zhang, "The permute-and-flip mechanism is identical to report-noisy-max
+//! with exponential noise", 2021).
 //!
 //! # Accuracy
-//! A candidate t below the best is chosen with probability at most `exp(-ε t / R)`, any of them with at most
-//! `(k - 1) exp(-ε t / R)`: at most β for `t = (R/ε) ln((k - 1)/β)`.
+//! A candidate t below the best is chosen with probability at most `exp(-ε t / R)`, any of them
+//! with at most `(k - 1) exp(-ε t / R)`: at most β for `t = (R/ε) ln((k - 1)/β)`.
 //!
 //! # Pitfalls
-//! - It is *not* of bounded range: the ε²/8-zCDP of the exponential mechanism is not proven for it, and
-//!   charging that is a theorem of one mechanism applied to another. The event is plain pure privacy; for
-//!   many choices under one budget the exponential mechanism is cheaper.
-//! - How many coins are flipped depends on the scores: the time a release takes is not protected. Where it
-//!   can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
+//! - It is *not* of bounded range: the ε²/8-zCDP of the exponential mechanism is not proven for it,
+//!   and charging that is a theorem of one mechanism applied to another. The event is plain pure
+//!   privacy; for many choices under one budget the exponential mechanism is cheaper.
+//! - How many coins are flipped depends on the scores: the time a release takes is not protected.
+//!   Where it can be observed, use [`ReportNoisyMax`](crate::ReportNoisyMax).
 
 use std::num::NonZero;
 
@@ -34,7 +36,7 @@ use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
-use crate::scores::{Choice, ScoreShift, best_of};
+use crate::scores::{ScoreShift, WeightedChoice, best_of};
 
 /// Chooses one of several candidates by score.
 ///
@@ -49,17 +51,17 @@ use crate::scores::{Choice, ScoreShift, best_of};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct PermuteAndFlip(Choice);
+pub struct PermuteAndFlip(WeightedChoice);
 
 impl PermuteAndFlip {
-    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
-    /// ε/R is below 2^-47.
+    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so
+    /// fine that ε/R is below 2^-47.
     pub fn new(epsilon: Epsilon, shift: ScoreShift, candidates: Count) -> Result<Self, MechanismError> {
-        Choice::new(epsilon, shift, candidates).map(Self)
+        WeightedChoice::new(epsilon, shift, candidates).map(Self)
     }
 
-    /// With probability at least `confidence` the chosen score is less than this below the best (or is the
-    /// best).
+    /// With probability at least `confidence` the chosen score is less than this below the best (or
+    /// is the best).
     pub fn score_gap(&self, confidence: f64) -> f64 {
         let others = (self.0.candidates.get() - 1) as f64;
         ((others / accuracy::miss(confidence)).ln() / self.0.coin.rate()).max(0.0)
@@ -114,8 +116,8 @@ mod tests {
         PermuteAndFlip::new(epsilon(e), shift(), count(candidates)).unwrap()
     }
 
-    /// The definition, typed again: the mean over all orders of visiting, by recursion on the set of those
-    /// left.
+    /// The definition, typed again: the mean over all orders of visiting, by recursion on the set
+    /// of those left.
     fn masses(rate: f64, scores: &[i64]) -> Vec<f64> {
         let best = scores.iter().max().unwrap();
         let p: Vec<f64> = scores.iter().map(|u| (-rate * (best - u) as f64).exp()).collect();
@@ -182,9 +184,9 @@ mod tests {
         worst(mechanism(1.0, 3).0.coin.rate(), 2).unwrap_err();
     }
 
-    /// Pitfall 5: charged elsewhere with the exponential mechanism's bounded range. There is a pair of
-    /// neighbours whose losses span more than ε, so that the theorem does not apply, and our event is not
-    /// that one.
+    /// Pitfall 5: charged elsewhere with the exponential mechanism's bounded range. There is a pair
+    /// of neighbours whose losses span more than ε, so that the theorem does not apply, and our
+    /// event is not that one.
     #[test]
     fn pitfall_05_permute_and_flip_is_not_of_bounded_range() {
         let rate = mechanism(1.0, 3).0.coin.rate();

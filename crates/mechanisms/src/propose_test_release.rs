@@ -1,27 +1,32 @@
 //! Propose-test-release: an answer that is stable on most tables, or nothing.
 //!
 //! # Definition
-//! An integer answer f, a *proposed* bound b on its local sensitivity, and a distance a(x): a whole number that neighbours move by at
-//! most 1 and that is 0 wherever the local sensitivity of f exceeds b (the number of rows that would have to change until that
-//! happens is the largest such distance). With independent discrete Laplace noise Z of scale at least 2/ε, Y of scale at least 2b/ε:
+//! An integer answer f, a *proposed* bound b on its local sensitivity, and a distance a(x): a whole
+//! number that neighbours move by at most 1 and that is 0 wherever the local sensitivity of f
+//! exceeds b (the number of rows that would have to change until that happens is the largest such
+//! distance). With independent discrete Laplace noise Z of scale at least 2/ε, Y of scale at least
+//! 2b/ε:
 //! ```text
 //! release nothing      if a(x) + Z < τ,      τ the least integer with P[Z >= τ] <= δ
 //! release f(x) + Y     otherwise                                                                       (1)
 //! ```
 //! # Guarantee
-//! (ε, δ)-private (Dwork, Lei, "Differential privacy and robust statistics", 2009). *Proof.* The outcome of the test is ε/2-private, since
-//! a moves by at most 1. If the local sensitivity at x or at its neighbour x' is at most b, then `|f(x) - f(x')| <= b`, and test and answer
-//! together are ε-private by composition. Otherwise a(x) = a(x') = 0: both release an answer with probability at most δ, and "nothing"
-//! with probabilities within the factor e^(ε/2); so `P[S] <= P[S and nothing] + δ <= e^ε P'[S] + δ` for every set S.
+//! (ε, δ)-private (Dwork, Lei, "Differential privacy and robust statistics", 2009). *Proof.* The
+//! outcome of the test is ε/2-private, since a moves by at most 1. If the local sensitivity at x or
+//! at its neighbour x' is at most b, then `|f(x) - f(x')| <= b`, and test and answer together are
+//! ε-private by composition. Otherwise a(x) = a(x') = 0: both release an answer with probability at
+//! most δ, and "nothing" with probabilities within the factor e^(ε/2); so
+//! `P[S] <= P[S and nothing] + δ <= e^ε P'[S] + δ` for every set S.
 //!
 //! # Accuracy
-//! A table with `a(x) >= distance_for(confidence)` is answered with that confidence; an answer is off by more than
-//! `error_at(confidence)` with probability at most 1 - confidence.
+//! A table with `a(x) >= distance_for(confidence)` is answered with that confidence; an answer is
+//! off by more than `error_at(confidence)` with probability at most 1 - confidence.
 //!
 //! # Pitfalls
 //! - b comes from public knowledge. Trying several bounds is several releases.
-//! - A distance that is too large anywhere, or that jumps, is a breach that no test of outputs is likely to find: prove it, or
-//!   enumerate small tables as [`StableMedian`](crate::statistics::StableMedian)'s tests do.
+//! - A distance that is too large anywhere, or that jumps, is a breach that no test of outputs is
+//!   likely to find: prove it, or enumerate small tables as
+//!   [`StableMedian`](crate::statistics::StableMedian)'s tests do.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Delta, Epsilon, Event};
@@ -145,8 +150,8 @@ mod tests {
         ProposeTestRelease::new(epsilon(e), Delta::new(d).unwrap(), bound).unwrap()
     }
 
-    /// The law (1), typed again: nothing first, then answers from -CELLS to CELLS with the tails in the end cells. The scales are those
-    /// of the test and of the answer.
+    /// The law (1), typed again: nothing first, then answers from -CELLS to CELLS with the tails in
+    /// the end cells. The scales are those of the test and of the answer.
     fn masses(scales: (f64, f64), threshold: i128, proposal: Proposal) -> Vec<f64> {
         let tail = |t: f64, z: i64| {
             let r = (-1.0 / t).exp();
@@ -184,8 +189,8 @@ mod tests {
         excess(one, two).max(excess(two, one))
     }
 
-    /// All cases of the proof: stable neighbours, one of them at the brink, and two that are not stable, whose answers may be
-    /// anywhere.
+    /// All cases of the proof: stable neighbours, one of them at the brink, and two that are not
+    /// stable, whose answers may be anywhere.
     #[test]
     fn no_set_of_outputs_reveals_more_than_epsilon_and_delta() {
         for (e, d) in [(1.0, 1e-3), (2.0, 0.05)] {
@@ -201,7 +206,8 @@ mod tests {
                 }
             }
             assert!(found(made.threshold, at(-25, 0), at(25, 0)) <= d);
-            // Twins: a threshold one lower; a distance that jumps by many; an answer that moves farther although it is called stable.
+            // Twins: a threshold one lower; a distance that jumps by many; an answer that moves
+            // farther although it is called stable.
             assert!(found(made.threshold - 1, at(-25, 0), at(25, 0)) > d);
             assert!(found(made.threshold, at(0, 30), at(0, 0)) > d);
             assert!(found(made.threshold, at(0, 30), at(6, 30)) > d);

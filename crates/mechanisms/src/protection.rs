@@ -1,7 +1,8 @@
 //! For whom a sensitivity was derived.
 //!
-//! A bound on what neighbours change means nothing without the relation that says what neighbours are and
-//! the unit in which they differ. They travel in one value, from the bound to the permit's check.
+//! A bound on what neighbours change means nothing without the relation that says what neighbours
+//! are and the unit in which they differ. They travel in one value, from the bound to the permit's
+//! check.
 
 use sordino_privacy::{Neighbours, Unit};
 

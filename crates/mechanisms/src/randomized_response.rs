@@ -1,38 +1,41 @@
 //! Randomized response: one person's category, protected before it leaves them.
 //!
 //! # Definition
-//! Of k categories the true one is reported with probability p, each other one with probability q:
+//! Among k categories the true one is reported with probability p, each other one with probability
+//! q:
 //! ```text
 //! p <= e^ε / (e^ε + k - 1),      q = (1 - p) / (k - 1)                                            (1)
 //! ```
 //! # Guarantee
-//! ε-private under `replace` (local privacy): no report is more than `p/q <= e^ε` times likelier for one
-//! category than for another (Warner, "Randomized response", 1965; Kairouz, Oh, Viswanath, "Extremal
-//! mechanisms for local differential privacy", 2014). p is rounded toward more noise, and the coin has
-//! exactly that p.
+//! ε-private under `replace` (local privacy): no report is more than `p/q <= e^ε` times likelier
+//! for one category than for another (Warner, "Randomized response", 1965; Kairouz, Oh, Viswanath,
+//! "Extremal mechanisms for local differential privacy", 2014). p is rounded toward more noise, and
+//! the coin has exactly that p.
 //!
-//! Two coins tell the story: toss one, and if it shows heads answer truthfully; if tails, toss another and
-//! say what it shows. A lie needs tails and then the wrong face: p = 3/4, ε = ln 3
+//! Two coins tell the story: toss one, and if it shows heads answer truthfully; if tails, toss
+//! another and say what it shows. A lie needs tails and then the wrong face: p = 3/4, ε = ln 3
 //! ([`RandomizedResponse::two_coins`]).
 //!
 //! # Accuracy
-//! If a share c of n reports names a category, `(c - q)/(p - q)` is an unbiased estimate of its true share.
-//! Reports are independent, so that by Hoeffding's inequality it is off by more than
-//! `sqrt(ln(2/β)/(2n)) / (p - q)` with probability at most β. Its standard error, given the true categories, is
-//! `sqrt(s p (1 - p) + (1 - s) q (1 - q)) / (sqrt(n) (p - q))` for a true share s: of ns reports each names the category with
-//! probability p, of the others with probability q.
+//! If a share c of n reports names a category, `(c - q)/(p - q)` is an unbiased estimate of its
+//! true share. Reports are independent, so that by Hoeffding's inequality it is off by more than
+//! `sqrt(ln(2/β)/(2n)) / (p - q)` with probability at most β. Its standard error, given the true
+//! categories, is `sqrt(s p (1 - p) + (1 - s) q (1 - q)) / (sqrt(n) (p - q))` for a true share s:
+//! of ns reports each names the category with probability p, of the others with probability q.
 //!
 //! # Pitfalls
-//! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes them biased.
-//! - It hides *which* category, not *whether* somebody answered: there is no claim under `add_remove`.
-//! - A person who answers twice spends twice: a budget for persons needs [`RandomizedResponse::for_unit`],
-//!   which states that they do not.
+//! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes
+//!   them biased.
+//! - It hides *which* category, not *whether* somebody answered: there is no claim under
+//!   `add_remove`.
+//! - A person who answers twice spends twice: a budget for persons needs
+//!   [`RandomizedResponse::for_unit`], which states that they do not.
 
 use std::num::NonZero;
 
 use sordino_noise::{Bits, Probability, uniform_below};
 use sordino_privacy::{
-    Contribution, Count, Epsilon, Event, Neighbours, RandomizedResponse as Response, TruthProbability, Unit,
+    Contribution, Count, Epsilon, Event, Neighbours, RandomizedResponseLaw, TruthProbability, Unit,
 };
 
 use crate::accuracy;
@@ -55,18 +58,19 @@ use crate::protection::Protection;
 /// ```
 #[derive(Clone, Debug)]
 pub struct RandomizedResponse {
-    response: Response,
+    response: RandomizedResponseLaw,
     truth: Probability,
     protection: Protection,
 }
 
 impl RandomizedResponse {
-    /// The most truthful response for ε. Fails for a relation other than replace, for fewer than two
-    /// categories, and for an ε of which nothing is left after rounding.
+    /// The most truthful response for ε. Fails for a relation other than replace, for fewer than
+    /// two categories, and for an ε of which nothing is left after rounding.
     pub fn new(epsilon: Epsilon, categories: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
         let k = categories.get() as f64;
         let exact = 1.0 / (1.0 + (k - 1.0) * (-epsilon.get()).exp());
-        // Four roundings, each within a unit of the last place: eight units are more than all of them.
+        // Four roundings, each within a unit of the last place: eight units are more than all of
+        // them.
         let truth = (exact * (1.0 - 8.0 * f64::EPSILON)).min(1.0f64.next_down());
         if truth < 1.0 / k && categories > Count::ONE {
             return Err(MechanismError::EpsilonTooSmall {
@@ -93,12 +97,13 @@ impl RandomizedResponse {
                 });
             }
         }
-        let response = Response::new(categories, truth_probability)?;
+        let response = RandomizedResponseLaw::new(categories, truth_probability)?;
         let truth = Probability::from_f64(truth_probability.get())?;
         Ok(Self { response, truth, protection: Protection::of_records(neighbours) })
     }
 
-    /// States that it is all that one of these units reports. Without it, it is one record's category.
+    /// States that it is all that one of these units reports. Without it, it is one record's
+    /// category.
     pub fn for_unit(self, unit: Unit) -> Self {
         Self { protection: self.protection.for_unit(unit), ..self }
     }
@@ -122,15 +127,16 @@ impl RandomizedResponse {
         (share - self.lie()) / (self.truth_probability().get() - self.lie())
     }
 
-    /// What an estimate from `reports` reports is off by, at most, with probability at least `confidence`.
-    /// Infinite if there are no reports, or if truth is as likely as any lie.
+    /// What an estimate from `reports` reports is off by, at most, with probability at least
+    /// `confidence`. Infinite if there are no reports, or if truth is as likely as any lie.
     pub fn error_at(&self, confidence: f64, reports: u64) -> f64 {
         let deviation = (-(0.5 * accuracy::miss(confidence)).ln() / (2.0 * reports as f64)).sqrt();
         deviation / (self.truth_probability().get() - self.lie()).max(0.0)
     }
 
-    /// The standard error of an estimate from `reports` reports of which this share names the category; the unknown true share in
-    /// the formula is the estimate, moved into [0, 1]. Infinite if there are no reports, or if truth is as likely as any lie.
+    /// The standard error of an estimate from `reports` reports of which this share names the
+    /// category; the unknown true share in the formula is the estimate, moved into [0, 1]. Infinite
+    /// if there are no reports, or if truth is as likely as any lie.
     pub fn standard_error(&self, share: f64, reports: u64) -> f64 {
         let (p, q) = (self.truth_probability().get(), self.lie());
         let truth = self.estimate(share).clamp(0.0, 1.0);
@@ -157,7 +163,8 @@ impl RandomizedResponse {
 }
 
 impl Mechanism for RandomizedResponse {
-    /// A category from 0 to k - 1; beyond the last it counts as the last, since a refusal would tell.
+    /// A category from 0 to k - 1; beyond the last it counts as the last, since a refusal would
+    /// tell.
     type Answer<'a> = u64;
     type Output = u64;
 
@@ -244,7 +251,8 @@ mod tests {
         let p = twin.truth_probability().get();
         follows(&twin, 0.731_058_578_63, 2, 0).unwrap_err();
         reveals_at_most(1.0, &masses(p, 2, 0), &masses(p, 2, 1)).unwrap_err();
-        // "Else any category" instead of "else one of the others", where truth comes with p and again by chance.
+        // "Else any category" instead of "else one of the others", where truth comes with p and
+        // again by chance.
         let p = mechanism(1.0, 10).truth_probability().get();
         let any: Vec<f64> = (0..10).map(|i| (1.0 - p) / 10.0 + if i == 0 { p } else { 0.0 }).collect();
         let other: Vec<f64> = (0..10).map(|i| (1.0 - p) / 10.0 + if i == 1 { p } else { 0.0 }).collect();
@@ -266,7 +274,8 @@ mod tests {
             };
             counts[mechanism.respond(category, &mut bits) as usize] += 1;
         }
-        // At this confidence Hoeffding's bound fails for none of three in more than one of 3e8 seeds.
+        // At this confidence Hoeffding's bound fails for none of three in more than one of 3e8
+        // seeds.
         let w = mechanism.error_at(1.0 - 1e-9, n);
         for (count, share) in counts.iter().zip(share) {
             assert!((mechanism.estimate(*count as f64 / n as f64) - share).abs() < w);
@@ -303,7 +312,8 @@ mod tests {
         // p = 3/4, q = 1/4: sqrt(3/16 / 1000) / (1/2).
         let stated = mechanism.standard_error(0.4, 1000);
         assert!((stated - (0.1875f64 / 1000.0).sqrt() / 0.5).abs() < 1e-15);
-        // Six standard deviations of the mean, and of a variance of nearly normal numbers (false alarm 2e-9 each).
+        // Six standard deviations of the mean, and of a variance of nearly normal numbers (false
+        // alarm 2e-9 each).
         assert!((mean - 0.3).abs() < 6.0 * stated / f64::from(surveys).sqrt(), "{mean}");
         let spread = stated * stated * (2.0 / f64::from(surveys)).sqrt();
         assert!((variance - stated * stated).abs() < 6.0 * spread, "{variance}");

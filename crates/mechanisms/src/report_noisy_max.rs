@@ -1,9 +1,9 @@
 //! Report noisy max: the index of the largest score plus noise, and nothing else.
 //!
 //! # Definition
-//! Scores are multiplied by 2^m (a finer grid, m public), an independent integer Z_r is added to each, and
-//! the index of the largest is released; ties go to one of the largest, uniformly at random. With T the least
-//! integer at or above `2^m R/ε`:
+//! Scores are multiplied by 2^m (a finer grid, m public), an independent integer Z_r is added to
+//! each, and the index of the largest is released; ties go to one of the largest, uniformly at
+//! random. With T the least integer at or above `2^m R/ε`:
 //! ```text
 //! MaxNoise::Laplace      P[Z = z] ~ exp(-|z| / T), all integers
 //! MaxNoise::Exponential  P[Z = z] ~ exp(-z / T),   z >= 0                                         (1)
@@ -11,12 +11,13 @@
 //! R is the range of [`ScoreShift`] (2Δ, or Δ for monotone scores).
 //!
 //! # Guarantee
-//! ε-private. *Proof* (after Dwork, Roth, "The algorithmic foundations of differential privacy", 2014, Claim
-//! 3.9, for integers): break ties by a random priority drawn beforehand. Fix it, a winner i and all noise but
-//! Z_i. On one data set i wins exactly if Z_i >= z for some integer z. On a neighbour no difference of scores
-//! changes by more than `2^m R`, so that i wins whenever `Z_i >= z + 2^m R`. Both laws of (1) have
-//! `P[Z >= z + s] >= exp(-s/T) P[Z >= z]` for all integers z and s >= 0. With s = 2^m R this is the claim, by symmetry
-//! of neighbours in both directions.
+//! ε-private. *Proof* (after Dwork, Roth, "The algorithmic foundations of differential privacy",
+//! 2014, Claim 3.9, for integers): break ties by a random priority drawn beforehand. Fix it, a
+//! winner i and all noise but Z_i. On one data set i wins exactly if Z_i >= z for some integer z.
+//! On a neighbour no difference of scores changes by more than `2^m R`, so that i wins whenever
+//! `Z_i >= z + 2^m R`. Both laws of (1) have `P[Z >= z + s] >= exp(-s/T) P[Z >= z]` for all
+//! integers z and s >= 0. With s = 2^m R this is the claim, by symmetry of neighbours in both
+//! directions.
 //!
 //! # Other noise
 //! | noise | is |
@@ -46,7 +47,7 @@ const MOST_REFINEMENT: i32 = 60;
 /// The largest R/ε; the least ε/R that [`MechanismError::ScoresTooFine`] names.
 const MOST_SCALE: f64 = (1u64 << 47) as f64;
 
-/// Which noise is added to the scores.
+/// The noise that is added to the scores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MaxNoise {
     /// Two-sided.
@@ -86,8 +87,8 @@ enum Sampler {
 }
 
 impl ReportNoisyMax {
-    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so fine that
-    /// ε/R is below 2^-47.
+    /// Chooses among `candidates` (a public number). Fails for ε = 0 and for scores on a grid so
+    /// fine that ε/R is below 2^-47.
     pub fn new(
         epsilon: Epsilon,
         shift: ScoreShift,
@@ -110,7 +111,8 @@ impl ReportNoisyMax {
         if least > MOST_SCALE {
             return Err(MechanismError::ScoresTooFine { rate: 1.0 / least });
         }
-        // Exact: a product with a power of two, then rounded up; at most 2^47, or 2^31 if refined, or 1.
+        // Exact: a product with a power of two, then rounded up; at most 2^47, or 2^31 if refined,
+        // or 1.
         let scale = (least * (1u64 << refinement) as f64).ceil().max(1.0) as u64;
         let noise = match noise {
             MaxNoise::Laplace => Sampler::Laplace(Box::new(DiscreteLaplace::new(scale, 1)?)),
@@ -119,9 +121,9 @@ impl ReportNoisyMax {
         Ok(Self { epsilon, shift, candidates, noise, refinement, scale })
     }
 
-    /// With probability at least `confidence` the chosen score is less than this below the best (or is the
-    /// best). A candidate s steps below wins only if its noise exceeds that of the best by s; the chances of
-    /// all others are added up.
+    /// With probability at least `confidence` the chosen score is less than this below the best (or
+    /// is the best). A candidate s steps below wins only if its noise exceeds that of the best by
+    /// s; the chances of all others are added up.
     pub fn score_gap(&self, confidence: f64) -> f64 {
         let (miss, others) = (accuracy::miss(confidence), (self.candidates.get() - 1) as f64);
         if others == 0.0 {
@@ -131,7 +133,8 @@ impl ReportNoisyMax {
             return f64::INFINITY;
         }
         let scale = self.scale as f64;
-        // The tail falls faster than exp(-s/(2T)): beyond 2T ln(2 others / miss) it is small enough.
+        // The tail falls faster than exp(-s/(2T)): beyond 2T ln(2 others / miss) it is small
+        // enough.
         let (mut low, mut high) = (0.0, 2.0 * scale * (2.0 * others / miss).ln() + 2.0);
         while high - low > 0.5 {
             let middle = 0.5 * (low + high);
@@ -143,9 +146,9 @@ impl ReportNoisyMax {
         high.ceil() / (1u64 << self.refinement) as f64
     }
 
-    /// The chance that one draw of the noise exceeds another by at least s, from the laws (1): with `r =
-    /// exp(-1/T)`, `r^s / (1 + r)` (one-sided) and `((1-r)/(1+r))^2 r^s ((s + 1)/(1-r) + r/(1-r)^2 + 2
-    /// r^2/((1-r^2)(1-r)))` (two-sided).
+    /// The chance that one draw of the noise exceeds another by at least s, from the laws (1): with
+    /// `r = exp(-1/T)`, `r^s / (1 + r)` (one-sided) and
+    /// `((1-r)/(1+r))^2 r^s ((s + 1)/(1-r) + r/(1-r)^2 + 2 r^2/((1-r^2)(1-r)))` (two-sided).
     fn exceeds_by(&self, s: f64) -> f64 {
         let rate = 1.0 / self.scale as f64;
         let (r, rest, power) = ((-rate).exp(), -(-rate).exp_m1(), (-s * rate).exp());
@@ -220,9 +223,9 @@ mod tests {
         ReportNoisyMax::refined(epsilon(e), shift(), count(3), noise, 0).unwrap()
     }
 
-    /// The definition for three candidates, typed again: i wins with noise z and priority t if each other one
-    /// is below, or equal and of lower priority: an integral over t of a quadratic, for which Simpson's rule
-    /// is exact.
+    /// The definition for three candidates, typed again: i wins with noise z and priority t if each
+    /// other one is below, or equal and of lower priority: an integral over t of a quadratic, for
+    /// which Simpson's rule is exact.
     fn masses(scale: f64, noise: MaxNoise, scores: &[i64]) -> Vec<f64> {
         let r = (-1.0 / scale).exp();
         let pmf = |z: i64| match noise {

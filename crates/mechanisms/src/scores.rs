@@ -5,15 +5,15 @@
 //! ```text
 //! range = max over candidates of (u - u') - min over candidates of (u - u')                       (1)
 //! ```
-//! A score that moves by at most Δ has range 2Δ. A *monotone* one, where one record appearing moves all
-//! scores the same way (counts of votes, for example), has range Δ. Adding a constant to all scores changes
-//! no choice, so that a bound by range is all that the proofs need.
+//! A score that moves by at most Δ has range 2Δ. A *monotone* one, where one record appearing moves
+//! all scores the same way (counts of votes, for example), has range Δ. Adding a constant to all
+//! scores changes no choice, so that a bound by range is all that the proofs need.
 //!
 //! # Pitfalls
-//! - Monotone holds for records that appear or disappear; one that becomes another moves one score up and
-//!   another down.
-//! - Real scores are put on a public grid record by record before they are added, and Δ is that of the
-//!   integers.
+//! - Monotone holds for records that appear or disappear; one that becomes another moves one score
+//!   up and another down.
+//! - Real scores are put on a public grid record by record before they are added, and Δ is that of
+//!   the integers.
 
 use std::num::NonZero;
 
@@ -26,8 +26,8 @@ use crate::protection::Protection;
 /// The least rate of which five digits can be held: see [`Coin`].
 const LEAST_RATE: f64 = 1.0 / (1u64 << 47) as f64;
 
-/// How far one neighbour moves differences of integer scores, and the relation and unit for which that was
-/// derived.
+/// How far one neighbour moves differences of integer scores, and the relation and unit for which
+/// that was derived.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScoreShift {
     range: Count,
@@ -41,8 +41,8 @@ impl ScoreShift {
         Ok(Self { range, protection: Protection::of_records(neighbours) })
     }
 
-    /// Each score moves by at most `sensitivity`, all of them in the same direction. Refused for relations
-    /// under which a record becomes another.
+    /// Each score moves by at most `sensitivity`, all of them in the same direction. Refused for
+    /// relations under which a record becomes another.
     pub fn monotone(sensitivity: Count, neighbours: Neighbours) -> Result<Self, MechanismError> {
         match neighbours.contribution() {
             Some(Contribution::Absent) => {
@@ -72,8 +72,9 @@ impl ScoreShift {
     }
 }
 
-/// Coins of probability `exp(-rate · gap)` for integer gaps, with `rate = numerator / 2^bits`, the quotient ε
-/// / range rounded down to 32 bits (fewer below 2^-31): rounding makes choices more random, never less.
+/// Coins of probability `exp(-rate · gap)` for integer gaps, with `rate = numerator / 2^bits`, the
+/// quotient ε / range rounded down to 32 bits (fewer below 2^-31): rounding makes choices more
+/// random, never less.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Coin {
     numerator: u32,
@@ -94,7 +95,8 @@ impl Coin {
         let rate = if quotient.mul_add(range, -epsilon) > 0.0 { quotient.next_down() } else { quotient };
         let exponent = ((rate.to_bits() >> 52) as i64) - 1023; // normal: at least 2^-48
         let bits = (31 - exponent).clamp(0, 63) as u32;
-        // Exact: a product with a power of two, then cut. Beyond 2^32 it saturates, which is down too.
+        // Exact: a product with a power of two, then cut. Beyond 2^32 it saturates, which is down
+        // too.
         let numerator = (rate * (1u64 << bits) as f64) as u32;
         Ok(Self { numerator, bits })
     }
@@ -130,16 +132,17 @@ impl Coin {
     }
 }
 
-/// What choices by exact weights have in common: a rate, a relation, and a public number of candidates.
+/// What choices by exact weights have in common: a rate, a relation, and a public number of
+/// candidates.
 #[derive(Clone, Debug)]
-pub(crate) struct Choice {
+pub(crate) struct WeightedChoice {
     pub(crate) epsilon: Epsilon,
     pub(crate) coin: Coin,
     pub(crate) shift: ScoreShift,
     pub(crate) candidates: Count,
 }
 
-impl Choice {
+impl WeightedChoice {
     pub(crate) fn new(
         epsilon: Epsilon,
         shift: ScoreShift,
@@ -154,14 +157,15 @@ impl Choice {
         Ok(scores.iter().map(|score| self.coin.weight(1, best.abs_diff(*score))).collect())
     }
 
-    /// The gap t at which all others together, each of weight `exp(-rate t)`, are as likely as `miss` against the best one's 1.
+    /// The gap t at which all others together, each of weight `exp(-rate t)`, are as likely as
+    /// `miss` against the best one's 1.
     pub(crate) fn exponential_gap(&self, miss: f64) -> f64 {
         let others = (self.candidates.get() - 1) as f64;
         ((others * (1.0 - miss) / miss).ln() / self.coin.rate()).max(0.0)
     }
 }
 
-/// As many scores as candidates; returns the best one.
+/// Checks that there are as many scores as candidates, and returns the best one.
 pub(crate) fn best_of(scores: &[i64], candidates: Count) -> Result<i64, MechanismError> {
     let wrong = MechanismError::Candidates { expected: candidates.get(), got: scores.len() };
     if scores.len() as u64 != candidates.get() {
@@ -170,7 +174,7 @@ pub(crate) fn best_of(scores: &[i64], candidates: Count) -> Result<i64, Mechanis
     scores.iter().copied().max().ok_or(wrong)
 }
 
-/// The place of the largest; of several, each is as likely.
+/// The index of the largest; among equals each is as likely.
 pub(crate) fn largest<R: Bits + ?Sized>(noisy: &[i128], bits: &mut R) -> usize {
     let (mut winner, mut ties) = (0, NonZero::<u64>::MIN);
     for (candidate, value) in noisy.iter().enumerate().skip(1) {

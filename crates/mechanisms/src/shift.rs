@@ -7,29 +7,31 @@
 //! | sum of integers clamped to l..=u | max(\|l\|, \|u\|) | u - l |
 //!
 //! # Unit
-//! The table speaks of single records, and so does every bound unless [`for_unit`](Shift::for_unit) says
-//! otherwise. Where a person may have many records it is another bound: m records of each person, at most,
-//! move a count by m.
+//! The table speaks of single records, and so does every bound unless [`for_unit`](Shift::for_unit)
+//! says otherwise. Where a person may have many records it is another bound: m records of each
+//! person, at most, move a count by m.
 //!
 //! # Pitfalls
-//! - The sum is of *clamped* values: clamp each record before adding, with bounds that do not come from the
-//!   data.
-//! - Add in integers wide enough never to overflow: a wrapped sum moves by the whole range, and a saturated
-//!   one depends on the order (Casacuberta, Shoemate, Vadhan, Wagaman, "Widespread underestimation of
-//!   sensitivity in differentially private libraries", 2022).
+//! - The sum is of *clamped* values: clamp each record before adding, with bounds that do not come
+//!   from the data.
+//! - Add in integers wide enough never to overflow: a wrapped sum moves by the whole range, and a
+//!   saturated one depends on the order (Casacuberta, Shoemate, Vadhan, Wagaman, "Widespread
+//!   underestimation of sensitivity in differentially private libraries", 2022).
 
 use sordino_privacy::{Contribution, Count, Epsilon, Neighbours, Scale, Unit};
 
 use crate::error::MechanismError;
 use crate::protection::Protection;
 
-/// The most that one neighbour moves an integer answer, and the relation and unit for which that was derived.
+/// The most that one neighbour moves an integer answer, and the relation and unit for which that
+/// was derived.
 ///
 /// ```
 /// use sordino_mechanisms::Shift;
 /// use sordino_privacy::{Count, Neighbours, Unit};
 /// // A table that was cut to four visits of each patient: a count of visits moves by 4.
-/// let visits = Shift::new(Count::new(4)?, Neighbours::AddRemove).for_unit(Unit::Column("patient_id".into()));
+/// let patient = Unit::Column("patient_id".into());
+/// let visits = Shift::new(Count::new(4)?, Neighbours::AddRemove).for_unit(patient);
 /// assert_eq!(visits.most().get(), 4);
 /// assert_eq!(*Shift::count(Neighbours::AddRemove)?.unit(), Unit::Record);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -57,8 +59,8 @@ impl Shift {
         Ok(Self::new(Count::ONE, neighbours))
     }
 
-    /// The sum of integers, each clamped to `lower..=upper`. Fails for bounds that leave nothing to hide, and
-    /// beyond 2^53.
+    /// The sum of integers, each clamped to `lower..=upper`. Fails for bounds that leave nothing to
+    /// hide, and beyond 2^53.
     pub fn sum(lower: i64, upper: i64, neighbours: Neighbours) -> Result<Self, MechanismError> {
         if lower > upper {
             return Err(MechanismError::Bounds { lower, upper });

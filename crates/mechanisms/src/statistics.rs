@@ -1,7 +1,9 @@
-//! Statistics of a table with declared bounds: count, sum, mean, variance, quantile, histogram, mode.
+//! Statistics of a table with declared bounds: count, sum, mean, variance, quantile, histogram,
+//! mode.
 //!
-//! Each statistic is a plan made from public parameters alone. It is a [`Mechanism`](crate::Mechanism): `claim()` says what one
-//! release costs, `release(rows, permit)` gives the answer with its accuracy at 95 % confidence ([`CONFIDENCE`]).
+//! Each statistic is a plan made from public parameters alone. It is a
+//! [`Mechanism`](crate::Mechanism): `claim()` says what one release costs, `release(rows, permit)`
+//! gives the answer with its accuracy at 95 % confidence ([`CONFIDENCE`]).
 //!
 //! | statistic | rows | what it releases | noise |
 //! |---|---|---|---|
@@ -10,31 +12,33 @@
 //! | [`Mean`] | numbers | mean of clamped numbers | noisy sum over noisy or public count |
 //! | [`Variance`] | numbers | variance of clamped numbers | two noisy sums over noisy or public count |
 //! | [`Quantile`] | numbers | a value of about this rank | exponential mechanism on a public grid |
-//! | [`SmoothMedian`] | numbers | the median, where n is public | Cauchy, as large as the data near by require |
-//! | [`StableMedian`] | numbers | the median where it is stable, or nothing; δ > 0 | discrete Laplace after a test |
+//! | [`SmoothMedian`] | numbers | the median, where n is public | Cauchy, scaled to the data near by |
+//! | [`StableMedian`] | numbers | the median if stable, or nothing; δ > 0 | discrete Laplace after a test |
 //! | [`Histogram`] | keys | counts of declared keys, zeros included | discrete Laplace |
-//! | [`OpenHistogram`] | keys | counts of keys that many contributors have | discrete Laplace and a threshold; δ > 0 |
+//! | [`OpenHistogram`] | keys | counts of frequent keys; δ > 0 | discrete Laplace and a threshold |
 //! | [`GaussianHistogram`] | keys | counts of declared keys, zeros included | discrete Gaussian |
-//! | [`OpenGaussianHistogram`] | keys | counts of keys that many contributors have | discrete Gaussian and a threshold; δ > 0 |
+//! | [`OpenGaussianHistogram`] | keys | counts of frequent keys; δ > 0 | discrete Gaussian and a threshold |
 //! | [`Mode`] | keys | the most frequent of declared keys | report noisy max |
 //!
 //! # Who is protected
-//! [`Contributor`] says what one neighbour changes: one row, or all rows of one owner, of whom at most a public number
-//! count (drawn at random from the owner's own rows, before anything is added up). See there for the sensitivities. A permit whose unit
-//! is not the contributor is refused.
+//! [`Contributor`] says what one neighbour changes: one row, or all rows of one owner, of whom at
+//! most a public number count (drawn at random from the owner's own rows, before anything is added
+//! up). See there for the sensitivities. A permit whose unit is not the contributor is refused.
 //!
 //! # From data to integers
-//! Every row becomes a few integers by a rule that looks at that row and at public parameters only: clamped to [`Bounds`],
-//! NaN replaced by a public constant, put on a public grid. Sums of integers are exact and know no order. No row and no
-//! table is refused for what it contains, and an empty table is a table.
+//! Every row becomes a few integers by a rule that looks at that row and at public parameters only:
+//! clamped to [`Bounds`], NaN replaced by a public constant, put on a public grid. Sums of integers
+//! are exact and know no order. No row and no table is refused for what it contains, and an empty
+//! table is a table.
 //!
 //! # Pitfalls
 //! - Bounds, keys and limits read off the data are releases that nobody paid for.
-//! - Filter and join first, then limit what an owner contributes: a join after the limit multiplies rows again.
+//! - Filter and join first, then limit what an owner contributes: a join after the limit multiplies
+//!   rows again.
 //!
-//! Sources: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, "Differentially private SQL with bounded user
-//! contribution", 2020. Casacuberta, Shoemate, Vadhan, Wagaman, "Widespread underestimation of sensitivity in
-//! differentially private libraries", 2022.
+//! Sources: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson, "Differentially private SQL
+//! with bounded user contribution", 2020. Casacuberta, Shoemate, Vadhan, Wagaman, "Widespread
+//! underestimation of sensitivity in differentially private libraries", 2022.
 //!
 //! ```
 //! use sordino_mechanisms::Mechanism;

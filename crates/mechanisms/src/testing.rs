@@ -1,5 +1,5 @@
-//! What this crate's tests share: permits, histograms, and the definition of pure privacy on lists of
-//! probabilities.
+//! What this crate's tests share: permits, histograms, and the definition of pure privacy on lists
+//! of probabilities.
 
 use sordino_noise::Bits;
 use sordino_noise::danger::{Seeded, seeded};
@@ -54,8 +54,8 @@ pub(crate) fn histogram(
     counts
 }
 
-/// The definition of pure privacy on two lists of probabilities: no result is more than e^ε likelier under
-/// one of them.
+/// The definition of pure privacy on two lists of probabilities: no result is more than e^ε
+/// likelier under one of them.
 pub(crate) fn reveals_at_most(epsilon: f64, one: &[f64], two: &[f64]) -> Result<(), String> {
     assert_eq!(one.len(), two.len());
     let loss = |(p, q): (&f64, &f64)| if p == q { 0.0 } else { (p / q).ln().abs() };
@@ -76,8 +76,9 @@ pub(crate) fn neighbouring_scores(scores: &[i64], by: i64) -> Vec<Vec<i64>> {
     })
 }
 
-/// A miss that should happen with probability at most `rate` happens no more often than that in `draws` runs, by six
-/// standard deviations of a binomial count (false alarm below 1e-8 for the counts used here).
+/// A miss that should happen with probability at most `rate` happens no more often than that in
+/// `draws` runs, by six standard deviations of a binomial count (false alarm below 1e-8 for the
+/// counts used here).
 pub(crate) fn misses_at_most(rate: f64, draws: u32, seed: u64, mut missed: impl FnMut(&mut Seeded) -> bool) {
     let mut bits = seeded(seed);
     let misses = f64::from((0..draws).filter(|_| missed(&mut bits)).count() as u32);

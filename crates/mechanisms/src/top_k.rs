@@ -1,30 +1,34 @@
 //! Top-k: the k best candidates, in the order in which they were found.
 //!
 //! # Definition
-//! The exponential mechanism k times, each time among the candidates that are left (*peeling*): the list r_1, ..., r_k has
-//! probability
+//! The exponential mechanism k times, each time among the candidates that are left (*peeling*): the
+//! list r_1, ..., r_k has probability
 //! ```text
-//! product over i of exp(ε u(r_i) / R) / sum over s not among r_1, ..., r_(i-1) of exp(ε u(s) / R)              (1)
+//! product over i of exp(ε u(r_i) / R) / sum over s not among r_1, ..., r_(i-1) of exp(ε u(s) / R)        (1)
 //! ```
 //! R is the range of [`ScoreShift`] (2Δ, or Δ for monotone scores).
 //!
 //! # One shot
-//! Adding independent Gumbel noise of scale R/ε to every score once, and taking the k largest in order, has exactly the law (1):
-//! the largest of the noisy scores is a choice of the exponential mechanism, and given it the others are again independent
-//! (Durfee, Rogers, "Practical differentially private top-k selection with pay-what-you-get composition", 2019). So there
-//! is nothing to gain from either, and peeling is sampled exactly, without Gumbel noise in floating point.
+//! Adding independent Gumbel noise of scale R/ε to every score once, and taking the k largest in
+//! order, has exactly the law (1): the largest of the noisy scores is a choice of the exponential
+//! mechanism, and given it the others are again independent (Durfee, Rogers, "Practical
+//! differentially private top-k selection with pay-what-you-get composition", 2019). So there is
+//! nothing to gain from either, and peeling is sampled exactly, without Gumbel noise in floating
+//! point.
 //!
 //! # Guarantee
-//! Adaptive composition of k exponential mechanisms of ε each: kε-private, and `k ε²/8`-zCDP by bounded range. The event says
-//! `repeated`, so that an accountant takes the better one.
+//! Adaptive composition of k exponential mechanisms of ε each: kε-private, and `k ε²/8`-zCDP by
+//! bounded range. The event says `repeated`, so that an accountant takes the better one.
 //!
 //! # Accuracy
-//! With probability 1 - β each chosen score is less than t below the best of those left then, hence below the k-th best of
-//! all, for `t = (R/ε) ln((n - 1)(1 - β')/β')`, `1 - β' = (1 - β)^(1/k)`, n the number of candidates.
+//! With probability 1 - β each chosen score is less than t below the best of those left then, hence
+//! below the k-th best of all, for `t = (R/ε) ln((n - 1)(1 - β')/β')`, `1 - β' = (1 - β)^(1/k)`, n
+//! the number of candidates.
 //!
 //! # Pitfalls
 //! - Noisy scores of the chosen are not released with them; they cost more.
-//! - k times report noisy max with *one* draw of Laplace noise is not this mechanism, and costs more than ε.
+//! - k times report noisy max with *one* draw of Laplace noise is not this mechanism, and costs
+//!   more than ε.
 
 use sordino_noise::{Bits, choose};
 use sordino_privacy::{Count, Epsilon, Event};
@@ -33,7 +37,7 @@ use crate::accuracy;
 use crate::error::MechanismError;
 use crate::mechanism::{Covered, Mechanism};
 use crate::protection::Protection;
-use crate::scores::{Choice, ScoreShift};
+use crate::scores::{ScoreShift, WeightedChoice};
 
 /// Chooses several candidates by score.
 ///
@@ -50,13 +54,14 @@ use crate::scores::{Choice, ScoreShift};
 /// ```
 #[derive(Clone, Debug)]
 pub struct TopK {
-    choice: Choice,
+    choice: WeightedChoice,
     chosen: Count,
 }
 
 impl TopK {
-    /// Chooses `chosen` of `candidates` (public numbers), with ε for each choice. Fails for more choices than candidates, for ε = 0,
-    /// and for scores on a grid so fine that ε/R is below 2^-47.
+    /// Chooses `chosen` of `candidates` (public numbers), with ε for each choice. Fails for more
+    /// choices than candidates, for ε = 0, and for scores on a grid so fine that ε/R is below
+    /// 2^-47.
     pub fn new(
         epsilon: Epsilon,
         shift: ScoreShift,
@@ -69,10 +74,11 @@ impl TopK {
                 candidates: candidates.get(),
             });
         }
-        Ok(Self { choice: Choice::new(epsilon, shift, candidates)?, chosen })
+        Ok(Self { choice: WeightedChoice::new(epsilon, shift, candidates)?, chosen })
     }
 
-    /// With probability at least `confidence` every chosen score is less than this below the k-th best (or at least as good).
+    /// With probability at least `confidence` every chosen score is less than this below the k-th
+    /// best (or at least as good).
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.choice.exponential_gap(accuracy::miss_of_each(confidence, self.chosen.get() as usize))
     }
@@ -147,7 +153,8 @@ mod tests {
         chi_square(&drawn(2.0), &masses(0.5, &SCORES)).unwrap_err(); // half of the randomness
     }
 
-    /// One draw of Gumbel noise for all, the two largest in order: in floating point, which is good enough for a test of the law.
+    /// One draw of Gumbel noise for all, the two largest in order: in floating point, which is good
+    /// enough for a test of the law.
     #[test]
     fn one_shot_of_gumbel_noise_has_the_same_law() {
         let counts = histogram(16, 60_000, 34, |bits| {

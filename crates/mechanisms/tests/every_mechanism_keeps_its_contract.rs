@@ -201,7 +201,8 @@ impl Check for Permits {
         let error = refusal(Claim::new(mechanism.neighbours(), cheaper));
         assert!(matches!(error, ReleaseError::OtherEvent { .. }), "{name}: {error}");
         if name != "randomized response" {
-            // No accountant prices a randomized response under add_remove, so there is no such permit.
+            // No accountant prices a randomized response under add_remove, so there is no such
+            // permit.
             let error = refusal(Claim::new(Neighbours::AddRemove, mechanism.event()));
             assert!(matches!(error, ReleaseError::OtherRelation { .. }), "{name}: {error}");
         }
@@ -229,7 +230,8 @@ impl Check for Budgets {
     }
 }
 
-/// Pitfall 7: one slice of a budget is spent once. (That a permit cannot be used twice is a compile error.)
+/// Pitfall 7: one slice of a budget is spent once. (That a permit cannot be used twice is a compile
+/// error.)
 #[test]
 fn pitfall_07_a_second_release_is_charged_again() {
     for_each(Budgets);

@@ -1,6 +1,6 @@
-//! Pitfall 11: noise in floating point has holes that depend on the answer, and whoever knows where they are
-//! reads the answer off the release (Mironov, "On significance of the least significant bits for differential
-//! privacy", 2012).
+//! Pitfall 11: noise in floating point has holes that depend on the answer, and whoever knows where
+//! they are reads the answer off the release (Mironov, "On significance of the least significant
+//! bits for differential privacy", 2012).
 
 use std::collections::HashSet;
 

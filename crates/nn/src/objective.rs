@@ -9,7 +9,7 @@ use std::num::NonZero;
 use std::sync::{Mutex, PoisonError};
 
 use sordino_data::{Batch, ContributionLimit};
-use sordino_noise::grid::{Allowance, NoisySum, Rounding, Sum, SumError};
+use sordino_noise::grid::{Allowance, GridSum, NoisySum, Rounding, SumError};
 use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 use sordino_threads::share;
 
@@ -194,7 +194,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         let count = counted(workers, clip)?;
         let capped = workers.iter().map(|worker| worker.capped).sum();
         let records = groups.iter().map(|group| group.records);
-        let gradient = Sum::of_groups(clip.grid(), units, records)?;
+        let gradient = GridSum::of_groups(clip.grid(), units, records)?;
         self.put_back(memory);
         Ok((ClippedSum { gradient, count }, capped))
     }

@@ -25,7 +25,7 @@ use sordino_nn::danger::unclipped_sum;
 use sordino_nn::{Example, Examples, Layer, Loss, Network, NetworkObjective, Shape};
 use sordino_noise::Bits;
 use sordino_noise::danger::unprotected;
-use sordino_noise::grid::{NoisySum, Sum, SumError};
+use sordino_noise::grid::{GridSum, NoisySum, SumError};
 use sordino_optim::{
     Clip, ClippedSum, Clipping, FloatSums, Objective, Plan, PlanOptions, Training, TrainingOptions,
 };
@@ -284,7 +284,7 @@ impl Objective for Watched<'_> {
     }
 }
 
-fn in_data_units(sum: &Sum) -> Vec<f64> {
+fn in_data_units(sum: &GridSum) -> Vec<f64> {
     unprotected(sum).iter().map(|unit| *unit as f64 * sum.grid().step()).collect()
 }
 
@@ -404,7 +404,7 @@ impl Objective for Unshared<'_> {
             let part = objective.clipped_sum(parameters, batch, clip, threads)?.gradient;
             units.iter_mut().zip(unprotected(&part)).for_each(|(unit, more)| *unit += more);
         }
-        Ok(ClippedSum { gradient: Sum::of_groups(clip.grid(), units, [])?, count: None })
+        Ok(ClippedSum { gradient: GridSum::of_groups(clip.grid(), units, [])?, count: None })
     }
 }
 

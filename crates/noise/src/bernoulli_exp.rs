@@ -1,15 +1,18 @@
 //! A coin that lands with probability `exp(-g)`, g a rational number, in integers alone.
 //!
 //! # Definition and proof
-//! Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010, Algorithm 1.
-//! For g <= 1 flip coins of probability g/1, g/2, g/3, ... until one fails, at the K-th. Then
+//! Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
+//! arXiv:2004.00010, Algorithm 1. For g <= 1 flip coins of probability g/1, g/2, g/3, ... until one
+//! fails, at the K-th. Then
 //! ```text
 //! P[K > k] = g^k / k!,     P[K odd] = sum over k of (-g)^k / k! = exp(-g).                           (1)
 //! ```
-//! For g > 1: `exp(-g) = exp(-1)^floor(g) exp(-(g - floor(g)))`, independent coins that must all land.
+//! For g > 1: `exp(-g) = exp(-1)^floor(g) exp(-(g - floor(g)))`, independent coins that must all
+//! land.
 //!
 //! # Cost
-//! About 3 words for a coin with g <= 1; for a larger g the first coin that fails ends it, after 1.6 of them on average.
+//! About 3 words for a coin with g <= 1; for a larger g the first coin that fails ends it, after
+//! 1.6 of them on average.
 
 use std::num::NonZero;
 
@@ -52,8 +55,8 @@ impl BernoulliExp {
     }
 }
 
-/// Equation (1) for g = numerator / denominator <= 1. A coin of probability g/k is one of g and one of 1/k, both
-/// landing: no product that could overflow.
+/// Equation (1) for g = numerator / denominator <= 1. A coin of probability g/k is one of g and one
+/// of 1/k, both landing: no product that could overflow.
 fn flip_up_to_one<R: Bits + ?Sized>(numerator: u64, denominator: NonZero<u64>, bits: &mut R) -> bool {
     let mut k = NonZero::<u64>::MIN;
     while uniform_below(k, bits) == 0 && uniform_below(denominator, bits) < numerator {

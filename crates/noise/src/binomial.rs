@@ -5,17 +5,19 @@
 //! P[X = k] = n! / (k! (n - k)!) p^k (1 - p)^(n - k),     k = 0, ..., n                               (1)
 //! ```
 //! # Construction
-//! Each of the n coins is a uniform real number below p or not. All are compared with p together, one binary digit at
-//! a time: of the c coins that still agree with p, fair bits say how many differ at the next digit. Those are decided,
-//! as landed if the digit of p is 1. Half of the coins are decided at each digit, so that `2 n` fair bits are
-//! used on average, counted 64 at a time: **n/32 words**.
+//! Each of the n coins is a uniform real number below p or not. All are compared with p together,
+//! one binary digit at a time: of the c coins that still agree with p, fair bits say how many
+//! differ at the next digit. Those are decided, as landed if the digit of p is 1. Half of the coins
+//! are decided at each digit, so that `2 n` fair bits are used on average, counted 64 at a time:
+//! **n/32 words**.
 //!
-//! Where p is below 2^-17 (or above 1 - 2^-17, by symmetry) the gaps between landing coins are drawn instead, as
-//! geometric numbers: **n p + 1 of them**, some ten microseconds each (as long as 10^5 coins by digits take).
+//! Where p is below 2^-17 (or above 1 - 2^-17, by symmetry) the gaps between landing coins are
+//! drawn instead, as geometric numbers: **n p + 1 of them**, some ten microseconds each (as long as
+//! 10^5 coins by digits take).
 //!
-//! Where p is below 2^-49, gaps could leave 64 bits. A coin of probability p is then two: one of 2^-49, and one of
-//! `2^49 p` for those that landed. The first are counted by gaps, the second by digits: **n 2^-49 + 1** gaps, at
-//! most 2^15.
+//! Where p is below 2^-49, gaps could leave 64 bits. A coin of probability p is then two: one of
+//! 2^-49, and one of `2^49 p` for those that landed. The first are counted by gaps, the second by
+//! digits: **n 2^-49 + 1** gaps, at most 2^15.
 
 use dashu::rational::RBig;
 
@@ -56,7 +58,8 @@ enum Method {
 }
 
 impl Binomial {
-    /// Any number of trials and any exact probability. The cost of a draw is stated above; it does not fail.
+    /// Any number of trials and any exact probability. The cost of a draw is stated above; it does
+    /// not fail.
     pub fn new(trials: u64, success: &Probability) -> Result<Self, NoiseError> {
         let inverted = success.to_f64() > 0.5;
         let rarer = if inverted { success.complement() } else { success.clone() };
@@ -179,7 +182,8 @@ mod tests {
     fn digits_decide_coins_together() {
         let p = Probability::new(3, 8).unwrap(); // 0.011
         let mut bits = Replay::new([0b100 << 61, 0b10 << 62, 0b1 << 63]);
-        // Digit 0: one of three differs and fails. Digit 1: one of two differs and lands. Digit 1: the last lands.
+        // Digit 0: one of three differs and fails. Digit 1: one of two differs and lands. Digit 1:
+        // the last lands.
         assert_eq!(by_digits(3, &p, &mut bits), 2);
         bits.assert_used_up();
     }
@@ -200,9 +204,9 @@ mod tests {
         assert!((variance - 1.0).abs() < 6.0 * (2.0 / f64::from(draws)).sqrt(), "variance {variance}");
     }
 
-    /// Far fewer words than coins, however rare: by digits these would be 2^53 words. The means are 0.002 (no
-    /// seven land, but for a probability below 1e-20), 16 and 256 (within six standard deviations, false alarm
-    /// below 1e-6).
+    /// Far fewer words than coins, however rare: by digits these would be 2^53 words. The means are
+    /// 0.002 (no seven land, but for a probability below 1e-20), 16 and 256 (within six standard
+    /// deviations, false alarm below 1e-6).
     #[test]
     fn the_rarest_coins_are_counted_by_gaps() {
         let mut bits = seeded(508);

@@ -1,11 +1,13 @@
 //! The one abstraction over randomness: a stream of independent fair bits.
 //!
-//! Samplers are generic over [`Bits`] and ask for nothing else, so that every exactness proof has the same
-//! premise: *each bit handed out is 0 or 1 with probability one half, independent of all others*.
+//! Samplers are generic over [`Bits`] and ask for nothing else, so that every exactness proof has
+//! the same premise: *each bit handed out is 0 or 1 with probability one half, independent of all
+//! others*.
 //!
-//! The trait is sealed. Only [`Entropy`](crate::Entropy) (the operating system's entropy through a cipher) and
-//! [`Seeded`](crate::danger::Seeded) (repeatable, void of privacy) implement it outside of this crate's tests, so
-//! a function that takes `impl Bits` can be asked which of the two it got: [`Bits::is_seeded`].
+//! The trait is sealed. Only [`Entropy`](crate::Entropy) (the operating system's entropy through a
+//! cipher) and [`Seeded`](crate::danger::Seeded) (repeatable, void of privacy) implement it outside
+//! of this crate's tests, so a function that takes `impl Bits` can be asked which of the two it
+//! got: [`Bits::is_seeded`].
 
 /// A stream of independent fair bits, read as 64-bit words.
 pub trait Bits: sealed::Sealed {
@@ -39,7 +41,8 @@ impl<R: Bits + ?Sized> Bits for &mut R {
 }
 
 pub(crate) mod sealed {
-    /// Keeps [`Bits`](super::Bits) closed: a third implementation could be anything, a counter included.
+    /// Keeps [`Bits`](super::Bits) closed: a third implementation could be anything, a counter
+    /// included.
     pub trait Sealed {}
 
     impl<R: Sealed + ?Sized> Sealed for &mut R {}

@@ -4,9 +4,9 @@
 //! A branch is the cipher's stream under a key that is the next 256 bits of its parent.
 //!
 //! # Guarantee
-//! Keys are parts of a stream that cannot be told from fair bits, and are used for nothing else: telling the branches from
-//! independent fair bits would break the cipher as a pseudo-random function. A branch of seeded bits is seeded, and
-//! the same on every processor.
+//! Keys are parts of a stream that is indistinguishable from fair bits, and are used for nothing
+//! else. Telling the branches from independent fair bits would break the cipher as a pseudo-random
+//! function. A branch of seeded bits is seeded, and the same on every processor.
 
 use zeroize::Zeroizing;
 

@@ -6,17 +6,19 @@
 //! K = round(s C),    P[K = j] = (atan((j + 1/2) / s) - atan((j - 1/2) / s)) / π                          (1)
 //! ```
 //! # Construction
-//! For (a, b) uniform in the quarter of the unit disc, a/b is the absolute value of a standard Cauchy: its angle is uniform. a and
-//! b are binary fractions of which as many bits are drawn as are needed to decide `a^2 + b^2 < 1` and the integer nearest to
-//! `s a/b`; both are decided by integers alone, so that (1) is exact.
+//! For (a, b) uniform in the quarter of the unit disc, a/b is the absolute value of a standard
+//! Cauchy: its angle is uniform. a and b are binary fractions. Bits of them are drawn until they
+//! decide `a^2 + b^2 < 1` and the integer nearest to `s a/b`; both are decided by integers alone,
+//! so that (1) is exact.
 //!
 //! # Guarantee
-//! Rounding to integers is post-processing of the continuous mechanism where the answer is an integer: see
-//! [`rounded`](crate::RoundedLaplace).
+//! Rounding to integers is post-processing of the continuous mechanism where the answer is an
+//! integer: see [`rounded`](crate::RoundedLaplace).
 //!
 //! # Pitfalls
-//! - There is no mean and no variance, and large values are frequent: K beyond 2^62 is returned as ±2^62. That is
-//!   post-processing only if the noisy answer is clamped to a range well inside of it.
+//! - There is no mean and no variance, and large values are frequent: K beyond 2^62 is returned as
+//!   ±2^62. That is post-processing only if the noisy answer is clamped to a range well inside of
+//!   it.
 
 use std::num::NonZero;
 
@@ -25,7 +27,7 @@ use dashu::integer::UBig;
 use crate::bits::Bits;
 use crate::error::NoiseError;
 
-/// What a draw beyond it is returned as.
+/// Draws beyond this are returned as this.
 const FARTHEST: u64 = 1 << 62;
 /// Larger scales would leave no room between the noise and [`FARTHEST`].
 const MOST_SCALE: u64 = 1 << 53;
@@ -67,8 +69,8 @@ impl RoundedCauchy {
         }
     }
 
-    /// The integer nearest to s a/b from the first 64 bits of a and b, if they are enough to decide everything and the point
-    /// is in the disc.
+    /// The integer nearest to s a/b from the first 64 bits of a and b, if they are enough to decide
+    /// everything and the point is in the disc.
     fn nearest(&self, a: u64, b: u64) -> Option<u64> {
         let square = |x: u64| u128::from(x) * u128::from(x);
         // (a + 1)^2 + (b + 1)^2 <= 2^128, and no overflow on the way.

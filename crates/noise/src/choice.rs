@@ -1,4 +1,4 @@
-//! One of several things, with exponential weights, chosen exactly.
+//! Chooses one of several entries with exponential weights, exactly.
 //!
 //! # Definition
 //! Entry i, of multiplicity `m_i` and exponent `a_i`, is chosen with probability
@@ -6,22 +6,25 @@
 //! P[i] = m_i exp(-a_i / t) / sum over entries j of m_j exp(-a_j / t)                                   (1)
 //! ```
 //! # Construction
-//! Inversion with a real number U that is known to as many bits as are needed: i is chosen if `U W` lies between the
-//! sums of the weights before i and up to i, W being the sum of all. Floating point decides only where U W is farther
-//! from both sums than their proved error, which is nearly always; otherwise the weights are enclosed in integers at
-//! doubling precision, and further bits of the *same* U are drawn, until the place of U W is decided.
+//! Inversion with a real number U that is known to as many bits as are needed: i is chosen if `U W`
+//! lies between the sums of the weights before i and up to i, W being the sum of all. Floating
+//! point decides only where U W is farther from both sums than their proved error, which is nearly
+//! always; otherwise the weights are enclosed in integers at doubling precision, and further bits
+//! of the *same* U are drawn, until the place of U W is decided.
 //!
 //! # The bound for floating point
-//! Let u = 2^-53. The least exponent is subtracted first (exactly), so that W >= 1. An exponent is rounded three times and is at
-//! most 700: a factor within `1 +- 2^-41`; the exponential is off by `1 +- 2^-41`, multiplicity and product by 2u. Beyond 700 a
-//! weight counts as 0, which is off by less than `2^64 exp(-700) < 2^-900`. A sum of n such terms is rounded n times. So
-//! every partial sum is off by at most `(2^-39 + n u) W`, and so is U W up to another `4 u W`. The margin is four times the sum of
-//! both.
+//! Let u = 2^-53. The least exponent is subtracted first (exactly), so that W >= 1. An exponent is
+//! rounded three times and is at most 700: a factor within `1 +- 2^-41`; the exponential is off by
+//! `1 +- 2^-41`, multiplicity and product by 2u. Beyond 700 a weight counts as 0, which is off by
+//! less than `2^64 exp(-700) < 2^-900`. A sum of n such terms is rounded n times. So every partial
+//! sum is off by at most `(2^-39 + n u) W`, and so is U W up to another `4 u W`. The margin is four
+//! times the sum of both.
 //!
 //! # Timing
-//! Every entry is looked at, whatever the weights. The exact path is taken when U lies next to a border: for n entries of about equal weight
-//! once in about `2^35 / n` choices, beyond n = 2^13 once in about `2^48 / n^2`. That it was taken tells that, and nothing of which entry was chosen
-//! but that it lies there. It encloses n exponentials, of about ten microseconds each.
+//! Every entry is looked at, whatever the weights. The exact path is taken when U lies next to a
+//! border: once in about `2^35 / n` choices for n entries of about equal weight, and once in about
+//! `2^48 / n^2` beyond n = 2^13. Whoever sees that it was taken learns that the chosen entry lies
+//! next to a border, and nothing more. It encloses n exponentials, at about ten microseconds each.
 
 use std::num::NonZero;
 
@@ -35,16 +38,17 @@ use crate::exact::exp_neg;
 /// Beyond this exponent floating point takes a weight for 0.
 const LARGEST_EXPONENT: f64 = 700.0;
 
-/// How often a thing is there, and the exponent of its weight.
+/// The multiplicity of an entry, and the exponent of its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weight {
-    /// m of (1); 0 for what is never chosen.
+    /// m of (1); an entry with 0 is never chosen.
     pub multiplicity: u64,
     /// a of (1).
     pub exponent: u128,
 }
 
-/// The index of an entry, with probability (1) for the denominator t. `None` if no entry has a multiplicity above 0.
+/// The index of an entry, with probability (1) for the denominator t. `None` if no entry has a
+/// multiplicity above 0.
 ///
 /// ```
 /// use std::num::NonZero;
@@ -73,7 +77,7 @@ fn choose_f64(weights: &[Weight], least: u128, denominator: NonZero<u64>, first:
     let sums: Vec<f64> = weights
         .iter()
         .map(|weight| {
-            // What is never chosen may lie below the least exponent.
+            // An entry that is never chosen may lie below the least exponent.
             let g = weight.exponent.saturating_sub(least) as f64 / denominator.get() as f64;
             if weight.multiplicity > 0 && g <= LARGEST_EXPONENT {
                 total += weight.multiplicity as f64 * exp_neg_f64(g);
@@ -175,7 +179,8 @@ mod tests {
             (&[(1 << 40, 40), (1, 10), (1 << 20, 25)], 1),
             (&[(1, u128::MAX), (3, u128::MAX - 2)], 2),
         ] {
-            // Only differences of exponents count; and 2^128 is beyond the exponential of this test.
+            // Only differences of exponents count; and 2^128 is beyond the exponential of this
+            // test.
             let least = entries.iter().filter(|e| e.0 > 0).map(|e| e.1).min().unwrap();
             let reduced: Vec<_> = entries.iter().map(|&(m, a)| (m, a.saturating_sub(least))).collect();
             follows(entries, t, &masses(&reduced, t)).unwrap();
@@ -209,7 +214,8 @@ mod tests {
         assert!(decided > 300, "{decided}");
     }
 
-    /// Weights 1 and 1/e: the border is 1/(1 + 1/e) = 0.7310585786300048792..., in hexadecimal 0.bb26a7fc2ce97a64...
+    /// Weights 1 and 1/e: the border is 1/(1 + 1/e) = 0.7310585786300048792..., in hexadecimal
+    /// 0.bb26a7fc2ce97a64...
     #[test]
     fn a_choice_next_to_a_border_draws_more_bits() {
         let entries = weights(&[(1, 0), (1, 1)]);

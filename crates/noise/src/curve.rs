@@ -1,8 +1,8 @@
 //! The decreasing curves under which all noise is drawn, with certified bounds.
 //!
 //! # Definition
-//! Positions are measured in blocks (see [`crate::stack`]) and written in fixed point with [`POSITION_BITS`] bits
-//! behind the point. A curve is `f(y) = exp(-g(y))` with
+//! Positions are measured in blocks (see [`crate::stack`]) and written in fixed point with
+//! [`POSITION_BITS`] bits behind the point. A curve is `f(y) = exp(-g(y))` with
 //! ```text
 //! g(y) = rate * y^2   (Gaussian)      or      g(y) = rate * |y|   (Laplace),                       (1)
 //! ```
@@ -13,17 +13,19 @@
 //! [`Curve::enclose`] encloses it as tightly as one asks, in integers. Neither ever guesses.
 //!
 //! # The bound for floating point
-//! Let u = 2^-53. The position, the rate and the products of (1) are rounded at most seven times, so the computed
-//! exponent is `g (1 + e)`, |e| <= 8u. For g <= 700 that moves f by a factor within `1 +- 2^-40`. The
-//! exponential itself ([`exp_neg_f64`]) is off by a factor within `1 +- 2^-41`. A position known to its leading
-//! bits only moves g by less than `2^-49`. Together less than 2^-39; [`SLACK`] is 2^-34.
+//! Let u = 2^-53. The position, the rate and the products of (1) are rounded at most seven times,
+//! so the computed exponent is `g (1 + e)`, |e| <= 8u. For g <= 700 that moves f by a factor within
+//! `1 +- 2^-40`. The exponential itself ([`exp_neg_f64`]) is off by a factor within `1 +- 2^-41`. A
+//! position known to its leading bits only moves g by less than `2^-49`. Together less than 2^-39;
+//! [`SLACK`] is 2^-34.
 
 use dashu::integer::UBig;
 use dashu::rational::RBig;
 
 use crate::exact::{Enclosure, exp_neg};
 
-/// Bits behind the point of a position: what a 64-bit word has left after choosing one of 2^14 slots.
+/// Bits behind the point of a position: what a 64-bit word has left after choosing one of 2^14
+/// slots.
 pub(crate) const POSITION_BITS: u32 = 50;
 
 /// Relative half-width of [`Curve::bounds`], 32 times the proved error.
@@ -57,8 +59,9 @@ impl Curve {
         Self { shape, rate, rate_f64 }
     }
 
-    /// Certified `lower <= f <= upper` at a distance from 0 in units of 2^-POSITION_BITS blocks, and up to one unit
-    /// farther (while the rate is at most 1), for a distance of which only the leading bits are known.
+    /// Certified `lower <= f <= upper` at a distance from 0 in units of 2^-POSITION_BITS blocks,
+    /// and up to one unit farther (while the rate is at most 1), for a distance of which only the
+    /// leading bits are known.
     #[inline]
     pub(crate) fn bounds(&self, distance: u128) -> (f64, f64) {
         if distance == 0 {
@@ -97,8 +100,8 @@ impl Curve {
 
     /// Whether `f(y + width) <= f(y) / 2` for every `y >= start` (both in whole blocks).
     ///
-    /// g is convex, so that the smallest of its increments over `width` is the first one. 0.7 > ln 2 leaves a
-    /// hundredth for rounding.
+    /// g is convex, so that the smallest of its increments over `width` is the first one. 0.7 > ln
+    /// 2 leaves a hundredth for rounding.
     pub(crate) fn halves_within(&self, start: u32, width: u32) -> bool {
         let (start, width) = (f64::from(start), f64::from(width));
         let increment = match self.shape {
@@ -124,8 +127,9 @@ impl Curve {
         )
     }
 
-    /// Rounds both ends of an enclosure of `scale * f` and narrows it until they agree. It ends, because
-    /// `scale * f` is irrational (Lindemann) unless the distance is 0, and then the enclosure is a point.
+    /// Rounds both ends of an enclosure of `scale * f` and narrows it until they agree. It ends,
+    /// because `scale * f` is irrational (Lindemann) unless the distance is 0, and then the
+    /// enclosure is a point.
     fn certified(
         &self,
         scale: u32,
@@ -155,10 +159,10 @@ impl Curve {
 
 /// `exp(-g)` for 0 <= g <= 700 with a relative error below 2^-41.
 ///
-/// `g = n ln 2 + r` with |r| <= 0.35 and an absolute error of r below 2^-42 (`n ln 2 <= 700` is rounded twice, the
-/// constant once: 3 * 700 * 2^-53); the series of exp(-r) to degree 11 leaves `0.35^12/12! < 2^-46`, its roundings
-/// less than 2^-48; multiplication by 2^-n, n <= 1010, is exact. No library function is involved: those
-/// promise no accuracy, and differ between platforms.
+/// `g = n ln 2 + r` with |r| <= 0.35 and an absolute error of r below 2^-42 (`n ln 2 <= 700` is
+/// rounded twice, the constant once: 3 * 700 * 2^-53); the series of exp(-r) to degree 11 leaves
+/// `0.35^12/12! < 2^-46`, its roundings less than 2^-48; multiplication by 2^-n, n <= 1010, is
+/// exact. No library function is involved: those promise no accuracy, and differ between platforms.
 #[inline]
 pub(crate) fn exp_neg_f64(g: f64) -> f64 {
     // Adding 1.5 * 2^52 rounds to an integer, which the last bits of the sum then spell.
@@ -231,7 +235,8 @@ mod tests {
         }
     }
 
-    /// A real place is known to one unit: the bounds at its near end hold over the whole of it, at 0 too.
+    /// A real place is known to one unit: the bounds at its near end hold over the whole of it, at
+    /// 0 too.
     #[test]
     fn bounds_hold_up_to_the_next_place() {
         let unit = RBig::from(UBig::ONE << 300usize);
@@ -253,7 +258,8 @@ mod tests {
         }
     }
 
-    /// Where floating point cannot tell on which side of an integer `scale * f` lies, the integers must.
+    /// Where floating point cannot tell on which side of an integer `scale * f` lies, the integers
+    /// must.
     #[test]
     fn a_value_next_to_an_integer_is_rounded_by_high_precision() {
         // f(2^-46 blocks) = exp(-2^-46): the floating-point enclosure of 10000 f straddles 10000.

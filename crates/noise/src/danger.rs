@@ -1,18 +1,20 @@
-//! What is good for tests and teaching and **not private**: repeatable bits, and sums without noise.
+//! What is good for tests and teaching and **not private**: repeatable bits, and sums without
+//! noise.
 //!
-//! Whoever knows the seed can subtract the noise. A seeded generator is another type than the cryptographic one,
-//! and a search for `danger` finds where one is made; there is no default seed. But every sampler and every
-//! release takes either type, so the type alone keeps no seeded noise out of a release. What tells is
-//! [`Bits::is_seeded`], and for a released sum
-//! [`NoisySum::is_seeded`](crate::grid::NoisySum::is_seeded): whoever states a guarantee for a result must ask,
-//! and mark a result drawn with a seeded generator as one that has none.
+//! Anyone who knows the seed can subtract the noise. A seeded generator is another type than the
+//! cryptographic one, and a search for `danger` finds where one is made; there is no default seed.
+//! But every sampler and every release takes either type, so the type alone keeps no seeded noise
+//! out of a release. What tells is [`Bits::is_seeded`], and for a released sum
+//! [`NoisySum::is_seeded`](crate::grid::NoisySum::is_seeded): whoever states a guarantee for a
+//! result must ask, and mark a result drawn with a seeded generator as one that has none.
 //!
-//! Seeded values are the same on every platform and processor; a change of them is listed in the changelog.
+//! Seeded values are the same on every platform and processor; a change of them is listed in the
+//! changelog.
 
 use std::fmt;
 
 use crate::bits::{Bits, sealed};
-use crate::grid::Sum;
+use crate::grid::GridSum;
 use crate::stream::{Cipher, KEY_BYTES, Stream};
 
 /// The stream that belongs to `seed`, always the same.
@@ -37,13 +39,13 @@ pub struct Seeded {
 /// A sum without noise, in steps of its grid: to test how far a record moves it.
 ///
 /// ```
-/// use sordino_noise::{danger, grid::{GridPlan, Sum}};
-/// let mut sum = Sum::new(GridPlan::new(1.0, 1.0, 1, 10).at_depth(20)?);
+/// use sordino_noise::{danger, grid::{GridPlan, GridSum}};
+/// let mut sum = GridSum::new(GridPlan::new(1.0, 1.0, 1, 10).at_depth(20)?);
 /// sum.add(&[0.5])?;
 /// assert_eq!(danger::unprotected(&sum), [1 << 19]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn unprotected(sum: &Sum) -> &[i64] {
+pub fn unprotected(sum: &GridSum) -> &[i64] {
     sum.unprotected()
 }
 

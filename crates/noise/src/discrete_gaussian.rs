@@ -6,13 +6,14 @@
 //! P[X = k] = exp(-k^2 / (2 sigma^2)) / Z,     Z = sum over all integers j of exp(-j^2 / (2 sigma^2))     (1)
 //! ```
 //! # Guarantee
-//! An integer vector of L2 sensitivity D plus independent draws satisfies `D^2 / (2 sigma^2)`-zero-concentrated privacy,
-//! exactly like the continuous Gaussian (Canonne, Kamath, Steinke, "The discrete Gaussian for differential
-//! privacy", 2020, arXiv:2004.00010, Theorem 4). The draw is exact.
+//! An integer vector of L2 sensitivity D plus independent draws satisfies
+//! `D^2 / (2 sigma^2)`-zero-concentrated privacy, exactly like the continuous Gaussian (Canonne,
+//! Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010,
+//! Theorem 4). The draw is exact.
 //!
 //! # Pitfalls
-//! - Its privacy profile is *not* below that of the continuous Gaussian: account it by zero-concentrated privacy or by
-//!   its own privacy-loss distribution.
+//! - Its privacy profile is *not* below that of the continuous Gaussian: account it by
+//!   zero-concentrated privacy or by its own privacy-loss distribution.
 //! - Sums of discrete Gaussians are not discrete Gaussians.
 //! - sigma^2 is the parameter, not the variance; for small sigma the variance is smaller.
 
@@ -26,7 +27,7 @@ use crate::error::NoiseError;
 use crate::parameter::{positive_double, positive_ratio};
 use crate::stack::{Rounding, Stack, Support};
 
-/// Blocks hold so many integers that sigma is at most 2^5 blocks: four sigma on each side of 0.
+/// A block holds enough integers that sigma is at most 2^5 blocks: four sigma on each side of 0.
 const BLOCK_BITS: u32 = 5;
 /// Largest block: sigma up to 2^40.
 const MOST_BITS: u32 = 35;
@@ -47,8 +48,8 @@ pub struct DiscreteGaussian {
 }
 
 impl DiscreteGaussian {
-    /// `sigma^2 = numerator / denominator`, positive. Builds a table; keep the sampler where many draws have the
-    /// same sigma.
+    /// `sigma^2 = numerator / denominator`, positive. Builds a table; keep the sampler where many
+    /// draws have the same sigma.
     pub fn new(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         Self::exact(positive_ratio("sigma squared", numerator, denominator)?)
     }
@@ -58,8 +59,8 @@ impl DiscreteGaussian {
         Self::exact(positive_double("sigma squared", sigma_squared)?)
     }
 
-    /// The square of a double, exactly (a rounded square would be another distribution than the one that is
-    /// accounted). Positive and at most 2^40.
+    /// The square of a double, exactly (a rounded square would be another distribution than the one
+    /// that is accounted). Positive and at most 2^40.
     pub fn with_sigma(sigma: f64) -> Result<Self, NoiseError> {
         let sigma = positive_double("sigma", sigma)?;
         Self::exact(&sigma * &sigma)
@@ -83,8 +84,9 @@ impl DiscreteGaussian {
         self.stack.sample(self.rounding, bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
-    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are
+    /// clamped to 64 bits: clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the
+    /// result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.stack.fill(self.rounding, bits, out);
     }

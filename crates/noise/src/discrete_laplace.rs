@@ -6,13 +6,14 @@
 //! P[X = k] = (1 - r) / (1 + r) * r^|k|,     Var X = 2 r / (1 - r)^2                                (1)
 //! ```
 //! # Guarantee
-//! An integer answer that one unit moves by at most D, plus X of scale t, is D/t-differentially private (Ghosh,
-//! Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms", 2009). The draw is exact.
+//! An integer answer that one unit moves by at most D, plus X of scale t, is D/t-differentially
+//! private (Ghosh, Roughgarden, Sundararajan, "Universally utility-maximizing privacy mechanisms",
+//! 2009). The draw is exact.
 //!
 //! # Pitfalls
 //! - A scale far below 1 gives 0 almost always: that is what (1) says, and hardly any privacy.
-//! - Never swap in a floating-point Laplace: the gaps between doubles show the answer (Mironov, "On significance of the
-//!   least significant bits for differential privacy", 2012).
+//! - Never swap in a floating-point Laplace: the gaps between doubles show the answer (Mironov, "On
+//!   significance of the least significant bits for differential privacy", 2012).
 
 use std::fmt;
 
@@ -24,8 +25,8 @@ use crate::error::NoiseError;
 use crate::parameter::{positive_double, positive_ratio};
 use crate::stack::{Rounding, Stack, Support};
 
-/// Blocks hold so many integers that the scale is at most this many blocks. Of a scale of n blocks, 1/n of the
-/// slots need a test, and exp(-128/n) lies in the tail: 24 keeps both small.
+/// A block holds enough integers that the scale is at most this many blocks. At a scale of n
+/// blocks, 1/n of the slots need a test, and exp(-128/n) lies in the tail: 24 keeps both small.
 const MOST_BLOCKS_TO_A_SCALE: u64 = 24;
 
 /// Integers with probability proportional to `exp(-|k| / scale)`, drawn exactly.
@@ -44,8 +45,8 @@ pub struct DiscreteLaplace {
 }
 
 impl DiscreteLaplace {
-    /// Scale `numerator / denominator`: any positive rational up to 24 * 2^50 (2.7e16). Builds a table; keep the
-    /// sampler where many draws have the same scale.
+    /// Scale `numerator / denominator`: any positive rational up to 24 * 2^50 (2.7e16). Builds a
+    /// table; keep the sampler where many draws have the same scale.
     pub fn new(numerator: u64, denominator: u64) -> Result<Self, NoiseError> {
         Self::exact(positive_ratio("scale", numerator, denominator)?)
     }
@@ -73,8 +74,9 @@ impl DiscreteLaplace {
         self.stack.sample(self.rounding, bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
-    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are
+    /// clamped to 64 bits: clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the
+    /// result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.stack.fill(self.rounding, bits, out);
     }

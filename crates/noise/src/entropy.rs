@@ -1,31 +1,35 @@
 //! The cryptographic stream of the current thread, seeded by the operating system.
 //!
 //! # Guarantee
-//! [`entropy()`] hands out this thread's stream. Its 256-bit key comes from the operating system; the stream itself
-//! is AES-256 in counter mode or ChaCha20 with fast key erasure. It is
+//! [`entropy()`] hands out this thread's stream. Its 256-bit key comes from the operating system;
+//! the stream itself is AES-256 in counter mode or ChaCha20 with fast key erasure. It is
 //! - **never a fallback**: when the operating system has no entropy, the call fails;
-//! - **reseeded**: [`RESEED_BYTES`] of output or [`RESEED_AFTER`] after its key was made, whichever comes first, the
-//!   next call of [`entropy()`] takes a new key from the operating system;
-//! - **aware of forks**: a child process finds another process id than the one its copy of the stream was made under,
-//!   throws key and buffer away and seeds anew;
+//! - **reseeded**: [`RESEED_BYTES`] of output or [`RESEED_AFTER`] after its key was made, whichever
+//!   comes first, the next call of [`entropy()`] takes a new key from the operating system;
+//! - **aware of forks**: a child process finds another process id than the one its copy of the
+//!   stream was made under, throws key and buffer away and seeds anew;
 //! - **per thread**: no two threads share a key, and none waits for another.
 //!
 //! # What a process id does not tell
-//! Two copies of one memory with the same process id draw the same bits until one of them takes a new key, which both
-//! do at their first call of [`entropy()`] after at most [`RESEED_AFTER`]. Such copies are
-//! - a child in a new namespace of process ids, if parent and child have the same number in their own ones;
+//! Two copies of one memory with the same process id draw the same bits until one of them takes a
+//! new key, which both do at their first call of [`entropy()`] after at most [`RESEED_AFTER`]. Such
+//! copies are
+//! - a child in a new namespace of process ids, if parent and child have the same number in their
+//!   own ones;
 //! - a grandchild that got the number of a grandparent which has ended;
-//! - snapshots of a process or of a virtual machine that are resumed more than once. (A virtual machine's clock may
-//!   have stood still meanwhile, and a copy of the operating system's own generator must be reseeded by the system:
-//!   nothing here can.)
+//! - snapshots of a process or of a virtual machine that are resumed more than once. (A virtual
+//!   machine's clock may have stood still meanwhile, and a copy of the operating system's own
+//!   generator must be reseeded by the system: nothing here can.)
 //!
-//! Who makes such copies should let [`RESEED_AFTER`] pass before the next release, or start a new process.
+//! After such a copy, let [`RESEED_AFTER`] pass before the next release, or start a new process.
 //!
 //! # Pitfalls
-//! - Ask for the stream where the noise is drawn and let it go after: reseeding and the check for a fork happen
-//!   when it is acquired. A process that forks while it holds an [`Entropy`] must acquire a new one in the child.
-//! - Never store a generator in a checkpoint: a resumed run would add the same noise to other data, and the
-//!   difference of the two releases has no noise at all. [`Entropy`] cannot be cloned or serialised.
+//! - Ask for the stream where the noise is drawn and let it go after: reseeding and the check for a
+//!   fork happen when it is acquired. A process that forks while it holds an [`Entropy`] must
+//!   acquire a new one in the child.
+//! - Never store a generator in a checkpoint: a resumed run would add the same noise to other data,
+//!   and the difference of the two releases has no noise at all. [`Entropy`] cannot be cloned or
+//!   serialised.
 
 use std::cell::Cell;
 use std::fmt;
@@ -34,11 +38,12 @@ use std::time::{Duration, Instant};
 use crate::bits::{Bits, sealed};
 use crate::stream::{Cipher, KEY_BYTES, Stream};
 
-/// Output after which the next acquisition takes a new key from the operating system (one system call).
+/// Output after which the next acquisition takes a new key from the operating system (one system
+/// call).
 pub const RESEED_BYTES: u64 = 64 << 20;
 
-/// Age of a key after which the next acquisition takes a new one. (Reading the clock takes some 20 nanoseconds, a new
-/// key less than a microsecond.)
+/// Age of a key after which the next acquisition takes a new one. (Reading the clock takes some 20
+/// nanoseconds, a new key less than a microsecond.)
 pub const RESEED_AFTER: Duration = Duration::from_secs(1);
 
 /// The operating system gave no entropy. There is no substitute: nothing may be released.
@@ -54,8 +59,8 @@ pub struct EntropyError {
 
 /// This thread's cryptographic stream of bits.
 ///
-/// Dropping the handle gives the stream back to the thread. A second handle taken while one is alive has a
-/// stream of its own.
+/// Dropping the handle gives the stream back to the thread. A second handle taken while one is
+/// alive has a stream of its own.
 ///
 /// ```
 /// use sordino_noise::{Bits, entropy};
@@ -124,7 +129,8 @@ impl Bits for Entropy {
 
 impl Drop for Entropy {
     fn drop(&mut self) {
-        // While the thread is being torn down its storage is gone; the stream is then simply erased.
+        // While the thread is being torn down its storage is gone; the stream is then simply
+        // erased.
         let _ = IDLE.try_with(|idle| idle.set(self.owned.take()));
     }
 }
@@ -136,7 +142,8 @@ impl fmt::Debug for Entropy {
     }
 }
 
-/// [`entropy()`] for a given process id and time, so that a test can pretend to be a child, or later.
+/// [`entropy()`] for a given process id and time, so that a test can pretend to be a child, or
+/// later.
 fn acquire(process: u32, now: Instant) -> Result<Entropy, EntropyError> {
     let idle = IDLE.try_with(Cell::take).ok().flatten();
     let owned = match idle.filter(|owned| owned.may_be_used(process, now)) {
@@ -176,8 +183,8 @@ mod tests {
         assert_ne!(words(&mut again), first, "no word is handed out twice");
     }
 
-    /// A child process starts with a byte-for-byte copy of the parent's memory. Without the check both would draw
-    /// the same noise, and the difference of their releases would show the data.
+    /// A child process starts with a byte-for-byte copy of the parent's memory. Without the check
+    /// both would draw the same noise, and the difference of their releases would show the data.
     #[test]
     fn a_forked_child_throws_the_parents_stream_away() {
         let now = Instant::now();
@@ -192,7 +199,8 @@ mod tests {
         assert_eq!(process_of(&mut kept), (1001, 8), "kept while the process is the same");
     }
 
-    /// Two copies of one memory that no process id tells apart draw the same words, but not for long.
+    /// Two copies of one memory that no process id tells apart draw the same words, but not for
+    /// long.
     #[test]
     fn a_key_is_not_used_for_longer_than_stated() {
         let start = Instant::now();

@@ -22,7 +22,8 @@ pub enum NoiseError {
     },
     /// A draw could leave the range of `i64`.
     #[error(
-        "{parameter} must be at most {most} so that draws fit 64-bit integers, got {value}; use a coarser unit"
+        "{parameter} must be at most {most} so that draws fit 64-bit integers, got {value}; use a coarser \
+         unit"
     )]
     TooLarge {
         /// The name of the parameter.

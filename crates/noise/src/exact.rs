@@ -6,10 +6,11 @@
 //! lower / 2^p  <=  exp(-g)  <=  upper / 2^p,        upper - lower of the order of 1.          (1)
 //! ```
 //! # Why (1) holds
-//! Only integers are computed with, and every rounding goes outward. `g` is halved `s` times until it is at most
-//! 1/2; the alternating series of `exp(-r)`, `r = g / 2^s`, is summed until a term falls below the last place,
-//! and the whole of that term is added on both sides (the terms of an alternating series with falling terms bound
-//! its remainder); then the enclosure is squared `s` times, since `exp(-g) = exp(-r)^(2^s)`.
+//! Only integers are computed with, and every rounding goes outward. `g` is halved `s` times until
+//! it is at most 1/2; the alternating series of `exp(-r)`, `r = g / 2^s`, is summed until a term
+//! falls below the last place, and the whole of that term is added on both sides (the terms of an
+//! alternating series with falling terms bound its remainder); then the enclosure is squared `s`
+//! times, since `exp(-g) = exp(-r)^(2^s)`.
 
 use dashu::base::BitTest;
 use dashu::integer::{IBig, UBig};
@@ -31,13 +32,15 @@ pub(crate) fn exp_neg(g: &RBig, precision: usize) -> Enclosure {
         return Enclosure { lower: one.clone(), upper: one, precision };
     }
     let (numerator, denominator) = (magnitude(g.numerator()), g.denominator());
-    // exp(-g) < 2^-g <= 2^-precision: nothing more to know at this precision, and no huge powers below.
+    // exp(-g) < 2^-g <= 2^-precision: nothing more to know at this precision, and no huge powers
+    // below.
     if numerator >= denominator * UBig::from(precision) {
         return Enclosure { lower: UBig::ZERO, upper: UBig::ONE, precision };
     }
     let whole = (&numerator / denominator).bit_len();
     let halvings = whole + 1; // g < 2^whole, hence g / 2^halvings < 1/2
-    // Each squaring doubles the error of the last place; 16 more bits pay for the roundings of the series.
+    // Each squaring doubles the error of the last place; 16 more bits pay for the roundings of the
+    // series.
     let places = precision + halvings + 16;
     let scaled = (numerator << (places - halvings)) / denominator;
     let mut enclosure = series(&scaled, places);

@@ -8,15 +8,17 @@
 //! [`Geometric::with_ratio_exp`] takes `q = exp(-g)`, g rational: the one-sided discrete Laplace.
 //!
 //! # Construction
-//! For an exact p: let `m = 2^b` be about 1/p. Of X = m V + U, V and U are independent, V geometric with ratio
-//! `q^m` and U on {0..m-1} with weights q^u. V counts coins of probability q^m; U is drawn uniformly and kept with
-//! probability q^u. Such a coin is a uniform real number compared with a power of q, which is enclosed in
-//! integers by repeated squaring with outward rounding, at doubling precision and with further bits of the same real
-//! number until the comparison is decided (the idea: Bringmann, Friedrich, "Exact and efficient generation of
+//! For an exact p: let `m = 2^b` be about 1/p. Write X = m V + U: then V and U are independent, V
+//! geometric with ratio `q^m` and U on {0..m-1} with weights q^u. V counts coins of probability
+//! q^m; U is drawn uniformly and kept with probability q^u. Such a coin is a uniform real number
+//! compared with a power of q, which is enclosed in integers by repeated squaring with outward
+//! rounding, at doubling precision and with further bits of the same real number until the
+//! comparison is decided (the idea: Bringmann, Friedrich, "Exact and efficient generation of
 //! geometric random variates and random graphs", 2013). Cost: about ten microseconds, whatever p.
 //!
-//! For q = exp(-s/t): U uniform on {0..t-1} kept with probability exp(-U/t), V counts coins of exp(-1), and
-//! `X = floor((U + t V) / s)` (Canonne, Kamath, Steinke 2020, arXiv:2004.00010, Algorithm 2).
+//! For q = exp(-s/t): U uniform on {0..t-1} kept with probability exp(-U/t), V counts coins of
+//! exp(-1), and `X = floor((U + t V) / s)` (Canonne, Kamath, Steinke 2020, arXiv:2004.00010,
+//! Algorithm 2).
 
 use std::num::NonZero;
 
@@ -52,7 +54,8 @@ enum Kind {
 }
 
 impl Geometric {
-    /// Fails for a success that never comes (p = 0), or comes too rarely (p < 2^-50) for blocks of 64 bits.
+    /// Fails for a success that never comes (p = 0), or comes too rarely (p < 2^-50) for blocks of
+    /// 64 bits.
     pub fn new(success: &Probability) -> Result<Self, NoiseError> {
         let rare = RBig::from_parts(1.into(), (1u64 << 50).into());
         if success.value() < &rare {
@@ -151,7 +154,8 @@ fn flip_power<R: Bits + ?Sized>(ratio: &RBig, exponent: u64, bits: &mut R) -> bo
 
 /// Integers with `lower <= 2^precision ratio^exponent <= upper`, by squaring with outward rounding.
 fn enclose_power(ratio: &RBig, exponent: u64, precision: usize) -> (UBig, UBig) {
-    // Squaring doubles relative errors: the exponent's bits, and eight for the roundings, are added.
+    // Squaring doubles relative errors: the exponent's bits, and eight for the roundings, are
+    // added.
     let places = precision + (64 - exponent.leading_zeros()) as usize + 8;
     let base_lower = (ratio.numerator().unsigned_abs() << places) / ratio.denominator();
     let base_upper = &base_lower + UBig::ONE;
@@ -224,7 +228,8 @@ mod tests {
         }
     }
 
-    /// (1/3)^1 = 0.0101...: a number that agrees for 64 bits is neither accepted nor rejected before more is known.
+    /// (1/3)^1 = 0.0101...: a number that agrees for 64 bits is neither accepted nor rejected
+    /// before more is known.
     #[test]
     fn an_undecided_power_draws_more_bits() {
         let third = RBig::from_parts(1.into(), 3u32.into());

@@ -1,8 +1,8 @@
 //! Probabilities as exact rationals, and coins that land with exactly that probability.
 //!
-//! A coin of probability p is a uniform real number U compared with p, both read bit by bit until they differ: 64
-//! bits settle it but for one time in 2^64, and then the next 64 are drawn. Nothing is rounded, so that a
-//! sampling rate that is accounted is the sampling rate that is drawn.
+//! A coin of probability p is a uniform real number U compared with p, both read bit by bit until
+//! they differ: 64 bits settle it but for one time in 2^64, and then the next 64 are drawn. Nothing
+//! is rounded, so that a sampling rate that is accounted is the sampling rate that is drawn.
 
 use std::fmt;
 
@@ -39,7 +39,7 @@ impl Probability {
     }
 
     pub(crate) fn from_exact(value: RBig) -> Self {
-        let head = Digits::of(&value).next_word();
+        let head = QuotientDigits::of(&value).next_word();
         Self { value, head }
     }
 
@@ -71,7 +71,7 @@ impl Probability {
         if self.value.is_one() {
             return true;
         }
-        let mut digits = Digits::of(&self.value);
+        let mut digits = QuotientDigits::of(&self.value);
         digits.next_word();
         // U < p needs a later digit of p that is not 0.
         while !digits.remainder.is_zero() {
@@ -83,9 +83,9 @@ impl Probability {
         false
     }
 
-    /// The binary digits behind the point, first one first; ends after the last digit that is not 0. For p < 1.
+    /// The binary digits of p < 1 behind the point, in order, up to the last 1.
     pub(crate) fn binary_digits(&self) -> impl Iterator<Item = bool> {
-        let mut digits = Digits::of(&self.value);
+        let mut digits = QuotientDigits::of(&self.value);
         let (mut word, mut left) = (0u64, 0);
         std::iter::from_fn(move || {
             if left == 0 {
@@ -108,12 +108,12 @@ impl fmt::Debug for Probability {
 }
 
 /// Long division in base 2^64: digits of `remainder / denominator`, a number below 1.
-struct Digits {
+struct QuotientDigits {
     remainder: UBig,
     denominator: UBig,
 }
 
-impl Digits {
+impl QuotientDigits {
     fn of(value: &RBig) -> Self {
         Self { remainder: value.numerator().unsigned_abs(), denominator: value.denominator().clone() }
     }
@@ -122,7 +122,8 @@ impl Digits {
     fn next_word(&mut self) -> u64 {
         let (digit, remainder) = (&self.remainder << 64usize).div_rem(&self.denominator);
         self.remainder = remainder;
-        // Below 2^64 since the remainder is below the denominator, but for the probability 1 itself.
+        // Below 2^64 since the remainder is below the denominator, but for the probability 1
+        // itself.
         digit.try_into().unwrap_or(u64::MAX)
     }
 }

@@ -1,7 +1,8 @@
 //! Rounded Gaussian and rounded Laplace: the continuous noise, rounded to a grid.
 //!
 //! # Definition
-//! At depth k the grid has 2^k steps to one scale, and with N standard normal, L Laplace of scale 1:
+//! At depth k the grid has 2^k steps to one scale, and with N standard normal, L Laplace of scale
+//! 1:
 //! ```text
 //! RoundedGaussian:  K = round(2^k N),   P[K = j] = Phi((j + 1/2) 2^-k) - Phi((j - 1/2) 2^-k)        (1)
 //! RoundedLaplace:   K = round(2^k L),   P[K = 0] = 1 - exp(-2^-k / 2),
@@ -10,14 +11,16 @@
 //! One fixed distribution per depth serves every noise scale s: the grid step is `s 2^-k`.
 //!
 //! # Guarantee
-//! Rounding to a grid that contains the exact answer is post-processing: `x + round(Z) = round(x + Z)` for x on the
-//! grid. Every statement about the continuous mechanism (Rényi, zero-concentrated, privacy-loss distributions,
-//! subsampling, any dimension) holds as it stands: neither rounding nor the sampler adds anything to δ.
+//! Rounding to a grid that contains the exact answer is post-processing:
+//! `x + round(Z) = round(x + Z)` for x on the grid. Every statement about the continuous mechanism
+//! (Rényi, zero-concentrated, privacy-loss distributions, subsampling, any dimension) holds as it
+//! stands: neither rounding nor the sampler adds anything to δ.
 //!
 //! # Pitfalls
-//! - The answer must be on the grid, and its sensitivity is that of the answer on the grid, after quantisation.
-//! - One rounding of one whole draw. A sum of separately rounded draws (shares of several parties) is not the rounding
-//!   of their sum, and has its own analysis.
+//! - The answer must be on the grid, and its sensitivity is that of the answer on the grid, after
+//!   quantisation.
+//! - One rounding of one whole draw. A sum of separately rounded draws (shares of several parties)
+//!   is not the rounding of their sum, and has its own analysis.
 //! - This is not the discrete Gaussian: same shape, other distribution, other accounting.
 
 use std::fmt;
@@ -34,7 +37,8 @@ use crate::stack::{Rounding, Stack, Support};
 const GAUSSIAN_BLOCK_BITS: u32 = 5;
 /// A scale of the Laplace is 2^4 blocks: eight of them on each side of 0.
 const LAPLACE_BLOCK_BITS: u32 = 4;
-/// With 50 bits behind the point of a block, the rounding bit is always among those that were drawn.
+/// With 50 bits behind the point of a block, the rounding bit is always among those that were
+/// drawn.
 const MOST_DEPTH: u32 = 53;
 
 /// `round(2^depth N(0, 1))`, drawn exactly.
@@ -69,8 +73,9 @@ impl RoundedGaussian {
         self.0.sample(bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
-    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are
+    /// clamped to 64 bits: clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the
+    /// result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.0.fill(bits, out);
     }
@@ -113,8 +118,9 @@ impl RoundedLaplace {
         self.0.sample(bits)
     }
 
-    /// Overwrites `out` with independent draws; several times faster than one by one. They are clamped to 64 bits:
-    /// clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
+    /// Overwrites `out` with independent draws; several times faster than one by one. They are
+    /// clamped to 64 bits: clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the
+    /// result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) {
         self.0.fill(bits, out);
     }

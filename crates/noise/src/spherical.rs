@@ -5,20 +5,23 @@
 //! ```text
 //! density of Z ~ exp(-|z|_2),      K = round(2^k Z), coordinate by coordinate                            (1)
 //! ```
-//! The length of Z is Gamma distributed with shape d (mean d, variance d), its direction uniform. In one dimension Z is Laplace.
+//! The length of Z is Gamma distributed with shape d (mean d, variance d), its direction uniform.
+//! In one dimension Z is Laplace.
 //!
 //! # Guarantee
-//! Moving z by a vector of length h changes the density by a factor of at most exp(h), by the triangle inequality (Hardt, Talwar, "On
-//! the geometry of differential privacy", 2010); rounding is post-processing of an answer on the grid. The draw is exact.
+//! Moving z by a vector of length h changes the density by a factor of at most exp(h), by the
+//! triangle inequality (Hardt, Talwar, "On the geometry of differential privacy", 2010); rounding
+//! is post-processing of an answer on the grid. The draw is exact.
 //!
 //! # Construction
-//! `Z = |M| N` with N standard normal in d dimensions and M in d + 1: given w = |M|^2, Z has density `~ w^(-d/2) exp(-s/(2w))` at
-//! |z|^2 = s, and w has density `~ w^((d-1)/2) exp(-w/2)`; the integral of `w^(-1/2) exp(-s/(2w) - w/2)` over w is
-//! `sqrt(2π) exp(-sqrt(s))`.
+//! `Z = |M| N` with N standard normal in d dimensions and M in d + 1: given w = |M|^2, Z has
+//! density `~ w^(-d/2) exp(-s/(2w))` at `|z|^2 = s`, and w has density `~ w^((d-1)/2) exp(-w/2)`.
+//! The integral of `w^(-1/2) exp(-s/(2w) - w/2)` over w is `sqrt(2π) exp(-sqrt(s))`.
 //!
-//! A normal number is known as an interval that can be narrowed ([`Normal`]). Length, products and rounding are done with
-//! both ends of intervals, in integers; while a coordinate could still be rounded to more than one integer, further bits of the *same*
-//! numbers are drawn. They begin with 181 bits behind the point, so that this hardly ever happens.
+//! A normal number is known as an interval that can be narrowed ([`Normal`]). Length, products and
+//! rounding are done with both ends of intervals, in integers; while a coordinate could still be
+//! rounded to more than one integer, further bits of the *same* numbers are drawn. They begin with
+//! 181 bits behind the point, so that this hardly ever happens.
 
 mod normal;
 
@@ -59,8 +62,9 @@ impl RoundedSpherical {
         Ok(Self { depth, cells: RoundedGaussian::new(normal::CELL_DEPTH)? })
     }
 
-    /// Overwrites `out` with one vector of as many dimensions. Fails for more than 2^20 of them. Coordinates are clamped to 64
-    /// bits: clamp sums with answers of size at most A to `±(i64::MAX - A)`, and the result is that of the exact draw.
+    /// Overwrites `out` with one vector of as many dimensions. Fails for more than 2^20 of them.
+    /// Coordinates are clamped to 64 bits: clamp sums with answers of size at most A to
+    /// `±(i64::MAX - A)`, and the result is that of the exact draw.
     pub fn fill<R: Bits + ?Sized>(&self, bits: &mut R, out: &mut [i64]) -> Result<(), NoiseError> {
         if out.len() > Self::MOST_DIMENSION {
             let value = out.len().to_string();
@@ -176,7 +180,8 @@ mod tests {
         chi_square(&[first_positive, 20_000 - first_positive], &[0.25, 0.75]).unwrap();
     }
 
-    /// With few bits known, what is decided agrees with what all bits say; and often nothing is decided.
+    /// With few bits known, what is decided agrees with what all bits say; and often nothing is
+    /// decided.
     #[test]
     fn narrow_intervals_decide_what_wide_ones_cannot() {
         // Deeper than grids are, so that the cells themselves leave much open.

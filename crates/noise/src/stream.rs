@@ -1,20 +1,20 @@
 //! A key turned into a long stream of bits: counter mode with fast key erasure.
 //!
 //! # Definition
-//! Each refill runs the cipher in counter mode from zero under the current key for [`BUFFER_BYTES`] bytes. The
-//! first 32 bytes become the next key, the rest is handed out, and what was handed out is overwritten with
-//! zeros (Bernstein, "Fast-key-erasure random-number generators", 2017).
+//! Each refill runs the cipher in counter mode from zero under the current key for [`BUFFER_BYTES`]
+//! bytes. The first 32 bytes become the next key, the rest is handed out, and what was handed out
+//! is overwritten with zeros (Bernstein, "Fast-key-erasure random-number generators", 2017).
 //!
 //! # Guarantee
-//! The stream cannot be told from fair bits without breaking the cipher as a pseudo-random function, and its state
-//! tells nothing about the words already handed out, nor do round keys that were put into memory. (Copies that a
-//! compiler leaves in registers or on the stack are beyond a program's reach, and what callers keep of the words is
-//! theirs.) A key encrypts 256 blocks, far
+//! The stream cannot be told from fair bits without breaking the cipher as a pseudo-random
+//! function, and its state tells nothing about the words already handed out, nor do round keys that
+//! were put into memory. (Copies that a compiler leaves in registers or on the stack are beyond a
+//! program's reach, and what callers keep of the words is theirs.) A key encrypts 256 blocks, far
 //! from where counter mode with 128-bit blocks shows that blocks do not repeat (about 2^64).
 //!
 //! # Ciphers
-//! AES-256 where the processor has instructions for it (constant time; with vector AES some 6 GB/s into memory), else
-//! ChaCha20. The choice changes which bits come, never how they are distributed.
+//! AES-256 where the processor has instructions for it (constant time; with vector AES some 6 GB/s
+//! into memory), else ChaCha20. The choice changes which bits come, never how they are distributed.
 
 #[cfg(target_arch = "x86_64")]
 mod vaes;
@@ -25,8 +25,8 @@ use chacha20::ChaCha20;
 use chacha20::cipher::{KeyIvInit, StreamCipher};
 use zeroize::Zeroize;
 
-/// Bytes of one refill, the next key included. Small beside a usual first-level cache, which samplers need for their
-/// tables; large enough that the key schedule (about 40 ns) does not count.
+/// Bytes of one refill, the next key included. Small beside a usual first-level cache, which
+/// samplers need for their tables; large enough that the key schedule (about 40 ns) does not count.
 pub(crate) const BUFFER_BYTES: usize = 4 * 1024;
 pub(crate) const KEY_BYTES: usize = 32;
 const WORD_BYTES: usize = 8;
@@ -141,7 +141,8 @@ impl Drop for Stream {
     }
 }
 
-/// Reads eight bytes and erases them. Little-endian on every platform, so that seeded values are portable.
+/// Reads eight bytes and erases them. Little-endian on every platform, so that seeded values are
+/// portable.
 #[inline]
 fn take(bytes: &mut [u8]) -> u64 {
     let mut word = [0; WORD_BYTES];
@@ -156,8 +157,8 @@ mod tests {
 
     const CIPHERS: [Cipher; 2] = [Cipher::Aes256Counter, Cipher::ChaCha20];
 
-    /// FIPS 197, appendix C.3: AES-256 of 00112233..ff under the key 00..1f. Shows that the dependency computes
-    /// AES on whatever instructions this processor has.
+    /// FIPS 197, appendix C.3: AES-256 of 00112233..ff under the key 00..1f. Shows that the
+    /// dependency computes AES on whatever instructions this processor has.
     #[test]
     fn aes_matches_the_standard() {
         let key: [u8; 32] = std::array::from_fn(|i| i as u8);
@@ -166,7 +167,8 @@ mod tests {
         assert_eq!(u128::from_be_bytes(block.0), 0x8ea2b7ca516745bfeafc49904b496089);
     }
 
-    /// RFC 8439, appendix A.1, vector 1: the first key stream bytes of the zero key, nonce and counter.
+    /// RFC 8439, appendix A.1, vector 1: the first key stream bytes of the zero key, nonce and
+    /// counter.
     #[test]
     fn chacha_matches_the_standard() {
         let mut output = [0; BUFFER_BYTES];

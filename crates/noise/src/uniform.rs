@@ -1,7 +1,7 @@
 //! Uniform integers below a bound, by rejection: never by a remainder, which favours small values.
 //!
-//! A word is cut to as many bits as the bound has, and drawn again while it is not below the bound: each value
-//! below has the same chance at every try. At least one try in two succeeds.
+//! A word is cut to as many bits as the bound has, and drawn again while it is not below the bound:
+//! each value below has the same chance at every try. At least one try in two succeeds.
 
 use std::num::NonZero;
 

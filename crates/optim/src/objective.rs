@@ -14,7 +14,7 @@
 use std::num::NonZero;
 
 use sordino_data::{Batch, BatchGroup, ContributionLimit, UnitRule};
-use sordino_noise::grid::{Allowance, FloatGroups, Grouping, NoisySum, Sum, SumError};
+use sordino_noise::grid::{Allowance, FloatGroups, GridSum, Grouping, NoisySum, SumError};
 use sordino_privacy::Neighbours;
 use sordino_threads::gather;
 
@@ -56,9 +56,9 @@ pub trait Objective: Sync {
 #[derive(Debug)]
 pub struct ClippedSum {
     /// The sum of contributions.
-    pub gradient: Sum,
+    pub gradient: GridSum,
     /// Half for each record that was not clipped, minus half for each that was, where asked for.
-    pub count: Option<Sum>,
+    pub count: Option<GridSum>,
 }
 
 /// How float sums of groups are made; see [`FloatGroups`] for the terms.
@@ -108,14 +108,14 @@ impl FloatSums {
 #[derive(Debug)]
 pub struct Partial {
     /// Where contributions go.
-    pub gradient: Sum,
+    pub gradient: GridSum,
     /// Where counts go, where asked for.
-    pub count: Option<Sum>,
+    pub count: Option<GridSum>,
 }
 
 impl Partial {
     fn new(clip: &Clip<'_>) -> Self {
-        Self { gradient: Sum::new(clip.grid()), count: clip.count().map(Sum::new) }
+        Self { gradient: GridSum::new(clip.grid()), count: clip.count().map(GridSum::new) }
     }
 
     /// Counts one record as clipped or not.

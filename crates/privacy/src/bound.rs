@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A number known to lie between two certified ends. The upper end is what may be promised to people.
+/// A number known to lie between two certified ends. The upper end is what may be promised to
+/// people.
 ///
 /// Either end may be +∞, which JSON writes as `null`.
 ///
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 /// assert_eq!(Bound::enclosing(0.5, f64::NAN).upper, f64::INFINITY);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Ends", into = "Ends")]
+#[serde(try_from = "BoundJson", into = "BoundJson")]
 pub struct Bound {
     /// The truth is at least this.
     pub lower: f64,
@@ -66,22 +67,22 @@ impl Bound {
 /// A bound as JSON has it: an unbounded end is null.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Ends {
+struct BoundJson {
     lower: Option<f64>,
     upper: Option<f64>,
 }
 
-impl From<Bound> for Ends {
+impl From<Bound> for BoundJson {
     fn from(bound: Bound) -> Self {
         let end = |value: f64| value.is_finite().then_some(value);
         Self { lower: end(bound.lower), upper: end(bound.upper) }
     }
 }
 
-impl TryFrom<Ends> for Bound {
+impl TryFrom<BoundJson> for Bound {
     type Error = String;
 
-    fn try_from(ends: Ends) -> Result<Self, String> {
+    fn try_from(ends: BoundJson) -> Result<Self, String> {
         let lower = ends.lower.unwrap_or(f64::INFINITY);
         let upper = ends.upper.unwrap_or(f64::INFINITY);
         if 0.0 <= lower && lower <= upper {

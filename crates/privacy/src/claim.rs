@@ -8,8 +8,8 @@ use crate::relation::Neighbours;
 
 /// What is done, and whom it is claimed to protect.
 ///
-/// In JSON `{"neighbours": ..., "event": {...}}`, perhaps with a `format_version`; a bare event is read as a
-/// claim under `add_remove`.
+/// In JSON `{"neighbours": ..., "event": {...}}`, perhaps with a `format_version`; a bare event is
+/// read as a claim under `add_remove`.
 ///
 /// ```
 /// use sordino_privacy::{Claim, Neighbours};
@@ -50,8 +50,8 @@ impl Claim {
         if text.trim().is_empty() {
             return Err(ReadError::Empty);
         }
-        // Before anything else: a newer file may hold words that only a newer program knows, and to call
-        // them misspelled would be misleading.
+        // Before anything else: a newer file may hold words that only a newer program knows, and to
+        // call them misspelled would be misleading.
         if let Some(version) = stated_version(text).filter(|version| *version > Self::FORMAT_VERSION) {
             return Err(ReadError::Newer { version, known: Self::FORMAT_VERSION });
         }
@@ -90,8 +90,8 @@ impl<'de> Deserialize<'de> for Claim {
     }
 }
 
-/// The `format_version` of an object, whatever else it holds. None if it has none that can be read: what is
-/// wrong is then for the strict reading to say.
+/// The `format_version` of an object, whatever else it holds; none if it cannot be read. The strict
+/// reading then says what is wrong.
 fn stated_version(text: &str) -> Option<u64> {
     #[derive(serde::Deserialize)]
     struct Stated {
@@ -102,8 +102,8 @@ fn stated_version(text: &str) -> Option<u64> {
     is_object.then(|| serde_json::from_str::<Stated>(text).ok()?.format_version)?
 }
 
-/// The same error without the value that came: what is read may be any file, and a refusal must not show what is in it. Its type and
-/// its place are kept.
+/// Removes the value from an error: what is read may be any file, and a refusal must not show its
+/// content. Type and place are kept.
 fn without_value(error: serde_json::Error) -> serde_json::Error {
     let message = error.to_string();
     let starts = ["invalid type: ", "invalid value: ", "unknown variant ", "unknown field "];
@@ -124,13 +124,13 @@ pub enum ReadError {
     /// Not JSON, or not JSON of an event; the message says where.
     #[error(transparent)]
     Json(serde_json::Error),
-    /// Nothing but white space.
+    /// Only white space.
     #[error(
         "it is empty; expected an event, such as {{\"type\":\"gaussian\",\"noise_multiplier\":1.1}}, or \
          {{\"neighbours\": ..., \"event\": {{...}}}}"
     )]
     Empty,
-    /// A format of which this program knows nothing.
+    /// A format that this program does not know.
     #[error(
         "format_version must be {known}, got {version}; it was written by a newer program: update this one"
     )]
@@ -213,7 +213,10 @@ mod tests {
                 "expected a whole number for `format_version`",
             ),
             (
-                r#"{"format_version":2,"format_version":1,"neighbours":"replace","event":{"type":"pure","epsilon":1}}"#,
+                concat!(
+                    r#"{"format_version":2,"format_version":1,"neighbours":"replace","#,
+                    r#""event":{"type":"pure","epsilon":1}}"#,
+                ),
                 "field `format_version` is given twice",
             ),
             ("[2]", "expected an event"),
@@ -238,8 +241,8 @@ mod tests {
     fn what_is_no_claim_is_not_shown() {
         assert_eq!(
             read(r#""hunter2, expected \"x\"""#).unwrap_err(),
-            "invalid type: string, expected an event, such as {\"type\":\"gaussian\",\"noise_multiplier\":1.1} at line 1 \
-             column 25"
+            "invalid type: string, expected an event, such as \
+             {\"type\":\"gaussian\",\"noise_multiplier\":1.1} at line 1 column 25"
         );
         let ball = r#"{"event":{"type":"non_private"},"neighbours":{"metric_ball":"#;
         for json in [
@@ -271,13 +274,17 @@ mod tests {
         }
     }
 
-    /// Whatever a newer format brings, the message is that it is newer, and not that a word is misspelled.
+    /// Whatever a newer format brings, the message is that it is newer, and not that a word is
+    /// misspelled.
     #[test]
     fn a_newer_file_is_recognised_as_newer() {
         for json in [
             r#"{"format_version":2,"neighbours":"replace","event":{"type":"non_private"}}"#,
             r#"{"format_version":2,"neighbours":"add_remove","event":{"type":"brandnew","x":1}}"#,
-            r#"{"format_version":2,"who":["x"],"neighbours":"add_remove","event":{"type":"pure","epsilon":1}}"#,
+            concat!(
+                r#"{"format_version":2,"who":["x"],"neighbours":"add_remove","event":{"type":"pure","#,
+                r#""epsilon":1}}"#,
+            ),
             r#"{"who":{"x":{}},"neighbours":"nobody","event":[],"format_version":2}"#,
             r#"{"format_version":2,"type":"pure","epsilon":0.5}"#,
             r#"{"format_version":2}"#,

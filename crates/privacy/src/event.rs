@@ -1,19 +1,19 @@
 //! What a computation does, in the language of accounting.
 //!
-//! An [`Event`] is everything an accountant needs and nothing else; it depends on public parameters only.
-//! Its JSON form is the stable one: variants are never removed and never change meaning.
+//! An [`Event`] is everything an accountant needs and nothing else; it depends on public parameters
+//! only. Its JSON form is the stable one: variants are never removed and never change meaning.
 //!
 //! # Two spellings of noise
-//! `noise_multiplier` is the noise divided by the largest norm of one unit's contribution to a sum (the clip
-//! norm). What that means for a relation is the accountant's business: one contribution appears or
-//! disappears under `add_remove` and `zero_out`, and becomes its opposite under `replace`. `sigma` or `scale`
-//! with `sensitivity` states the ratio for the relation as given, and nothing is added to it; the same holds
-//! for the parameters of `pure`, `approximate`, `zcdp`, `gdp`, `renyi`, `exponential`, `above_threshold` and
-//! the discrete events.
+//! `noise_multiplier` is the noise divided by the largest norm of one unit's contribution to a sum
+//! (the clip norm). What that means for a relation is the accountant's business: one contribution
+//! appears or disappears under `add_remove` and `zero_out`, and becomes its opposite under
+//! `replace`. `sigma` or `scale` with `sensitivity` states the ratio for the relation as given, and
+//! nothing is added to it; the same holds for the parameters of `pure`, `approximate`, `zcdp`,
+//! `gdp`, `renyi`, `exponential`, `above_threshold` and the discrete events.
 //!
 //! # Limits
-//! JSON may nest events [`Event::MAX_DEPTH`] deep. Counts reach 2^53. Programs that build events by hand are
-//! trusted not to nest them thousands of levels deep; accounting refuses more than 128.
+//! JSON may nest events [`Event::MAX_DEPTH`] deep. Counts reach 2^53. Programs that build events by
+//! hand are trusted not to nest them thousands of levels deep; accounting refuses more than 128.
 
 mod bag;
 mod field;
@@ -29,7 +29,7 @@ use crate::params::{
 };
 
 pub use noise::{GaussianNoise, LaplaceNoise};
-pub use parts::{EventError, FixedSample, RandomizedResponse, RenyiCurve, Trials};
+pub use parts::{EventError, FixedSample, RandomizedResponseLaw, RenyiCurve, Trials};
 pub(crate) use read::{TopLevel, read_top_level};
 use table::EventKind;
 
@@ -42,7 +42,10 @@ use table::EventKind;
 /// let json = serde_json::to_string(&training)?;
 /// assert_eq!(
 ///     json,
-///     r#"{"type":"repeated","count":1000,"event":{"type":"poisson_sampled","sampling_rate":0.01,"event":{"type":"gaussian","noise_multiplier":1.1}}}"#
+///     concat!(
+///         r#"{"type":"repeated","count":1000,"event":{"type":"poisson_sampled","sampling_rate":0.01,"#,
+///         r#""event":{"type":"gaussian","noise_multiplier":1.1}}}"#,
+///     )
 /// );
 /// assert_eq!(serde_json::from_str::<Event>(&json)?, training);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -54,7 +57,8 @@ pub enum Event {
     Gaussian(GaussianNoise),
     /// Laplace noise on every coordinate of a vector.
     Laplace(LaplaceNoise),
-    /// P(k) ~ exp(-k² / (2 sigma²)) on one integer. A vector is not the scalar at its norm: state it as zCDP.
+    /// P(k) ~ exp(-k² / (2 sigma²)) on one integer. A vector is not the scalar at its norm: state
+    /// it as zCDP.
     DiscreteGaussian {
         /// The parameter sigma of the law.
         sigma: Scale,
@@ -69,8 +73,9 @@ pub enum Event {
         sensitivity: Count,
     },
     /// A category that is reported as it is, or as one of the others.
-    RandomizedResponse(RandomizedResponse),
-    /// The exponential mechanism: its loss has range `epsilon`; the score's sensitivity is folded in.
+    RandomizedResponse(RandomizedResponseLaw),
+    /// The exponential mechanism: its loss has range `epsilon`; the score's sensitivity is folded
+    /// in.
     Exponential {
         /// The range of the loss.
         epsilon: Epsilon,
@@ -132,7 +137,8 @@ pub enum Event {
         /// The parts.
         events: Vec<Event>,
     },
-    /// Disjoint batches, each unit in exactly one batch an epoch, `event` on every batch; no amplification.
+    /// Disjoint batches, each unit in exactly one batch an epoch, `event` on every batch; no
+    /// amplification.
     ShuffledEpochs {
         /// Passes over the data.
         epochs: Count,
@@ -155,8 +161,8 @@ pub enum Event {
         /// The local randomizer.
         event: Box<Event>,
     },
-    /// Noisy gradient descent on a convex loss of which only the last iterate is released. What that assumes is
-    /// said at [`HiddenDescent`](crate::notion::HiddenDescent).
+    /// Noisy gradient descent on a convex loss of which only the last iterate is released. What
+    /// that assumes is said at [`HiddenDescent`](crate::notion::HiddenDescent).
     LastIterate {
         /// Steps taken.
         steps: Count,
@@ -176,7 +182,8 @@ pub enum Event {
         /// What is done, as it would cost one unit.
         event: Box<Event>,
     },
-    /// The sparse-vector technique up to its first answer above the threshold; c answers: repeat it.
+    /// The sparse-vector technique up to its first answer above the threshold; c answers: repeat
+    /// it.
     AboveThreshold {
         /// ε of the whole.
         epsilon: Epsilon,
@@ -215,8 +222,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// How deep events may nest in JSON. Each level takes up to two levels of JSON, of which the reader
-    /// allows 128.
+    /// How deep events may nest in JSON. Each level takes up to two levels of JSON, of which the
+    /// reader allows 128.
     pub const MAX_DEPTH: usize = 60;
 
     /// Gaussian noise relative to the clip norm.
@@ -254,7 +261,8 @@ impl Event {
         Self::Composed { events: events.into_iter().collect() }
     }
 
-    /// This and then `next`. A composition is extended, so that many of them make a list and not a tower, which no reader of JSON would climb.
+    /// This event and then `next`. A composition is extended, so that many of them make a list and
+    /// not a tower, which no reader of JSON would climb.
     pub fn followed_by(self, next: Self) -> Self {
         let mut events = if let Self::Composed { events } = self { events } else { vec![self] };
         events.push(next);

@@ -1,44 +1,37 @@
-//! What a private computation costs: relations, events, accountants, calibration, permits.
+//! What a private computation costs, and the permission to do it.
+//!
+//! Most modules *price*: relations, events, claims, accountants, notions, calibration. One module
+//! *grants*: budgets, permits, releases. It alone can make a [`Permit`], a [`Guarantee`] or a
+//! [`Release`], and nothing that prices uses it.
 #![forbid(unsafe_code)]
 
 pub mod accounting;
 mod bound;
-mod budget;
 pub mod calibrate;
 mod claim;
-pub mod danger;
 mod event;
-mod guarantee;
+mod grant;
 pub mod notion;
 mod numerics;
-mod paid;
 mod params;
-mod payer;
-mod permit;
 mod relation;
-mod release;
-mod statement;
 
 use sordino_spelling as spelling;
 
 pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
-pub use budget::{
-    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Journal, Memory, Odometer, Prospect,
-    Quote, Reading, Refusal, SoFar, Spent, Terms, Usual, Voucher, Work,
-};
 pub use claim::{Claim, ReadError};
 pub use event::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
 };
-pub use guarantee::Guarantee;
-pub use paid::Paid;
+pub use grant::{
+    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Guarantee, Journal, MemoryJournal,
+    Odometer, OdometerReading, Paid, Permit, Prospect, Quote, Refusal, Release, ReleaseError, SoFar, Spent,
+    Statement, Terms, TypicalRelease, Voucher, Work, danger,
+};
 pub use params::{
     ClipNorm, Count, Delta, Epsilon, Gamma, Inflation, MeanTrials, Mu, NoiseMultiplier, Norm, Order,
     ParamError, ParseNumberError, Radius, Rho, SamplingRate, Scale, Sensitivity, Shape, Smoothness, StepSize,
     StrongConvexity, TruthProbability,
 };
-pub use permit::{Permit, ReleaseError};
 pub use relation::{Contribution, MetricBall, Neighbours, RelationError, Unit, group_guarantee};
-pub use release::Release;
-pub use statement::Statement;

@@ -1,8 +1,9 @@
 //! Notions of privacy as values, and the roads between them.
 //!
 //! # Definition
-//! P and Q are the outputs on two neighbouring inputs, in either order; a notion bounds how far apart they
-//! may be. Which inputs are neighbours is said by the claim around it ([`Neighbours`](crate::Neighbours)).
+//! P and Q are the outputs on two neighbouring inputs, in either order; a notion bounds how far
+//! apart they may be. Which inputs are neighbours is said by the claim around it
+//! ([`Neighbours`](crate::Neighbours)).
 //!
 //! | value | says | for all |
 //! |---|---|---|
@@ -15,25 +16,27 @@
 //! | [`TradeOff`] | type II error at least f(t) at type I error t | tests |
 //!
 //! # Roads
-//! Every conversion is named after where it leads, and results are rounded to the safe side. Where there are
-//! several theorems, the plain name is the tightest and the weaker ones have their own names, for comparison
-//! with what others print:
+//! Every conversion is named after where it leads, and results are rounded to the safe side. Where
+//! there are several theorems, the plain name is the tightest and the weaker ones have their own
+//! names, for comparison with what others print:
 //!
 //! | from | to | how |
 //! |---|---|---|
-//! | pure | zCDP | `eps²/2` ([`Zcdp::from`]); `eps tanh(eps/2)` ([`Pure::zcdp_tight`]); Laplace noise [`Zcdp::of_laplace`] |
+//! | pure | zCDP | [`Zcdp::from`] (`eps²/2`); [`Pure::zcdp_tight`]; [`Zcdp::of_laplace`] |
 //! | pure, approximate | Rényi | [`Pure::renyi`], [`Approximate::renyi_outside`] |
 //! | zCDP | approximate | [`Zcdp::epsilon_basic`]; [`Zcdp::epsilon_improved`]; [`Zcdp::epsilon`] |
-//! | Rényi | approximate | [`Renyi::epsilon_basic`]; [`Renyi::epsilon_improved`]; [`Renyi::epsilon`]; [`Renyi::total_variation`] |
-//! | GDP | approximate, zCDP, trade-off | [`Gdp::delta`], [`Zcdp::try_from`], [`TradeOff::from`]: the first and last are exact |
+//! | Rényi | approximate | [`Renyi::epsilon_basic`]; [`Renyi::epsilon_improved`]; [`Renyi::epsilon`] |
+//! | Rényi | total variation | [`Renyi::total_variation`] |
+//! | GDP | approximate, trade-off | [`Gdp::delta`], [`TradeOff::from`]: both exact |
+//! | GDP | zCDP | [`Zcdp::try_from`] |
 //! | profile | trade-off | [`TradeOff::from_profile`], [`TradeOff::of`] |
 //! | trade-off | approximate | [`TradeOff::delta`] |
 //!
-//! [`basic`], [`advanced`] and [`optimal_epsilon`] compose (eps, delta) pairs; [`HiddenDescent`] is what is gained where
-//! only the last iterate of a descent is seen.
+//! [`basic`], [`advanced`] and [`optimal_epsilon`] compose (eps, delta) pairs; [`HiddenDescent`] is
+//! what is gained where only the last iterate of a descent is seen.
 //!
-//! There is no way back from one (eps, delta) to the others. What a value costs beside other releases is for
-//! an accountant: each notion that fits an event has `event()`.
+//! There is no way back from one (eps, delta) to the others. What a value costs beside other
+//! releases is for an accountant: each notion that fits an event has `event()`.
 
 mod approximate;
 mod composition;

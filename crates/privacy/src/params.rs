@@ -1,10 +1,12 @@
 //! Numbers that were checked when they were made.
 //!
-//! Every parameter of a private computation has its own type with one door, `new`, which refuses NaN,
-//! infinities and values outside the stated range; JSON goes through the same door. Nothing further in
-//! checks again. There is no `From<f64>`, no `Default` and no arithmetic: only accountants add.
+//! Every parameter of a private computation has its own type with one door, `new`, which refuses
+//! NaN, infinities and values outside the stated range; JSON goes through the same door. Nothing
+//! further in checks again. There is no `From<f64>`, no `Default` and no arithmetic: only
+//! accountants add.
 //!
-//! Since no value is NaN and a zero is always the positive one, the types are ordered and can be hashed.
+//! Since no value is NaN and a zero is always the positive one, the types are ordered and can be
+//! hashed.
 //!
 //! ```
 //! use sordino_privacy::{Delta, Epsilon, NoiseMultiplier};
@@ -157,8 +159,8 @@ number!(
     ClipNorm, "clip norm", "a finite number above 0", |x| x.is_finite() && x > 0.0
 );
 number!(
-    /// Probability with which each record joins a Poisson sample. Zero is refused: it is far more often a
-    /// rounded-down quotient than a plan to look at nothing.
+    /// Probability with which each record joins a Poisson sample. Zero is refused: it is far more
+    /// often a rounded-down quotient than a plan to look at nothing.
     SamplingRate, "sampling rate", "a number above 0 and at most 1", |x| x > 0.0 && x <= 1.0
 );
 number!(

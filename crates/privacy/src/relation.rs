@@ -1,8 +1,8 @@
 //! Who is protected: neighbouring relations and units of privacy.
 //!
 //! # Definition
-//! A guarantee compares the outputs on two *neighbouring* inputs; a sensitivity, an ε or a noise multiplier
-//! means nothing until it is said which those are.
+//! A guarantee compares the outputs on two *neighbouring* inputs; a sensitivity, an ε or a noise
+//! multiplier means nothing until it is said which those are.
 //!
 //! | relation | x ~ x' | public | sum of contributions clipped to norm C moves by |
 //! |---|---|---|---|
@@ -11,15 +11,17 @@
 //! | `replace` | one record becomes another | n | 2C |
 //! | a metric ball | two vectors with ‖a - a'‖_p <= R | the dimension | not a sum of records |
 //!
-//! Data sets are multisets or sequences. *Unordered* (multisets: the order of records carries no information
-//! and must not show) is the stronger claim for `add_remove` and `replace` and is what their plain names
-//! mean. *Ordered* (sequences: all other records keep their places) is enough for programs that touch
-//! records by position. `zero_out` speaks of slots, so its plain name means the ordered relation.
+//! Data sets are multisets or sequences. *Unordered* (multisets: the order of records carries no
+//! information and must not show) is the stronger claim for `add_remove` and `replace` and is what
+//! their plain names mean. *Ordered* (sequences: all other records keep their places) is enough for
+//! programs that touch records by position. `zero_out` speaks of slots, so its plain name means the
+//! ordered relation.
 //!
 //! # Pitfalls
-//! - Guarantees over different relations do not compose. [`Neighbours::hops`] is the explicit conversion.
-//! - Under `zero_out` a null record in a sample is the same as no record: a mechanism that counts slots of
-//!   its sample (an average over the batch as drawn) does not satisfy this definition.
+//! - Guarantees over different relations do not compose. [`Neighbours::hops`] is the explicit
+//!   conversion.
+//! - Under `zero_out` a null record in a sample is the same as no record: a mechanism that counts
+//!   slots of its sample (an average over the batch as drawn) does not satisfy this definition.
 //! - A mean has sensitivity C/n or 2C/n only where n, or the divisor, is public.
 
 mod hops;
@@ -44,7 +46,8 @@ use crate::params::{ClipNorm, Norm, ParamError, Radius, Sensitivity, Shown};
 /// assert_eq!("zero_out".parse(), Ok(Neighbours::ZeroOut));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// Not `non_exhaustive`: a match on a relation must fail to compile when one is added, in every crate.
+// Not `non_exhaustive`: a match on a relation must fail to compile when one is added, in every
+// crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Neighbours {
     /// One record more or fewer; data sets are multisets.
@@ -92,7 +95,8 @@ pub(crate) const NAMES: [(&str, Neighbours); 6] = [
 ];
 
 impl Neighbours {
-    /// What this relation does to one unit's contribution to a sum; nothing for vectors that are not sums.
+    /// What this relation does to one unit's contribution to a sum; nothing for vectors that are
+    /// not sums.
     pub fn contribution(self) -> Option<Contribution> {
         match self {
             Self::AddRemove | Self::AddRemoveOrdered | Self::ZeroOut | Self::ZeroOutUnordered => {
@@ -113,7 +117,8 @@ impl Neighbours {
 
     /// Sensitivity of a sum of contributions, each clipped to `clip_norm`.
     ///
-    /// Fails for a metric ball, whose inputs are not sums of units, and where twice the clip norm overflows.
+    /// Fails for a metric ball, whose inputs are not sums of units, and where twice the clip norm
+    /// overflows.
     pub fn clipped_sum(self, clip_norm: ClipNorm) -> Result<Sensitivity, RelationError> {
         let norms = match self.contribution() {
             Some(Contribution::Absent) => 1.0,
@@ -152,7 +157,8 @@ impl FromStr for Neighbours {
     }
 }
 
-/// Whose data moves between neighbours: one record, all records of one value of a column, or one client.
+/// Whose data moves between neighbours: one record, all records of one value of a column, or one
+/// client.
 ///
 /// ```
 /// use sordino_privacy::Unit;

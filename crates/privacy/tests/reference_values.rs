@@ -70,7 +70,8 @@ fn training_runs_have_small_certified_gaps() {
     ] {
         let bound = training(rate, sigma, steps, delta);
         assert!(bound.relative_gap() < 1e-3, "{bound:?}");
-        // Connect-the-dots on a lattice of 1e-4 is an upper bound of its own; PRV gives an interval.
+        // Connect-the-dots on a lattice of 1e-4 is an upper bound of its own; PRV gives an
+        // interval.
         assert!(bound.lower <= dots, "{bound:?} against {dots}");
         assert!(bound.upper >= prv.0 && bound.lower <= prv.1, "{bound:?} against {prv:?}");
     }

@@ -1,8 +1,8 @@
 //! Words from outside in messages: "did you mean", and quoting that keeps a message short.
 //!
-//! A word that a person typed is [`quoted`]. A word of a file that may be anything is shown by [`name`] or
-//! [`quoted_name`]: whoever may name a file to be read must not learn from the refusal what stands in a file of
-//! another kind.
+//! A word that a person typed is [`quoted`]. A word of a file that may be anything is shown by
+//! [`name`] or [`quoted_name`]: whoever may name a file to be read must not learn from the refusal
+//! what stands in a file of another kind.
 //!
 //! ```
 //! use sordino_spelling::hint;
@@ -20,8 +20,9 @@ const LONGEST_NAME: usize = 40;
 
 /// The word of `known` that `word` is most likely a slip of, if any is near enough.
 ///
-/// Near means at most one edit (a letter inserted, removed, changed, or swapped with its neighbour) more than
-/// a quarter of the known word's letters. Case and punctuation are no edits: `MaxPool` is `max_pool`.
+/// Near means at most one edit (a letter inserted, removed, changed, or swapped with its neighbour)
+/// more than a quarter of the known word's letters. Case and punctuation are no edits: `MaxPool` is
+/// `max_pool`.
 pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     if word.len() > LONGEST_WORD {
         return None;
@@ -141,9 +142,14 @@ mod tests {
     }
 
     proptest! {
-        /// One letter too many, too few or changed in a word of at least four letters is always seen.
+        /// One letter too many, too few or changed in a word of at least four letters is always
+        /// seen.
         #[test]
-        fn one_slip_is_always_recognised(word in "[a-z]{4,20}", at in any::<prop::sample::Index>(), slip in 0..3) {
+        fn one_slip_is_always_recognised(
+            word in "[a-z]{4,20}",
+            at in any::<prop::sample::Index>(),
+            slip in 0..3
+        ) {
             let at = at.index(word.len());
             let (head, tail) = word.split_at(at);
             let typed = match slip {

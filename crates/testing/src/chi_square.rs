@@ -4,13 +4,13 @@
 //! ```text
 //! X² = Σ (observed - expected)² / expected                                            (1)
 //! ```
-//! over the cells, with as many degrees of freedom f as there are cells, less one. By Wilson and Hilferty (The
-//! distribution of chi-square, 1931) the cube root of X²/f is nearly normal, with mean 1 - 2/(9f) and variance
-//! 2/(9f).
+//! over the cells, with as many degrees of freedom f as there are cells, less one. By Wilson and
+//! Hilferty (The distribution of chi-square, 1931) the cube root of X²/f is nearly normal, with
+//! mean 1 - 2/(9f) and variance 2/(9f).
 //!
 //! # Guarantee
-//! A test fails beyond six standard deviations of that normal: one false alarm in 1e9 tests. The approximation
-//! is good to a factor of ten there, so the rate is below 1e-8.
+//! A test fails beyond six standard deviations of that normal: one false alarm in 1e9 tests. The
+//! approximation is good to a factor of ten there, so the rate is below 1e-8.
 //!
 //! # Pitfalls
 //! - Seeds are fixed by the caller. A test that fails fails each time.
@@ -73,8 +73,8 @@ fn judge(statistic: f64, freedom: f64) -> Result<(), String> {
 mod tests {
     use super::*;
 
-    /// The statistic of (1) where it is as large as it may be, typed again: f = 2 and X² = 2 (1 - v + 6 √v)³
-    /// with v = 1/9 is 48.2.
+    /// The statistic of (1) where it is as large as it may be, typed again: with v = 1/9,
+    /// `X² = 2 (1 - v + 6 √v)³` is 48.2 for f = 2.
     #[test]
     fn six_standard_deviations_are_the_limit() {
         assert!(judge(48.1, 2.0).is_ok() && judge(48.3, 2.0).is_err());

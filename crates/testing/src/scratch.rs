@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 /// A new empty folder under the system's temporary directory; removed when dropped.
 ///
-/// It is named after the test and the process, so that tests and processes do not meet. A folder that an
-/// earlier process with the same number left is emptied first. It dereferences to its path.
+/// It is named after the test and the process, so that tests and processes do not meet. A folder
+/// that an earlier process with the same number left is emptied first. It dereferences to its path.
 ///
 /// ```
 /// let scratch = sordino_testing::Scratch::new("doc-of-scratch");
@@ -57,7 +57,8 @@ impl AsRef<Path> for Scratch {
     }
 }
 
-/// The path of one file, which need not exist, in a [`Scratch`] folder of its own. It dereferences to the path.
+/// The path of one file, which need not exist, in a [`Scratch`] folder of its own. It dereferences
+/// to the path.
 #[derive(Debug)]
 pub struct ScratchFile {
     path: PathBuf,

@@ -1,10 +1,12 @@
 //! DP-Sniper's table of lower bounds, and ours beside it: `cargo xtask experiments sniper`.
 //!
-//! Every row is a mechanism of Bichsel, Steffen, Bogunovic, Vechev ("DP-Sniper", 2021), with the lower bounds at 90 %
-//! that they published (logistic regression, multi-layer perceptron; 200 million final samples). The tester gets the
-//! mechanism as a black box and the pairs of inputs that they tried, and the same confidence. The bar of a row is the
-//! larger of the two published bounds, to their three digits. Two published bounds are above, or within 0.0005 of, what is
-//! exactly true; there the bar is what DP-Sniper's procedure certifies on average, and the table shows both.
+//! Every row is a mechanism of Bichsel, Steffen, Bogunovic, Vechev ("DP-Sniper", 2021), with the
+//! lower bounds at 90 % that they published (logistic regression, multi-layer perceptron; 200
+//! million final samples). The tester gets the mechanism as a black box and the pairs of inputs
+//! that they tried, and the same confidence. The bar of a row is the larger of the two published
+//! bounds, to their three digits. Two published bounds are above, or within 0.0005 of, what is
+//! exactly true; there the bar is what DP-Sniper's procedure certifies on average, and the table
+//! shows both.
 //!
 //! ```text
 //! sniper [--samples N] [--seed N] [ROW...]      N final samples for a row of weight 1, by default 20 million
@@ -22,7 +24,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use rows::Row;
-use sordino_audit::{MechanismTester, Progress};
+use sordino_audit::{AuditProgress, MechanismTester};
 use sordino_privacy::Epsilon;
 
 /// What the command line asks for.
@@ -135,7 +137,7 @@ impl Ticker {
         Self { name, shown: AtomicU64::new(u64::MAX) }
     }
 
-    fn tell(&self, progress: Progress) {
+    fn tell(&self, progress: AuditProgress) {
         if !std::io::stderr().is_terminal() {
             return;
         }

@@ -27,8 +27,8 @@ pub(crate) struct Row {
 }
 
 impl Row {
-    /// The bound to be equalled or exceeded: the larger of the published ones; or, where the truth is known to be so
-    /// close that this was luck, what their own procedure certifies on average.
+    /// The bound to be equalled or exceeded: the larger of the published ones; or, where the truth
+    /// is known to be so close that this was luck, what their own procedure certifies on average.
     pub(crate) fn bar(&self) -> f64 {
         let published = self.logistic.into_iter().chain(self.perceptron).fold(0.0, f64::max);
         self.truth.map_or(published, |truth| published.min(expected(truth)))
@@ -40,8 +40,9 @@ impl Row {
     }
 }
 
-/// What DP-Sniper certifies on average if it finds an event of size c = 0.01 whose ratio is all of e^ε: with 200 million
-/// final samples an input, and 5 % of error for either probability, 1.645 standard deviations of each logarithm below.
+/// What DP-Sniper certifies on average if it finds an event of size c = 0.01 whose ratio is all of
+/// e^ε: with 200 million final samples an input, and 5 % of error for either probability, 1.645
+/// standard deviations of each logarithm below.
 fn expected(truth: f64) -> f64 {
     let events = 0.01 * 200e6;
     truth - 1.645 * (1.0 / f64::sqrt(events) + 1.0 / f64::sqrt(events * truth.exp()))

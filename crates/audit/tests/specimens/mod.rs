@@ -1,8 +1,8 @@
 //! Mechanisms of the literature, right and wrong, on which a tester is tested.
 //!
-//! Real answers are integers in steps of 1/[`UNIT`], and noise is exact discrete Laplace or geometric noise on these
-//! steps, so that a loss found here is that of the algorithm and not of floating point. [`naive_laplace`] is the
-//! exception.
+//! Real answers are integers in steps of 1/[`UNIT`], and noise is exact discrete Laplace or
+//! geometric noise on these steps, so that a loss found here is that of the algorithm and not of
+//! floating point. [`naive_laplace`] is the exception.
 #![allow(
     dead_code,
     unused_imports,
@@ -40,8 +40,8 @@ impl Noise {
     }
 }
 
-/// Pairs of neighbouring lists of `N` answers, each of which moves by at most 1 (Ding, Wang, Wang, Zhang, Kifer,
-/// "Detecting violations of differential privacy", 2018), and the same from the back.
+/// Pairs of neighbouring lists of `N` answers, each of which moves by at most 1 (Ding, Wang, Wang,
+/// Zhang, Kifer, "Detecting violations of differential privacy", 2018), and the same from the back.
 pub(crate) fn patterns<const N: usize>() -> Vec<([i64; N], [i64; N])> {
     let ones = [1; N];
     let with = |first: i64, rest: i64| std::array::from_fn(|i| if i == 0 { first } else { rest });

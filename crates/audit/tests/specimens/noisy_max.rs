@@ -10,8 +10,8 @@ pub(crate) enum MaxNoise {
     Exponential,
 }
 
-/// With noise of scale 2/ε the *index* of the largest is ε-private: variants 1 (Laplace) and 2 (exponential). Its
-/// *value* is not: variants 3 and 4.
+/// With noise of scale 2/ε the *index* of the largest is ε-private: variants 1 (Laplace) and 2
+/// (exponential). Its *value* is not: variants 3 and 4.
 pub(crate) enum NoisyMax {
     Laplace(Box<Noise>),
     Exponential(Geometric),

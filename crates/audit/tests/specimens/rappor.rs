@@ -1,5 +1,6 @@
-//! RAPPOR (Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal response", 2014):
-//! a value becomes a Bloom filter of 20 bits by four hashes, and each bit a randomized response.
+//! RAPPOR (Erlingsson, Pihur, Korolova, "RAPPOR: randomized aggregatable privacy-preserving ordinal
+//! response", 2014): a value becomes a Bloom filter of 20 bits by four hashes, and each bit a
+//! randomized response.
 
 use sordino_audit::{Observe, Row};
 use sordino_noise::Bits;
@@ -29,8 +30,8 @@ impl Rappor {
         Self::with_chances(0.5 * 0.95, 1.0 - 0.5 * 0.95)
     }
 
-    /// Permanent with f = 0.75, then instantaneous with p = 0.45 and q = 0.55: steps 1 to 3, of which only the last
-    /// is seen.
+    /// Permanent with f = 0.75, then instantaneous with p = 0.45 and q = 0.55: steps 1 to 3, of
+    /// which only the last is seen.
     pub(crate) fn full() -> Self {
         let (f, p, q) = (0.75, 0.45, 0.55);
         Self::with_chances(0.5 * f * (p + q) + (1.0 - f) * p, 0.5 * f * (p + q) + (1.0 - f) * q)

@@ -1,5 +1,5 @@
-//! Sparse-vector algorithms, numbered as by Lyu, Su, Li ("Understanding the sparse vector technique for
-//! differential privacy", 2017): 1 and 2 are private, 3 to 6 are not.
+//! Sparse-vector algorithms, numbered as by Lyu, Su, Li ("Understanding the sparse vector technique
+//! for differential privacy", 2017): 1 and 2 are private, 3 to 6 are not.
 
 use sordino_audit::{Observe, Row};
 use sordino_noise::Bits;
@@ -33,7 +33,8 @@ impl Answers {
     }
 }
 
-/// Everything, in the few numbers that matter: what was above, and for the first two of these where and what.
+/// Everything, in the few numbers that matter: what was above, and for the first two of these where
+/// and what.
 impl Observe for Answers {
     const WIDTH: usize = 7;
 
@@ -119,8 +120,8 @@ impl SparseVector {
     }
 }
 
-/// Algorithm 3, broken: an answer above is released with the very noise it was compared with, which bounds the noise
-/// of the threshold.
+/// Algorithm 3, broken: an answer above is released with the very noise it was compared with, which
+/// bounds the noise of the threshold.
 pub(crate) struct SparseVector3 {
     threshold: i64,
     threshold_noise: Noise,
@@ -152,8 +153,8 @@ impl SparseVector3 {
     }
 }
 
-/// Private: an answer above is released with fresh noise (Wang, Ding, Wang, Kifer, Zhang 2019), a third of ε for
-/// each noise.
+/// Private: an answer above is released with fresh noise (Wang, Ding, Wang, Kifer, Zhang 2019), a
+/// third of ε for each noise.
 pub(crate) struct NumericalSparseVector {
     threshold: i64,
     threshold_noise: Noise,

@@ -4,8 +4,8 @@ use sordino_noise::{Bits, uniform_below};
 
 use super::{Noise, UNIT, laplace};
 
-/// The textbook's sampler in floating point: the inverse distribution function of a 53-bit uniform number, added to
-/// the answer. Which doubles can come depends on the answer (Mironov 2012).
+/// The textbook's sampler in floating point: the inverse distribution function of a 53-bit uniform
+/// number, added to the answer. Which doubles can come depends on the answer (Mironov 2012).
 pub(crate) fn naive_laplace(answer: f64, scale: f64, bits: &mut dyn Bits) -> f64 {
     let word = bits.next_u64();
     let uniform = ((word >> 11) as f64 + 0.5) / (1_u64 << 53) as f64;
@@ -13,8 +13,8 @@ pub(crate) fn naive_laplace(answer: f64, scale: f64, bits: &mut dyn Bits) -> f64
     if word & 1 == 0 { answer + noise } else { answer - noise }
 }
 
-/// Independent Laplace noise on every answer. For disjoint counts, of which a record moves one by 1, a scale of
-/// 1/ε is right (Ding and others 2018, algorithm 9) and ε is wrong (algorithm 10).
+/// Independent Laplace noise on every answer. For disjoint counts, of which a record moves one by
+/// 1, a scale of 1/ε is right (Ding and others 2018, algorithm 9) and ε is wrong (algorithm 10).
 pub(crate) struct NoisyHistogram(Noise);
 
 impl NoisyHistogram {
@@ -27,8 +27,8 @@ impl NoisyHistogram {
     }
 }
 
-/// Running totals of noisy answers (Wang, Ding, Wang, Kifer, Zhang, "Proving differential privacy with shadow
-/// execution", 2019): ε if one answer moves by 1, N ε if all of them do.
+/// Running totals of noisy answers (Wang, Ding, Wang, Kifer, Zhang, "Proving differential privacy
+/// with shadow execution", 2019): ε if one answer moves by 1, N ε if all of them do.
 pub(crate) struct PrefixSum(Noise);
 
 impl PrefixSum {
@@ -45,8 +45,8 @@ impl PrefixSum {
     }
 }
 
-/// A geometric mechanism on {0, ..., n} with integer arithmetic (Balcer, Vadhan, "Differential privacy on finite
-/// computers", 2018, GeoSample): `ln(1 + 2^-k)`-private with k = ceil(ln(2/ε)).
+/// A geometric mechanism on {0, ..., n} with integer arithmetic (Balcer, Vadhan, "Differential
+/// privacy on finite computers", 2018, GeoSample): `ln(1 + 2^-k)`-private with k = ceil(ln(2/ε)).
 pub(crate) struct TruncatedGeometric {
     n: u32,
     k: u32,
@@ -70,7 +70,7 @@ impl TruncatedGeometric {
         (0..=self.n).map(|z| exactly(z) as f64 / self.all() as f64).collect()
     }
 
-    /// Of how many equally likely numbers.
+    /// The number of equally likely values.
     fn all(&self) -> u64 {
         ((1 << (self.k + 1)) + 1) * self.base().pow(self.n - 1)
     }

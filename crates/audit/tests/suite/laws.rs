@@ -1,5 +1,6 @@
-//! The exact laws of outputs, typed again from the definitions and not from the code: what [`power`](super::power) expects
-//! of an audit. A law is a list of probabilities; two laws that are compared have the same cells.
+//! The exact laws of outputs, typed again from the definitions and not from the code: what
+//! [`power`](super::power) expects of an audit. A law is a list of probabilities; two laws that are
+//! compared have the same cells.
 
 use std::f64::consts::{PI, SQRT_2};
 
@@ -103,7 +104,8 @@ pub(crate) fn permute_and_flip(rate: f64, scores: &[i64]) -> Vec<f64> {
     law
 }
 
-/// Report noisy max with discrete noise of this law, by enumeration of the winner's noise; ties to one of the largest.
+/// Report noisy max with discrete noise of this law, by enumeration of the winner's noise; ties to
+/// one of the largest.
 pub(crate) fn noisy_max(noise: impl Fn(i64) -> f64, scores: &[i64]) -> Vec<f64> {
     let below = |k: i64| (-REACH..k).map(&noise).sum::<f64>();
     let wins = |i: usize| -> f64 {
@@ -144,14 +146,16 @@ pub(crate) fn above_threshold(scales: (f64, f64), threshold: i64, answers: &[i64
     law
 }
 
-/// Nothing, or an integer: test at a distance from its threshold, and the answer, each with discrete Laplace noise.
+/// Nothing, or an integer: test at a distance from its threshold, and the answer, each with
+/// discrete Laplace noise.
 pub(crate) fn tested(scales: (f64, f64), missing: i64, answer: i64) -> Vec<f64> {
     let passes = discrete_laplace_tail(missing, scales.0);
     let answers = discrete_laplace(answer, scales.1);
     std::iter::once(1.0 - passes).chain(answers.into_iter().map(|p| passes * p)).collect()
 }
 
-/// Noise in the plane with density ~ exp(-rate |v|) around a point of the first axis, on cells of 1/4.
+/// Noise in the plane with density ~ exp(-rate |v|) around a point of the first axis, on cells of
+/// 1/4.
 pub(crate) fn plane(middle: f64, rate: f64) -> Vec<f64> {
     let at = |i: i32| (f64::from(i) + 0.5) / 4.0;
     let density = |x: f64, y: f64| (-rate * (x - middle).hypot(y)).exp() * rate * rate / (32.0 * PI);

@@ -1,8 +1,9 @@
 //! How every audit of the test-suite is made.
 //!
-//! Each has an error of 1e-6. With less than a thousand audits the whole suite raises a false alarm with a
-//! probability below 1e-3 for a new seed; the seeds here are fixed. The number of outputs to certify on is 20 000 (more where
-//! a test says so), or `SORDINO_AUDIT_SAMPLES`: `cargo xtask experiments audit` sets it to 10^6.
+//! Each has an error of 1e-6. With less than a thousand audits the whole suite raises a false alarm
+//! with a probability below 1e-3 for a new seed; the seeds here are fixed. The number of outputs to
+//! certify on is 20 000 (more where a test says so), or `SORDINO_AUDIT_SAMPLES`:
+//! `cargo xtask experiments audit` sets it to 10^6.
 #![allow(dead_code, missing_docs, reason = "shared by several programs, none of which needs all of it")]
 
 pub(crate) mod laws;
@@ -67,8 +68,8 @@ pub(crate) fn on<I: Sync, O: Observe>(
     tester.test_pairs(mechanism, &pairs).unwrap()
 }
 
-/// One release through the public door, on a permit that no budget knows of. At δ = 0: what a mechanism costs is not
-/// the question here, and an unbounded ε is priced at once.
+/// One release through the public door, on a permit that no budget knows of. At δ = 0: what a
+/// mechanism costs is not the question here, and an unbounded ε is priced at once.
 pub(crate) fn release<M: Mechanism>(mechanism: &M, answer: M::Answer<'_>, bits: &mut dyn Bits) -> M::Output {
     let permit = danger::unmetered(mechanism.claim(), Unit::Record, delta(0.0)).unwrap();
     mechanism.release_with(answer, permit, bits).unwrap().into_parts().0

@@ -1,11 +1,12 @@
 //! How much an audit must find: the one rule by which every floor of the suite is set.
 //!
 //! # Rule
-//! A floor is computed before the audit is run, from the exact laws of the mechanism's outputs on two neighbouring
-//! inputs ([`laws`](super::laws)), and from the number of outputs on which the audit chooses its event. Among the events
-//! "the likelihood ratio is at least t", in both directions, it takes the one whose certified bound is largest if both
-//! counts are [`AGAINST`] standard deviations against us. No floor is typed by hand, and none is moved after an audit
-//! was seen: an audit that misses its floor has lost power, or needs more outputs.
+//! A floor is computed before the audit is run, from the exact laws of the mechanism's outputs on
+//! two neighbouring inputs ([`laws`](super::laws)), and from the number of outputs on which the
+//! audit chooses its event. Among the events "the likelihood ratio is at least t", in both
+//! directions, it takes the one whose certified bound is largest if both counts are [`AGAINST`]
+//! standard deviations against us. No floor is typed by hand, and none is moved after an audit was
+//! seen: an audit that misses its floor has lost power, or needs more outputs.
 
 use sordino_audit::ErrorRates;
 
@@ -20,7 +21,8 @@ pub(crate) fn floor((one, two): &(Vec<f64>, Vec<f64>), delta: f64, times: u64) -
     best(one, two, delta, samples).max(best(two, one, delta, samples))
 }
 
-/// The largest floor of several pairs of laws: of the pairs that an audit is given it finds the most promising.
+/// The largest floor of several pairs of laws: of the pairs that an audit is given it finds the
+/// most promising.
 pub(crate) fn floor_of(pairs: &[(Vec<f64>, Vec<f64>)], delta: f64, times: u64) -> f64 {
     pairs.iter().map(|laws| floor(laws, delta, times)).fold(0.0, f64::max)
 }

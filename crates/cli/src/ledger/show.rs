@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use sordino::prelude::*;
-use sordino::privacy::{Choice, Filter, Gauge, Prospect, SoFar, Usual, Voucher};
+use sordino::privacy::{Choice, Filter, Gauge, Prospect, SoFar, TypicalRelease, Voucher};
 use sordino_ledger::{DataSet, Digest, Grant, Label, Ledger, Rules, State};
 
 use super::args::LedgerFile;
@@ -165,9 +165,9 @@ impl Share {
 
     fn asks(&self) -> Vec<AskObject> {
         let object = |prospect: &Prospect| {
-            let what = match prospect.usual {
-                Usual::Training => "training",
-                Usual::Count => "count",
+            let what = match prospect.release {
+                TypicalRelease::Training => "training",
+                TypicalRelease::Count => "count",
             };
             let Prospect { epsilon, times, or_more, .. } = *prospect;
             AskObject { what, epsilon, times, or_more }
@@ -194,10 +194,10 @@ fn used(epsilon: f64, used: f64, left: f64) -> String {
 /// trainings at 0.3 on all records`.
 fn can_ask(prospects: &[Prospect]) -> String {
     let words = |prospect: &Prospect| {
-        let Prospect { usual, epsilon, times, or_more, .. } = *prospect;
-        let (one, many, how) = match usual {
-            Usual::Training => ("training", "trainings", " by full batches"),
-            Usual::Count => ("count", "counts", ""),
+        let Prospect { release, epsilon, times, or_more, .. } = *prospect;
+        let (one, many, how) = match release {
+            TypicalRelease::Training => ("training", "trainings", " by full batches"),
+            TypicalRelease::Count => ("count", "counts", ""),
         };
         let at = format!("at {}{how}", decimal::exact(epsilon.get()));
         match times {

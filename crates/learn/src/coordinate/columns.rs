@@ -15,7 +15,7 @@
 //! ```
 
 use sordino_data::{Encoded, ROWS_PER_BLOCK};
-use sordino_noise::grid::{Allowance, Grid, Sum};
+use sordino_noise::grid::{Allowance, Grid, GridSum};
 
 use crate::error::LearnError;
 use crate::loss::Loss;
@@ -91,12 +91,12 @@ impl Columns {
         scores: &[f64],
         j: usize,
         grid: Grid,
-    ) -> Result<Sum, LearnError> {
+    ) -> Result<GridSum, LearnError> {
         let is_exact = grid.allowance() == Allowance::Exact;
         // A little less than the clip norm in steps, for the rounding of the product.
         let limit = grid.clip_units() as f64 * (1.0 - 4.0 * f64::EPSILON);
         let factor = limit / grid.clip_norm();
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         let column = self.column(j);
         for start in (0..self.slots).step_by(ROWS_PER_BLOCK) {
             let end = (start + ROWS_PER_BLOCK).min(self.slots);

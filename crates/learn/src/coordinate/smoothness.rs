@@ -10,7 +10,7 @@
 
 use sordino_data::Encoding;
 use sordino_noise::Bits;
-use sordino_noise::grid::{GridPlan, Sum};
+use sordino_noise::grid::{GridPlan, GridSum};
 use sordino_privacy::{Count, NoiseMultiplier};
 
 use super::columns::Columns;
@@ -56,7 +56,7 @@ fn estimate(
 ) -> Result<Vec<f64>, LearnError> {
     let p = bounds.len();
     let grid = deepest(&GridPlan::new(0.5 * (p as f64).sqrt(), noise.get(), p, n))?;
-    let mut sum = Sum::new(grid);
+    let mut sum = GridSum::new(grid);
     let mut record = vec![0.0; p];
     for slot in (0..columns.slots).filter(|slot| columns.present[*slot]) {
         for (j, (part, bound)) in record.iter_mut().zip(bounds).enumerate() {

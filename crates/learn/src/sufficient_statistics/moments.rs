@@ -13,7 +13,7 @@
 //! encoding makes, contributes nothing.
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
-use sordino_noise::grid::{Allowance, Grid, Sum, SumError};
+use sordino_noise::grid::{Allowance, Grid, GridSum, SumError};
 use sordino_privacy::Neighbours;
 use sordino_threads::{available, gather};
 
@@ -42,7 +42,7 @@ pub(super) struct Bounds {
 #[derive(Debug)]
 pub(super) struct Moments {
     /// On the grid.
-    pub(super) sum: Sum,
+    pub(super) sum: GridSum,
     /// `XᵀX/X²` in floats, lower triangle by rows; for its least eigenvalue.
     gram: Vec<f64>,
 }
@@ -68,7 +68,7 @@ impl Bounds {
     pub(super) fn sum(self, data: &Encoded, grid: Grid) -> Result<Moments, SumError> {
         let blocks: Vec<BlockView<'_>> = data.blocks().collect();
         let share = |blocks: &[BlockView<'_>]| {
-            let mut moments = Moments { sum: Sum::new(grid), gram: vec![0.0; self.triangle()] };
+            let mut moments = Moments { sum: GridSum::new(grid), gram: vec![0.0; self.triangle()] };
             blocks.iter().try_for_each(|block| self.add_block(block, &mut moments))?;
             Ok::<_, SumError>(moments)
         };
@@ -291,7 +291,7 @@ mod tests {
             [(vec![2.0, 1.0, 2.0], 1.0), (vec![5.0, 0.0, 0.25], 0.25), (vec![1.0, 1.0, 1.0], 0.0)]
         {
             let bounds = bounds(2);
-            let sum = Sum::new(grid(bounds, Neighbours::ZeroOut, 10));
+            let sum = GridSum::new(grid(bounds, Neighbours::ZeroOut, 10));
             let found = Moments { sum, gram: triangle }.least_eigenvalue(2, 10);
             assert!((found - least).abs() <= bounds.eigenvalue_error(10), "{found} {least}");
         }

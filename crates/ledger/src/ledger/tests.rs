@@ -8,7 +8,8 @@ use crate::label::Label;
 
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 
-/// An analyst sets the clock back between two charges; nothing may look as if it had happened earlier.
+/// An analyst sets the clock back between two charges; nothing may look as if it had happened
+/// earlier.
 #[test]
 fn a_clock_that_goes_back_does_not_turn_entries_around() {
     let folder = Scratch::new("ledger-clock");

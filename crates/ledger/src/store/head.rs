@@ -1,12 +1,13 @@
 //! A witness beside the ledger: the last entry that was known to be durable.
 //!
-//! A hash chain cannot tell a history from its own beginning, and neither can SQLite where its write-ahead log was
-//! lost or is damaged: it goes on with what is left. So the head is written into a small file after each
-//! commit, and a ledger that no longer contains it has lost entries.
+//! A hash chain cannot tell a history from its own beginning, and neither can SQLite where its
+//! write-ahead log was lost or is damaged: it goes on with what is left. So the head is written
+//! into a small file after each commit, and a ledger that no longer contains it has lost entries.
 //!
-//! The witness is a lower bound. It is written after the commit and without a barrier, so a crash may leave an older one; that
-//! is weaker, never wrong. It is overwritten in place by lines of one length, so a killed process leaves the old
-//! line or the new one. A line that does not read, after a loss of power, witnesses nothing.
+//! The witness is a lower bound. It is written after the commit and without a barrier, so a crash
+//! may leave an older one; that is weaker, never wrong. It is overwritten in place by lines of one
+//! length, so a killed process leaves the old line or the new one. A line that does not read, after
+//! a loss of power, witnesses nothing.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};

@@ -1,17 +1,18 @@
 //! Makes sure that the file of a ledger has one name only.
 //!
-//! SQLite keeps log and locks beside the path under which it opens a file; the witness is there too. Under a
-//! second path the same file has another log and other locks, and two processes could spend from two
-//! histories.
+//! SQLite keeps log and locks beside the path under which it opens a file; the witness is there
+//! too. Under a second path the same file has another log and other locks, and two processes could
+//! spend from two histories.
 //!
 //! # Guarantee
-//! Opening a ledger fails if the file has a second hard link or is a mount point by itself. Every charge
-//! checks, under its lock, that the path still leads to the file that was opened, and that the file has no
-//! second link. Symbolic links are resolved first, so they all lead to the same path.
+//! Opening a ledger fails if the file has a second hard link or is a mount point by itself. Every
+//! charge checks, under its lock, that the path still leads to the file that was opened, and that
+//! the file has no second link. Symbolic links are resolved first, so they all lead to the same
+//! path.
 //!
 //! # Limits
-//! A copy is another ledger. So is a file that was moved without its log. Hard links are checked on Unix
-//! only, mount points on Linux only.
+//! A copy is another ledger. So is a file that was moved without its log. Hard links are checked on
+//! Unix only, mount points on Linux only.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -26,8 +27,8 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// Finds the file that `path` leads to, and checks it. Does not open it: closing a second handle would
-    /// release SQLite's locks.
+    /// Finds the file that `path` leads to, and checks it. Does not open it: closing a second
+    /// handle would release SQLite's locks.
     pub(super) fn find(path: &Path) -> Result<Self, LedgerError> {
         let wrap = |source| LedgerError::Io { doing: "open", path: path.to_owned(), source };
         let place = fs::canonicalize(path).map_err(wrap)?;
@@ -122,7 +123,8 @@ fn mount_points(text: &[u8]) -> impl Iterator<Item = Vec<u8>> {
         .map(unescaped)
 }
 
-/// Undoes the escapes: spaces, tabs, line feeds and backslashes are written as `\` and three octal digits.
+/// Undoes the escapes: spaces, tabs, line feeds and backslashes are written as `\` and three octal
+/// digits.
 #[cfg(target_os = "linux")]
 fn unescaped(field: &[u8]) -> Vec<u8> {
     let (mut bytes, mut rest) = (Vec::with_capacity(field.len()), field);

@@ -1,17 +1,20 @@
 //! The store for teams: two tables in a PostgreSQL database.
 //!
 //! # Guarantee
-//! Each charge is one transaction that first takes an advisory lock of the table: it waits for every other writer, and under
-//! `READ COMMITTED` all that is read after it is all there is (PostgreSQL documentation, "Explicit Locking" and "Transaction
-//! Isolation"). Whoever writes without the lock cannot take a number twice: it is the primary key, and the later of two
-//! transactions fails. With `synchronous_commit = on`, set by every session, a commit returns after the server's log is on its
-//! disk. A server that runs with `fsync = off` could forget a charge and is refused. A process killed at any point leaves a
-//! committed entry or none; if a connection breaks during a commit there is no permit, and the charge may be spent.
+//! Each charge is one transaction that first takes an advisory lock of the table: it waits for
+//! every other writer, and under `READ COMMITTED` all that is read after it is all there is
+//! (PostgreSQL documentation, "Explicit Locking" and "Transaction Isolation"). Whoever writes
+//! without the lock cannot take a number twice: it is the primary key, and the later of two
+//! transactions fails. With `synchronous_commit = on`, set by every session, a commit returns after
+//! the server's log is on its disk. A server that runs with `fsync = off` could forget a charge and
+//! is refused. A process killed at any point leaves a committed entry or none; if a connection
+//! breaks during a commit there is no permit, and the charge may be spent.
 //!
 //! # Pitfalls
 //! - The connection is not encrypted. Use a socket, the loopback interface or a tunnel.
-//! - There is no witness beside the database: a database restored from an older dump has lost charges, and only a
-//!   head that was kept elsewhere tells. Whoever administers the database is the operator of the threat model.
+//! - There is no witness beside the database: a database restored from an older dump has lost
+//!   charges, and only a head that was kept elsewhere tells. Whoever administers the database is
+//!   the operator of the threat model.
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
@@ -37,12 +40,12 @@ CREATE TRIGGER sordino_entries_stay BEFORE UPDATE OR DELETE ON sordino_entries
 CREATE TRIGGER sordino_entries_stay_all BEFORE TRUNCATE ON sordino_entries
     FOR EACH STATEMENT EXECUTE FUNCTION sordino_entries_stay();";
 
-/// Asked of every session; the server's own settings may be weaker.
+/// Settings of every session; the defaults of the server may be weaker.
 const SESSION: &str =
     "SET synchronous_commit TO on; SET lock_timeout TO '60s'; SET client_encoding TO 'UTF8'";
 
-/// Until the end of the transaction. Locking the table itself would need the right to change what is in it, which
-/// analysts should not have. The first number is "SrdL".
+/// Holds until the transaction ends. Locking the table itself would need the right to change its
+/// rows, which analysts should not have. The first number is "SrdL".
 const LOCK: &str = "SELECT pg_advisory_xact_lock(1400005708, 'sordino_entries'::regclass::oid::integer)";
 
 /// How long to wait for another process, in seconds, as `SESSION` says.
@@ -232,7 +235,8 @@ impl std::fmt::Debug for Postgres {
 }
 
 fn insert(transaction: &mut Transaction<'_>, row: &Row) -> Result<(), postgres::Error> {
-    // A number beyond 2^63 would be 2^63 - 1 here, which does not follow its predecessor and is not read back.
+    // A number beyond 2^63 would be 2^63 - 1 here, which does not follow its predecessor and is not
+    // read back.
     let number = i64::try_from(row.number).unwrap_or(i64::MAX);
     let statement = "INSERT INTO sordino_entries (number, body, hash) VALUES ($1, $2, $3)";
     transaction.execute(statement, &[&number, &row.body, &row.hash.bytes().as_slice()]).map(drop)
@@ -259,7 +263,7 @@ fn read(row: &postgres::Row) -> Result<Row, LedgerError> {
     Ok(Row { number, body, hash: Digest::from_bytes(hash) })
 }
 
-/// What the server says, not only that it said something.
+/// The message of the server, not only the fact that it failed.
 fn words(error: &postgres::Error) -> String {
     let cause = std::error::Error::source(error).map(|cause| format!(": {cause}")).unwrap_or_default();
     format!("{error}{cause}")

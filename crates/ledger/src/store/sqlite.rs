@@ -1,13 +1,15 @@
 //! The embedded store: one SQLite file.
 //!
 //! # Guarantee
-//! Write-ahead log with `synchronous = FULL`: a commit returns after the log is on the disk (SQLite documentation,
-//! "PRAGMA synchronous"). `BEGIN IMMEDIATE` takes the one write lock before anything is read, so no two
-//! writers decide on the same history. A process killed at any point leaves a committed entry or none.
+//! Write-ahead log with `synchronous = FULL`: a commit returns after the log is on the disk (SQLite
+//! documentation, "PRAGMA synchronous"). `BEGIN IMMEDIATE` takes the one write lock before anything
+//! is read, so no two writers decide on the same history. A process killed at any point leaves a
+//! committed entry or none.
 //!
 //! # Pitfalls
 //! - Locks of network file systems are often broken: the file belongs on a local disk.
-//! - The file alone, copied while in use, lacks what is in `-wal`; [`Store::backup`] copies one moment.
+//! - The file alone, copied while in use, lacks what is in `-wal`; [`Store::backup`] copies one
+//!   moment.
 //! - Log and locks belong to a name: a file must have one name and no other ([`Place`]).
 
 use std::fs::{self, OpenOptions};
@@ -25,17 +27,19 @@ use crate::digest::Digest;
 use crate::entry::{Head, Row};
 use crate::error::LedgerError;
 
-/// In the header of the file: "SrdL".
+/// The application id in the header of the file: "SrdL".
 const APPLICATION_ID: i64 = 0x5372_644c;
 
 /// The triggers keep honest hands off; whoever means it is found by the chain.
 const SCHEMA: [&str; 3] = [
     "CREATE TABLE entries (number INTEGER PRIMARY KEY, body TEXT NOT NULL, hash BLOB NOT NULL) STRICT",
     "CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'append-only'); END",
-    "CREATE TRIGGER entries_stay_as_they_are BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'append-only'); END",
+    "CREATE TRIGGER entries_stay_as_they_are BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, \
+     'append-only'); END",
 ];
 
-/// How long to wait for another process, in seconds. A charge holds the lock for as long as accounting takes.
+/// How long to wait for another process, in seconds. A charge holds the lock for as long as
+/// accounting takes.
 const PATIENCE: u64 = 60;
 
 /// The longest sleep between two attempts to get the lock, in milliseconds.
@@ -47,7 +51,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     place: Place,
     witness: Witness,
-    /// Of a file that was opened without locks and log: how it looked then.
+    /// How the file looked when it was opened without locks and log.
     still: Option<Look>,
 }
 
@@ -95,9 +99,9 @@ impl Sqlite {
         Self::connect(path)?.checked()
     }
 
-    /// The same for whoever may only read file and folder, where SQLite cannot make the files that readers of
-    /// a log share. Where no log is there, all is in the file, which is then read without locks;
-    /// [`Store::check_still`] says whether it was still.
+    /// Opens a file that one may only read, in a folder that one may only read. SQLite then cannot
+    /// make the files that readers of a log share. If there is no log, everything is in the file,
+    /// which is then read without locks; [`Store::check_still`] tells whether it changed meanwhile.
     pub(crate) fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
         not_empty(path)?;
         match Self::connect(path).and_then(Self::checked) {
@@ -140,7 +144,8 @@ impl Sqlite {
         let store = Self { connection, path: path.to_owned(), place, witness, still };
         store.doing("open", |connection| {
             connection.pragma_update(None, "synchronous", "full")?;
-            // A file may come from anywhere: do not run what its schema says, and look at cells before using them.
+            // A file may come from anywhere: do not run what its schema says, and look at cells
+            // before using them.
             connection.pragma_update(None, "trusted_schema", false)?;
             connection.pragma_update(None, "cell_size_check", true)
         })?;
@@ -165,7 +170,8 @@ impl Sqlite {
         self.check_version().map(drop)
     }
 
-    /// Asked again under the lock of every charge: a newer program may have changed the file since it was opened.
+    /// Checked again under the lock of every charge: a newer program may have changed the file
+    /// since it was opened.
     fn check_version(&self) -> Result<u32, LedgerError> {
         let found: i64 =
             self.doing("read", |c| c.pragma_query_value(None, "user_version", |row| row.get(0)))?;
@@ -274,7 +280,8 @@ impl Store for Sqlite {
         }
         reserve_name(to)?;
         copy(&self.connection, to).map_err(|source| {
-            // Half a copy must not be taken for one. That the copy failed is what is reported.
+            // Half a copy must not be taken for a whole one. The error of the copy is the one
+            // reported.
             let _ = fs::remove_file(to);
             LedgerError::Sqlite { doing: "back up into", path: to.to_owned(), source }
         })
@@ -344,15 +351,15 @@ fn insert(connection: &Connection, row: &Row) -> rusqlite::Result<()> {
         .map(drop)
 }
 
-/// Somebody else has the lock, for the `attempts`-th time. SQLite's own handler sleeps for up to 100 ms, which is the time of
-/// many charges.
+/// Somebody else has the lock, for the `attempts`-th time. SQLite's own handler sleeps for up to
+/// 100 ms, which is the time of many charges.
 fn wait_a_little(attempts: i32) -> bool {
     let pause = u64::from(attempts.unsigned_abs()).clamp(1, MAX_PAUSE);
     std::thread::sleep(Duration::from_millis(pause));
     u64::from(attempts.unsigned_abs()) * MAX_PAUSE < PATIENCE * 1000
 }
 
-/// All pages of one moment. If somebody writes meanwhile, it begins anew.
+/// Copies all pages as of one moment. It begins again if somebody writes meanwhile.
 fn copy(from: &Connection, to: &Path) -> rusqlite::Result<()> {
     let mut target = Connection::open_with_flags(to, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     target.pragma_update(None, "synchronous", "full")?;

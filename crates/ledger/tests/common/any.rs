@@ -1,4 +1,5 @@
-//! What must hold for whatever comes in from outside. Shared by the test `any_bytes` and the targets in `fuzz/`.
+//! What must hold for whatever comes in from outside. Shared by the test `any_bytes` and the
+//! targets in `fuzz/`.
 
 use std::path::Path;
 
@@ -59,7 +60,8 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned + PartialEq + std::fm
     assert_eq!(serde_json::from_str::<T>(&written).expect("and read again"), *value);
 }
 
-/// Any lines, each an entry with a correct hash: the chain holds, so only their meaning can be wrong.
+/// Any lines, each an entry with a correct hash: the chain holds, so only their meaning can be
+/// wrong.
 pub(crate) fn history(text: &str) {
     let path = place();
     drop(Ledger::create(&path).expect("a ledger can be made"));

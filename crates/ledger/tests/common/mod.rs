@@ -48,7 +48,8 @@ pub(crate) fn with_census(path: &Path, terms: &Terms) -> Ledger {
     ledger
 }
 
-/// A ledger as an older version wrote it: the same table, another first entry and another number in the header.
+/// A ledger as an older version wrote it: the same table, another first entry and another number in
+/// the header.
 pub(crate) fn of_version(version: u32, path: &Path) {
     with_census(path, &terms(1.0));
     let connection = Connection::open(path).unwrap();

@@ -1,4 +1,5 @@
-//! A PostgreSQL server of our own: a new cluster in a temporary folder, on a free port of the loopback interface, stopped at the end.
+//! A PostgreSQL server of our own: a new cluster in a temporary folder, on a free port of the
+//! loopback interface, stopped at the end.
 
 use std::fs;
 use std::net::TcpListener;

@@ -11,8 +11,8 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Fails for bounds that are not finite, the wrong way round, or too far apart for a double. NaN counts as the
-    /// middle.
+    /// Fails for bounds that are not finite, the wrong way round, or too far apart for a double.
+    /// NaN counts as the middle.
     pub fn new(lower: f64, upper: f64) -> Result<Self, MechanismError> {
         let width = upper - lower;
         if !(width > 0.0 && width.is_finite()) {
@@ -48,7 +48,8 @@ impl Bounds {
         self.upper - self.lower
     }
 
-    /// The nearest of the values of a grid of so many cells, counted from the lower bound: a function of one row.
+    /// The nearest of the values of a grid of so many cells, counted from the lower bound: a
+    /// function of one row.
     pub(super) fn place(self, value: f64, cells: u64) -> u64 {
         let share = (self.clamp(value) - self.lower) / self.width();
         // The cast saturates.

@@ -1,9 +1,10 @@
 //! Whom a statistic protects, and how much one of them may contribute.
 //!
 //! # Definition
-//! A contributor is a row by itself, or an owner of rows. Of an owner at most `rows` rows count, chosen uniformly from
-//! the owner's own rows; in statistics of keys at most `rows` rows in each of at most `keys` keys. One neighbour makes
-//! a contributor appear, disappear or become another, as the relation says.
+//! A contributor is a row by itself, or an owner of rows. Of an owner at most `rows` rows count,
+//! chosen uniformly from the owner's own rows; in statistics of keys at most `rows` rows in each of
+//! at most `keys` keys. One neighbour makes a contributor appear, disappear or become another, as
+//! the relation says.
 //!
 //! # Sensitivity
 //! With m rows, k keys, integers in low..=high for each row:
@@ -19,14 +20,14 @@
 //! The middle column is smaller because a row that becomes another is still one row.
 //!
 //! # Public counts
-//! Where rows are the contributors and the relation is not `add_remove`, the number of rows is public and divides; under `zero_out` a
-//! null row counts as a row and contributes nothing to any (centred) sum, rank or key. In all other cases the number of rows
-//! is private.
+//! Where rows are the contributors and the relation is not `add_remove`, the number of rows is
+//! public and divides; under `zero_out` a null row counts as a row and contributes nothing to any
+//! (centred) sum, rank or key. In all other cases the number of rows is private.
 //!
 //! # Pitfalls
-//! Tables hold no null rows. NaN is not one: it is a number that was not there to be read, and counts as
-//! [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as any other value is, under `zero_out` at twice
-//! ε (by way of the null row).
+//! Tables hold no null rows. NaN is not one: it is a number that was not there to be read, and
+//! counts as [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as
+//! any other value is, under `zero_out` at twice ε (by way of the null row).
 
 use sordino_privacy::{Contribution, Count, Neighbours, Unit};
 
@@ -51,8 +52,8 @@ impl Contributor {
         Self::of(Protection::of_records(neighbours), Count::ONE)
     }
 
-    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in statistics of
-    /// keys).
+    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in
+    /// statistics of keys).
     pub fn owner(neighbours: Neighbours, column: impl Into<String>, rows: Count) -> Self {
         Self::of(Protection::of_records(neighbours).for_unit(Unit::Column(column.into())), rows)
     }
@@ -116,14 +117,14 @@ impl Contributor {
         public && !self.has_owners()
     }
 
-    /// What a neighbour does to a contributor; fails for vectors.
+    /// The change that a neighbour makes to a contributor. Fails for vectors.
     pub(super) fn change(&self, what: &'static str) -> Result<Contribution, MechanismError> {
         let advice = "its inputs are vectors, not rows of a table";
         let neighbours = self.neighbours();
         neighbours.contribution().ok_or(MechanismError::Relation { what, neighbours, advice })
     }
 
-    /// A bound that was derived for it.
+    /// A [`Shift`] with this bound, for this contributor.
     pub(super) fn shift(&self, most: Count) -> Shift {
         Shift::new(most, self.neighbours()).for_unit(self.unit().clone())
     }

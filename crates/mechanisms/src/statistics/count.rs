@@ -1,8 +1,8 @@
 //! How many rows have a property.
 //!
 //! # Guarantee
-//! The count is an integer that one neighbour moves by at most the rows of one contributor (1 for single rows, under every
-//! relation); discrete Laplace noise makes it ε-private.
+//! The count is an integer that one neighbour moves by at most the rows of one contributor (1 for
+//! single rows, under every relation); discrete Laplace noise makes it ε-private.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Epsilon, Event};

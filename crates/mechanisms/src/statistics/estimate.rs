@@ -1,7 +1,7 @@
 //! What statistics release: a value, and how far it may be off at 95 % confidence.
 //!
-//! Accuracies speak of the noise, and are themselves public: they are functions of parameters and of released values. What
-//! clamping and limits on contributions take away is not in them.
+//! Accuracies speak of the noise, and are themselves public: they are functions of parameters and
+//! of released values. What clamping and limits on contributions take away is not in them.
 
 /// A number, and how far the truth may be from it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +26,9 @@ pub struct Ranked {
 pub struct Cells {
     /// Keys with their noisy counts, which may be negative. Unclamped: sums of cells stay unbiased.
     pub counts: Vec<(String, i64)>,
-    /// With 95 % confidence no count of declared keys is farther off. Of open keys it speaks of one key's noise before the threshold:
-    /// counts that are shown although the truth lies below the threshold are too large by more.
+    /// With 95 % confidence no count of declared keys is farther off. For open keys it bounds the
+    /// noise of one key before the threshold: a count that is shown although the truth lies below
+    /// the threshold is too large by more.
     pub error: f64,
 }
 
@@ -36,7 +37,8 @@ pub struct Cells {
 pub struct Winner {
     /// The released key.
     pub key: String,
-    /// With 95 % confidence its count is less than this below that of the most frequent key, or it is that key.
+    /// With 95 % confidence its count is less than this below that of the most frequent key, or it
+    /// is that key.
     pub gap: f64,
 }
 

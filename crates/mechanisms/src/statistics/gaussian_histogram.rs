@@ -1,23 +1,24 @@
 //! Counts of declared keys with Gaussian noise: for contributors who have many keys.
 //!
 //! # Definition
-//! Every declared key is released with its count plus discrete Gaussian noise, zeros included: which keys are missing would tell.
-//! Rows of other keys do not count.
+//! Every declared key is released with its count plus discrete Gaussian noise, zeros included:
+//! which keys are missing would tell. Rows of other keys do not count.
 //! ```text
 //! P[Z = z] ~ exp(-z^2 / (2 sigma^2)),      sigma^2 = c m^2 / (2ρ)                                      (1)
 //! ```
 //! where one neighbour moves c counts by at most m each.
 //!
 //! # Guarantee
-//! ρ-zCDP: one neighbour moves the counts by at most `sqrt(c) m` in L2 (Canonne, Kamath, Steinke, "The discrete Gaussian for differential
-//! privacy", 2020, Theorem 4). With contributors of m rows in each of k keys c = k if they appear or disappear and 2 k if
-//! they become others, but never more than there are keys; a row has k = m = 1. The event is `zcdp`, and that of one integer where one
-//! count moves only.
+//! ρ-zCDP: one neighbour moves the counts by at most `sqrt(c) m` in L2 (Canonne, Kamath, Steinke,
+//! "The discrete Gaussian for differential privacy", 2020, Theorem 4). With contributors of m rows
+//! in each of k keys c = k if they appear or disappear and 2 k if they become others, but never
+//! more than there are keys; a row has k = m = 1. The event is `zcdp`, and that of one integer
+//! where one count moves only.
 //!
 //! # Pitfalls
 //! - ρ is not ε: at a small δ it costs about `ρ + 2 sqrt(ρ ln(1/δ))`. There is no pure guarantee.
-//! - One release of one key a contributor is more accurate with [`Histogram`](super::Histogram). Noise grows with the root of k here, and
-//!   with k there.
+//! - One release of one key a contributor is more accurate with [`Histogram`](super::Histogram).
+//!   Noise grows with the root of k here, and with k there.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Event, Rho, Scale};
@@ -56,8 +57,8 @@ pub struct GaussianHistogram {
 }
 
 impl GaussianHistogram {
-    /// Keys from public knowledge. Fails if there is none or one twice, for ρ = 0, for sigma beyond 2^40, and for a relation without
-    /// rows.
+    /// Keys from public knowledge. Fails if there is none or one twice, for ρ = 0, for sigma beyond
+    /// 2^40, and for a relation without rows.
     pub fn new(rho: Rho, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
         let keys = keys::declared(keys)?;
         let noise = GaussianCells::new(rho, keys.len() as u64, &who)?;
@@ -117,7 +118,8 @@ mod tests {
         Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
-    /// Variance k m²/(2ρ), twice that for contributors who become others, and no more counts move than there are.
+    /// Variance k m²/(2ρ), twice that for contributors who become others, and no more counts move
+    /// than there are.
     #[test]
     fn noise_is_that_of_the_relation_and_the_limits() {
         for (keys, who, squared) in [
@@ -151,7 +153,8 @@ mod tests {
         (0..still.len()).flat_map(|i| (0..still.len()).map(move |j| (i, j))).map(|(i, j)| excess(i, j)).sum()
     }
 
-    /// All that the counts of two keys can move by, against the price that an accountant reads off the event; and twins.
+    /// All that the counts of two keys can move by, against the price that an accountant reads off
+    /// the event; and twins.
     #[test]
     fn no_set_of_outputs_reveals_more_than_the_event_says() {
         for (rho, m, k, neighbours, moves) in [

@@ -1,14 +1,14 @@
 //! Counts of declared keys.
 //!
 //! # Definition
-//! Every declared key is released with its count plus discrete Laplace noise, zeros included: which keys are missing would tell.
-//! Rows of other keys do not count.
+//! Every declared key is released with its count plus discrete Laplace noise, zeros included: which
+//! keys are missing would tell. Rows of other keys do not count.
 //!
 //! # Guarantee
-//! ε-private: one neighbour moves the counts by at most Δ added up (see [`Contributor`]: 1 for a row that appears, 2 for one that
-//! becomes another, k m and 2 k m for owners), and noise of scale Δ/ε on each of them makes no list of counts more
-//! than exp(ε) times likelier. Where only one count can move, the event is that of one integer; else plain pure
-//! privacy.
+//! ε-private: one neighbour moves the counts by at most Δ added up (see [`Contributor`]: 1 for a
+//! row that appears, 2 for one that becomes another, k m and 2 k m for owners), and noise of scale
+//! Δ/ε on each of them makes no list of counts more than exp(ε) times likelier. Where only one
+//! count can move, the event is that of one integer; else plain pure privacy.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Contribution, Count, Epsilon, Event};
@@ -44,7 +44,8 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a relation without rows.
+    /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a
+    /// relation without rows.
     pub fn new(epsilon: Epsilon, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
         let keys = keys::declared(keys)?;
         let shift = who.shift(who.moves_counts()?);
@@ -109,8 +110,8 @@ mod tests {
         assert_eq!(scale(0.5, owner(Neighbours::Replace)), 24.0);
     }
 
-    /// Two counts that move by 1 each, with noise of scale 2/ε: the loss is ε; with the noise of `add_remove` it is twice
-    /// that, and a test of the definition says so.
+    /// Two counts that move by 1 each, with noise of scale 2/ε: the loss is ε; with the noise of
+    /// `add_remove` it is twice that, and a test of the definition says so.
     #[test]
     fn a_row_that_becomes_another_moves_two_counts() {
         let pmf = |t: f64, z: i32| (-f64::from(z.abs()) / t).exp();

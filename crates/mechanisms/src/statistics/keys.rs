@@ -1,7 +1,8 @@
-//! Counts of keys after the limit on what a contributor may have, and what histograms release of them.
+//! Counts of keys after the limit on what a contributor may have, and what histograms release of
+//! them.
 //!
-//! Of one owner at most k keys count, drawn uniformly from the owner's own keys, and of each of them at most m
-//! rows.
+//! At most k keys of one owner count, drawn uniformly from the owner's own keys, with at most m
+//! rows each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -41,7 +42,8 @@ pub(super) fn open_cells<R: Bits + ?Sized>(
     Ok(Cells { counts: noisy.filter(|(_, count)| i128::from(*count) >= threshold).collect(), error })
 }
 
-/// Counts of declared keys in their order. Rows of other keys are left out before the limit: they take no place of an owner's.
+/// Counts of declared keys in their order. Rows of other keys are left out before the limit: they
+/// take no place of an owner's.
 pub(super) fn counts_of_declared<'a, R: Bits + ?Sized>(
     keys: &[String],
     rows: Rows<'a, &'a str>,
@@ -110,7 +112,8 @@ mod tests {
     use super::*;
     use crate::testing::count;
 
-    /// One owner of a million rows in a hundred keys, with and without: counts differ by no more than is declared.
+    /// One owner of a million rows in a hundred keys, with and without: counts differ by no more
+    /// than is declared.
     #[test]
     fn one_owner_moves_counts_by_no_more_than_declared() {
         let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();

@@ -1,18 +1,18 @@
 //! A sum of bounded numbers on a public grid, with discrete Laplace noise.
 //!
 //! # Definition
-//! With `reach` the larger absolute value of two bounds, the grid has the step `g = reach / N`, N a power of two. A
-//! number x becomes the integer nearest to x/g, clamped between the integers of the bounds. The sum of these integers is exact,
-//! is clamped to 64 bits, and gets discrete Laplace noise of scale at least Δ/ε, Δ the sensitivity of the *integers*
-//! ([`Contributor`]).
+//! With `reach` the larger absolute value of two bounds, the grid has the step `g = reach / N`, N a
+//! power of two. A number x becomes the integer nearest to x/g, clamped between the integers of the
+//! bounds. The sum of these integers is exact, is clamped to 64 bits, and gets discrete Laplace
+//! noise of scale at least Δ/ε, Δ the sensitivity of the *integers* ([`Contributor`]).
 //!
 //! # Guarantee
-//! ε-private as [`DiscreteLaplace`] is: what x/g was rounded to is a function of one row, and the clamp is on integers.
-//! Clamping the exact sum moves no two sums farther apart.
+//! ε-private as [`DiscreteLaplace`] is: what x/g was rounded to is a function of one row, and the
+//! clamp is on integers. Clamping the exact sum moves no two sums farther apart.
 //!
 //! # Size of the grid
-//! N is 2^30 or as large as draws of the noise allow. Rounding moves each number by at most g/2, next to noise of a
-//! scale of at least `reach/ε`.
+//! N is 2^30 or as large as draws of the noise allow. Rounding moves each number by at most g/2,
+//! next to noise of a scale of at least `reach/ε`.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Epsilon, Event};

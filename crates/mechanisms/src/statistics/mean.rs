@@ -1,16 +1,18 @@
 //! Mean of clamped numbers.
 //!
 //! # Definition
-//! With c the middle of the bounds: `c + (noisy sum of (x - c)) / n`, clamped to the bounds; n is the number of rows where that is
-//! public, and otherwise a noisy count of at least 1 with its own half of ε.
+//! With c the middle of the bounds: `c + (noisy sum of (x - c)) / n`, clamped to the bounds; n is
+//! the number of rows where that is public, and otherwise a noisy count of at least 1 with its own
+//! half of ε.
 //!
 //! # Guarantee
-//! ε-private: the composition of one or two releases with discrete Laplace noise; all else is post-processing. One row moves the
-//! centred sum by half the width of the bounds (appearing or disappearing) or the whole width (becoming another).
+//! ε-private: the composition of one or two releases with discrete Laplace noise; all else is
+//! post-processing. One row moves the centred sum by half the width of the bounds (appearing or
+//! disappearing) or the whole width (becoming another).
 //!
 //! # Accuracy
-//! The interval of all quotients of a sum and a count within the errors of their noise. Of an empty table there is no mean,
-//! and nothing is said.
+//! The interval of all quotients of a sum and a count within the errors of their noise. Of an empty
+//! table there is no mean, and nothing is said.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Epsilon, Event};

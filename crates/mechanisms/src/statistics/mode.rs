@@ -1,9 +1,10 @@
 //! The most frequent of declared keys.
 //!
 //! # Guarantee
-//! ε-private: report noisy max with one-sided noise on the counts ([`ReportNoisyMax`]). Two counts move apart by at most m for an owner
-//! of m rows of a key who appears or disappears (all counts move the same way), by 2 m for one who becomes another; in how
-//! many keys an owner counts does not matter.
+//! ε-private: report noisy max with one-sided noise on the counts ([`ReportNoisyMax`]). Two counts
+//! move apart by at most m for an owner of m rows of a key who appears or disappears (all counts
+//! move the same way), by 2 m for one who becomes another; in how many keys an owner counts does
+//! not matter.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Contribution, Count, Epsilon, Event};
@@ -39,7 +40,8 @@ pub struct Mode {
 }
 
 impl Mode {
-    /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a relation without rows.
+    /// Keys from public knowledge. Fails if there is none or one twice, for ε = 0, and for a
+    /// relation without rows.
     pub fn new(epsilon: Epsilon, keys: &[impl AsRef<str>], who: Contributor) -> Result<Self, MechanismError> {
         let keys = keys::declared(keys)?;
         let rows = Count::new(who.rows())?;
@@ -53,8 +55,8 @@ impl Mode {
         Ok(Self { keys, choice, who })
     }
 
-    /// With probability at least `confidence` the released key's count is less than this below the largest (or is the
-    /// largest).
+    /// With probability at least `confidence` the released key's count is less than this below the
+    /// largest (or is the largest).
     pub fn score_gap(&self, confidence: f64) -> f64 {
         self.choice.score_gap(confidence)
     }
@@ -93,8 +95,8 @@ mod tests {
 
     const KEYS: [&str; 3] = ["a", "b", "c"];
 
-    /// Counts (0, 1, 2): the probabilities of exponential noise of scale 2, which is ε = 1 for rows that become others and ε =
-    /// 1/2 for rows that appear.
+    /// Counts (0, 1, 2): the probabilities of exponential noise of scale 2, which is ε = 1 for rows
+    /// that become others and ε = 1/2 for rows that appear.
     #[test]
     fn draws_follow_report_noisy_max() {
         let masses = [0.146_751_360_560_98, 0.266_076_969_831_58, 0.587_171_669_607_44];

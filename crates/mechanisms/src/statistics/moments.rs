@@ -5,13 +5,14 @@
 //! ```text
 //! count   number of rows                         (only where it is private)
 //! first   sum of (x - c)                          in [-r, r] each
-//! second  sum of (x - c)^2 - r^2/2                in [-r^2/2, r^2/2] each                                  (1)
+//! second  sum of (x - c)^2 - r^2/2                in [-r^2/2, r^2/2] each                                (1)
 //! ```
-//! Centring halves what a row can move: 25 instead of 100 for bounds [50, 100]. Each part has an equal share of ε and its own
-//! noise; the event is their composition.
+//! Centring halves what a row can move: 25 instead of 100 for bounds [50, 100]. Each part has an
+//! equal share of ε and its own noise; the event is their composition.
 //!
 //! # Pitfalls
-//! Dividing by the true number of rows under `add_remove` is a violation: that number is private and has its own noise.
+//! Dividing by the true number of rows under `add_remove` is a violation: that number is private
+//! and has its own noise.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Epsilon, Event};
@@ -37,7 +38,8 @@ pub(super) struct Moments {
     second: Option<LatticeSum>,
 }
 
-/// Means of the terms of (1), and intervals that hold the true ones, all of them together, with the confidence asked for.
+/// Means of the terms of (1), and intervals that hold the true ones, all of them together, with the
+/// confidence asked for.
 pub(super) struct Drawn {
     pub(super) first: (f64, Interval),
     pub(super) second: Option<(f64, Interval)>,
@@ -112,7 +114,8 @@ impl Moments {
     }
 }
 
-/// ε over `parts`, rounded down so far that what the accountant certifies for all parts, which it rounds up, is at most ε.
+/// ε over `parts`, rounded down so far that what the accountant certifies for all parts, which it
+/// rounds up, is at most ε.
 fn share(epsilon: Epsilon, parts: u8) -> Result<Epsilon, MechanismError> {
     let parts = f64::from(parts);
     let room = if parts > 1.0 { 1.0 - 1e-11 } else { 1.0 };
@@ -137,7 +140,8 @@ mod tests {
         }
     }
 
-    /// Bounds [50, 100]: the centred sum moves by 25 (in steps of 25 / 2^30), the second one by 25^2 / 2.
+    /// Bounds [50, 100]: the centred sum moves by 25 (in steps of 25 / 2^30), the second one by
+    /// 25^2 / 2.
     #[test]
     fn centred_sums_move_by_half_the_width() {
         let bounds = Bounds::new(50.0, 100.0).unwrap();
@@ -164,8 +168,9 @@ mod tests {
         );
     }
 
-    /// Pitfall 7: no slice of the budget is spent twice. The accountant adds up all parts of mean and variance, and finds no more
-    /// than ε; a twin that gives all of ε to each part is found out.
+    /// Pitfall 7: no slice of the budget is spent twice. The accountant adds up all parts of mean
+    /// and variance, and finds no more than ε; a twin that gives all of ε to each part is found
+    /// out.
     #[test]
     fn pitfall_07_parts_share_one_budget() {
         let bounds = Bounds::new(0.0, 1.0).unwrap();

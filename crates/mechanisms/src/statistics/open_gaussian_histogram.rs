@@ -1,29 +1,34 @@
-//! Counts of keys that nobody declared, with Gaussian noise: only keys that many contributors have are shown.
+//! Counts of keys that nobody declared, with Gaussian noise: only keys that many contributors have
+//! are shown.
 //!
 //! # Definition
-//! Each key that occurs gets discrete Gaussian noise of parameter sigma, and is released, with that noisy count, if the count is at
-//! least a threshold:
+//! Each key that occurs gets discrete Gaussian noise of parameter sigma, and is released, with that
+//! noisy count, if the count is at least a threshold:
 //! ```text
 //! sigma^2 = c m^2 / (2ρ),    τ = m + j,   j the least integer >= 1 with 1 - (1 - P[Z >= j])^k <= δ       (1)
 //! ```
-//! for contributors of at most m rows in each of at most k keys, of whom one neighbour moves c counts: k if they appear or disappear, 2 k
-//! if they become others.
+//! for contributors of at most m rows in each of at most k keys, of whom one neighbour moves c
+//! counts: k if they appear or disappear, 2 k if they become others.
 //!
 //! # Guarantee
-//! δ-approximately ρ-zCDP (Bun, Steinke, "Concentrated differential privacy: simplifications, extensions, and lower bounds", 2016,
-//! Definition 8.1): the price of a ρ-zCDP release and of one that tells everything with probability δ. Both relations have the
-//! same proof. Let D and D' be neighbours, N the keys that only D has and N' those that only D' has. All rows of keys in N are of one
-//! contributor: there are at most k such keys, of counts at most m, and as their noises are independent one of them is shown with
-//! probability `a <= 1 - (1 - P[Z >= j])^k <= δ`. The same holds for a' of N'. Given that none is shown, the releases P of D and P' of D'
-//! are thresholds of noisy counts of the keys that both have. Those move by at most `sqrt(c) m` in L2, and noise of other keys is
-//! independent of theirs, so that P and P' have Rényi divergences of at most ρ times the order. The releases are `(1 - δ) P + δ R`
-//! and `(1 - δ) P' + δ R'` for some R and R', since a and a' are at most δ. Who is told, with probability δ, which of D
-//! and D' it is, and otherwise a draw of P or P', can draw from them: that is what the event composes. (All of
-//! this holds for each choice of the rows that count of owners, and hence for its mixtures.)
+//! δ-approximately ρ-zCDP (Bun, Steinke, "Concentrated differential privacy: simplifications,
+//! extensions, and lower bounds", 2016, Definition 8.1): the price of a ρ-zCDP release and of one
+//! that tells everything with probability δ. Both relations have the same proof. Let D and D' be
+//! neighbours, N the keys that only D has and N' those that only D' has. All rows of keys in N are
+//! of one contributor: there are at most k such keys, of counts at most m, and as their noises are
+//! independent one of them is shown with probability `a <= 1 - (1 - P[Z >= j])^k <= δ`. The same
+//! holds for a' of N'. Given that none is shown, the releases P of D and P' of D' are thresholds of
+//! noisy counts of the keys that both have. Those move by at most `sqrt(c) m` in L2, and noise of
+//! other keys is independent of theirs, so that P and P' have Rényi divergences of at most ρ times
+//! the order. The releases are `(1 - δ) P + δ R` and `(1 - δ) P' + δ R'` for some R and R', since a
+//! and a' are at most δ. Who is told, with probability δ, which of D and D' it is, and otherwise a
+//! draw of P or P', can draw from them: that is what the event composes. (All of this holds for
+//! each choice of the rows that count of owners, and hence for its mixtures.)
 //!
 //! # Pitfalls
 //! - With δ = 0 it is impossible: a key that one contributor alone has must never be shown.
-//! - This δ is spent on keys. A budget needs a larger one, since what is left of it pays for the noise.
+//! - This δ is spent on keys. A budget needs a larger one, since what is left of it pays for the
+//!   noise.
 //! - Counts next to the threshold are too large on average: those that are too small are not shown.
 //! - How many keys were left out is another question, with a price of its own.
 //! - Released keys are in the order of the keys, not of rows or counts.
@@ -67,14 +72,17 @@ pub struct OpenGaussianHistogram {
 }
 
 impl OpenGaussianHistogram {
-    /// Noise for ρ, and a threshold for δ. Fails for ρ = 0, δ = 0, for sigma beyond 2^40, and for a relation without rows.
+    /// Noise for ρ, and a threshold for δ. Fails for ρ = 0, δ = 0, for sigma beyond 2^40, and for a
+    /// relation without rows.
     pub fn new(rho: Rho, delta: Delta, who: Contributor) -> Result<Self, MechanismError> {
         if delta.get() == 0.0 {
-            let why = "keys that were not declared cannot be released without a small chance to show one that is private";
+            let why = "keys that were not declared cannot be released without a small chance to show \
+                       one that is private";
             return Err(MechanismError::NeedsDelta { why });
         }
         let noise = GaussianCells::new(rho, u64::MAX, &who)?;
-        // The chance for each of k keys, rounded down by more than the roundings of this expression.
+        // The chance for each of k keys, rounded down by more than the roundings of this
+        // expression.
         let each = -((-delta.get()).ln_1p() / who.keys() as f64).exp_m1() * (1.0 - 1e-12);
         let beyond = accuracy::discrete_gaussian_beyond(noise.sigma().get(), each);
         // No overflow: rows have 53 bits, and sigma at most 2^40.
@@ -95,8 +103,8 @@ impl OpenGaussianHistogram {
 
 impl Mechanism for OpenGaussianHistogram {
     type Answer<'a> = Rows<'a, &'a str>;
-    /// Of each key by itself: its noise exceeds the error with probability at most 5 %. Keys whose truth lies below the threshold are
-    /// shown only if their noise is large.
+    /// The error holds for each key by itself: its noise exceeds it with probability at most 5 %.
+    /// Keys whose true count lies below the threshold are shown only if their noise is large.
     type Output = Cells;
 
     fn protection(&self) -> &Protection {
@@ -137,8 +145,8 @@ mod tests {
         Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
-    /// Continuous noise has `1 + s Φ⁻¹((1 - δ)^(1/k))`, computed in high precision; the discrete threshold is at most a step or two
-    /// away.
+    /// Continuous noise has `1 + s Φ⁻¹((1 - δ)^(1/k))`, computed in high precision; the discrete
+    /// threshold is at most a step or two away.
     #[test]
     fn thresholds_agree_with_those_of_continuous_noise() {
         for (s, k, continuous) in [(5.0f64, 1, 24.767122), (10.0, 8, 52.577012)] {
@@ -192,8 +200,8 @@ mod tests {
         assert!(shown > 1000 + 6 * 32, "a low threshold: {shown}");
     }
 
-    /// What a key of this count shows: nothing, then noisy counts from the threshold on, the last cell with the tail. A key of
-    /// no rows is never shown.
+    /// What a key of this count shows: nothing, then noisy counts from the threshold on, the last
+    /// cell with the tail. A key of no rows is never shown.
     fn law(sigma: f64, threshold: i64, count: i64) -> Vec<f64> {
         const SHOWN: i64 = 40;
         let from = |v: i64| if count == 0 { 0.0 } else { tail(sigma, threshold + v - count) };
@@ -213,8 +221,8 @@ mod tests {
         excess(&one, &two).max(excess(&two, &one))
     }
 
-    /// The worst over all that a contributor can have before and after, on tables of keys that are absent, next to the threshold,
-    /// and above it.
+    /// The worst over all that a contributor can have before and after, on tables of keys that are
+    /// absent, next to the threshold, and above it.
     fn worst(e: f64, who: Contributor, threshold: i64, sigma: f64) -> f64 {
         let (m, k) = (who.rows() as i64, who.keys());
         let own: Vec<(i64, i64)> = (0..=m)
@@ -233,8 +241,8 @@ mod tests {
         most
     }
 
-    /// Against the price that an accountant reads off the event, at an ε where most of it is for the noise and at one where all of
-    /// it is for keys; and twins.
+    /// Against the price that an accountant reads off the event, at an ε where most of it is for
+    /// the noise and at one where all of it is for keys; and twins.
     #[test]
     fn no_set_of_outputs_reveals_more_than_the_event_says() {
         for (rho, e, d, m, k) in [(0.5, 1.5, 0.01, 1, 1), (0.3, 1.0, 0.02, 1, 2), (1.0, 3.0, 0.02, 2, 2)] {

@@ -1,21 +1,25 @@
 //! Counts of keys that nobody declared: only keys that many contributors have are shown.
 //!
 //! # Definition
-//! Each key that occurs gets discrete Laplace noise of scale `t = Δ/ε`, and is released, with that noisy count, if the count is at
-//! least a threshold:
+//! Each key that occurs gets discrete Laplace noise of scale `t = Δ/ε`, and is released, with that
+//! noisy count, if the count is at least a threshold:
 //! ```text
-//! τ = m + j,   j the least integer with k P[Z >= j] <= δ',   P[Z >= j] = r^j / (1 + r),  r = exp(-1/t)        (1)
+//! τ = m + j,   j the least integer with k P[Z >= j] <= δ',                                        (1)
+//! P[Z >= j] = r^j / (1 + r),   r = exp(-1/t)
 //! ```
 //! for contributors of at most m rows in each of at most k keys.
 //!
 //! # Guarantee
-//! (ε, δ)-private. *Appearing or disappearing* (Δ = k m, δ' = δ): let D have a contributor more than D', and N be the
-//! keys that only D has; there are j <= k of them, of counts at most m, so that one of them is shown with probability at most δ. Keys
-//! that both have move by at most k m together, and given that no key of N is shown the outputs are of the same form: with S any
-//! set of outputs, S' its part without keys of N and a <= δ the chance of showing one,
-//! `P_D[S] <= a + P_D[S'] <= δ + e^ε P_D'[S]`, and `P_D'[S] = P_D'[S'] <= (1 - a) P_D'[S'] + a <= e^ε P_D[S'] + δ` as noise of different
-//! keys is independent (Korolova, Kenthapadi, Mishra, Ntoulas, "Releasing search queries and clicks privately", 2009).
-//! *Becoming another* is disappearing and then appearing: each with ε/2 and δ' such that `(1 + e^(ε/2)) δ' <= δ`.
+//! (ε, δ)-private. *Appearing or disappearing* (Δ = k m, δ' = δ): let D have a contributor more
+//! than D', and N be the keys that only D has; there are j <= k of them, of counts at most m, so
+//! that one of them is shown with probability at most δ. Keys that both have move by at most k m
+//! together, and given that no key of N is shown the outputs are of the same form: with S any set
+//! of outputs, S' its part without keys of N and a <= δ the chance of showing one,
+//! `P_D[S] <= a + P_D[S'] <= δ + e^ε P_D'[S]`, and
+//! `P_D'[S] = P_D'[S'] <= (1 - a) P_D'[S'] + a <= e^ε P_D[S'] + δ` as noise of different keys is
+//! independent (Korolova, Kenthapadi, Mishra, Ntoulas, "Releasing search queries and clicks
+//! privately", 2009). *Becoming another* is disappearing and then appearing: each with ε/2 and δ'
+//! such that `(1 + e^(ε/2)) δ' <= δ`.
 //!
 //! # Pitfalls
 //! - With δ = 0 it is impossible: a key that one contributor alone has must never be shown.
@@ -80,7 +84,8 @@ impl OpenHistogram {
         Ok(Self { epsilon, delta, noise, threshold, who })
     }
 
-    /// The least noisy count that is released. (One that no count of 64 bits reaches is stated as the largest of them.)
+    /// The least noisy count that is released. (One that no count of 64 bits reaches is stated as
+    /// the largest of them.)
     pub fn threshold(&self) -> i64 {
         clamped(self.threshold)
     }
@@ -88,8 +93,8 @@ impl OpenHistogram {
 
 impl Mechanism for OpenHistogram {
     type Answer<'a> = Rows<'a, &'a str>;
-    /// Of each key by itself: its noise exceeds the error with probability at most 5 %. Keys whose truth lies below the threshold are
-    /// shown only if their noise is large.
+    /// The error holds for each key by itself: its noise exceeds it with probability at most 5 %.
+    /// Keys whose true count lies below the threshold are shown only if their noise is large.
     type Output = Cells;
 
     fn protection(&self) -> &Protection {
@@ -128,7 +133,8 @@ mod tests {
         Contributor::owner(neighbours, "user_id", count(rows)).in_keys(count(keys))
     }
 
-    /// Continuous noise of scale b has `1 + b ln(k/(2δ))`; the discrete threshold is at most a step or two away.
+    /// Continuous noise of scale b has `1 + b ln(k/(2δ))`; the discrete threshold is at most a step
+    /// or two away.
     #[test]
     fn thresholds_agree_with_the_literature() {
         for (e, d, k, continuous) in
@@ -173,8 +179,8 @@ mod tests {
         assert!(exact <= 0.02);
     }
 
-    /// What a key of this count shows: nothing, then noisy counts from the threshold on, the last cell with the tail. A key of
-    /// no rows is never shown.
+    /// What a key of this count shows: nothing, then noisy counts from the threshold on, the last
+    /// cell with the tail. A key of no rows is never shown.
     fn law(scale: f64, threshold: i64, count: i64) -> Vec<f64> {
         const SHOWN: i64 = 30;
         let r = (-1.0 / scale).exp();
@@ -196,8 +202,9 @@ mod tests {
         both(one).iter().zip(both(two)).map(|(p, q)| (p - e.exp() * q).max(0.0)).sum()
     }
 
-    /// (ε, δ) by enumeration of all that two keys can show, for all that a contributor can have before and after, on tables of
-    /// keys that are absent, next to the threshold, and above it; and twins.
+    /// (ε, δ) by enumeration of all that two keys can show, for all that a contributor can have
+    /// before and after, on tables of keys that are absent, next to the threshold, and above it;
+    /// and twins.
     #[test]
     fn no_set_of_outputs_reveals_more_than_epsilon_and_delta() {
         for (e, d, m, k) in [(1.0, 0.01, 1, 1), (0.5, 0.02, 1, 2), (2.0, 0.05, 2, 2), (1.0, 0.05, 2, 1)] {

@@ -1,13 +1,15 @@
 //! Sorted rows on a public grid: their median, and how far it moves near by.
 //!
 //! # Definition
-//! n rows x_1 <= ... <= x_n on the integers 0..=G, of which at most k become others; n is public. With m = ceil(n/2), x_i = 0 for i < 1 and
-//! x_i = G for i > n, the median is x_m, and the largest local sensitivity of any table that differs in at most k rows is
+//! n rows x_1 <= ... <= x_n on the integers 0..=G, of which at most k become others; n is public.
+//! With m = ceil(n/2), x_i = 0 for i < 1 and x_i = G for i > n, the median is x_m, and the largest
+//! local sensitivity of any table that differs in at most k rows is
 //! ```text
 //! A_k = max over t = 0, ..., k + 1 of x_(m+t) - x_(m+t-k-1)                                          (1)
 //! ```
-//! (Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling in private data analysis", 2007, Section 3.1). For
-//! neighbours x, x' it follows that `A_k(x) <= A_(k+1)(x')`; a test tries all small tables.
+//! (Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling in private data analysis", 2007,
+//! Section 3.1). For neighbours x, x' it follows that `A_k(x) <= A_(k+1)(x')`; a test tries all
+//! small tables.
 
 /// Sorted places on a grid of G cells.
 pub(super) struct Ordered {

@@ -1,32 +1,35 @@
 //! A value of about a given rank.
 //!
 //! # Definition
-//! Candidates are the G + 1 values of a public grid from the lower to the upper bound; rows are clamped and moved to the nearest of
-//! them. With n rows, A(y) of them below y and B(y) not above it, the score of y is minus the distance of q n from
-//! [A(y), B(y)]; y is chosen by the exponential mechanism:
+//! Candidates are the G + 1 values of a public grid from the lower to the upper bound; rows are
+//! clamped and moved to the nearest of them. With n rows, A(y) of them below y and B(y) not above
+//! it, the score of y is minus the distance of q n from [A(y), B(y)]; y is chosen by the
+//! exponential mechanism:
 //! ```text
 //! u(y) = -max(0, A(y) - q n, q n - B(y)),     P[y] ~ exp(ε u(y) / (2 Δ))                          (1)
 //! ```
-//! Between two neighbouring rows A = B = i and `u = -|i - q n|`: intervals are chosen by their width as in Smith,
-//! "Privacy-preserving statistical estimation with optimal convergence rates", 2011; but a value that many rows
-//! share can be returned, too.
+//! Between two neighbouring rows A = B = i and `u = -|i - q n|`: intervals are chosen by their
+//! width as in Smith, "Privacy-preserving statistical estimation with optimal convergence rates",
+//! 2011; but a value that many rows share can be returned, too.
 //!
 //! # Guarantee
-//! ε-private, of bounded range, since the score moves by at most Δ: a row that appears changes A - q n by 1 - q or by -q, and B - q n
-//! likewise, so that `Δ = max(q, 1 - q)`; a row that becomes another leaves n, `Δ = 1`. For owners of m rows both are m
-//! times as large (an owner's rows change `A - q n` by something in [-q m, (1 - q) m], and two such numbers are at most m apart).
-//! q is a multiple of 2^-20, and scores are integers.
+//! ε-private, of bounded range, since the score moves by at most Δ: a row that appears changes A -
+//! q n by 1 - q or by -q, and B - q n likewise, so that `Δ = max(q, 1 - q)`; a row that becomes
+//! another leaves n, `Δ = 1`. For owners of m rows both are m times as large (an owner's rows
+//! change `A - q n` by something in [-q m, (1 - q) m], and two such numbers are at most m apart). q
+//! is a multiple of 2^-20, and scores are integers.
 //!
 //! # Sampling
-//! Candidates of equal score between two rows are one entry of an exact choice with multiplicities ([`choose`]); the
-//! place within it is uniform.
+//! Candidates of equal score between two rows are one entry of an exact choice with multiplicities
+//! ([`choose`]); the place within it is uniform.
 //!
-//! Where it can be observed how long a release takes, it tells a little: of a million rows and an ε so small that thousands of them are about as
-//! likely, a few choices in a hundred thousand need the exact weights of all.
+//! The time of a release tells a little to whoever can observe it: with a million rows and an ε so
+//! small that thousands of them are about equally likely, a few choices in a hundred thousand need
+//! the exact weights of all.
 //!
 //! # Accuracy
-//! The score gap of the exponential mechanism for G + 1 candidates: with confidence 1 - β the rank is within
-//! `(2Δ/ε) ln(G (1 - β)/β)` rows. A grid no finer than is needed helps.
+//! The score gap of the exponential mechanism for G + 1 candidates: with confidence 1 - β the rank
+//! is within `(2Δ/ε) ln(G (1 - β)/β)` rows. A grid no finer than is needed helps.
 
 use std::num::NonZero;
 
@@ -77,8 +80,8 @@ pub struct Quantile {
 }
 
 impl Quantile {
-    /// The value below which a share `q` of the rows lies, on a grid of 2^32 cells. Fails for a q that is not above 0 and
-    /// below 1, for ε = 0 or too small, and for a relation without rows.
+    /// The value below which a share `q` of the rows lies, on a grid of 2^32 cells. Fails for a q
+    /// that is not above 0 and below 1, for ε = 0 or too small, and for a relation without rows.
     pub fn new(epsilon: Epsilon, q: f64, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
         if !(q > 0.0 && q < 1.0) {
             return Err(MechanismError::QuantileRank { got: q });
@@ -94,12 +97,14 @@ impl Quantile {
         Ok(Self { epsilon, rank, coin, bounds, cells: DEFAULT_CELLS, who })
     }
 
-    /// On a grid of so many cells instead: one more value than cells, from the lower to the upper bound.
+    /// Uses a grid of `cells` cells instead. It has one value more than cells, from the lower to
+    /// the upper bound.
     pub fn on_cells(self, cells: Count) -> Self {
         Self { cells: cells.get(), ..self }
     }
 
-    /// With probability at least `confidence` the released value's rank is within so many rows of the one asked for.
+    /// With probability at least `confidence` the released value's rank is within so many rows of
+    /// the one asked for.
     pub fn rank_error(&self, confidence: f64) -> f64 {
         let miss = accuracy::miss(confidence);
         let gap = (self.cells as f64 * (1.0 - miss) / miss).ln() / self.coin.rate();
@@ -204,8 +209,8 @@ mod tests {
         runs.iter().filter(|run| run.length.get() > 1).map(|run| weight(run) / total).collect()
     }
 
-    /// Computed in high precision for intervals between rows, ε = 1, q = 1/2, Δ = 1 (replace) and 1/2 (add, remove). The
-    /// third interval, between equal rows, is empty.
+    /// Computed in high precision for intervals between rows, ε = 1, q = 1/2, Δ = 1 (replace) and
+    /// 1/2 (add, remove). The third interval, between equal rows, is empty.
     #[test]
     fn textbook_probabilities() {
         let replace =
@@ -279,8 +284,8 @@ mod tests {
         }
     }
 
-    /// The same for owners of up to two rows, with the plan's own runs and rate: all that an owner can have before and after, beside
-    /// all tables of up to three rows of others.
+    /// The same for owners of up to two rows, with the plan's own runs and rate: all that an owner
+    /// can have before and after, beside all tables of up to three rows of others.
     #[test]
     fn no_output_reveals_more_than_epsilon_about_an_owner() {
         let up_to = |most: usize| {

@@ -1,8 +1,8 @@
 //! Rows of a table and their owners, and the limit on what an owner contributes.
 //!
 //! # Guarantee
-//! Which rows of an owner count is drawn from that owner's rows alone: uniformly, by exact integers. Nobody else's rows, no
-//! order of rows and no frequency of a key has a say.
+//! The rows of an owner that count are drawn from that owner's rows alone: uniformly, by exact
+//! integers. They depend on nobody else's rows, on no order of rows and on no frequency of a key.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -48,7 +48,8 @@ impl<'a, T: Copy> Rows<'a, T> {
         Ok(kept)
     }
 
-    /// The rows of each owner, or none if rows stand by themselves. Fails if the plan expects the other.
+    /// The rows of each owner, or none if rows stand by themselves. Fails if the plan expects the
+    /// other.
     pub(super) fn by_owner(
         &self,
         who: &Contributor,

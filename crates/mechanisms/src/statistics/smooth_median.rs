@@ -1,27 +1,32 @@
 //! Median with noise as large as the data near by require, by smooth sensitivity.
 //!
 //! # Definition
-//! Rows are clamped and put on a public grid of G = 2^40 cells. A public ladder of whole noise scales σ_0 < σ_1 < ... has steps
-//! `σ_(l+1) <= e^(ε/2) σ_l`. With A_k the largest local sensitivity of tables that differ in at most k rows, `level(a)` the least l with
+//! Rows are clamped and put on a public grid of G = 2^40 cells. A public ladder of whole noise
+//! scales σ_0 < σ_1 < ... has steps `σ_(l+1) <= e^(ε/2) σ_l`. With A_k the largest local
+//! sensitivity of tables that differ in at most k rows, `level(a)` the least l with
 //! `a <= (ε/2) σ_l`, and C standard Cauchy:
 //! ```text
-//! l(x) = max(0, max over k of level(A_k(x)) - k),      release round(median(x) + σ_(l(x)) C), clamped to the grid      (1)
+//! l(x) = max(0, max over k of level(A_k(x)) - k)                                                   (1)
+//! release round(median(x) + σ_(l(x)) C), clamped to the grid
 //! ```
 //! # Guarantee
-//! ε-private under `replace`. *Proof.* (i) The level moves by at most 1: `A_k(x) <= A_(k+1)(x')` for neighbours, so that `l(x') >=
-//! l(x) - 1`. (ii) `|median(x) - median(x')| <= A_0(x) <= (ε/2) σ_(l(x))`. (iii) The logarithm of the density of `y = m + σ C` is `-ln σ - ln(1
-//! + z^2)`, z = (y - m)/σ, up to a constant. Its derivative by m is `2z/(1 + z^2)/σ`, at most 1/σ in size: moving the median costs at most
-//! ε/2. Its derivative by ln σ is `(z^2 - 1)/(z^2 + 1)`, between -1 and 1: moving one step on the ladder costs at most ε/2.
-//! (iv) The median is on the grid, so that rounding and clamping are post-processing, and the noise is drawn exactly
-//! ([`RoundedCauchy`]).
+//! ε-private under `replace`. *Proof.* (i) The level moves by at most 1: `A_k(x) <= A_(k+1)(x')`
+//! for neighbours, so that `l(x') >= l(x) - 1`. (ii)
+//! `|median(x) - median(x')| <= A_0(x) <= (ε/2) σ_(l(x))`. (iii) The logarithm of the density of
+//! `y = m + σ C` is `-ln σ - ln(1 + z^2)`, z = (y - m)/σ, up to a constant. Its derivative by m is
+//! `2z/(1 + z^2)/σ`, at most 1/σ in size: moving the median costs at most ε/2. Its derivative by ln
+//! σ is `(z^2 - 1)/(z^2 + 1)`, between -1 and 1: moving one step on the ladder costs at most ε/2.
+//! (iv) The median is on the grid, so that rounding and clamping are post-processing, and the noise
+//! is drawn exactly ([`RoundedCauchy`]).
 //!
-//! This is smooth sensitivity (Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling in private data analysis", 2007) rounded
-//! up to a ladder whose steps are as wide as the smoothness allows, which leaves the smoothness as it is: everything that depends
-//! on data is an integer. The maximum over k ends where no level is left, not earlier.
+//! This is smooth sensitivity (Nissim, Raskhodnikova, Smith, "Smooth sensitivity and sampling in
+//! private data analysis", 2007) rounded up to a ladder whose steps are as wide as the smoothness
+//! allows, which leaves the smoothness as it is: everything that depends on data is an integer. The
+//! maximum over k ends where no level is left, not earlier.
 //!
 //! # Accuracy
-//! A table of smooth sensitivity S has noise of scale at most `e^(ε/2) 2S/ε`: see [`SmoothMedian::error_at`]. The scale itself is private:
-//! a release states no error.
+//! A table of smooth sensitivity S has noise of scale at most `e^(ε/2) 2S/ε`: see
+//! [`SmoothMedian::error_at`]. The scale itself is private: a release states no error.
 //!
 //! # Pitfalls
 //! - Cauchy noise has no mean: never average releases, take their median.
@@ -77,8 +82,9 @@ struct Rung {
 }
 
 impl SmoothMedian {
-    /// `floor` is the sensitivity below which noise does not fall, in data units; a public number. Fails for relations other than
-    /// replace, for owners of rows, and where the ladder would have too many levels or noise beyond 2^53 cells.
+    /// `floor` is the sensitivity below which noise does not fall, in data units; a public number.
+    /// Fails for relations other than replace, for owners of rows, and where the ladder would have
+    /// too many levels or noise beyond 2^53 cells.
     pub fn new(
         epsilon: Epsilon,
         bounds: Bounds,
@@ -93,8 +99,8 @@ impl SmoothMedian {
         Ok(Self { epsilon, bounds, who, ladder: ladder(epsilon.get() / 2.0, least)? })
     }
 
-    /// What the noise exceeds with probability at most 1 - `confidence`, for a table of this smooth sensitivity (in data units). To
-    /// compute that from private rows is no release.
+    /// What the noise exceeds with probability at most 1 - `confidence`, for a table of this smooth
+    /// sensitivity (in data units). Computing that from private rows is not private.
     pub fn error_at(&self, confidence: f64, smooth_sensitivity: f64) -> f64 {
         let miss = accuracy::miss(confidence);
         let cell = self.bounds.width() / CELLS as f64;
@@ -122,12 +128,14 @@ impl SmoothMedian {
     }
 }
 
-/// Rungs from a least sensitivity to that of the whole grid, in steps of at most `exp(half)`; `half` is ε/2.
+/// Rungs from a least sensitivity to that of the whole grid, in steps of at most `exp(half)`;
+/// `half` is ε/2.
 fn ladder(half: f64, least: u64) -> Result<Vec<Rung>, MechanismError> {
-    // Rounded so that neither a step nor a reach is ever too large: products of doubles are off by 2^-53, the exponential by
-    // little more.
+    // Rounded so that neither a step nor a reach is ever too large: products of doubles are off by
+    // 2^-53, the exponential by little more.
     let (step, share) = (half.exp() * (1.0 - 1e-14), half * (1.0 - 1e-15));
-    // A scale that is too large for noise is refused here: refused in a release, it would tell which tables need it.
+    // A scale that is too large for noise is refused here: refused in a release, it would tell
+    // which tables need it.
     let rung = |scale: u64| {
         let (noise, reach) = (RoundedCauchy::new(scale)?, (scale as f64 * share).floor() as u64);
         Ok::<_, MechanismError>(Rung { scale, noise, reach })

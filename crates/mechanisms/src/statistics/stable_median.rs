@@ -1,13 +1,15 @@
 //! Median with a proposed bound on how far one row moves it, or nothing.
 //!
 //! # Definition
-//! [`ProposeTestRelease`] for the median of rows on a public grid of 2^40 cells: the distance is the least k for which tables that differ in at most k
-//! rows have a local sensitivity above the bound, from the formula of [`SmoothMedian`](super::SmoothMedian), cut off where the
-//! test is as good as certain to pass.
+//! [`ProposeTestRelease`] for the median of rows on a public grid of 2^40 cells: the distance is
+//! the least k for which tables that differ in at most k rows have a local sensitivity above the
+//! bound, from the formula of [`SmoothMedian`](super::SmoothMedian), cut off where the test is as
+//! good as certain to pass.
 //!
 //! # Guarantee
-//! (ε, δ)-private under `replace`: neighbours move this distance by at most 1, cut off or not, and it is 0 where the local sensitivity at
-//! the table itself exceeds the bound. Tests try all small tables.
+//! (ε, δ)-private under `replace`: neighbours move this distance by at most 1, cut off or not, and
+//! it is 0 where the local sensitivity at the table itself exceeds the bound. Tests try all small
+//! tables.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Count, Delta, Epsilon, Event};
@@ -55,8 +57,8 @@ pub struct StableMedian {
 }
 
 impl StableMedian {
-    /// `spread` is the proposed bound, in data units; a public number. Fails for relations other than replace, for owners of rows, for
-    /// ε = 0 and for δ = 0.
+    /// `spread` is the proposed bound, in data units; a public number. Fails for relations other
+    /// than replace, for owners of rows, for ε = 0 and for δ = 0.
     pub fn new(
         epsilon: Epsilon,
         delta: Delta,
@@ -127,7 +129,8 @@ mod tests {
         StableMedian::new(epsilon(e), Delta::new(1e-6).unwrap(), bounds, spread, row).unwrap()
     }
 
-    /// What the theorem needs of a distance, on all tables of five rows on five values spread over the grid.
+    /// What the theorem needs of a distance, on all tables of five rows on five values spread over
+    /// the grid.
     #[test]
     fn the_distance_is_what_the_theorem_needs() {
         let plan = plan(1.0, 0.3);

@@ -1,13 +1,15 @@
 //! Sum of clamped numbers.
 //!
 //! # Definition
-//! `n c + noisy sum of (x - c)`, c the middle of the bounds, where the number n of rows is public; the noisy sum of x elsewhere.
-//! Centring keeps the grid fine where bounds are narrow and far from 0.
+//! `n c + noisy sum of (x - c)`, c the middle of the bounds, where the number n of rows is public;
+//! the noisy sum of x elsewhere. Centring keeps the grid fine where bounds are narrow and far from
+//! 0.
 //!
 //! # Guarantee
-//! ε-private, by discrete Laplace noise on the exact sum of integers ([lattice](super)). With bounds L and U, one row that
-//! appears or disappears moves the sum by at most max(|L|, |U|), one that becomes another by U - L, and one of a public number of
-//! rows that becomes nothing moves the centred sum by (U - L)/2; n c is public.
+//! ε-private, by discrete Laplace noise on the exact sum of integers ([lattice](super)). With
+//! bounds L and U, one row that appears or disappears moves the sum by at most max(|L|, |U|), one
+//! that becomes another by U - L, and one of a public number of rows that becomes nothing moves the
+//! centred sum by (U - L)/2; n c is public.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Epsilon, Event};
@@ -49,9 +51,10 @@ impl Sum {
         Ok(Self { lattice, centre, bounds, who })
     }
 
-    /// What the noise exceeds with probability at most 1 - `confidence`. Putting a row on the grid moves it by up to half a step
-    /// besides, 2^-31 of the larger bound unless ε is tiny. Where the number of rows is public, it is 2^-32 of the width, and
-    /// releases add it for every row; where it is private they cannot.
+    /// What the noise exceeds with probability at most 1 - `confidence`. Putting a row on the grid
+    /// moves it by up to half a step besides, 2^-31 of the larger bound unless ε is tiny. Where the
+    /// number of rows is public, it is 2^-32 of the width, and releases add it for every row; where
+    /// it is private they cannot.
     pub fn error_at(&self, confidence: f64) -> f64 {
         self.lattice.error_at(confidence)
     }
@@ -113,8 +116,8 @@ mod tests {
         }
     }
 
-    /// Narrow bounds far from 0: a grid for numbers of this size has steps of about the width, and a million roundings of the
-    /// same sign add up to far more than the noise.
+    /// Narrow bounds far from 0: a grid for numbers of this size has steps of about the width, and
+    /// a million roundings of the same sign add up to far more than the noise.
     #[test]
     fn the_stated_error_holds_far_from_zero() {
         let bounds = Bounds::new(1e9, 1e9 + 10.0).unwrap();

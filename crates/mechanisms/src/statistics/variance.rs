@@ -1,12 +1,13 @@
 //! Variance of clamped numbers.
 //!
 //! # Definition
-//! With means of the noisy power sums of [`moments`](super): `second + r^2/2 - first^2`, at least 0 and at most r^2, the largest
-//! variance within the bounds. It divides by n, not n - 1.
+//! With means of the noisy power sums of [`moments`](super): `second + r^2/2 - first^2`, at least 0
+//! and at most r^2, the largest variance within the bounds. It divides by n, not n - 1.
 //!
 //! # Guarantee
-//! ε-private: the composition of two or three releases with discrete Laplace noise; all else is post-processing. One row
-//! moves the second sum by half of r^2 (appearing or disappearing) or r^2 (becoming another), r half the width of the bounds.
+//! ε-private: the composition of two or three releases with discrete Laplace noise; all else is
+//! post-processing. One row moves the second sum by half of r^2 (appearing or disappearing) or r^2
+//! (becoming another), r half the width of the bounds.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Epsilon, Event};
@@ -42,8 +43,8 @@ pub struct Variance {
 }
 
 impl Variance {
-    /// Fails for ε = 0 or too small for 64-bit noise, for a relation without rows, and for bounds whose squares are no
-    /// numbers.
+    /// Fails for ε = 0 or too small for 64-bit noise, for a relation without rows, and for bounds
+    /// whose squares are no numbers.
     pub fn new(epsilon: Epsilon, bounds: Bounds, who: Contributor) -> Result<Self, MechanismError> {
         Ok(Self { moments: Moments::new(epsilon, bounds, who, true)?, bounds })
     }

@@ -396,9 +396,9 @@ fn round_body<M: crate::kernel::isa::Machine>(_: M, rounding: Rounding, sums: &m
 pub(crate) fn counted(
     workers: &[Worker],
     clip: &Clip<'_>,
-) -> Result<Option<sordino_noise::grid::Sum>, SumError> {
+) -> Result<Option<sordino_noise::grid::GridSum>, SumError> {
     let Some(grid) = clip.count() else { return Ok(None) };
-    let mut count = sordino_noise::grid::Sum::new(grid);
+    let mut count = sordino_noise::grid::GridSum::new(grid);
     for worker in workers {
         (0..worker.within).try_for_each(|_| count.add(&[0.5]))?;
         (0..worker.beyond).try_for_each(|_| count.add(&[-0.5]))?;

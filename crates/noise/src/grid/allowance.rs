@@ -1,21 +1,22 @@
 //! What floating-point sums cost: a typed part of the sensitivity.
 //!
 //! # Definition
-//! Where per-record integers are too dear, a group of `m` records is summed in floating point (one matrix
-//! product for the whole group) and rounded to the grid once. With unit roundoff `u`, `K` = the longest chain
-//! of additions + 2, and
+//! Where per-record integers are too dear, a group of `m` records is summed in floating point (one
+//! matrix product for the whole group) and rounded to the grid once. With unit roundoff `u`, `K` =
+//! the longest chain of additions + 2, and
 //! ```text
 //! gamma_K = K u / (1 - K u)                                                                   (1)
 //! ```
-//! the computed sum differs from the exact one by at most `gamma_K Σ_i w_i b_i` in norm, for *any* order of
-//! summation (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section 3.1), where `w_i` is
-//! record `i`'s clipping weight and `b_i = Σ_t ‖a_it‖ ‖d_it‖` the sum of the norms of the outer products that
-//! make up its gradient. The caller keeps `w_i b_i <= beta C` beside `w_i ‖g_i‖ <= C`.
+//! the computed sum differs from the exact one by at most `gamma_K Σ_i w_i b_i` in norm, for *any*
+//! order of summation (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section
+//! 3.1), where `w_i` is record `i`'s clipping weight and `b_i = Σ_t ‖a_it‖ ‖d_it‖` the sum of the
+//! norms of the outer products that make up its gradient. The caller keeps `w_i b_i <= beta C`
+//! beside `w_i ‖g_i‖ <= C`.
 //!
 //! # Guarantee
-//! With `r` records' errors and `q` roundings disturbed by one record, `O` the norm of the all-ones vector
-//! (`sqrt(d)` in `L2`), and `T` positions a record, one record moves the sum by at most `N (1 + F) + A`
-//! steps,
+//! With `r` records' errors and `q` roundings disturbed by one record, `O` the norm of the all-ones
+//! vector (`sqrt(d)` in `L2`), and `T` positions a record, one record moves the sum by at most
+//! `N (1 + F) + A` steps,
 //! ```text
 //! F = r gamma_K beta          A = q O + r T O 2^-85                                           (2)
 //! ```
@@ -26,18 +27,19 @@
 //! | `FixedSlotsSurplusAlone` | 2m + 1 | 2 |
 //! | `BatchPositions`, at most B records | 2B | ceil(B / m) |
 //!
-//! `q O`: any monotone rounding lets two rounded values differ by less than 1 more than the values do. The
-//! last term is underflow: below `2^-126` a product loses its relative accuracy, and is then multiplied by at
-//! most `2^40`. The non-associativity that makes this necessary: Casacuberta, Shoemate, Vadhan, Wagaman,
-//! *Widespread Underestimation of Sensitivity in Differentially Private Libraries*, 2022.
+//! `q O`: any monotone rounding lets two rounded values differ by less than 1 more than the values
+//! do. The last term is underflow: below `2^-126` a product loses its relative accuracy, and is
+//! then multiplied by at most `2^40`. The non-associativity that makes this necessary: Casacuberta,
+//! Shoemate, Vadhan, Wagaman, *Widespread Underestimation of Sensitivity in Differentially Private
+//! Libraries*, 2022.
 //!
 //! # Pitfalls
-//! - Plain products, fused or not, in a format with the exponent range of f32. Not Winograd, FFT or Strassen
-//!   kernels; with inputs in bf16 or TF32 the unit roundoff is theirs.
-//! - A record with an entry of `a` or `d` that is beyond `2^40` or not finite must contribute zero, by
-//!   overwriting its rows: weight 0 is not enough, 0 times NaN is NaN.
-//! - A group is what was sampled in one fixed block of slots. Groups made from positions in the sampled batch
-//!   shift when a record is absent: that is [`Grouping::BatchPositions`], and dear.
+//! - Plain products, fused or not, in a format with the exponent range of f32. Not Winograd, FFT or
+//!   Strassen kernels; with inputs in bf16 or TF32 the unit roundoff is theirs.
+//! - A record with an entry of `a` or `d` that is beyond `2^40` or not finite must contribute zero,
+//!   by overwriting its rows: weight 0 is not enough, 0 times NaN is NaN.
+//! - A group is what was sampled in one fixed block of slots. Groups made from positions in the
+//!   sampled batch shift when a record is absent: that is [`Grouping::BatchPositions`], and dear.
 
 use dashu::{integer::UBig, rational::RBig};
 
@@ -54,26 +56,27 @@ pub enum Allowance {
 
 /// Groups of records that are summed in floating point, each group's sum rounded to the grid once.
 ///
-/// With `gamma = K u / (1 - K u)`, `O` the norm of the all-ones vector (`sqrt(d)` in `L2`), `N` the clip norm
-/// in steps, and the `r`, `q` of the [`Grouping`], one record moves the sum by at most `N (1 + F) + A` steps,
-/// where `F = r gamma beta` and `A = q O + r T O 2^-85`.
+/// With `gamma = K u / (1 - K u)`, `O` the norm of the all-ones vector (`sqrt(d)` in `L2`), `N` the
+/// clip norm in steps, and the `r`, `q` of the [`Grouping`], one record moves the sum by at most
+/// `N (1 + F) + A` steps, where `F = r gamma beta` and `A = q O + r T O 2^-85`.
 ///
-/// That rests on the caller, who for every record `i` with weight `w_i` and gradient `g_i = Σ_t a_it d_it^T`
-/// - keeps `w_i ‖g_i‖ <= C` and `w_i b_i <= beta C`, where `b_i = Σ_t ‖a_it‖ ‖d_it‖`, with computed norms
-///   that can only err upward;
-/// - lets a record contribute zero, by overwriting its rows, if an entry of `a` or `d` is beyond `2^40` or
-///   not finite (weight 0 is not enough: 0 times NaN is NaN);
-/// - uses plain products, fused or not, in a format with the exponent range of f32: no Winograd, FFT or
-///   Strassen.
+/// The bound rests on the caller, who for every record `i` with weight `w_i` and gradient
+/// `g_i = Σ_t a_it d_it^T`
+/// - keeps `w_i ‖g_i‖ <= C` and `w_i b_i <= beta C`, where `b_i = Σ_t ‖a_it‖ ‖d_it‖`, with computed
+///   norms that can only err upward;
+/// - lets a record contribute zero, by overwriting its rows, if an entry of `a` or `d` is beyond
+///   `2^40` or not finite (weight 0 is not enough: 0 times NaN is NaN);
+/// - uses plain products, fused or not, in a format with the exponent range of f32: no Winograd,
+///   FFT or Strassen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatGroups {
     /// Largest number of records in a group, `m`.
     pub group_size: u32,
-    /// Longest chain of additions that leads to one coordinate, plus 2: `K`. A blocked kernel (chains of 64,
-    /// then sums of blocks) has about `64 + m T / 64`, a plain loop `m T + 2`.
+    /// Longest chain of additions that leads to one coordinate, plus 2: `K`. A blocked kernel
+    /// (chains of 64, then sums of blocks) has about `64 + m T / 64`, a plain loop `m T + 2`.
     pub chain: u64,
-    /// Half the distance from 1 to the next number of the format that is computed in: [`FloatGroups::F32`] or
-    /// [`FloatGroups::F64`], or that of the inputs where it is larger.
+    /// Half the distance from 1 to the next number of the format that is computed in:
+    /// [`FloatGroups::F32`] or [`FloatGroups::F64`], or that of the inputs where it is larger.
     pub unit_roundoff: f64,
     /// What the caller enforces as `w_i b_i <= beta C`.
     pub beta: f64,
@@ -88,15 +91,15 @@ pub struct FloatGroups {
 pub enum Grouping {
     /// A group is what was sampled in a fixed block of at most `group_size` slots: r = 2m, q = 1.
     FixedSlots,
-    /// A group is the first `group_size` sampled in a fixed block of slots; each further one is a group by
-    /// itself, so that an absence moves at most one other record: r = 2m + 1, q = 2. The further ones are
-    /// added by [`Sum::add_group`](super::Sum::add_group) as groups of 1 with the same weight `w_i` that they
-    /// would have had among the first: a record that moves up must stay the same number but for the rounding
-    /// that r and q count.
+    /// A group is the first `group_size` sampled in a fixed block of slots; each further one is a
+    /// group by itself, so that an absence moves at most one other record: r = 2m + 1, q = 2. The
+    /// further ones are added by [`GridSum::add_group`](super::GridSum::add_group) as groups of 1
+    /// with the same weight `w_i` that they would have had among the first: a record that moves up
+    /// must stay the same number but for the rounding that r and q count.
     FixedSlotsSurplusAlone,
-    /// Groups are runs of the sampled batch, so that one record's absence shifts all of them: with B the
-    /// largest number of contributions, r = 2B, q = ceil(B / m). A sum takes no more than q groups, empty
-    /// ones included.
+    /// Groups are runs of the sampled batch, so that one record's absence shifts all of them: with
+    /// B the largest number of contributions, r = 2B, q = ceil(B / m). A sum takes no more than q
+    /// groups, empty ones included.
     BatchPositions,
 }
 

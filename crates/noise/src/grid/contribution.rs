@@ -1,7 +1,8 @@
 //! One record's contribution: integers whose norm has been checked as integers.
 //!
 //! # Definition
-//! `n_j = trunc(x_j / g)`, toward zero, coordinate by coordinate. What comes in need not be clipped:
+//! `n_j = trunc(x_j / g)`, toward zero, coordinate by coordinate. What comes in need not be
+//! clipped:
 //!
 //! | record | contribution |
 //! |---|---|
@@ -11,27 +12,28 @@
 //! | still too long after the last attempt | zero |
 //!
 //! # Guarantee
-//! Every contribution satisfies `‖n‖ <= N` exactly, whatever bits come in, and is a function of its own
-//! record and the public grid. How `x / g` rounds does not matter for that: the norm is checked after it.
-//! Nothing here fails because of a value; only a wrong length, which is public, is an error.
+//! Every contribution satisfies `‖n‖ <= N` exactly, whatever bits come in, and is a function of its
+//! own record and the public grid. How `x / g` rounds does not matter for that: the norm is checked
+//! after it. Nothing here fails because of a value; only a wrong length, which is public, is an
+//! error.
 
 use std::fmt;
 
 use super::{Grid, SumError};
 
-/// The shares of the clip norm that a record which is too long is scaled to, in turn. The first nearly always
-/// does: truncation shortens, and only rounding in the estimate of the norm can lengthen. The last has room
-/// for the rounding of any sum of squares that fits in memory.
+/// The shares of the clip norm that a record which is too long is scaled to, in turn. The first
+/// nearly always does: truncation shortens, and only rounding in the estimate of the norm can
+/// lengthen. The last has room for the rounding of any sum of squares that fits in memory.
 const ATTEMPTS: [f64; 4] = [1.0, 1.0 - 1e-14, 1.0 - 1e-9, 1.0 - 1e-4];
 
 /// A record on the grid, its norm checked. `Debug` shows the grid alone.
 #[derive(Clone, PartialEq)]
-pub struct Contribution {
+pub struct GridContribution {
     grid: Grid,
     units: Vec<i64>,
 }
 
-impl Contribution {
+impl GridContribution {
     pub(super) fn grid(&self) -> &Grid {
         &self.grid
     }
@@ -42,19 +44,19 @@ impl Contribution {
     }
 }
 
-impl fmt::Debug for Contribution {
+impl fmt::Debug for GridContribution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contribution").field("grid", &self.grid).finish_non_exhaustive()
+        f.debug_struct("GridContribution").field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 
 impl Grid {
     /// The record on the grid. Takes every type that converts to `f64` without loss.
-    pub fn quantise<T: Copy + Into<f64>>(&self, record: &[T]) -> Result<Contribution, SumError> {
+    pub fn quantise<T: Copy + Into<f64>>(&self, record: &[T]) -> Result<GridContribution, SumError> {
         self.check_dimension(record.len())?;
         let mut units = vec![0; record.len()];
         self.quantise_into(record, &mut units);
-        Ok(Contribution { grid: *self, units })
+        Ok(GridContribution { grid: *self, units })
     }
 
     /// Writes the contribution of `record` to `units`, which has the same length.
@@ -70,8 +72,8 @@ impl Grid {
     fn scale_down<T: Copy + Into<f64>>(&self, record: &[T], units: &mut [i64]) -> bool {
         let values = || record.iter().map(|&value| -> f64 { value.into() });
         let largest = values().map(f64::abs).fold(0.0, f64::max);
-        // Divided by the largest coordinate, neither do the squares of huge records overflow nor those of
-        // tiny ones vanish.
+        // Divided by the largest coordinate, neither do the squares of huge records overflow nor
+        // those of tiny ones vanish.
         let inverse = largest.recip();
         let norm = self.norm().estimate(values().map(|value| value * inverse));
         ATTEMPTS.iter().any(|share| {
@@ -93,7 +95,8 @@ fn truncate<T: Copy + Into<f64>>(record: &[T], units: &mut [i64], steps: impl Fn
     for (unit, &value) in units.iter_mut().zip(record) {
         let value: f64 = value.into();
         finite &= value.is_finite();
-        // The cast truncates toward zero and saturates: a product that overflowed is beyond every clip norm.
+        // The cast truncates toward zero and saturates: a product that overflowed is beyond every
+        // clip norm.
         *unit = steps(value) as i64;
     }
     finite
@@ -130,8 +133,8 @@ mod tests {
 
     #[test]
     fn a_float_norm_that_rounds_down_to_the_clip_does_not_pass() {
-        // ‖(2^30, 1)‖² = 2^60 + 1, which a double rounds to 2^60: in floats the record is exactly as long as
-        // the clip.
+        // ‖(2^30, 1)‖² = 2^60 + 1, which a double rounds to 2^60: in floats the record is exactly
+        // as long as the clip.
         let clip = 2f64.powi(30);
         let record = [clip, 1.0];
         assert_eq!((record[0] * record[0] + record[1] * record[1]).sqrt(), clip);
@@ -155,7 +158,8 @@ mod tests {
 
     #[test]
     fn records_on_the_grid_keep_their_place() {
-        // Multipliers that make for odd numbers of steps: the step and its reciprocal are then both rounded.
+        // Multipliers that make for odd numbers of steps: the step and its reciprocal are then both
+        // rounded.
         for (clip_norm, z, depth) in
             [(1.0, 1.0, 20), (0.1, 1.1, 30), (120.0, 0.7, 24), (1e-7, 0.3, 31), (3e9, 1.7, 10)]
         {
@@ -239,7 +243,8 @@ mod tests {
         assert!(!format!("{contribution:?}").contains(&unit));
     }
 
-    /// Doubles of every kind: all bit patterns, and values around the clip norm where comparisons are tight.
+    /// Doubles of every kind: all bit patterns, and values around the clip norm where comparisons
+    /// are tight.
     fn coordinate() -> impl Strategy<Value = f64> {
         prop_oneof![
             any::<u64>().prop_map(f64::from_bits),
@@ -266,8 +271,9 @@ mod tests {
                 prop_assert!(bounded(&grid, double.units()));
                 let single: Vec<f32> = record.iter().map(|&value| value as f32).collect();
                 prop_assert!(bounded(&grid, grid.quantise(&single).unwrap().units()));
-                // Empty only for a reason: a bad coordinate, or nothing of a step's size. A record that is
-                // scaled down keeps its largest coordinate, at least N / d (L1) or N / sqrt(d).
+                // Empty only for a reason: a bad coordinate, or nothing of a step's size. A record
+                // that is scaled down keeps its largest coordinate, at least N / d (L1) or N /
+                // sqrt(d).
                 let empty = double.units().iter().all(|&unit| unit == 0);
                 let finite = record.iter().all(|value| value.is_finite());
                 let largest = record.iter().fold(0f64, |largest, value| largest.max(value.abs()));

@@ -29,8 +29,8 @@ pub enum GridError {
     },
     /// Truncation would take too large a part of a contribution.
     #[error(
-        "truncation at depth {depth} may take {loss:.1e} of the clip norm, and at most {limit:.1e} is accepted; \
-         use depth {least} or more"
+        "truncation at depth {depth} may take {loss:.1e} of the clip norm, and at most {limit:.1e} is \
+         accepted; use depth {least} or more"
     )]
     TooShallow {
         /// The depth asked for.
@@ -55,8 +55,9 @@ pub enum GridError {
     },
     /// The error of float sums could double the sensitivity: their bound says nothing useful.
     #[error(
-        "the rounding error of float sums could add {inflation:.2} times the clip norm to the sensitivity, at most 1 \
-         is accepted; use smaller groups, shorter chains of additions, a smaller beta or a higher precision"
+        "the rounding error of float sums could add {inflation:.2} times the clip norm to the sensitivity, \
+         at most 1 is accepted; use smaller groups, shorter chains of additions, a smaller beta or a higher \
+         precision"
     )]
     FloatError {
         /// The relative term of the allowance.
@@ -114,14 +115,15 @@ pub enum SumError {
     NoAllowance,
     /// A record by itself on a grid whose allowance is for groups.
     #[error(
-        "this grid is for float sums of groups, and a record quantised by itself is another number than its share of \
-         a group; add it as a group of one with `add_group`, or make the grid with `Allowance::Exact`"
+        "this grid is for float sums of groups, and a record quantised by itself is another number than its \
+         share of a group; add it as a group of one with `add_group`, or make the grid with \
+         `Allowance::Exact`"
     )]
     NeedsGroups,
     /// More groups than the batch's runs can be.
     #[error(
-        "a batch cut into runs has at most {limit} groups here; fill groups before the next one is begun, or make the \
-         grid for smaller groups"
+        "a batch cut into runs has at most {limit} groups here; fill groups before the next one is begun, or \
+         make the grid for smaller groups"
     )]
     TooManyGroups {
         /// `ceil(B / m)`.
@@ -137,8 +139,8 @@ pub enum SumError {
     },
     /// A grid that spherical noise cannot be drawn on.
     #[error(
-        "spherical noise needs a grid of depth at most 40 and at most 2^20 coordinates, got depth {depth} and \
-         {dimension} coordinates; make a coarser grid"
+        "spherical noise needs a grid of depth at most 40 and at most 2^20 coordinates, got depth {depth} \
+         and {dimension} coordinates; make a coarser grid"
     )]
     Spherical {
         /// The grid's depth.

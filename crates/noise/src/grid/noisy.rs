@@ -3,13 +3,13 @@
 //! # Guarantee
 //! | noise | bounded in | the release is |
 //! |---|---|---|
-//! | [`Sum::add_gaussian`] | `L2`, or `L1` (never shorter) | the Gaussian mechanism of multiplier `z` |
-//! | [`Sum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
-//! | [`Sum::add_spherical`] | `L2`, or `L1` (never shorter) | ε-private with ε = 1/z for one contribution |
+//! | [`GridSum::add_gaussian`] | `L2`, or `L1` (never shorter) | the Gaussian mechanism of multiplier `z` |
+//! | [`GridSum::add_laplace`] | `L1` | the Laplace mechanism of scale `z C`, ε = 1/z for one contribution |
+//! | [`GridSum::add_spherical`] | `L2`, or `L1` (never shorter) | ε-private, ε = 1/z for one contribution |
 //!
-//! In one dimension the three norms are the same and both noises may be added. What comes after the noise
-//! (clamping, the conversion to floats) is post-processing. A release remembers whether its bits came from a seed:
-//! [`NoisySum::is_seeded`].
+//! In one dimension the three norms are the same and both noises may be added. What comes after the
+//! noise (clamping, the conversion to floats) is post-processing. A release remembers whether its
+//! bits came from a seed: [`NoisySum::is_seeded`].
 
 use std::num::NonZero;
 
@@ -17,7 +17,7 @@ use sordino_threads::share;
 use zeroize::Zeroizing;
 
 use super::sum::Ends;
-use super::{Grid, Norm, Sum, SumError};
+use super::{Grid, GridSum, Norm, SumError};
 use crate::branch::Branch;
 use crate::{Bits, RoundedGaussian, RoundedLaplace, RoundedSpherical};
 
@@ -49,8 +49,9 @@ impl NoisySum {
         self.units
     }
 
-    /// Whether the noise repeats a seed that somebody chose ([`danger::seeded`](crate::danger::seeded)). It then
-    /// protects nothing, and whatever is made of this sum must say so.
+    /// Whether the noise repeats a seed that somebody chose
+    /// ([`danger::seeded`](crate::danger::seeded)). It then protects nothing, and whatever is made
+    /// of this sum must say so.
     pub fn is_seeded(&self) -> bool {
         self.seeded
     }
@@ -61,17 +62,17 @@ impl NoisySum {
     }
 }
 
-/// Coordinates whose noise comes from one stream: enough that a key is soon paid for, and few enough for threads to share. Seeded
-/// values depend on it, so it never changes.
+/// Coordinates whose noise comes from one stream: enough that a key is soon paid for, and few
+/// enough for threads to share. Seeded values depend on it, so it never changes.
 const PART: usize = 1 << 14;
 
-/// Of these, coordinates that are drawn and added at a time: in the nearest cache. Samplers draw in chunks of 512, so that any multiple of
-/// it gives the same values.
+/// Coordinates that are drawn and added at a time: few enough for the nearest cache. Samplers draw
+/// in chunks of 512, so that any multiple of it gives the same values.
 const PIECE: usize = 1 << 10;
 
-impl Sum {
-    /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the grid. Refuses
-    /// a grid that does not bound the Euclidean norm.
+impl GridSum {
+    /// The sum plus Gaussian noise of standard deviation [`Grid::noise_scale`], rounded to the
+    /// grid. Refuses a grid that does not bound the Euclidean norm.
     pub fn add_gaussian<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
         self.add_gaussian_on(NonZero::<usize>::MIN, bits)
     }
@@ -92,8 +93,8 @@ impl Sum {
         Ok(self.add_in_parts(threads, bits, &Coordinatewise::Gaussian(noise)))
     }
 
-    /// The sum plus Laplace noise of scale [`Grid::noise_scale`], rounded to the grid. Refuses a grid that
-    /// does not bound the sum of absolute values.
+    /// The sum plus Laplace noise of scale [`Grid::noise_scale`], rounded to the grid. Refuses a
+    /// grid that does not bound the sum of absolute values.
     pub fn add_laplace<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
         let advice = "make the grid with `Norm::L1`";
         match self.grid().norm() {
@@ -105,9 +106,9 @@ impl Sum {
         Ok(self.add_in_parts(NonZero::<usize>::MIN, bits, &Coordinatewise::Laplace(noise)))
     }
 
-    /// The sum plus noise of density proportional to `exp(-|z|_2 / s)`, s = [`Grid::noise_scale`], rounded to the grid. Refuses a
-    /// grid that does not bound the Euclidean norm, and one deeper or of more dimensions than this noise can be
-    /// drawn for.
+    /// The sum plus noise of density proportional to `exp(-|z|_2 / s)`, s = [`Grid::noise_scale`],
+    /// rounded to the grid. Refuses a grid that does not bound the Euclidean norm, and one deeper
+    /// or of more dimensions than this noise can be drawn for.
     pub fn add_spherical<R: Bits + ?Sized>(self, bits: &mut R) -> Result<NoisySum, SumError> {
         let advice = "make the grid with `Norm::L2`";
         match self.grid().norm() {
@@ -125,7 +126,8 @@ impl Sum {
         }))
     }
 
-    /// The sum plus noise that `fill` writes over zeros: integers in units of the grid, each clamped to `i64`.
+    /// The sum plus noise that `fill` writes over zeros: integers in units of the grid, each
+    /// clamped to `i64`.
     pub(super) fn add_noise(self, seeded: bool, fill: impl FnOnce(&mut [i64])) -> NoisySum {
         let (grid, mut units, ends) = self.into_units();
         let mut noise = Zeroizing::new(vec![0; units.len()]);
@@ -134,7 +136,8 @@ impl Sum {
         NoisySum::new(grid, units, seeded)
     }
 
-    /// The sum plus independent noise. A vector of one part has its noise from `bits`; of more, from one [`Branch`] of them each.
+    /// The sum plus independent noise. A vector of one part has its noise from `bits`; of more,
+    /// from one [`Branch`] of them each.
     fn add_in_parts<R: Bits + ?Sized>(
         self,
         threads: NonZero<usize>,
@@ -145,7 +148,7 @@ impl Sum {
             return self.add_noise(bits.is_seeded(), |units| noise.fill(bits, units));
         }
         let (grid, mut units, ends) = self.into_units();
-        // Not moved any more from here until they are erased: what is moved leaves a copy.
+        // From here on they stay in place until they are erased: a move leaves a copy behind.
         let mut branches: Vec<Branch> = units.chunks(PART).map(|_| Branch::of(bits)).collect();
         let parts: Vec<(&mut Branch, &mut [i64])> = branches.iter_mut().zip(units.chunks_mut(PART)).collect();
         let mut workers: Vec<_> =
@@ -205,8 +208,8 @@ mod tests {
     use super::*;
     use crate::{danger, entropy};
 
-    fn sum(norm: Norm, dimension: usize) -> Sum {
-        Sum::new(GridPlan::new(1.0, 1.0, dimension, 10).norm(norm).at_depth(20).unwrap())
+    fn sum(norm: Norm, dimension: usize) -> GridSum {
+        GridSum::new(GridPlan::new(1.0, 1.0, dimension, 10).norm(norm).at_depth(20).unwrap())
     }
 
     #[test]
@@ -223,7 +226,8 @@ mod tests {
         }
         assert_eq!(
             sum(Norm::L2, 3).add_laplace(&mut bits).unwrap_err().to_string(),
-            "Laplace noise needs contributions bounded in L1, this grid bounds them in L2; make the grid with `Norm::L1`"
+            "Laplace noise needs contributions bounded in L1, this grid bounds them in L2; make the grid \
+             with `Norm::L1`"
         );
     }
 
@@ -241,8 +245,8 @@ mod tests {
     fn the_deepest_grid_has_noise() {
         for norm in [Norm::L1, Norm::L2] {
             let grid = GridPlan::new(1.0, 1.0, 1, 10).norm(norm).at_depth(MAX_DEPTH).unwrap();
-            assert_ne!(Sum::new(grid).add_gaussian(&mut danger::seeded(2)).unwrap().units(), [0]);
-            assert_ne!(Sum::new(grid).add_laplace(&mut danger::seeded(2)).unwrap().units(), [0]);
+            assert_ne!(GridSum::new(grid).add_gaussian(&mut danger::seeded(2)).unwrap().units(), [0]);
+            assert_ne!(GridSum::new(grid).add_laplace(&mut danger::seeded(2)).unwrap().units(), [0]);
         }
     }
 
@@ -273,16 +277,16 @@ mod tests {
         }
     }
 
-    /// Mean of squares of n Gaussians: relative deviation sqrt(2/n); of Laplace, sqrt(5/n). Six of them: a
-    /// false alarm once in 5e8 seeds.
+    /// Mean of squares of n Gaussians: relative deviation sqrt(2/n); of Laplace, sqrt(5/n). Six of
+    /// them: a false alarm once in 5e8 seeds.
     #[test]
     fn the_noise_has_the_scale_that_is_accounted() {
         let dimension = 200_000;
         let plan = GridPlan::new(3.0, 1.7, dimension, 10).norm(Norm::L1);
         let grid = plan.least_depth().unwrap();
         let square = |noisy: NoisySum| noisy.to_f64().iter().map(|x| x * x).sum::<f64>() / dimension as f64;
-        let gaussian = square(Sum::new(grid).add_gaussian(&mut danger::seeded(3)).unwrap());
-        let laplace = square(Sum::new(grid).add_laplace(&mut danger::seeded(4)).unwrap());
+        let gaussian = square(GridSum::new(grid).add_gaussian(&mut danger::seeded(3)).unwrap());
+        let laplace = square(GridSum::new(grid).add_laplace(&mut danger::seeded(4)).unwrap());
         let scale = 3.0f64 * 1.7;
         let n = dimension as f64;
         assert!((gaussian / scale.powi(2) - 1.0).abs() < 6.0 * (2.0 / n).sqrt(), "{gaussian}");

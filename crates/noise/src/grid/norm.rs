@@ -5,13 +5,13 @@
 //! ```
 //!
 //! # Guarantee
-//! [`Norm::within`] decides (1) without rounding and without overflow, for every input. A float norm cannot:
-//! for `n = (2^30, 1)` and `N = 2^30` the double nearest to the norm is `N` itself.
+//! [`Norm::within`] decides (1) without rounding and without overflow, for every input. A float
+//! norm cannot: for `n = (2^30, 1)` and `N = 2^30` the double nearest to the norm is `N` itself.
 
 use dashu::rational::RBig;
 
-/// The norm in which contributions are bounded. It must be the one of the noise: `L2` for the Gaussian, `L1`
-/// for the Laplace. (In one dimension all three are the same.)
+/// The norm in which contributions are bounded. It must be the one of the noise: `L2` for the
+/// Gaussian, `L1` for the Laplace. (In one dimension all three are the same.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Norm {
     /// Sum of absolute values.
@@ -23,7 +23,8 @@ pub enum Norm {
 }
 
 impl Norm {
-    /// Whether the norm of `units` is at most `bound`. Exact; the work does not depend on the values.
+    /// Whether the norm of `units` is at most `bound`. Exact; the work does not depend on the
+    /// values.
     pub fn within(self, units: &[i64], bound: i64) -> bool {
         let Ok(bound) = u64::try_from(bound) else {
             return false; // no norm is negative
@@ -40,8 +41,8 @@ impl Norm {
         }
     }
 
-    /// A rational at or just above the norm of the all-ones vector: what rounding by less than one step a
-    /// coordinate can change.
+    /// A rational at or just above the norm of the all-ones vector: what rounding by less than one
+    /// step a coordinate can change.
     pub(super) fn of_ones(self, dimension: usize) -> RBig {
         match self {
             Self::L1 => RBig::from(dimension),
@@ -50,7 +51,8 @@ impl Norm {
         }
     }
 
-    /// The norm in floating point, for scaling down; what comes of it is checked with [`Norm::within`].
+    /// The norm in floating point, for scaling down; what comes of it is checked with
+    /// [`Norm::within`].
     pub(super) fn estimate(self, values: impl Iterator<Item = f64>) -> f64 {
         match self {
             Self::L1 => values.map(f64::abs).sum(),
@@ -62,8 +64,9 @@ impl Norm {
 
 /// Whether `|n| <= bound` for every coordinate, for a bound below 2^63.
 ///
-/// `bound - |n|` modulo 2^64 has its top bit set just if `|n| > bound`: the true difference lies between
-/// -2^63 and 2^63 - 1. (A comparison for each coordinate gives the same answer at a third of the speed.)
+/// `bound - |n|` modulo 2^64 has its top bit set just if `|n| > bound`: the true difference lies
+/// between -2^63 and 2^63 - 1. (A comparison for each coordinate gives the same answer at a third
+/// of the speed.)
 fn each_within(units: &[i64], bound: u64) -> bool {
     units.iter().fold(0, |seen, unit| seen | bound.wrapping_sub(unit.unsigned_abs())) >> 63 == 0
 }
@@ -74,7 +77,7 @@ fn sum_of(units: &[i64], term: impl Fn(&i64) -> u128) -> u128 {
 
 /// `Σ n²` for `|n| <= bound`, saturating at `u128::MAX`, which is above every square of a bound.
 fn sum_of_squares(units: &[i64], bound: u64) -> u128 {
-    // As many squares as surely fit in 64 bits are added there: it is several times faster.
+    // Squares are added in 64 bits while they surely fit: it is several times faster.
     let safe = u128::from(u64::MAX) / square(bound).max(1);
     if safe < 8 {
         return units.iter().map(|unit| square(unit.unsigned_abs())).fold(0, u128::saturating_add);

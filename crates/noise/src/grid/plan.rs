@@ -5,19 +5,19 @@
 //! ```text
 //! z (N (1 + F) + A) <= 2^k                                                                    (1)
 //! ```
-//! solved in rational arithmetic: a floating-point quotient `2^k / z` can round up past an integer, and then
-//! the noise is a little smaller than what is accounted.
+//! solved in rational arithmetic: a floating-point quotient `2^k / z` can round up past an integer,
+//! and then the noise is a little smaller than what is accounted.
 //!
 //! # Guarantee
-//! [`GridPlan::at_depth`] returns a grid only if (1) holds exactly, `N >= 1`, and twice a sum of `B`
-//! contributions plus 64 noise scales stays inside `i64`. (A Gaussian passes 12 scales with probability 4e-33, a Laplace
-//! passes 64 with 2e-28; what lies beyond is clamped, which is post-processing. The sum before the noise
-//! cannot overflow at all.)
+//! [`GridPlan::at_depth`] returns a grid only if (1) holds exactly, `N >= 1`, and twice a sum of
+//! `B` contributions plus 64 noise scales stays inside `i64`. (A Gaussian passes 12 scales with
+//! probability 4e-33, a Laplace passes 64 with 2e-28; what lies beyond is clamped, which is
+//! post-processing. The sum before the noise cannot overflow at all.)
 //!
 //! # Pitfalls
-//! Truncation takes up to one step a coordinate, `O z 2^-k` of the clip norm with `O` the norm of the
-//! all-ones vector: a shallow grid in many dimensions quietly returns zeros. Beyond the plan's limit it is
-//! refused.
+//! Truncation takes up to one step a coordinate, `O z 2^-k` of the clip norm with `O` the norm of
+//! the all-ones vector: a shallow grid in many dimensions quietly returns zeros. Beyond the plan's
+//! limit it is refused.
 
 use dashu::{integer::UBig, rational::RBig};
 
@@ -61,9 +61,9 @@ pub struct GridPlan {
 }
 
 impl GridPlan {
-    /// Contributions of `dimension` coordinates, at most `contributions` of them in one sum, each of
-    /// Euclidean norm at most `clip_norm`; noise of scale `noise_multiplier · clip_norm`. Checked when the
-    /// grid is made.
+    /// Contributions of `dimension` coordinates, at most `contributions` of them in one sum, each
+    /// of Euclidean norm at most `clip_norm`; noise of scale `noise_multiplier · clip_norm`.
+    /// Checked when the grid is made.
     pub fn new(clip_norm: f64, noise_multiplier: f64, dimension: usize, contributions: u64) -> Self {
         Self {
             clip_norm,
@@ -86,8 +86,8 @@ impl GridPlan {
         Self { allowance, ..self }
     }
 
-    /// Accepts that truncation takes this part of the clip norm at most. Data that lie on the grid already
-    /// lose nothing, and 1 is then a sensible limit.
+    /// Accepts that truncation takes this part of the clip norm at most. Data that lie on the grid
+    /// already lose nothing, and 1 is then a sensible limit.
     pub fn truncation_limit(self, limit: f64) -> Self {
         Self { truncation_limit: limit, ..self }
     }
@@ -166,9 +166,9 @@ impl GridPlan {
     /// The step in data units, and what turns data into steps.
     fn steps(&self, clip_units: i64) -> Result<(f64, f64), GridError> {
         let step = self.clip_norm / clip_units as f64;
-        // Products round: without the margin a value that lies on the grid would often land just below its
-        // own integer and lose a step. How values are scaled is no matter of privacy, for the integers are
-        // checked afterwards.
+        // Products round: without the margin a value that lies on the grid would often land just
+        // below its own integer and lose a step. How values are scaled is no matter of privacy, for
+        // the integers are checked afterwards.
         let steps_per_unit = clip_units as f64 / self.clip_norm * (1.0 + 4.0 * f64::EPSILON);
         if !step.is_normal() || !steps_per_unit.is_normal() {
             return Err(GridError::StepRange { clip_norm: self.clip_norm, clip_units });
@@ -265,12 +265,13 @@ mod tests {
             let groups = FloatGroups { group_size, chain, unit_roundoff, beta, positions: 9, grouping };
             let plan = GridPlan::new(3.0, z, dimension, 1 << 20).allowance(Allowance::FloatGroups(groups));
             let Ok(grid) = plan.truncation_limit(0.5).at_depth(depth) else { return Ok(()) };
-            // Equation (1) with the formulas of the allowance typed again. Slack: the rounding of this
-            // expression.
+            // Equation (1) with the formulas of the allowance typed again. Slack: the rounding of
+            // this expression.
             let gamma = chain as f64 * 2f64.powi(-24) / (1.0 - chain as f64 * 2f64.powi(-24));
             let m = f64::from(group_size);
             let (records, roundings) = if surplus { (2.0 * m + 1.0, 2.0) } else { (2.0 * m, 1.0) };
-            let moved = |n: i64| n as f64 * (1.0 + records * gamma * beta) + roundings * (dimension as f64).sqrt();
+            let rounded = roundings * (dimension as f64).sqrt();
+            let moved = |n: i64| n as f64 * (1.0 + records * gamma * beta) + rounded;
             let noise = 2f64.powi(depth as i32);
             prop_assert!(z * moved(grid.clip_units()) <= noise * (1.0 + 1e-9));
             prop_assert!(z * moved(grid.clip_units() + 1) > noise * (1.0 - 1e-9));

@@ -1,27 +1,28 @@
 //! The exact sum of contributions.
 //!
 //! # Guarantee
-//! - The sum is exact and so does not depend on the order of contributions or on how threads share them.
-//! - It cannot overflow: a contribution counts for 1, a float group for as many records as it covers, at most
-//!   `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2 for float sums), and no
-//!   grid exists with `B r N` beyond `i64`.
-//! - It leaves once: [`Sum::add_gaussian`] and [`Sum::add_laplace`] take the sum with them. (Two releases of
-//!   one sum are two releases, and their average has less noise.) The only way to see it without noise is
-//!   [`danger::unprotected`](crate::danger::unprotected).
+//! - The sum is exact and so does not depend on the order of contributions or on how threads share
+//!   them.
+//! - It cannot overflow: a contribution counts for 1, a float group for as many records as it
+//!   covers, at most `B` are taken, one moves a coordinate by at most `r N` (`r` = 1 for records, 2
+//!   for float sums), and no grid exists with `B r N` beyond `i64`.
+//! - It leaves once: [`GridSum::add_gaussian`] and [`GridSum::add_laplace`] take the sum with them.
+//!   (Two releases of one sum are two releases, and their average has less noise.) The only way to
+//!   see it without noise is [`danger::unprotected`](crate::danger::unprotected).
 //! - Where the number of groups is part of the sensitivity it is counted, over merged sums too.
 //!
 //! # Pitfalls
-//! How many records were added is private under Poisson sampling: there is no way to ask, and `Debug` does
-//! not tell.
+//! How many records were added is private under Poisson sampling: there is no way to ask, and
+//! `Debug` does not tell.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-use super::{Allowance, Contribution, Grid, SumError};
+use super::{Allowance, Grid, GridContribution, SumError};
 
 /// Accumulates contributions on one grid. Not `Clone`: a copy could be released a second time.
-pub struct Sum {
+pub struct GridSum {
     grid: Grid,
     units: Vec<i64>,
     /// The contribution at hand; empty until there is one.
@@ -32,7 +33,7 @@ pub struct Sum {
     groups: u64,
 }
 
-impl Sum {
+impl GridSum {
     /// The empty sum. (Its release is noise alone, as it must be for an empty batch.)
     pub fn new(grid: Grid) -> Self {
         let units = vec![0; grid.dimension()];
@@ -44,7 +45,8 @@ impl Sum {
         &self.grid
     }
 
-    /// Quantises one record, as [`Grid::quantise`] does, and adds it. For grids with [`Allowance::Exact`].
+    /// Quantises one record, as [`Grid::quantise`] does, and adds it. For grids with
+    /// [`Allowance::Exact`].
     pub fn add<T: Copy + Into<f64>>(&mut self, record: &[T]) -> Result<(), SumError> {
         self.takes_records()?;
         self.grid.check_dimension(record.len())?;
@@ -56,7 +58,7 @@ impl Sum {
     }
 
     /// Adds one record that was quantised before. For grids with [`Allowance::Exact`].
-    pub fn add_contribution(&mut self, contribution: &Contribution) -> Result<(), SumError> {
+    pub fn add_contribution(&mut self, contribution: &GridContribution) -> Result<(), SumError> {
         if *contribution.grid() != self.grid {
             return Err(SumError::OtherGrid);
         }
@@ -68,14 +70,15 @@ impl Sum {
 
     /// Rounds the float sum of a group to integers and adds it.
     ///
-    /// `steps` is the group's sum *in steps of the grid*: fold `1 / g` into the clipping weights, so that the
-    /// product comes out in these units and is rounded once. `records` is how many records it covers.
+    /// `steps` is the group's sum *in steps of the grid*: fold `1 / g` into the clipping weights,
+    /// so that the product comes out in these units and is rounded once. `records` is how many
+    /// records it covers.
     ///
-    /// The caller has made the sum as [`FloatGroups`](super::FloatGroups) says: each record's `w_i ‖g_i‖` is
-    /// at most `N` = [`Grid::clip_units`] and its `w_i b_i` at most `beta N`, records that are not finite
-    /// left out. Here, and only here, the sensitivity rests on the caller; float sums do not show what went
-    /// into them. (A coordinate that no such group can reach is clamped and one that is not a number counts
-    /// as 0, so that the sum stays exact.)
+    /// The caller has made the sum as [`FloatGroups`](super::FloatGroups) says: each record's
+    /// `w_i ‖g_i‖` is at most `N` = [`Grid::clip_units`] and its `w_i b_i` at most `beta N`,
+    /// records that are not finite left out. Here, and only here, the sensitivity rests on the
+    /// caller; float sums do not show what went into them. (A coordinate that no such group can
+    /// reach is clamped and one that is not a number counts as 0, so that the sum stays exact.)
     pub fn add_group<T: Copy + Into<f64>>(&mut self, steps: &[T], records: u32) -> Result<(), SumError> {
         let Allowance::FloatGroups(groups) = self.grid.allowance() else {
             return Err(SumError::NoAllowance);
@@ -92,12 +95,13 @@ impl Sum {
         Ok(())
     }
 
-    /// The sum of float groups that were rounded elsewhere, coordinate by coordinate with [`Rounding`], and added as integers: for
-    /// models with so many coordinates that one pass over all of them for each group is too dear. `groups` has the number of
-    /// records of each group.
+    /// The sum of float groups that were rounded elsewhere, coordinate by coordinate with
+    /// [`Rounding`], and added as integers: for models with so many coordinates that one pass over
+    /// all of them for each group is too dear. `groups` has the number of records of each group.
     ///
-    /// As with [`Sum::add_group`], the sensitivity rests on the caller: `units` must be the sum over all groups of their rounded
-    /// coordinates. (What no groups can reach is clamped when the sum is released.)
+    /// As with [`GridSum::add_group`], the sensitivity rests on the caller: `units` must be the sum
+    /// over all groups of their rounded coordinates. (What no groups can reach is clamped when the
+    /// sum is released.)
     pub fn of_groups(
         grid: Grid,
         units: Vec<i64>,
@@ -118,8 +122,8 @@ impl Sum {
         Ok(sum)
     }
 
-    /// Adds all that `other` has (a thread's share, for example), as if its contributions had been added
-    /// here.
+    /// Adds all that `other` has (a thread's share, for example), as if its contributions had been
+    /// added here.
     pub fn merge(&mut self, other: Self) -> Result<(), SumError> {
         if other.grid != self.grid {
             return Err(SumError::OtherGrid);
@@ -140,9 +144,10 @@ impl Sum {
         (self.grid, self.units, Ends { sum, release: i64::MAX - sum })
     }
 
-    /// Refuses records by themselves where the allowance is for groups: truncated by itself a record is not the
-    /// number that it is as a share of a group, and one that changes from the one to the other (because another
-    /// record is absent) would move the sum by more than the allowance.
+    /// Refuses records by themselves where the allowance is for groups: truncated by itself a
+    /// record is not the number that it is as a share of a group, and one that changes from the one
+    /// to the other (because another record is absent) would move the sum by more than the
+    /// allowance.
     fn takes_records(&self) -> Result<(), SumError> {
         match self.grid.allowance() {
             Allowance::Exact => Ok(()),
@@ -166,17 +171,19 @@ impl Sum {
 /// What the coordinates of a sum and of its release are clamped to.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
-    /// What contributions within their reach cannot leave; clamping moves no two sums further apart.
+    /// What contributions within their reach cannot leave; clamping moves no two sums further
+    /// apart.
     pub(super) sum: i64,
-    /// What passes the room that the grid keeps is clamped, which is post-processing: as much of `i64` is left out as sums can
-    /// reach, so that noise which was clamped to `i64` before is beyond these ends with any sum.
+    /// What passes the room that the grid keeps is clamped, which is post-processing: as much of
+    /// `i64` is left out as sums can reach, so that noise which was clamped to `i64` before is
+    /// beyond these ends with any sum.
     pub(super) release: i64,
 }
 
 /// How one group's float sum becomes integers: to nearest, within what the group can reach.
 ///
-/// A coordinate that is not a number counts as 0. One that the group cannot reach is clamped; clamping moves no two values further
-/// apart.
+/// A coordinate that is not a number counts as 0. One that the group cannot reach is clamped;
+/// clamping moves no two values further apart.
 #[derive(Clone, Copy, Debug)]
 pub struct Rounding {
     reach: i64,
@@ -202,8 +209,8 @@ impl Rounding {
 
     #[inline(always)]
     fn round_short(self, steps: f64) -> i64 {
-        // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest, ties to even, and leaves the
-        // integer in the last bits.
+        // The doubles between 2^52 and 2^53 are the integers: adding 1.5 · 2^52 rounds to nearest,
+        // ties to even, and leaves the integer in the last bits.
         const INTEGERS: f64 = 6_755_399_441_055_744.0;
         let reach = self.reach as f64;
         let steps = if steps.is_nan() { 0.0 } else { steps };
@@ -217,14 +224,14 @@ impl Rounding {
     }
 }
 
-impl fmt::Debug for Sum {
+impl fmt::Debug for GridSum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sum").field("grid", &self.grid).finish_non_exhaustive()
+        f.debug_struct("GridSum").field("grid", &self.grid).finish_non_exhaustive()
     }
 }
 
-/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a caller of [`Sum::of_groups`] got wrong may not;
-/// they end at its ends.)
+/// Adds integers: see the module's guarantee for why they stay within their type. (Units that a
+/// caller of [`GridSum::of_groups`] got wrong may not; they end at its ends.)
 fn accumulate(units: &mut [i64], more: &[i64]) {
     for (unit, more) in units.iter_mut().zip(more) {
         *unit = unit.saturating_add(*more);
@@ -258,14 +265,14 @@ mod tests {
     #[test]
     fn the_public_limit_holds_by_every_road() {
         let grid = grid(1, 3);
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         sum.add(&[1.0]).unwrap();
         sum.add_contribution(&grid.quantise(&[0.5]).unwrap()).unwrap();
-        let mut other = Sum::new(grid);
+        let mut other = GridSum::new(grid);
         other.add(&[0.25]).unwrap();
         other.add(&[0.25]).unwrap();
         assert_eq!(sum.merge(other), Err(SumError::TooMany { limit: 3 }));
-        assert_eq!(sum.merge(Sum::new(grid)), Ok(()));
+        assert_eq!(sum.merge(GridSum::new(grid)), Ok(()));
         sum.add(&[f64::NAN]).unwrap(); // an empty record is a record
         let before = sum.unprotected().to_vec();
         assert_eq!(sum.add(&[0.5]), Err(SumError::TooMany { limit: 3 }));
@@ -284,7 +291,7 @@ mod tests {
         assert!(GridPlan { contributions: 480, ..plan }.at_depth(53).is_err());
         for sign in [1.0, -1.0] {
             let full = || {
-                let mut sum = Sum::new(grid);
+                let mut sum = GridSum::new(grid);
                 while sum.add(&[sign]).is_ok() {}
                 sum
             };
@@ -293,7 +300,8 @@ mod tests {
             let (extreme, end) = if sign > 0.0 { (i64::MAX, 1) } else { (i64::MIN, -1) };
             let end = end * (i64::MAX - (479 << 53));
             assert_eq!(full().add_noise(true, |noise| noise.fill(extreme)).units(), [end]);
-            // Whether it points the same way as the sum or not: to the last step, as if it had been exact.
+            // Whether it points the same way as the sum or not: to the last step, as if it had been
+            // exact.
             assert_eq!(full().add_noise(true, |noise| noise.fill(!extreme)).units(), [-end]);
         }
     }
@@ -301,16 +309,16 @@ mod tests {
     #[test]
     fn grids_do_not_mix() {
         let (one, other) = (grid(1, 3), grid(1, 4));
-        let mut sum = Sum::new(one);
+        let mut sum = GridSum::new(one);
         assert_eq!(sum.add_contribution(&other.quantise(&[0.5]).unwrap()), Err(SumError::OtherGrid));
-        assert_eq!(sum.merge(Sum::new(other)), Err(SumError::OtherGrid));
+        assert_eq!(sum.merge(GridSum::new(other)), Err(SumError::OtherGrid));
         assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::Dimension { expected: 1, got: 2 }));
         assert_eq!(sum.add_group(&[1.0], 1), Err(SumError::NoAllowance));
     }
 
     #[test]
     fn groups_are_rounded_once_and_counted_by_record() {
-        let mut sum = Sum::new(grouped(4, 10));
+        let mut sum = GridSum::new(grouped(4, 10));
         sum.add_group(&[2.75f32, -3.5], 4).unwrap();
         sum.add_group(&[0.49f64, 0.51], 4).unwrap();
         assert_eq!(sum.unprotected(), [3, -3]);
@@ -332,21 +340,21 @@ mod tests {
     fn groups_that_were_rounded_elsewhere_are_the_same_sum() {
         let grid = grouped(4, 10);
         let groups = [([2.75f32, -3.5], 4), ([0.49, 0.51], 3), ([-7.0, 1e30], 2)];
-        let (mut sum, mut units) = (Sum::new(grid), vec![0; 2]);
+        let (mut sum, mut units) = (GridSum::new(grid), vec![0; 2]);
         for (steps, records) in groups {
             sum.add_group(&steps, records).unwrap();
             let rounding = Rounding::new(&grid, records);
             units.iter_mut().zip(steps).for_each(|(unit, x)| *unit += rounding.round(x.into()));
         }
-        let rounded = Sum::of_groups(grid, units, [4, 3, 2]).unwrap();
+        let rounded = GridSum::of_groups(grid, units, [4, 3, 2]).unwrap();
         assert_eq!((rounded.unprotected(), rounded.records, rounded.groups), (sum.unprotected(), 9, 3));
         assert_eq!(rounded.add_noise(true, |_| {}).units(), sum.unprotected());
-        let limits = |groups: &[u32]| Sum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
+        let limits = |groups: &[u32]| GridSum::of_groups(grid, vec![0; 2], groups.iter().copied()).err();
         assert_eq!(limits(&[5]), Some(SumError::GroupSize { limit: 4 }));
         assert_eq!(limits(&[4, 4, 4]), Some(SumError::TooMany { limit: 10 }));
         // What no groups can reach is clamped, also if it comes twice.
-        let mut far = Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
-        far.merge(Sum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap()).unwrap();
+        let mut far = GridSum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap();
+        far.merge(GridSum::of_groups(grid, vec![i64::MAX, i64::MIN], []).unwrap()).unwrap();
         assert_eq!(far.add_noise(true, |_| {}).units(), [grid.largest_sum(), -grid.largest_sum()]);
     }
 
@@ -365,7 +373,7 @@ mod tests {
     #[test]
     fn an_impossible_group_cannot_break_the_sum() {
         let grid = grouped(4, 8);
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         sum.add_group(&[f32::INFINITY, f32::NAN], 4).unwrap();
         sum.add_group(&[f64::MAX, f64::NEG_INFINITY], 4).unwrap();
         let reach = 8 * grid.clip_units();
@@ -376,7 +384,7 @@ mod tests {
     fn a_grid_for_groups_takes_no_record_by_itself() {
         for grouping in [Grouping::FixedSlots, Grouping::FixedSlotsSurplusAlone, Grouping::BatchPositions] {
             let grid = grouped_as(grouping, 4, 8);
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             assert_eq!(sum.add(&[0.5, 0.5]), Err(SumError::NeedsGroups));
             let record = grid.quantise(&[0.5, 0.5]).unwrap();
             assert_eq!(sum.add_contribution(&record), Err(SumError::NeedsGroups));
@@ -386,13 +394,14 @@ mod tests {
         }
     }
 
-    /// Each group is one more rounding that an absence can disturb: 3 are allowed for, as ceil(10 / 4).
+    /// Each group is one more rounding that an absence can disturb: 3 are allowed for, as ceil(10 /
+    /// 4).
     #[test]
     fn a_batch_cut_into_runs_has_no_more_groups_than_are_allowed_for() {
         let grid = grouped_as(Grouping::BatchPositions, 4, 10);
         let refused = Err(SumError::TooManyGroups { limit: 3 });
         let with_groups = |count: u32| {
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             (0..count).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
             sum
         };
@@ -407,13 +416,13 @@ mod tests {
         assert_eq!(sum.add_group(&[1.0, 1.0], 1), refused);
         assert_eq!(sum.unprotected(), [3, 3]);
         // Blocks of fixed slots stand for themselves.
-        let mut sum = Sum::new(grouped(4, 10));
+        let mut sum = GridSum::new(grouped(4, 10));
         (0..10).try_for_each(|_| sum.add_group(&[1.0, 1.0], 1)).unwrap();
     }
 
     #[test]
     fn noise_that_was_not_written_is_zero_and_not_the_last_record() {
-        let mut sum = Sum::new(grid(1, 1));
+        let mut sum = GridSum::new(grid(1, 1));
         sum.add(&[0.25]).unwrap();
         let released = sum.add_noise(true, |_| {});
         assert_eq!(released.units(), [1 << 18]);
@@ -422,7 +431,7 @@ mod tests {
 
     #[test]
     fn debug_output_shows_neither_sum_nor_count() {
-        let mut sum = Sum::new(grid(1, 1000));
+        let mut sum = GridSum::new(grid(1, 1000));
         let empty = format!("{sum:?}");
         sum.add(&[0.3]).unwrap();
         assert_eq!(format!("{sum:?}"), empty);
@@ -437,14 +446,14 @@ mod tests {
         ) {
             for norm in [Norm::L1, Norm::L2, Norm::Max] {
                 let grid = GridPlan::new(1.0, 1.0, 3, 60).norm(norm).at_depth(20).unwrap();
-                let mut straight = Sum::new(grid);
+                let mut straight = GridSum::new(grid);
                 records.iter().try_for_each(|record| straight.add(record)).unwrap();
                 let part = |records: &[[f64; 3]]| {
-                    let mut sum = Sum::new(grid);
+                    let mut sum = GridSum::new(grid);
                     records.iter().try_for_each(|record| sum.add(record)).unwrap();
                     sum
                 };
-                let mut merged = Sum::new(grid);
+                let mut merged = GridSum::new(grid);
                 std::thread::scope(|scope| {
                     let parts = order.chunks(order.len().div_ceil(threads));
                     let workers: Vec<_> = parts.map(|records| scope.spawn(|| part(records))).collect();

@@ -1,5 +1,5 @@
-//! Stories that need the whole grid: the identity behind the guarantee, neighbouring data, attacks on
-//! floating point.
+//! Stories that need the whole grid: the identity behind the guarantee, neighbouring data, attacks
+//! on floating point.
 
 mod identity;
 mod leave_one_out;

@@ -1,14 +1,15 @@
 //! A standard normal number of which any number of bits can be drawn.
 //!
 //! # Construction
-//! A [`RoundedGaussian`] at depth 53 says in which cell of width 2^-53 the number lies. Within the cell, at `(cell + t) 2^-53` with t in [-1/2,
-//! 1/2), the density is proportional to
+//! A [`RoundedGaussian`] at depth 53 says in which cell of width 2^-53 the number lies. Within the
+//! cell, at `(cell + t) 2^-53` with t in [-1/2, 1/2), the density is proportional to
 //! ```text
 //! exp(-g),     g = (2 cell t + t^2 + |cell|) 2^-107  >= 0                                            (1)
 //! ```
-//! t is uniform, and kept with probability (1); a t that is not kept is drawn again, the cell is not. Of t and of the coin's uniform
-//! number U as many bits are drawn as it takes to compare U with (1). Given that it was kept, the bits of t beyond those are
-//! fair: the comparison did not depend on them.
+//! t is uniform, and kept with probability (1); a t that is not kept is drawn again, the cell is
+//! not. Of t and of the coin's uniform number U as many bits are drawn as it takes to compare U
+//! with (1). Given that it was kept, the bits of t beyond those are fair: the comparison did not
+//! depend on them.
 
 use dashu::integer::{IBig, UBig};
 use dashu::rational::RBig;
@@ -102,8 +103,8 @@ fn keep_exact<R: Bits + ?Sized>(
     }
 }
 
-/// Bounds of g of (1) for t of which the first bits are known: at their end, give or take its change over the rest of t, which is
-/// less than `(2 |cell| + 2) 2^-known 2^-107`.
+/// Bounds of g of (1) for t of which the first bits are known: at their end, give or take its
+/// change over the rest of t, which is less than `(2 |cell| + 2) 2^-known 2^-107`.
 fn exponents(cell: i128, within: &UBig, known: usize) -> (RBig, RBig) {
     let t = IBig::from(within.clone()) - (IBig::ONE << (known - 1)); // in units of 2^-known
     let (linear, square) = ((IBig::from(cell) * &t) << (known + 1), &t * &t);

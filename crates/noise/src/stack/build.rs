@@ -7,12 +7,12 @@ use crate::curve::{Curve, POSITION_BITS};
 const SIDE: i16 = 128;
 
 impl Stack {
-    /// Covers `curve` (measured in blocks). Any positive rate gives an exact sampler; a scale of 12 to 32 blocks, or
-    /// fewer with one integer to the block, gives a fast one.
+    /// Covers `curve` (measured in blocks). Any positive rate gives an exact sampler; a scale of 12
+    /// to 32 blocks, or fewer with one integer to the block, gives a fast one.
     pub(crate) fn new(curve: Curve, support: Support) -> Self {
         let peaks = Peaks::new(&curve, support);
-        // Start where the cover would fit without rounding, at 64 or more (256 blocks of height 1 at most), and
-        // go down until it fits with it.
+        // Start where the cover would fit without rounding, at 64 or more (256 blocks of height 1
+        // at most), and go down until it fits with it.
         let mut plan = Plan::new(&curve, &peaks, (SLOTS as f64 / peaks.total) as u32);
         while let Some(excess) = plan.slots().checked_sub(SLOTS + 1) {
             let surplus = (excess as f64 / peaks.total) as u32;
@@ -74,8 +74,8 @@ struct Plan {
 
 impl Plan {
     fn new(curve: &Curve, peaks: &Peaks, scale: u32) -> Self {
-        // Blocks where less than half a slot would be filled are left to the tail. Which ones are is a matter
-        // of speed alone: whatever is not a block is in the tail. Block 0 always stays.
+        // Blocks where less than half a slot would be filled are left to the tail. Which ones are
+        // is a matter of speed alone: whatever is not a block is in the tail. Block 0 always stays.
         let worthwhile = |&&(block, peak): &&(Block, f64)| block.index == 0 || peak * f64::from(scale) >= 0.5;
         let kept: Vec<Block> = peaks.blocks.iter().filter(worthwhile).map(|&(block, _)| block).collect();
         // f falls on both sides of 0, so that the kept blocks are neighbours.
@@ -123,8 +123,9 @@ impl Tail {
     /// The tail from `start` blocks on, whose first block is `first`, for A = `scale`.
     fn new(curve: &Curve, scale: u32, first: Block, start: i32) -> Self {
         let start = start.unsigned_abs();
-        // Ends: every rate is positive, so that some power of two halves the curve. 2^31 blocks would mean a scale
-        // of 2^31 blocks, and the callers choose blocks so that it is at most 32.
+        // Ends: every rate is positive, so that some power of two halves the curve. 2^31 blocks
+        // would mean a scale of 2^31 blocks, and the callers choose blocks so that it is at most
+        // 32.
         let width_bits = (0..31)
             .find(|&bits| curve.halves_within(start, 1 << bits))
             .expect("a scale of at most 32 blocks");

@@ -2,7 +2,7 @@
 
 use dashu::integer::UBig;
 
-use super::height::{Digits, Height};
+use super::height::{Height, LeadingDigits};
 use super::{Rounding, SLOTS, Stack, Support, Tail, Test};
 use crate::bits::Bits;
 use crate::curve::POSITION_BITS;
@@ -46,8 +46,8 @@ impl Stack {
         (slot < self.sure).then(|| place(self.blocks[slot].into(), word))
     }
 
-    /// The place that a word proposes in a slot that is not sure, if it is accepted. `leading` are the first bits of
-    /// the height; more are drawn if they are needed.
+    /// The place that a word proposes in a slot that is not sure, if it is accepted. `leading` are
+    /// the first bits of the height; more are drawn if they are needed.
     #[inline(never)]
     pub(super) fn unsure_place<R: Bits + ?Sized>(
         &self,
@@ -84,11 +84,13 @@ impl Stack {
         }
     }
 
-    /// Whether the point lies under the curve, by floating point, if its margin of error allows an answer.
+    /// Whether the point lies under the curve, by floating point, if its margin of error allows an
+    /// answer.
     ///
-    /// The height is `base + width (leading + t) / 2^64` with an unknown t in [0, 1). Its few roundings are relative
-    /// errors of 2^-53 each in sums of positive numbers; they and the margin proved for the
-    /// curve are below the margin that [`Curve::bounds`](crate::curve::Curve::bounds) keeps.
+    /// The height is `base + width (leading + t) / 2^64` with an unknown t in [0, 1). Its few
+    /// roundings are relative errors of 2^-53 each in sums of positive numbers; they and the margin
+    /// proved for the curve are below the margin that
+    /// [`Curve::bounds`](crate::curve::Curve::bounds) keeps.
     #[inline]
     fn is_under_fast(&self, place: i128, height: Height, leading: u64) -> Option<bool> {
         const UNIT: f64 = 1.0 / (1u128 << 64) as f64;
@@ -105,9 +107,9 @@ impl Stack {
         }
     }
 
-    /// The same comparison, decided by drawing further bits of the same height and place and enclosing the
-    /// curve more and more tightly. It ends with probability 1: the height is a real number, and equals the curve
-    /// with probability 0.
+    /// The same comparison, decided by drawing further bits of the same height and place and
+    /// enclosing the curve more and more tightly. It ends with probability 1: the height is a real
+    /// number, and equals the curve with probability 0.
     #[cold]
     fn is_under_exact<R: Bits + ?Sized>(
         &self,
@@ -116,9 +118,9 @@ impl Stack {
         leading: u64,
         bits: &mut R,
     ) -> bool {
-        let mut height_digits = Digits::new(leading.into(), 64);
+        let mut height_digits = LeadingDigits::new(leading.into(), 64);
         let near = self.distance(place).min(self.distance(place + 1));
-        let mut place_digits = Digits::new(near.into(), POSITION_BITS as usize);
+        let mut place_digits = LeadingDigits::new(near.into(), POSITION_BITS as usize);
         let mut precision = 128;
         loop {
             height_digits.extend(precision, bits);
@@ -138,15 +140,16 @@ impl Stack {
         }
     }
 
-    /// Encloses f over all distances that start with the given digits: the curve falls, so that its values lie
-    /// between those at the two ends.
-    fn enclose_between(&self, distance: &Digits, precision: usize) -> Enclosure {
+    /// Encloses f over all distances that start with the given digits: the curve falls, so that its
+    /// values lie between those at the two ends.
+    fn enclose_between(&self, distance: &LeadingDigits, precision: usize) -> Enclosure {
         let far = self.curve.enclose(&distance.value + UBig::ONE, distance.count, precision);
         let near = self.curve.enclose(distance.value.clone(), distance.count, precision);
         Enclosure { lower: far.lower, upper: near.upper, precision }
     }
 
-    /// Distance from 0 of the point that a place stands for: the place itself, or the integer at or below it.
+    /// Distance from 0 of the point that a place stands for: the place itself, or the integer at or
+    /// below it.
     #[inline]
     fn distance(&self, place: i128) -> u128 {
         (place & i128::from(self.support.kept_bits())).unsigned_abs()
@@ -154,8 +157,8 @@ impl Stack {
 }
 
 impl Tail {
-    /// Distance in whole blocks and height of a proposal in the tail. One word gives the block within the
-    /// superblock and the first coins.
+    /// Distance in whole blocks and height of a proposal in the tail. One word gives the block
+    /// within the superblock and the first coins.
     fn propose<R: Bits + ?Sized>(self, bits: &mut R) -> (i128, Height) {
         let word = bits.next_u64();
         let within = word & ((1 << self.width_bits) - 1);
@@ -170,7 +173,8 @@ impl Tail {
     }
 }
 
-/// Fits its type: an overflow would need half a gigabyte of ones and nothing else from the generator.
+/// Fits its type: an overflow would need half a gigabyte of ones and nothing else from the
+/// generator.
 fn heads_in_a_row<R: Bits + ?Sized>(bits: &mut R) -> u32 {
     let mut heads = 0u32;
     loop {

@@ -1,4 +1,5 @@
-//! A height whose binary digits are drawn as they are needed, and its exact comparison with the curve.
+//! A height whose binary digits are drawn as they are needed, and its exact comparison with the
+//! curve.
 
 use dashu::integer::UBig;
 
@@ -24,8 +25,9 @@ impl Height {
         (self.shift < 512).then(|| f64::from_bits(u64::from(1023 - self.shift) << 52))
     }
 
-    /// Whether the height is below `scale` times the curve, if the digits and the enclosure decide it.
-    pub(super) fn compare(self, digits: &Digits, curve: &Enclosure, scale: u32) -> Option<bool> {
+    /// Whether the height is below `scale` times the curve, if the digits and the enclosure decide
+    /// it.
+    pub(super) fn compare(self, digits: &LeadingDigits, curve: &Enclosure, scale: u32) -> Option<bool> {
         // Everything in units of 2^-(count + shift + precision).
         let (count, shift) = (digits.count, self.shift as usize);
         let base = UBig::from(self.base) << (count + shift);
@@ -42,12 +44,12 @@ impl Height {
 }
 
 /// The leading binary digits of a number, `value / 2^count`, of which more can be drawn.
-pub(super) struct Digits {
+pub(super) struct LeadingDigits {
     pub(super) value: UBig,
     pub(super) count: usize,
 }
 
-impl Digits {
+impl LeadingDigits {
     pub(super) fn new(value: UBig, count: usize) -> Self {
         Self { value, count }
     }

@@ -1,4 +1,5 @@
-//! Tests of the construction: the cover, the exact distribution, the comparisons, and twins that are wrong.
+//! Tests of the construction: the cover, the exact distribution, the comparisons, and twins that
+//! are wrong.
 
 mod cover;
 mod enumeration;
@@ -10,8 +11,8 @@ use dashu::rational::RBig;
 use super::{Stack, Support, clamped};
 use crate::curve::{Curve, Shape};
 
-/// What [`Stack::fill`] says about its clamp: with the ends that it names, a sum is the same whether the noise was clamped
-/// before or not. With the ends of the type itself it would not be.
+/// What [`Stack::fill`] says about its clamp: with the ends that it names, a sum is the same
+/// whether the noise was clamped before or not. With the ends of the type itself it would not be.
 #[test]
 fn a_clamped_sum_does_not_see_that_its_noise_was_clamped() {
     let (answers, beyond) = ([-1000_i64, -999, 0, 7, 1000], i128::from(i64::MAX));

@@ -1,9 +1,11 @@
-//! Drawing many values at once: the same draws as one by one, arranged so that the processor need not guess.
+//! Drawing many values at once: the same draws as one by one, arranged so that the processor need
+//! not guess.
 //!
-//! Each chunk is first computed as if all slots were sure, while the positions of the others are noted. The tests of
-//! those are then decided by floating point as far as its margin allows. Both passes are free of branches that depend
-//! on the bits. What was rejected starts again from the choice of a slot; what is not decided yet, and the tails, go the
-//! same way as a single draw, with the word and the height that they already have.
+//! Each chunk is first computed as if all slots were sure, while the positions of the others are
+//! noted. The tests of those are then decided by floating point as far as its margin allows. Both
+//! passes are free of branches that depend on the bits. What was rejected starts again from the
+//! choice of a slot; what is not decided yet, and the tails, go the same way as a single draw, with
+//! the word and the height that they already have.
 
 use super::draw::{place, slot};
 use super::{Rounding, Stack, Test, clamped};
@@ -26,7 +28,8 @@ impl Positions {
     /// Appends `position` if `condition`. At most CHUNK appends: one for each draw of a chunk.
     #[inline]
     fn push_if(&mut self, condition: bool, position: usize) {
-        // The remainder tells the compiler that the index is in bounds; `count < CHUNK` before each append.
+        // The remainder tells the compiler that the index is in bounds; `count < CHUNK` before each
+        // append.
         self.entries[self.count % CHUNK] = position as u16;
         self.count += usize::from(condition);
     }
@@ -47,10 +50,10 @@ struct Notes {
 }
 
 impl Stack {
-    /// Independent draws in every element of `out`, each clamped to 64 bits. With an answer of at most A in size,
-    /// `clamp(answer + clamped noise, ±(2^63 - 1 - A))` is `clamp(answer + noise, the same)`: noise beyond 64 bits
-    /// takes the sum beyond these ends, before as after its own clamp. So clamped, the sum is post-processing of the
-    /// exact one.
+    /// Independent draws in every element of `out`, each clamped to 64 bits. With an answer of at
+    /// most A in size, `clamp(answer + clamped noise, ±(2^63 - 1 - A))` is
+    /// `clamp(answer + noise, the same)`: noise beyond 64 bits takes the sum beyond these ends,
+    /// before as after its own clamp. So clamped, the sum is post-processing of the exact one.
     pub(crate) fn fill<R: Bits + ?Sized>(&self, rounding: Rounding, bits: &mut R, out: &mut [i64]) {
         let (mut words, mut heights) = ([0; CHUNK], [0; CHUNK]);
         let mut notes =
@@ -100,12 +103,13 @@ impl Stack {
             let word = words[index];
             let number = slot(word) - self.sure;
             let is_test = number < self.tests.len();
-            // There may be no tests at all: a curve that is all but gone at 1 leaves only block 0 and the tails.
+            // There may be no tests at all: a curve that is all but gone at 1 leaves only block 0
+            // and the tails.
             let test = self.tests.get(number).copied().unwrap_or(Test::REJECT);
             let place = place(test.block.into(), word);
             let (lower, upper) = self.curve.bounds((place & kept_bits).unsigned_abs().into());
-            // The first 53 bits of the height are exact as a double; the sums are rounded by a relative 2^-53, for
-            // which the margin of the curve's bounds has room.
+            // The first 53 bits of the height are exact as a double; the sums are rounded by a
+            // relative 2^-53, for which the margin of the curve's bounds has room.
             let fraction = (leading >> 11) as i64;
             let height = f64::from(test.height);
             let passed = is_test & (height + (fraction + 1) as f64 * UNIT < scale * lower);

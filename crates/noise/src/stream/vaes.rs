@@ -1,12 +1,13 @@
 //! AES-256 in counter mode with vector instructions on 256 bits.
 //!
-//! The crate `aes` uses vector AES only where the processor also has registers of 512 bits. Many have vector AES
-//! without them (AMD Zen 3, Intel desktop processors since Alder Lake); there this kernel takes a 64-bit word from 2.0
-//! to 1.4 nanoseconds (Zen 3, copies and stores to memory included), a tenth of a whole draw of Gaussian noise. It computes
-//! the same function: a test compares the two.
+//! The crate `aes` uses vector AES only where the processor also has registers of 512 bits. Many
+//! have vector AES without them (AMD Zen 3, Intel desktop processors since Alder Lake); there this
+//! kernel takes a 64-bit word from 2.0 to 1.4 nanoseconds (Zen 3, copies and stores to memory
+//! included), a tenth of a whole draw of Gaussian noise. It computes the same function: a test
+//! compares the two.
 //!
-//! Key schedule and rounds as in FIPS 197; the use of the instructions as in Gueron, "Intel Advanced Encryption Standard
-//! (AES) New Instructions Set", 2010.
+//! Key schedule and rounds as in FIPS 197; the use of the instructions as in Gueron, "Intel
+//! Advanced Encryption Standard (AES) New Instructions Set", 2010.
 
 use std::arch::x86_64::*;
 
@@ -14,7 +15,8 @@ use zeroize::Zeroize;
 
 use super::{BUFFER_BYTES, KEY_BYTES};
 
-/// Registers in flight at a time: enough to hide the latency of a round, and half of the sixteen there are.
+/// Registers in flight at a time: enough to hide the latency of a round, and half of the sixteen
+/// there are.
 const LANES: usize = 8;
 const REGISTER_BYTES: usize = 32;
 const ROUND_KEYS: usize = 15;
@@ -24,10 +26,12 @@ pub(super) fn is_available() -> bool {
     is_x86_feature_detected!("aes") && is_x86_feature_detected!("avx2") && is_x86_feature_detected!("vaes")
 }
 
-/// Overwrites `output` with the encryptions of 0, 1, 2, ... as little-endian blocks. Only where [`is_available`].
+/// Overwrites `output` with the encryptions of 0, 1, 2, ... as little-endian blocks. Only where
+/// [`is_available`].
 pub(super) fn stretch(key: &[u8; KEY_BYTES], output: &mut [u8; BUFFER_BYTES]) {
     assert!(is_available(), "vector AES was chosen on a processor that does not have it");
-    // SAFETY: the features that `counter_mode` is compiled for were found in this processor one line above.
+    // SAFETY: the features that `counter_mode` is compiled for were found in this processor one
+    // line above.
     #[allow(
         unsafe_code,
         reason = "instructions that the processor was found to have; see the measurement above"

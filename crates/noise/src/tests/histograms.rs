@@ -1,5 +1,5 @@
-//! Histograms of millions of draws against probabilities. Seeds are fixed; a test that fails by chance does so with
-//! a probability below 1e-8.
+//! Histograms of millions of draws against probabilities. Seeds are fixed; a test that fails by
+//! chance does so with a probability below 1e-8.
 
 use crate::bits::Bits;
 use crate::danger::seeded;
@@ -32,8 +32,9 @@ fn rounded_gaussian_at_small_depths() {
     }
 }
 
-/// Cells of 2^15 steps around multiples of them: k lies in cell c iff |k - c 2^15| < 2^14, ties to the upper one.
-/// Half a step at depth 21 moves a probability by 1e-7 of itself, too little to be seen: the cells are those of depth 6.
+/// Cells of 2^15 steps around multiples of them: k lies in cell c iff |k - c 2^15| < 2^14, ties to
+/// the upper one. Half a step at depth 21 moves a probability by 1e-7 of itself, too little to be
+/// seen: the cells are those of depth 6.
 #[test]
 fn rounded_gaussian_at_depth_21_in_cells() {
     let mut bits = seeded(11);
@@ -105,7 +106,8 @@ fn discrete_gaussian_from_tiny_to_many_integers_a_block() {
 fn discrete_gaussian_with_a_huge_sigma_in_cells() {
     let mut bits = seeded(14);
     for exponent in [20, 30, 40] {
-        // Cells of sigma / 2^6: those of the rounded Gaussian at depth 6, as far as 10^6 draws can tell.
+        // Cells of sigma / 2^6: those of the rounded Gaussian at depth 6, as far as 10^6 draws can
+        // tell.
         let gaussian = DiscreteGaussian::with_sigma((1u64 << exponent) as f64).unwrap();
         let width = exponent - 6;
         let counts =
@@ -136,15 +138,17 @@ fn discrete_laplace_with_a_huge_scale_in_cells() {
     chi_square(&counts, &rounded_laplace_masses(3, 110)).unwrap();
 }
 
-/// Scales so small that nearly all of the table is the block of 0: no slot needs a test, and the tails hold the rest.
-/// The counts of +-1 are the expected ones within six standard deviations (false alarm below 1e-6: they are Poisson
-/// with means up to 800, and for means below 1 seven draws are needed).
+/// Scales so small that nearly all of the table is the block of 0: no slot needs a test, and the
+/// tails hold the rest. The counts of +-1 are the expected ones within six standard deviations
+/// (false alarm below 1e-6: they are Poisson with means up to 800, and for means below 1 seven
+/// draws are needed).
 #[test]
 fn tiny_scales_draw_plus_and_minus_one_as_often_as_they_should() {
     let check = |name: &str, ratio: f64, fill: &dyn Fn(&mut [i64])| {
         let mut noise = vec![7; 1_000_000];
         fill(&mut noise);
-        // P[1] / P[0] is the ratio; P[2] is too small to count, and below 1e-8 are the chances of one beyond 2.
+        // P[1] / P[0] is the ratio; P[2] is too small to count, and below 1e-8 are the chances of
+        // one beyond 2.
         let expected = noise.len() as f64 * ratio / (1.0 + 2.0 * ratio);
         for value in [-1, 1] {
             let count = noise.iter().filter(|&&k| k == value).count() as f64;
@@ -164,8 +168,8 @@ fn tiny_scales_draw_plus_and_minus_one_as_often_as_they_should() {
     }
 }
 
-/// Pairs of neighbours in a vector are as likely as the product of their probabilities says. Disjoint pairs, once
-/// from each parity, so that pairs across the ends of chunks are among them.
+/// Pairs of neighbours in a vector are as likely as the product of their probabilities says.
+/// Disjoint pairs, once from each parity, so that pairs across the ends of chunks are among them.
 #[test]
 fn neighbours_in_a_vector_are_independent() {
     let cells = 4;
@@ -184,7 +188,8 @@ fn neighbours_in_a_vector_are_independent() {
     }
 }
 
-/// At depth 40 two equal neighbours have probability `2^-40 / (2 sqrt(pi))`: among a million pairs 3e-7.
+/// At depth 40 two equal neighbours have probability `2^-40 / (2 sqrt(pi))`: among a million pairs
+/// 3e-7.
 #[test]
 fn no_draw_repeats_its_neighbour() {
     let mut noise = vec![0; 1_000_000];
@@ -192,8 +197,8 @@ fn no_draw_repeats_its_neighbour() {
     assert_eq!(noise.windows(2).filter(|pair| pair[0] == pair[1]).count(), 0);
 }
 
-/// Vectors and single draws are one distribution: the words of a vector give what the same words give one by one, as
-/// long as nothing has to be mended.
+/// Vectors and single draws are one distribution: the words of a vector give what the same words
+/// give one by one, as long as nothing has to be mended.
 #[test]
 fn vectors_and_single_draws_share_their_words() {
     let gaussian = RoundedGaussian::new(30).unwrap();

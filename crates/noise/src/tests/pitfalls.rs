@@ -1,5 +1,5 @@
-//! Mistakes that shipped elsewhere, and why they cannot happen here. (More of number 12 lies beside the table and in the
-//! textbook comparison.)
+//! Mistakes that shipped elsewhere, and why they cannot happen here. (More of number 12 lies beside
+//! the table and in the textbook comparison.)
 
 use std::collections::HashSet;
 
@@ -7,10 +7,11 @@ use crate::bits::Bits;
 use crate::danger::seeded;
 use crate::{DiscreteGaussian, DiscreteLaplace, NoiseError, RoundedGaussian, RoundedLaplace};
 
-/// Floating-point noise leaks its input: doubles near the answer are spaced by the answer's own exponent, so that some
-/// outputs can come from one answer and not from its neighbour (Mironov, "On significance of the least significant
-/// bits for differential privacy", 2012; opendp/opendp#414). The foil below is such a Laplace: its outputs for 0 and
-/// for 1 hardly meet. Integers on a grid do not have the problem: what can come from one answer can come from the other.
+/// Floating-point noise leaks its input: doubles near the answer are spaced by the answer's own
+/// exponent, so that some outputs can come from one answer and not from its neighbour (Mironov, "On
+/// significance of the least significant bits for differential privacy", 2012; opendp/opendp#414).
+/// The foil below is such a Laplace: its outputs for 0 and for 1 hardly meet. Integers on a grid do
+/// not have the problem: what can come from one answer can come from the other.
 #[test]
 fn pitfall_11_supports_of_neighbouring_answers_coincide() {
     let mut bits = seeded(1101);
@@ -34,7 +35,8 @@ fn pitfall_11_supports_of_neighbouring_answers_coincide() {
     assert_eq!(exact(0).len(), 29, "every integer is reached");
 }
 
-/// All low bits of the rounded samplers occur whatever the magnitude: there are no gaps like those between doubles.
+/// All low bits of the rounded samplers occur whatever the magnitude: there are no gaps like those
+/// between doubles.
 #[test]
 fn pitfall_11_noise_has_no_gaps_at_any_magnitude() {
     let gaussian = RoundedGaussian::new(40).unwrap();
@@ -46,8 +48,8 @@ fn pitfall_11_noise_has_no_gaps_at_any_magnitude() {
     }
 }
 
-/// A sampler that was biased shipped twice (opendp/opendp#2639, #2708). Mean and variance of ours at every sigma from tiny
-/// to huge, within six standard deviations (false alarm 4e-9 a case).
+/// A sampler that was biased shipped twice (opendp/opendp#2639, #2708). Mean and variance of ours
+/// at every sigma from tiny to huge, within six standard deviations (false alarm 4e-9 a case).
 #[test]
 fn pitfall_12_mean_and_variance_are_those_of_the_distribution() {
     let mut bits = seeded(1201);

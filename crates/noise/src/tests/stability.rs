@@ -1,5 +1,5 @@
-//! Seeded values, pinned: the same on every platform. A change here is a change of what `danger::seeded` gives to users,
-//! and is listed in the changelog.
+//! Seeded values, pinned: the same on every platform. A change here is a change of what
+//! `danger::seeded` gives to users, and is listed in the changelog.
 
 use std::num::NonZero;
 

@@ -1,6 +1,7 @@
-//! The textbook algorithms for discrete Laplace and discrete Gaussian, as slow as they are plain: Canonne, Kamath,
-//! Steinke, "The discrete Gaussian for differential privacy", 2020, arXiv:2004.00010, Algorithms 1 to 3. They share no
-//! code with the samplers of this crate but the bits, and serve as their independent reference.
+//! The textbook algorithms for discrete Laplace and discrete Gaussian, as slow as they are plain:
+//! Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", 2020,
+//! arXiv:2004.00010, Algorithms 1 to 3. They share no code with the samplers of this crate but the
+//! bits, and serve as their independent reference.
 
 use crate::bits::Bits;
 use crate::danger::seeded;
@@ -60,7 +61,8 @@ fn laplace(t: u128, s: u128, bits: &mut impl Bits) -> i64 {
     }
 }
 
-/// Algorithm 3: discrete Gaussian with an integer sigma^2 and t a power of two above sigma (any t is exact).
+/// Algorithm 3: discrete Gaussian with an integer sigma^2 and t a power of two above sigma (any t
+/// is exact).
 fn gaussian(sigma_squared: u128, t: u128, bits: &mut impl Bits) -> i64 {
     loop {
         let y = laplace(t, 1, bits);

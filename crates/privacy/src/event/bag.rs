@@ -7,7 +7,8 @@ use super::{Event, Trials};
 use crate::params::{Count, ParamError};
 use crate::relation::Neighbours;
 
-/// Values by key, in the order of the file. `type` may come last, so all are kept until the object ends.
+/// Values by key, in the order of the file. `type` may come last, so all are kept until the object
+/// ends.
 #[derive(Default)]
 pub(super) struct Bag(Vec<(&'static str, Value)>);
 
@@ -31,7 +32,8 @@ pub(super) enum Number {
     Real(f64),
 }
 
-/// The value of a key if it is of this variant. A key has one shape, so another variant is not there to be taken.
+/// The value of a key if it is of this variant. A key has one shape, so another variant is not
+/// there to be taken.
 macro_rules! take {
     ($bag:ident, $key:expr, $variant:ident) => {
         if let Some(Value::$variant(value)) = $bag.take($key) { Some(value) } else { None }
@@ -117,7 +119,7 @@ impl Bag {
         take!(self, "format_version", FormatVersion)
     }
 
-    /// Whose fields they are, in messages.
+    /// The owner of the fields, in messages.
     pub(super) fn owner(&self) -> &'static str {
         self.kind().map_or("the claim", EventKind::name)
     }

@@ -4,7 +4,7 @@ use serde::de;
 use serde::ser::SerializeMap;
 
 use super::bag::Bag;
-use super::{Event, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials};
+use super::{Event, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials};
 use crate::params::{
     Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Sensitivity, Smoothness, StepSize,
     StrongConvexity, TruthProbability,
@@ -14,12 +14,12 @@ use crate::params::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) name: &'static str,
-    pub(super) shape: Shape,
+    pub(super) shape: JsonShape,
 }
 
 /// What stands behind a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
+pub(super) enum JsonShape {
     /// A number.
     Number,
     /// A number, null or nothing.
@@ -57,7 +57,7 @@ macro_rules! numbers {
     ($($type:ident),* $(,)?) => {
         $(impl Field for $type {
             fn keys(field: &'static str) -> Vec<Key> {
-                vec![Key { name: field, shape: Shape::Number }]
+                vec![Key { name: field, shape: JsonShape::Number }]
             }
 
             fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
@@ -91,7 +91,7 @@ macro_rules! values {
     ($($type:ty: $shape:ident, $read:ident;)*) => {
         $(impl Field for $type {
             fn keys(field: &'static str) -> Vec<Key> {
-                vec![Key { name: field, shape: Shape::$shape }]
+                vec![Key { name: field, shape: JsonShape::$shape }]
             }
 
             fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
@@ -118,7 +118,8 @@ impl Field for FixedSample {
         [Count::keys("sample_size"), Count::keys("population")].concat()
     }
 
-    /// Of draws, which may outnumber the records; distinct ones are checked once the event is known.
+    /// Reads independent draws, which may outnumber the records. Distinct ones are checked once the
+    /// event is known.
     fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
         Ok(Self::draws(bag.count("sample_size")?, bag.count("population")?))
     }
@@ -129,7 +130,7 @@ impl Field for FixedSample {
     }
 }
 
-impl Field for RandomizedResponse {
+impl Field for RandomizedResponseLaw {
     fn keys(_: &'static str) -> Vec<Key> {
         [Count::keys("categories"), TruthProbability::keys("truth_probability")].concat()
     }
@@ -147,7 +148,7 @@ impl Field for RandomizedResponse {
 
 impl Field for RenyiCurve {
     fn keys(_: &'static str) -> Vec<Key> {
-        ["orders", "epsilons"].map(|name| Key { name, shape: Shape::Reals }).to_vec()
+        ["orders", "epsilons"].map(|name| Key { name, shape: JsonShape::Reals }).to_vec()
     }
 
     fn read<E: de::Error>(_: &'static str, bag: &mut Bag) -> Result<Self, E> {
@@ -195,7 +196,8 @@ macro_rules! two_spellings {
 two_spellings!(GaussianNoise, sigma);
 two_spellings!(LaplaceNoise, scale);
 
-/// Is it `noise_multiplier` (true), or `scale` with `sensitivity` (false)? A mixture or a half is an error.
+/// Is it `noise_multiplier` (true), or `scale` with `sensitivity` (false)? A mixture or a half is
+/// an error.
 fn states_multiplier<E: de::Error>(bag: &Bag, scale: &str) -> Result<bool, E> {
     match (bag.has("noise_multiplier"), bag.has(scale), bag.has("sensitivity")) {
         (true, false, false) => Ok(true),

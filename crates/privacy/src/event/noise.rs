@@ -22,7 +22,8 @@ pub enum GaussianNoise {
 /// How much Laplace noise, relative to what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum LaplaceNoise {
-    /// Relative to the L1 clip norm of one unit's contribution; the relation decides what that costs.
+    /// Relative to the L1 clip norm of one unit's contribution; the relation decides what that
+    /// costs.
     Multiplier {
         /// Scale over clip norm.
         noise_multiplier: NoiseMultiplier,

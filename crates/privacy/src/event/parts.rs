@@ -65,7 +65,7 @@ pub enum EventError {
     Param(#[from] ParamError),
 }
 
-/// So many records out of so many.
+/// The size of a sample and of its population.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedSample {
     sample_size: Count,
@@ -98,18 +98,18 @@ impl FixedSample {
     }
 }
 
-/// k-ary randomized response: the true category with probability `truth_probability`, else one of the other
-/// k - 1, each equally likely (Warner 1965; Kairouz, Oh, Viswanath, "Extremal Mechanisms for Local
-/// Differential Privacy", 2014).
+/// k-ary randomized response: the true category with probability `truth_probability`, else one of
+/// the other k - 1, each equally likely (Warner 1965; Kairouz, Oh, Viswanath, "Extremal Mechanisms
+/// for Local Differential Privacy", 2014).
 ///
 /// A truth probability of 1 is accepted and costs infinitely much: the report is the record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct RandomizedResponse {
+pub struct RandomizedResponseLaw {
     categories: Count,
     truth_probability: TruthProbability,
 }
 
-impl RandomizedResponse {
+impl RandomizedResponseLaw {
     /// At least two categories, and no fewer truths than blind guesses would have.
     pub fn new(categories: Count, truth_probability: TruthProbability) -> Result<Self, EventError> {
         if categories == Count::ONE {
@@ -181,8 +181,8 @@ impl RenyiCurve {
     }
 }
 
-/// Law of the secret number of runs of a private selection (Papernot, Steinke, "Hyperparameter Tuning with
-/// Renyi Differential Privacy", 2022).
+/// Law of the secret number of runs of a private selection (Papernot, Steinke, "Hyperparameter
+/// Tuning with Renyi Differential Privacy", 2022).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(tag = "distribution", rename_all = "snake_case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn randomized_response_is_no_worse_than_guessing() {
-        let make = |k, p| RandomizedResponse::new(count(k), TruthProbability::new(p).unwrap());
+        let make = |k, p| RandomizedResponseLaw::new(count(k), TruthProbability::new(p).unwrap());
         for (k, p) in [(2, 0.5), (10, 0.1), (3, 1.0 / 3.0), (2, 1.0)] {
             assert!(make(k, p).is_ok(), "{k} {p}");
         }

@@ -1,8 +1,9 @@
 //! Events from JSON (or any self-describing format).
 //!
 //! One pass, no intermediate tree: memory is that of the events themselves. A key that is unknown,
-//! repeated, or of another type of event is refused by name, with the nearest one that would do. Depth is
-//! counted here, so that hostile nesting ends in a message long before it could exhaust the stack.
+//! repeated, or of another type of event is refused by name, with the nearest one that would do.
+//! Depth is counted here, so that hostile nesting ends in a message long before it could exhaust
+//! the stack.
 
 mod frame;
 mod number;
@@ -15,7 +16,7 @@ use sordino_spelling::{hint, quoted_name};
 use self::number::{NumberSeed, VersionSeed};
 use super::Event;
 use super::bag::{Bag, Value};
-use super::field::{Key, Shape};
+use super::field::{JsonShape, Key};
 use super::table::EventKind;
 use crate::relation::Neighbours;
 
@@ -117,15 +118,15 @@ impl BagVisitor {
     fn read_value<'de, A: MapAccess<'de>>(&self, key: Key, map: &mut A) -> Result<Value, A::Error> {
         let depth = self.depth + 1;
         Ok(match key.shape {
-            Shape::Number => map.next_value_seed(NumberSeed { key: key.name, nullable: false })?,
-            Shape::NumberOrNull => map.next_value_seed(NumberSeed { key: key.name, nullable: true })?,
-            Shape::Reals => Value::Reals(map.next_value()?),
-            Shape::Trials => Value::Trials(map.next_value()?),
-            Shape::Event => Value::Event(Box::new(map.next_value_seed(EventSeed { depth })?)),
-            Shape::Events => Value::Events(map.next_value_seed(EventsSeed { depth })?),
-            Shape::Kind => Value::Kind(map.next_value_seed(KindSeed)?),
-            Shape::Neighbours => Value::Neighbours(map.next_value()?),
-            Shape::FormatVersion => Value::FormatVersion(map.next_value_seed(VersionSeed)?),
+            JsonShape::Number => map.next_value_seed(NumberSeed { key: key.name, nullable: false })?,
+            JsonShape::NumberOrNull => map.next_value_seed(NumberSeed { key: key.name, nullable: true })?,
+            JsonShape::Reals => Value::Reals(map.next_value()?),
+            JsonShape::Trials => Value::Trials(map.next_value()?),
+            JsonShape::Event => Value::Event(Box::new(map.next_value_seed(EventSeed { depth })?)),
+            JsonShape::Events => Value::Events(map.next_value_seed(EventsSeed { depth })?),
+            JsonShape::Kind => Value::Kind(map.next_value_seed(KindSeed)?),
+            JsonShape::Neighbours => Value::Neighbours(map.next_value()?),
+            JsonShape::FormatVersion => Value::FormatVersion(map.next_value_seed(VersionSeed)?),
         })
     }
 }

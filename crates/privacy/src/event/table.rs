@@ -1,11 +1,11 @@
 //! The table of events: the name of each in JSON, and its fields with their types.
 //!
-//! Reading, writing, the check for fields that do not belong, and every list in a message follow from it. A new
-//! event is a variant of [`Event`], a row here, and its meaning in `accounting/flatten.rs`. A variant without
-//! a row does not compile.
+//! Reading, writing, the check for fields that do not belong, and every list in a message follow
+//! from it. A new event is a variant of [`Event`], a row here, and its meaning in
+//! `accounting/flatten.rs`. A variant without a row does not compile.
 //!
-//! A field's name is its key. A type with several keys ([`FixedSample`], for example) names them itself: see
-//! [`Field`].
+//! A field's name is its key. A type with several keys ([`FixedSample`], for example) names them
+//! itself: see [`Field`].
 
 use serde::de;
 use serde::ser::SerializeMap;
@@ -13,7 +13,7 @@ use serde::ser::SerializeMap;
 use super::bag::Bag;
 use super::field::{Field, Key};
 use super::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
 };
 use crate::params::{
     Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
@@ -101,7 +101,7 @@ events! {
     Laplace(noise: LaplaceNoise) = "laplace";
     DiscreteGaussian { sigma: Scale, sensitivity: Count } = "discrete_gaussian";
     DiscreteLaplace { scale: Scale, sensitivity: Count } = "discrete_laplace";
-    RandomizedResponse(response: RandomizedResponse) = "randomized_response";
+    RandomizedResponse(response: RandomizedResponseLaw) = "randomized_response";
     Exponential { epsilon: Epsilon } = "exponential";
     Pure { epsilon: Epsilon } = "pure";
     Approximate { epsilon: Epsilon, delta: Delta } = "approximate";

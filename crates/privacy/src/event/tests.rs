@@ -27,21 +27,39 @@ const DOCUMENTED: [&str; 32] = [
     r#"{"type":"gdp","mu":0.5}"#,
     r#"{"type":"renyi","orders":[2,4,8],"epsilons":[0.1,0.2,0.4]}"#,
     r#"{"type":"poisson_sampled","sampling_rate":0.01,"event":{"type":"gaussian","noise_multiplier":1.1}}"#,
-    r#"{"type":"sampled_without_replacement","sample_size":256,"population":60000,"event":{"type":"pure","epsilon":1}}"#,
-    r#"{"type":"sampled_with_replacement","sample_size":256,"population":60000,"event":{"type":"pure","epsilon":1}}"#,
+    concat!(
+        r#"{"type":"sampled_without_replacement","sample_size":256,"population":60000,"#,
+        r#""event":{"type":"pure","epsilon":1}}"#,
+    ),
+    concat!(
+        r#"{"type":"sampled_with_replacement","sample_size":256,"population":60000,"#,
+        r#""event":{"type":"pure","epsilon":1}}"#,
+    ),
     r#"{"type":"repeated","count":14063,"event":{"type":"pure","epsilon":1}}"#,
     r#"{"type":"composed","events":[{"type":"pure","epsilon":1},{"type":"zcdp","rho":1}]}"#,
     r#"{"type":"composed","events":[]}"#,
     r#"{"type":"shuffled_epochs","epochs":10,"event":{"type":"pure","epsilon":1}}"#,
     r#"{"type":"balls_in_bins","bins":100,"epochs":1,"event":{"type":"pure","epsilon":1}}"#,
     r#"{"type":"shuffled_reports","reports":10000,"event":{"type":"pure","epsilon":1}}"#,
-    r#"{"type":"last_iterate","steps":500,"step_size":0.1,"strong_convexity":0.01,"smoothness":0.25,"event":{"type":"pure","epsilon":1}}"#,
+    concat!(
+        r#"{"type":"last_iterate","steps":500,"step_size":0.1,"strong_convexity":0.01,"smoothness":0.25,"#,
+        r#""event":{"type":"pure","epsilon":1}}"#,
+    ),
     r#"{"type":"group","size":4,"event":{"type":"pure","epsilon":1}}"#,
     r#"{"type":"above_threshold","epsilon":0.5}"#,
-    r#"{"type":"selected","trials":{"distribution":"poisson","mean":10},"event":{"type":"pure","epsilon":1}}"#,
-    r#"{"type":"selected","trials":{"distribution":"truncated_negative_binomial","shape":0.5,"gamma":0.0625},"event":{"type":"pure","epsilon":1}}"#,
+    concat!(
+        r#"{"type":"selected","trials":{"distribution":"poisson","mean":10},"event":{"type":"pure","#,
+        r#""epsilon":1}}"#,
+    ),
+    concat!(
+        r#"{"type":"selected","trials":{"distribution":"truncated_negative_binomial","shape":0.5,"#,
+        r#""gamma":0.0625},"event":{"type":"pure","epsilon":1}}"#,
+    ),
     r#"{"type":"tree_aggregation","steps":4096,"participations":1,"noise_multiplier":5}"#,
-    r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#,
+    concat!(
+        r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,"#,
+        r#""noise_multiplier":5}"#,
+    ),
     r#"{"type":"toeplitz","steps":4096,"bands":8,"participations":3,"separation":9,"noise_multiplier":5}"#,
     r#"{"type":"non_private"}"#,
 ];
@@ -150,7 +168,10 @@ fn what_is_wrong_is_refused_by_name() {
             "count must be a whole number from 1 to 2^53, got 9007199254740993",
         ),
         (
-            r#"{"type":"sampled_without_replacement","sample_size":5,"population":4,"event":{"type":"non_private"}}"#,
+            concat!(
+                r#"{"type":"sampled_without_replacement","sample_size":5,"population":4,"#,
+                r#""event":{"type":"non_private"}}"#,
+            ),
             "got 5 of 4",
         ),
         (r#"{"type":"randomized_response","categories":2,"truth_probability":0.4}"#, "at least 1/2"),
@@ -161,11 +182,17 @@ fn what_is_wrong_is_refused_by_name() {
             "unknown variant `fixed`",
         ),
         (
-            r#"{"type":"selected","trials":{"distribution":"poisson","mean":1,"mean":2},"event":{"type":"non_private"}}"#,
+            concat!(
+                r#"{"type":"selected","trials":{"distribution":"poisson","mean":1,"mean":2},"#,
+                r#""event":{"type":"non_private"}}"#,
+            ),
             "duplicate field `mean`",
         ),
         (
-            r#"{"type":"selected","trials":{"distribution":"poisson","mean":1,"x":2},"event":{"type":"non_private"}}"#,
+            concat!(
+                r#"{"type":"selected","trials":{"distribution":"poisson","mean":1,"x":2},"#,
+                r#""event":{"type":"non_private"}}"#,
+            ),
             "unknown field `x`",
         ),
         (r#"{"type":"composed","events":{}}"#, "expected a list of events"),
@@ -230,7 +257,11 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_event_is_read_or_refused(event in any_event(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+    fn a_damaged_event_is_read_or_refused(
+        event in any_event(),
+        at in any::<prop::sample::Index>(),
+        byte in any::<u8>()
+    ) {
         let mut json = serde_json::to_string(&event).unwrap().into_bytes();
         let place = at.index(json.len());
         json[place] = byte;
@@ -280,7 +311,7 @@ fn any_leaf() -> impl Strategy<Value = Event> {
         (scale(), any_count()).prop_map(|(scale, sensitivity)| Event::DiscreteLaplace { scale, sensitivity }),
         (2u64..50, 0.5..=1.0f64).prop_map(|(k, p)| {
             let truth = TruthProbability::new(p).unwrap();
-            Event::RandomizedResponse(RandomizedResponse::new(Count::new(k).unwrap(), truth).unwrap())
+            Event::RandomizedResponse(RandomizedResponseLaw::new(Count::new(k).unwrap(), truth).unwrap())
         }),
         epsilon().prop_map(|epsilon| Event::Exponential { epsilon }),
         epsilon().prop_map(|epsilon| Event::Pure { epsilon }),

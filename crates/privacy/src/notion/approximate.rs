@@ -1,19 +1,20 @@
 //! Approximate privacy: pure, but for a little mass.
 //!
 //! # Definition
-//! `P(S) <= e^eps Q(S) + delta` for all events S (Dwork, Kenthapadi, McSherry, Mironov, Naor, *Our Data,
-//! Ourselves: Privacy via Distributed Noise Generation*, 2006).
+//! `P(S) <= e^eps Q(S) + delta` for all events S (Dwork, Kenthapadi, McSherry, Mironov, Naor, *Our
+//! Data, Ourselves: Privacy via Distributed Noise Generation*, 2006).
 //! # Guarantee
 //! ```text
 //! trade-off       f(t) = max(0, 1 - delta - e^eps t, e^-eps (1 - delta - t))               (1)
 //! groups of k     (k eps, delta (e^(k eps) - 1) / (e^eps - 1))                             (2)
 //! ```
-//! (1) Wasserman and Zhou, *A Statistical Framework for Differential Privacy*, 2010; Kairouz, Oh, Viswanath
+//! (1) Wasserman and Zhou, *A Statistical Framework for Differential Privacy*, 2010; Kairouz, Oh,
+//! Viswanath
 //! 2015. Outside an event of probability delta under either law the two are eps-close (Kairouz, Oh,
 //! Viswanath 2015, theorem 3.2's decomposition), so that a Rényi divergence holds there.
 //! # Pitfalls
-//! It does *not* mean `P[loss > eps] <= delta`: that is stronger. N(0, 1) against N(1, 1) is (1, 0.127)-DP
-//! though its loss exceeds 1 with probability 0.309.
+//! It does *not* mean `P[loss > eps] <= delta`: that is stronger. N(0, 1) against N(1, 1) is (1,
+//! 0.127)-DP though its loss exceeds 1 with probability 0.309.
 
 use super::{Pure, Renyi};
 use crate::event::Event;

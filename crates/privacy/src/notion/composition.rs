@@ -1,8 +1,8 @@
 //! Composition theorems for lists of (ε, δ), by name.
 //!
 //! # Guarantee
-//! For releases that are `(e_i, d_i)`-DP each, whose parameters were fixed beforehand but whose inputs may depend on
-//! earlier results:
+//! For releases that are `(e_i, d_i)`-DP each, whose parameters were fixed beforehand but whose
+//! inputs may depend on earlier results:
 //! ```text
 //! basic      sum e_i                                         at  sum d_i                       (1)
 //! original   sqrt(2 ln(1/d') S) + sum e_i (e^e_i - 1)        at  sum d_i + d'                  (2)
@@ -11,8 +11,8 @@
 //! ```
 //! with `S = sum e_i²`: (2) Dwork, Rothblum, Vadhan 2010; (3), (4) Kairouz, Oh, Viswanath 2015.
 //! # Pitfalls
-//! (2) and (3) may exceed (1): the smaller is returned. For lists of other events, and for unequal pairs,
-//! accounting by privacy-loss distributions is tighter than all of these.
+//! (2) and (3) may exceed (1): the smaller is returned. For lists of other events, and for unequal
+//! pairs, accounting by privacy-loss distributions is tighter than all of these.
 
 use super::Approximate;
 use crate::accounting::composition::{ROUND_UP, original, sharper};
@@ -51,7 +51,8 @@ pub fn optimal_delta(release: Approximate, count: Count, epsilon: Epsilon) -> f6
     optimal::optimal_delta(e, d, count.get(), epsilon.get())
 }
 
-/// Equation (4): the least ε at δ of `count` equal releases, rounded up; ∞ if their own δ exceed it.
+/// Equation (4): the least ε at δ of `count` equal releases, rounded up; ∞ if their own δ exceed
+/// it.
 pub fn optimal_epsilon(release: Approximate, count: Count, delta: Delta) -> f64 {
     let (e, d) = (release.epsilon().get(), release.delta().get());
     optimal::optimal_epsilon(e, d, count.get(), delta.get())

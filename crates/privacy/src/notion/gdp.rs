@@ -5,23 +5,24 @@
 //! ```text
 //! f(t) = Phi(Phi^-1(1 - t) - mu)                                                           (1)
 //! ```
-//! (Dong, Roth, Su, *Gaussian Differential Privacy*, 2019). The Gaussian mechanism of sensitivity D and
-//! deviation sigma is exactly D / sigma.
+//! (Dong, Roth, Su, *Gaussian Differential Privacy*, 2019). The Gaussian mechanism of sensitivity D
+//! and deviation sigma is exactly D / sigma.
 //! # Guarantee
 //! ```text
 //! delta(eps) = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)   exactly                    (2)
 //! composition: root of the sum of squares;  groups of k: k mu;  zCDP: mu²/2                (3)
 //! ```
-//! (2) Balle and Wang 2018, theorem 5; Dong, Roth, Su, corollary 1. (3) the same, corollary 2 and the theorem on group privacy.
+//! (2) Balle and Wang 2018, theorem 5; Dong, Roth, Su, corollary 1. (3) the same, corollary 2 and
+//! the theorem on group privacy.
 //!
 //! Every ε-private mechanism is μ-GDP from exactly
 //! ```text
 //! mu(eps) = 2 Phi^-1(e^eps / (1 + e^eps)),   that is   erf(mu / (2 sqrt 2)) = tanh(eps / 2)  (4)
 //! ```
-//! on. The trade-off of ε-privacy is `f(t) = max(0, 1 - e^eps t, e^-eps (1 - t))`: two lines that meet at `t*
-//! = f(t*) = 1 / (1 + e^eps)`, from (0, 1) and to (1, 0). A convex curve from (0, 1) to (1, 0) lies below
-//! both where it lies below their corner, and only there: the condition is `Phi(Phi^-1(1 - t*) - mu) <= t*`,
-//! which is (4).
+//! on. The trade-off of ε-privacy is `f(t) = max(0, 1 - e^eps t, e^-eps (1 - t))`: two lines that
+//! meet at `t* = f(t*) = 1 / (1 + e^eps)`, from (0, 1) and to (1, 0). A convex curve from (0, 1) to
+//! (1, 0) lies below both where it lies below their corner, and only there: the condition is
+//! `Phi(Phi^-1(1 - t*) - mu) <= t*`, which is (4).
 
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -62,12 +63,13 @@ impl Gdp {
     /// The largest μ, rounded down, that is (ε, δ)-DP; 0 if δ is 0.
     pub fn within(epsilon: Epsilon, delta: Delta) -> Self {
         let mu = gaussian_profile::mu(epsilon.get(), delta.get());
-        // Finite since delta is below 1; were it not, no privacy loss at all would be within any target.
+        // Finite since delta is below 1; were it not, no privacy loss at all would be within any
+        // target.
         Self::new(Mu::new(mu).or_else(|_| Mu::new(0.0)).expect("0 is in range"))
     }
 
-    /// The least μ, equation (4), rounded up, with which every ε-private mechanism is μ-GDP. `None` where ε
-    /// is so large that doubles cannot say: it stands for no privacy at all.
+    /// The least μ, equation (4), rounded up, with which every ε-private mechanism is μ-GDP. `None`
+    /// where ε is so large that doubles cannot say: it stands for no privacy at all.
     ///
     /// ```
     /// use sordino_privacy::{Epsilon, notion::Gdp};
@@ -83,8 +85,9 @@ impl Gdp {
         if epsilon > LARGEST_PURE {
             return None;
         }
-        // Below 1 the distance of the two sides from 1/2, above it their tails: what is compared keeps all
-        // its digits. The error functions and exponentials are within a few units of their last place.
+        // Below 1 the distance of the two sides from 1/2, above it their tails: what is compared
+        // keeps all its digits. The error functions and exponentials are within a few units of
+        // their last place.
         let is_enough = |z: f64| {
             if epsilon < 1.0 {
                 libm::erf(z * FRAC_1_SQRT_2) * (1.0 - ROUNDING) >= (0.5 * epsilon).tanh() * (1.0 + ROUNDING)
@@ -203,9 +206,9 @@ mod tests {
         assert!(within.delta(eps(1.0)) <= 0.126936737507);
     }
 
-    /// Equation (4), typed again: at the corner of the two lines the curve of the least mu passes, and one
-    /// with a mu that is smaller by one part in 10^9 does not. With mu itself it is below the lines
-    /// everywhere on a grid.
+    /// Equation (4), typed again: at the corner of the two lines the curve of the least mu passes,
+    /// and one with a mu that is smaller by one part in 10^9 does not. With mu itself it is below
+    /// the lines everywhere on a grid.
     #[test]
     fn a_pure_release_is_dominated_by_a_gaussian_one_and_by_none_that_is_smaller() {
         let cdf = crate::numerics::normal::cdf;
@@ -218,7 +221,8 @@ mod tests {
                 assert!(cdf(z - mu) <= t * (1.0 + 1e-11), "{epsilon}");
                 assert!(cdf(z - mu * (1.0 - 1e-9)) > t, "{epsilon}");
             }
-            // The profile of (2) is nowhere below that of randomized response, (e^ε - e^x) / (1 + e^ε).
+            // The profile of (2) is nowhere below that of randomized response, (e^ε - e^x) / (1 +
+            // e^ε).
             for part in 0..=1000 {
                 let x = epsilon * f64::from(part) / 1000.0;
                 let exact = (1.0 - (x - epsilon).exp()) / (1.0 + (-epsilon).exp());
@@ -253,14 +257,16 @@ mod tests {
             }
         }
 
-        /// One unit in the last place below what is reported is not certified any more, or is the exact answer's own rounding.
+        /// One unit in the last place below what is reported is not certified any more, or is the
+        /// exact answer's own rounding.
         #[test]
         fn epsilon_is_rounded_outward(ln_mu in -3.0f64..2.0, ln_delta in -30.0f64..-2.0) {
             let delta = Delta::new(ln_delta.exp()).unwrap();
             let found = gdp(ln_mu.exp()).epsilon(delta);
             prop_assert!(found == 0.0 || gdp(ln_mu.exp()).delta(eps(found)) <= delta.get());
             if found > 0.0 {
-                prop_assert!(gdp(ln_mu.exp()).delta(eps(found * (1.0 - 1e-14))) > delta.get() * (1.0 - 1e-12));
+                let below = gdp(ln_mu.exp()).delta(eps(found * (1.0 - 1e-14)));
+                prop_assert!(below > delta.get() * (1.0 - 1e-12));
             }
         }
     }

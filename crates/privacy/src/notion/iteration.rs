@@ -1,29 +1,31 @@
 //! Hidden states: what is gained when only the last iterate of noisy gradient descent is seen.
 //!
 //! # Definition
-//! `w <- Proj(w - eta grad F(w) + noise)` with Gaussian noise, F lambda-strongly convex and beta-smooth *for every
-//! data set*, from a start that does not depend on the data. One step alone is a Gaussian release of some mu.
+//! `w <- Proj(w - eta grad F(w) + noise)` with Gaussian noise, F lambda-strongly convex and
+//! beta-smooth *for every data set*, from a start that does not depend on the data. One step alone
+//! is a Gaussian release of some mu.
 //! # Guarantee
-//! With `c = max(|1 - eta lambda|, |1 - eta beta|)` the step is a contraction by c, and after t steps the last
-//! iterate alone is GDP with
+//! With `c = max(|1 - eta lambda|, |1 - eta beta|)` the step is a contraction by c, and after t
+//! steps the last iterate alone is GDP with
 //! ```text
 //! c < 1                    mu² (1 - c^t)/(1 + c^t) (1 + c)/(1 - c)                          (1)
 //! c <= 1, diameter D       min over tau of (d²/tau + 2 d mu + tau mu²),  d = D / noise      (2)
 //! ```
-//! (Bok, Su, Altschuler, *Shifted Interpolation for Differential Privacy*, 2024), and never
-//! more than t steps compose to, `t mu²`. (1) is met with equality by quadratic losses. Older results, for
-//! comparison:
+//! (Bok, Su, Altschuler, *Shifted Interpolation for Differential Privacy*, 2024), and never more
+//! than t steps compose to, `t mu²`. (1) is met with equality by quadratic losses. Older results,
+//! for comparison:
 //! ```text
 //! one pass, record at place t of n    rho = mu²/2 / (n + 1 - t),   eta <= 2/beta            (3)
-//! Langevin, K steps                   rho = 2 mu²/(eta lambda) (1 - e^(-lambda eta K/2)),  eta < 1/beta   (4)
+//! Langevin, K steps                   rho = 2 mu²/(eta lambda) (1 - e^(-lambda eta K/2)),  eta < 1/beta  (4)
 //! ```
-//! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018. (4) Chourasia,
-//! Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient Descent*, 2021.
+//! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018. (4)
+//! Chourasia, Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient
+//! Descent*, 2021.
 //! # Pitfalls
 //! - One checkpoint, one logged loss, and nothing here holds: account for the steps instead.
-//! - A clipped gradient is not the gradient of a smooth convex loss, except for generalised linear models.
-//!   lambda and beta must be proven from model and data bounds, never estimated. Neural networks do not
-//!   qualify.
+//! - A clipped gradient is not the gradient of a smooth convex loss, except for generalised linear
+//!   models. lambda and beta must be proven from model and data bounds, never estimated. Neural
+//!   networks do not qualify.
 //! - In (3) the last record gains nothing.
 
 use super::{Gdp, UP, Zcdp, checked};
@@ -79,8 +81,8 @@ impl HiddenDescent {
         if mu < composed.mu().get() { Mu::new(mu).map(Gdp::new) } else { Ok(composed) }
     }
 
-    /// Equation (2) on a set of this diameter, with this deviation of the noise in w of one step; or
-    /// [`last_iterate`](Self::last_iterate) if that is less.
+    /// Equation (2) on a set of this diameter, with this deviation of the noise in w of one step;
+    /// or [`last_iterate`](Self::last_iterate) if that is less.
     pub fn last_iterate_within(
         &self,
         step: Gdp,
@@ -99,8 +101,8 @@ impl HiddenDescent {
         if least < elsewhere.mu().get() { Mu::new(least).map(Gdp::new) } else { Ok(elsewhere) }
     }
 
-    /// Equation (3): what one pass over `records` costs the one at `position`, counted from 1. Fails for a
-    /// position beyond the records, and for steps longer than 2 / smoothness.
+    /// Equation (3): what one pass over `records` costs the one at `position`, counted from 1.
+    /// Fails for a position beyond the records, and for steps longer than 2 / smoothness.
     pub fn at_position(&self, step: Gdp, position: Count, records: Count) -> Result<Zcdp, ParamError> {
         let (t, n) = (position.get() as f64, records.get() as f64);
         checked("position", "at most the number of records", t, position <= records)?;
@@ -109,8 +111,8 @@ impl HiddenDescent {
         Rho::new(Zcdp::try_from(step)?.rho().get() / (n + 1.0 - t) * UP).map(Zcdp::new)
     }
 
-    /// Equation (4), or the composition of all steps if that is less. Needs a Gaussian start besides; fails for
-    /// steps of 1 / smoothness or longer, and without strong convexity.
+    /// Equation (4), or the composition of all steps if that is less. Needs a Gaussian start
+    /// besides; fails for steps of 1 / smoothness or longer, and without strong convexity.
     pub fn langevin(&self, step: Gdp, steps: Count) -> Result<Zcdp, ParamError> {
         let reach = self.step_size * self.smoothness;
         checked("step size times smoothness", "below 1", reach, reach < 1.0)?;
@@ -175,7 +177,8 @@ mod tests {
         close(at(100), 1.0, 1e-12);
     }
 
-    /// a = 2, S = 2, lambda = 0.1, sigma = 0.5, n = 100, eta = 0.5: mu² = eta S² / (2 sigma² n²) = 4e-4.
+    /// a = 2, S = 2, lambda = 0.1, sigma = 0.5, n = 100, eta = 0.5: mu² = eta S² / (2 sigma² n²) =
+    /// 4e-4.
     #[test]
     fn older_bounds_and_the_exact_quadratic() {
         let descent = descent(0.5, 0.1, 1.0);
@@ -198,8 +201,8 @@ mod tests {
         }
     }
 
-    /// The law of the last iterate on F(w) = lambda w²/2 against the same moved: Gaussians with known means and
-    /// equal variances, so that mu is their distance over the deviation.
+    /// The law of the last iterate on F(w) = lambda w²/2 against the same moved: Gaussians with
+    /// known means and equal variances, so that mu is their distance over the deviation.
     #[test]
     fn a_quadratic_meets_the_bound() {
         let (eta, lambda, shift, steps) = (0.2, 0.5, 0.3, 17);

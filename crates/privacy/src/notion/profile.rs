@@ -1,8 +1,8 @@
 //! Privacy profiles: δ as a function of ε.
 //!
 //! # Definition
-//! `delta(eps)` is the least δ at which a mechanism is (ε, δ)-DP. It falls, and is convex in `e^eps`: a mechanism
-//! has a curve and not one pair.
+//! `delta(eps)` is the least δ at which a mechanism is (ε, δ)-DP. It falls, and is convex in
+//! `e^eps`: a mechanism has a curve and not one pair.
 
 use crate::accounting::{self, AccountError};
 use crate::claim::Claim;
@@ -17,8 +17,8 @@ pub struct ProfilePoint {
     pub delta: f64,
 }
 
-/// Certified points of the profile of `claim`, one for each ε: never below it, and within about a part in a
-/// thousand of what [`accounting::delta`] certifies point by point.
+/// Certified points of the profile of `claim`, one for each ε: never below it, and within about a
+/// part in a thousand of what [`accounting::delta`] certifies point by point.
 ///
 /// ```
 /// use sordino_privacy::{Claim, Epsilon, notion};

@@ -1,19 +1,20 @@
 //! Pure privacy: no outcome's probability changes by more than a factor.
 //!
 //! # Definition
-//! `P(S) <= e^eps Q(S)` for all events S (Dwork, McSherry, Nissim, Smith, *Calibrating Noise to Sensitivity
-//! in Private Data Analysis*, 2006).
+//! `P(S) <= e^eps Q(S)` for all events S (Dwork, McSherry, Nissim, Smith, *Calibrating Noise to
+//! Sensitivity in Private Data Analysis*, 2006).
 //! # Guarantee
-//! The worst eps-DP mechanism is binary randomized response (Kairouz, Oh, Viswanath, *The Composition Theorem
-//! for Differential Privacy*, 2015); its profile, Rényi curve and concentration are those of the class:
+//! The worst eps-DP mechanism is binary randomized response (Kairouz, Oh, Viswanath, *The
+//! Composition Theorem for Differential Privacy*, 2015); its profile, Rényi curve and concentration
+//! are those of the class:
 //! ```text
 //! delta(e) = (e^eps - e^e) / (1 + e^eps)                                                   (1)
 //! D_a      = ln((e^(a eps) + e^((1-a) eps)) / (1 + e^eps)) / (a - 1)                       (2)
 //! rho      = eps tanh(eps / 2) <= eps²/2                                                   (3)
 //! ```
-//! (3) is the limit of `D_a / a` at order 1, which is where that quotient is largest (Harrison, Manurangsi,
-//! *Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms*, 2025); `eps²/2` is Bun
-//! and Steinke 2016, proposition 3.3.
+//! (3) is the limit of `D_a / a` at order 1, which is where that quotient is largest (Harrison,
+//! Manurangsi, *Exact zCDP Characterizations for Fundamental Differentially Private Mechanisms*,
+//! 2025); `eps²/2` is Bun and Steinke 2016, proposition 3.3.
 
 use super::{Approximate, Renyi, UP, Zcdp};
 use crate::accounting::rdp;

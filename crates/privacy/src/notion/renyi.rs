@@ -10,12 +10,12 @@
 //! at eps = 0   delta <= sqrt(1 - e^-r)                                                     (4)
 //! groups of 2^c   order a / 2^c, divergence 3^c r, for a >= 2^(c+1)                        (5)
 //! ```
-//! exact <= (3) <= (2) <= (1). (1) Mironov, proposition 3; (2) Canonne, Kamath, Steinke 2020, proposition 12,
-//! and Balle, Barthe, Gaboardi, Hsu, Sato 2020; (3) Asoodeh, Liao, Calmon, Kosut, Sankar 2021; (4)
-//! Bretagnolle and Huber 1979; (5) Mironov, proposition 2.
+//! exact <= (3) <= (2) <= (1). (1) Mironov, proposition 3; (2) Canonne, Kamath, Steinke 2020,
+//! proposition 12, and Balle, Barthe, Gaboardi, Hsu, Sato 2020; (3) Asoodeh, Liao, Calmon, Kosut,
+//! Sankar 2021; (4) Bretagnolle and Huber 1979; (5) Mironov, proposition 2.
 //! # Pitfalls
-//! (2) may be negative at a badly chosen order: it is clamped at 0. A curve must not be interpolated in r;
-//! `(a - 1) r(a)` may be.
+//! (2) may be negative at a badly chosen order: it is clamped at 0. A curve must not be
+//! interpolated in r; `(a - 1) r(a)` may be.
 
 use crate::accounting::rdp::{self, convert};
 use crate::accounting::step::{Step, Steps};
@@ -76,8 +76,8 @@ impl Renyi {
         (self.order == next.order).then_some(Self { divergence, ..self })
     }
 
-    /// For groups of `size` units, equation (5) with the next power of two. Fails where the order is too
-    /// small to be divided so often.
+    /// For groups of `size` units, equation (5) with the next power of two. Fails where the order
+    /// is too small to be divided so often.
     pub fn group(self, size: Count) -> Result<Self, ParamError> {
         let doublings = doublings(size);
         let order = self.order.get() / 2f64.powi(doublings as i32);
@@ -147,7 +147,8 @@ mod tests {
         }
     }
 
-    /// Two Bernoulli laws whose divergence of order 2 is r meet (4) from below, and nearly at large r.
+    /// Two Bernoulli laws whose divergence of order 2 is r meet (4) from below, and nearly at large
+    /// r.
     #[test]
     fn total_variation_of_two_coins() {
         for (p, q) in [(0.5, 0.4), (0.9, 0.1), (0.999, 0.001), (0.51, 0.5)] {
@@ -161,7 +162,8 @@ mod tests {
         assert!(renyi(2.0, 0.0).total_variation() == 0.0);
     }
 
-    /// k Gaussians moved by mu: order a/4 of a group of four is 16 a mu²/8 = 2 a mu², and (5) says 9 a mu²/2.
+    /// k Gaussians moved by mu: order a/4 of a group of four is 16 a mu²/8 = 2 a mu², and (5) says
+    /// 9 a mu²/2.
     #[test]
     fn groups_cost_at_least_the_truth() {
         let mu = 0.3;
@@ -189,13 +191,15 @@ mod tests {
     proptest! {
         #![proptest_config(crate::numerics::cases(10_000))]
 
-        /// exact <= optimal <= improved <= basic, for the Gaussian with that divergence at that order.
+        /// exact <= optimal <= improved <= basic, for the Gaussian with that divergence at that
+        /// order.
         #[test]
         fn ordering(ln_excess in -3.0f64..6.0, ln_r in -12.0f64..3.0, ln_delta in -35.0f64..-1.0) {
             let (order, r, d) = (1.0 + ln_excess.exp(), ln_r.exp(), delta(ln_delta.exp()));
             let exact = Gdp::new(Mu::new((2.0 * r / order).sqrt()).unwrap()).epsilon(d);
             let point = renyi(order, r);
-            let (optimal, improved, basic) = (point.epsilon(d), point.epsilon_improved(d), point.epsilon_basic(d));
+            let (optimal, improved) = (point.epsilon(d), point.epsilon_improved(d));
+            let basic = point.epsilon_basic(d);
             prop_assert!(exact <= optimal * (1.0 + 1e-10) + 1e-12, "{} above {}", exact, optimal);
             prop_assert!(optimal <= improved * (1.0 + 1e-10) + 1e-12, "{} above {}", optimal, improved);
             prop_assert!(improved <= basic * (1.0 + 1e-10), "{} above {}", improved, basic);

@@ -1,11 +1,11 @@
 //! Truncated concentrated privacy: Gaussian tails up to an order.
 //!
 //! # Definition
-//! `D_a(P‖Q) <= rho a` for all orders 1 < a < omega (Bun, Dwork, Rothblum, Steinke, *Composable and Versatile
-//! Privacy via Truncated CDP*, 2018).
+//! `D_a(P‖Q) <= rho a` for all orders 1 < a < omega (Bun, Dwork, Rothblum, Steinke, *Composable and
+//! Versatile Privacy via Truncated CDP*, 2018).
 //! # Guarantee
-//! Composition adds rho and keeps the smaller omega; groups of k have (k² rho, omega / k) (theorem 5 there);
-//! (eps, delta) by the best order below omega. Unlike zCDP it is amplified by sampling.
+//! Composition adds rho and keeps the smaller omega; groups of k have (k² rho, omega / k) (theorem
+//! 5 there); (eps, delta) by the best order below omega. Unlike zCDP it is amplified by sampling.
 //! # Pitfalls
 //! Below `ln(1/delta) / (omega - 1)` no epsilon can be promised however small rho is.
 

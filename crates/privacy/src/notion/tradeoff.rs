@@ -1,18 +1,20 @@
 //! Trade-off curves: what the best attacker can do.
 //!
 //! # Definition
-//! An attacker who knows everything but whether the output came from P or from Q decides by a test. At type I
-//! error t (false alarms) its type II error (misses) is at least `T(P, Q)(t)`; a mechanism is f-DP if
-//! `T(P, Q) >= f` for all neighbours (Dong, Roth, Su, *Gaussian Differential Privacy*, 2019).
+//! An attacker who knows everything but whether the output came from P or from Q decides by a test.
+//! At type I error t (false alarms) its type II error (misses) is at least `T(P, Q)(t)`; a
+//! mechanism is f-DP if `T(P, Q) >= f` for all neighbours (Dong, Roth, Su, *Gaussian Differential
+//! Privacy*, 2019).
 //! # Guarantee
 //! ```text
-//! from a profile   f(t) = sup over eps of max(0, 1 - delta(eps) - e^eps t, e^-eps (1 - delta(eps) - t))   (1)
-//! from mu-GDP      f(t) = Phi(Phi^-1(1 - t) - mu)                                                          (2)
-//! back             delta(eps) = 1 + f*(-e^eps) = sup over t of 1 - f(t) - e^eps t                          (3)
+//! from a profile   f(t) = sup over eps of max(0, 1 - delta(eps) - e^eps t, e^-eps (1 - delta(eps) - t)) (1)
+//! from mu-GDP      f(t) = Phi(Phi^-1(1 - t) - mu)                                                        (2)
+//! back             delta(eps) = 1 + f*(-e^eps) = sup over t of 1 - f(t) - e^eps t                        (3)
 //! ```
-//! (1) holds for any set of points at or above the true profile, and a denser set is only tighter; (2) is exact.
-//! Neighbours come in both orders, so every curve here is symmetric: `f(f(t)) <= t` where f is positive. All
-//! values are rounded down, so that the attacker is never described as weaker than it may be.
+//! (1) holds for any set of points at or above the true profile, and a denser set is only tighter;
+//! (2) is exact. Neighbours come in both orders, so every curve here is symmetric: `f(f(t)) <= t`
+//! where f is positive. All values are rounded down, so that the attacker is never described as
+//! weaker than it may be.
 //! # Pitfalls
 //! The curve is for an attacker who wants to know about *one* unit and knows the rest.
 
@@ -34,10 +36,10 @@ use crate::params::{Delta, Epsilon};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct TradeOff(Shape);
+pub struct TradeOff(TradeOffShape);
 
 #[derive(Clone, Debug, PartialEq)]
-enum Shape {
+enum TradeOffShape {
     /// Equation (2).
     Gaussian { mu: f64 },
     /// Equation (1) at these (eps, delta).
@@ -48,13 +50,13 @@ impl TradeOff {
     /// Points of a profile that [`of`](Self::of) asks for.
     pub const POINTS: usize = 128;
 
-    /// The curve of everything that `claim` releases: exact for Gaussians, else from [`Self::POINTS`] points of
-    /// its certified profile.
+    /// The curve of everything that `claim` releases: exact for Gaussians, else from
+    /// [`Self::POINTS`] points of its certified profile.
     pub fn of(claim: &Claim) -> Result<Self, AccountError> {
         if let Some(mu) = accounting::gaussian_distance(claim)? {
-            return Ok(Self(Shape::Gaussian { mu }));
+            return Ok(Self(TradeOffShape::Gaussian { mu }));
         }
-        let Some(last) = last_epsilon(claim)? else { return Ok(Self(Shape::Points(Vec::new()))) };
+        let Some(last) = last_epsilon(claim)? else { return Ok(Self(TradeOffShape::Points(Vec::new()))) };
         let share = |i: usize| last * i as f64 / (Self::POINTS - 1) as f64;
         // Between 0 and a finite number.
         let grid = (0..Self::POINTS).filter_map(|i| Epsilon::new(share(i)).ok());
@@ -64,18 +66,18 @@ impl TradeOff {
     /// The curve (1) of these points. None at all: no guarantee.
     pub fn from_profile(points: &[ProfilePoint]) -> Self {
         let useful = points.iter().filter(|point| point.delta < 1.0);
-        Self(Shape::Points(useful.map(|point| (point.epsilon.get(), point.delta.max(0.0))).collect()))
+        Self(TradeOffShape::Points(useful.map(|point| (point.epsilon.get(), point.delta.max(0.0))).collect()))
     }
 
-    /// The least type II error (misses) at type I error (false alarms) `t`, rounded down. What is no
-    /// probability counts as an attacker who never errs.
+    /// The least type II error (misses) at type I error (false alarms) `t`, rounded down. What is
+    /// no probability counts as an attacker who never errs.
     pub fn type_two_error(&self, t: f64) -> f64 {
         if !(0.0..1.0).contains(&t) {
             return 0.0;
         }
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian(*mu, t),
-            Shape::Points(points) => points.iter().map(|point| lines(*point, t)).fold(0.0, f64::max),
+            TradeOffShape::Gaussian { mu } => gaussian(*mu, t),
+            TradeOffShape::Points(points) => points.iter().map(|point| lines(*point, t)).fold(0.0, f64::max),
         }
     }
 
@@ -84,14 +86,16 @@ impl TradeOff {
         1.0 - self.type_two_error(false_positive_rate)
     }
 
-    /// The largest difference of detections and false alarms, rounded up: the total variation distance.
-    /// With even odds beforehand, an attacker is right with probability (1 + advantage) / 2.
+    /// The largest difference of detections and false alarms, rounded up: the total variation
+    /// distance. With even odds beforehand, an attacker is right with probability (1 + advantage) /
+    /// 2.
     pub fn advantage(&self) -> f64 {
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian_profile::enclosure(0.0, *mu).upper,
-            // The curve is symmetric and 1 - t - f(t) concave: the best t is where f(t) = t. For one point
-            // that is (1 - delta) / (1 + e^eps); the highest of several curves meets the diagonal last.
-            Shape::Points(points) => points
+            TradeOffShape::Gaussian { mu } => gaussian_profile::enclosure(0.0, *mu).upper,
+            // The curve is symmetric and 1 - t - f(t) concave: the best t is where f(t) = t. For
+            // one point that is (1 - delta) / (1 + e^eps); the highest of several curves meets the
+            // diagonal last.
+            TradeOffShape::Points(points) => points
                 .iter()
                 .map(|(epsilon, delta)| ((0.5 * epsilon).tanh() * (1.0 - delta) + delta) * super::UP)
                 .fold(1.0, f64::min),
@@ -101,8 +105,8 @@ impl TradeOff {
     /// Equation (3), rounded up.
     pub fn delta(&self, epsilon: Epsilon) -> f64 {
         match &self.0 {
-            Shape::Gaussian { mu } => gaussian_profile::enclosure(epsilon.get(), *mu).upper,
-            Shape::Points(points) => conjugate(points, epsilon.get()),
+            TradeOffShape::Gaussian { mu } => gaussian_profile::enclosure(epsilon.get(), *mu).upper,
+            TradeOffShape::Points(points) => conjugate(points, epsilon.get()),
         }
     }
 
@@ -116,7 +120,7 @@ impl TradeOff {
 
 impl From<Approximate> for TradeOff {
     fn from(pair: Approximate) -> Self {
-        Self(Shape::Points(vec![(pair.epsilon().get(), pair.delta().get())]))
+        Self(TradeOffShape::Points(vec![(pair.epsilon().get(), pair.delta().get())]))
     }
 }
 
@@ -128,7 +132,7 @@ impl From<Pure> for TradeOff {
 
 impl From<Gdp> for TradeOff {
     fn from(gdp: Gdp) -> Self {
-        Self(Shape::Gaussian { mu: gdp.mu().get() })
+        Self(TradeOffShape::Gaussian { mu: gdp.mu().get() })
     }
 }
 
@@ -161,7 +165,8 @@ fn lines((epsilon, delta): (f64, f64), t: f64) -> f64 {
     (steep - 2.0 * f64::EPSILON).max(flat * (1.0 - 1e-12) - 2.0 * f64::EPSILON * (-epsilon).exp())
 }
 
-/// The largest `1 - f(t) - e^eps t`: f falls more steeply than `e^eps` before the best t and less after it.
+/// The largest `1 - f(t) - e^eps t`: f falls more steeply than `e^eps` before the best t and less
+/// after it.
 fn conjugate(points: &[(f64, f64)], epsilon: f64) -> f64 {
     let slope = |t: f64| {
         let mut best = (0.0, f64::NEG_INFINITY); // no error at all: the axis
@@ -239,7 +244,8 @@ mod tests {
         }
     }
 
-    /// A test of a likelihood ratio is what an attacker really does: P[N(mu) > z] at P[N(0) > z] = t.
+    /// A test of a likelihood ratio is what an attacker really does: P[N(mu) > z] at P[N(0) > z] =
+    /// t.
     #[test]
     fn gaussian_tests() {
         let curve = TradeOff::from(Gdp::new(Mu::new(1.0).unwrap()));
@@ -256,12 +262,14 @@ mod tests {
         assert!((nothing.type_two_error(0.3) - 0.7).abs() < 1e-12 && nothing.advantage() == 0.0);
     }
 
-    /// Randomized response answers yes with 3/4 or 1/4: its one honest test must not beat the curve.
+    /// Randomized response answers yes with 3/4 or 1/4: its one honest test must not beat the
+    /// curve.
     #[test]
     fn a_survey() {
-        let curve = TradeOff::of(&claim(
-            r#"{"neighbours":"replace","event":{"type":"randomized_response","categories":2,"truth_probability":0.75}}"#,
-        ))
+        let curve = TradeOff::of(&claim(concat!(
+            r#"{"neighbours":"replace","event":{"type":"randomized_response","categories":2,"#,
+            r#""truth_probability":0.75}}"#,
+        )))
         .unwrap();
         close(curve.type_two_error(0.25), 0.25, 1e-6);
         close(curve.advantage(), 0.5, 1e-6);
@@ -295,7 +303,7 @@ mod tests {
             let points = [(e, d), (e2, d2)]
                 .map(|(epsilon, delta)| ProfilePoint { epsilon: eps(epsilon), delta });
             let f = TradeOff::from_profile(&points);
-            let (a, b, c) = (f.type_two_error(t), f.type_two_error(t + step), f.type_two_error(t + 2.0 * step));
+            let [a, b, c] = [t, t + step, t + 2.0 * step].map(|t| f.type_two_error(t));
             prop_assert!(a >= b && b >= c && a <= 1.0 - t);
             prop_assert!(b <= 0.5 * (a + c) + 1e-12);
             if a > 0.0 {

@@ -1,8 +1,8 @@
 //! Zero-concentrated privacy: the privacy loss has the tails of a Gaussian.
 //!
 //! # Definition
-//! (xi, rho)-zCDP: `D_a(P‖Q) <= xi + rho a` for all orders a > 1 (Bun, Steinke, *Concentrated Differential
-//! Privacy: Simplifications, Extensions, and Lower Bounds*, 2016); rho-zCDP is xi = 0.
+//! (xi, rho)-zCDP: `D_a(P‖Q) <= xi + rho a` for all orders a > 1 (Bun, Steinke, *Concentrated
+//! Differential Privacy: Simplifications, Extensions, and Lower Bounds*, 2016); rho-zCDP is xi = 0.
 //! # Guarantee
 //! ```text
 //! basic      eps = xi + rho + 2 sqrt(rho ln(1/delta))                                      (1)
@@ -11,10 +11,12 @@
 //! groups     (xi k (1 + 1/2 + ... + 1/k), k² rho)                                          (4)
 //! ```
 //! (1) Bun and Steinke, proposition 1.3; (2) Canonne, Kamath, Steinke, *The Discrete Gaussian for
-//! Differential Privacy*, 2020, corollary 13; (3) Asoodeh, Liao, Calmon, Kosut, Sankar, *Three Variants of
-//! Differential Privacy*, 2021, at each order; (4) Bun and Steinke, proposition 1.9 for xi = 0.
+//! Differential Privacy*, 2020, corollary 13; (3) Asoodeh, Liao, Calmon, Kosut, Sankar, *Three
+//! Variants of Differential Privacy*, 2021, at each order; (4) Bun and Steinke, proposition 1.9 for
+//! xi = 0.
 //! # Pitfalls
-//! Sampling does not amplify zCDP at all orders; a sampled Gaussian is not rho-zCDP for a small rho.
+//! Sampling does not amplify zCDP at all orders; a sampled Gaussian is not rho-zCDP for a small
+//! rho.
 
 use super::{Gdp, Pure, UP};
 use crate::accounting::rdp::{self, convert};
@@ -50,8 +52,9 @@ impl Zcdp {
         Self { xi, rho }
     }
 
-    /// Laplace noise of sensitivity over scale `epsilon`: `rho = eps + e^-eps - 1`, below that of the whole
-    /// class of ε-DP mechanisms (Harrison, Manurangsi, *Exact zCDP Characterizations*, 2025).
+    /// Laplace noise of sensitivity over scale `epsilon`: `rho = eps + e^-eps - 1`, below that of
+    /// the whole class of ε-DP mechanisms (Harrison, Manurangsi, *Exact zCDP Characterizations*,
+    /// 2025).
     pub fn of_laplace(epsilon: Epsilon) -> Self {
         let e = epsilon.get();
         // e²/2 - e³/6 + ...: for small e the two leading terms would cancel.
@@ -175,8 +178,8 @@ impl TryFrom<Gdp> for Zcdp {
     }
 }
 
-/// A curve below `limit`, listed at orders that are dense enough to lose little between them: chords of
-/// `(a - 1) D_a` lie above it.
+/// A curve below `limit`, listed at orders that are dense enough to lose little between them:
+/// chords of `(a - 1) D_a` lie above it.
 pub(super) fn listed(limit: f64, divergence: impl Fn(f64) -> f64) -> Event {
     let mut orders: Vec<f64> = std::iter::successors(Some(1.01), |order| Some(1.0 + (order - 1.0) * 1.04))
         .take_while(|order| *order < limit.min(1e7))
@@ -186,7 +189,8 @@ pub(super) fn listed(limit: f64, divergence: impl Fn(f64) -> f64) -> Event {
     }
     orders.dedup();
     let epsilons: Vec<f64> = orders.iter().map(|order| divergence(*order)).collect();
-    // Orders ascend above 1 and there are some hundreds; a divergence that is no number is no guarantee.
+    // Orders ascend above 1 and there are some hundreds; a divergence that is no number is no
+    // guarantee.
     RenyiCurve::new(&orders, &epsilons).map_or(Event::NonPrivate, Event::Renyi)
 }
 

@@ -13,8 +13,8 @@ const EXPECTED: &str = "a whole number from 1 to 2^53";
 
 /// A whole number from 1 to 2^53.
 ///
-/// The upper end is the last point up to which every whole number is also an `f64`, so that accountants
-/// may multiply by a count without losing releases. Nobody reaches it honestly.
+/// The upper end is the last point up to which every whole number is also an `f64`, so that
+/// accountants may multiply by a count without losing releases. Nobody reaches it honestly.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Count(NonZeroU64);
 

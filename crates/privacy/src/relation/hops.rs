@@ -1,15 +1,16 @@
 //! Conversions between relations.
 //!
-//! If every pair of neighbours under one relation can be joined by a chain of k pairs of another, a guarantee
-//! under the other gives one here by group privacy: ε becomes kε and δ becomes δ (e^{kε} - 1)/(e^ε - 1)
-//! (Dwork, Roth, "The Algorithmic Foundations of Differential Privacy", 2014, section 2.3; the sum is the
-//! geometric series of the k steps).
+//! If every pair of neighbours under one relation can be joined by a chain of k pairs of another, a
+//! guarantee under the other gives one here by group privacy: ε becomes kε and δ becomes
+//! `δ (e^{kε} - 1)/(e^ε - 1)` (Dwork, Roth, "The Algorithmic Foundations of Differential Privacy",
+//! 2014, section 2.3; the sum is the geometric series of the k steps).
 
 use super::{MetricBall, Neighbours};
 use crate::params::{Count, Delta, Epsilon, ParamError};
 
 impl Neighbours {
-    /// How many steps of `self` join any two neighbours under `target`; `None` if no number is enough.
+    /// How many steps of `self` join any two neighbours under `target`; `None` if no number is
+    /// enough.
     ///
     /// | from | to | steps | because |
     /// |---|---|---|---|
@@ -61,8 +62,8 @@ impl Neighbours {
     }
 }
 
-/// What (ε, δ) at distance one gives at distance `hops`. Fails where δ reaches 1 or ε overflows: nothing
-/// is left of the guarantee then.
+/// What (ε, δ) at distance one gives at distance `hops`. Fails where δ reaches 1 or ε overflows:
+/// nothing is left of the guarantee then.
 ///
 /// ```
 /// use sordino_privacy::{Count, Delta, Epsilon, group_guarantee};

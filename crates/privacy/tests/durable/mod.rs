@@ -1,12 +1,13 @@
-//! A journal as a ledger's is, for tests of all crates: what it was charged for is not drawn from a seed.
+//! A journal as a ledger's is, for tests of all crates: what it was charged for is not drawn from a
+//! seed.
 
-use sordino_privacy::{Budget, ChargeError, Charged, Journal, Memory, Spent, Terms};
+use sordino_privacy::{Budget, ChargeError, Charged, Journal, MemoryJournal, Spent, Terms};
 
-pub(crate) struct Durable(Memory);
+pub(crate) struct Durable(MemoryJournal);
 
 impl Durable {
     pub(crate) fn budget(terms: Terms) -> Budget<Self> {
-        Budget::with_journal(&terms, Self(Memory::new(terms.clone()))).unwrap()
+        Budget::with_journal(&terms, Self(MemoryJournal::new(terms.clone()))).unwrap()
     }
 }
 

@@ -11,7 +11,8 @@ fn plan(e: f64, floor: f64) -> SmoothMedian {
     SmoothMedian::new(epsilon(e), Bounds::new(0.0, 1.0).unwrap(), floor, row).unwrap()
 }
 
-/// Steps (i) and (ii) of the proof on all tables of up to five rows on five values spread over the grid.
+/// Steps (i) and (ii) of the proof on all tables of up to five rows on five values spread over the
+/// grid.
 #[test]
 fn levels_move_by_one_and_cover_the_median() {
     let spread = |table: &[u64]| Ordered::new(table.iter().map(|x| x * (CELLS / 4)).collect(), CELLS);
@@ -33,7 +34,8 @@ fn levels_move_by_one_and_cover_the_median() {
     }
 }
 
-/// A twin that looks at the table itself only, without its surroundings: levels jump, which is what smoothness is against.
+/// A twin that looks at the table itself only, without its surroundings: levels jump, which is what
+/// smoothness is against.
 #[test]
 fn a_twin_with_local_sensitivity_is_caught() {
     let plan = plan(1.0, 1e-6);
@@ -64,8 +66,8 @@ fn the_ladder_keeps_its_steps_and_reaches() {
     }
 }
 
-/// Step (iii), with the law of the rounded noise itself: for all shifts and both ways of one step on a ladder, no integer is
-/// more than e^ε times likelier. Half of the noise is caught.
+/// Step (iii), with the law of the rounded noise itself: for all shifts and both ways of one step
+/// on a ladder, no integer is more than e^ε times likelier. Half of the noise is caught.
 #[test]
 fn no_output_reveals_more_than_epsilon() {
     let mass = |scale: f64, z: f64| (((z + 0.5) / scale).atan() - ((z - 0.5) / scale).atan()) / PI;
@@ -104,7 +106,8 @@ fn student_loss(d: f64, s: f64, beta: f64) -> f64 {
     worst
 }
 
-/// For Student's t of d degrees the loss is at most `s (d + 1)/(2 sqrt d) + β max(1, d)`; Cauchy is d = 1, with s + β.
+/// For Student's t of d degrees the loss is at most `s (d + 1)/(2 sqrt d) + β max(1, d)`; Cauchy is
+/// d = 1, with s + β.
 #[test]
 fn the_constants_of_students_t_hold() {
     for d in [1.0f64, 2.0, 3.0] {
@@ -126,7 +129,8 @@ fn the_constants_of_laplace_noise_hold() {
         let mut worst: f64 = 0.0;
         for dilation in [-beta, beta] {
             for shift in [0.0, 0.25 * e, 0.5 * e] {
-                // Integral of (p - e^ε q)+ with p = Lap(1) and q shifted and dilated, midpoint rule.
+                // Integral of (p - e^ε q)+ with p = Lap(1) and q shifted and dilated, midpoint
+                // rule.
                 let p = |y: f64| 0.5 * (-y.abs()).exp();
                 let q = |y: f64| dilation.exp() * p((y - shift) * dilation.exp());
                 let h = 1e-3;
@@ -174,7 +178,8 @@ fn edges() {
     }
     assert!(matches!(make(0.0, 0.1, row.clone()), Err(MechanismError::NoBudget)));
     assert!(matches!(make(1e-3, 1e-6, row.clone()), Err(MechanismError::TooManyLevels { .. })));
-    // Rungs from 2^52 to beyond 2^53, where Cauchy noise cannot be drawn: refused now, not by those tables that need the last ones.
+    // Rungs from 2^52 to beyond 2^53, where Cauchy noise cannot be drawn: refused now, not by those
+    // tables that need the last ones.
     assert!(matches!(make(2.3e-4, 0.5, row), Err(MechanismError::Noise(_))));
     for who in [
         Contributor::record(Neighbours::AddRemove),

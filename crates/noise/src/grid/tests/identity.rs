@@ -1,10 +1,10 @@
-//! `S + K = R(S g + Z) / g` for the same draws, in rational arithmetic: rounding the noise is rounding the
-//! noisy sum.
+//! `S + K = R(S g + Z) / g` for the same draws, in rational arithmetic: rounding the noise is
+//! rounding the noisy sum.
 
 use dashu::{integer::IBig, rational::RBig};
 
 use super::Inputs;
-use crate::grid::{Grid, GridPlan, Norm, Sum};
+use crate::grid::{Grid, GridPlan, GridSum, Norm};
 
 /// Round to the nearest multiple of `step`, as a multiple: `R(x) / g`.
 fn nearest(value: &RBig, step: &RBig) -> IBig {
@@ -23,14 +23,14 @@ fn rounding_the_noise_is_rounding_the_noisy_sum() {
         for (clip_norm, z) in [(1.0, 1.0), (0.3, 0.7), (12.5, 0.11), (7.0, 0.031)] {
             let plan = GridPlan::new(clip_norm, z, 5, 20).truncation_limit(1e6);
             let grid = plan.at_depth(depth).unwrap();
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             for _ in 0..inputs.below(21) {
                 sum.add(&std::array::from_fn::<f64, 5, _>(|_| inputs.sign() * inputs.unit() * clip_norm))
                     .unwrap();
             }
             let before = sum.unprotected().to_vec();
-            // Continuous noise 2^k X in steps, 2^k g X in data units; X a rational with a denominator of
-            // 2^53.
+            // Continuous noise 2^k X in steps, 2^k g X in data units; X a rational with a
+            // denominator of 2^53.
             let draws: Vec<RBig> =
                 (0..5).map(|_| RBig::try_from(inputs.sign() * inputs.unit() * 4.0).unwrap()).collect();
             let scale = RBig::from(1u64 << depth);
@@ -66,7 +66,7 @@ fn the_published_step_is_the_exact_one_to_a_rounding() {
 fn floats_come_back_in_one_rounding() {
     let grid = GridPlan::new(0.1, 1.1, 4, 10).at_depth(20).unwrap();
     let noise = [3, -((1 << 20) + 1), 987_654_321, 0];
-    let released = Sum::new(grid).add_noise(true, |units| units.copy_from_slice(&noise));
+    let released = GridSum::new(grid).add_noise(true, |units| units.copy_from_slice(&noise));
     let expected: Vec<f64> = noise
         .iter()
         .map(|&n| (RBig::from(n) * RBig::try_from(grid.step()).unwrap()).to_f64().value())

@@ -1,13 +1,13 @@
-//! With and without one record: how far the integer sum moves, for records one by one and for float sums of
-//! groups.
+//! With and without one record: how far the integer sum moves, for records one by one and for float
+//! sums of groups.
 
 use dashu::{integer::IBig, rational::RBig};
 use proptest::prelude::*;
 
 use super::Inputs;
-use crate::grid::{Allowance, FloatGroups, Grid, GridPlan, Grouping, Norm, Sum};
+use crate::grid::{Allowance, FloatGroups, Grid, GridPlan, GridSum, Grouping, Norm};
 
-fn difference(with: &Sum, without: &Sum) -> Vec<IBig> {
+fn difference(with: &GridSum, without: &GridSum) -> Vec<IBig> {
     with.unprotected()
         .iter()
         .zip(without.unprotected())
@@ -50,7 +50,7 @@ proptest! {
             let mut with = others.clone();
             with.insert(place.min(others.len()), record);
             let total = |records: &[[f64; 4]]| {
-                let mut sum = Sum::new(grid);
+                let mut sum = GridSum::new(grid);
                 records.iter().try_for_each(|record| sum.add(record)).unwrap();
                 sum
             };
@@ -72,8 +72,8 @@ struct Record {
 }
 
 impl Record {
-    /// Positions that nearly cancel and that differ by powers of two: the sum's error is then large next to
-    /// the sum.
+    /// Positions that nearly cancel and that differ by powers of two: the sum's error is then large
+    /// next to the sum.
     fn adversarial(source: &mut Inputs) -> Self {
         let spread = source.below(12) as i32;
         let mut number = || {
@@ -89,8 +89,8 @@ impl Record {
         record
     }
 
-    /// The largest weight with `w ‖g‖ <= N` and `w b <= beta N`, rounded down. In f64, with margins above its
-    /// error.
+    /// The largest weight with `w ‖g‖ <= N` and `w b <= beta N`, rounded down. In f64, with margins
+    /// above its error.
     fn weight(&self, grid: &Grid, beta: f64) -> f32 {
         let entry = |row: usize, column: usize| -> f64 {
             (0..POSITIONS).map(|t| f64::from(self.inputs[t][row]) * f64::from(self.deltas[t][column])).sum()
@@ -142,14 +142,16 @@ fn layer_grid(depth: u32) -> Grid {
     plan.at_depth(depth).unwrap()
 }
 
-/// Sums what was sampled, block by block: the first few of a block together, each further one by itself.
-fn sum_of_blocks(grid: Grid, blocks: &[Vec<Record>], sampled: &[Vec<usize>], seed: u64) -> Sum {
-    let mut sum = Sum::new(grid);
+/// Sums what was sampled, block by block: the first few of a block together, each further one by
+/// itself.
+fn sum_of_blocks(grid: Grid, blocks: &[Vec<Record>], sampled: &[Vec<usize>], seed: u64) -> GridSum {
+    let mut sum = GridSum::new(grid);
     for (number, (block, slots)) in blocks.iter().zip(sampled).enumerate() {
         let weighted: Vec<_> =
             slots.iter().map(|&slot| (&block[slot], block[slot].weight(&grid, BETA))).collect();
         let (group, surplus) = weighted.split_at(weighted.len().min(GROUP_SIZE));
-        // A kernel may sum in another order for another number of rows, but depends on nothing else.
+        // A kernel may sum in another order for another number of rows, but depends on nothing
+        // else.
         let mut source = Inputs(seed ^ (number as u64) << 32 ^ group.len() as u64);
         sum.add_group(&product(group, &mut source), group.len() as u32).unwrap();
         for alone in surplus {
@@ -200,8 +202,8 @@ fn groups_with_and_without_a_record_stay_within_the_allowance() {
 
 #[test]
 fn dropping_the_surplus_would_double_the_sensitivity() {
-    // Why further records are summed by themselves: if they were dropped, one record's absence would let
-    // another in.
+    // Why further records are summed by themselves: if they were dropped, one record's absence
+    // would let another in.
     let grid = layer_grid(30);
     let mut source = Inputs(3);
     let mut doubled = 0;
@@ -210,7 +212,7 @@ fn dropping_the_surplus_would_double_the_sensitivity() {
         let total = |slots: &[usize]| {
             let weighted: Vec<_> =
                 slots.iter().map(|&slot| (&records[slot], records[slot].weight(&grid, BETA))).collect();
-            let mut sum = Sum::new(grid);
+            let mut sum = GridSum::new(grid);
             sum.add_group(&product(&weighted, &mut Inputs(0)), 4).unwrap();
             sum
         };

@@ -1,13 +1,13 @@
 //! Floating point: noise that leaks its input, sums that depend on order (opendp#414, opacus#616,
 //! google/differential-privacy#126).
 //!
-//! A textbook Laplace in doubles cannot reach every double, and which ones it reaches moves with the answer
-//! (Mironov, *On Significance of the Least Significant Bits for Differential Privacy*, 2012). Here the set of
-//! possible outputs is the whole grid for every answer.
+//! A textbook Laplace in doubles cannot reach every double, and which ones it reaches moves with
+//! the answer (Mironov, *On Significance of the Least Significant Bits for Differential Privacy*,
+//! 2012). Here the set of possible outputs is the whole grid for every answer.
 
 use super::Inputs;
 use crate::danger;
-use crate::grid::{Grid, GridPlan, NoisySum, Norm, Sum};
+use crate::grid::{Grid, GridPlan, GridSum, NoisySum, Norm};
 
 const DRAWS: usize = 400;
 
@@ -46,15 +46,16 @@ fn column() -> Grid {
 /// Releases of the sum of `records` with rounded Laplace noise, each from the same records anew.
 fn released(records: &[f64], draws: usize, bits: &mut danger::Seeded) -> Vec<NoisySum> {
     let sum = || {
-        let mut sum = Sum::new(column());
+        let mut sum = GridSum::new(column());
         records.iter().try_for_each(|&record| sum.add(&[record])).unwrap();
         sum
     };
     (0..draws).map(|_| sum().add_laplace(bits).unwrap()).collect()
 }
 
-/// Whether the grid can release this double: it is the image of an integer. (Every integer is then possible,
-/// whatever the sum: its distance to the sum is an integer, and every integer is a possible noise.)
+/// Whether the grid can release this double: it is the image of an integer. (Every integer is then
+/// possible, whatever the sum: its distance to the sum is an integer, and every integer is a
+/// possible noise.)
 fn grid_can_reach(output: f64) -> bool {
     let step = column().step();
     (output / step).round() * step == output
@@ -72,7 +73,8 @@ fn pitfall_11_every_output_is_possible_for_both_neighbours() {
     assert!(!grid_can_reach(0.1) && !grid_can_reach(1.0 / 3.0));
 }
 
-/// Two samples in 8 classes: chi-square with 7 degrees of freedom passes 50 with probability 1.4e-8.
+/// Two samples in 8 classes: chi-square with 7 degrees of freedom passes 50 with probability
+/// 1.4e-8.
 #[test]
 fn pitfall_11_low_bits_do_not_tell_neighbours_apart() {
     let mut bits = danger::seeded(6);
@@ -89,8 +91,8 @@ fn pitfall_11_low_bits_do_not_tell_neighbours_apart() {
 
 #[test]
 fn pitfall_11_one_record_cannot_change_how_the_others_round() {
-    // In doubles, a record of 2^53 swallows the ones that come after it: its absence moves the sum by 2^53 +
-    // 100.
+    // In doubles, a record of 2^53 swallows the ones that come after it: its absence moves the sum
+    // by 2^53 + 100.
     let float_sum = |records: &[f64]| records.iter().sum::<f64>();
     let mut records = vec![2f64.powi(53)];
     records.extend([1.0; 100]);
@@ -104,7 +106,7 @@ fn pitfall_11_one_record_cannot_change_how_the_others_round() {
     let plan = GridPlan::new(2f64.powi(53), 1.0, 1, 101).truncation_limit(1.0);
     let grid = plan.at_depth(53).unwrap();
     let total = |records: &[f64]| {
-        let mut sum = Sum::new(grid);
+        let mut sum = GridSum::new(grid);
         records.iter().try_for_each(|&record| sum.add(&[record])).unwrap();
         sum.unprotected()[0]
     };
@@ -115,8 +117,8 @@ fn pitfall_11_one_record_cannot_change_how_the_others_round() {
 
 #[test]
 fn pitfall_11_a_record_exactly_at_the_clip_is_not_refused_for_its_last_bit() {
-    // 1.0000000000000002 > 1.0: a record one rounding above its bound is an everyday event, and costs it
-    // nothing.
+    // 1.0000000000000002 > 1.0: a record one rounding above its bound is an everyday event, and
+    // costs it nothing.
     let grid = GridPlan::new(1.0, 1.0, 2, 1).at_depth(30).unwrap();
     for record in
         [[1f64.next_up(), 0.0], [0.6f64.next_up(), 0.8f64.next_up()], [0.1 + 0.2, (1f64 - 0.09).sqrt()]]

@@ -1,5 +1,6 @@
-//! The premise of the theorem: the slots cover the area under `A f`, and the sure ones lie below it. Checked with
-//! another exponential (that of `dashu`'s floating point at 300 bits) than the one the tables are built with.
+//! The premise of the theorem: the slots cover the area under `A f`, and the sure ones lie below
+//! it. Checked with another exponential (that of `dashu`'s floating point at 300 bits) than the one
+//! the tables are built with.
 
 use dashu::base::Abs;
 use dashu::float::FBig;
@@ -102,7 +103,8 @@ proptest! {
         gaussian: bool, numerator in 1u64..1 << 40, denominator in 1u64..1 << 40, bits in 0u32..30,
     ) {
         let (shape, most) = if gaussian { (Shape::Gaussian, 2048) } else { (Shape::Laplace, 24) };
-        // Rates as the samplers choose them: scales up to 32 or 24 blocks, and down to almost nothing.
+        // Rates as the samplers choose them: scales up to 32 or 24 blocks, and down to almost
+        // nothing.
         let rate = ratio(numerator, denominator) + ratio(1, most);
         let support = Support::Integers { bits };
         check_cover(&Stack::new(Curve::new(shape, rate.clone()), support), shape, &rate);

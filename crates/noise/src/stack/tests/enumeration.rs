@@ -1,5 +1,6 @@
-//! The exact distribution of what the code does: every slot is visited, and for each place the number of 64-bit
-//! heights that are accepted is found by bisection *through the drawing code itself*. Nothing is sampled.
+//! The exact distribution of what the code does: every slot is visited, and for each place the
+//! number of 64-bit heights that are accepted is found by bisection *through the drawing code
+//! itself*. Nothing is sampled.
 #![allow(clippy::excessive_precision, reason = "references are written with the digits that are known")]
 
 use std::collections::BTreeMap;
@@ -10,8 +11,8 @@ use crate::stack::draw::Slot;
 use crate::stack::{ABOVE_ALL, Rounding, SLOTS};
 use crate::testing::Replay;
 
-/// Five-point Gauss-Legendre nodes and weights on [0, 1]: the curves are so smooth within a block that the rule
-/// leaves less than 1e-16.
+/// Five-point Gauss-Legendre nodes and weights on [0, 1]: the curves are so smooth within a block
+/// that the rule leaves less than 1e-16.
 const NODES: [(f64, f64); 5] = [
     (0.046910077030668, 0.118463442528095),
     (0.230765344947158, 0.239314335249683),
@@ -88,11 +89,12 @@ fn visit(stack: &Stack, word: u64, mut found: impl FnMut(i64, f64)) {
     }
 }
 
-/// The place that a word proposes, and the share of heights that accept it. Heights are accepted up to some point:
-/// find it by bisection over the first 64 bits.
+/// The place that a word proposes, and the share of heights that accept it. Heights are accepted up
+/// to some point: find it by bisection over the first 64 bits.
 fn acceptance(stack: &Stack, word: u64, coins: Option<u64>) -> Option<(i64, f64)> {
     let accepted = |leading| stack.unsure_place(word, leading, &mut Replay::then_zeros(coins));
-    // Less than 2^-64 is not counted (and a height of 0.000... would be compared with it for thousands of digits).
+    // Less than 2^-64 is not counted (and a height of 0.000... would be compared with it for
+    // thousands of digits).
     let place = accepted(1)?;
     let (mut low, mut high) = (1u128, 1u128 << 64); // accepted, rejected (2^64 stands for "none is rejected")
     while high - low > 1 {

@@ -21,8 +21,8 @@ fn find(stack: &Stack, wanted: impl Fn(Slot) -> bool) -> usize {
     (stack.sure..SLOTS).find(|&slot| wanted(stack.unsure_slot(slot))).expect("such a slot")
 }
 
-/// Draws one place from the given words, all of which must be used: by itself and as a vector of one, which must be
-/// the same.
+/// Draws one place from the given words, all of which must be used: by itself and as a vector of
+/// one, which must be the same.
 fn draw(stack: &Stack, words: impl IntoIterator<Item = u64> + Clone) -> i128 {
     let (mut single, mut vector) = (Replay::new(words.clone()), Replay::new(words));
     let rounding = Rounding { half: 0, shift: 0 };
@@ -90,8 +90,8 @@ fn the_tails_reach_as_far_as_coins_fall() {
     }
 }
 
-/// All coins of the first word are heads: the next word goes on, as far as it may lead. The comparison is still
-/// decided, not assumed.
+/// All coins of the first word are heads: the next word goes on, as far as it may lead. The
+/// comparison is still decided, not assumed.
 #[test]
 fn very_long_runs_of_heads_are_followed_to_the_end() {
     let stack = rounded_laplace();
@@ -100,8 +100,8 @@ fn very_long_runs_of_heads_are_followed_to_the_end() {
     let block = |heads: u32| i128::from(stack.right.start) + (i128::from(heads) << stack.right.width_bits);
     let coins = u64::MAX << stack.right.width_bits;
     assert_eq!(draw(&stack, [word(right, 0), 0, coins, 0b011]), block(first + 2) << POSITION_BITS);
-    // 64 * 10 more heads lie beyond 64 bits; floating point passes the height on to the integers, which ask for
-    // further digits of height and place before they accept.
+    // 64 * 10 more heads lie beyond 64 bits; floating point passes the height on to the integers,
+    // which ask for further digits of height and place before they accept.
     let mut words = vec![word(right, 0), 0, coins];
     words.extend([u64::MAX; 10]);
     let mut bits = Replay::then_zeros(words);
@@ -110,7 +110,8 @@ fn very_long_runs_of_heads_are_followed_to_the_end() {
     assert_eq!(clamped(place), i64::MAX);
 }
 
-/// The first 64 bits of a height that agrees with the curve at the crossing: floating point cannot tell.
+/// The first 64 bits of a height that agrees with the curve at the crossing: floating point cannot
+/// tell.
 fn agreeing_height(stack: &Stack, crossing: &Crossing) -> u64 {
     let distance = UBig::from(crossing.distance);
     let f = stack.curve.enclose(distance, POSITION_BITS as usize, 256);
@@ -118,8 +119,9 @@ fn agreeing_height(stack: &Stack, crossing: &Crossing) -> u64 {
     fraction.try_into().expect("the curve passes through this slot")
 }
 
-/// A mutation that guesses where floating point is undecided, in either direction, fails here: the same first 64 bits of
-/// a height are accepted or rejected by the bits that follow, and those bits are asked for.
+/// A mutation that guesses where floating point is undecided, in either direction, fails here: the
+/// same first 64 bits of a height are accepted or rejected by the bits that follow, and those bits
+/// are asked for.
 #[test]
 fn pitfall_12_an_undecided_comparison_is_refined_and_never_guessed() {
     // Integers: the place is exact, only the height has further digits.
@@ -142,7 +144,8 @@ fn pitfall_12_an_undecided_comparison_refines_the_place_too() {
     refine_the_place(&stack, &right, 0);
 }
 
-/// On the left of 0 a place stands for the points above it, which are nearer to 0: its near end is the next place.
+/// On the left of 0 a place stands for the points above it, which are nearer to 0: its near end is
+/// the next place.
 #[test]
 fn pitfall_12_a_place_on_the_left_is_refined_toward_zero() {
     let stack = rounded_gaussian();
@@ -150,13 +153,15 @@ fn pitfall_12_a_place_on_the_left_is_refined_toward_zero() {
     refine_the_place(&stack, &left, WITHIN);
 }
 
-/// For the place at the near end of a block: further digits of the place decide, for one and the same height.
+/// For the place at the near end of a block: further digits of the place decide, for one and the
+/// same height.
 fn refine_the_place(stack: &Stack, crossing: &Crossing, within: u64) {
     let chosen = word(crossing.slot, within);
     let place = (i64::from(crossing.block) << POSITION_BITS) + within as i64;
     let fresh = draw(stack, [word(0, 0)]);
-    // 64 further digits of the height, then 128 of the place. Over the 2^-50 that the place leaves open the curve falls
-    // by some 10^4 units of the height's last digit: a height slightly below the near end is above the far end.
+    // 64 further digits of the height, then 128 of the place. Over the 2^-50 that the place leaves
+    // open the curve falls by some 10^4 units of the height's last digit: a height slightly below
+    // the near end is above the far end.
     let slope_decides = agreeing_height(stack, crossing) - 4;
     assert_eq!(draw(stack, [chosen, slope_decides, 0, 0, 0]), i128::from(place), "near end: under the curve");
     assert_eq!(
@@ -171,7 +176,7 @@ struct Crossing {
     slot: usize,
     block: i16,
     height: u16,
-    /// Of that end from 0, in places.
+    /// The distance of that end from 0, in places.
     distance: u64,
 }
 

@@ -1,5 +1,6 @@
-//! Samplers that are almost right. Each makes one of the mistakes that the construction warns of, and the same
-//! chi-square test that the right one passes must find it. A test that never fails proves nothing.
+//! Samplers that are almost right. Each makes one of the mistakes that the construction warns of,
+//! and the same chi-square test that the right one passes must find it. A test that never fails
+//! proves nothing.
 
 use super::*;
 use crate::bits::Bits;

@@ -7,15 +7,15 @@ use sordino_spelling::hint;
 
 use super::super::Event;
 use super::super::bag::Bag;
-use super::super::field::{Key, Shape};
+use super::super::field::{JsonShape, Key};
 use super::super::table::{self, EventKind};
 use super::TopLevel;
 
 /// Keys that belong to no event: its type, and what stands beside it.
 const FRAME: [Key; 3] = [
-    Key { name: "type", shape: Shape::Kind },
-    Key { name: "neighbours", shape: Shape::Neighbours },
-    Key { name: "format_version", shape: Shape::FormatVersion },
+    Key { name: "type", shape: JsonShape::Kind },
+    Key { name: "neighbours", shape: JsonShape::Neighbours },
+    Key { name: "format_version", shape: JsonShape::FormatVersion },
 ];
 
 /// Every key that an object may have, each once.

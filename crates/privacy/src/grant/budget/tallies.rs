@@ -1,7 +1,7 @@
 //! Running sums over a growing record of grants, so that a charge need not add up everything again.
 
 use super::Spent;
-use super::sum::Sum;
+use super::sum::RunningSum;
 use crate::accounting::{self, AccountError, Tally};
 use crate::claim::Claim;
 use crate::event::Event;
@@ -30,10 +30,10 @@ pub(super) struct Tallies {
     known: Vec<Tally>,
     /// The last event that was not in the record: if it is granted, it will be.
     fresh: Option<(Event, Tally)>,
-    pure: Sum,
-    lost: Sum,
-    gaussian: Sum,
-    renyi: Vec<Sum>,
+    pure: RunningSum,
+    lost: RunningSum,
+    gaussian: RunningSum,
+    renyi: Vec<RunningSum>,
     charges: usize,
     pub(super) tallied: u64,
     pub(super) added: u64,
@@ -41,8 +41,8 @@ pub(super) struct Tallies {
 
 impl Tallies {
     pub(super) fn new(neighbours: Neighbours, orders: Vec<f64>) -> Self {
-        let renyi = vec![Sum::default(); orders.len()];
-        let (pure, lost, gaussian) = (Sum::default(), Sum::default(), Sum::default());
+        let renyi = vec![RunningSum::default(); orders.len()];
+        let (pure, lost, gaussian) = (RunningSum::default(), RunningSum::default(), RunningSum::default());
         let (known, fresh) = (Vec::new(), None);
         Self {
             neighbours,
@@ -108,7 +108,7 @@ impl Tallies {
             gaussian.add(times * next.gaussian);
             renyi.iter_mut().zip(&next.renyi).for_each(|(sum, term)| sum.add(times * term));
         }
-        let renyi = renyi.into_iter().map(Sum::value).collect();
+        let renyi = renyi.into_iter().map(RunningSum::value).collect();
         Tally { pure: pure.value(), lost: lost.value(), gaussian: gaussian.value(), renyi }
     }
 

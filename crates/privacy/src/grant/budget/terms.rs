@@ -26,13 +26,13 @@ pub struct Terms {
     /// The part of δ that is kept for events which bring a δ of their own.
     #[serde(default = "no_delta", skip_serializing_if = "is_no_delta")]
     pub set_aside: Delta,
-    /// What is added up of charges that are no pure ones.
+    /// How charges that are not pure are added up.
     #[serde(default, skip_serializing_if = "Filter::is_renyi")]
     pub filter: Filter,
 }
 
-/// What an adaptive budget adds up of charges, besides their pure ε. It is fixed when the budget is made: who
-/// could choose it later could choose it by what was seen.
+/// How an adaptive budget adds up charges, besides their pure ε. It is fixed when the budget is
+/// made: a later choice could depend on what was seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -40,9 +40,9 @@ pub enum Filter {
     /// Rényi divergences at one order. Almost every event has them.
     #[default]
     Renyi,
-    /// Squares of Gaussian distances. They lose nothing for Gaussian noise on whole data sets, where a tenth
-    /// to a sixth more fits; small pure events cost half as much again, large ones several times as much, and
-    /// Gaussian noise on samples has no such distance and is refused.
+    /// Squares of Gaussian distances. They lose nothing for Gaussian noise on whole data sets,
+    /// where a tenth to a sixth more fits; small pure events cost half as much again, large ones
+    /// several times as much, and Gaussian noise on samples has no such distance and is refused.
     Gaussian,
 }
 
@@ -86,8 +86,8 @@ impl Terms {
         Self { unit, ..self }
     }
 
-    /// Keeping `set_aside` of δ for events that bring a δ of their own, whose sum may then reach it. The rest
-    /// of δ converts the others: where nothing is left of it, only pure bounds add up.
+    /// Keeping `set_aside` of δ for events that bring a δ of their own, whose sum may then reach
+    /// it. The rest of δ converts the others: where nothing is left of it, only pure bounds add up.
     pub fn setting_aside(self, set_aside: Delta) -> Self {
         Self { set_aside, ..self }
     }
@@ -97,7 +97,8 @@ impl Terms {
         Self { filter, ..self }
     }
 
-    /// What is left of ε when the total is `spent`: 0 where the two differ by no more than the slack of their comparison.
+    /// What is left of ε when the total is `spent`: 0 where the two differ by no more than the
+    /// slack of their comparison.
     pub fn left(&self, spent: f64) -> f64 {
         let epsilon = self.epsilon.get();
         let left = epsilon - spent;

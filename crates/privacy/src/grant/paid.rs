@@ -1,10 +1,10 @@
 //! Evidence of what was paid for earlier.
 //!
-//! A computation that goes on where an earlier one stopped, or a model on a schema that was bought, is
-//! promised what both cost together. What the earlier part cost is then part of a new promise, so that it
-//! must not be anybody's word: charging nothing, and joining a promise read from a file, would make a release
-//! that says `"metered": true` and that no budget has paid for. For the same reason one charge is evidence once, and for
-//! permits of its own budget.
+//! A computation that goes on where an earlier one stopped, or a model on a schema that was bought,
+//! has a guarantee for both parts together. So the cost of the earlier part needs evidence.
+//! Otherwise one could charge nothing, join a promise read from a file, and get a release that says
+//! `"metered": true` although no budget paid for it. For the same reason one charge is evidence
+//! once, and only for permits of its own budget.
 //!
 //! ```compile_fail
 //! let forged = sordino_privacy::Paid { guarantee: todo!() };
@@ -29,8 +29,8 @@
 //! ```
 
 use crate::event::Event;
-use crate::guarantee::Guarantee;
-use crate::payer::Payer;
+use crate::grant::guarantee::Guarantee;
+use crate::grant::payer::Payer;
 
 /// What was paid for earlier.
 ///
@@ -40,9 +40,10 @@ use crate::payer::Payer;
 /// | [`Budget::paid`](crate::Budget::paid) | what a budget has recorded, priced anew | yes |
 /// | [`danger::unmetered_paid`](crate::danger::unmetered_paid) | what a file says, priced anew | no |
 ///
-/// It is no right to release anything: for that there is a [`Permit`](crate::Permit), with which it can be
-/// [joined](crate::Permit::together_with). Joining uses it up: it cannot be copied, and one charge is evidence for one computation. Metered
-/// evidence joins what the same [`Budget`](crate::Budget) has paid for; with another's it is refused.
+/// It does not permit a release; a [`Permit`](crate::Permit) does, and evidence can be
+/// [joined](crate::Permit::together_with) to it. Joining uses it up: it cannot be copied, and one
+/// charge is evidence for one computation. Metered evidence joins only what the same
+/// [`Budget`](crate::Budget) has paid for.
 #[derive(Debug, PartialEq)]
 pub struct Paid {
     guarantee: Guarantee,
@@ -50,8 +51,8 @@ pub struct Paid {
 }
 
 impl Paid {
-    /// Only of a release, of a budget's record, or marked as unmetered.
-    pub(crate) fn new(guarantee: Guarantee, payer: Option<Payer>) -> Self {
+    /// Called only for a release, for a budget's record, or with the mark of unmetered evidence.
+    pub(in crate::grant) fn new(guarantee: Guarantee, payer: Option<Payer>) -> Self {
         Self { guarantee, payer }
     }
 
@@ -61,11 +62,11 @@ impl Paid {
     }
 
     /// The budget that has paid; none if it was not metered.
-    pub(crate) fn payer(&self) -> Option<Payer> {
+    pub(in crate::grant) fn payer(&self) -> Option<Payer> {
         self.payer
     }
 
-    /// What is promised about that alone.
+    /// The guarantee of the earlier part alone.
     pub fn guarantee(&self) -> &Guarantee {
         &self.guarantee
     }

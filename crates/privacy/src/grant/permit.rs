@@ -1,15 +1,16 @@
 //! No permit, no data: the evidence that a release was paid for.
 //!
-//! A [`Permit`] is made in this crate only, by [`Budget`](crate::Budget) after it has composed the event
-//! with all that was spent, and by [`danger::unmetered`](crate::danger::unmetered), which marks it. It
-//! cannot be copied, and sealing a release uses it up, so one charge pays for one release.
+//! A [`Permit`] is made inside this module only, by [`Budget`](crate::Budget) after it has composed
+//! the event with all that was spent, and by [`danger::unmetered`](crate::danger::unmetered), which
+//! marks it. It cannot be copied, and sealing a release uses it up, so one charge pays for one
+//! release.
 //!
 //! # Who may make one
-//! Rust has no friend crates: whatever a durable ledger in another crate could call to make a permit,
-//! anyone could call. So nobody else makes permits. A ledger implements [`Journal`](crate::Journal), which
-//! only stores what was granted; the decision and the permit stay here. What cannot be prevented is a
-//! journal that forgets or invents, just as nobody can be kept from opening two budgets for the same data: the
-//! owner of the data chooses the journal.
+//! Rust has no friend crates: whatever a durable ledger in another crate could call to make a
+//! permit, anyone could call. So nobody else makes permits. A ledger implements
+//! [`Journal`](crate::Journal), which only stores what was granted; the decision and the permit
+//! stay here. What cannot be prevented is a journal that forgets or invents, just as nobody can be
+//! kept from opening two budgets for the same data: the owner of the data chooses the journal.
 //!
 //! ```compile_fail
 //! # fn example(permit: sordino_privacy::Permit, event: sordino_privacy::Event) {
@@ -27,27 +28,28 @@
 //! ```
 //!
 //! # Joined permits
-//! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record or
-//! [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
-//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn twice. Evidence is used up, and what is
-//! metered is of the permit's own budget.
+//! What an earlier computation paid for comes as [`Paid`], which only a release, a budget's record
+//! or [`danger`](crate::danger::unmetered_paid) makes. A joined permit seals the result of both and
+//! [covers](Permit::covers) nothing new: otherwise the noise that was paid for once could be drawn
+//! twice. Joining uses the evidence up, and metered evidence must come from the permit's own
+//! budget.
 //!
 //! # Seeds
-//! Whoever knows the seed subtracts the noise. A ledger is the record of what was protected, so a permit of a
-//! [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the charge says that it is for
-//! that ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
+//! Whoever knows the seed can subtract the noise. A ledger is the record of what was protected, so
+//! a permit of a [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the
+//! charge says that it is for that ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
 
 use std::borrow::Borrow;
 
-use crate::budget::ChargeError;
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::guarantee::Guarantee;
-use crate::paid::Paid;
+use crate::grant::budget::ChargeError;
+use crate::grant::guarantee::Guarantee;
+use crate::grant::paid::Paid;
+use crate::grant::payer::Payer;
+use crate::grant::release::Release;
 use crate::params::Inflation;
-use crate::payer::Payer;
 use crate::relation::{Neighbours, Unit};
-use crate::release::Release;
 
 /// The right to make one release of one event. Dropping it refunds nothing.
 #[derive(Debug)]
@@ -63,7 +65,7 @@ pub struct Permit {
 
 /// May the noise come from a fixed seed?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seeds {
+pub(in crate::grant) enum Seeds {
     Allowed,
     Refused,
 }
@@ -78,8 +80,8 @@ enum Scope {
 }
 
 impl Permit {
-    /// Only after the charge has been recorded.
-    pub(crate) fn new(
+    /// Called only after the charge has been recorded.
+    pub(in crate::grant) fn new(
         guarantee: Guarantee,
         payer: Option<Payer>,
         reservation: Option<u64>,
@@ -88,12 +90,12 @@ impl Permit {
         Self { guarantee, payer, reservation, seeds, scope: Scope::Whole }
     }
 
-    /// What it was paid for.
+    /// The event that was paid for.
     pub fn event(&self) -> &Event {
         &self.guarantee.event
     }
 
-    /// The relation it was paid under.
+    /// The relation of the budget that paid.
     pub fn neighbours(&self) -> Neighbours {
         self.guarantee.neighbours
     }
@@ -108,9 +110,10 @@ impl Permit {
         &self.guarantee
     }
 
-    /// This permit for a computation that goes on where an earlier one stopped: the release is that of both together,
-    /// and its guarantee composes what `earlier` paid for with what this permit paid for. It can only promise less
-    /// than either. Fails if another budget has paid for `earlier`; what is not metered joins any permit, which is then not metered.
+    /// Joins this permit to the evidence of an earlier computation that this one continues. The
+    /// release is that of both together, and its guarantee composes what `earlier` paid for with
+    /// what this permit paid for: it promises no more than either. Fails if another budget has paid
+    /// for `earlier`. Unmetered evidence joins any permit, which is then unmetered.
     pub fn together_with(self, earlier: Paid) -> Result<Self, ChargeError> {
         let payer = Payer::of_both(self.payer, earlier.payer())?;
         let guarantee = self.guarantee.composed_with(earlier.guarantee(), self.guarantee.delta)?;
@@ -122,9 +125,9 @@ impl Permit {
         self.reservation
     }
 
-    /// Does it cover `claim`, whose sensitivity was derived for `unit`? To be asked before data is touched.
-    /// No unit covers another: a person may have many records, and one record more may change which of them
-    /// count. A permit that was joined with an earlier charge covers no claim.
+    /// Does it cover `claim`, whose sensitivity was derived for `unit`? Ask before data is touched.
+    /// No unit covers another: a person may have many records, and one record more may change which
+    /// of them count. A permit that was joined with an earlier charge covers no claim.
     pub fn covers(&self, claim: &Claim, unit: &Unit) -> Result<(), ReleaseError> {
         if self.scope == Scope::Rest {
             return Err(ReleaseError::Joined);
@@ -142,9 +145,9 @@ impl Permit {
         self.covers_event(&claim.event)
     }
 
-    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. To be asked
-    /// before a bit is drawn and before data is touched. Refused where a durable journal was charged for
-    /// noise that nobody can repeat.
+    /// Marks that the noise comes from a fixed seed: the guarantee will say that it is void. Call
+    /// it before a bit is drawn and before data is touched. Refused where a durable journal was
+    /// charged for noise that nobody can repeat.
     pub fn seeded(self) -> Result<Self, ReleaseError> {
         match self.seeds {
             Seeds::Allowed => Ok(Self { guarantee: self.guarantee.seeded_if(true), ..self }),
@@ -152,12 +155,13 @@ impl Permit {
         }
     }
 
-    /// The same for bits that are seeded or not; for others nothing changes.
+    /// [`seeded`](Self::seeded) if the bits are; otherwise nothing changes.
     pub fn drawn_with(self, is_seeded: bool) -> Result<Self, ReleaseError> {
         if is_seeded { self.seeded() } else { Ok(self) }
     }
 
-    /// States the inflation of sensitivity that the event already pays for floating-point error: the largest one, where there are several.
+    /// States the inflation of sensitivity that the event already pays for floating-point error:
+    /// the largest one, where there are several.
     pub fn with_arithmetic(mut self, inflation: Inflation) -> Self {
         self.guarantee = self.guarantee.with_arithmetic(inflation);
         self
@@ -185,8 +189,7 @@ pub enum ReleaseError {
     /// Paid for something else.
     #[error(
         "the permit is for another event ({permitted}) than the one released ({needed}), or for other \
-         parameters; \
-         charge the event that the mechanism states"
+         parameters; charge the event that the mechanism states"
     )]
     OtherEvent {
         /// Type of the event that was paid for.
@@ -207,8 +210,8 @@ pub enum ReleaseError {
     },
     /// Paid for the protection of others.
     #[error(
-        "the permit is for the unit {permitted}, but the sensitivity was derived for the unit {needed}; pay from a budget for \
-         {needed}, or derive the sensitivity for {permitted} and state that unit"
+        "the permit is for the unit {permitted}, but the sensitivity was derived for the unit {needed}; pay \
+         from a budget for {needed}, or derive the sensitivity for {permitted} and state that unit"
     )]
     OtherUnit {
         /// The unit of the budget.
@@ -218,14 +221,14 @@ pub enum ReleaseError {
     },
     /// Paid for the rest of a computation that began before.
     #[error(
-        "the permit pays for the rest of a computation that an earlier charge began, and for nothing new; charge what is \
-         begun here, and do not join that permit"
+        "the permit pays for the rest of a computation that an earlier charge began, and for nothing new; \
+         charge what is begun here, and do not join that permit"
     )]
     Joined,
     /// Noise that can be subtracted, where a ledger was charged for noise that cannot.
     #[error(
-        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; charge it as \
-         seeded (`charge_seeded`), or run without a ledger"
+        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; \
+         charge it as seeded (`charge_seeded`), or run without a ledger"
     )]
     Seeded,
 }
@@ -276,8 +279,9 @@ mod tests {
         }
         assert_eq!(
             covers(&Unit::Column("user_id".into())).unwrap_err().to_string(),
-            "the permit is for the unit record, but the sensitivity was derived for the unit column `user_id`; pay from a budget for \
-             column `user_id`, or derive the sensitivity for record and state that unit"
+            "the permit is for the unit record, but the sensitivity was derived for the unit column \
+             `user_id`; pay from a budget for column `user_id`, or derive the sensitivity for record and \
+             state that unit"
         );
     }
 
@@ -307,8 +311,9 @@ mod tests {
         assert!(matches!(unit, Err(ChargeError::TwoUnits { .. })));
     }
 
-    /// A mechanism of two parts, of which the first was released before: with a joined permit for the second
-    /// it would draw the noise of both, and the first answer would have been released twice for one charge.
+    /// A mechanism of two parts, of which the first was released before: with a joined permit for
+    /// the second it would draw the noise of both, and the first answer would have been released
+    /// twice for one charge.
     #[test]
     fn a_joined_permit_begins_nothing_new() {
         let both = permit().together_with(paid()).unwrap();

@@ -19,8 +19,8 @@ pub struct Refusal {
     pub left: f64,
     /// What the event would take of it. ∞ if it has no bound that adds up.
     pub takes: f64,
-    /// The largest ε that a release of the same kind could cost alone and fit, rounded down; `None` if it is
-    /// not known.
+    /// The largest ε that a release of the same kind could cost alone and fit, rounded down; `None`
+    /// if it is not known.
     pub fits: Option<f64>,
     /// What to do besides asking for less; empty if there is nothing.
     pub remedy: String,
@@ -46,15 +46,16 @@ impl fmt::Display for Refusal {
             let (why, instead) = match self.terms.filter {
                 Filter::Renyi => ("neither a pure nor a Rényi bound", ""),
                 Filter::Gaussian => (
-                    "neither a pure bound nor a Gaussian one, as Gaussian noise on samples of the records has none,",
+                    "neither a pure bound nor a Gaussian one, as Gaussian noise on samples of the records \
+                     has none,",
                     ", add noise to sums over all records",
                 ),
             };
             return write!(
                 f,
-                "this release costs ε = {costs} alone, but has {why} that adds up when events depend on earlier \
-                 results, or exceeds the δ that was set aside for such releases; charge it first{instead}, or to a \
-                 budget that is planned or sets δ aside; nothing was charged"
+                "this release costs ε = {costs} alone, but has {why} that adds up when events depend on \
+                 earlier results, or exceeds the δ that was set aside for such releases; charge it \
+                 first{instead}, or to a budget that is planned or sets δ aside; nothing was charged"
             );
         }
         // What a pure release takes of a budget of pure ones is its ε.

@@ -1,17 +1,17 @@
-//! Sums whose rounding does not depend on the order of the terms, for all that anybody can see.
+//! Sums that are accurate to the last digits, whatever the order of their terms.
 //!
-//! Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", 1974: the rounding error
-//! of each addition is kept in a second double. The error of the sum of n positive terms is two units in the last
-//! place and n² u² of it, where u is 2^-53: for 10^6 terms 10^-20.
+//! Neumaier, "Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen", 1974: the
+//! rounding error of each addition is kept in a second double. The error of the sum of n positive
+//! terms is two units in the last place and n² u² of it, where u is 2^-53: for 10^6 terms 10^-20.
 
 /// A running sum of non-negative numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Sum {
+pub(super) struct RunningSum {
     high: f64,
     low: f64,
 }
 
-impl Sum {
+impl RunningSum {
     pub(super) fn add(&mut self, term: f64) {
         let sum = self.high + term;
         if !sum.is_finite() {
@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     fn sum(terms: impl Iterator<Item = f64>) -> f64 {
-        let mut sum = Sum::default();
+        let mut sum = RunningSum::default();
         terms.for_each(|term| sum.add(term));
         sum.value()
     }

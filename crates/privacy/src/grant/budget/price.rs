@@ -4,13 +4,18 @@ use super::ChargeError;
 use crate::accounting::{self, AccountError, Accountant};
 use crate::bound::Bound;
 use crate::claim::Claim;
-use crate::guarantee::Guarantee;
+use crate::grant::guarantee::Guarantee;
+use crate::grant::statement::Statement;
 use crate::params::{Delta, Inflation};
 use crate::relation::Unit;
-use crate::statement::Statement;
 
 /// The guarantee of one event alone.
-pub(crate) fn price(claim: Claim, unit: Unit, delta: Delta, metered: bool) -> Result<Guarantee, ChargeError> {
+pub(in crate::grant) fn price(
+    claim: Claim,
+    unit: Unit,
+    delta: Delta,
+    metered: bool,
+) -> Result<Guarantee, ChargeError> {
     let (epsilon, accountant) = certified(&claim, delta)?;
     Ok(Guarantee::new(Statement {
         neighbours: claim.neighbours,

@@ -1,10 +1,10 @@
 //! A ledger pays for noise that nobody can repeat.
 
 use super::*;
-use crate::permit::ReleaseError;
+use crate::grant::permit::ReleaseError;
 
-/// A run with a known seed was paid from a ledger, which did not say so: the same seed on a table of one's
-/// own gave the noise, and the difference was the answer.
+/// A run with a known seed was paid from a ledger, which did not say so: the same seed on a table
+/// of one's own gave the noise, and the difference was the answer.
 #[test]
 fn a_durable_journal_refuses_seeded_noise() {
     let mut budget = Shared::new(terms(1.0)).budget();
@@ -12,8 +12,8 @@ fn a_durable_journal_refuses_seeded_noise() {
     assert_eq!(refused, ReleaseError::Seeded);
     assert_eq!(
         refused.to_string(),
-        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; charge it as \
-         seeded (`charge_seeded`), or run without a ledger"
+        "the noise comes from a fixed seed, and a ledger's charge pays for noise that nobody can repeat; \
+         charge it as seeded (`charge_seeded`), or run without a ledger"
     );
     assert!(budget.charge(pure(0.25)).unwrap().drawn_with(true).is_err());
     let release = budget.charge(pure(0.25)).unwrap().drawn_with(false).unwrap().seal(pure(0.25), ()).unwrap();

@@ -1,14 +1,14 @@
 //! A result that has left the private side.
 
-use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
-use crate::guarantee::Guarantee;
-use crate::paid::Paid;
+use crate::grant::budget::{ChargeError, price};
+use crate::grant::guarantee::Guarantee;
+use crate::grant::paid::Paid;
+use crate::grant::payer::Payer;
 use crate::params::Delta;
-use crate::payer::Payer;
 
-/// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and cannot be read
-/// from a file. Not `Clone`: each copy would be evidence of the one charge.
+/// A result with its guarantee. It is made by [`Permit::seal`](crate::Permit::seal) alone, and
+/// cannot be read from a file. Not `Clone`: each copy would be evidence of the one charge.
 #[derive(Debug, PartialEq, serde::Serialize)]
 pub struct Release<T> {
     value: T,
@@ -20,7 +20,7 @@ pub struct Release<T> {
 
 impl<T> Release<T> {
     /// Only of what a permit seals.
-    pub(crate) fn new(value: T, guarantee: Guarantee, payer: Option<Payer>) -> Self {
+    pub(in crate::grant) fn new(value: T, guarantee: Guarantee, payer: Option<Payer>) -> Self {
         Self { value, guarantee, payer }
     }
 
@@ -44,20 +44,22 @@ impl<T> Release<T> {
         (self.value, self.guarantee)
     }
 
-    /// A function of the result alone costs nothing more. It must not look at the data again: choosing the
-    /// best of several results by a score on the data is another release.
+    /// A function of the result alone costs nothing more. It must not look at the data again:
+    /// choosing the best of several results by a score on the data is another release.
     pub fn post_process<U>(self, function: impl FnOnce(T) -> U) -> Release<U> {
         Release { value: function(self.value), guarantee: self.guarantee, payer: self.payer }
     }
 
-    /// What is promised about this result and an `earlier` one together, at `delta`, where the parameters of
-    /// this one may have been chosen after the earlier result was seen: a schema that was bought decides how
-    /// many coordinates a model has, and people read it before they choose the rest.
+    /// What is promised about this result and an `earlier` one together, at `delta`, where the
+    /// parameters of this one may have been chosen after the earlier result was seen: a schema that
+    /// was bought decides how many coordinates a model has, and people read it before they choose
+    /// the rest.
     ///
-    /// Composition of fixed parameters does not cover such a choice. What does is the sum of two prices that
-    /// were fixed before it, at two δ that add up to `delta` (Dwork, Roth, "The algorithmic foundations of
-    /// differential privacy", 2014, theorem B.1). The upper end is that sum, or the price of the composition
-    /// where it is more; the lower end is that of the composition. Fails if another budget has paid for the earlier one.
+    /// Composition of fixed parameters does not cover such a choice. What does is the sum of two
+    /// prices that were fixed before it, at two δ that add up to `delta` (Dwork, Roth, "The
+    /// algorithmic foundations of differential privacy", 2014, theorem B.1). The upper end is that
+    /// sum, or the price of the composition where it is more; the lower end is that of the
+    /// composition. Fails if another budget has paid for the earlier one.
     pub fn after(self, earlier: Paid, delta: Delta) -> Result<Self, ChargeError> {
         let Self { value, guarantee, payer } = self;
         let payer = Payer::of_both(payer, earlier.payer())?;
@@ -67,15 +69,15 @@ impl<T> Release<T> {
     }
 }
 
-/// Relative slack of the comparison of two parts of δ with the whole: their sum in doubles may be a unit of
-/// the last place above it.
+/// Relative slack of the comparison of two parts of δ with the whole: their sum in doubles may be a
+/// unit of the last place above it.
 const SLACK: f64 = 1e-12;
 
 /// Parts of δ that are tried for the earlier release.
 const PARTS: [f64; 6] = [0.9, 0.5, 0.1, 1e-2, 1e-3, 0.0];
 
-/// The sum of both prices: as stated where their two δ add up to `delta`, else at the best of some splits of
-/// it.
+/// The sum of both prices: as stated where their two δ add up to `delta`, else at the best of some
+/// splits of it.
 fn sum_of_prices(earlier: &Guarantee, later: &Guarantee, delta: f64) -> Result<f64, ChargeError> {
     if earlier.delta.get() + later.delta.get() <= delta * (1.0 + SLACK) {
         return Ok(earlier.epsilon.upper + later.epsilon.upper);
@@ -131,8 +133,8 @@ mod tests {
         release.guarantee().epsilon.upper
     }
 
-    /// Fixed parameters would cost less: the promise is the sum, since the later ones may have been chosen by
-    /// the earlier result.
+    /// Fixed parameters would cost less: the promise is the sum, since the later ones may have been
+    /// chosen by the earlier result.
     #[test]
     fn what_was_chosen_after_a_result_costs_the_sum() {
         let (schema, model) = (release(&gaussian(5.0), 2e-7), release(&gaussian(4.0), 8e-7));
@@ -145,7 +147,8 @@ mod tests {
         assert_eq!(both.guarantee().epsilon.lower, fixed.guarantee().epsilon.lower);
     }
 
-    /// Two prices at the same δ hold together at twice that δ. At δ alone the sum is of two smaller ones.
+    /// Two prices at the same δ hold together at twice that δ. At δ alone the sum is of two smaller
+    /// ones.
     #[test]
     fn two_deltas_do_not_count_as_one() {
         let delta = Delta::new(1e-6).unwrap();

@@ -1,40 +1,45 @@
-//! How much was spent so far, at every moment at once.
+//! A running bound on what was spent, valid at every moment.
 //!
-//! A filter says where a process may stop. An odometer is a running bound that may be read, quoted and acted on at any
-//! time, also at a time that was chosen by what has been read (Rogers, Roth, Ullman, Vadhan, "Privacy Odometers
-//! and Filters", 2016).
+//! A filter says where a process may stop. An odometer is a running bound that may be read, quoted
+//! and acted on at any time, also at a time that was chosen by what has been read (Rogers, Roth,
+//! Ullman, Vadhan, "Privacy Odometers and Filters", 2016).
 //!
 //! # Definition
-//! Fix orders `a_1 .. a_K` and δ. After n events, chosen in any way by earlier results, let R_j be the sum of their
-//! divergences at order a_j, E the sum of their pure bounds, d the sum of the probabilities that they lose. Then
+//! Fix orders `a_1 .. a_K` and δ. After n events, chosen in any way by earlier results, let R_j be
+//! the sum of their divergences at order a_j, E the sum of their pure bounds, d the sum of the
+//! probabilities that they lose. Then
 //! ```text
 //! reading = min( E, min_j R_j + ln(K / δ) / (a_j - 1) )   at   δ + d                                  (1)
 //! ```
 //! # Guarantee
-//! Let N be any rule for when to stop, and P and Q what is seen until then on two neighbouring inputs. For all
-//! ε, d and sets S: `P(S and reading <= ε at <= δ + d) <= e^ε Q(S) + δ + d`.
+//! Let N be any rule for when to stop, and P and Q what is seen until then on two neighbouring
+//! inputs. For all ε, d and sets S: `P(S and reading <= ε at <= δ + d) <= e^ε Q(S) + δ + d`.
 //!
 //! # Proof
-//! Leave out transcripts in which a lost event happens; stopped before their probabilities exceed d, these weigh at most d.
-//! On the rest let L_n be the log-likelihood ratio of the first n results. For each j, `exp((a_j - 1) (L_n - R_j))` has
-//! expectation at most 1 given the past, so it is a non-negative supermartingale under P, and by Ville's
-//! inequality ("Étude critique de la notion de collectif", 1939) it ever exceeds K / δ with probability at
-//! most δ / K. Outside these K events, of probability δ together, `L_n <= R_j + ln(K / δ) / (a_j - 1)` for all j and n;
-//! and L_n <= E always. Where L_N <= ε, P(S) <= e^ε Q(S). This is the argument of Whitehouse, Ramdas, Rogers, Wu,
-//! "Fully-Adaptive Composition in Differential Privacy", 2023, section 5, with a union over orders in place of
-//! a mixture.
+//! Leave out transcripts in which a lost event happens; stopped before their probabilities exceed
+//! d, these weigh at most d. On the rest let L_n be the log-likelihood ratio of the first n
+//! results. For each j, `exp((a_j - 1) (L_n - R_j))` has expectation at most 1 given the past, so
+//! it is a non-negative supermartingale under P, and by Ville's inequality ("Étude critique de la
+//! notion de collectif", 1939) it ever exceeds K / δ with probability at most δ / K. Outside these
+//! K events, of probability δ together, `L_n <= R_j + ln(K / δ) / (a_j - 1)` for all j and n; and
+//! L_n <= E always. Where L_N <= ε, P(S) <= e^ε Q(S). This is the argument of Whitehouse, Ramdas,
+//! Rogers, Wu, "Fully-Adaptive Composition in Differential Privacy", 2023, section 5, with a union
+//! over orders in place of a mixture.
 //!
 //! # Beside a budget
-//! Of what a budget granted two things are true at every moment: the reading, at the part of δ that is not set aside, and the pair (ε, δ)
-//! of the budget. The latter because a filter bounds everything that is seen until the process ends, and what is seen until any
-//! moment N, however it is chosen, is computed from that. [`SoFar`] quotes the reading where it is within the budget's pair, and else that pair.
-//! This is an odometer again. Fix (ε', δ'). If the budget's pair is within it, `P(S) <= e^ε' Q(S) + δ'` for all S. If not, a
-//! quote within it is a reading within it; whether it was quoted is part of what was seen, so it can be put into S, and the guarantee above
+//! Two bounds hold for what a budget granted, at every moment: the reading, at the part of δ that
+//! is not set aside, and the pair (ε, δ) of the budget. The second holds because a filter bounds
+//! everything that is seen until the process ends, and what is seen until any moment N, however it
+//! is chosen, is computed from that. [`SoFar`] quotes the reading where it is within the budget's
+//! pair, and that pair elsewhere. This is an odometer again. Fix (ε', δ'). If the budget's pair is
+//! within it, `P(S) <= e^ε' Q(S) + δ'` for all S. If not, a quote within it is a reading within it;
+//! whether it was quoted is part of what was seen, so it can be put into S, and the guarantee above
 //! has the same bound.
 //!
 //! # Pitfalls
-//! The price of "at every moment" is ln K beside ln(1/δ), and a conversion that holds for the loss itself: a reading is above
-//! the total of a filter with the same δ. What a budget has left is not an odometer.
+//! The price of "at every moment" is ln K beside ln(1/δ), and a conversion that holds for the loss
+//! itself: a reading is above the total of a filter with the same δ. What a budget has left is not
+//! an odometer.
 
 use serde::Serialize;
 
@@ -46,7 +51,8 @@ use crate::event::Event;
 use crate::params::Delta;
 use crate::relation::Neighbours;
 
-/// K: `a_j - 1` runs over 2^-3 .. 2^14, so that one of them is within a factor of √2 of the best wherever that lies.
+/// K: `a_j - 1` runs over 2^-3 .. 2^14, so that one of them is within a factor of √2 of the best
+/// wherever that lies.
 const ORDERS: i32 = 18;
 
 /// A running bound, valid at all times at once.
@@ -71,24 +77,24 @@ pub struct Odometer {
 /// What an odometer says: everything seen so far is (ε, δ)-private.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Reading {
+pub struct OdometerReading {
     /// ε; ∞ if some event had no bound.
     pub epsilon: f64,
     /// δ of the odometer, and what the events brought themselves.
     pub delta: f64,
 }
 
-/// What may be said of everything that was granted so far, at any moment.
+/// The bound that may be quoted, at any moment, for everything granted so far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SoFar {
     /// Everything released is within it.
-    pub within: Reading,
-    /// Who says so.
+    pub within: OdometerReading,
+    /// The source of the bound.
     pub by: Voucher,
 }
 
-/// Who vouches for everything released so far.
+/// Which bound covers everything released so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Voucher {
@@ -99,11 +105,13 @@ pub enum Voucher {
 }
 
 impl SoFar {
-    /// Of everything that was granted under these terms; the module's documentation has the theorem.
+    /// The bound to quote for everything that was granted under these terms; the module's
+    /// documentation has the theorem.
     pub fn of(terms: &Terms, spent: Spent) -> Result<Self, AccountError> {
         let reading = Odometer::of(terms, spent)?.reading();
         let (epsilon, delta) = (terms.epsilon.get(), terms.delta.get());
-        // Compared as charges are, and what exceeds the budget within the slack is called the budget, as there.
+        // Compared as charges are, and what exceeds the budget within the slack is called the
+        // budget, as there.
         let is_within = |part: f64, whole: f64| part <= whole * (1.0 + SLACK);
         let by = if is_within(reading.epsilon, epsilon) && is_within(reading.delta, delta) {
             Voucher::Odometer
@@ -112,9 +120,9 @@ impl SoFar {
         };
         let within = match by {
             Voucher::Odometer => {
-                Reading { epsilon: reading.epsilon.min(epsilon), delta: reading.delta.min(delta) }
+                OdometerReading { epsilon: reading.epsilon.min(epsilon), delta: reading.delta.min(delta) }
             }
-            Voucher::Budget => Reading { epsilon, delta },
+            Voucher::Budget => OdometerReading { epsilon, delta },
         };
         Ok(Self { within, by })
     }
@@ -126,8 +134,8 @@ impl Odometer {
         Self { delta, tallies: Tallies::new(neighbours, orders()), spent: Spent::default() }
     }
 
-    /// Of everything that was granted under these terms, at the part of their δ that is not set aside: with what events lose themselves, a
-    /// reading is then at δ.
+    /// Reads everything that was granted under these terms, at the part of their δ that is not set
+    /// aside. Together with the δ that events bring themselves, a reading is then at δ.
     pub fn of(terms: &Terms, spent: Spent) -> Result<Self, AccountError> {
         // A difference of two numbers in [0, 1), and not below 0.
         let rest = Delta::new(terms.rest_of_delta()).unwrap_or(terms.delta);
@@ -144,16 +152,16 @@ impl Odometer {
     }
 
     /// Equation (1), rounded up.
-    pub fn reading(&self) -> Reading {
+    pub fn reading(&self) -> OdometerReading {
         let (total, delta) = (self.tallies.total(), self.delta.get());
         let penalty = f64::from(ORDERS).ln() - delta.ln();
         let at = |(sum, order): (&f64, f64)| (sum + penalty / (order - 1.0)) * (1.0 + 1e-12);
         let timeless = total.renyi.iter().zip(orders()).map(at).fold(f64::INFINITY, f64::min);
         // A pure bound needs neither δ; one that is at its limit needs no probability set aside.
         if total.pure <= timeless {
-            return Reading { epsilon: total.pure, delta: 0.0 };
+            return OdometerReading { epsilon: total.pure, delta: 0.0 };
         }
-        Reading { epsilon: timeless, delta: delta + total.lost }
+        OdometerReading { epsilon: timeless, delta: delta + total.lost }
     }
 
     /// What reading it has cost so far.

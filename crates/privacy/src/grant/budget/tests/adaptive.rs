@@ -11,7 +11,8 @@ fn setting_aside(epsilon: f64, delta: f64, set_aside: f64) -> Terms {
     approximate(epsilon, delta).setting_aside(Delta::new(set_aside).unwrap())
 }
 
-/// Whitehouse, Ramdas, Rogers, Wu 2023, theorem 2: how many `(epsilon, delta)` releases its filter grants.
+/// Whitehouse, Ramdas, Rogers, Wu 2023, theorem 2: how many `(epsilon, delta)` releases its filter
+/// grants.
 fn advanced(whole: (f64, f64, f64), each: (f64, f64)) -> u32 {
     let (budget, slack, own) = whole;
     let fits = |n: u32| {
@@ -44,8 +45,8 @@ fn whatever_advanced_composition_grants_is_granted() {
     }
 }
 
-/// A run that was stopped and goes on is charged for nothing. That once counted as a second charge, for which
-/// nothing is left after a first one that took everything.
+/// A run that was stopped and goes on is charged for nothing. That once counted as a second charge,
+/// for which nothing is left after a first one that took everything.
 #[test]
 fn nothing_costs_nothing_before_and_after_the_first_release() {
     let nothing = Event::composed([]);
@@ -142,7 +143,7 @@ fn a_reading_is_never_below_the_tight_total_and_not_absurdly_above() {
     }
     let mut odometer = Odometer::new(Neighbours::AddRemove, delta);
     odometer.record(&pure(0.5)).unwrap();
-    assert_eq!(odometer.reading(), Reading { epsilon: 0.5, delta: 0.0 });
+    assert_eq!(odometer.reading(), OdometerReading { epsilon: 0.5, delta: 0.0 });
     odometer.record(&Event::NonPrivate).unwrap();
     assert_eq!(odometer.reading().epsilon, f64::INFINITY);
 }
@@ -150,7 +151,8 @@ fn a_reading_is_never_below_the_tight_total_and_not_absurdly_above() {
 /// A budget of 1.5 was said to have let out 1.65, and δ was said to be more than all of it.
 #[test]
 fn nothing_beyond_the_budget_is_quoted() {
-    // Many small Gaussians up to the end of the budget: the odometer pays for every moment, the budget does not.
+    // Many small Gaussians up to the end of the budget: the odometer pays for every moment, the
+    // budget does not.
     let terms = approximate(1.5, 1e-6);
     let mut budget = Budget::new(terms.clone());
     let events = std::iter::repeat_n(gaussian(40.0), 100_000);
@@ -159,7 +161,7 @@ fn nothing_beyond_the_budget_is_quoted() {
     let spent = budget.spent().unwrap();
     assert!(Odometer::of(&terms, spent.clone()).unwrap().reading().epsilon > 1.5);
     let full = SoFar::of(&terms, spent).unwrap();
-    assert_eq!((full.by, full.within), (Voucher::Budget, Reading { epsilon: 1.5, delta: 1e-6 }));
+    assert_eq!((full.by, full.within), (Voucher::Budget, OdometerReading { epsilon: 1.5, delta: 1e-6 }));
     // Little of it: the odometer says less.
     let mut budget = Budget::new(terms.clone());
     grant(&mut budget, &gaussian(40.0));
@@ -180,7 +182,7 @@ fn a_quote_keeps_to_delta_whatever_was_set_aside() {
     let mut budget = Budget::new(approximate(5.0, 1e-5));
     grant(&mut budget, &pair(0.05, 1e-5));
     let said = SoFar::of(budget.terms(), budget.spent().unwrap()).unwrap();
-    assert_eq!((said.by, said.within), (Voucher::Budget, Reading { epsilon: 5.0, delta: 1e-5 }));
+    assert_eq!((said.by, said.within), (Voucher::Budget, OdometerReading { epsilon: 5.0, delta: 1e-5 }));
 }
 
 /// What rounding leaves is not offered to anybody.
@@ -196,9 +198,9 @@ fn a_rest_within_the_slack_is_nothing() {
     assert!((budget.left().unwrap() - 1e-8).abs() < 1e-15);
 }
 
-/// Simulated: an analyst reads the odometer after each answer and stops at the first moment at which the loss exceeds
-/// it. That must happen with probability at most δ. With δ = 0.2 and 4000 runs, more than 1000 excesses have probability
-/// below 1e-13 (Hoeffding).
+/// Simulated: an analyst reads the odometer after each answer and stops at the first moment at
+/// which the loss exceeds it. That must happen with probability at most δ. With δ = 0.2 and 4000
+/// runs, more than 1000 excesses have probability below 1e-13 (Hoeffding).
 #[test]
 fn an_analyst_who_waits_for_a_bad_moment_waits_in_vain() {
     let (delta, mu, steps, runs) = (0.2, 0.3f64, 150, 4000);

@@ -22,9 +22,9 @@ fn a_gaussian_filter_has_room_for_the_whole_profile() {
     }
 }
 
-/// Equations (1) and (2) of the totals, typed again from their words. A budget that was made before totals
-/// were shares grants what it granted then: as long as the sum of divergences, converted to ε, is at most the
-/// budget.
+/// Equations (1) and (2) of the totals, typed again from their words. A budget that was made before
+/// totals were shares grants what it granted then: as long as the sum of divergences, converted to
+/// ε, is at most the budget.
 #[test]
 fn a_total_is_a_share_of_the_capacity_and_grants_what_it_always_did() {
     let cdf = crate::numerics::normal::cdf;
@@ -75,13 +75,13 @@ fn what_has_no_gaussian_bound_is_refused_in_words_after_the_first_charge() {
     assert!(budget.charge(gaussian(1e6)).is_err());
 }
 
-/// The worst that any rule can do for choosing the next event, or stopping, by all that was seen: the exact δ
-/// at ε of the whole process, over releases with two outcomes. Stopped with the loss L, a process adds
-/// `max(0, 1 - e^(ε - L))`.
+/// The worst that any rule can do for choosing the next event, or stopping, by all that was seen:
+/// the exact δ at ε of the whole process, over releases with two outcomes. Stopped with the loss L,
+/// a process adds `max(0, 1 - e^(ε - L))`.
 struct Adversary {
     epsilon: f64,
-    /// Events with the odds of their two outcomes, each `p` against `1 - p`, and the reverse, and the
-    /// probability with which they tell everything.
+    /// Events with the odds of their two outcomes, each `p` against `1 - p`, and the reverse, and
+    /// the probability with which they tell everything.
     events: Vec<(Event, f64, f64)>,
     gate: Gate,
     admitted: HashMap<Vec<u32>, Vec<bool>>,
@@ -109,8 +109,8 @@ impl Adversary {
         found
     }
 
-    /// The most from here on, after so many of each event, whose outcomes were so much more often for P than
-    /// against.
+    /// The most from here on, after so many of each event, whose outcomes were so much more often
+    /// for P than against.
     fn worst(&mut self, counts: &[u32], nets: &[i32]) -> f64 {
         let key = (counts.to_vec(), nets.to_vec());
         if let Some(known) = self.known.get(&key) {
@@ -165,8 +165,8 @@ fn the_best_adaptive_adversary_stays_within_the_promise() {
     assert!(closest > 0.3, "{closest}");
 }
 
-/// The same with releases that tell everything with a probability of their own, out of what was set aside for
-/// them.
+/// The same with releases that tell everything with a probability of their own, out of what was set
+/// aside for them.
 #[test]
 fn the_best_adversary_gains_nothing_from_what_is_set_aside() {
     for filter in [Filter::Renyi, Filter::Gaussian] {
@@ -204,7 +204,8 @@ fn the_exact_profile_of_a_gaussian_is_the_limit() {
 proptest! {
     #![proptest_config(config())]
 
-    /// Whatever was granted, in whatever order, costs no more than the budget by the tightest accountant.
+    /// Whatever was granted, in whatever order, costs no more than the budget by the tightest
+    /// accountant.
     #[test]
     fn nothing_granted_exceeds_the_promise(
         events in prop::collection::vec(any_charge(), 1..40),

@@ -1,6 +1,6 @@
 //! What could be asked instead of what was refused.
 
-use super::filter::{Totals, Verdict};
+use super::filter::{FilterVerdict, Totals};
 use super::{Choice, Spent};
 use crate::accounting::AccountError;
 use crate::event::Event;
@@ -14,52 +14,37 @@ const HALVINGS: usize = 24;
 const MARGIN: f64 = 1e-3;
 
 /// Releases of one kind, which ε and the budget's δ decide.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum FittingKind {
     /// A pure release. Whatever its noise is, it takes no more than this.
     Pure,
     /// Gaussian noise on all records.
     Gaussian,
 }
 
-impl Kind {
-    /// The kind of an event; `None` of one that mixes kinds or draws samples.
+impl FittingKind {
+    /// The kind of an event; `None` for all others, and for one that mixes kinds.
     fn of(event: &Event) -> Option<Self> {
-        match event {
-            Event::Pure { .. }
-            | Event::Laplace(_)
-            | Event::DiscreteLaplace { .. }
-            | Event::Exponential { .. } => Some(Self::Pure),
-            Event::Gaussian(_) | Event::Gdp { .. } => Some(Self::Gaussian),
-            Event::Repeated { event, .. } => Self::of(event),
-            Event::Composed { events } => {
-                let (first, rest) = events.split_first()?;
-                let kind = Self::of(first)?;
-                rest.iter().all(|event| Self::of(event).is_some_and(|other| other.is(kind))).then_some(kind)
-            }
-            Event::DiscreteGaussian { .. }
-            | Event::RandomizedResponse(_)
-            | Event::Approximate { .. }
-            | Event::Zcdp { .. }
-            | Event::Renyi(_)
-            | Event::PoissonSampled { .. }
-            | Event::SampledWithoutReplacement { .. }
-            | Event::SampledWithReplacement { .. }
-            | Event::ShuffledEpochs { .. }
-            | Event::BallsInBins { .. }
-            | Event::ShuffledReports { .. }
-            | Event::LastIterate { .. }
-            | Event::Group { .. }
-            | Event::AboveThreshold { .. }
-            | Event::Selected { .. }
-            | Event::TreeAggregation { .. }
-            | Event::Toeplitz { .. }
-            | Event::NonPrivate => None,
+        if let Event::Repeated { event, .. } = event {
+            return Self::of(event);
         }
-    }
-
-    fn is(self, other: Self) -> bool {
-        matches!((self, other), (Self::Pure, Self::Pure) | (Self::Gaussian, Self::Gaussian))
+        if let Event::Composed { events } = event {
+            let (first, rest) = events.split_first()?;
+            let kind = Self::of(first)?;
+            let is_same = |event| Self::of(event).is_some_and(|other| other == kind);
+            return rest.iter().all(is_same).then_some(kind);
+        }
+        if matches!(event, Event::Gaussian(_) | Event::Gdp { .. }) {
+            return Some(Self::Gaussian);
+        }
+        let is_pure = matches!(
+            event,
+            Event::Pure { .. }
+                | Event::Laplace(_)
+                | Event::DiscreteLaplace { .. }
+                | Event::Exponential { .. }
+        );
+        is_pure.then_some(Self::Pure)
     }
 
     fn event(self, epsilon: Epsilon, delta: Delta) -> Event {
@@ -70,10 +55,10 @@ impl Kind {
     }
 }
 
-/// The largest ε, to two digits and rounded down, for which a release of the same kind as `event` may follow
-/// `spent`. `None` if there is none, or if it would be long to find.
+/// The largest ε, to two digits and rounded down, for which a release of the same kind as `event`
+/// may follow `spent`. `None` if there is none, or if it would be long to find.
 pub(super) fn largest(totals: &Totals, spent: &Spent, event: &Event) -> Result<Option<f64>, AccountError> {
-    let Some(kind) = Kind::of(event).filter(|_| totals.terms.choice == Choice::Adaptive) else {
+    let Some(kind) = FittingKind::of(event).filter(|_| totals.terms.choice == Choice::Adaptive) else {
         return Ok(None);
     };
     let mut totals = totals.clone();
@@ -83,14 +68,14 @@ pub(super) fn largest(totals: &Totals, spent: &Spent, event: &Event) -> Result<O
         let Ok(epsilon) = Epsilon::new(middle) else { return Ok(None) };
         let next = kind.event(epsilon, totals.terms.delta);
         match totals.decide(spent, &next)? {
-            Verdict::Granted => low = middle,
-            Verdict::TooMuch(_) => high = middle,
+            FilterVerdict::Granted => low = middle,
+            FilterVerdict::TooMuch(_) => high = middle,
         }
     }
     let rounded = match kind {
         // 0.4 of what is left of 1 after 0.6 is 0.4.
-        Kind::Pure => two_digits_down(low * (1.0 + 1e-6)),
-        Kind::Gaussian => two_digits_down(low * (1.0 - MARGIN)),
+        FittingKind::Pure => two_digits_down(low * (1.0 + 1e-6)),
+        FittingKind::Gaussian => two_digits_down(low * (1.0 - MARGIN)),
     };
     Ok(Some(rounded).filter(|epsilon| *epsilon > 1e-3 * totals.terms.epsilon.get()))
 }
@@ -109,7 +94,7 @@ fn two_digits_down(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::budget::{Budget, Charge, ChargeError, Terms};
+    use crate::grant::budget::{Budget, Charge, ChargeError, Terms};
     use crate::params::NoiseMultiplier;
     use crate::relation::Neighbours;
 

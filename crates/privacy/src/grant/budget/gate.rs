@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::filter::{Totals, Verdict};
+use super::filter::{FilterVerdict, Totals};
 use super::fitting;
 use super::gauge::{Gauge, Quote};
 use super::price::price;
@@ -10,15 +10,16 @@ use super::tallies::Work;
 use super::{ChargeError, Refusal, Spent, Terms};
 use crate::claim::Claim;
 use crate::event::Event;
-use crate::guarantee::Guarantee;
+use crate::grant::guarantee::Guarantee;
 
-/// Prices that are kept. Beyond this all are forgotten, which costs time and nothing else.
+/// The number of cached prices. Beyond it all are dropped, which costs time only.
 const MOST_PRICES: usize = 4096;
 
-/// Decides whether an event fits after what was spent. It grants nothing: only a [`Budget`](super::Budget) makes permits.
+/// Decides whether an event fits after what was spent. It grants nothing: only a
+/// [`Budget`](super::Budget) makes permits.
 ///
-/// For whoever keeps a second limit inside a budget, such as an analyst's share of it. One gate belongs to one
-/// growing record: it remembers what it has added up.
+/// It serves limits inside a budget, such as an analyst's share. One gate belongs to one growing
+/// record: it remembers what it has added up.
 #[derive(Clone, Debug)]
 pub struct Gate {
     totals: Totals,
@@ -31,12 +32,12 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// Of a whole budget.
+    /// The gate of a whole budget.
     pub fn new(terms: &Terms) -> Self {
         Self::named("the budget", terms)
     }
 
-    /// Of a part, which refusals call by this name: `the grant of ann`.
+    /// The gate of a part of a budget, with its name in refusals: `the grant of ann`.
     pub fn named(name: impl Into<String>, terms: &Terms) -> Self {
         Self {
             totals: Totals::new(terms),
@@ -60,8 +61,8 @@ impl Gate {
     /// Fails with [`ChargeError::Refused`] if `event` does not fit after `spent`.
     pub fn decide(&mut self, spent: &Spent, event: &Event) -> Result<(), ChargeError> {
         match self.totals.decide(spent, event)? {
-            Verdict::Granted => Ok(()),
-            Verdict::TooMuch(total) => {
+            FilterVerdict::Granted => Ok(()),
+            FilterVerdict::TooMuch(total) => {
                 let before = self.totals.total(spent, None)?;
                 let fits = fitting::largest(&self.totals, spent, event)?;
                 Err(ChargeError::Refused(Box::new(Refusal {
@@ -77,7 +78,8 @@ impl Gate {
         }
     }
 
-    /// What `event` would take of what is left after `spent`. Fails as [`decide`](Self::decide) does.
+    /// What `event` would take of what is left after `spent`. Fails as [`decide`](Self::decide)
+    /// does.
     pub fn quote(&mut self, spent: &Spent, event: &Event) -> Result<Quote, ChargeError> {
         self.decide(spent, event)?;
         let (before, after) = (self.totals.total(spent, None)?, self.totals.total(spent, Some(event))?);
@@ -89,8 +91,8 @@ impl Gate {
         Ok(self.totals.times(spent, event, most)?)
     }
 
-    /// The total of `spent` that is compared with the limit: the share of the capacity that it uses, times ε.
-    /// Reading it changes nothing.
+    /// The total of `spent` that is compared with the limit: the share of the capacity that it
+    /// uses, times ε. Reading it changes nothing.
     pub fn total(&self, spent: &Spent) -> Result<f64, ChargeError> {
         Ok(self.totals.clone().total(spent, None)?)
     }

@@ -6,21 +6,21 @@ use std::ops::Deref;
 use serde::Serialize;
 
 use crate::bound::Bound;
-use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
+use crate::grant::budget::{ChargeError, price};
+use crate::grant::statement::Statement;
 use crate::params::{Delta, Inflation};
-use crate::statement::Statement;
 
-/// The promise that travels with a release: for one unit of data, under one relation, at one δ, ε is at
-/// most `epsilon.upper`. Its fields are those of a [`Statement`], which it can be read as.
+/// The promise that travels with a release: for one unit of data, under one relation, at one δ, ε
+/// is at most `epsilon.upper`. Its fields are those of a [`Statement`], which it can be read as.
 ///
-/// It speaks of this release alone; what several releases cost together is for the budget to say. A budget
-/// compares with a relative slack of 1e-9 (see [`Budget`](crate::Budget)); the ends here are as the
-/// accountant certified them, with no slack.
+/// It covers this release alone; the budget says what several releases cost together. A budget
+/// compares with a relative slack of 1e-9 (see [`Budget`](crate::Budget)). The ends here are as the
+/// accountant certified them, without slack.
 ///
 /// # Who may make one
-/// This crate, by asking an accountant. Nobody alters it, and it cannot be read from a file: what a file says
-/// is a [`Statement`].
+/// This crate, by asking an accountant. Nobody alters it, and it cannot be read from a file: what a
+/// file says is a [`Statement`].
 ///
 /// ```
 /// use sordino_privacy::{Claim, Delta, Epsilon, Event, Neighbours, Unit, danger};
@@ -48,15 +48,15 @@ use crate::statement::Statement;
 pub struct Guarantee(Statement);
 
 impl Guarantee {
-    /// Only of what an accountant has certified.
-    pub(crate) fn new(certified: Statement) -> Self {
+    /// Called only with what an accountant has certified.
+    pub(in crate::grant) fn new(certified: Statement) -> Self {
         Self(certified)
     }
 
-    /// What is promised about an earlier release and this one together, at `delta`: their composition. It can
-    /// only promise less than either. The parameters of this one must not have been chosen by the result of
+    /// The guarantee of an earlier release and this one together, at `delta`: their composition. It
+    /// promises no more than either. The parameters of this one must not depend on the result of
     /// the earlier one.
-    pub(crate) fn composed_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
+    pub(in crate::grant) fn composed_with(&self, earlier: &Self, delta: Delta) -> Result<Self, ChargeError> {
         if self.neighbours != earlier.neighbours {
             return Err(ChargeError::OtherRelation { budget: self.neighbours, claim: earlier.neighbours });
         }
@@ -73,20 +73,20 @@ impl Guarantee {
     }
 
     /// The same promise with an upper end of at least this.
-    pub(crate) fn at_least(mut self, epsilon: f64) -> Self {
+    pub(in crate::grant) fn at_least(mut self, epsilon: f64) -> Self {
         let Bound { lower, upper } = self.epsilon;
         self.0.epsilon = Bound::enclosing(lower, upper.max(epsilon));
         self
     }
 
     /// Marked as void, if `is_seeded`.
-    pub(crate) fn seeded_if(mut self, is_seeded: bool) -> Self {
+    pub(in crate::grant) fn seeded_if(mut self, is_seeded: bool) -> Self {
         self.0.seeded |= is_seeded;
         self
     }
 
     /// With this inflation of sensitivity, where it is larger.
-    pub(crate) fn with_arithmetic(mut self, inflation: Inflation) -> Self {
+    pub(in crate::grant) fn with_arithmetic(mut self, inflation: Inflation) -> Self {
         self.0.arithmetic = self.arithmetic.max(inflation);
         self
     }

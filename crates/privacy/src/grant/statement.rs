@@ -11,8 +11,8 @@ use crate::relation::{Neighbours, Unit};
 
 /// What a file says about a release: the fields of a [`Guarantee`](crate::Guarantee), and its JSON.
 ///
-/// It is about the past, and it may be wrong: anybody can write a file. It can be read, shown and compared.
-/// It cannot be joined to a permit; what can is [`Paid`](crate::Paid).
+/// It is about the past, and it may be wrong: anybody can write a file. It can be read, shown and
+/// compared. It cannot be joined to a permit; what can is [`Paid`](crate::Paid).
 ///
 /// ```
 /// use sordino_privacy::{Claim, Delta, Epsilon, Event, Neighbours, Statement, Unit, danger};
@@ -93,7 +93,11 @@ mod tests {
         let json = serde_json::to_string(&statement()).unwrap();
         assert_eq!(
             json,
-            r#"{"neighbours":"add_remove","unit":{"column":"user_id"},"epsilon":{"lower":0.997,"upper":1.0},"delta":1e-6,"accountant":"pld","event":{"type":"non_private"},"arithmetic":0.0009,"seeded":false,"metered":true}"#
+            concat!(
+                r#"{"neighbours":"add_remove","unit":{"column":"user_id"},"epsilon":{"lower":0.997,"#,
+                r#""upper":1.0},"delta":1e-6,"accountant":"pld","event":{"type":"non_private"},"#,
+                r#""arithmetic":0.0009,"seeded":false,"metered":true}"#,
+            )
         );
         assert_eq!(serde_json::from_str::<Statement>(&json).unwrap(), statement());
     }
@@ -112,7 +116,8 @@ mod tests {
         let words = Statement { seeded: true, metered: false, ..statement() }.to_string();
         assert_eq!(
             words,
-            "ε <= 1, δ = 1e-6 for one column `user_id` under add_remove; VOID: the noise came from a fixed seed; no budget was charged"
+            "ε <= 1, δ = 1e-6 for one column `user_id` under add_remove; VOID: the noise came from a fixed \
+             seed; no budget was charged"
         );
     }
 }

@@ -1,16 +1,16 @@
 //! The total that is compared with a budget: the share of its capacity that is used, times its ε.
 //!
 //! # Definition
-//! A budget (ε, δ) that is spent as one goes has room for a fixed sum of a fixed quantity. With the sum S of
-//! pure bounds, the sum R of divergences at the budget's order a, the sum M of squares of Gaussian distances,
-//! and δ' what is left of δ for it,
+//! A budget (ε, δ) that is spent as one goes has room for a fixed sum of a fixed quantity. With the
+//! sum S of pure bounds, the sum R of divergences at the budget's order a, the sum M of squares of
+//! Gaussian distances, and δ' what is left of δ for it,
 //! ```text
 //! Filter::Renyi      total = min(S, ε R / C),   C = the largest R that converts to ε at δ'              (1)
-//! Filter::Gaussian   total = min(S, ε M / m²),  m = the largest distance that is (ε, δ')-private                  (2)
+//! Filter::Gaussian   total = min(S, ε M / m²),  m = the largest distance that is (ε, δ')-private        (2)
 //! ```
-//! Both are linear in what is charged, so that a charge takes the same from whatever is left, and they are at
-//! most ε where the sums are within their capacities. What converts a sum at the end is a price of the whole,
-//! and is in the capacity from the start.
+//! Both are linear in what is charged, so that a charge takes the same from whatever is left, and
+//! they are at most ε where the sums are within their capacities. What converts a sum at the end is
+//! a price of the whole, and is in the capacity from the start.
 
 use super::ceiling::Ceiling;
 use super::price::certified;
@@ -36,7 +36,7 @@ pub(super) struct Totals {
 
 /// What became of an event under consideration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum FilterVerdict {
     Granted,
     /// The total would be this.
     TooMuch(f64),
@@ -60,12 +60,12 @@ impl Totals {
     }
 
     /// May `next` follow `spent`?
-    pub(super) fn decide(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+    pub(super) fn decide(&mut self, spent: &Spent, next: &Event) -> Result<FilterVerdict, AccountError> {
         if self.terms.choice == Choice::Planned {
             return self.decide_planned(spent, next);
         }
         let total = self.total(spent, Some(next))?;
-        Ok(if self.fits(total) { Verdict::Granted } else { Verdict::TooMuch(total) })
+        Ok(if self.fits(total) { FilterVerdict::Granted } else { FilterVerdict::TooMuch(total) })
     }
 
     /// What everything in `spent`, and `next` after it, uses of ε.
@@ -79,8 +79,8 @@ impl Totals {
         }
         let filtered = self.filtered(spent, next.map(|event| (event, 1)))?;
         let epsilon = self.terms.epsilon.get();
-        // No result has influenced the first charge: it may take everything, and leaves nothing if the sums
-        // have no room for it.
+        // No result has influenced the first charge: it may take everything, and leaves nothing if
+        // the sums have no room for it.
         if charges == 1 && !self.fits(filtered) && self.terms.delta.get() > 0.0 {
             let alone = self.composed(&listed(spent, next.map(|event| (event, 1))))?;
             return Ok(if self.fits(alone) { epsilon } else { alone.max(epsilon * (1.0 + 2.0 * SLACK)) });
@@ -88,8 +88,8 @@ impl Totals {
         Ok(filtered)
     }
 
-    /// What everything in `spent` would use if one of its charges were not pure; the same as the total where
-    /// one is not.
+    /// What everything in `spent` would use if one of its charges were not pure; the same as the
+    /// total where one is not.
     pub(super) fn total_beyond_pure(&mut self, spent: &Spent) -> Result<f64, AccountError> {
         let total = self.total(spent, None)?;
         if self.terms.choice == Choice::Planned || self.terms.rest_of_delta() == 0.0 {
@@ -100,7 +100,7 @@ impl Totals {
 
     /// How many times, up to `most`, `event` could follow `spent`.
     pub(super) fn times(&mut self, spent: &Spent, event: &Event, most: u64) -> Result<u64, AccountError> {
-        let first = self.decide(spent, event)? == Verdict::Granted;
+        let first = self.decide(spent, event)? == FilterVerdict::Granted;
         if !first || most == 0 {
             return Ok(0);
         }
@@ -134,31 +134,32 @@ impl Totals {
         Work { priced: 0, tallied, added, composed: self.composed }
     }
 
-    /// The cheapest proof first: a history that is part of one already found to fit; sums; only then everything
-    /// through the tightest accountant, and then ahead of need, so that it is rarely asked.
-    fn decide_planned(&mut self, spent: &Spent, next: &Event) -> Result<Verdict, AccountError> {
+    /// The cheapest proof first: a history that is part of one already found to fit; sums; only
+    /// then everything through the tightest accountant, and then ahead of need, so that it is
+    /// rarely asked.
+    fn decide_planned(&mut self, spent: &Spent, next: &Event) -> Result<FilterVerdict, AccountError> {
         if self.ceiling.covers(spent, next) {
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
         let sums = self.filtered(spent, Some((next, 1)))?;
         if self.fits(sums) {
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
         let needed = listed(spent, Some((next, 1)));
         while let Some(ahead) = self.ceiling.ahead(&needed) {
             let total = self.composed(&ahead)?;
             if self.fits(total) {
                 self.ceiling.raise(ahead, spent);
-                return Ok(Verdict::Granted);
+                return Ok(FilterVerdict::Granted);
             }
             self.ceiling.lower_aim();
         }
         let total = self.composed(&needed)?;
         if self.fits(total) {
             self.ceiling.raise(needed, spent);
-            return Ok(Verdict::Granted);
+            return Ok(FilterVerdict::Granted);
         }
-        Ok(Verdict::TooMuch(total))
+        Ok(FilterVerdict::TooMuch(total))
     }
 
     fn fits(&self, total: f64) -> bool {
@@ -186,8 +187,8 @@ impl Totals {
         if used == 0.0 {
             return 0.0;
         }
-        // An order at which not even nothing converts to ε has no room. A sum of up to millions of terms is
-        // rounded up.
+        // An order at which not even nothing converts to ε has no room. A sum of up to millions of
+        // terms is rounded up.
         if self.capacity > 0.0 {
             self.terms.epsilon.get() * (used * (1.0 + 1e-12) / self.capacity)
         } else {
@@ -211,8 +212,8 @@ impl Totals {
     }
 }
 
-/// How many charges there are. Whoever is charged for nothing, as a run that goes on where it was stopped,
-/// gets no result that could influence what follows.
+/// How many charges there are. Whoever is charged for nothing, as a run that goes on where it was
+/// stopped, gets no result that could influence what follows.
 fn charges(spent: &Spent, next: Option<&Event>) -> u64 {
     let nothing = Event::composed([]);
     spent.charges() - spent.count(&nothing) + u64::from(next.is_some_and(|event| *event != nothing))
@@ -229,8 +230,8 @@ fn listed(spent: &Spent, next: Option<(&Event, u64)>) -> Vec<(Event, u64)> {
     list
 }
 
-/// `-(ln(1 - 1/a) - (ln δ + ln a) / (a - 1))`: divergence at order a minus this is ε at δ
-/// (Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020, proposition 12).
+/// `-(ln(1 - 1/a) - (ln δ + ln a) / (a - 1))`: divergence at order a minus this is ε at δ (Canonne,
+/// Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", 2020, proposition 12).
 fn capacity_at_zero(order: f64, delta: f64) -> f64 {
     -(-1.0 / order).ln_1p() + (delta.ln() + order.ln()) / (order - 1.0)
 }

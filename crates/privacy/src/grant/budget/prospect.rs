@@ -1,33 +1,33 @@
-//! What is left of a budget, as what can still be asked.
+//! What is left of a budget, in releases that it still has room for.
 
 use super::{ChargeError, Choice, Gate, Spent};
 use crate::event::Event;
 use crate::notion::Gdp;
 use crate::params::Epsilon;
 
-/// Counting ends here.
+/// Counting stops here.
 const MOST: u64 = 9_999;
 
-/// The same where each number that is tried composes the whole history.
+/// The same for planned budgets, where every try composes the whole history.
 const MOST_PLANNED: u64 = 99;
 
-/// How often something usual could still be charged, if nothing else is.
+/// How often a typical release could still be charged, if nothing else is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Prospect {
-    /// What.
-    pub usual: Usual,
-    /// What one costs alone, at the budget's δ.
+    /// The release.
+    pub release: TypicalRelease,
+    /// The price of one alone, at the budget's δ.
     pub epsilon: Epsilon,
     /// How often.
     pub times: u64,
-    /// Whether counting ended there, and it may be more often.
+    /// Whether counting stopped there: it may be more often.
     pub or_more: bool,
 }
 
-/// What is usually asked.
+/// A release that people ask for often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Usual {
+pub enum TypicalRelease {
     /// A pure release for a hundredth of the budget, such as a count.
     Count,
     /// A model for a tenth of the budget, with Gaussian noise on all records.
@@ -35,8 +35,8 @@ pub enum Usual {
 }
 
 impl Gate {
-    /// What could still be asked after `spent`: a count and, where there is a δ, the training of a model, at
-    /// round prices. Reading it changes nothing.
+    /// What could still be asked after `spent`: a count and, where there is a δ, the training of a
+    /// model, at round prices. Reading it changes nothing.
     pub fn prospects(&self, spent: &Spent) -> Result<Vec<Prospect>, ChargeError> {
         let (terms, mut gate) = (self.terms().clone(), self.clone());
         let most = if terms.choice == Choice::Planned { MOST_PLANNED } else { MOST };
@@ -44,11 +44,21 @@ impl Gate {
         let whole = terms.epsilon.get();
         if let Some(epsilon) = round(whole / 100.0) {
             let times = gate.times(spent, &Event::Pure { epsilon }, most)?;
-            prospects.push(Prospect { usual: Usual::Count, epsilon, times, or_more: times == most });
+            prospects.push(Prospect {
+                release: TypicalRelease::Count,
+                epsilon,
+                times,
+                or_more: times == most,
+            });
         }
         if let Some(epsilon) = round(whole / 10.0).filter(|_| terms.delta.get() > 0.0) {
             let times = gate.times(spent, &Gdp::within(epsilon, terms.delta).event(), most)?;
-            prospects.push(Prospect { usual: Usual::Training, epsilon, times, or_more: times == most });
+            prospects.push(Prospect {
+                release: TypicalRelease::Training,
+                epsilon,
+                times,
+                or_more: times == most,
+            });
         }
         Ok(prospects)
     }

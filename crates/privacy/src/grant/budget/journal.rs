@@ -14,15 +14,19 @@ pub struct Charged {
     pub seeded: bool,
 }
 
-/// A record of grants under one set of terms. It stores; it does not decide and it makes no permits.
+/// A record of grants under one set of terms. It stores; it does not decide and it makes no
+/// permits.
 ///
 /// # Contract
-/// - Everybody who shares the journal has the same terms: events of one relation and one unit, under one budget.
-/// - `append` is one step for everyone who shares the journal: under a lock, all that was granted is shown to
-///   `decide`; if it agrees, the charge is recorded *durably*; only then does `append` return.
+/// - Everybody who shares the journal has the same terms: events of one relation and one unit,
+///   under one budget.
+/// - `append` is one step for everyone who shares the journal: under a lock, all that was granted
+///   is shown to `decide`; if it agrees, the charge is recorded *durably*; only then does `append`
+///   return.
 /// - If `decide` or the recording fails, nothing is recorded and the error is returned.
 /// - Nothing is ever removed.
-/// - `recorded` gives back what `append` was given, and nothing that was not granted under these terms.
+/// - `recorded` gives back what `append` was given, and nothing that was not granted under these
+///   terms.
 pub trait Journal {
     /// The terms of everything in it.
     fn terms(&self) -> &Terms;
@@ -40,8 +44,8 @@ pub trait Journal {
     /// The charge that was recorded under this number, if there is one.
     fn recorded(&self, number: u64) -> Result<Option<Charged>, ChargeError>;
 
-    /// Does it outlive the process? What such a journal has paid for is not drawn from a seed, unless the
-    /// charge says so.
+    /// Does it outlive the process? What such a journal has paid for is not drawn from a seed,
+    /// unless the charge says so.
     fn is_durable(&self) -> bool;
 }
 
@@ -50,7 +54,8 @@ pub trait Journal {
 pub struct Spent {
     events: Vec<(Event, u64)>,
     places: HashMap<Event, u32>,
-    /// The place of each grant, in the order of granting: whoever has added up some need only add the rest.
+    /// The place of each grant, in the order of granting: whoever has added up some need only add
+    /// the rest.
     log: Vec<u32>,
 }
 
@@ -101,21 +106,21 @@ impl Spent {
 
 /// A journal that ends with the process.
 #[derive(Clone, Debug)]
-pub struct Memory {
+pub struct MemoryJournal {
     terms: Terms,
     spent: Spent,
     /// Numbers of the charges for seeded noise.
     seeded: HashSet<u64>,
 }
 
-impl Memory {
+impl MemoryJournal {
     /// Nothing granted yet.
     pub fn new(terms: Terms) -> Self {
         Self { terms, spent: Spent::default(), seeded: HashSet::new() }
     }
 }
 
-impl Journal for Memory {
+impl Journal for MemoryJournal {
     fn terms(&self) -> &Terms {
         &self.terms
     }

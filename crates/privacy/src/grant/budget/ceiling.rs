@@ -1,11 +1,12 @@
 //! A history that is known to fit, ahead of the one there is.
 //!
 //! # Guarantee
-//! Leaving releases out of a list never makes it cost more (it is post-processing), so every list that is part of one
-//! that fits the budget fits it too. The tightest accountant is asked about twice the present history; if that
-//! fits, it need not be asked again before the history has doubled. If not, about half as much ahead, and so on. For
-//! n equal charges it is asked O(log n) times: at each size of the history once while there is room, and then once or
-//! twice for each halving of the room that is left.
+//! Leaving releases out of a list never makes it cost more (it is post-processing), so every list
+//! that is part of one that fits the budget fits it too. The tightest accountant is asked about
+//! twice the present history; if that fits, it need not be asked again before the history has
+//! doubled. If not, about half as much ahead, and so on. For n equal charges it is asked O(log n)
+//! times: at each size of the history once while there is room, and then once or twice for each
+//! halving of the room that is left.
 
 use std::collections::HashMap;
 
@@ -18,7 +19,7 @@ const SMALLEST_AIM: f64 = 1e-9;
 #[derive(Clone, Debug)]
 pub(super) struct Ceiling {
     counts: HashMap<Event, u64>,
-    /// So many of the first grants are within it.
+    /// The number of first grants that are within it.
     within: usize,
     /// How far ahead to look, as a part of the history. What was too far once is too far later.
     aim: f64,

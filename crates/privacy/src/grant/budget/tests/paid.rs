@@ -2,14 +2,15 @@
 
 use super::*;
 use crate::danger;
-use crate::statement::Statement;
+use crate::grant::statement::Statement;
 
-/// A charge for nothing was joined with a promise that somebody had written into a file: the release said
-/// `metered`, with ε = 50, and the budget's total was 0.
+/// A charge for nothing was joined with a promise that somebody had written into a file: the
+/// release said `metered`, with ε = 50, and the budget's total was 0.
 #[test]
 fn a_promise_read_from_a_file_is_not_metered() {
     let written = r#"{"neighbours":"add_remove","unit":"record","epsilon":{"lower":0,"upper":1e-9},"delta":0,
-        "accountant":"pure","event":{"type":"pure","epsilon":50},"arithmetic":0,"seeded":false,"metered":true}"#;
+        "accountant":"pure","event":{"type":"pure","epsilon":50},"arithmetic":0,"seeded":false,
+        "metered":true}"#;
     let said: Statement = serde_json::from_str(written).unwrap();
     let mut budget = Budget::new(terms(1.0));
     let permit = budget.charge(Event::composed([])).unwrap();
@@ -62,15 +63,18 @@ fn what_was_not_recorded_was_not_paid() {
         (&[][..], "no charge is named; name the charges that paid for what came before, the first one first"),
         (
             &[0],
-            "charge 0 is not among those of this budget; name the charges that were made from it, for this data",
+            "charge 0 is not among those of this budget; name the charges that were made from it, for this \
+             data",
         ),
         (
             &[paid, 2],
-            "charge 2 is not among those of this budget; name the charges that were made from it, for this data",
+            "charge 2 is not among those of this budget; name the charges that were made from it, for this \
+             data",
         ),
         (
             &[u64::MAX],
-            "charge 18446744073709551615 is not among those of this budget; name the charges that were made from it, for this data",
+            "charge 18446744073709551615 is not among those of this budget; name the charges that were made \
+             from it, for this data",
         ),
         (
             &[paid, paid],
@@ -86,7 +90,8 @@ fn free(budget: &mut Budget) -> crate::Permit {
     budget.charge(Event::composed([])).unwrap()
 }
 
-/// Evidence of one charge was joined to free charges, again and again: many releases of ε = 1 from a budget of 1.
+/// Evidence of one charge was joined to free charges, again and again: many releases of ε = 1 from
+/// a budget of 1.
 #[test]
 fn one_charge_is_evidence_once() {
     let mut budget = Budget::new(terms(1.0));
@@ -95,8 +100,8 @@ fn one_charge_is_evidence_once() {
     let refused = budget.paid(&[number]).unwrap_err();
     assert_eq!(
         refused.to_string(),
-        "charge 1 was handed out already, as a permit or as evidence, and pays for one thing; go on from its release, or \
-         open the budget anew if that run has died"
+        "charge 1 was handed out already, as a permit or as evidence, and pays for one thing; go on from its \
+         release, or open the budget anew if that run has died"
     );
     let (_, paid) = permit.seal(pure(1.0), 1).unwrap().into_paid();
     assert!(matches!(budget.paid(&[number]), Err(ChargeError::HandedOut { number: 1 })));
@@ -110,7 +115,8 @@ fn one_charge_is_evidence_once() {
     assert!(matches!(again.paid(&[number]), Err(ChargeError::HandedOut { .. })));
 }
 
-/// A budget for nobody's data paid 50, and a release of a budget of 1 said that ε was at most 50, and metered.
+/// A budget for nobody's data paid 50, and a release of a budget of 1 said that ε was at most 50,
+/// and metered.
 #[test]
 fn evidence_of_one_budget_pays_for_nothing_of_another() {
     let (mut large, mut small) = (Budget::new(terms(1000.0)), Budget::new(terms(1.0)));
@@ -119,8 +125,8 @@ fn evidence_of_one_budget_pays_for_nothing_of_another() {
     assert!(matches!(refused, ChargeError::OtherBudget));
     assert_eq!(
         refused.to_string(),
-        "what came before was paid from another budget than what goes on from it; pay for both from one budget, which is \
-         opened once"
+        "what came before was paid from another budget than what goes on from it; pay for both from one \
+         budget, which is opened once"
     );
     let release = free(&mut small).seal(Event::composed([]), ()).unwrap();
     assert!(matches!(release.after(paid(), Delta::ZERO), Err(ChargeError::OtherBudget)));

@@ -1,24 +1,25 @@
 //! Doors that skip a safeguard. A search for `danger` finds every use.
 
-use crate::budget::{ChargeError, price};
 use crate::claim::Claim;
-use crate::paid::Paid;
+use crate::grant::budget::{ChargeError, price};
+use crate::grant::paid::Paid;
+use crate::grant::permit::{Permit, Seeds};
+use crate::grant::statement::Statement;
 use crate::params::Delta;
-use crate::permit::{Permit, Seeds};
 use crate::relation::Unit;
-use crate::statement::Statement;
 
-/// A permit that no budget knows of, for experiments and for programs that were given no ledger. Its
-/// releases say `"metered": false`. What is spent over several of them is nobody's sum.
+/// A permit that no budget knows of, for experiments and for programs without a ledger. Its
+/// releases say `"metered": false`. Nobody adds up what several of them cost.
 ///
-/// The claim must still be one that an accountant understands; an unbounded ε is allowed and stated.
+/// The claim must still be one that an accountant understands; an unbounded ε is allowed and
+/// stated.
 pub fn unmetered(claim: Claim, unit: Unit, delta: Delta) -> Result<Permit, ChargeError> {
     let guarantee = price(claim, unit, delta, false)?;
     Ok(Permit::new(guarantee, None, None, Seeds::Allowed))
 }
 
-/// What a file says was paid for, on its word, for programs that were given no ledger. Its ε is not believed:
-/// the event is priced anew. Whatever it is joined with says `"metered": false`.
+/// Evidence on the word of a file, for programs without a ledger. Its ε is not believed: the event
+/// is priced again. Whatever it is joined with says `"metered": false`.
 pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
     let claim = Claim::new(said.neighbours, said.event.clone());
     let guarantee = price(claim, said.unit.clone(), said.delta, false)?;

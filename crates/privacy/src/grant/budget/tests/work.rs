@@ -20,7 +20,8 @@ fn a_hundred_thousand_equal_charges_are_priced_and_tallied_once() {
         let mut budget = Budget::new(approximate(10.0, 1e-6));
         assert_eq!(charge_all(&mut budget, &event), CHARGES);
         let work = budget.work();
-        // Sums have room for the first charge, so that nothing is composed; each other one adds once.
+        // Sums have room for the first charge, so that nothing is composed; each other one adds
+        // once.
         assert_eq!(
             (work.priced, work.tallied, work.added, work.composed),
             (1, 1, CHARGES - 1, 0),
@@ -32,7 +33,8 @@ fn a_hundred_thousand_equal_charges_are_priced_and_tallied_once() {
     }
 }
 
-/// Up to the end of the budget and against it: where sums do not decide, the tightest accountant does, O(log n) times.
+/// Up to the end of the budget and against it: where sums do not decide, the tightest accountant
+/// does, O(log n) times.
 #[test]
 fn a_planned_budget_asks_the_tightest_accountant_a_logarithmic_number_of_times() {
     let event = sampled(1.0);

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::accounting::{self, Accountant};
-use crate::event::{LaplaceNoise, RandomizedResponse};
+use crate::event::{LaplaceNoise, RandomizedResponseLaw};
 use crate::notion::Gdp;
 use crate::params::{Count, SamplingRate, TruthProbability};
 
@@ -44,7 +44,7 @@ fn laplace(epsilon: f64) -> Event {
 
 fn randomized_response(epsilon: f64) -> Event {
     let truth = TruthProbability::new(epsilon.exp() / (1.0 + epsilon.exp())).unwrap();
-    Event::RandomizedResponse(RandomizedResponse::new(Count::new(2).unwrap(), truth).unwrap())
+    Event::RandomizedResponse(RandomizedResponseLaw::new(Count::new(2).unwrap(), truth).unwrap())
 }
 
 /// Twenty charges of mixed sizes, and what each costs alone.
@@ -61,8 +61,8 @@ fn twenty(delta: f64, has_samples: bool) -> Vec<(Event, f64)> {
     events
 }
 
-/// A budget of 3 had 2.70 left after a training run of 0.3, and 1.63 after one count of 0.01 more: what
-/// converts a sum of divergences at the end of everything was taken off at the second charge.
+/// A budget of 3 had 2.70 left after a training run of 0.3, and 1.63 after one count of 0.01 more:
+/// what converts a sum of divergences at the end of everything was taken off at the second charge.
 #[test]
 fn a_charge_takes_what_it_was_said_to_take() {
     let delta = 1e-6;
@@ -89,7 +89,8 @@ fn a_charge_takes_what_it_was_said_to_take() {
         };
         let (forward, left) = run(&events);
         assert!(left > 0.5, "{left}");
-        // The first charge here is not pure, and from there on a charge takes the same wherever it stands.
+        // The first charge here is not pure, and from there on a charge takes the same wherever it
+        // stands.
         let mut reversed = events.clone();
         reversed[1..].reverse();
         let (mut backward, left_then) = run(&reversed);
@@ -114,7 +115,8 @@ fn nothing_is_taken_for_the_second_charge_but_the_second_charge() {
     assert!((third - first).abs() < 1e-9, "{third} after {first}");
 }
 
-/// Large pure charges need no δ and take their ε; the gauge says what is left once a charge needs it.
+/// Large pure charges need no δ and take their ε; the gauge says what is left once a charge needs
+/// it.
 #[test]
 fn what_the_first_charge_with_a_delta_takes_is_foretold() {
     let mut budget = Budget::new(replacing(3.0, 1e-6));
@@ -155,8 +157,8 @@ fn what_can_be_asked_is_what_is_granted() {
     }
 }
 
-/// A first charge for which sums have no room is granted where it is within the budget, and has taken
-/// everything.
+/// A first charge for which sums have no room is granted where it is within the budget, and has
+/// taken everything.
 #[test]
 fn a_first_charge_that_takes_everything_says_so() {
     let event = gaussian(2.0);

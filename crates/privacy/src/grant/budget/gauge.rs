@@ -1,10 +1,11 @@
 //! A budget as it is shown: what is used of it, what is left, what a charge takes.
 //!
 //! # The currency
-//! All numbers here are shares of the budget's capacity, times its ε ([`Gate::total`](super::Gate::total)). A
-//! charge is granted if it takes no more than is left; only the very first one may take more, and then takes
-//! everything. They are no ε that could be promised of anything: the promise is the budget's (ε, δ), of
-//! everything together. A pure charge takes its ε or less; many others take far less than they cost alone.
+//! All numbers here are shares of the budget's capacity, times its ε
+//! ([`Gate::total`](super::Gate::total)). A charge is granted if it takes no more than is left;
+//! only the very first one may take more, and then takes everything. None of them is an ε that may
+//! be promised: the promise is the budget's (ε, δ), for everything together. A pure charge takes
+//! its ε or less; many others take far less than they cost alone.
 
 /// How much of a budget is used.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,8 +17,8 @@ pub struct Gauge {
     pub used: f64,
     /// What is left.
     pub left: f64,
-    /// What would be left if one charge were not pure. Less than `left` where all of them are pure and large:
-    /// sums of pure ε need no δ, and from the first other charge on they are not enough.
+    /// What would be left if one charge were not pure. Less than `left` where all of them are pure
+    /// and large: sums of pure ε need no δ, and from the first other charge on they are not enough.
     pub left_beyond_pure: f64,
 }
 

@@ -65,7 +65,8 @@ fn the_slack_is_no_larger_than_stated() {
     assert!(Budget::new(terms(1.0)).charge(pure(1.0 + 0.5e-9)).is_ok());
 }
 
-/// An accountant elsewhere changed its answer each time it was asked, because reading it composed once more.
+/// An accountant elsewhere changed its answer each time it was asked, because reading it composed
+/// once more.
 #[test]
 fn pitfall_09_reading_changes_nothing() {
     for terms in [approximate(3.0, 1e-6), approximate(3.0, 1e-6).planned()] {
@@ -91,7 +92,8 @@ fn a_refusal_says_the_numbers_and_changes_nothing() {
     let error = budget.charge(pure(0.75)).unwrap_err().to_string();
     assert_eq!(
         error,
-        "this release costs ε = 0.75, but the budget has 0.5 left of 2 (δ = 0); ask again with `--epsilon 0.5` or less"
+        "this release costs ε = 0.75, but the budget has 0.5 left of 2 (δ = 0); ask again with `--epsilon \
+         0.5` or less"
     );
     assert_eq!((budget.total().unwrap(), budget.spent().unwrap()), before);
     grant(&mut budget, &pure(0.5));
@@ -107,7 +109,10 @@ fn a_release_without_a_pure_bound_needs_a_delta() {
 
 #[test]
 fn an_event_that_nobody_can_price_is_refused_by_name() {
-    let json = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#;
+    let json = concat!(
+        r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"#,
+        r#""noise_multiplier":5}"#,
+    );
     let error = Budget::new(terms(100.0)).charge(serde_json::from_str(json).unwrap()).unwrap_err();
     assert!(matches!(&error, ChargeError::Account(_)) && error.to_string().contains("`toeplitz`"), "{error}");
 }
@@ -144,7 +149,8 @@ fn the_relation_of_the_budget_decides_the_price() {
     assert!((other.1 / one.1 - 4.0).abs() < 1e-9, "{one:?} {other:?}");
 }
 
-/// A plan calibrated to the whole budget by the tightest accountant must fit it, and nothing after it.
+/// A plan calibrated to the whole budget by the tightest accountant must fit it, and nothing after
+/// it.
 #[test]
 fn the_first_charge_may_take_the_whole_budget() {
     let mut budget = Budget::new(approximate(1.993091405, 1e-5));
@@ -171,8 +177,9 @@ fn chosen_as_one_goes_grants_no_more_than_planned() {
     }
 }
 
-/// Twenty Gaussians with mu = 1/30 each have rho = 20/1800 together. The filter at its one order, against the
-/// formula typed again and minimised over orders: not below it, nor far above for the budget it was tuned to.
+/// Twenty Gaussians with mu = 1/30 each have rho = 20/1800 together. The filter at its one order,
+/// against the formula typed again and minimised over orders: not below it, nor far above for the
+/// budget it was tuned to.
 #[test]
 fn the_filter_agrees_with_concentrated_privacy() {
     let (rho, delta) = (20.0 / 1800.0, 1e-6f64);
@@ -202,13 +209,13 @@ fn releases_with_a_delta_of_their_own_are_not_mixed_into_the_renyi_filter() {
 #[derive(Clone)]
 struct Shared {
     terms: Terms,
-    memory: Rc<RefCell<Memory>>,
+    memory: Rc<RefCell<MemoryJournal>>,
     broken: bool,
 }
 
 impl Shared {
     fn new(terms: Terms) -> Self {
-        let memory = Rc::new(RefCell::new(Memory::new(terms.clone())));
+        let memory = Rc::new(RefCell::new(MemoryJournal::new(terms.clone())));
         Self { terms, memory, broken: false }
     }
 
@@ -265,7 +272,8 @@ fn what_cannot_be_recorded_is_not_granted() {
     assert_eq!(budget.total().unwrap(), 0.0);
 }
 
-/// Budgets were once opened on journals kept for another relation: what was in them was priced for something else.
+/// Budgets were once opened on journals kept for another relation: what was in them was priced for
+/// something else.
 #[test]
 fn a_journal_kept_under_other_terms_is_refused() {
     let journal = Shared::new(approximate(1.0, 1e-6));
@@ -282,8 +290,8 @@ fn a_journal_kept_under_other_terms_is_refused() {
     let error = Budget::with_journal(&terms(1.0).for_unit(Unit::Client), journal).err().unwrap().to_string();
     assert_eq!(
         error,
-        "the journal was kept for add_remove of record, with ε = 1 and δ = 1e-6, and the budget is for add_remove of \
-         client, with ε = 1 and δ = 0; open it under its own terms"
+        "the journal was kept for add_remove of record, with ε = 1 and δ = 1e-6, and the budget is for \
+         add_remove of client, with ε = 1 and δ = 0; open it under its own terms"
     );
 }
 
