@@ -6,17 +6,17 @@ use crate::chain::{Chain, Step};
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::network::Stream;
-use crate::op::Op;
 use crate::op::activation::InPlace;
-use crate::op::convolution::{Convolution, Window};
+use crate::op::convolution::{Convolution, KernelWindow};
 use crate::op::dropout::Dropout;
 use crate::op::embedding::Embedding;
 use crate::op::flatten::Flatten;
 use crate::op::frozen::Frozen;
 use crate::op::linear::Linear;
 use crate::op::normalisation::{Normalisation, Sets};
-use crate::op::pooling::{Kind, Pool};
+use crate::op::pooling::{Pool, PoolKind};
 use crate::op::residual::Residual;
+use crate::op::{AnyOp, Op};
 use crate::shape::Shape;
 
 pub(crate) use checks::{check_input, check_parameters};
@@ -33,14 +33,14 @@ fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) ->
         if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
             continue; // they are flat
         }
-        let place = Place {
+        let site = LayerSite {
             path: format!("{within}[{at}]"),
             kind: layer.kind(),
             number: number(of, at),
             input: chain.output(),
             views,
         };
-        chain.push(place.step(layer)?);
+        chain.push(site.step(layer)?);
     }
     Ok(chain)
 }
@@ -57,7 +57,7 @@ pub(crate) const SHORTCUT: usize = 1;
 
 /// What comes out of a layer.
 pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
-    match Place::alone(input, layer, 0).step(layer)? {
+    match LayerSite::alone(input, layer, 0).step(layer)? {
         Step::Map(op) => Ok(op.output()),
         Step::InPlace(_) => Ok(input),
     }
@@ -70,15 +70,15 @@ pub(crate) fn frozen_values(
     values: &[f64],
     number: u64,
 ) -> Result<Vec<f64>, NetworkError> {
-    let place = Place::alone(input, layer, number);
-    match place.step(layer)? {
-        Step::Map(op) => place.fixed(&*op, values),
+    let site = LayerSite::alone(input, layer, number);
+    match site.step(layer)? {
+        Step::Map(op) => site.fixed(&*op, values),
         Step::InPlace(_) => Ok(Vec::new()),
     }
 }
 
 /// Where a layer stands.
-struct Place {
+struct LayerSite {
     path: String,
     kind: &'static str,
     /// See [`number`].
@@ -90,7 +90,7 @@ struct Place {
 /// ε of normalisations, as PyTorch has it.
 const NORM_EPSILON: f32 = 1e-5;
 
-impl Place {
+impl LayerSite {
     fn alone(input: Shape, layer: &Layer, number: u64) -> Self {
         Self { path: "layer".to_owned(), kind: layer.kind(), number, input, views: 1 }
     }
@@ -106,15 +106,15 @@ impl Place {
             }
             Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
                 let window =
-                    Window { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
+                    KernelWindow { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
                 self.check_convolution(*channels, window, *groups)?;
                 let plain = Convolution::new(self.input, *channels, window, *groups, *bias, self.views);
                 map(if *standardised { plain.standardised() } else { plain })
             }
-            Layer::MaxPool { kernel, stride } => self.pool(Kind::Largest, *kernel, *stride)?,
-            Layer::AvgPool { kernel, stride } => self.pool(Kind::Mean, *kernel, *stride)?,
-            Layer::AdaptiveAvgPool { output } => self.adaptive(Kind::Mean, *output)?,
-            Layer::AdaptiveMaxPool { output } => self.adaptive(Kind::Largest, *output)?,
+            Layer::MaxPool { kernel, stride } => self.pool(PoolKind::Largest, *kernel, *stride)?,
+            Layer::AvgPool { kernel, stride } => self.pool(PoolKind::Mean, *kernel, *stride)?,
+            Layer::AdaptiveAvgPool { output } => self.adaptive(PoolKind::Mean, *output)?,
+            Layer::AdaptiveMaxPool { output } => self.adaptive(PoolKind::Largest, *output)?,
             Layer::Flatten => {
                 self.not_tokens()?;
                 map(Flatten::new(match self.input {
@@ -198,7 +198,7 @@ impl Place {
     }
 
     fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
-        let inner = Place { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
+        let inner = LayerSite { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
         let Step::Map(op) = inner.step(layer)? else {
             return inner.step(layer); // nothing to freeze
         };
@@ -207,7 +207,7 @@ impl Place {
     }
 
     /// As many values as `op` has weights: what was written, or a random start.
-    fn fixed(&self, op: &dyn Op, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
+    fn fixed(&self, op: &dyn AnyOp, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
         if values.is_empty() {
             let (mut stream, mut all) = (Stream(self.number), vec![0.0; op.parameters()]);
             op.initialise(&mut || stream.uniform(), &mut all);
@@ -220,7 +220,7 @@ impl Place {
         Ok(values.to_vec())
     }
 
-    fn pool(&self, kind: Kind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
+    fn pool(&self, kind: PoolKind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
         let (_, size) = self.image()?;
         for axis in 0..2 {
             self.at_least_one("kernel", kernel[axis])?;
@@ -232,7 +232,7 @@ impl Place {
         Ok(map(Pool::sliding(kind, self.input, kernel, stride)))
     }
 
-    fn adaptive(&self, kind: Kind, output: [usize; 2]) -> Result<Step, NetworkError> {
+    fn adaptive(&self, kind: PoolKind, output: [usize; 2]) -> Result<Step, NetworkError> {
         let (_, size) = self.image()?;
         for axis in 0..2 {
             if output[axis] == 0 || output[axis] > size[axis] {
@@ -243,6 +243,6 @@ impl Place {
     }
 }
 
-fn map(op: impl Op + 'static) -> Step {
+fn map(op: impl Op) -> Step {
     Step::Map(Box::new(op))
 }

@@ -7,7 +7,7 @@ use crate::examples::Example;
 use crate::kernel::isa::Isa;
 use crate::layer::Layer;
 use crate::loss::Loss;
-use crate::op::{Pass, Ready};
+use crate::op::{AnyPrepared, Pass, Role};
 use crate::shape::Shape;
 use crate::view::View;
 
@@ -123,9 +123,9 @@ impl Network {
     /// Something that evaluates examples at these parameters.
     pub fn evaluation(&self, parameters: &[f64]) -> Result<Evaluation<'_>, NetworkError> {
         self.check_parameters(parameters)?;
-        let mut ready = self.chain.ready();
-        self.chain.prepare(parameters, &mut ready);
-        Ok(Evaluation { network: self, ready, state: self.chain.state(EVALUATED) })
+        let mut prepared = self.chain.unprepared();
+        self.chain.prepare(parameters, &mut prepared);
+        Ok(Evaluation { network: self, prepared, state: self.chain.state(EVALUATED, Role::Learned) })
     }
 
     /// Checks how many there are.
@@ -159,7 +159,7 @@ impl Network {
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     network: &'a Network,
-    ready: Vec<Ready>,
+    prepared: Vec<AnyPrepared>,
     state: ChainState,
 }
 
@@ -177,11 +177,11 @@ impl Evaluation<'_> {
             images,
             views: 1,
             is_private: false,
-            begins: false,
+            begins_group: false,
             seeds: &[],
             inputs: None,
         };
-        chain.forward(&pass, &self.ready, &mut self.state);
+        chain.forward(&pass, &self.prepared, &mut self.state);
         let last = self.state.values.len() - 1; // there is always the input
         &self.state.values[last][..images * chain.output().size()]
     }

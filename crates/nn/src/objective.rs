@@ -14,7 +14,7 @@ use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objecti
 use sordino_threads::share;
 
 use crate::engine::deferred::{self, Dispatch, Landing, Products, Unrounded};
-use crate::engine::kept::{Area, Kept, Placed};
+use crate::engine::kept::{Area, KeptRows, PlacedGroup};
 use crate::engine::layout::Layout;
 use crate::engine::worker::{Job, Total, Worker, class_weight, counted, present};
 use crate::error::NetworkError;
@@ -22,7 +22,7 @@ use crate::examples::Examples;
 use crate::kernel::outer::Write;
 use crate::loss::Loss;
 use crate::network::Network;
-use crate::op::Ready;
+use crate::op::AnyPrepared;
 
 /// Losses of a network on examples. Its parameters are the network's.
 pub struct NetworkObjective<'a, E: ?Sized> {
@@ -37,7 +37,7 @@ pub struct NetworkObjective<'a, E: ?Sized> {
 /// Arrays that the next step uses again.
 #[derive(Default)]
 struct Memory {
-    ready: Vec<Ready>,
+    prepared: Vec<AnyPrepared>,
     workers: Vec<Worker>,
     kept: Area,
     /// Of the parameters at hand.
@@ -103,8 +103,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     ) -> Vec<f64> {
         let mut memory = self.take_memory(parameters, threads);
         self.employ(&mut memory.workers, threads);
-        let Memory { ready, workers, kept: area, salt, .. } = &mut memory;
-        let job = self.job(ready, None, *salt);
+        let Memory { prepared, workers, kept: area, salt, .. } = &mut memory;
+        let job = self.job(prepared, None, *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let (mut sum, mut write) = (place, Write::Set);
         sum.resize(self.network.parameters(), 0.0);
@@ -119,7 +119,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             let items = runs.iter().zip(&mut kept).collect();
             share(workers, items, |worker, (slots, kept)| worker.run(&job, slots, Some(kept)));
             let parts = runs.iter().enumerate().map(|(part, run)| (part, 0..run.len()));
-            let groups = [(Placed::new(0, parts), Unrounded)];
+            let groups = [(PlacedGroup::new(0, parts), Unrounded)];
             self.products(workers, &kept, &groups, write, &mut sum);
             write = Write::Add;
         }
@@ -169,8 +169,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     ) -> Result<(ClippedSum, u64), SumError> {
         let mut memory = self.take_memory(parameters, threads);
         self.employ(&mut memory.workers, threads);
-        let Memory { ready, workers, kept: area, salt, spent } = &mut memory;
-        let job = self.job(ready, Some(clip), *salt);
+        let Memory { prepared, workers, kept: area, salt, spent } = &mut memory;
+        let job = self.job(prepared, Some(clip), *salt);
         workers.iter_mut().for_each(|worker| worker.begin(&job));
         let groups = self.groups(batch);
         let (mut rest, mut write) = (&groups[..], Write::Set);
@@ -183,7 +183,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             } else {
                 self.run_groups(&job, workers, area, slab, clip, &mut units)
             };
-            let landing = |placed: Placed| {
+            let landing = |placed: PlacedGroup| {
                 let rounding = Rounding::new(&clip.grid(), placed.records);
                 (placed, rounding)
             };
@@ -222,16 +222,17 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         slab: &[Records],
         clip: &Clip<'_>,
         units: &mut [i64],
-    ) -> (Vec<Kept<'m>>, Vec<Placed>) {
+    ) -> (Vec<KeptRows<'m>>, Vec<PlacedGroup>) {
         let mut kept = self.cut(area, slab.iter().map(|group| group.slots.len()));
-        let items: Vec<(&Records, &mut Kept<'_>)> = slab.iter().zip(&mut kept).collect();
+        let items: Vec<(&Records, &mut KeptRows<'_>)> = slab.iter().zip(&mut kept).collect();
         let (isa, total) = (self.network.isa(), Total::new(job, units));
         share(workers, items, |worker, (group, kept)| {
             worker.run(job, &group.slots, Some(kept));
             worker.round(isa, Rounding::new(&clip.grid(), group.records), &total);
         });
         let placed = slab.iter().enumerate();
-        let placed = placed.map(|(part, group)| Placed::new(group.records, [(part, 0..group.slots.len())]));
+        let placed =
+            placed.map(|(part, group)| PlacedGroup::new(group.records, [(part, 0..group.slots.len())]));
         (kept, placed.collect())
     }
 
@@ -242,12 +243,12 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         workers: &mut [Worker],
         area: &'m mut Area,
         slab: &[Records],
-    ) -> (Vec<Kept<'m>>, Vec<Placed>) {
+    ) -> (Vec<KeptRows<'m>>, Vec<PlacedGroup>) {
         let slots: Vec<usize> = slab.iter().flat_map(|group| group.slots.iter().copied()).collect();
         let rows = self.run_rows(slots.len(), workers.len());
         let runs: Vec<&[usize]> = slots.chunks(rows).collect();
         let mut kept = self.cut(area, runs.iter().map(|run| run.len()));
-        let items: Vec<(&[usize], &mut Kept<'_>)> = runs.into_iter().zip(&mut kept).collect();
+        let items: Vec<(&[usize], &mut KeptRows<'_>)> = runs.into_iter().zip(&mut kept).collect();
         share(workers, items, |worker, (slots, kept)| worker.run(job, slots, Some(kept)));
         let mut start = 0;
         let mut place = |group: &Records| {
@@ -256,7 +257,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
             let parts = (from / rows..end.div_ceil(rows)).map(|part| {
                 (part, from.max(part * rows) - part * rows..end.min((part + 1) * rows) - part * rows)
             });
-            Placed::new(group.records, parts)
+            PlacedGroup::new(group.records, parts)
         };
         let placed = slab.iter().map(&mut place).collect();
         (kept, placed)
@@ -266,8 +267,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     fn products<L: Landing>(
         &self,
         workers: &mut [Worker],
-        kept: &[Kept<'_>],
-        groups: &[(Placed, L)],
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, L)],
         write: Write,
         sums: &mut [L::Number],
     ) where
@@ -295,7 +296,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     ) -> Result<ClippedSum, SumError> {
         let memory = self.take_memory(parameters, threads);
         // Gradients come as they are; they are clipped, then weighted, one by one.
-        let job = Job { class_weights: None, ..self.job(&memory.ready, None, memory.salt) };
+        let job = Job { class_weights: None, ..self.job(&memory.prepared, None, memory.salt) };
         let d = self.network.parameters();
         let workspace = || (Worker::new(self.network, 1), vec![0.0f64; d], vec![0.0f64; d]);
         let sums = self.float_sums();
@@ -351,13 +352,13 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         Ok(())
     }
 
-    fn job<'b>(&'b self, ready: &'b [Ready], clip: Option<&'b Clip<'b>>, salt: u64) -> Job<'b, E> {
+    fn job<'b>(&'b self, prepared: &'b [AnyPrepared], clip: Option<&'b Clip<'b>>, salt: u64) -> Job<'b, E> {
         let class_weights = self.class_weights.as_deref();
         Job {
             network: self.network,
             layout: &self.layout,
             examples: self.examples,
-            ready,
+            prepared,
             clip,
             salt,
             class_weights,
@@ -397,7 +398,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     }
 
     /// Room for runs of so many examples.
-    fn cut<'m>(&self, area: &'m mut Area, runs: impl IntoIterator<Item = usize>) -> Vec<Kept<'m>> {
+    fn cut<'m>(&self, area: &'m mut Area, runs: impl IntoIterator<Item = usize>) -> Vec<KeptRows<'m>> {
         area.cut(self.network.isa(), &self.layout.deferred, self.slab(), runs)
     }
 
@@ -415,15 +416,15 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     fn take_memory(&self, parameters: &[f64], threads: NonZero<usize>) -> Memory {
         // What a thread that panicked left behind is overwritten before it is read.
         let mut memory = std::mem::take(&mut *self.memory.lock().unwrap_or_else(PoisonError::into_inner));
-        if memory.ready.is_empty() {
-            memory.ready = self.network.chain().ready();
+        if memory.prepared.is_empty() {
+            memory.prepared = self.network.chain().unprepared();
         }
         let mut salts = vec![0; parameters.len().div_ceil(SALTED)];
         let salted = parameters.chunks(SALTED).zip(&mut salts);
         let salted = salted.map(|(part, to)| Box::new(|| *to = salt(part)) as Box<dyn FnOnce() + Send>);
-        let layers = self.network.chain().preparations(parameters, &mut memory.ready);
-        let prepared = layers.into_iter().map(|(op, parameters, ready)| -> Box<dyn FnOnce() + Send> {
-            Box::new(|| op.prepare(parameters, ready))
+        let layers = self.network.chain().preparations(parameters, &mut memory.prepared);
+        let prepared = layers.into_iter().map(|(op, parameters, prepared)| -> Box<dyn FnOnce() + Send> {
+            Box::new(|| op.prepare(parameters, prepared))
         });
         share(&mut vec![(); threads.get()], prepared.chain(salted).collect(), |(), work| work());
         memory.salt = salts.into_iter().fold(0, mixed);

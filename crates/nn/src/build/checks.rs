@@ -1,10 +1,10 @@
 //! What a layer needs of its numbers and of what comes in. All that its size depends on is checked before anything of that size is made: a
 //! description may come from anywhere.
 
-use super::Place;
+use super::LayerSite;
 use crate::error::NetworkError;
 use crate::op::activation::Activation;
-use crate::op::convolution::Window;
+use crate::op::convolution::KernelWindow;
 use crate::shape::Shape;
 
 /// The largest number of numbers in one array: weights of a layer, or what an example has between two layers.
@@ -30,12 +30,12 @@ pub(crate) fn check_parameters(parameters: usize) -> Result<(), NetworkError> {
     }
 }
 
-impl Place {
+impl LayerSite {
     /// That the kernel fits, and groups divide channels.
     pub(super) fn check_convolution(
         &self,
         channels: usize,
-        window: Window,
+        window: KernelWindow,
         groups: usize,
     ) -> Result<(), NetworkError> {
         let (from, size) = self.image()?;
@@ -59,7 +59,10 @@ impl Place {
     }
 
     /// Each number in its range.
-    fn check_window(&self, Window { kernel, stride, padding, dilation }: Window) -> Result<(), NetworkError> {
+    fn check_window(
+        &self,
+        KernelWindow { kernel, stride, padding, dilation }: KernelWindow,
+    ) -> Result<(), NetworkError> {
         let ranges = [
             ("kernel", kernel, 1, LARGEST_WINDOW),
             ("stride", stride, 1, LARGEST_STRIDE),

@@ -5,8 +5,8 @@
 
 use sordino_noise::grid::Rounding;
 
-use super::kept::{Kept, Placed};
-use crate::chain::Dense;
+use super::kept::{KeptRows, PlacedGroup};
+use crate::chain::DenseLayer;
 use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 use crate::kernel::outer::Write;
 use crate::kernel::tile::tile;
@@ -46,7 +46,7 @@ impl Landing for Unrounded {
 }
 
 /// Some rows of a layer's weights, and where their sums go.
-pub(crate) struct Task<'a, T> {
+pub(crate) struct SumTask<'a, T> {
     layer: usize,
     inputs: usize,
     first_panel: usize,
@@ -56,7 +56,7 @@ pub(crate) struct Task<'a, T> {
     write: Write,
 }
 
-impl<T> Task<'_, T> {
+impl<T> SumTask<'_, T> {
     /// Numbers that it sums.
     pub(crate) fn work(&self) -> usize {
         self.sums.len()
@@ -67,15 +67,15 @@ impl<T> Task<'_, T> {
 pub(crate) fn tasks<'a, T>(
     isa: Isa,
     layer: usize,
-    dense: &Dense,
+    dense: &DenseLayer,
     write: Write,
     sums: &'a mut [T],
-) -> Vec<Task<'a, T>> {
+) -> Vec<SumTask<'a, T>> {
     let rows = PANELS * isa.tile_rows();
     let (weights, bias) = sums.split_at_mut(dense.inputs * dense.outputs);
     let parts = weights.chunks_mut(rows * dense.inputs).enumerate();
-    let mut tasks: Vec<Task<'a, T>> = parts
-        .map(|(part, sums)| Task {
+    let mut tasks: Vec<SumTask<'a, T>> = parts
+        .map(|(part, sums)| SumTask {
             layer,
             inputs: dense.inputs,
             first_panel: part * PANELS,
@@ -85,14 +85,18 @@ pub(crate) fn tasks<'a, T>(
         })
         .collect();
     if dense.has_bias {
-        tasks.push(Task { layer, inputs: dense.inputs, first_panel: 0, sums: bias, is_bias: true, write });
+        tasks.push(SumTask { layer, inputs: dense.inputs, first_panel: 0, sums: bias, is_bias: true, write });
     }
     tasks
 }
 
 /// Writes what all groups have to a task's sums.
-pub(crate) fn run<L: Landing>(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>)
-where
+pub(crate) fn run<L: Landing>(
+    isa: Isa,
+    kept: &[KeptRows<'_>],
+    groups: &[(PlacedGroup, L)],
+    task: SumTask<'_, L::Number>,
+) where
     Dispatch: Products<L>,
 {
     if task.is_bias {
@@ -104,37 +108,42 @@ where
 
 /// The vectorised function for a landing.
 pub(crate) trait Products<L: Landing> {
-    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>);
+    fn products(isa: Isa, kept: &[KeptRows<'_>], groups: &[(PlacedGroup, L)], task: SumTask<'_, L::Number>);
 }
 
 pub(crate) struct Dispatch;
 
 impl Products<Rounding> for Dispatch {
-    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, Rounding)], task: Task<'_, i64>) {
+    fn products(isa: Isa, kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Rounding)], task: SumTask<'_, i64>) {
         rounded_products(isa, kept, groups, task);
     }
 }
 
 impl Products<Unrounded> for Dispatch {
-    fn products(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) {
+    fn products(
+        isa: Isa,
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, Unrounded)],
+        task: SumTask<'_, f64>,
+    ) {
         plain_products(isa, kept, groups, task);
     }
 }
 
 vectorised! {
-    fn rounded_products(kept: &[Kept<'_>], groups: &[(Placed, Rounding)], task: Task<'_, i64>) = products_body;
+    fn rounded_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Rounding)], task: SumTask<'_, i64>) = products_body;
 }
 
 vectorised! {
-    fn plain_products(kept: &[Kept<'_>], groups: &[(Placed, Unrounded)], task: Task<'_, f64>) = products_body;
+    fn plain_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Unrounded)], task: SumTask<'_, f64>) = products_body;
 }
 
 #[inline(always)]
 fn products_body<M: Machine, L: Landing>(
     machine: M,
-    kept: &[Kept<'_>],
-    groups: &[(Placed, L)],
-    task: Task<'_, L::Number>,
+    kept: &[KeptRows<'_>],
+    groups: &[(PlacedGroup, L)],
+    task: SumTask<'_, L::Number>,
 ) {
     match M::ROWS {
         4 => task_body::<M, L, 4>(machine, kept, groups, task),
@@ -147,14 +156,14 @@ fn products_body<M: Machine, L: Landing>(
 #[inline(always)]
 fn task_body<M: Machine, L: Landing, const H: usize>(
     machine: M,
-    kept: &[Kept<'_>],
-    groups: &[(Placed, L)],
-    task: Task<'_, L::Number>,
+    kept: &[KeptRows<'_>],
+    groups: &[(PlacedGroup, L)],
+    task: SumTask<'_, L::Number>,
 ) {
-    let Task { layer, inputs, first_panel, sums, write, .. } = task;
+    let SumTask { layer, inputs, first_panel, sums, write, .. } = task;
     let rows = sums.len() / inputs;
     let panels = rows.div_ceil(H);
-    let slopes_of = |placed: &Placed| -> Vec<&[[f32; H]]> {
+    let slopes_of = |placed: &PlacedGroup| -> Vec<&[[f32; H]]> {
         (first_panel..first_panel + panels).flat_map(|panel| placed.slopes(kept, layer, panel)).collect()
     };
     let slopes: Vec<Vec<&[[f32; H]]>> = groups.iter().map(|(placed, _)| slopes_of(placed)).collect();
@@ -204,14 +213,14 @@ fn task_body<M: Machine, L: Landing, const H: usize>(
 #[inline(always)]
 fn group_tile<M: Machine, const H: usize>(
     machine: M,
-    placed: &Placed,
+    placed: &PlacedGroup,
     lines: &[&[[f32; LANES]]],
     slopes: &[&[[f32; H]]],
-) -> [M::Line; H] {
+) -> [M::Vector; H] {
     let (mut total, mut sums) = ([machine.zero(); H], [machine.zero(); H]);
-    for (stretch, (lines, slopes)) in placed.stretches.iter().zip(lines.iter().zip(slopes)) {
+    for (range, (lines, slopes)) in placed.ranges.iter().zip(lines.iter().zip(slopes)) {
         sums = tile(machine, slopes, lines, sums);
-        if stretch.ends_run {
+        if range.ends_run {
             total = added(machine, total, sums);
             sums = [machine.zero(); H];
         }
@@ -220,7 +229,11 @@ fn group_tile<M: Machine, const H: usize>(
 }
 
 #[inline(always)]
-fn added<M: Machine, const H: usize>(machine: M, total: [M::Line; H], sums: [M::Line; H]) -> [M::Line; H] {
+fn added<M: Machine, const H: usize>(
+    machine: M,
+    total: [M::Vector; H],
+    sums: [M::Vector; H],
+) -> [M::Vector; H] {
     let mut total = total;
     for i in 0..H {
         total[i] = machine.multiply_add(1.0, sums[i], total[i]);
@@ -229,7 +242,12 @@ fn added<M: Machine, const H: usize>(machine: M, total: [M::Line; H], sums: [M::
 }
 
 /// Sums of slopes, in the same chains.
-fn bias<L: Landing>(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: Task<'_, L::Number>) {
+fn bias<L: Landing>(
+    isa: Isa,
+    kept: &[KeptRows<'_>],
+    groups: &[(PlacedGroup, L)],
+    task: SumTask<'_, L::Number>,
+) {
     match isa.tile_rows() {
         4 => bias_body::<L, 4>(kept, groups, task),
         6 => bias_body::<L, 6>(kept, groups, task),
@@ -239,9 +257,9 @@ fn bias<L: Landing>(isa: Isa, kept: &[Kept<'_>], groups: &[(Placed, L)], task: T
 }
 
 fn bias_body<L: Landing, const H: usize>(
-    kept: &[Kept<'_>],
-    groups: &[(Placed, L)],
-    task: Task<'_, L::Number>,
+    kept: &[KeptRows<'_>],
+    groups: &[(PlacedGroup, L)],
+    task: SumTask<'_, L::Number>,
 ) {
     if task.write == Write::Set {
         task.sums.fill(L::Number::default());
@@ -249,12 +267,11 @@ fn bias_body<L: Landing, const H: usize>(
     for (panel, to) in task.sums.chunks_mut(H).enumerate() {
         for (placed, landing) in groups {
             let (mut total, mut sums) = ([0.0; H], [0.0; H]);
-            for (stretch, slopes) in placed.stretches.iter().zip(placed.slopes::<H>(kept, task.layer, panel))
-            {
+            for (range, slopes) in placed.ranges.iter().zip(placed.slopes::<H>(kept, task.layer, panel)) {
                 for slope in slopes {
                     (0..H).for_each(|i| sums[i] += slope[i]);
                 }
-                if stretch.ends_run {
+                if range.ends_run {
                     (0..H).for_each(|i| total[i] += sums[i]);
                     sums = [0.0; H];
                 }

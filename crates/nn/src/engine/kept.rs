@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::chain::Dense;
+use crate::chain::DenseLayer;
 use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 
 /// Examples of one chain of additions. Sums leave their registers at its end.
@@ -20,11 +20,11 @@ pub(crate) struct Area {
 
 impl Area {
     /// Bytes of an area for that many examples.
-    pub(crate) fn bytes_for(isa: Isa, deferred: &[Dense], examples: usize) -> usize {
+    pub(crate) fn bytes_for(isa: Isa, deferred: &[DenseLayer], examples: usize) -> usize {
         size_of::<f32>() * Self::length(isa, deferred, examples)
     }
 
-    fn length(isa: Isa, deferred: &[Dense], examples: usize) -> usize {
+    fn length(isa: Isa, deferred: &[DenseLayer], examples: usize) -> usize {
         match row_length(isa, deferred) {
             0 => 0,
             row => examples * row + LANES,
@@ -34,17 +34,17 @@ impl Area {
     /// Bytes that are reserved.
     #[cfg(test)]
     pub(crate) fn bytes(&self) -> usize {
-        crate::op::held(&self.numbers)
+        crate::op::reserved(&self.numbers)
     }
 
     /// Parts of so many examples each, `most` in all.
     pub(crate) fn cut(
         &mut self,
         isa: Isa,
-        deferred: &[Dense],
+        deferred: &[DenseLayer],
         most: usize,
         parts: impl IntoIterator<Item = usize>,
-    ) -> Vec<Kept<'_>> {
+    ) -> Vec<KeptRows<'_>> {
         let length = Self::length(isa, deferred, most);
         if self.numbers.len() < length {
             self.numbers = Vec::new(); // not both at a time
@@ -56,40 +56,40 @@ impl Area {
         let part = |examples: usize| {
             let (part, later) = std::mem::take(&mut rest).split_at_mut(examples * row_length(isa, deferred));
             rest = later;
-            Kept::new(isa, deferred, examples, part)
+            KeptRows::new(isa, deferred, examples, part)
         };
         parts.into_iter().map(part).collect()
     }
 }
 
 /// Numbers of one example: whole lines, so that every part begins with one.
-fn row_length(isa: Isa, deferred: &[Dense]) -> usize {
+fn row_length(isa: Isa, deferred: &[DenseLayer]) -> usize {
     let widths = deferred.iter().map(|dense| padded(isa, dense));
     widths.map(|(inputs, slopes)| inputs + slopes).sum::<usize>().next_multiple_of(LANES)
 }
 
 /// Inputs and slopes of one example, with what fills their last panels.
-fn padded(isa: Isa, dense: &Dense) -> (usize, usize) {
+fn padded(isa: Isa, dense: &DenseLayer) -> (usize, usize) {
     (dense.inputs.next_multiple_of(LANES), dense.outputs.next_multiple_of(isa.tile_rows()))
 }
 
 /// Inputs and slopes of some examples, for all deferred layers.
 #[derive(Debug)]
-pub(crate) struct Kept<'a> {
-    layers: Vec<KeptLayer<'a>>,
+pub(crate) struct KeptRows<'a> {
+    layers: Vec<KeptLayerRows<'a>>,
     capacity: usize,
 }
 
 #[derive(Debug, Default)]
-struct KeptLayer<'a> {
+struct KeptLayerRows<'a> {
     inputs: &'a mut [f32],
     slopes: &'a mut [f32],
 }
 
-impl<'a> Kept<'a> {
+impl<'a> KeptRows<'a> {
     /// That many examples, in `room`.
-    fn new(isa: Isa, deferred: &[Dense], capacity: usize, mut room: &'a mut [f32]) -> Self {
-        let mut layers: Vec<KeptLayer<'a>> = deferred.iter().map(|_| KeptLayer::default()).collect();
+    fn new(isa: Isa, deferred: &[DenseLayer], capacity: usize, mut room: &'a mut [f32]) -> Self {
+        let mut layers: Vec<KeptLayerRows<'a>> = deferred.iter().map(|_| KeptLayerRows::default()).collect();
         let mut taken = |numbers: usize| {
             let (taken, later) = std::mem::take(&mut room).split_at_mut(numbers * capacity);
             room = later;
@@ -108,8 +108,8 @@ impl<'a> Kept<'a> {
         isa: Isa,
         layer: usize,
         start: usize,
-        inputs: Table<'_>,
-        slopes: Table<'_>,
+        inputs: ExampleMatrix<'_>,
+        slopes: ExampleMatrix<'_>,
         weights: Option<&[f32]>,
     ) {
         let (kept, capacity) = (&mut self.layers[layer], self.capacity);
@@ -123,18 +123,24 @@ impl<'a> Kept<'a> {
 
 /// Rows of `width` numbers, one for each example.
 #[derive(Clone, Copy)]
-pub(crate) struct Table<'a> {
+pub(crate) struct ExampleMatrix<'a> {
     pub(crate) data: &'a [f32],
     pub(crate) width: usize,
 }
 
 vectorised! {
-    fn put_inputs(inputs: Table<'_>, start: usize, capacity: usize, kept: &mut [f32]) = put_inputs_body;
+    fn put_inputs(inputs: ExampleMatrix<'_>, start: usize, capacity: usize, kept: &mut [f32]) = put_inputs_body;
 }
 
 /// Panel by panel: what is written lies in one place, and what is read is near.
 #[inline(always)]
-fn put_inputs_body<M: Machine>(_: M, inputs: Table<'_>, start: usize, capacity: usize, kept: &mut [f32]) {
+fn put_inputs_body<M: Machine>(
+    _: M,
+    inputs: ExampleMatrix<'_>,
+    start: usize,
+    capacity: usize,
+    kept: &mut [f32],
+) {
     let panels = kept.as_chunks_mut::<LANES>().0.chunks_exact_mut(capacity);
     for (panel, lines) in panels.enumerate() {
         let column = panel * LANES;
@@ -155,7 +161,7 @@ fn put_inputs_body<M: Machine>(_: M, inputs: Table<'_>, start: usize, capacity: 
 
 vectorised! {
     fn put_slopes(
-        slopes: Table<'_>,
+        slopes: ExampleMatrix<'_>,
         weights: Option<&[f32]>,
         start: usize,
         capacity: usize,
@@ -166,7 +172,7 @@ vectorised! {
 #[inline(always)]
 fn put_slopes_body<M: Machine>(
     _: M,
-    slopes: Table<'_>,
+    slopes: ExampleMatrix<'_>,
     weights: Option<&[f32]>,
     start: usize,
     capacity: usize,
@@ -182,7 +188,7 @@ fn put_slopes_body<M: Machine>(
 
 #[inline(always)]
 fn put_slopes_of<const H: usize>(
-    slopes: Table<'_>,
+    slopes: ExampleMatrix<'_>,
     weights: Option<&[f32]>,
     start: usize,
     capacity: usize,
@@ -209,57 +215,57 @@ fn put_slopes_of<const H: usize>(
 
 /// Where the examples of a group are.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedGroup {
     /// Records that the group covers.
     pub(crate) records: u32,
-    pub(crate) stretches: Vec<Stretch>,
+    pub(crate) ranges: Vec<PlacedRange>,
 }
 
 /// Examples of one run, or of a part of it, that lie one after the other.
 #[derive(Clone, Debug)]
-pub(crate) struct Stretch {
+pub(crate) struct PlacedRange {
     part: usize,
     rows: Range<usize>,
     pub(crate) ends_run: bool,
 }
 
-impl Placed {
+impl PlacedGroup {
     /// At some rows of some kept parts, in order.
     pub(crate) fn new(records: u32, parts: impl IntoIterator<Item = (usize, Range<usize>)>) -> Self {
-        let (mut stretches, mut left) = (Vec::new(), LONG_RUN);
+        let (mut ranges, mut left) = (Vec::new(), LONG_RUN);
         for (part, Range { mut start, end }) in parts {
             while start < end {
                 let rows = start..end.min(start + left);
                 (start, left) = (rows.end, left - rows.len());
                 let ends_run = left == 0;
                 left = if ends_run { LONG_RUN } else { left };
-                stretches.push(Stretch { part, rows, ends_run });
+                ranges.push(PlacedRange { part, rows, ends_run });
             }
         }
-        Self { records, stretches }
+        Self { records, ranges }
     }
 
-    /// Inputs of sixteen columns, stretch by stretch; nothing beyond the last column.
+    /// Inputs of sixteen columns, range by range; nothing beyond the last column.
     pub(crate) fn lines<'k>(
         &self,
-        kept: &'k [Kept<'_>],
+        kept: &'k [KeptRows<'_>],
         layer: usize,
         panel: usize,
     ) -> impl Iterator<Item = &'k [[f32; LANES]]> {
-        self.stretches.iter().filter_map(move |Stretch { part, rows, .. }| {
+        self.ranges.iter().filter_map(move |PlacedRange { part, rows, .. }| {
             let lines = kept[*part].layers[layer].inputs.as_chunks::<LANES>().0;
             Some(&lines.chunks_exact(kept[*part].capacity).nth(panel)?[rows.clone()])
         })
     }
 
-    /// Slopes of H rows, stretch by stretch.
+    /// Slopes of H rows, range by range.
     pub(crate) fn slopes<'k, const H: usize>(
         &self,
-        kept: &'k [Kept<'_>],
+        kept: &'k [KeptRows<'_>],
         layer: usize,
         panel: usize,
     ) -> impl Iterator<Item = &'k [[f32; H]]> {
-        self.stretches.iter().map(move |Stretch { part, rows, .. }| {
+        self.ranges.iter().map(move |PlacedRange { part, rows, .. }| {
             let slopes = kept[*part].layers[layer].slopes.as_chunks::<H>().0;
             &slopes[panel * kept[*part].capacity..][rows.clone()]
         })
@@ -274,11 +280,11 @@ mod tests {
     #[test]
     fn runs_end_after_as_many_examples_wherever_these_are() {
         let lengths = |parts: &[usize]| -> Vec<usize> {
-            let placed = Placed::new(0, parts.iter().map(|length| 3..3 + length).enumerate());
+            let placed = PlacedGroup::new(0, parts.iter().map(|length| 3..3 + length).enumerate());
             let mut runs = vec![0];
-            for stretch in &placed.stretches {
-                runs[0] += stretch.rows.len();
-                if stretch.ends_run {
+            for range in &placed.ranges {
+                runs[0] += range.rows.len();
+                if range.ends_run {
                     runs.insert(0, 0);
                 }
             }

@@ -18,7 +18,7 @@
 //! The layout takes groups whose F is at most [`MOST_INFLATION`], with room for all that a sample has in a block but once in 10^15 times, and whose rounding is about a percent of the work. Where
 //! that would be too few records (many views of each), it takes the largest groups whose F is small enough, of twice as many records as a block has on average: more of them stand alone. In
 //! groups of one, F is below it for all layers that are ghosts: such a layer of k inputs and n outputs has `T V < sqrt(5.4 k n/(k + n))` positions
-//! ([`cheapest`](crate::op::cheapest)), and more than 5000 only beyond 10^13 weights.
+//! ([`cheapest`](crate::op::NormMethod::cheapest)), and more than 5000 only beyond 10^13 weights.
 //!
 //! # Memory
 //! What a micro-batch takes is asked of a [`Worker`] for as many examples, and what a slab takes of an [`Area`]: the same functions that allocate it. How large
@@ -29,12 +29,12 @@ use sordino_optim::FloatSums;
 
 use super::kept::{Area, LONG_RUN};
 use super::worker::Worker;
-use crate::chain::{Chain, Dense};
+use crate::chain::{Chain, DenseLayer};
 use crate::error::NetworkError;
 use crate::kernel::dense::MOST_ROWS;
 use crate::kernel::outer::RUN;
 use crate::network::Network;
-use crate::op::Style;
+use crate::op::NormMethod;
 use crate::view::View;
 
 /// β where gradients are not materialised: records whose positions cancel more than that are clipped further.
@@ -65,7 +65,7 @@ const SLAB: usize = 2048;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    pub(crate) deferred: Vec<Dense>,
+    pub(crate) deferred: Vec<DenseLayer>,
     /// Whether all layers with weights are deferred; then threads need not keep to groups.
     pub(crate) defers_all: bool,
     /// Whether the first layer reads inputs where they are.
@@ -83,10 +83,10 @@ impl Layout {
     /// For batches of about `batch` records out of `slots`.
     pub(crate) fn new(network: &Network, slots: usize, batch: f64) -> Self {
         let (chain, views) = (network.chain(), network.views());
-        let dense: Vec<Dense> = chain.dense().collect();
+        let dense: Vec<DenseLayer> = chain.dense().collect();
         let layers = chain.with_weights().count();
         let defers_all = dense.len() == layers && chain.parameters() >= LARGE;
-        let deferred: Vec<Dense> =
+        let deferred: Vec<DenseLayer> =
             dense.into_iter().filter(|dense| defers_all || dense.inputs * dense.outputs >= LARGE).collect();
         let is_deferred = deferred.iter().any(|dense| dense.from == 0);
         let reads_in_place = *views == [View::Same] && chain.reads_in_place() && !is_deferred;
@@ -220,14 +220,18 @@ impl Layout {
         let m = group_size as u64;
         let is_deferred = |index: usize| self.deferred.iter().any(|dense| dense.leaf == index);
         let leaves = chain.leaves().iter().enumerate();
-        let chains = leaves.clone().map(|(index, leaf)| match leaf.style {
+        let chains = leaves.clone().map(|(index, leaf)| match leaf.method {
             _ if is_deferred(index) => LONG_RUN as u64 + m.div_ceil(LONG_RUN as u64) + 2,
-            Style::RankOne => m + 3,
-            Style::Materialised => m + 2,
-            Style::Ghost => RUN as u64 + m * (leaf.positions / RUN + views) as u64 + 2,
+            NormMethod::RankOne => m + 3,
+            NormMethod::Materialised => m + 2,
+            NormMethod::Ghost => RUN as u64 + m * (leaf.positions / RUN + views) as u64 + 2,
         });
-        let ghosts =
-            || leaves.clone().filter(|(_, leaf)| leaf.style == Style::Ghost).map(|(_, leaf)| leaf.positions);
+        let ghosts = || {
+            leaves
+                .clone()
+                .filter(|(_, leaf)| leaf.method == NormMethod::Ghost)
+                .map(|(_, leaf)| leaf.positions)
+        };
         FloatSums {
             block: block as u32,
             group_size: group_size as u32,
@@ -269,7 +273,6 @@ fn most_that(least: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::op::cheapest;
     use crate::view::View;
     use crate::{Layer, Loss, Shape, preset};
 
@@ -396,7 +399,7 @@ mod tests {
     #[test]
     fn no_ghost_has_too_many_positions_for_groups_of_one() {
         for width in [1usize << 6, 1 << 12, 1 << 20, 1 << 21] {
-            let is_ghost = |views: usize| cheapest(views, width, width) == Style::Ghost;
+            let is_ghost = |views: usize| NormMethod::cheapest(views, width, width) == NormMethod::Ghost;
             let most = most_that(2, 1 << 20, is_ghost);
             let chain = (RUN + most / RUN + most + 2) as u64;
             let sums = FloatSums {

@@ -5,13 +5,13 @@ use std::sync::{Mutex, PoisonError};
 use sordino_noise::grid::{Rounding, SumError};
 use sordino_optim::Clip;
 
-use super::kept::{Kept, Table};
+use super::kept::{ExampleMatrix, KeptRows};
 use super::layout::Layout;
 use crate::chain::ChainState;
 use crate::examples::{Example, Examples};
 use crate::kernel::isa::Isa;
 use crate::network::{Network, Stream};
-use crate::op::{Pass, Ready, Size, held};
+use crate::op::{AnyPrepared, NormBound, Pass, Role, reserved};
 
 /// Records with longer inputs or slopes contribute nothing: the allowance for underflow needs a bound.
 const LONGEST: f64 = (1u64 << 40) as f64;
@@ -24,7 +24,7 @@ pub(crate) struct Job<'a, E: ?Sized> {
     pub(crate) network: &'a Network,
     pub(crate) layout: &'a Layout,
     pub(crate) examples: &'a E,
-    pub(crate) ready: &'a [Ready],
+    pub(crate) prepared: &'a [AnyPrepared],
     /// How gradients are clipped; not at all if there is none, which is not private.
     pub(crate) clip: Option<&'a Clip<'a>>,
     /// A public number that is another one for other parameters.
@@ -38,7 +38,7 @@ pub(crate) struct Job<'a, E: ?Sized> {
 pub(crate) struct Worker {
     state: ChainState,
     /// By leaf and example.
-    sizes: Vec<Vec<Size>>,
+    norms: Vec<Vec<NormBound>>,
     weights: Vec<Vec<f32>>,
     /// The float sum of a group; of deferred layers nothing.
     pub(crate) sum: Vec<f32>,
@@ -59,9 +59,9 @@ impl Worker {
         let (chain, images) = (network.chain(), micro_batch * network.views().len());
         let leaves = chain.leaves().len();
         Self {
-            state: chain.state(images),
+            state: chain.state(images, Role::Learned),
             // One by one: a copy of an empty array has no capacity.
-            sizes: (0..leaves).map(|_| Vec::with_capacity(micro_batch)).collect(),
+            norms: (0..leaves).map(|_| Vec::with_capacity(micro_batch)).collect(),
             weights: (0..leaves).map(|_| Vec::with_capacity(micro_batch)).collect(),
             sum: vec![0.0; chain.parameters()],
             within: 0,
@@ -75,11 +75,11 @@ impl Worker {
 
     /// Bytes of what grows with micro-batches. The sum is as large as the weights, and not counted with them.
     pub(crate) fn bytes(&self) -> usize {
-        let sizes = self.sizes.iter().map(held).sum::<usize>();
-        let weights = self.weights.iter().map(held).sum::<usize>();
+        let sizes = self.norms.iter().map(reserved).sum::<usize>();
+        let weights = self.weights.iter().map(reserved).sum::<usize>();
         // The worker's list of inputs that are read in place, and a layer's own, which are gone when it is done.
         let lists = 2 * self.seeds.capacity() * size_of::<&[f32]>();
-        self.state.bytes() + sizes + weights + held(&self.seeds) + held(&self.zeros) + lists
+        self.state.bytes() + sizes + weights + reserved(&self.seeds) + reserved(&self.zeros) + lists
     }
 
     /// Forgets the last step.
@@ -94,7 +94,7 @@ impl Worker {
         &mut self,
         job: &Job<'_, E>,
         slots: &[usize],
-        mut kept: Option<&mut Kept<'_>>,
+        mut kept: Option<&mut KeptRows<'_>>,
     ) {
         let parts = slots.len().div_ceil(self.capacity).max(1);
         for (start, some) in even_parts(slots, parts) {
@@ -110,11 +110,12 @@ impl Worker {
                 erased.for_each(|(input, _)| *input = &zeros);
             }
             // Where there are groups, the sum is zero after each.
-            let pass = Pass { begins: is_private && start == 0, ..self.pass(job, &seeds, inputs.as_deref()) };
-            let is_summed = |layer: usize| job.layout.deferred.iter().all(|dense| dense.number != layer);
+            let pass =
+                Pass { begins_group: is_private && start == 0, ..self.pass(job, &seeds, inputs.as_deref()) };
+            let is_summed = |layer: usize| job.layout.deferred.iter().all(|dense| dense.layer != layer);
             job.network.chain().accumulate(
                 &pass,
-                job.ready,
+                job.prepared,
                 &mut self.state,
                 weights,
                 is_summed,
@@ -148,8 +149,8 @@ impl Worker {
         let inputs = job.inputs(&[slot], &zeros);
         let pass = Pass { is_private: true, ..self.pass(job, &seeds, inputs.as_deref()) };
         self.differentiate(job, &pass, &[slot]);
-        let is_usable = self.sizes.iter().all(|sizes| usable(&sizes[0]));
-        job.network.chain().accumulate(&pass, job.ready, &mut self.state, None, |_| true, &mut self.sum);
+        let is_usable = self.norms.iter().all(|sizes| usable(&sizes[0]));
+        job.network.chain().accumulate(&pass, job.prepared, &mut self.state, None, |_| true, &mut self.sum);
         (self.seeds, self.zeros) = (seeds, zeros);
         is_usable.then_some(&self.sum[..])
     }
@@ -162,7 +163,7 @@ impl Worker {
     ) -> Pass<'s> {
         let (isa, views) = (job.network.isa(), job.network.views().len());
         let is_private = job.clip.is_some();
-        Pass { isa, images: seeds.len(), views, is_private, begins: false, seeds, inputs }
+        Pass { isa, images: seeds.len(), views, is_private, begins_group: false, seeds, inputs }
     }
 
     /// Seeds of all images; writes their inputs, unless these are read in place.
@@ -188,12 +189,12 @@ impl Worker {
     /// Forward, loss, backward; sizes of all leaves.
     fn differentiate<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, pass: &Pass, slots: &[usize]) {
         let (chain, state) = (job.network.chain(), &mut self.state);
-        chain.forward(pass, job.ready, state);
+        chain.forward(pass, job.prepared, state);
         let (size, last) = (chain.output().size(), state.values.len() - 1);
         let share = 1.0 / pass.views as f32;
         let outputs = &state.values[last][..pass.images * size];
-        state.slopes[last][..outputs.len()].copy_from_slice(outputs);
-        let mut images = state.slopes[last].chunks_exact_mut(size);
+        state.gradients[last][..outputs.len()].copy_from_slice(outputs);
+        let mut images = state.gradients[last].chunks_exact_mut(size);
         for slot in slots {
             let example = job.present(*slot);
             let weight = if job.clip.is_none() { job.class_weight(*slot) as f32 } else { 1.0 };
@@ -204,8 +205,8 @@ impl Worker {
                 }
             }
         }
-        self.sizes.iter_mut().for_each(Vec::clear);
-        chain.backward(pass, job.ready, state, false, &mut self.sizes);
+        self.norms.iter_mut().for_each(Vec::clear);
+        chain.backward(pass, job.prepared, state, false, &mut self.norms);
     }
 
     /// Weights of all examples, in steps of the grid; erases what cannot count.
@@ -223,7 +224,7 @@ impl Worker {
                 self.weigh_by_layers(job, pass, clip, shares, (example, class_weight));
                 continue;
             }
-            let sizes = self.sizes.iter().map(|sizes| sizes[example]);
+            let sizes = self.norms.iter().map(|sizes| sizes[example]);
             let is_usable = sizes.clone().all(|size| usable(&size));
             let norm = sizes.clone().map(|size| size.squared).sum::<f64>().sqrt();
             let spread = sizes.clone().map(|size| size.spread).sum::<f64>().sqrt();
@@ -256,7 +257,7 @@ impl Worker {
     ) {
         let most = job.layout.sums.beta * clip.grid().clip_units() as f64 * (1.0 - 1e-12);
         let (mut counts, mut is_within, mut is_capped) = (true, true, false);
-        for ((sizes, weights), share) in self.sizes.iter().zip(&mut self.weights).zip(shares) {
+        for ((sizes, weights), share) in self.norms.iter().zip(&mut self.weights).zip(shares) {
             let size = sizes[example];
             let norm = size.squared.sqrt() / share;
             let (plain, cap) = (clip.weight(norm), share * most / size.spread.sqrt());
@@ -275,12 +276,12 @@ impl Worker {
         }
     }
 
-    fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut Kept<'_>) {
+    fn keep<E: ?Sized>(&self, job: &Job<'_, E>, pass: &Pass, start: usize, kept: &mut KeptRows<'_>) {
         for (layer, dense) in job.layout.deferred.iter().enumerate() {
             let inputs = &self.state.values[dense.from][..pass.examples() * dense.inputs];
-            let slopes = &self.state.slopes[dense.to][..pass.examples() * dense.outputs];
-            let inputs = Table { data: inputs, width: dense.inputs };
-            let slopes = Table { data: slopes, width: dense.outputs };
+            let slopes = &self.state.gradients[dense.to][..pass.examples() * dense.outputs];
+            let inputs = ExampleMatrix { data: inputs, width: dense.inputs };
+            let slopes = ExampleMatrix { data: slopes, width: dense.outputs };
             let weights = pass.is_private.then_some(&self.weights[dense.leaf][..]);
             kept.put(pass.isa, layer, start, inputs, slopes, weights);
         }
@@ -310,7 +311,7 @@ impl<E: ?Sized> Job<'_, E> {
     pub(crate) fn summed(&self) -> impl Iterator<Item = std::ops::Range<usize>> {
         let layers = self.network.chain().with_weights();
         layers
-            .filter(|(number, _)| self.layout.deferred.iter().all(|dense| dense.number != *number))
+            .filter(|(number, _)| self.layout.deferred.iter().all(|dense| dense.layer != *number))
             .map(|(_, parameters)| parameters)
     }
 }
@@ -363,7 +364,7 @@ fn even_parts(slots: &[usize], parts: usize) -> impl Iterator<Item = (usize, &[u
     })
 }
 
-fn usable(size: &Size) -> bool {
+fn usable(size: &NormBound) -> bool {
     // A comparison with NaN is false.
     size.squared.is_finite() && size.spread.is_finite() && size.largest <= LONGEST
 }
