@@ -1,4 +1,4 @@
-//! From layers as they are written to layers that run: shapes follow from the input, errors name the layer.
+//! Builds chains from layers as they are written. Shapes follow from the input, and errors name the layer.
 
 mod checks;
 
@@ -16,12 +16,12 @@ use crate::op::linear::Linear;
 use crate::op::normalisation::{Normalisation, Sets};
 use crate::op::pooling::{Pool, PoolKind};
 use crate::op::residual::Residual;
-use crate::op::{AnyOp, Op};
+use crate::op::{AnyOp, Op, WeightTensor};
 use crate::shape::Shape;
 
 pub(crate) use checks::{check_input, check_parameters};
 
-/// Builds the chain of a network, for that many views of an example. The input has sides of at least 1: the caller has checked it.
+/// Builds the chain of a network, for so many views of an example. The caller has checked that the input is not empty.
 pub(crate) fn network(input: Shape, layers: &[Layer], views: usize) -> Result<Chain, NetworkError> {
     chain(input, layers, views, "layers", 0)
 }
@@ -31,7 +31,7 @@ fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) ->
     let mut chain = Chain::new(input);
     for (at, layer) in layers.iter().enumerate() {
         if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
-            continue; // they are flat
+            continue; // already flat
         }
         let site = LayerSite {
             path: format!("{within}[{at}]"),
@@ -45,25 +45,25 @@ fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) ->
     Ok(chain)
 }
 
-/// The number of what stands at `at` within something that has a number: no two places of a network share one, so random choices in
-/// one do not repeat those in another.
+/// The number of layer `at` in a list with number `of`. No two layers of a network share a number, so their random choices
+/// are independent.
 pub(crate) fn number(of: u64, at: usize) -> u64 {
     Stream(of ^ (at as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).next()
 }
 
-/// Places of the two branches of a block.
+/// The positions of a block's two branches.
 pub(crate) const BODY: usize = 0;
 pub(crate) const SHORTCUT: usize = 1;
 
-/// What comes out of a layer.
-pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
+/// The tensors of a single layer, and its output shape.
+pub(crate) fn tensors(input: Shape, layer: &Layer) -> Result<(Vec<WeightTensor>, Shape), NetworkError> {
     match LayerSite::alone(input, layer, 0).step(layer)? {
-        Step::Map(op) => Ok(op.output()),
-        Step::InPlace(_) => Ok(input),
+        Step::Map(op) => Ok((op.tensors(), op.output())),
+        Step::InPlace(_) => Ok((Vec::new(), input)),
     }
 }
 
-/// The weights of a frozen layer: those that were written, or those that it begins with at its place in the list.
+/// The weights of a frozen layer: as written, or its initial ones.
 pub(crate) fn frozen_values(
     input: Shape,
     layer: &Layer,
@@ -77,7 +77,7 @@ pub(crate) fn frozen_values(
     }
 }
 
-/// Where a layer stands.
+/// A layer's place in a network, and what comes in there.
 struct LayerSite {
     path: String,
     kind: &'static str,
@@ -87,7 +87,7 @@ struct LayerSite {
     views: usize,
 }
 
-/// ε of normalisations, as PyTorch has it.
+/// ε of normalisations, PyTorch's default.
 const NORM_EPSILON: f32 = 1e-5;
 
 impl LayerSite {
@@ -118,7 +118,7 @@ impl LayerSite {
             Layer::Flatten => {
                 self.not_tokens()?;
                 map(Flatten::new(match self.input {
-                    // Positions come before features already, as PyTorch leaves them.
+                    // Sequences keep their order, as in PyTorch.
                     Shape::Sequence { .. } => Shape::Features(self.input.size()),
                     Shape::Features(_) | Shape::Image { .. } | Shape::Tokens { .. } => self.input,
                 }))
@@ -200,13 +200,13 @@ impl LayerSite {
     fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
         let inner = LayerSite { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
         let Step::Map(op) = inner.step(layer)? else {
-            return inner.step(layer); // nothing to freeze
+            return inner.step(layer); // it has no weights
         };
         let values = self.fixed(&*op, values)?;
         Ok(map(Frozen::new(op, values)))
     }
 
-    /// As many values as `op` has weights: what was written, or a random start.
+    /// The weights of a frozen `op`: as written, or random.
     fn fixed(&self, op: &dyn AnyOp, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
         if values.is_empty() {
             let (mut stream, mut all) = (Stream(self.number), vec![0.0; op.parameters()]);

@@ -368,14 +368,14 @@ fn mixed_up() -> ! {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Layer, Loss, Network, Shape};
+    use crate::{Layer, Network, NetworkLoss, Shape};
 
     /// Tests of gradients rely on these shapes.
     #[test]
     fn layers_with_many_inputs_and_few_outputs_read_in_place() {
         let is_read = |inputs: usize, outputs: usize| {
             let layers = [Layer::linear(outputs), Layer::tanh(), Layer::linear(3)];
-            let network = Network::new(Shape::Features(inputs), &layers, Loss::CrossEntropy).unwrap();
+            let network = Network::new(Shape::Features(inputs), &layers, NetworkLoss::CrossEntropy).unwrap();
             network.chain().reads_in_place()
         };
         assert!([(64, 15), (64, 1), (150, 7)].into_iter().all(|(inputs, outputs)| is_read(inputs, outputs)));

@@ -30,6 +30,7 @@ pub(crate) mod norm;
 pub(crate) mod normalisation;
 pub(crate) mod pooling;
 pub(crate) mod residual;
+pub(crate) mod tensor;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -40,6 +41,7 @@ use crate::shape::Shape;
 
 pub(crate) use any::{AnyOp, AnyPrepared, AnyWork};
 pub(crate) use norm::{Leaf, NormBound, NormMethod};
+pub(crate) use tensor::WeightTensor;
 
 /// Numbers after the end of an array that kernels may load as part of a whole vector.
 pub(crate) const SPARE: usize = crate::kernel::isa::LANES;
@@ -128,6 +130,11 @@ pub(crate) trait Op: Debug + Send + Sync + 'static {
 
     /// Its parts with weights, in the order of their parameters.
     fn leaves(&self) -> Vec<Leaf> {
+        Vec::new()
+    }
+
+    /// Its parameters as PyTorch's tensors, in order. A block of layers has none of its own.
+    fn tensors(&self) -> Vec<WeightTensor> {
         Vec::new()
     }
 

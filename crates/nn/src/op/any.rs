@@ -7,7 +7,7 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::ops::Range;
 
-use super::{LayerData, Leaf, NormBound, Op, Pass, Role, State, Work};
+use super::{LayerData, Leaf, NormBound, Op, Pass, Role, State, WeightTensor, Work};
 use crate::shape::Shape;
 
 /// A layer's [`Op::Prepared`].
@@ -45,6 +45,7 @@ pub(crate) trait AnyOp: Debug + Send + Sync {
     fn output(&self) -> Shape;
     fn parameters(&self) -> usize;
     fn leaves(&self) -> Vec<Leaf>;
+    fn tensors(&self) -> Vec<WeightTensor>;
     fn materialised(&self) -> usize;
     fn footprint(&self) -> usize;
     fn scratch(&self, images: usize) -> usize;
@@ -80,6 +81,10 @@ impl<O: Op> AnyOp for O {
 
     fn leaves(&self) -> Vec<Leaf> {
         Op::leaves(self)
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        Op::tensors(self)
     }
 
     fn materialised(&self) -> usize {

@@ -31,8 +31,8 @@ use geometry::Phase;
 use standard::{standardise, standardise_backward};
 
 use super::{
-    LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, Work, ghost, reserved,
-    uniform_start, weigh,
+    LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, WeightTensor, Work, ghost,
+    reserved, uniform_start, weigh,
 };
 use crate::kernel::outer::{Columns, OuterProduct, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_scaled, add_weighted, sum_of_squares};
@@ -293,6 +293,14 @@ impl Op for Convolution {
 
     fn leaves(&self) -> Vec<Leaf> {
         vec![Leaf { parameters: self.parameters(), method: self.method, positions: self.positions }]
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let (channels, [height, width]) = (self.outputs * self.groups, self.window.kernel);
+        let weight = WeightTensor::weight([channels, self.inputs, height, width]);
+        let mut tensors = vec![WeightTensor { groups: Some(self.groups), ..weight }];
+        tensors.extend(self.has_bias.then(|| WeightTensor::bias(channels)));
+        tensors
     }
 
     fn scratch(&self, _images: usize) -> usize {

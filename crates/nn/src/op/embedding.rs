@@ -11,7 +11,7 @@
 //! The padding word, if there is one, has a row of zeros that is not learned. A record with a token that
 //! is no word contributes nothing.
 
-use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, Work, reserved};
+use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, WeightTensor, Work, reserved};
 use crate::kernel::pointwise::{add_scaled, sum_of_squares};
 use crate::shape::Shape;
 
@@ -82,6 +82,11 @@ impl Op for Embedding {
     fn leaves(&self) -> Vec<Leaf> {
         let positions = self.length * self.views;
         vec![Leaf { parameters: self.parameters(), method: NormMethod::Materialised, positions }]
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let weight = WeightTensor::weight([self.words, self.features]);
+        vec![WeightTensor { padding: self.padding, ..weight }]
     }
 
     fn materialised(&self) -> usize {

@@ -8,8 +8,8 @@
 //! Layers with few outputs have [kernels](crate::kernel::narrow) of their own.
 
 use super::{
-    LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, Work, ghost, reserved,
-    uniform_start, weigh,
+    LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, WeightTensor, Work, ghost,
+    reserved, uniform_start, weigh,
 };
 use crate::kernel::dense::{dense_product, dense_scratch, is_worthwhile};
 use crate::kernel::isa::{Isa, LANES};
@@ -148,6 +148,12 @@ impl Op for Linear {
 
     fn leaves(&self) -> Vec<Leaf> {
         vec![Leaf { parameters: self.parameters(), method: self.method, positions: self.positions }]
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let mut tensors = vec![WeightTensor::weight([self.outputs, self.inputs])];
+        tensors.extend(self.has_bias.then(|| WeightTensor::bias(self.outputs)));
+        tensors
     }
 
     fn footprint(&self) -> usize {

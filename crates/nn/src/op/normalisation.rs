@@ -22,7 +22,7 @@
 //! # Pitfalls
 //! Statistics over the *batch* would let each record change what all others contribute.
 
-use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, Work, reserved};
+use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, WeightTensor, Work, reserved};
 use crate::kernel::isa::Isa;
 use crate::kernel::normal::{
     ColumnCoefficients, NormalRow, column_backward, column_map, column_moments, column_products, moments,
@@ -263,6 +263,16 @@ impl Op for Normalisation {
         let (parameters, positions) = (self.parameters(), self.positions);
         let leaf = Leaf { parameters, method: NormMethod::Materialised, positions };
         if self.is_affine { vec![leaf] } else { Vec::new() }
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let channels = self.shape.channels();
+        let (gains, shifts) = (WeightTensor::weight([channels]), WeightTensor::bias(channels));
+        match (self.is_affine, self.has_shift()) {
+            (false, _) => Vec::new(),
+            (true, false) => vec![gains],
+            (true, true) => vec![gains, shifts],
+        }
     }
 
     fn initialise(&self, _uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
