@@ -19,7 +19,7 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use sordino_data::Encoded;
-use sordino_nn::{Layer, Loss, Network, Shape};
+use sordino_nn::{Layer, Network, NetworkLoss, Shape};
 use sordino_optim::{Averaging, Clipping, Plan, TrainingOptions, UpdateRule};
 use sordino_plot::{Axis, Curve, Line, Plot, panels};
 use sordino_privacy::{Delta, Epsilon, NoiseMultiplier};
@@ -127,7 +127,7 @@ fn plain_plan(data: &Encoded, norm: f64) -> Result<Plan, Box<dyn Error>> {
 
 fn network(width: usize) -> Result<Network, Box<dyn Error>> {
     let layers = [Layer::linear(width), Layer::tanh(), Layer::linear(10)];
-    Ok(Network::new(Shape::Features(784), &layers, Loss::CrossEntropy)?)
+    Ok(Network::new(Shape::Features(784), &layers, NetworkLoss::CrossEntropy)?)
 }
 
 /// Errors against the number of weights: of each way, and what noise adds to
