@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sordino_data::Sampling;
 use sordino_nn::{
-    ClippingStyle, Description, EPOCHS, NetworkLoss, Network, NetworkLearner, Shape, preset, style, usual,
+    ClippingStyle, Description, EPOCHS, Network, NetworkLearner, NetworkLoss, Shape, preset, style, usual,
     usual_rate_of_sampling, usual_steps,
 };
 use sordino_optim::Averaging;
