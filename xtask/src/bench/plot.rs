@@ -1,4 +1,4 @@
-//! Curves on two logarithmic axes, as SVG: what is linear has slope 1, drawn for comparison.
+//! Curves on two logarithmic axes, as SVG, each with a line of slope 1, which is linear growth.
 
 use std::fmt::Write;
 
@@ -7,13 +7,13 @@ const HEIGHT: f64 = 400.0;
 const MARGIN: [f64; 4] = [60.0, 40.0, 20.0, 50.0]; // left, top, right, bottom
 const COLOURS: [&str; 2] = ["#0b6e4f", "#b5541c"];
 
-/// Points (x, seconds), both above 0.
+/// A curve of points (x, seconds), both above 0.
 pub(crate) struct Curve {
     pub(crate) label: String,
     pub(crate) points: Vec<(f64, f64)>,
 }
 
-/// The picture.
+/// The plot of all curves.
 pub(crate) fn svg(title: &str, curves: &[Curve]) -> String {
     let frame = Frame::around(curves);
     let mut text = format!(
@@ -31,7 +31,7 @@ pub(crate) fn svg(title: &str, curves: &[Curve]) -> String {
     text
 }
 
-/// Powers of ten around all points.
+/// The axes: powers of ten around all points.
 struct Frame {
     x: (i32, i32),
     y: (i32, i32),
@@ -59,7 +59,7 @@ impl Frame {
         )
     }
 
-    /// Lines and labels at powers of ten. Writing to a string cannot fail.
+    /// Draws lines and labels at powers of ten. Writing to a string cannot fail.
     fn grid(&self, text: &mut String) {
         let (left, bottom) = self.place((10f64.powi(self.x.0), 10f64.powi(self.y.0)));
         let (right, top) = self.place((10f64.powi(self.x.1), 10f64.powi(self.y.1)));
@@ -86,7 +86,7 @@ impl Frame {
         }
     }
 
-    /// The points, joined; dashed, the line of slope 1 through the last of them.
+    /// Draws the points, joined, and a dashed line of slope 1 through the last one.
     fn curve(&self, text: &mut String, curve: &Curve, colour: &str, label_y: f64) {
         let places: Vec<(f64, f64)> = curve.points.iter().map(|point| self.place(*point)).collect();
         let list: Vec<String> = places.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_lie_where_their_logarithms_say() {
+    fn points_are_placed_by_their_logarithms() {
         let curve = Curve { label: "rows".to_owned(), points: vec![(10.0, 0.01), (1000.0, 1.0)] };
         let frame = Frame::around(std::slice::from_ref(&curve));
         assert_eq!((frame.x, frame.y), ((1, 3), (-2, 0)));

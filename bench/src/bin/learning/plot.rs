@@ -8,16 +8,16 @@ use crate::svg::{Axis, Svg};
 
 const PANEL: (f64, f64) = (230.0, 170.0);
 const MARGIN: (f64, f64) = (48.0, 34.0);
-const PANELS_A_ROW: usize = 4;
+const PANELS_PER_ROW: usize = 4;
 
-/// Excess loss against passes, one panel for each problem: the best step size and clip norm of
-/// the grid at each number of passes.
+/// Draws excess loss against passes, one panel for each problem, with the best step size and clip
+/// norm of the grid at each number of passes.
 pub(crate) fn passes(records: &[Record]) -> Result<(), Box<dyn Error>> {
-    let rows = records.len().div_ceil(PANELS_A_ROW);
-    let size = (PANEL.0 * PANELS_A_ROW as f64, PANEL.1 * rows as f64 + 26.0);
+    let rows = records.len().div_ceil(PANELS_PER_ROW);
+    let size = (PANEL.0 * PANELS_PER_ROW as f64, PANEL.1 * rows as f64 + 26.0);
     let mut svg = Svg::new(size);
     for (i, record) in records.iter().enumerate() {
-        let corner = (PANEL.0 * (i % PANELS_A_ROW) as f64, PANEL.1 * (i / PANELS_A_ROW) as f64);
+        let corner = (PANEL.0 * (i % PANELS_PER_ROW) as f64, PANEL.1 * (i / PANELS_PER_ROW) as f64);
         panel(&mut svg, corner, record);
     }
     for (k, way) in Way::ALL.into_iter().enumerate() {
@@ -28,7 +28,7 @@ pub(crate) fn passes(records: &[Record]) -> Result<(), Box<dyn Error>> {
     svg.write(&folder(), "passes.svg")
 }
 
-/// The ratio that was measured against the one that was predicted.
+/// Draws the measured ratio against the predicted one.
 pub(crate) fn ratios(records: &[Record], levels: &[&str]) -> Result<(), Box<dyn Error>> {
     let points: Vec<(&Record, f64)> =
         records.iter().filter_map(|record| Some((record, record.ratio()?))).collect();
@@ -80,7 +80,7 @@ fn colour(way: Way) -> &'static str {
     }
 }
 
-/// Dashed for some ways, so that colours are not all.
+/// Whether the curve is dashed, so that curves differ by more than colour.
 fn is_dashed(way: Way) -> bool {
     matches!(way, Way::Poisson | Way::Momentum | Way::BySmoothness | Way::Equal)
 }

@@ -1,17 +1,17 @@
-//! Plots as SVG, by hand: lines and points on logarithmic axes.
+//! Plots as SVG: lines and points on logarithmic axes.
 
 use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
 
-/// A logarithmic axis from whole powers of ten to whole powers of ten.
+/// A logarithmic axis between two whole powers of ten.
 pub(crate) struct Axis {
     powers: (i32, i32),
     pub(crate) ends: (f64, f64),
 }
 
 impl Axis {
-    /// That has room for `values`; `ends` are where it begins and ends on the page.
+    /// An axis with room for `values`. `ends` are its ends on the page.
     pub(crate) fn over(values: impl IntoIterator<Item = f64>, ends: (f64, f64)) -> Self {
         let (least, most) = values
             .into_iter()
@@ -54,7 +54,7 @@ impl Svg {
         self.add(format_args!("<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"2.5\" fill=\"{fill}\"/>"));
     }
 
-    /// Dashed or not, so that colours are not all.
+    /// Draws a line through `points`.
     pub(crate) fn line(&mut self, points: &[(f64, f64)], stroke: &str, is_dashed: bool) {
         let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
         let dashes = if is_dashed { " stroke-dasharray=\"4 3\"" } else { "" };
@@ -64,7 +64,7 @@ impl Svg {
         ));
     }
 
-    /// Lines at powers of ten.
+    /// Draws the grid and its labels at powers of ten.
     pub(crate) fn axes(&mut self, x: &Axis, y: &Axis) {
         let grey = "stroke=\"#ddd\"";
         for power in x.powers.0..=x.powers.1 {

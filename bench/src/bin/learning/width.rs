@@ -1,18 +1,18 @@
 //! What a wider network costs under differential privacy.
 //!
-//! # What theory says
-//! Noise of deviation σ in each of d coordinates has length σ sqrt(d), and what is learned from
-//! clipped gradients does not grow with it: for convex losses the excess error at best is of the
+//! # Theory
+//! Noise of deviation σ in each of d coordinates has length σ sqrt(d), while the length of clipped
+//! gradients does not grow with d. For convex losses the least possible excess error is of the
 //! order sqrt(d)/(n ε) (Bassily, Smith, Thakurta, *Private Empirical Risk Minimization*, 2014).
-//! Networks are not convex; this measures.
+//! Networks are not convex, so this study measures.
 //!
 //! # Protocol
 //! MNIST's pixels, one hidden layer of tanh, δ = 1e-5, Poisson samples; batches, steps and clip
 //! norm are the same at all widths. Each width has its own learning rate, the best of [`RATES`] in
-//! one run with a sixth of the *training* pictures held out. Then, with that rate, three seeds on
-//! all training pictures in three ways: private; clipped without noise; with neither (and
-//! [`PLAIN_RATE`]). Test pictures are looked at after the last step. The differences are the error
-//! of clipping and the error of noise.
+//! one run with a sixth of the *training* images held out. Then, with that rate, three seeds train
+//! on all training images in three ways: private; clipped without noise; with neither (and
+//! [`PLAIN_RATE`]). Test images are used after the last step only. The differences are the error of
+//! clipping and the error of noise.
 
 use std::error::Error;
 use std::num::NonZero;
@@ -35,32 +35,32 @@ const BATCH: u64 = 1024;
 const EPOCHS: f64 = 3.0;
 const CLIP_NORM: f64 = 0.5;
 const RATES: [f64; 3] = [0.5, 2.0, 8.0];
-/// Of networks that are neither clipped nor noisy.
+/// The learning rate of networks that are neither clipped nor noisy.
 const PLAIN_RATE: f64 = 0.1;
-/// So little that it does not show: one noisy sum is within a ten-thousandth of the clip norm.
+/// A negligible noise multiplier: a noisy sum is off by less than 10^-4 of the clip norm.
 const NO_NOISE: f64 = 1e-6;
-/// So long that no gradient of this network is.
+/// A clip norm that no gradient of these networks reaches.
 const NO_CLIPPING: f64 = 1e4;
 
-/// Accuracies of one width.
+/// The accuracies of one width.
 struct Row {
     parameters: usize,
-    /// For each of [`EPSILONS`].
+    /// One for each of [`EPSILONS`].
     private: Vec<Summary>,
     clipped: Summary,
     plain: Summary,
 }
 
-/// The table, and the plots beside the page.
+/// Prints the table, and draws the plots beside the page.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (fit, look) = images::held_out(folder, images::pixels())?;
+    let (fit, validate) = images::held_out(folder, images::pixels())?;
     let train = images::all(folder, images::TRAIN, images::pixels())?;
     let test = images::all(folder, images::TEST, images::pixels())?;
     let ways = EPSILONS.map(|epsilon| format!("ε = {epsilon} (rate)")).join(" | ");
     println!("| hidden | weights | {ways} | clipped, no noise | neither |\n|---|---|---|---|---|---|");
     let mut rows = Vec::new();
     for width in WIDTHS {
-        rows.push(row(width, [&fit, &look], [&train, &test])?);
+        rows.push(row(width, [&fit, &validate], [&train, &test])?);
     }
     plot(&rows)
 }
@@ -88,7 +88,7 @@ fn row(width: usize, choice: [&Encoded; 2], last: [&Encoded; 2]) -> Result<Row, 
     Ok(Row { parameters, private, clipped, plain })
 }
 
-/// The best of [`RATES`] on held-out training pictures.
+/// The best of [`RATES`] on held-out training images.
 fn best_rate(network: &Network, choice: [&Encoded; 2], epsilon: f64) -> Result<f64, Box<dyn Error>> {
     let plan = private_plan(choice[0], epsilon)?;
     let right = by_threads(&RATES, |rate| one(network, choice, &plan, *rate, 1))?;
@@ -96,10 +96,10 @@ fn best_rate(network: &Network, choice: [&Encoded; 2], epsilon: f64) -> Result<f
     Ok(best.map_or(RATES[0], |(rate, _)| rate))
 }
 
-/// Accuracy on the second part of a network trained on the first.
+/// Trains a network on the first part. Returns its accuracy on the second.
 fn one(
     network: &Network,
-    [fit, look]: [&Encoded; 2],
+    [fit, validate]: [&Encoded; 2],
     plan: &Plan,
     rate: f64,
     seed: u64,
@@ -112,7 +112,7 @@ fn one(
         ..TrainingOptions::default()
     };
     let (parameters, _) = train(network, fit, plan, options, seed, NonZero::<usize>::MIN)?;
-    accuracy(network, &parameters, look)
+    accuracy(network, &parameters, validate)
 }
 
 fn private_plan(data: &Encoded, epsilon: f64) -> Result<Plan, Box<dyn Error>> {
@@ -130,8 +130,8 @@ fn network(width: usize) -> Result<Network, Box<dyn Error>> {
     Ok(Network::new(Shape::Features(784), &layers, Loss::CrossEntropy)?)
 }
 
-/// Errors against the number of weights: of each way, and what noise adds to
-/// clipping beside a line of slope ½.
+/// Plots errors against the number of weights: on the left all errors, on the right the error that
+/// noise adds, beside lines of slope ½.
 fn plot(rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let size = (760.0, 300.0);
     let mut svg = Svg::new(size);
@@ -139,7 +139,7 @@ fn plot(rows: &[Row]) -> Result<(), Box<dyn Error>> {
     let curves = curves(rows);
     let x = Axis::over(weights(), (56.0, 350.0));
     let y = Axis::over(curves.iter().flat_map(|curve| curve.values.iter().copied()), (size.1 - 60.0, 22.0));
-    draw(&mut svg, &x, &y, rows, &curves, "error on test pictures");
+    draw(&mut svg, &x, &y, rows, &curves, "error on test images");
     let added: Vec<Curve> = (0..EPSILONS.len()).map(|which| noise_error(rows, which)).collect();
     let slopes: Vec<Curve> = added.iter().map(|curve| sqrt_law(rows, curve)).collect();
     let all: Vec<Curve> = added.into_iter().chain(slopes).collect();
@@ -174,8 +174,7 @@ fn curves(rows: &[Row]) -> Vec<Curve> {
     curves
 }
 
-/// Private error minus that of clipping alone. On a logarithmic axis
-/// nothing is a hundredth of a percent.
+/// The private error minus that of clipping alone, at least 10^-4 for the logarithmic axis.
 fn noise_error(rows: &[Row], which: usize) -> Curve {
     let added = |row: &Row| (row.clipped.mean - row.private[which].mean).max(1e-4);
     Curve {
@@ -186,7 +185,7 @@ fn noise_error(rows: &[Row], which: usize) -> Curve {
     }
 }
 
-/// `a sqrt(d)` through the geometric mean of a curve.
+/// The curve `a sqrt(d)` through the geometric mean of another.
 fn sqrt_law(rows: &[Row], curve: &Curve) -> Curve {
     let logarithms = curve.values.iter().zip(rows).map(|(y, row)| (y / (row.parameters as f64).sqrt()).ln());
     let factor = (logarithms.sum::<f64>() / rows.len() as f64).exp();
@@ -212,7 +211,7 @@ fn draw(svg: &mut Svg, x: &Axis, y: &Axis, rows: &[Row], curves: &[Curve], title
     }
 }
 
-/// Beside the page that shows them.
+/// The folder of the plots, beside the page that shows them.
 fn docs() -> PathBuf {
     sordino_bench::docs().join("studies/width")
 }
