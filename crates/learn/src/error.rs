@@ -22,7 +22,7 @@ pub enum LearnError {
         got: String,
     },
     /// The learner does not support the loss.
-    #[error("{learner} does not do the {loss} loss; {instead}")]
+    #[error("{learner} does not support the {loss} loss; {instead}")]
     Loss {
         /// The learner.
         learner: &'static str,

@@ -34,10 +34,10 @@
 //! previous one, and [`Checkpoint::known_to_have`] charges all steps that may have been done since.
 //! Without a witness, do not resume from backups.
 //!
-//! A checkpoint does not identify the data, and its charges were paid from one budget. Who calls
-//! [`Training::resume`](crate::Training::resume) must use the data and the budget of the first run,
-//! as `sordino train` does. The file is no evidence of what was paid, since anyone can write into
-//! it; the budget's record is.
+//! A checkpoint does not identify the data, and its charges were paid from one budget. Call
+//! [`Training::resume`](crate::Training::resume) with the data and the budget of the first run, as
+//! `sordino train` does. The file is no evidence of what was paid, since anyone can write into it;
+//! the budget's record is.
 
 mod file;
 #[cfg(test)]

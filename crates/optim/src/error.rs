@@ -42,12 +42,12 @@ pub enum OptimError {
         slots: usize,
     },
     /// The data has another encoding than the plan.
-    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
+    #[error("the data has another encoding than the plan; make the plan with the encoding of this data")]
     OtherEncoding,
     /// The data has another unit, or another limit of records per unit, than the plan.
     #[error(
-        "the data was bounded for another unit, or for another number of records a unit, than the plan is \
-        for; use one schema for both"
+        "the data was limited for another unit, or for another number of records per unit, than the plan \
+        is for; use one schema for both"
     )]
     OtherLimit,
     /// The data has no target.
@@ -61,8 +61,8 @@ pub enum OptimError {
     },
     /// n is private under this relation, and the plan states no divisor.
     #[error(
-        "under {neighbours} the number of records is private, and nothing else says what a noisy sum is to \
-        be divided by; state a public divisor"
+        "under {neighbours} the number of records is private, so noisy sums cannot be divided by it; state \
+        a public divisor"
     )]
     NoDivisor {
         /// The relation.

@@ -102,8 +102,8 @@ fn by_hand(set: &Set, target: &Path, missing: &[&catalogue::File], origin: &str)
     }
     let again = format!("then run `cargo xtask data {}` again to check them", set.name);
     Err(Failure::check(format!(
-        "no package registry has this set. Take it from {origin}, put these files in place (a name in .gz \
-        may also lie there unpacked), {again}:{}",
+        "no package registry has this set. Download it from {origin}, put these files in place (a .gz file \
+        may be uncompressed, without that ending), {again}:{}",
         wanted.concat()
     )))
 }

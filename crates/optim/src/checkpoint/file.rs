@@ -162,7 +162,7 @@ pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io:
     let mut to = Hashed { inner: to, digest: Sha256::new() };
     let text = serde_json::to_vec(head)?;
     if text.len() as u64 > MAX_HEAD {
-        return Err(io::Error::other("the guarantee is too long to be written down"));
+        return Err(io::Error::other("the guarantee is too long for a checkpoint"));
     }
     to.write_all(MAGIC)?;
     to.write_all(&(text.len() as u64).to_le_bytes())?;
@@ -221,7 +221,7 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
     }
     if magic != MAGIC {
         return Err(Failed::Content(
-            "it is no checkpoint of Sordino; name the file that a run has left".to_owned(),
+            "it is not a checkpoint of Sordino; name the file that a run has left".to_owned(),
         ));
     }
     let mut size = [0; 8];
@@ -248,14 +248,14 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
 
 fn other_version(version: &str) -> String {
     format!(
-        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; end the run \
-        with the program that began it"
+        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; \
+        finish the run with the program that started it"
     )
 }
 
 fn altered() -> String {
-    "it was cut or altered after it was written; resume from it is not possible, and what was charged stays \
-    charged"
+    "it was truncated or altered after it was written; the run cannot resume from it, and what was charged \
+    stays charged"
         .to_owned()
 }
 

@@ -114,11 +114,11 @@ fn sizes_beyond_the_file_are_refused() {
     long[at] = b'9';
     std::fs::write(&path, &long).unwrap();
     let message = |path: &Path| Checkpoint::read(path).unwrap_err().to_string();
-    assert!(message(&path).contains("cut or altered"), "{}", message(&path));
+    assert!(message(&path).contains("truncated or altered"), "{}", message(&path));
     let mut long = whole;
     long[19..27].copy_from_slice(&u64::MAX.to_le_bytes());
     std::fs::write(&path, &long).unwrap();
-    assert!(message(&path).contains("cut or altered"), "{}", message(&path));
+    assert!(message(&path).contains("truncated or altered"), "{}", message(&path));
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn other_files_and_other_versions_are_refused_by_name() {
     let path = ScratchFile::new("checkpoint-names", "c");
     for (content, expected) in [
         (&b"{\"format_version\":1,\"place\":\"/tmp/c\"}"[..], "format version 1, which is text"),
-        (b"PAR1 and so on and so forth", "no checkpoint of Sordino"),
-        (b"", "no checkpoint of Sordino"),
+        (b"PAR1 and so on and so forth", "not a checkpoint of Sordino"),
+        (b"", "not a checkpoint of Sordino"),
     ] {
         std::fs::write(&path, content).unwrap();
         let message = Checkpoint::read(&path).unwrap_err().to_string();

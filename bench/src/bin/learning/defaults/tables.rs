@@ -45,7 +45,7 @@ pub(crate) fn all(folder: &Path, names: &[&str]) -> Result<Vec<Split>, Box<dyn E
         ("uneven-number", |_| uneven(5_000, 10, 0, 33)),
     ];
     if let Some(name) = names.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
-        return Err(format!("no table is called `{name}`").into());
+        return Err(format!("no table `{name}`").into());
     }
     let mut splits = Vec::new();
     for (name, load) in known.into_iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
