@@ -105,7 +105,7 @@ pub enum OptimError {
     /// The batches cannot be drawn.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// No grid has room for the sum and its noise.
+    /// No grid can be made for the sum.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// The grid does not allow the sum.
