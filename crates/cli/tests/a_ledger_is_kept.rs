@@ -393,7 +393,7 @@ fn exports_are_json_or_csv() {
 }
 
 #[test]
-fn without_a_delta_the_default_is_taken_and_said() {
+fn without_a_delta_the_default_is_taken_and_a_note_says_so() {
     let folder = scene("delta");
     let run = create(&folder, "--epsilon 1");
     assert!(run.stderr.contains("took delta = 1e-6"), "{run:?}");

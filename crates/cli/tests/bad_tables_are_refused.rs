@@ -143,7 +143,7 @@ fn schemas_and_settings_that_do_not_fit_are_refused() {
         .refuses(&["--sampling-rate has no meaning for gradient-descent on a linear model"]);
     train(&here, GOOD, "--loss squared").refuses(&["squared loss", "a category of 2 values"]);
     train(&here, GOOD, "--who ada").refuses(&["--who has no meaning for a run without --ledger"]);
-    train(&here, GOOD, "--resume").refuses(&["no run to go on with"]);
+    train(&here, GOOD, "--resume").refuses(&["no run to resume"]);
     train(&here, GOOD, "--public-test no.csv").refuses(&["cannot read `no.csv`"]);
     fs::write(here.join("half.csv"), "age,ward\n41,north\n").unwrap();
     train(&here, GOOD, "--public-test half.csv").refuses(&["half.csv` has no column `ill`"]);
