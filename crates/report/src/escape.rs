@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelled_out() {
+    fn invisible_characters_are_spelled_out() {
         assert_eq!(visible("a\u{202e}b\0c\nd"), "aU+202EbU+0000cU+000Ad");
         assert_eq!(visible("שלום, naïve 数"), "שלום, naïve 数");
     }

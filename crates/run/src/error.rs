@@ -18,7 +18,7 @@ pub use crate::receipt::Mismatch;
 /// see [`respelled`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each message says what its variant is; fields are what it names")]
+#[expect(missing_docs, reason = "each message explains its variant and names its fields")]
 pub enum RunError {
     #[error("cannot read {name}: {source}")]
     Read { name: String, source: io::Error },
@@ -58,8 +58,8 @@ pub enum RunError {
     OtherSchema { name: Label },
 
     #[error(
-        "the data set is locked to one schema, and what that does not say is not for sale; leave \
-        --estimate-schema-with out"
+        "the data set is locked to one schema, and nothing can be added to it; leave --estimate-schema-with \
+        out"
     )]
     LockedSchema,
 
@@ -75,7 +75,7 @@ pub enum RunError {
     )]
     LockedTest,
 
-    #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
+    #[error("the ledger records the analyst, and the system states no user name; give --who NAME")]
     NoAnalyst,
 
     #[error("{setting} has no meaning for {by}; leave it out")]
@@ -236,7 +236,7 @@ pub enum RunError {
     #[error("column `{column}` is {is}, and this statistic needs {needed}")]
     ColumnKind { column: String, needed: &'static str, is: &'static str },
 
-    #[error("column `{column}` has no value `{value}`; declared are {known}")]
+    #[error("column `{column}` has no value `{value}`; the declared values are {known}")]
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
@@ -322,7 +322,7 @@ pub enum RunError {
     ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
 
     #[error(
-        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume \
+        "cannot write `{}`: {source}; the model was paid for and is not lost: fix that, and --resume \
          writes it at no further cost",
         out.display()
     )]
@@ -361,7 +361,7 @@ pub enum RunError {
     )]
     UndeclaredGroups { column: String },
 
-    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` left")]
+    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` wrote")]
     NoModel { name: String, reason: String },
 
     #[error(

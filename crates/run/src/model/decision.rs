@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_thresholds_are_refused() {
         for text in ["1", "0", "-0.1", "ill", "ill=", "NaN"] {
             assert!(text.parse::<Threshold>().is_err(), "{text}");
         }

@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_classes_the_predicted_one_counts() {
+    fn with_many_classes_the_predicted_class_counts() {
         let outcome = Classified {
             classes: vec!["a".into(), "b".into(), "c".into()],
             is: vec![2, 0],

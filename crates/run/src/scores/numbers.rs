@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_explained_part() {
+    fn constant_true_values_have_no_r_squared() {
         let scores = Estimated { is: vec![2.0, 2.0], said: vec![1.0, 2.0] }.scores();
         assert!(scores.iter().all(|score| score.name != "R²"));
         assert_eq!((median(&[3.0, 1.0, 2.0, 10.0]), median(&[])), (2.5, 0.0));

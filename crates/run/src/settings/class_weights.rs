@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_is_refused() {
+    fn invalid_weights_are_refused() {
         for text in ["", "no", "no=", "no=1,yes", "no=many", "3"] {
             let error = text.parse::<DeclaredWeights>().unwrap_err();
             assert!(error.contains("as in no=1,yes=3"), "{error}");

@@ -167,7 +167,7 @@ mod tests {
         --tuned-on public";
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_settings_are_read_back() {
         let all = flags(ALL);
         let text = text(&all).unwrap();
         let path = file("all", &text);
@@ -181,7 +181,7 @@ mod tests {
 
     /// A report is handed out, so it shows no folders and no names of machines.
     #[test]
-    fn what_is_shown_has_files_and_no_folders() {
+    fn shown_settings_have_files_without_folders() {
         let settings = flags(
             "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model \
             /secret/net.toml --out /secret/o --report secret/r.html --ledger \
