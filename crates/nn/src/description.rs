@@ -21,14 +21,14 @@
 //! [[layers]]
 //! type = "linear"                                                 # the last layer's outputs may be left to the data
 //! ```
-//! In place of `layers` may stand `preset = "tanh_cnn"`, a name of [`preset`]. Each layer has the fields of [`Layer`]; what PyTorch has a
-//! default for has the same one here.
+//! In place of `layers` may stand `preset = "tanh_cnn"`, a name of [`preset`]. Each layer has the
+//! fields of [`Layer`]; what PyTorch has a default for has the same one here.
 //!
 //! `format_version = 1` may stand before all, and is written.
 //!
 //! # Pitfalls
-//! A description may come from anywhere, so nothing is guessed: what is not known is refused with its place, and numbers that no computer holds are
-//! refused before anything of their size is made.
+//! A description may come from anywhere, so nothing is guessed: what is not known is refused with
+//! its place, and numbers that no computer holds are refused before anything of their size is made.
 
 mod error;
 mod fields;
@@ -53,7 +53,8 @@ use crate::view::View;
 /// The format that is written, and the newest that is read.
 const FORMAT_VERSION: u64 = 1;
 
-/// A network that is written down. What the data decides may be left out, and [`network_for`](Self::network_for) fills it in.
+/// A network that is written down. What the data decides may be left out, and
+/// [`network_for`](Self::network_for) fills it in.
 ///
 /// ```
 /// use sordino_nn::{Description, Shape};
@@ -131,10 +132,12 @@ impl Description {
         }
     }
 
-    /// The network for data whose examples have this shape and one target: one of `outputs` classes, or `outputs` numbers.
+    /// The network for data whose examples have this shape and one target: one of `outputs`
+    /// classes, or `outputs` numbers.
     ///
-    /// An input that the description states must have as many numbers, and is then the one that counts: a table's 784 columns may be a
-    /// picture. Outputs that it states must be those of the data.
+    /// An input that the description states must have as many numbers, and is then the one that
+    /// counts: a table's 784 columns may be a picture. Outputs that it states must be those of the
+    /// data.
     pub fn network_for(&self, input: Shape, outputs: usize) -> Result<Network, DescriptionError> {
         let stated = self.input.unwrap_or(input);
         if stated.checked_size() != input.checked_size() {

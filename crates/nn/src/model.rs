@@ -28,8 +28,8 @@ pub struct NetworkModel {
 }
 
 impl NetworkModel {
-    /// Joins parameters of this network with the encoding whose rows are its inputs. Does not check that they
-    /// fit.
+    /// Joins parameters of this network with the encoding whose rows are its inputs. Does not check
+    /// that they fit.
     pub fn new(network: Arc<Network>, encoding: Encoding, parameters: Vec<f64>) -> Self {
         Self { network, encoding, parameters }
     }

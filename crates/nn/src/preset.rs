@@ -12,12 +12,13 @@
 //! The data decides the input and the number of outputs: [`Description::network_for`].
 //!
 //! # Sources
-//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for Deep Learning with
-//!   Differential Privacy*, 2021, table 1, with tanh in place of ReLU, as they advise.
-//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section 4.2, n = 3. Group
-//!   normalisation in 8 groups replaces batch normalisation; a group has at least two channels. With stride 2, the shortcut
-//!   is a normalised convolution of 1 × 1 (their option B): 272 474 weights instead of 269 722 for 32 × 32 × 3 and ten
-//!   classes.
+//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for
+//!   Deep Learning with Differential Privacy*, 2021, table 1, with tanh in place of ReLU, as they
+//!   advise.
+//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section
+//!   4.2, n = 3. Group normalisation in 8 groups replaces batch normalisation; a group has at least
+//!   two channels. With stride 2, the shortcut is a normalised convolution of 1 × 1 (their option
+//!   B): 272 474 weights instead of 269 722 for 32 × 32 × 3 and ten classes.
 
 use crate::description::{Description, DescriptionError};
 use crate::layer::Layer;

@@ -1,14 +1,15 @@
-//! Default widths, clip norms and learning rates of networks, by rules that use public numbers alone.
+//! Default widths, clip norms and learning rates of networks, by rules that use public numbers
+//! alone.
 //!
 //! # What the rules go by
-//! A run has T steps on batches of B records, each with noise of z clip norms in each of d weights. Noise
-//! in the mean of a batch has length `z sqrt(d)/B` clip norms, and T steps of it together have, against T
-//! steps of the largest possible mean,
+//! A run has T steps on batches of B records, each with noise of z clip norms in each of d weights.
+//! Noise in the mean of a batch has length `z sqrt(d)/B` clip norms, and T steps of it together
+//! have, against T steps of the largest possible mean,
 //! ```text
 //! s = sqrt(T) B / (z sqrt(d))                                                                  (1)
 //! ```
-//! the *signal*. On full batches that is `n/(σ sqrt(d))` for the multiplier σ of one release, however many
-//! steps there are.
+//! the *signal*. On full batches that is `n/(σ sqrt(d))` for the multiplier σ of one release,
+//! however many steps there are.
 //!
 //! | what | rule |
 //! |---|---|
@@ -18,20 +19,20 @@
 //! | κ | 3 for classes; `sqrt(s/3)`, at most 3, for a number |
 //!
 //! # The learning rate
-//! With momentum m and a rate η that falls along a cosine, a step moves the weights by `h = η/(1 - m)`
-//! gradients, and noise moves them by `h C sqrt(3/8) T/s` over the run (3/8 is the mean square of the
-//! cosine's factor). D is the length of the first weights: changes of that size change what the network does.
-//! So
+//! With momentum m and a rate η that falls along a cosine, a step moves the weights by
+//! `h = η/(1 - m)` gradients, and noise moves them by `h C sqrt(3/8) T/s` over the run (3/8 is the
+//! mean square of the cosine's factor). D is the length of the first weights: changes of that size
+//! change what the network does. So
 //! ```text
 //! h = min(κ D s / (sqrt(3/8) C T),  3,  200/X²,  n/T)                                          (2)
 //! ```
-//! for n rows of norm X at most: longer steps need not be stable, and longer runs learn few records by heart.
-//! A number has no largest useful output: noise that only moves a class boundary makes a residual of any
-//! size, so κ is smaller where there is little signal.
+//! for n rows of norm X at most: longer steps need not be stable, and longer runs learn few records
+//! by heart. A number has no largest useful output: noise that only moves a class boundary makes a
+//! residual of any size, so κ is smaller where there is little signal.
 //!
 //! # Sources
-//! Numbers were chosen on training parts of ten tables. What clipping does to probabilities is the subject of
-//! the guide to networks.
+//! Numbers were chosen on training parts of ten tables. What clipping does to probabilities is the
+//! subject of the guide to networks.
 
 use sordino_optim::Plan;
 
@@ -51,8 +52,8 @@ const MAX_STEP: (f64, f64) = (3.0, 200.0);
 /// The mean square of the factors of a cosine schedule.
 const COSINE: f64 = 3.0 / 8.0;
 
-/// The widths of hidden layers of `mlp` for so many inputs and outputs; `signal` is s of (1) for a number of
-/// weights.
+/// The widths of hidden layers of `mlp` for so many inputs and outputs; `signal` is s of (1) for a
+/// number of weights.
 pub fn hidden<E>(
     inputs: usize,
     outputs: usize,
@@ -92,8 +93,8 @@ impl TrainingFacts {
         (100.0 * exact).round() / 100.0
     }
 
-    /// η for this clip norm, momentum and length of the first weights; a network that starts at 0 counts as
-    /// one of length 1.
+    /// η for this clip norm, momentum and length of the first weights; a network that starts at 0
+    /// counts as one of length 1.
     pub(crate) fn learning_rate(self, clip_norm: f64, momentum: f64, start: f64) -> f64 {
         let length = if start > 0.0 { start } else { 1.0 };
         let noise = if self.is_number { (self.signal / 3.0).sqrt().min(MAX_KAPPA) } else { MAX_KAPPA };

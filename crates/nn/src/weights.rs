@@ -1,16 +1,18 @@
 //! Weights in safetensors, by the names and in the layouts of PyTorch.
 //!
 //! # Definition
-//! A file has one tensor for each weight and bias, named and laid out as [`tensors`] says, so that `load_state_dict` of the same
-//! `torch.nn.Sequential` takes it, and the metadata `format: pt`.
+//! A file has one tensor for each weight and bias, named and laid out as [`tensors`] says, so that
+//! `load_state_dict` of the same `torch.nn.Sequential` takes it, and the metadata `format: pt`.
 //!
 //! # Guarantee
-//! Numbers are written as `F64`, which is what parameters are: what is read again is the same to the last bit, and so is every output. (PyTorch
-//! rounds them to the type of its module.) `F32` and `F64` are read.
+//! Numbers are written as `F64`, which is what parameters are: what is read again is the same to
+//! the last bit, and so is every output. (PyTorch rounds them to the type of its module.) `F32` and
+//! `F64` are read.
 //!
 //! # Pitfalls
-//! A file may come from anywhere. It is not read if it is larger than the network's weights can be, every tensor must be there with
-//! its shape, none may be left over, and all numbers must be finite: a network never runs with weights that are half a stranger's.
+//! A file may come from anywhere. It is not read if it is larger than the network's weights can be,
+//! every tensor must be there with its shape, none may be left over, and all numbers must be
+//! finite: a network never runs with weights that are half a stranger's.
 
 mod error;
 mod tensors;
@@ -59,7 +61,8 @@ impl Network {
         serialize(views, Some(metadata)).map_err(unwritable)
     }
 
-    /// The parameters in the bytes of a safetensors file. Weights of frozen layers must be the network's own.
+    /// The parameters in the bytes of a safetensors file. Weights of frozen layers must be the
+    /// network's own.
     pub fn read_safetensors(&self, bytes: &[u8]) -> Result<Vec<f64>, WeightsError> {
         let mut parameters = vec![0.0; self.parameters()];
         for (tensor, read) in self.read(bytes)? {
@@ -76,8 +79,9 @@ impl Network {
         Ok(parameters)
     }
 
-    /// The same network with frozen layers whose weights are those of a safetensors file: public features, learned elsewhere. What the file
-    /// has beside them, such as a last layer for other classes, is passed over.
+    /// The same network with frozen layers whose weights are those of a safetensors file: public
+    /// features, learned elsewhere. What the file has beside them, such as a last layer for other
+    /// classes, is passed over.
     pub fn with_frozen_weights(&self, bytes: &[u8]) -> Result<Self, WeightsError> {
         let file = open(bytes)?;
         let mut values: Vec<Vec<f64>> = Vec::new();
@@ -99,7 +103,8 @@ impl Network {
             .map_err(|source| WeightsError::File { path: path.as_ref().to_owned(), source })
     }
 
-    /// Reads [`read_safetensors`](Self::read_safetensors) from a file, of which no more is read than the network's weights can have.
+    /// Reads [`read_safetensors`](Self::read_safetensors) from a file, of which no more is read
+    /// than the network's weights can have.
     pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<Vec<f64>, WeightsError> {
         let path = path.as_ref();
         let unreadable = |source| WeightsError::File { path: path.to_owned(), source };

@@ -1,5 +1,5 @@
-//! Weights that PyTorch has written are read, and outputs are those of PyTorch; what is written is read again. `fixtures/pytorch.py` made
-//! the files.
+//! Weights that PyTorch wrote are read and give PyTorch's outputs, and weights that we write are
+//! read again. `fixtures/pytorch.py` made the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use sordino_nn::{Description, Layer, Network, NetworkLoss, Shape, WeightsError, preset};
 
-/// Of the largest output of an example.
+/// The largest error, relative to the largest output of an example.
 const CLOSE: f32 = 1e-5;
 
 /// A network of the fixture.
@@ -51,7 +51,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 #[test]
-fn networks_of_pytorch_give_its_outputs() {
+fn networks_with_pytorch_weights_give_pytorch_outputs() {
     let cases = Case::all();
     assert_eq!(cases.len(), 4);
     for case in cases {
@@ -93,13 +93,13 @@ fn frozen_layers_take_over_weights() {
 }
 
 #[test]
-fn what_is_written_is_read_to_the_last_bit() {
+fn written_weights_are_read_to_the_last_bit() {
     let image = Shape::Image { channels: 3, height: 16, width: 16 };
     let mut networks: Vec<Network> = Case::all().iter().map(Case::network).collect();
     networks.push(preset::resnet20().network_for(image, 4).unwrap());
     networks.push(standardised());
     let folder = std::env::temp_dir().join(format!("sordino-weights-{}", std::process::id()));
-    // A process of the same number may have left it.
+    // A process with the same number may have left the folder.
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
     for network in networks {
@@ -142,7 +142,7 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn messages_name_the_tensor_and_both_shapes() {
+fn errors_name_the_tensor_and_both_shapes() {
     let network = dense(3, 2);
     let refused = |bytes: &[u8]| network.read_safetensors(bytes).unwrap_err().to_string();
     let other = |inputs: usize, outputs: usize| {
@@ -188,7 +188,7 @@ fn messages_name_the_tensor_and_both_shapes() {
     assert!(network.to_safetensors(&[0.0; 7]).unwrap_err().to_string().contains("must have 8 numbers"));
 }
 
-/// A stranger's file cannot make us read past its end, take more memory than it has bytes, or panic.
+/// A hostile file causes no read past its end, no allocation beyond its size, and no panic.
 #[test]
 fn damaged_and_hostile_files_are_refused() {
     let network = dense(3, 2);

@@ -1,7 +1,7 @@
 //! Words from outside: the nearest known one, and quoting that keeps a message a message.
 //!
-//! Whoever may name a file to be read as a network must not learn from the refusal what stands in a file that
-//! is none.
+//! Whoever may name a file to be read as a network must not learn from the refusal what stands in a
+//! file that is none.
 
 use serde_json::Value;
 

@@ -1,5 +1,5 @@
-//! After steps on all kinds of layers, exactly the stated bytes are reserved: these tests find arrays that grow during
-//! a step, or that are not counted.
+//! After steps on all kinds of layers, exactly the stated bytes are reserved: these tests find
+//! arrays that grow during a step, or that are not counted.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::seeded;
@@ -100,7 +100,8 @@ fn presets_reserve_what_they_state() {
     }
 }
 
-/// Layers that keep something of their own: derivatives, masks, statistics, windows, words, patches, and other chains.
+/// Layers that keep something of their own: derivatives, masks, statistics, windows, words,
+/// patches, and other chains.
 #[test]
 fn every_kind_of_layer_reserves_what_it_states() {
     let gelu = Layer::Activation { function: Activation::Gelu };
@@ -151,7 +152,8 @@ fn every_kind_of_layer_reserves_what_it_states() {
     }
 }
 
-/// Records that are quantised one by one are on a road of their own: nothing is reserved for micro-batches beside it.
+/// Records that are quantised one by one are on a road of their own: nothing is reserved for
+/// micro-batches beside it.
 #[test]
 fn the_slow_road_employs_no_workers_of_the_fast_one() {
     let network = preset::cnn().network_for(image(1, 8), 10).unwrap();

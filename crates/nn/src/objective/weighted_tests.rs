@@ -1,5 +1,5 @@
-//! Class weights: what clipping leaves times the weight, on every road; within the sensitivity, and a twin
-//! that is not.
+//! Class weights: what clipping leaves times the weight, on every road; within the sensitivity, and
+//! a twin that is not.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::{seeded, unprotected};

@@ -1,4 +1,5 @@
-//! A layer with fixed weights: public numbers that are not learned, and so neither measured nor noisy.
+//! A layer with fixed weights: public numbers that are not learned, and so neither measured nor
+//! noisy.
 
 use super::{AnyOp, AnyPrepared, AnyWork, LayerData, Op, Pass, Role, State, Work};
 use crate::shape::Shape;

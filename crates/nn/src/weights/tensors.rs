@@ -1,9 +1,9 @@
 //! The tensors of a network: PyTorch's names and layouts, and where their numbers are in ours.
 //!
 //! # Definition
-//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations included: `0.weight`. A
-//! residual block is a module with two of them, `body` and `shortcut`: `3.body.0.weight`. A frozen layer has the name of
-//! the layer itself.
+//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations
+//! included: `0.weight`. A residual block is a module with two of them, `body` and `shortcut`:
+//! `3.body.0.weight`. A frozen layer has the name of the layer itself.
 //!
 //! | layer | tensors | our order |
 //! |---|---|---|

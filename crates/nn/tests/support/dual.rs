@@ -1,5 +1,6 @@
-//! Numbers that carry their derivatives: by the rules of sums, products and chains, exact but for rounding in double precision. (Differences
-//! of losses are exact to 1e-8 only, which is too coarse for layers whose slopes all but vanish.)
+//! Dual numbers, which carry their derivatives: exact up to rounding in double precision.
+//! (Differences of losses are exact to 1e-8 only, which is too coarse for layers whose gradients
+//! nearly vanish.)
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Range, Sub};

@@ -1,4 +1,5 @@
-//! Small examples whose gradients fit on a page. Parameters are 0 and so are outputs: with squared losses, slopes are minus the targets.
+//! Small examples whose gradients can be checked by hand. Parameters and outputs are 0, so with
+//! squared losses the gradient by outputs is minus the target.
 
 mod support;
 
@@ -7,7 +8,8 @@ use sordino_optim::Clipping;
 use sordino_privacy::Neighbours;
 use support::{clipped_sum, full_batch, length, plan};
 
-/// With room enough the sum is the gradient; clipped to 1 it is the gradient over its length. On both roads.
+/// With a large clip norm the sum is the gradient; clipped to 1 it is the gradient over its norm.
+/// On both paths.
 fn has_gradient(input: Shape, layer: Layer, x: &[f32], slopes: &[f32], gradient: &[f64], squared: f64) {
     assert_eq!(gradient.iter().map(|g| g * g).sum::<f64>(), squared);
     let network = Network::new(input, &[layer], NetworkLoss::Squared).unwrap();
@@ -25,10 +27,11 @@ fn has_gradient(input: Shape, layer: Layer, x: &[f32], slopes: &[f32], gradient:
     }
 }
 
-/// A picture of 1 to 9 and a kernel of two by two: the slope b at each place, times what the kernel's tap sees there. For the first tap
-/// `1·1 - 1·2 + 0·4 + 2·5 = 9`, then `2 - 3 + 12 = 11`, `4 - 5 + 16 = 15` and `5 - 6 + 18 = 17`: `81 + 121 + 225 + 289 = 716`.
+/// An image of 1 to 9 and a kernel of two by two: the output gradient at each position, times what
+/// the kernel's tap sees there. For the first tap `1·1 - 1·2 + 0·4 + 2·5 = 9`, then
+/// `2 - 3 + 12 = 11`, `4 - 5 + 16 = 15` and `5 - 6 + 18 = 17`: `81 + 121 + 225 + 289 = 716`.
 #[test]
-fn of_a_convolution() {
+fn a_convolution_on_overlapping_patches() {
     let input = Shape::Image { channels: 1, height: 3, width: 3 };
     let layer = Layer::Conv2d {
         channels: 1,
@@ -44,27 +47,28 @@ fn of_a_convolution() {
     has_gradient(input, layer, &picture, &[1.0, -1.0, 0.0, 2.0], &[9.0, 11.0, 15.0, 17.0], 716.0);
 }
 
-/// Word 2 occurs twice: its row has `(1, 0) + (3, 1) = (4, 1)`, and that of word 5 has (0, 2). `16 + 1 + 4 = 21`; position by position it would be
-/// `1 + 4 + 10 = 15`, too short.
+/// Word 2 occurs twice: its row has `(1, 0) + (3, 1) = (4, 1)`, and that of word 5 has (0, 2).
+/// `16 + 1 + 4 = 21`; position by position it would be `1 + 4 + 10 = 15`, which is too small.
 #[test]
-fn of_an_embedding() {
+fn an_embedding_with_a_repeated_word() {
     let layer = Layer::Embedding { words: 6, features: 2, padding: None };
     let mut gradient = [0.0; 12];
     gradient[4..6].copy_from_slice(&[4.0, 1.0]);
     gradient[10..].copy_from_slice(&[0.0, 2.0]);
     let slopes = [1.0, 0.0, 0.0, 2.0, 3.0, 1.0];
     has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &slopes, &gradient, 21.0);
-    // A word whose row is not learned has no gradient: 4 is left.
+    // The padding word has no gradient: 4 is left.
     let layer = Layer::Embedding { words: 6, features: 2, padding: Some(2) };
     gradient[4..6].fill(0.0);
     has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &slopes, &gradient, 4.0);
 }
 
-/// Four positions of three inputs and two outputs. The first output has slopes 0, 3, 1, 0: `3 (-2, -1, -3) + (-3, -3, -2) = (-9, -6, -11)`, 238 when
-/// squared. The second has 1, 2, 0, 3: `(2, 1, 0) + 2 (-2, -1, -3) + 3 (2, 1, 3) = (4, 2, 3)`, 29. Together 267; the bias has `(4, 6)`, 52 more, and
-/// not the sum of squares of its slopes, 24.
+/// Four positions of three inputs and two outputs. The first output has gradients 0, 3, 1, 0:
+/// `3 (-2, -1, -3) + (-3, -3, -2) = (-9, -6, -11)`, 238 when squared. The second has 1, 2, 0, 3:
+/// `(2, 1, 0) + 2 (-2, -1, -3) + 3 (2, 1, 3) = (4, 2, 3)`, 29. Together 267; the bias has `(4, 6)`,
+/// 52 more, and not the sum of squares over positions, 24.
 #[test]
-fn of_a_dense_layer_on_a_sequence() {
+fn a_dense_layer_on_a_sequence() {
     let input = Shape::Sequence { length: 4, features: 3 };
     let x = [2.0, 1.0, 0.0, -2.0, -1.0, -3.0, -3.0, -3.0, -2.0, 2.0, 1.0, 3.0];
     let slopes = [0.0, 1.0, 3.0, 2.0, 1.0, 0.0, 0.0, 3.0];
