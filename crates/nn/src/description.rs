@@ -2,14 +2,15 @@
 //!
 //! # Definition
 //! ```toml
-//! input = { image = { channels = 1, height = 28, width = 28 } }   # or { features = 784 }, { tokens = { length = 64 } }, ...
-//! loss = "cross_entropy"                                          # the default; or "squared"
-//! views = ["same", { shifted = { lines = 1, columns = 0 } }]      # in training; the default is ["same"]
+//! # or { features = 784 }, { tokens = { length = 64 } }, ...
+//! input = { image = { channels = 1, height = 28, width = 28 } }
+//! loss = "cross_entropy"                            # the default; or "squared"
+//! views = ["same", { shifted = { lines = 1, columns = 0 } }]   # in training; default ["same"]
 //!
 //! [[layers]]
 //! type = "conv2d"
 //! channels = 16
-//! kernel = 8                                                      # or [8, 8], lines first
+//! kernel = 8                                        # or [8, 8], height first
 //! stride = 2
 //!
 //! [[layers]]
@@ -19,7 +20,7 @@
 //! type = "flatten"
 //!
 //! [[layers]]
-//! type = "linear"                                                 # the last layer's outputs may be left to the data
+//! type = "linear"                                   # without outputs: the data decides them
 //! ```
 //! In place of `layers` may stand `preset = "tanh_cnn"`, a name of [`preset`]. Each layer has the
 //! fields of [`Layer`]; what PyTorch has a default for has the same one here.

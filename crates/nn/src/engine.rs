@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! batch ─► groups (fixed blocks of slots) ─► micro-batches, one thread each:
-//!            forward, backward with norms, clipping weights, weighted sum into the group's float sum
+//!            forward, backward with norms, clipping weights, weighted float sum of the group
 //!          ─► each group's sum rounded to integers once ─► integers added over groups and threads
 //! ```
 //! Dense layers whose weights do not fit in a cache beside a micro-batch are *deferred*: their

@@ -50,7 +50,8 @@ pub enum NetworkError {
     },
     /// Class weights for a network that does not predict one class of as many.
     #[error(
-        "class weights are for a network that predicts one class: there are weights for {got} classes, and it has \
+        "class weights are for a network that predicts one class: there are weights for {got} classes, \
+         and it has \
          {expected} outputs"
     )]
     ClassWeights {
@@ -61,7 +62,8 @@ pub enum NetworkError {
     },
     /// A layer that mixes records.
     #[error(
-        "{layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \
+        "{layer} normalises by statistics of the batch, so that each record changes what all others \
+         contribute: no clipping of \
          single records bounds that; use group_norm or layer_norm, which look at one record at a time"
     )]
     MixesRecords {
@@ -85,7 +87,8 @@ pub enum NetworkError {
     },
     /// The branches of a residual block do not meet.
     #[error(
-        "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"
+        "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have \
+         one shape"
     )]
     Branches {
         /// Its place and kind.
@@ -117,7 +120,8 @@ pub enum NetworkError {
     },
     /// Shares of the clip norm that are not one number above 0 for each part.
     #[error(
-        "per-layer clipping needs {expected} finite shares above 0, one for each part with weights, got {got:?}"
+        "per-layer clipping needs {expected} finite shares above 0, one for each part with weights, got \
+         {got:?}"
     )]
     Shares {
         /// Parts with weights.
@@ -127,7 +131,8 @@ pub enum NetworkError {
     },
     /// A limit that nothing fits in.
     #[error(
-        "micro-batches of one example on each of {threads} threads, and what is kept of one group of records, take {needed} bytes, and the memory limit is {limit}; raise it or use fewer threads"
+        "micro-batches of one example on each of {threads} threads, and what is kept of one group of \
+         records, take {needed} bytes, and the memory limit is {limit}; raise it or use fewer threads"
     )]
     Memory {
         /// Bytes that all threads need for micro-batches of one example.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | batches | Poisson samples of 256 records on average, or of n/100 if that is more |
 //! | steps | as many as twenty passes over the data take, and 500 at least |
-//! | clipping | each record's whole gradient, to a norm that suits the noise ([`usual`](crate::usual)) |
+//! | clipping | each record's whole gradient, to the norm of [`usual`](crate::usual) |
 //! | updates | momentum 0.9; a learning rate that suits steps and noise, and falls along a cosine |
 //! | result | the mean of the last tenth of the iterates |
 //! | start | drawn from a fixed public seed |

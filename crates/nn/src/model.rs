@@ -43,7 +43,8 @@ impl NetworkModel {
         if (input, output) != (encoding.width(), outputs) {
             let width = encoding.width();
             return Err(format!(
-                "the network takes {input} numbers and gives {output}, and the encoding has {width} and {outputs}"
+                "the network takes {input} numbers and gives {output}, and the encoding has {width} and \
+                 {outputs}"
             ));
         }
         let parameters = network.read_safetensors(weights).map_err(|error| error.to_string())?;

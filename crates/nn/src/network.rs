@@ -17,13 +17,14 @@ const EVALUATED: usize = 32;
 /// Layers with a loss, for inputs of one shape. Its parameters are one vector, layer after layer.
 ///
 /// ```
-/// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
+/// use sordino_nn::{Layer, Network, NetworkLoss, Shape};
 /// let layers = [
 ///     Layer::conv2d(16, 8, 2, 3), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::conv2d(32, 4, 2, 0), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::Flatten, Layer::linear(32), Layer::tanh(), Layer::linear(10),
 /// ];
-/// let network = Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, &layers, NetworkLoss::CrossEntropy)?;
+/// let input = Shape::Image { channels: 1, height: 28, width: 28 };
+/// let network = Network::new(input, &layers, NetworkLoss::CrossEntropy)?;
 /// assert_eq!(network.parameters(), 26_010);
 /// # Ok::<(), sordino_nn::NetworkError>(())
 /// ```

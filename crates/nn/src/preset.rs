@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | `softmax` | one dense layer | good features |
 //! | `mlp` | dense layers with ReLU, of the widths in `hidden`, by default one of 64 | tables |
-//! | `cnn` | two convolutions of 3 × 3 with tanh and pooling, 16 and 32 channels, then 32 features | images from 4 × 4 on |
-//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST and similar: from 14 × 14 on |
-//! | `cifar_cnn` | three of 3 × 3 with ReLU and mean pooling, 32, 64, 128 channels, then 128 features | colour, from 8 × 8 on |
+//! | `cnn` | convolutions of 16 and 32 channels, tanh and pooling, 32 features | from 4 × 4 on |
+//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST, from 14 × 14 on |
+//! | `cifar_cnn` | of 32, 64 and 128 channels, ReLU and mean pooling, 128 features | from 8 × 8 on |
 //! | `resnet20` | 20 layers in residual blocks with group normalisation | colour, of any size |
 //!
 //! The data decides the input and the number of outputs: [`Description::network_for`].

@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `flat` | its gradient g, scaled down to the clip norm C |
 //! | `automatic` | `g C/(‖g‖ + γ)`, γ = [`GAMMA`]: short gradients are lengthened |
-//! | `adaptive` | as `flat`; C follows a quantile of gradient norms, by a noisy count that is paid for |
+//! | `adaptive` | as `flat`; C follows a quantile of norms, by a noisy count that is paid for |
 //! | `per-layer` | the gradient of each of k parts with weights, scaled down to `C/√k` |
 //!
 //! # Guarantee

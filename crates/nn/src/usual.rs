@@ -13,7 +13,7 @@
 //!
 //! | what | rule |
 //! |---|---|
-//! | width of `mlp` | one hidden layer: the widest of 32, 64, 128 and 256 units whose s is 100 at least, or 32 |
+//! | width of `mlp` | one hidden layer: the widest of 32, 64, 128, 256 with s >= 100, or 32 |
 //! | clip norm C | `s^(2/5)`, for a number half of that, between 1 and 10, to two decimals |
 //! | learning rate | noise moves the weights by `κ D` in all: (2), up to a rate that is stable |
 //! | κ | 3 for classes; `sqrt(s/3)`, at most 3, for a number |

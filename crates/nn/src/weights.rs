@@ -33,8 +33,9 @@ impl Network {
     /// Parameters as the bytes of a safetensors file, frozen weights beside them.
     ///
     /// ```
-    /// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
-    /// let network = Network::new(Shape::Features(4), &[Layer::linear(3)], NetworkLoss::CrossEntropy)?;
+    /// use sordino_nn::{Layer, Network, NetworkLoss, Shape};
+    /// let layers = [Layer::linear(3)];
+    /// let network = Network::new(Shape::Features(4), &layers, NetworkLoss::CrossEntropy)?;
     /// let parameters = network.initial(1);
     /// let bytes = network.to_safetensors(&parameters)?;
     /// assert_eq!(network.read_safetensors(&bytes)?, parameters);
@@ -171,7 +172,8 @@ fn fill(layers: &mut [Layer], values: &mut impl Iterator<Item = Vec<f64>>) {
 fn bytes(tensor: &Tensor, numbers: &[f64]) -> Result<Vec<u8>, WeightsError> {
     let mut ordered: Vec<f64> = tensor.places().map(|place| numbers[place]).collect();
     if let (Some(word), [_, features]) = (tensor.padding, &tensor.shape[..]) {
-        ordered[word * features..][..*features].fill(0.0); // what the layer gives, whatever the parameters are
+        // The layer gives zeros, whatever the parameters are.
+        ordered[word * features..][..*features].fill(0.0);
     }
     check_finite(tensor, &ordered)?;
     Ok(ordered.into_iter().flat_map(f64::to_le_bytes).collect())

@@ -354,7 +354,8 @@ fn errors_name_the_layer() {
     };
     assert_eq!(
         refused(Shape::Features(9), &[Layer::linear(4), Layer::conv2d(4, 3, 1, 0)]),
-        "layers[1] (conv2d) needs an image, but gets 4 features; state the input as an image, or move the layer before `flatten`"
+        "layers[1] (conv2d) needs an image, but gets 4 features; state the input as an image, or move \
+         the layer before `flatten`"
     );
     let batch_norm = refused(image, &[Layer::conv2d(4, 3, 1, 0), Layer::BatchNorm]);
     assert!(

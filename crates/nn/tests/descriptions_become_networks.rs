@@ -81,7 +81,10 @@ fn defaults_are_those_of_pytorch() {
         kernel = 2
         [[layers]]
         type = "residual"
-        body = [{ type = "conv2d", channels = 4, kernel = 3, padding = 1 }, { type = "group_norm", groups = 2 }]
+        body = [
+            { type = "conv2d", channels = 4, kernel = 3, padding = 1 },
+            { type = "group_norm", groups = 2 },
+        ]
         [[layers]]
         type = "flatten"
         [[layers]]
@@ -121,7 +124,8 @@ fn the_data_decides_what_a_description_leaves_open() {
     let message = |result: Result<Network, DescriptionError>| result.map(drop).unwrap_err().to_string();
     assert_eq!(
         message(picture.network_for(Shape::Features(63), 10)),
-        "the description's input is an image of 1 × 8 × 8, and the data has 63 features; both must have as many numbers: \
+        "the description's input is an image of 1 × 8 × 8, and the data has 63 features; both must have \
+         as many numbers: \
          correct `input`, or leave it out"
     );
     assert!(
@@ -131,13 +135,15 @@ fn the_data_decides_what_a_description_leaves_open() {
     );
     let other = Description::new(vec![Layer::linear(4)]);
     assert!(message(other.network_for(Shape::Features(2), 3)).starts_with(
-        "the network ends in 4 features, and the data needs 3 features; let the last layer be `linear` without `outputs`"
+        "the network ends in 4 features, and the data needs 3 features; let the last layer be `linear` \
+         without `outputs`"
     ));
     let positions = Description::new(vec![Layer::conv2d(4, 3, 1, 0), Layer::head()]);
     assert!(message(positions.network_for(IMAGE, 3)).contains("after `flatten`"));
     assert_eq!(
         message(head.network()),
-        "the description has no input; write one, such as `input = { features = 64 }`, or build the network for data"
+        "the description has no input; write one, such as `input = { features = 64 }`, or build the \
+         network for data"
     );
     let open = Description { input: Some(Shape::Features(7)), ..head };
     assert_eq!(
@@ -174,12 +180,16 @@ fn errors_name_the_place_and_the_remedy() {
             "layers[0] (conv2d): kernel is missing; write a whole number, or two as [lines, columns]",
         ),
         (
-            r#"[{"type": "relu"}, {"type": "residual", "body": [{"type": "relu"}, {"type": "conv2d", "channels": 2, "kernel": "3x3"}]}]"#,
-            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got a text",
+            r#"[{"type": "relu"}, {"type": "residual", "body": [
+                {"type": "relu"}, {"type": "conv2d", "channels": 2, "kernel": "3x3"}]}]"#,
+            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got \
+             a text",
         ),
         (
-            r#"[{"type": "residual", "body": [], "shortcut": [{"type": "frozen", "layer": {"type": "max_pool", "kernel": [1, 2, 3]}}]}]"#,
-            "layers[0].shortcut[0].layer (max_pool): kernel must be a whole number, or two as [lines, columns], got [1,2,3]",
+            r#"[{"type": "residual", "body": [], "shortcut": [
+                {"type": "frozen", "layer": {"type": "max_pool", "kernel": [1, 2, 3]}}]}]"#,
+            "layers[0].shortcut[0].layer (max_pool): kernel must be a whole number, or two as [lines, \
+             columns], got [1,2,3]",
         ),
         (
             r#"[{"type": "linear", "outputs": -1}]"#,

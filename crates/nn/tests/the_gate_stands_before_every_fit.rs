@@ -16,7 +16,8 @@ use sordino_privacy::{
 const N: usize = 60;
 
 fn schema(unit: UnitRule) -> Schema {
-    let text = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.b = { kind = 'number', bounds = [0, 1] }\n\
+    let text = "columns.a = { kind = 'number', bounds = [0, 1] }\n\
+                columns.b = { kind = 'number', bounds = [0, 1] }\n\
                 columns.y = { kind = 'category', values = ['no', 'yes'] }";
     Schema::from_toml(text).unwrap().with_column("user", Column::Ignore).with_unit(unit)
 }

@@ -75,7 +75,8 @@ fn frozen_layers_take_over_weights() {
     let refused = begun.read_safetensors(&bytes).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "tensor `0.weight` belongs to a frozen layer with other weights; take them over first, by `with_frozen_weights`"
+        "tensor `0.weight` belongs to a frozen layer with other weights; take them over first, by \
+         `with_frozen_weights`"
     );
     let network = begun.with_frozen_weights(&bytes).unwrap();
     let parameters = network.read_safetensors(&bytes).unwrap();
@@ -162,7 +163,8 @@ fn errors_name_the_tensor_and_both_shapes() {
     );
     assert_eq!(
         deeper.read_safetensors(&other(3, 2)).unwrap_err().to_string(),
-        "tensor `2.weight` of shape [2, 2] is missing; layers are numbered as in torch.nn.Sequential, activations and `flatten` counted"
+        "tensor `2.weight` of shape [2, 2] is missing; layers are numbered as in torch.nn.Sequential, \
+         activations and `flatten` counted"
     );
     let tensor = |name: &str, kind: &str, shape: &str, from: usize, to: usize| {
         format!("\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape},\"data_offsets\":[{from},{to}]}}")
@@ -174,7 +176,8 @@ fn errors_name_the_tensor_and_both_shapes() {
     };
     assert_eq!(
         refused(&file(&both("_module.0.weight", "F32", 4), &[0; 32])),
-        "tensor `0.weight` of shape [2, 3] is missing; there is `_module.0.weight`: remove the prefix from all names"
+        "tensor `0.weight` of shape [2, 3] is missing; there is `_module.0.weight`: remove the prefix \
+         from all names"
     );
     assert_eq!(
         refused(&file(&both("0.weight", "F16", 2), &[0; 16])),

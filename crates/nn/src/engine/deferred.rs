@@ -132,11 +132,19 @@ impl Products<Unrounded> for Dispatch {
 }
 
 vectorised! {
-    fn rounded_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Rounding)], task: SumTask<'_, i64>) = products_body;
+    fn rounded_products(
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, Rounding)],
+        task: SumTask<'_, i64>,
+    ) = products_body;
 }
 
 vectorised! {
-    fn plain_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Unrounded)], task: SumTask<'_, f64>) = products_body;
+    fn plain_products(
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, Unrounded)],
+        task: SumTask<'_, f64>,
+    ) = products_body;
 }
 
 #[inline(always)]

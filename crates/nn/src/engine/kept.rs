@@ -135,7 +135,12 @@ pub(crate) struct ExampleMatrix<'a> {
 }
 
 vectorised! {
-    fn put_inputs(inputs: ExampleMatrix<'_>, start: usize, capacity: usize, kept: &mut [f32]) = put_inputs_body;
+    fn put_inputs(
+        inputs: ExampleMatrix<'_>,
+        start: usize,
+        capacity: usize,
+        kept: &mut [f32],
+    ) = put_inputs_body;
 }
 
 /// Panel by panel: writes are contiguous, and reads are close together.

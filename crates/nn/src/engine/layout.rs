@@ -5,14 +5,14 @@
 //! A group of at most m records is rounded once. Larger groups round less often, but their float
 //! error is larger. With u = 2^-24 it is
 //! ```text
-//! F = (2m + 1) γ_K β,    γ_K = K u/(1 - K u)                                                    (1)
+//! F = (2m + 1) γ_K β,    γ_K = K u/(1 - K u)                                               (1)
 //! ```
 //! clip norms (see `sordino_noise::grid::FloatGroups`). K is the longest chain of additions, plus
 //! 2:
 //!
 //! | layer | K | β |
 //! |---|---|---|
-//! | dense on one position: at most `m + 1`, however m records are divided into runs | `m + 3` | 1 |
+//! | dense on one position: at most `m + 1`, however m records form runs | `m + 3` | 1 |
 //! | materialised: only whole gradients are added | `m + 2` | 1 |
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |

@@ -13,7 +13,7 @@
 //! ```text
 //! for a block of rows (MOST_ROWS)            copied tile by tile into a second-level cache
 //!   for a part of K (DEEP)
-//!     for a panel of sixteen columns of B    64 KiB, read by all tiles; the next panel is prefetched
+//!     for a panel of sixteen columns of B    64 KiB, read by all tiles; the next is prefetched
 //!       for a tile of rows                   sums stay in registers over the whole part of K
 //! ```
 //! Rows of a layer's input are often a multiple of 4096 bytes apart, and then compete for the same

@@ -224,7 +224,12 @@ macro_rules! machine {
             }
 
             #[inline(always)]
-            fn multiply_vectors(self, x: Self::Vector, y: Self::Vector, mut sum: Self::Vector) -> Self::Vector {
+            fn multiply_vectors(
+                self,
+                x: Self::Vector,
+                y: Self::Vector,
+                mut sum: Self::Vector,
+            ) -> Self::Vector {
                 for part in 0..LANES / $width {
                     sum[part] = self.multiply_registers(x[part], y[part], sum[part]);
                 }
@@ -290,7 +295,10 @@ machine!(
 /// Defines `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine of `isa`.
 /// The body must be `#[inline(always)]`: only inlined code is compiled for the machine.
 macro_rules! vectorised {
-    ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+    (
+        $(#[$doc:meta])*
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;
+    ) => {
         $(#[$doc])*
         pub(crate) fn $name(isa: $crate::kernel::isa::Isa, $($argument: $type),*) $(-> $result)? {
             use $crate::kernel::isa::{Level, Portable};

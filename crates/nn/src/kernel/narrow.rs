@@ -299,7 +299,9 @@ fn all_columns<M: Machine, const L: usize>(
             macro_rules! of_count {
                 ($($n:literal)*) => {
                     match count {
-                        $($n if $n <= M::ROWS => outer_tile::<M, $n, L>(machine, place, factors, rows, write, out),)*
+                        $($n if $n <= M::ROWS => {
+                            outer_tile::<M, $n, L>(machine, place, factors, rows, write, out);
+                        })*
                         _ => unreachable!("a tile has at most as many outputs as the registers hold"),
                     }
                 };

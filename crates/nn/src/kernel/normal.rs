@@ -156,7 +156,14 @@ fn row_moments_body<M: Machine>(_: M, x: &[f32], from: f64) -> [f64; 2] {
 
 vectorised! {
     /// `y = (x - mean) factor gain + shift` in a row.
-    fn row_map(x: &[f32], mean: f64, factor: f64, gains: &[f64], shifts: &[f64], y: &mut [f32]) = row_map_body;
+    fn row_map(
+        x: &[f32],
+        mean: f64,
+        factor: f64,
+        gains: &[f64],
+        shifts: &[f64],
+        y: &mut [f32],
+    ) = row_map_body;
 }
 
 #[inline(always)]
@@ -179,7 +186,11 @@ fn row_map_body<M: Machine>(
 vectorised! {
     /// Adds d and `d x^` to the sums of each column. Returns the row's `Σ d gain` and
     /// `Σ d gain x^`.
-    fn row_products(row: NormalRow<'_>, sums: &mut [f64], products: &mut [f64]) -> [f64; 2] = row_products_body;
+    fn row_products(
+        row: NormalRow<'_>,
+        sums: &mut [f64],
+        products: &mut [f64],
+    ) -> [f64; 2] = row_products_body;
 }
 
 /// A row with `x^ = (x - mean) factor`, the gains of its columns, and the gradient d by its

@@ -150,7 +150,8 @@ fn segment_body<M: Machine, const P: usize>(
                     $($h if $h <= M::ROWS => {
                         let tiles = tile::<M, $h, P>(machine, bases, from, vectors);
                         for (panel, sums) in tiles.into_iter().enumerate() {
-                            put(machine, sums, Destination { column: place.column + panel * LANES, ..place }, to);
+                            let column = place.column + panel * LANES;
+                            put(machine, sums, Destination { column, ..place }, to);
                         }
                     })*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
@@ -213,7 +214,13 @@ pub(super) fn put<M: Machine, const H: usize>(
 
 vectorised! {
     /// Writes the sum of the first `count` rows of `columns` to `out`, in the chains of [`outer`].
-    fn sum_rows(columns: Columns<'_>, count: usize, run: usize, write: Write, out: &mut [f32]) = sum_rows_body;
+    fn sum_rows(
+        columns: Columns<'_>,
+        count: usize,
+        run: usize,
+        write: Write,
+        out: &mut [f32],
+    ) = sum_rows_body;
 }
 
 #[inline(always)]

@@ -3,7 +3,7 @@
 //! # Definition
 //! On an image with channels last, padded by zeros,
 //! ```text
-//! y[oy, ox, n] = bias[n] + Σ_(ky, kx, c) x[oy s + ky d, ox s + kx d, c] W[ky, kx, c, n]            (1)
+//! y[oy, ox, n] = bias[n] + Σ_(ky, kx, c) x[oy s + ky d, ox s + kx d, c] W[ky, kx, c, n]   (1)
 //! ```
 //! with stride s and dilation d. A row of the kernel is contiguous in memory, so (1) is a product
 //! of rows in segments (see [`product`]), and so is the gradient by W. The gradient by x is one

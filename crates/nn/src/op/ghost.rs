@@ -3,7 +3,7 @@
 //! # Definition
 //! With `a_t` the inputs and `d_t` the output gradients of T positions,
 //! ```text
-//! ‖Σ_t a_t d_t^T‖² = Σ_st (a_s·a_t)(d_s·d_t)                                                    (1)
+//! ‖Σ_t a_t d_t^T‖² = Σ_st (a_s·a_t)(d_s·d_t)                                               (1)
 //! ```
 //! (Li, Tramèr, Liang, Hashimoto, *Large Language Models Can Be Strong Differentially Private
 //! Learners*, 2022; Bu, Mao, Xu, *Scalable and Efficient Training of Large Convolutional Neural
