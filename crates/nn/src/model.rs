@@ -61,7 +61,7 @@ impl NetworkModel {
         Description::from(&*self.network).to_toml()
     }
 
-    /// The parameters, layer after layer.
+    /// The parameters, layer by layer.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
@@ -81,7 +81,7 @@ impl NetworkModel {
         self.network.parameters() as u64
     }
 
-    /// What people call it.
+    /// Its name for people.
     pub fn kind(&self) -> String {
         format!("neural network of {} layers", self.network.layers().len())
     }

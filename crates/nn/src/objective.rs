@@ -16,7 +16,7 @@ use sordino_threads::share;
 use crate::engine::deferred::{self, Dispatch, GroupSum, Products, Unrounded};
 use crate::engine::kept::{KeptRows, PlacedGroup, SlabMemory};
 use crate::engine::layout::Layout;
-use crate::engine::worker::{Job, Total, Worker, class_weight, counted, present};
+use crate::engine::worker::{Job, RoundedTotal, Worker, class_weight, counted, present};
 use crate::error::NetworkError;
 use crate::examples::Examples;
 use crate::kernel::outer::Write;
@@ -232,7 +232,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     ) -> (Vec<KeptRows<'m>>, Vec<PlacedGroup>) {
         let mut kept = self.divide(memory, slab.iter().map(|group| group.slots.len()));
         let items: Vec<(&RecordGroup, &mut KeptRows<'_>)> = slab.iter().zip(&mut kept).collect();
-        let (isa, total) = (self.network.isa(), Total::new(job, units));
+        let (isa, total) = (self.network.isa(), RoundedTotal::new(job, units));
         share(workers, items, |worker, (group, kept)| {
             worker.run(job, &group.slots, Some(kept));
             worker.round(isa, Rounding::new(&clip.grid(), group.records), &total);

@@ -119,11 +119,11 @@ fn the_data_decides_what_a_description_leaves_open() {
     let network = head.network_for(Shape::Features(7), 3).unwrap();
     assert_eq!((network.parameters(), network.output()), (8 * 5 + 6 * 3, Shape::Features(3)));
     // The columns of a table may be the pixels of an image.
-    let picture = Description { input: Some(IMAGE), ..preset::cnn() };
-    assert_eq!(picture.network_for(Shape::Features(64), 10).unwrap().input(), IMAGE);
+    let image = Description { input: Some(IMAGE), ..preset::cnn() };
+    assert_eq!(image.network_for(Shape::Features(64), 10).unwrap().input(), IMAGE);
     let message = |result: Result<Network, DescriptionError>| result.map(drop).unwrap_err().to_string();
     assert_eq!(
-        message(picture.network_for(Shape::Features(63), 10)),
+        message(image.network_for(Shape::Features(63), 10)),
         "the description's input is an image of 1 × 8 × 8, and the data has 63 features; both must have \
          as many numbers: \
          correct `input`, or leave it out"

@@ -62,9 +62,9 @@ fn records_of_any_size_move_the_sum_by_at_most_the_sensitivity() {
                 let moved = moved(&case, &rows, &parameters, 40, record, clipping);
                 assert!(moved <= 1.0, "{moved} at {scale:e} with {clipping:?} for {:?}", case.input);
                 // With inputs near 0, biases still have the full gradient of a class.
-                let has_slopes = scale < 1.0 && case.loss == NetworkLoss::CrossEntropy;
+                let has_gradient = scale < 1.0 && case.loss == NetworkLoss::CrossEntropy;
                 assert!(
-                    !has_slopes || moved > 0.5,
+                    !has_gradient || moved > 0.5,
                     "{moved} at {scale:e} with {clipping:?} for {:?}",
                     case.input
                 );

@@ -198,7 +198,7 @@ fn compare_many(cases: u64, expected_ways: &[&str], case: impl Fn(&mut Random) -
         let (case, views) = case(&mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(1)));
         compare(&Subject::new(case, &views), &mut tally);
     }
-    // Each norm on two roads; each sum with 3 clip norms, 3 ways of clipping, and 2 times 2 roads.
+    // Each norm on two paths; each sum with 3 clip norms, 3 ways of clipping, and 2 times 2 paths.
     // A third of the sums has a count.
     assert!(10 * tally.compared >= 9 * tally.cases, "{tally:?}");
     assert!(10 * tally.norms >= 8 * 2 * tally.examples && tally.parts > tally.norms, "{tally:?}");
@@ -317,9 +317,9 @@ fn by_biases(model: &Model<'_>, parameters: &[f64], example: Example<'_>) -> Vec
         let start = result.len();
         if let (Layer::Linear { outputs, bias: true }, Shape::Features(inputs)) = (layer, shape) {
             let first = start + inputs * outputs;
-            let slopes = by(first..first + outputs);
-            result.extend(slopes.iter().flat_map(|slope| x.iter().map(move |x| slope * x.value)));
-            result.extend(slopes);
+            let by_biases = by(first..first + outputs);
+            result.extend(by_biases.iter().flat_map(|slope| x.iter().map(move |x| slope * x.value)));
+            result.extend(by_biases);
         } else if let Ok(alone) = Network::new(shape, std::slice::from_ref(layer), model.loss) {
             result.extend(by(start..start + alone.parameters()));
         }

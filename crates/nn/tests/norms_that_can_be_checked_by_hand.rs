@@ -10,11 +10,11 @@ use support::{clipped_sum, full_batch, length, plan};
 
 /// With a large clip norm the sum is the gradient; clipped to 1 it is the gradient over its norm.
 /// On both paths.
-fn has_gradient(input: Shape, layer: Layer, x: &[f32], slopes: &[f32], gradient: &[f64], squared: f64) {
+fn has_gradient(input: Shape, layer: Layer, x: &[f32], d_outputs: &[f32], gradient: &[f64], squared: f64) {
     assert_eq!(gradient.iter().map(|g| g * g).sum::<f64>(), squared);
     let network = Network::new(input, &[layer], NetworkLoss::Squared).unwrap();
-    let targets: Vec<f32> = slopes.iter().map(|slope| -slope).collect();
-    let rows = DenseExamples::new(x.to_vec(), x.len(), targets, slopes.len());
+    let targets: Vec<f32> = d_outputs.iter().map(|slope| -slope).collect();
+    let rows = DenseExamples::new(x.to_vec(), x.len(), targets, d_outputs.len());
     let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
     for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
         for (clip_norm, divisor) in [(100.0, 1.0), (1.0, squared.sqrt())] {
@@ -43,8 +43,8 @@ fn a_convolution_on_overlapping_patches() {
         bias: false,
         standardised: false,
     };
-    let picture: Vec<f32> = (1..10).map(|pixel| pixel as f32).collect();
-    has_gradient(input, layer, &picture, &[1.0, -1.0, 0.0, 2.0], &[9.0, 11.0, 15.0, 17.0], 716.0);
+    let image: Vec<f32> = (1..10).map(|pixel| pixel as f32).collect();
+    has_gradient(input, layer, &image, &[1.0, -1.0, 0.0, 2.0], &[9.0, 11.0, 15.0, 17.0], 716.0);
 }
 
 /// Word 2 occurs twice: its row has `(1, 0) + (3, 1) = (4, 1)`, and that of word 5 has (0, 2).
@@ -55,12 +55,12 @@ fn an_embedding_with_a_repeated_word() {
     let mut gradient = [0.0; 12];
     gradient[4..6].copy_from_slice(&[4.0, 1.0]);
     gradient[10..].copy_from_slice(&[0.0, 2.0]);
-    let slopes = [1.0, 0.0, 0.0, 2.0, 3.0, 1.0];
-    has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &slopes, &gradient, 21.0);
+    let d_outputs = [1.0, 0.0, 0.0, 2.0, 3.0, 1.0];
+    has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &d_outputs, &gradient, 21.0);
     // The padding word has no gradient: 4 is left.
     let layer = Layer::Embedding { words: 6, features: 2, padding: Some(2) };
     gradient[4..6].fill(0.0);
-    has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &slopes, &gradient, 4.0);
+    has_gradient(Shape::Tokens { length: 3 }, layer, &[2.0, 5.0, 2.0], &d_outputs, &gradient, 4.0);
 }
 
 /// Four positions of three inputs and two outputs. The first output has gradients 0, 3, 1, 0:
@@ -71,9 +71,9 @@ fn an_embedding_with_a_repeated_word() {
 fn a_dense_layer_on_a_sequence() {
     let input = Shape::Sequence { length: 4, features: 3 };
     let x = [2.0, 1.0, 0.0, -2.0, -1.0, -3.0, -3.0, -3.0, -2.0, 2.0, 1.0, 3.0];
-    let slopes = [0.0, 1.0, 3.0, 2.0, 1.0, 0.0, 0.0, 3.0];
+    let d_outputs = [0.0, 1.0, 3.0, 2.0, 1.0, 0.0, 0.0, 3.0];
     let gradient = [-9.0, -6.0, -11.0, 4.0, 2.0, 3.0, 4.0, 6.0];
     let layer = |bias| Layer::Linear { outputs: 2, bias };
-    has_gradient(input, layer(false), &x, &slopes, &gradient[..6], 267.0);
-    has_gradient(input, layer(true), &x, &slopes, &gradient, 319.0);
+    has_gradient(input, layer(false), &x, &d_outputs, &gradient[..6], 267.0);
+    has_gradient(input, layer(true), &x, &d_outputs, &gradient, 319.0);
 }

@@ -1,23 +1,22 @@
-//! Audits of whole training runs: does what a network's training releases keep the ε that its plan
-//! claims?
+//! Audits of whole training runs: do the releases of a network's training keep the ε of its plan?
 //!
 //! # The attacker
-//! He is as strong as the claim allows. He put one record, the canary, into the data or left it
-//! out; he knows all others, and which of them each batch has; he sees the parameters after every
-//! step and, with adaptive clipping, the clip norms. The canary's target is so far off that its
-//! gradient is clipped in every step and every part of the network. Of each step he takes the noisy
-//! sum from the parameters before and after, subtracts the others, and projects the rest on the
-//! canary's direction: in units of the clip norm that is N(1, z²) if the canary was in the batch,
-//! and else N(0, z²). The likelihood ratios of all steps together are his score, and for Gaussian
-//! noise there is no better one.
+//! The attacker is as strong as the claim allows. One record, the canary, is in the data or not.
+//! The attacker knows all other records and which of them each batch has, and sees the parameters
+//! after every step and, with adaptive clipping, the clip norms. The canary's target is so far off
+//! that its gradient is clipped in every step and in every part of the network. In each step the
+//! attacker computes the noisy sum from the parameters before and after, subtracts the other
+//! records, and projects the rest on the canary's direction. In clip norms the result is N(1, z²)
+//! if the canary was in the batch, and N(0, z²) otherwise. The score is the likelihood ratio of all
+//! steps, which is optimal for Gaussian noise.
 //!
 //! # The twins
-//! Each way to train is audited twice: as it is, and with half of its noise at the same claim. An
-//! audit that could not tell the second would say nothing about the first.
+//! Each training method is audited twice: as it is, and with half of its noise at the same claim.
+//! An audit that missed the second would say nothing about the first.
 //!
 //! # Errors
-//! Each audit has an error of 5e-8: the ten of honest runs together raise a false alarm with
-//! probability below 1e-6 for new seeds.
+//! Each audit has an error probability of 5e-8: with new seeds, the ten honest audits together
+//! raise a false alarm with probability below 1e-6.
 
 mod support;
 
@@ -42,12 +41,12 @@ use support::random::Random;
 use support::{full_batch, length};
 
 const EPSILON: f64 = 2.0;
-/// Large, so that the outputs that tell are not rare, and few of them are enough. A plan keeps its
-/// claim at every δ.
+/// Large, so that revealing outputs are common and few samples are enough. A plan keeps its claim
+/// at every δ.
 const DELTA: f64 = 0.3;
-/// Of each of two neighbours, to certify on.
+/// Outputs of each of two neighbours, to certify on.
 const OUTPUTS: u64 = 1_500;
-/// Where the difference is smaller than that of half the noise.
+/// For twins that differ by less than half the noise.
 const MORE_OUTPUTS: u64 = 10_000;
 const STEPS: u64 = 3;
 const SLOTS: usize = 8;
@@ -120,7 +119,7 @@ fn convolution() -> Network {
     Network::new(Shape::Image { channels: 1, height: 4, width: 4 }, &layers, NetworkLoss::Squared).unwrap()
 }
 
-/// A way to train.
+/// A training method.
 #[derive(Clone)]
 struct Way {
     name: &'static str,
@@ -129,7 +128,7 @@ struct Way {
     neighbours: Neighbours,
     /// Given the noise multiplier.
     clipping: fn(f64) -> Clipping,
-    /// Of the clip norm, for each part.
+    /// Shares of the clip norm, for each part.
     shares: Option<Vec<f64>>,
 }
 
@@ -331,7 +330,7 @@ impl Attack<'_> {
     /// `ln(1 - q + q e^(l of gradients + l of the count))`. The last step's count moves nothing
     /// that is seen.
     fn of_step(&self, step: &Step, after: &[f64], next_norm: Option<f64>) -> f64 {
-        // Of N(1, z²) against N(0, z²).
+        // N(1, z²) against N(0, z²).
         let ratio = |x: f64, noise: f64| (x - 0.5) / (noise * noise);
         let of_gradients = ratio(self.projection(step, after), step.noise.0);
         let of_count = match (self.plan.clipping(), step.noise.1, next_norm) {
@@ -485,7 +484,7 @@ fn shares_that_are_not_scaled_are_caught() {
     assert_eq!(audit.verdict, Verdict::Violation, "{audit}");
 }
 
-/// The price of a sample is only for those who draw one.
+/// Full batches must not be charged as samples.
 #[test]
 fn full_batches_at_the_price_of_samples_are_caught() {
     let samples = Way { sampling: poisson(0.5), ..plain() };

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::error::DescriptionError;
 use super::words::{hint, kind, quoted, shown};
 
-/// The largest whole number of a description: no table, picture or layer is wider, and such numbers
+/// The largest whole number of a description: no table, image or layer is wider, and such numbers
 /// are exact in single precision.
 const LARGEST: u64 = 1 << 24;
 

@@ -132,7 +132,7 @@ impl Worker {
     }
 
     /// Rounds the float sum of a group, adds it to the total, and sets it to zero.
-    pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &Total<'_>) {
+    pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &RoundedTotal<'_>) {
         let mut add = |start: usize, units: &mut [i64]| {
             round_into(isa, rounding, &mut self.sum[start..][..units.len()], units);
         };
@@ -326,12 +326,12 @@ impl<E: ?Sized> Job<'_, E> {
 
 /// Rounded sums over all groups, of layers that are not deferred. They are integers, so the order
 /// in which threads add does not matter.
-pub(crate) struct Total<'a> {
+pub(crate) struct RoundedTotal<'a> {
     /// Parts with the parameter that each starts at. A thread locks one at a time.
     parts: Vec<(usize, Mutex<&'a mut [i64]>)>,
 }
 
-impl<'a> Total<'a> {
+impl<'a> RoundedTotal<'a> {
     /// Coordinates of a part: a few microseconds of work.
     const PART: usize = 1 << 13;
 

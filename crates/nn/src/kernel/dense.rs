@@ -30,7 +30,7 @@ pub(crate) const MOST_ROWS: usize = 144;
 /// Numbers of a row that are used at a time.
 const DEEP: usize = 1024;
 
-/// Of these, numbers between two prefetches: a core has a few dozen cache lines on their way at a
+/// Numbers of a row between two prefetches: a core has a few dozen cache lines on their way at a
 /// time, and waits if it is asked for more.
 const PREFETCH_INTERVAL: usize = 128;
 

@@ -150,12 +150,12 @@ macro_rules! each_gradient {
 }
 
 each_gradient!(
-    /// Of the leaky rectifier; at 0 the derivative is 1. With slope 0, negative numbers have become
+    /// The leaky rectifier; at 0 the derivative is 1. With slope 0, negative numbers have become
     /// -0.
     leaky_relu_backward, leaky_relu_backward_body, |y, slope| if y.is_sign_negative() { slope } else { 1.0 }
 );
 each_gradient!(
-    /// Of the rectifier; at 0 the derivative is 0.
+    /// The rectifier; at 0 the derivative is 0.
     relu_backward, relu_backward_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
 );
 each_gradient!(

@@ -3,7 +3,7 @@
 //! Windows are `kernel` wide, `stride` apart, and lie inside the image (no padding). Windows of
 //! adaptive pooling go from `floor(i H/O)` to `ceil((i + 1) H/O)`, as in PyTorch.
 //!
-//! Of several equal largest values, the first one gets the gradient.
+//! The first of several equal largest values gets the gradient.
 
 use super::{LayerData, Op, Role, State, Work, reserved};
 use crate::kernel::isa::{LANES, Machine, vectorised};

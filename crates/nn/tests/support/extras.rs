@@ -98,7 +98,7 @@ impl Random {
         let (channels, affine) = (shape.channels(), self.below(3) > 0);
         let halves = if channels.is_multiple_of(2) { self.within(1, 2) } else { 1 };
         let layer = match self.below(9) {
-            // Of one number that is centred nothing is left.
+            // A single centred number is always 0.
             0 if channels / halves * shape.positions() > 1 => Layer::GroupNorm { groups: halves, affine },
             1 if channels > 1 => Layer::LayerNorm { affine },
             2 => Layer::RmsNorm { affine },

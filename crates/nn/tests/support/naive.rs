@@ -138,7 +138,7 @@ pub(crate) struct Style<'a> {
 
 pub(crate) struct Expected {
     pub(crate) sum: Vec<f64>,
-    /// Of all contributions.
+    /// The sum of all contributions.
     pub(crate) lengths: f64,
     /// `Σ (1[‖g_i‖ <= C] - 1/2)`.
     pub(crate) count: f64,

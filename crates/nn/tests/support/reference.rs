@@ -6,7 +6,7 @@ use sordino_nn::{Activation, Layer, NetworkLoss, Shape, View};
 use super::dropout;
 use super::dual::Dual;
 
-/// Where layers stand in a network, and what decides who is left out there.
+/// Where layers are in a network, and the seed of their dropout.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     /// The number of the list that they are in.
@@ -21,7 +21,7 @@ pub(crate) struct Model<'a> {
     pub(crate) layers: &'a [Layer],
     pub(crate) loss: NetworkLoss,
     pub(crate) views: &'a [View],
-    /// Of each view.
+    /// The seed of each view.
     pub(crate) seeds: Vec<u64>,
 }
 
@@ -70,7 +70,7 @@ fn seen(view: View, shape: Shape, x: &[Dual]) -> Vec<Dual> {
     (0..x.len()).map(pixel).collect()
 }
 
-/// Of outputs.
+/// The loss of outputs.
 fn loss(shape: Shape, loss: NetworkLoss, y: &[Dual], target: &[f32]) -> Dual {
     let (positions, channels) = (shape.positions(), shape.channels());
     match loss {
@@ -227,7 +227,7 @@ fn activate(function: Activation, positions: usize, x: &[Dual]) -> Vec<Dual> {
     let sigmoid = |x: Dual| one / (one + (-x).exp());
     let each = |f: &dyn Fn(Dual) -> Dual| x.iter().map(|x| f(*x)).collect();
     match function {
-        // Of two equal numbers the first gets the gradient: at 0 it is 0.
+        // The first of two equal numbers gets the gradient: at 0 it is 0.
         Activation::Relu => each(&|x| Dual::ZERO.larger(x)),
         Activation::LeakyRelu { slope } => each(&|x| if x.value < 0.0 { x * f64::from(slope) } else { x }),
         Activation::Tanh => each(&Dual::tanh),
