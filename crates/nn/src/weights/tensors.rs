@@ -7,11 +7,11 @@
 //!
 //! | layer | tensors | our order |
 //! |---|---|---|
-//! | linear | `weight` [out, in], `bias` [out] | the same |
-//! | convolution | `weight` [out, in/groups, height, width], `bias` [out] | (group, y, x, in, n) |
-//! | group and layer normalisation | `weight` [channels], `bias` [channels] | the same |
-//! | root mean square | `weight` [channels] | the same |
-//! | embedding | `weight` [words, features] | the same |
+//! | linear | `weight [out, in]`, `bias [out]` | the same |
+//! | convolution | `weight [out, in/groups, height, width]`, `bias [out]` | `(group, ky, kx, c, n)` |
+//! | group and layer normalisation | `weight [channels]`, `bias [channels]` | the same |
+//! | root mean square | `weight [channels]` | the same |
+//! | embedding | `weight [words, features]` | the same |
 
 use std::ops::Range;
 
