@@ -1,4 +1,5 @@
-//! Builds chains from layers as they are written. Shapes follow from the input, and errors name the layer.
+//! Builds chains from layers as they are written. Shapes follow from the input, and errors name the
+//! layer.
 
 mod checks;
 
@@ -21,12 +22,14 @@ use crate::shape::Shape;
 
 pub(crate) use checks::{check_input, check_parameters};
 
-/// Builds the chain of a network, for so many views of an example. The caller has checked that the input is not empty.
+/// Builds the chain of a network, for so many views of an example. The caller has checked that the
+/// input is not empty.
 pub(crate) fn network(input: Shape, layers: &[Layer], views: usize) -> Result<Chain, NetworkError> {
     chain(input, layers, views, "layers", 0)
 }
 
-/// Builds a list of layers. `within` is its name, `layers` or `layers[3].body`, and `of` its number.
+/// Builds a list of layers. `within` is its name, `layers` or `layers[3].body`, and `of` its
+/// number.
 fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) -> Result<Chain, NetworkError> {
     let mut chain = Chain::new(input);
     for (at, layer) in layers.iter().enumerate() {
@@ -45,8 +48,8 @@ fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) ->
     Ok(chain)
 }
 
-/// The number of layer `at` in a list with number `of`. No two layers of a network share a number, so their random choices
-/// are independent.
+/// The number of layer `at` in a list with number `of`. No two layers of a network share a number,
+/// so their random choices are independent.
 pub(crate) fn number(of: u64, at: usize) -> u64 {
     Stream(of ^ (at as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).next()
 }

@@ -1,8 +1,9 @@
 //! Layers one after the other, and the arrays between them.
 //!
-//! Array j holds the values of a whole micro-batch between two layers, and a second array their gradients. (Inputs
-//! that are read in place have no array.) Activations work in place, because a layer that maps one array to another
-//! does not read its own output later. An activation may, and then the next in-place layer gets a copy.
+//! Array j holds the values of a whole micro-batch between two layers, and a second array their
+//! gradients. (Inputs that are read in place have no array.) Activations work in place, because a
+//! layer that maps one array to another does not read its own output later. An activation may, and
+//! then the next in-place layer gets a copy.
 
 use std::ops::Range;
 
@@ -150,8 +151,8 @@ impl Chain {
         &self.leaves
     }
 
-    /// Numbers of one image that pass through the kernels: values, gradients, and what layers have beside them.
-    /// It decides the size of micro-batches.
+    /// Numbers of one image that pass through the kernels: values, gradients, and what layers have
+    /// beside them. It decides the size of micro-batches.
     pub(crate) fn footprint(&self) -> usize {
         let inner = self.nodes.iter().map(|node| match &node.step {
             Step::Map(op) => op.footprint(),
@@ -254,8 +255,8 @@ impl Chain {
         }
     }
 
-    /// Computes gradients from the last array back to the first layer with weights, or to the input, and measures
-    /// norms on the way.
+    /// Computes gradients from the last array back to the first layer with weights, or to the
+    /// input, and measures norms on the way.
     pub(crate) fn backward(
         &self,
         pass: &Pass,
@@ -293,7 +294,8 @@ impl Chain {
         }
     }
 
-    /// Adds the weighted gradients of all layers that are wanted to `sum`, which has all parameters.
+    /// Adds the weighted gradients of all layers that are wanted to `sum`, which has all
+    /// parameters.
     pub(crate) fn accumulate(
         &self,
         pass: &Pass,
@@ -318,7 +320,8 @@ impl Chain {
         }
     }
 
-    /// Overwrites everything of one example with zeros: 0 times NaN is NaN, so a weight of 0 is not enough.
+    /// Overwrites everything of one example with zeros: 0 times NaN is NaN, so a weight of 0 is not
+    /// enough.
     pub(crate) fn erase(&self, pass: &Pass, state: &mut ChainState, example: usize) {
         let images = example * pass.views..(example + 1) * pass.views;
         // Inputs that are read in place are not in the first arrays.

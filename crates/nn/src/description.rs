@@ -1,15 +1,16 @@
-//! Networks as they are written down, in TOML or JSON.
+//! Descriptions of networks in TOML or JSON.
 //!
 //! # Definition
 //! ```toml
-//! input = { image = { channels = 1, height = 28, width = 28 } }   # or { features = 784 }, { tokens = { length = 64 } }, ...
-//! loss = "cross_entropy"                                          # the default; or "squared"
-//! views = ["same", { shifted = { lines = 1, columns = 0 } }]      # in training; the default is ["same"]
+//! # or { features = 784 }, { tokens = { length = 64 } }, ...
+//! input = { image = { channels = 1, height = 28, width = 28 } }
+//! loss = "cross_entropy"                            # the default; or "squared"
+//! views = ["same", { shifted = { lines = 1, columns = 0 } }]   # in training; default ["same"]
 //!
 //! [[layers]]
 //! type = "conv2d"
 //! channels = 16
-//! kernel = 8                                                      # or [8, 8], lines first
+//! kernel = 8                                        # or [8, 8], height first
 //! stride = 2
 //!
 //! [[layers]]
@@ -19,16 +20,16 @@
 //! type = "flatten"
 //!
 //! [[layers]]
-//! type = "linear"                                                 # the last layer's outputs may be left to the data
+//! type = "linear"                                   # without outputs: the data decides them
 //! ```
-//! In place of `layers` may stand `preset = "tanh_cnn"`, a name of [`preset`]. Each layer has the fields of [`Layer`]; what PyTorch has a
-//! default for has the same one here.
+//! `preset = "tanh_cnn"`, a name of [`preset`], may replace `layers`. Each layer has the fields of
+//! [`Layer`], with PyTorch's defaults.
 //!
-//! `format_version = 1` may stand before all, and is written.
+//! Written descriptions begin with `format_version = 1`; it is optional when reading.
 //!
 //! # Pitfalls
-//! A description may come from anywhere, so nothing is guessed: what is not known is refused with its place, and numbers that no computer holds are
-//! refused before anything of their size is made.
+//! A description may come from anywhere, so nothing is guessed: unknown names are refused with
+//! their place, and sizes that no computer holds are refused before anything is allocated.
 
 mod error;
 mod fields;
@@ -53,7 +54,8 @@ use crate::view::View;
 /// The format that is written, and the newest that is read.
 const FORMAT_VERSION: u64 = 1;
 
-/// A network that is written down. What the data decides may be left out, and [`network_for`](Self::network_for) fills it in.
+/// The description of a network. It may leave input and outputs to the data, and
+/// [`network_for`](Self::network_for) fills them in.
 ///
 /// ```
 /// use sordino_nn::{Description, Shape};
@@ -72,16 +74,16 @@ const FORMAT_VERSION: u64 = 1;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Description {
-    /// The shape of inputs; left out, that of the data.
+    /// The shape of inputs; by default that of the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<Shape>,
-    /// What outputs are compared with; left out, classes by their cross entropy.
+    /// The loss; by default the cross entropy of classes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub loss: Option<NetworkLoss>,
-    /// How examples are looked at in training; none: as they are.
+    /// The views of each example in training; by default the example itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<View>,
-    /// The layers. Those of a preset stand here once it is read.
+    /// The layers, or those of the preset.
     pub layers: Vec<Layer>,
 }
 
@@ -93,7 +95,7 @@ impl Description {
 
     /// Reads TOML.
     pub fn from_toml(text: &str) -> Result<Self, DescriptionError> {
-        // Not the parser's picture of the text: it shows a line of a file that may be anything.
+        // Without the parser's excerpt: it would show a line of a file that may be anything.
         let Tree(value) = toml::from_str(text).map_err(|error: toml::de::Error| {
             let start = error.span().map_or(0, |span| span.start);
             DescriptionError::Syntax { format: "TOML", reason: placed(text, start, error.message()) }
@@ -108,19 +110,19 @@ impl Description {
         read(value)
     }
 
-    /// As TOML that [`from_toml`](Self::from_toml) reads as the same description.
+    /// Writes TOML that [`from_toml`](Self::from_toml) reads as the same description.
     pub fn to_toml(&self) -> Result<String, DescriptionError> {
         toml::to_string(&self.versioned())
             .map_err(|error| DescriptionError::Unwritable { reason: error.to_string() })
     }
 
-    /// As JSON that [`from_json`](Self::from_json) reads as the same description.
+    /// Writes JSON that [`from_json`](Self::from_json) reads as the same description.
     pub fn to_json(&self) -> Result<String, DescriptionError> {
         serde_json::to_string_pretty(&self.versioned())
             .map_err(|error| DescriptionError::Unwritable { reason: error.to_string() })
     }
 
-    /// The network, if nothing was left to the data.
+    /// The network, if nothing is left to the data.
     pub fn network(&self) -> Result<Network, DescriptionError> {
         let input = self.input.ok_or(DescriptionError::NoInput)?;
         match self.layers.last() {
@@ -131,10 +133,12 @@ impl Description {
         }
     }
 
-    /// The network for data whose examples have this shape and one target: one of `outputs` classes, or `outputs` numbers.
+    /// The network for data whose examples have this shape and one target: one of `outputs`
+    /// classes, or `outputs` numbers.
     ///
-    /// An input that the description states must have as many numbers, and is then the one that counts: a table's 784 columns may be a
-    /// picture. Outputs that it states must be those of the data.
+    /// If the description states an input, it must have as many numbers as the data, and takes
+    /// precedence: the 784 columns of a table may be the pixels of an image. Stated outputs must be
+    /// those of the data.
     pub fn network_for(&self, input: Shape, outputs: usize) -> Result<Network, DescriptionError> {
         let stated = self.input.unwrap_or(input);
         if stated.checked_size() != input.checked_size() {
@@ -161,7 +165,7 @@ impl Description {
     }
 }
 
-/// A reason with line and column.
+/// Adds line and column to a reason.
 fn placed(text: &str, start: usize, reason: &str) -> String {
     let before = String::from_utf8_lossy(&text.as_bytes()[..start.min(text.len())]);
     let line = 1 + before.matches('\n').count();
@@ -169,7 +173,7 @@ fn placed(text: &str, start: usize, reason: &str) -> String {
     format!("line {line}, column {column}: {}", reason.lines().next().unwrap_or("cannot be read"))
 }
 
-/// A description as a file of its own.
+/// A description with the version of its format.
 #[derive(Serialize)]
 struct Versioned<'a> {
     format_version: u64,
@@ -201,10 +205,10 @@ impl<'de> Deserialize<'de> for Layer {
     }
 }
 
-/// The one door: from a tree to a description.
+/// Reads a description from a tree of values: the only way in.
 fn read(value: Value) -> Result<Description, DescriptionError> {
     let known = ["format_version", "input", "loss", "views", "layers", "preset", "hidden"];
-    // A newer file may have fields that only its own version knows.
+    // A newer file may have fields that this version does not know.
     if let Some(got) = value.get("format_version").and_then(Value::as_u64).filter(|got| *got > FORMAT_VERSION)
     {
         return Err(DescriptionError::Newer { got, known: FORMAT_VERSION });

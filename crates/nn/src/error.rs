@@ -48,9 +48,10 @@ pub enum NetworkError {
         /// What came.
         got: String,
     },
-    /// Class weights for a network that does not predict one class of as many.
+    /// Class weights for a network that does not predict one of as many classes.
     #[error(
-        "class weights are for a network that predicts one class: there are weights for {got} classes, and it has \
+        "class weights are for a network that predicts one class: there are weights for {got} classes, \
+         and it has \
          {expected} outputs"
     )]
     ClassWeights {
@@ -61,17 +62,18 @@ pub enum NetworkError {
     },
     /// A layer that mixes records.
     #[error(
-        "{layer} normalises by statistics of the batch, so that each record changes what all others contribute: no clipping of \
+        "{layer} normalises by statistics of the batch, so that each record changes what all others \
+         contribute: no clipping of \
          single records bounds that; use group_norm or layer_norm, which look at one record at a time"
     )]
     MixesRecords {
         /// Its place and kind.
         layer: String,
     },
-    /// A layer that was frozen has nothing to learn, or all are frozen.
+    /// No layer has weights that are learned.
     #[error("the network has nothing to learn; leave at least one layer with weights unfrozen")]
     NothingToLearn,
-    /// An input without numbers, or with too many.
+    /// An input that is empty or too large.
     #[error("the input is {input}; every side must be at least 1, and all numbers together at most 2^28")]
     Size {
         /// What came.
@@ -83,16 +85,17 @@ pub enum NetworkError {
         /// Weights of all layers.
         parameters: usize,
     },
-    /// The branches of a residual block do not meet.
+    /// The branches of a residual block have different outputs.
     #[error(
-        "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have one shape"
+        "{layer}: the body gives {body} and the shortcut {shortcut}; they are added, so both must have \
+         one shape"
     )]
     Branches {
         /// Its place and kind.
         layer: String,
-        /// Of the body.
+        /// The output of the body.
         body: Shape,
-        /// Of the shortcut.
+        /// The output of the shortcut.
         shortcut: Shape,
     },
     /// Data of another shape.
@@ -117,7 +120,8 @@ pub enum NetworkError {
     },
     /// Shares of the clip norm that are not one number above 0 for each part.
     #[error(
-        "per-layer clipping needs {expected} finite shares above 0, one for each part with weights, got {got:?}"
+        "per-layer clipping needs {expected} finite shares above 0, one for each part with weights, got \
+         {got:?}"
     )]
     Shares {
         /// Parts with weights.
@@ -125,9 +129,10 @@ pub enum NetworkError {
         /// What came.
         got: Vec<f64>,
     },
-    /// A limit that nothing fits in.
+    /// A memory limit that is too small.
     #[error(
-        "micro-batches of one example on each of {threads} threads, and what is kept of one group of records, take {needed} bytes, and the memory limit is {limit}; raise it or use fewer threads"
+        "micro-batches of one example on each of {threads} threads, and what is kept of one group of \
+         records, take {needed} bytes, and the memory limit is {limit}; raise it or use fewer threads"
     )]
     Memory {
         /// Bytes that all threads need for micro-batches of one example.

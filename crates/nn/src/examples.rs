@@ -5,7 +5,8 @@ use sordino_data::{BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK, UnitRu
 /// The example in one slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Example<'a> {
-    /// Numbers in the order of [`Shape`](crate::Shape); images have channels first, as in PyTorch and most files.
+    /// Numbers in the order of [`Shape`](crate::Shape); images have channels first, as in PyTorch
+    /// and most files.
     pub input: &'a [f32],
     /// One class or several (negative: ignored), or numbers, depending on the loss.
     pub target: &'a [f32],
@@ -16,8 +17,8 @@ pub trait Examples: Sync {
     /// The number of slots n, empty ones included.
     fn slots(&self) -> usize;
 
-    /// The lengths of an input and of a target: public, and the same for all slots. An example of other lengths counts as
-    /// an empty slot.
+    /// The lengths of an input and of a target: public, and the same for all slots. An example of
+    /// other lengths counts as an empty slot.
     fn widths(&self) -> [usize; 2];
 
     /// How many examples one unit may have. By default each example is a unit.
@@ -25,8 +26,8 @@ pub trait Examples: Sync {
         ContributionLimit::of(&UnitRule::Record)
     }
 
-    /// The example in a slot; `None` if the slot is empty. It is read several times in a step and must not change: its
-    /// clipping weight belongs to the numbers that were measured.
+    /// The example in a slot; `None` if the slot is empty. It is read several times in a step and
+    /// must not change: its clipping weight belongs to the numbers that were measured.
     fn example(&self, slot: usize) -> Option<Example<'_>>;
 }
 
@@ -93,8 +94,8 @@ impl DenseExamples {
     }
 }
 
-/// Moves numbers to the beginning of a cache line, and returns its index in the array: a load across two cache lines takes
-/// twice as long, and large arrays begin 16 bytes after one.
+/// Moves numbers to the beginning of a cache line, and returns its index in the array: a load
+/// across two cache lines takes twice as long, and large arrays begin 16 bytes after one.
 fn aligned(mut numbers: Vec<f32>) -> (Vec<f32>, usize) {
     const CACHE_LINE: usize = 64;
     let (count, most) = (numbers.len(), CACHE_LINE / size_of::<f32>());

@@ -4,14 +4,16 @@ use serde::Serialize;
 
 use crate::op::activation::Activation;
 
-/// One layer of a network. In files `type` is its kind in snake case; an activation's kind is the function: `relu`.
+/// One layer of a network. In files `type` is its kind in snake case; an activation's kind is the
+/// function: `relu`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layer {
     /// `W x + bias`, at each position.
     Linear {
-        /// The number of outputs. 0 in the last layer of a description leaves it to the data: see [`Layer::head`].
+        /// The number of outputs. 0 in the last layer of a description leaves it to the data: see
+        /// [`Layer::head`].
         #[serde(skip_serializing_if = "is_open")]
         outputs: usize,
         /// Whether there is a bias.

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | batches | Poisson samples of 256 records on average, or of n/100 if that is more |
 //! | steps | as many as twenty passes over the data take, and 500 at least |
-//! | clipping | each record's whole gradient, to a norm that suits the noise ([`usual`](crate::usual)) |
+//! | clipping | each record's whole gradient, to the norm of [`usual`](crate::usual) |
 //! | updates | momentum 0.9; a learning rate that suits steps and noise, and falls along a cosine |
 //! | result | the mean of the last tenth of the iterates |
 //! | start | drawn from a fixed public seed |
@@ -33,8 +33,8 @@ pub const EPOCHS: f64 = 20.0;
 /// The default batch: this many records, or this fraction of all if that is more.
 const LEAST_BATCH: f64 = 256.0;
 const PART: f64 = 0.01;
-/// More steps of a shorter rate have the same noise at their end: small tables need them, and can afford
-/// them.
+/// More steps of a shorter rate have the same noise at their end: small tables need them, and can
+/// afford them.
 const LEAST_STEPS: u64 = 500;
 const MOMENTUM: f64 = 0.9;
 
@@ -91,8 +91,8 @@ impl NetworkLearner {
         Self { steps: Some(steps), ..self }
     }
 
-    /// Sets the clip norm, the largest norm of one record's gradient. For adaptive clipping it is the initial
-    /// value.
+    /// Sets the clip norm, the largest norm of one record's gradient. For adaptive clipping it is
+    /// the initial value.
     pub fn clip_norm(self, norm: ClipNorm) -> Self {
         Self { clip_norm: Some(norm.get()), ..self }
     }
@@ -224,7 +224,8 @@ fn length(weights: &[f64]) -> f64 {
     weights.iter().map(|w| w * w).sum::<f64>().sqrt()
 }
 
-/// ν, the length of the noise in the mean of a batch in clip norms: about `z √d / batch` for d weights.
+/// ν, the length of the noise in the mean of a batch in clip norms: about `z √d / batch` for d
+/// weights.
 pub fn noise_length(noise_multiplier: f64, weights: usize, batch: f64) -> f64 {
     noise_multiplier * (weights as f64).sqrt() / batch
 }

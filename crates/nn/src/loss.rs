@@ -5,8 +5,8 @@
 //! | `CrossEntropy` | `-ln softmax(y)_c`; a position whose target is negative is ignored |
 //! | `Squared` | `½ ‖y - z‖²` |
 //!
-//! An example's loss is the *sum* over its own positions. A mean over a batch would scale every record's gradient by a
-//! number that depends on all others.
+//! An example's loss is the *sum* over its own positions. A mean over a batch would scale every
+//! record's gradient by a number that depends on all others.
 
 use serde::{Deserialize, Serialize};
 
@@ -47,8 +47,8 @@ impl NetworkLoss {
         }
     }
 
-    /// Turns outputs of one image into the gradient of `share` times the loss. A class that does not exist makes it NaN, so
-    /// the record contributes nothing.
+    /// Turns outputs of one image into the gradient of `share` times the loss. A class that does
+    /// not exist makes it NaN, so the record contributes nothing.
     pub(crate) fn differentiate(self, output: &mut [f32], target: &[f32], share: f32) {
         match self {
             Self::CrossEntropy => {
@@ -61,7 +61,8 @@ impl NetworkLoss {
                     softmax(scores);
                     let class = *target as usize;
                     if class < channels && target.fract() == 0.0 {
-                        // p_c - 1 as minus the sum of the others: if p_c is nearly 1, the difference would have few digits.
+                        // p_c - 1 as minus the sum of the others: if p_c is nearly 1, the
+                        // difference would have few digits.
                         let (before, after) = (&scores[..class], &scores[class + 1..]);
                         scores[class] = -before.iter().chain(after).sum::<f32>();
                     } else {

@@ -28,8 +28,8 @@ pub struct NetworkModel {
 }
 
 impl NetworkModel {
-    /// Joins parameters of this network with the encoding whose rows are its inputs. Does not check that they
-    /// fit.
+    /// Joins parameters of this network with the encoding whose rows are its inputs. Does not check
+    /// that they fit.
     pub fn new(network: Arc<Network>, encoding: Encoding, parameters: Vec<f64>) -> Self {
         Self { network, encoding, parameters }
     }
@@ -43,7 +43,8 @@ impl NetworkModel {
         if (input, output) != (encoding.width(), outputs) {
             let width = encoding.width();
             return Err(format!(
-                "the network takes {input} numbers and gives {output}, and the encoding has {width} and {outputs}"
+                "the network takes {input} numbers and gives {output}, and the encoding has {width} and \
+                 {outputs}"
             ));
         }
         let parameters = network.read_safetensors(weights).map_err(|error| error.to_string())?;
@@ -60,7 +61,7 @@ impl NetworkModel {
         Description::from(&*self.network).to_toml()
     }
 
-    /// The parameters, layer after layer.
+    /// The parameters, layer by layer.
     pub fn parameters(&self) -> &[f64] {
         &self.parameters
     }
@@ -80,7 +81,7 @@ impl NetworkModel {
         self.network.parameters() as u64
     }
 
-    /// What people call it.
+    /// Its name for people.
     pub fn kind(&self) -> String {
         format!("neural network of {} layers", self.network.layers().len())
     }

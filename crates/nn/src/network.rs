@@ -17,13 +17,14 @@ const EVALUATED: usize = 32;
 /// Layers with a loss, for inputs of one shape. Its parameters are one vector, layer after layer.
 ///
 /// ```
-/// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
+/// use sordino_nn::{Layer, Network, NetworkLoss, Shape};
 /// let layers = [
 ///     Layer::conv2d(16, 8, 2, 3), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::conv2d(32, 4, 2, 0), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::Flatten, Layer::linear(32), Layer::tanh(), Layer::linear(10),
 /// ];
-/// let network = Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, &layers, NetworkLoss::CrossEntropy)?;
+/// let input = Shape::Image { channels: 1, height: 28, width: 28 };
+/// let network = Network::new(input, &layers, NetworkLoss::CrossEntropy)?;
 /// assert_eq!(network.parameters(), 26_010);
 /// # Ok::<(), sordino_nn::NetworkError>(())
 /// ```
@@ -92,13 +93,14 @@ impl Network {
         self.loss.targets(self.output())
     }
 
-    /// The number of parameters of each part with weights, in order: what per-layer clipping clips separately.
+    /// The number of parameters of each part with weights, in order: what per-layer clipping clips
+    /// separately.
     pub fn parts(&self) -> Vec<usize> {
         self.chain.leaves().iter().map(|leaf| leaf.parameters).collect()
     }
 
-    /// Initial parameters: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, so no
-    /// cryptographic randomness is needed.
+    /// Initial parameters: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The
+    /// seed is public, so no cryptographic randomness is needed.
     pub fn initial(&self, seed: u64) -> Vec<f64> {
         let mut stream = Stream(seed);
         let mut parameters = vec![0.0; self.parameters()];
@@ -186,8 +188,8 @@ impl Evaluator<'_> {
         &self.state.values[last][..images * chain.output().size()]
     }
 
-    /// The mean loss over `examples` and, for classes, the accuracy over their positions. Not private: for public examples,
-    /// or for results that are paid for.
+    /// The mean loss over `examples` and, for classes, the accuracy over their positions. Not
+    /// private: for public examples, or for results that are paid for.
     pub fn score<'b>(&mut self, examples: impl Iterator<Item = Example<'b>>) -> NetworkScore {
         let (loss, output) = (self.network.loss, self.network.output());
         let (mut total, mut right, mut count, mut positions) = (0.0, 0, 0, 0);
@@ -229,7 +231,8 @@ pub(crate) fn largest(numbers: &[f32]) -> usize {
     best
 }
 
-/// Public pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+/// Public pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom
+/// Number Generators*, 2014).
 pub(crate) struct Stream(pub(crate) u64);
 
 impl Stream {

@@ -16,7 +16,7 @@ use sordino_threads::share;
 use crate::engine::deferred::{self, Dispatch, GroupSum, Products, Unrounded};
 use crate::engine::kept::{KeptRows, PlacedGroup, SlabMemory};
 use crate::engine::layout::Layout;
-use crate::engine::worker::{Job, Total, Worker, class_weight, counted, present};
+use crate::engine::worker::{Job, RoundedTotal, Worker, class_weight, counted, present};
 use crate::error::NetworkError;
 use crate::examples::Examples;
 use crate::kernel::outer::Write;
@@ -47,31 +47,34 @@ struct StepBuffers {
 }
 
 impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
-    /// For batches of about `batch` records. The number is public and decides how records are grouped. A number that is
-    /// far off costs time, not privacy.
+    /// For batches of about `batch` records. The number is public and decides how records are
+    /// grouped. A number that is far off costs time, not privacy.
     pub fn new(network: &'a Network, examples: &'a E, batch: f64) -> Result<Self, NetworkError> {
         network.check(examples.widths())?;
         let layout = Layout::new(network, examples.slots(), batch);
         Ok(Self { network, examples, layout, buffers: Mutex::default(), class_weights: None })
     }
 
-    /// Limits [`batch_bytes`](Self::batch_bytes) on `threads` threads, by smaller micro-batches. Sums are the same up to
-    /// rounding. Fails if micro-batches of one example, with the rows of one group of records, need more.
+    /// Limits [`batch_bytes`](Self::batch_bytes) on `threads` threads, by smaller micro-batches.
+    /// Sums are the same up to rounding. Fails if micro-batches of one example, with the rows of
+    /// one group of records, need more.
     pub fn memory(self, bytes: usize, threads: NonZero<usize>) -> Result<Self, NetworkError> {
         let layout = self.layout.within(self.network, self.examples.slots(), bytes, threads.get())?;
         Ok(Self { layout, buffers: Mutex::default(), ..self })
     }
 
-    /// Clips the gradient of each part with weights ([`Network::parts`]) separately, to its share of the plan's clip norm
-    /// C. Shares are scaled so that their squares sum to 1: one record still contributes norm at most C. With the
-    /// adaptive quantile, a record counts as unclipped if none of its parts was clipped.
+    /// Clips the gradient of each part with weights ([`Network::parts`]) separately, to its share
+    /// of the plan's clip norm C. Shares are scaled so that their squares sum to 1: one record
+    /// still contributes norm at most C. With the adaptive quantile, a record counts as unclipped
+    /// if none of its parts was clipped.
     pub fn per_layer(self, shares: &[f64]) -> Result<Self, NetworkError> {
         let leaves = self.network.chain().leaves().len();
         Ok(Self { layout: self.layout.with_shares(shares, leaves)?, ..self })
     }
 
-    /// Multiplies each record's clipped gradient by the weight of its class. Weights are at most 1, so norms and the
-    /// bounds of float sums do not grow. For networks that predict one class, with one weight per class.
+    /// Multiplies each record's clipped gradient by the weight of its class. Weights are at most 1,
+    /// so norms and the bounds of float sums do not grow. For networks that predict one class, with
+    /// one weight per class.
     pub fn class_weights(self, weights: &ClassWeights) -> Result<Self, NetworkError> {
         let (expected, got) = (self.network.output().size(), weights.as_slice().len());
         if self.network.loss() != NetworkLoss::CrossEntropy || self.network.targets() != 1 || expected != got
@@ -86,14 +89,16 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         self.layout.micro_batch
     }
 
-    /// Bytes of a step's arrays that grow with micro-batches, on all of `threads` threads: what [`memory`](Self::memory)
-    /// limits. The rows of large dense layers, for a slab of up to 2048 examples, are part of it. Not counted are arrays
-    /// that grow with weights (packed weights, sums, noise), and about ten bytes for each record of a batch.
+    /// Bytes of a step's arrays that grow with micro-batches, on all of `threads` threads: what
+    /// [`memory`](Self::memory) limits. The rows of large dense layers, for a slab of up to 2048
+    /// examples, are part of it. Not counted are arrays that grow with weights (packed weights,
+    /// sums, noise), and about ten bytes for each record of a batch.
     pub fn batch_bytes(&self, threads: NonZero<usize>) -> usize {
         self.layout.batch_bytes(self.network, self.examples.slots(), threads.get())
     }
 
-    /// The plain sum of gradients over `batch`, neither clipped nor noisy: see [`danger`](crate::danger).
+    /// The plain sum of gradients over `batch`, neither clipped nor noisy: see
+    /// [`danger`](crate::danger).
     pub(crate) fn unclipped_sum(
         &self,
         parameters: &[f64],
@@ -159,8 +164,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         is_flat && !clip.is_exact() && clip.scales().is_none()
     }
 
-    /// The fast path: float sums of groups. Also returns the number of capped records, which is as sensitive as the
-    /// records.
+    /// The fast path: float sums of groups. Also returns the number of capped records, which is as
+    /// sensitive as the records.
     fn grouped_sum(
         &self,
         parameters: &[f64],
@@ -200,8 +205,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         Ok((ClippedSum { gradient, count }, capped))
     }
 
-    /// An array for the sum. It is zero, except for deferred layers: their first products overwrite it, if there are any
-    /// groups.
+    /// An array for the sum. It is zero, except for deferred layers: their first products overwrite
+    /// it, if there are any groups.
     fn empty_units(&self, spent: Vec<i64>, has_no_groups: bool) -> Vec<i64> {
         let mut units = spent;
         units.resize(self.network.parameters(), 0);
@@ -227,7 +232,7 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
     ) -> (Vec<KeptRows<'m>>, Vec<PlacedGroup>) {
         let mut kept = self.divide(memory, slab.iter().map(|group| group.slots.len()));
         let items: Vec<(&RecordGroup, &mut KeptRows<'_>)> = slab.iter().zip(&mut kept).collect();
-        let (isa, total) = (self.network.isa(), Total::new(job, units));
+        let (isa, total) = (self.network.isa(), RoundedTotal::new(job, units));
         share(workers, items, |worker, (group, kept)| {
             worker.run(job, &group.slots, Some(kept));
             worker.round(isa, Rounding::new(&clip.grid(), group.records), &total);
@@ -238,7 +243,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         (kept, placed.collect())
     }
 
-    /// Phase 1 if all layers are deferred: a thread takes the next few examples, whatever their group.
+    /// Phase 1 if all layers are deferred: a thread takes the next few examples, whatever their
+    /// group.
     fn run_chunks<'m>(
         &self,
         job: &Job<'_, E>,
@@ -408,7 +414,8 @@ impl<'a, E: Examples + ?Sized> NetworkObjective<'a, E> {
         memory.divide(self.network.isa(), &self.layout.deferred, self.slab(), runs)
     }
 
-    /// The most examples that are kept at a time. A batch drawn with replacement may have more examples than slots.
+    /// The most examples that are kept at a time. A batch drawn with replacement may have more
+    /// examples than slots.
     fn slab(&self) -> usize {
         self.layout.kept_examples(self.examples.slots())
     }
@@ -488,13 +495,15 @@ impl<E: Examples + ?Sized> Objective for NetworkObjective<'_, E> {
     }
 }
 
-/// Parameters that one thread hashes at a time; fixed, so that the salt does not depend on the number of threads.
+/// Parameters that one thread hashes at a time; fixed, so that the salt does not depend on the
+/// number of threads.
 const SALTED: usize = 1 << 18;
 
-/// A hash of the parameters. They are public and noisy, so the hash, and the random choices seeded by it, change from
-/// step to step.
+/// A hash of the parameters. They are public and noisy, so the hash, and the random choices seeded
+/// by it, change from step to step.
 fn salt(parameters: &[f64]) -> u64 {
-    // Eight chains: a single one would wait for each multiplication, milliseconds for a million parameters.
+    // Eight chains: a single one would wait for each multiplication, milliseconds for a million
+    // parameters.
     let mut chains = [0, 1, 2, 3, 4, 5, 6, 7];
     for some in parameters.chunks(chains.len()) {
         chains.iter_mut().zip(some).for_each(|(chain, w)| *chain = mixed(*chain, w.to_bits()));
@@ -506,8 +515,8 @@ fn mixed(salt: u64, bits: u64) -> u64 {
     (salt ^ bits).wrapping_mul(0x0100_0000_01b3).rotate_left(17)
 }
 
-/// Clips a part of a gradient to its share of the clip norm. Returns its norm divided by the share, or `None` if the
-/// norm is too large to count.
+/// Clips a part of a gradient to its share of the clip norm. Returns its norm divided by the share,
+/// or `None` if the norm is too large to count.
 fn clip_part(clip: &Clip<'_>, part: &mut [f64], share: f64) -> Option<f64> {
     let squared: f64 = part.iter().map(|g| g * g).sum();
     let norm = ((squared * (1.0 + 1e-9)).sqrt() + 1e-150) / share;

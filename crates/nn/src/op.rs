@@ -2,19 +2,21 @@
 //!
 //! # Definition
 //! A micro-batch has M examples with V views each: `M V` images, one after the other in memory (or
-//! inputs wherever they are, see [`Pass::inputs`]). Let `a_t` be a layer's input and `d_t` the gradient
-//! of the example's loss by the layer's output, with t over the positions of all views. The gradient by
-//! the layer's weights, and a bound on the terms that it is summed from, are
+//! inputs wherever they are, see [`Pass::inputs`]). Let `a_t` be a layer's input and `d_t` the
+//! gradient of the example's loss by the layer's output, with t over the positions of all views.
+//! The gradient by the layer's weights, and a bound on the terms that it is summed from, are
 //! ```text
 //! g = Σ_t a_t d_t^T          b = Σ_t ‖a_t‖ ‖d_t‖
 //! ```
-//! A layer with weights measures ‖g‖ and b for each example, by one of three [`NormMethod`]s. Once the
-//! examples have clipping weights, it adds `Σ_i w_i g_i` to a sum: book-keeping (Bu, Wang, Zha, Karypis,
-//! *Differentially Private Optimization on Large Model at Small Cost*, 2022), with one backward pass.
+//! A layer with weights measures ‖g‖ and b for each example, by one of three [`NormMethod`]s. Once
+//! the examples have clipping weights, it adds `Σ_i w_i g_i` to a sum: book-keeping (Bu, Wang, Zha,
+//! Karypis, *Differentially Private Optimization on Large Model at Small Cost*, 2022), with one
+//! backward pass.
 //!
 //! # Types
-//! Each layer has two types of its own: [`Op::Prepared`], its weights in the layout that the kernels read,
-//! and [`Op::State`], what it keeps of one micro-batch. A chain stores them behind [`AnyOp`].
+//! Each layer has two types of its own: [`Op::Prepared`], its weights in the layout that the
+//! kernels read, and [`Op::State`], what it keeps of one micro-batch. A chain stores them behind
+//! [`AnyOp`].
 
 pub(crate) mod activation;
 pub(crate) mod any;
@@ -58,8 +60,8 @@ pub(crate) struct Pass<'a> {
     pub(crate) is_private: bool,
     /// Whether a group begins, so that all sums are zero.
     pub(crate) begins_group: bool,
-    /// Public seed of each image's random choices. It depends on slot, view and parameters, and not on
-    /// the place in the batch. Empty outside training.
+    /// Public seed of each image's random choices. It depends on slot, view and parameters, and not
+    /// on the place in the batch. Empty outside training.
     pub(crate) seeds: &'a [u64],
     /// The input of each image, for a first layer that reads inputs in place.
     pub(crate) inputs: Option<&'a [&'a [f32]]>,
@@ -102,7 +104,8 @@ pub(crate) struct Work<'a, O: Op + ?Sized> {
     pub(crate) pass: &'a Pass<'a>,
     pub(crate) prepared: &'a O::Prepared,
     pub(crate) state: &'a mut O::State,
-    /// Working space that the layers of a chain share, with the capacity that [`Op::scratch`] asks for.
+    /// Working space that the layers of a chain share, with the capacity that [`Op::scratch`] asks
+    /// for.
     pub(crate) scratch: &'a mut Vec<f32>,
 }
 
@@ -138,16 +141,16 @@ pub(crate) trait Op: Debug + Send + Sync + 'static {
         Vec::new()
     }
 
-    /// Numbers of an example's gradient that are kept. With [`footprint`](Self::footprint), it decides the
-    /// size of micro-batches.
+    /// Numbers of an example's gradient that are kept. With [`footprint`](Self::footprint), it
+    /// decides the size of micro-batches.
     fn materialised(&self) -> usize {
         let leaves = self.leaves();
         let kept = leaves.iter().filter(|leaf| leaf.method == NormMethod::Materialised);
         kept.map(|leaf| leaf.parameters).sum()
     }
 
-    /// Numbers of one image that pass through the kernels, beside input and output. It decides the size of
-    /// micro-batches. What is kept is more, and [`State::bytes`] counts it.
+    /// Numbers of one image that pass through the kernels, beside input and output. It decides the
+    /// size of micro-batches. What is kept is more, and [`State::bytes`] counts it.
     fn footprint(&self) -> usize {
         0
     }
@@ -163,7 +166,8 @@ pub(crate) trait Op: Debug + Send + Sync + 'static {
     /// Brings weights into the layout that the kernels read.
     fn prepare(&self, _parameters: &[f64], _prepared: &mut Self::Prepared) {}
 
-    /// Allocates everything for so many images. Nothing grows later: what is counted here is the whole.
+    /// Allocates everything for so many images. Nothing grows later: what is counted here is the
+    /// whole.
     fn state(&self, images: usize, role: Role) -> Self::State;
 
     fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]);
@@ -174,8 +178,9 @@ pub(crate) trait Op: Debug + Send + Sync + 'static {
     /// Measures each example's gradient after `backward`, as `norms[leaf][example]`.
     fn measure(&self, _work: Work<'_, Self>, _data: LayerData<'_>, _norms: &mut [Vec<NormBound>]) {}
 
-    /// Adds `Σ_i w_i g_i` to `sum`, with `weights[leaf][example]`, or 1 if there are none. With weights, it
-    /// follows `measure`. Inputs and gradients of examples that must not count have been erased.
+    /// Adds `Σ_i w_i g_i` to `sum`, with `weights[leaf][example]`, or 1 if there are none. With
+    /// weights, it follows `measure`. Inputs and gradients of examples that must not count have
+    /// been erased.
     fn accumulate(
         &self,
         _work: Work<'_, Self>,
@@ -206,7 +211,8 @@ pub(crate) fn uniform_start(inputs: usize, uniform: &mut dyn FnMut() -> f64, par
     parameters.iter_mut().for_each(|parameter| *parameter = bound * uniform());
 }
 
-/// Multiplies each example's part of an array by its weight. A weight of 0 makes it 0, whatever it was.
+/// Multiplies each example's part of an array by its weight. A weight of 0 makes it 0, whatever it
+/// was.
 pub(crate) fn weigh(isa: Isa, data: &mut [f32], weights: &[f32]) {
     let length = data.len() / weights.len().max(1);
     for (example, weight) in data.chunks_exact_mut(length.max(1)).zip(weights) {

@@ -1,10 +1,10 @@
 //! The plan of DP-SGD on a network: all its numbers, before it is paid for.
 //!
 //! # Guarantee
-//! The guarantee is that of [`Plan`]: T clipped sums with Gaussian noise on sampled batches. Before a record
-//! is read, the permit must pay for the plan's claim and for the unit of the schema. The data must have the
-//! encoding, the slots and the limit of records per unit that the plan was made for. Linear learners have the
-//! same gate.
+//! The guarantee is that of [`Plan`]: T clipped sums with Gaussian noise on sampled batches. Before
+//! a record is read, the permit must pay for the plan's claim and for the unit of the schema. The
+//! data must have the encoding, the slots and the limit of records per unit that the plan was made
+//! for. Linear learners have the same gate.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -49,8 +49,8 @@ pub struct BatchMemory {
 }
 
 impl NetworkPlan {
-    /// Checks what can be checked without data: numbers are in range, the network fits the encoding, and
-    /// micro-batches on `threads` threads fit in the memory limit.
+    /// Checks what can be checked without data: numbers are in range, the network fits the
+    /// encoding, and micro-batches on `threads` threads fit in the memory limit.
     pub(crate) fn check(&self, threads: Option<NonZero<usize>>) -> Result<(), FitError> {
         self.training.check(self.network.parameters())?;
         self.class_weights

@@ -4,20 +4,21 @@
 //! |---|---|---|
 //! | `softmax` | one dense layer | good features |
 //! | `mlp` | dense layers with ReLU, of the widths in `hidden`, by default one of 64 | tables |
-//! | `cnn` | two convolutions of 3 × 3 with tanh and pooling, 16 and 32 channels, then 32 features | images from 4 × 4 on |
-//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST and similar: from 14 × 14 on |
-//! | `cifar_cnn` | three of 3 × 3 with ReLU and mean pooling, 32, 64, 128 channels, then 128 features | colour, from 8 × 8 on |
+//! | `cnn` | convolutions of 16 and 32 channels, tanh and pooling, 32 features | from 4 × 4 on |
+//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST, from 14 × 14 on |
+//! | `cifar_cnn` | of 32, 64 and 128 channels, ReLU and mean pooling, 128 features | from 8 × 8 on |
 //! | `resnet20` | 20 layers in residual blocks with group normalisation | colour, of any size |
 //!
 //! The data decides the input and the number of outputs: [`Description::network_for`].
 //!
 //! # Sources
-//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for Deep Learning with
-//!   Differential Privacy*, 2021, table 1, with tanh in place of ReLU, as they advise.
-//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section 4.2, n = 3. Group
-//!   normalisation in 8 groups replaces batch normalisation; a group has at least two channels. With stride 2, the shortcut
-//!   is a normalised convolution of 1 × 1 (their option B): 272 474 weights instead of 269 722 for 32 × 32 × 3 and ten
-//!   classes.
+//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for
+//!   Deep Learning with Differential Privacy*, 2021, table 1, with tanh in place of ReLU, as they
+//!   advise.
+//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section
+//!   4.2, n = 3. Group normalisation in 8 groups replaces batch normalisation; a group has at least
+//!   two channels. With stride 2, the shortcut is a normalised convolution of 1 × 1 (their option
+//!   B): 272 474 weights instead of 269 722 for 32 × 32 × 3 and ten classes.
 
 use crate::description::{Description, DescriptionError};
 use crate::layer::Layer;

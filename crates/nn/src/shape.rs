@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// The shape of one example between two layers. In memory every shape is positions by channels, channels last.
+/// The shape of one example between two layers. In memory every shape is positions by channels,
+/// channels last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Shape {

@@ -1,37 +1,37 @@
-//! Default widths, clip norms and learning rates of networks, by rules that use public numbers alone.
+//! Default widths, clip norms and learning rates of networks, by rules that use public numbers
+//! alone.
 //!
-//! # What the rules go by
-//! A run has T steps on batches of B records, each with noise of z clip norms in each of d weights. Noise
-//! in the mean of a batch has length `z sqrt(d)/B` clip norms, and T steps of it together have, against T
-//! steps of the largest possible mean,
+//! # Signal
+//! A run has T steps on batches of B records, each with noise of z clip norms in each of d weights.
+//! The noise in the mean of a batch has norm `z sqrt(d)/B` clip norms. The *signal* compares T
+//! steps of the largest possible mean with T steps of noise:
 //! ```text
 //! s = sqrt(T) B / (z sqrt(d))                                                                  (1)
 //! ```
-//! the *signal*. On full batches that is `n/(σ sqrt(d))` for the multiplier σ of one release, however many
-//! steps there are.
+//! On full batches it is `n/(σ sqrt(d))` for the multiplier σ of one release, whatever T is.
 //!
 //! | what | rule |
 //! |---|---|
-//! | width of `mlp` | one hidden layer: the widest of 32, 64, 128 and 256 units whose s is 100 at least, or 32 |
-//! | clip norm C | `s^(2/5)`, for a number half of that, between 1 and 10, to two decimals |
-//! | learning rate | noise moves the weights by `κ D` in all: (2), up to a rate that is stable |
+//! | width of `mlp` | one hidden layer: the widest of 32, 64, 128, 256 with s >= 100, or 32 |
+//! | clip norm C | `s^(2/5)`, half of that for a number, between 1 and 10, to two decimals |
+//! | learning rate | noise moves the weights by `κ D` in total: (2), up to a stable rate |
 //! | κ | 3 for classes; `sqrt(s/3)`, at most 3, for a number |
 //!
 //! # The learning rate
-//! With momentum m and a rate η that falls along a cosine, a step moves the weights by `h = η/(1 - m)`
-//! gradients, and noise moves them by `h C sqrt(3/8) T/s` over the run (3/8 is the mean square of the
-//! cosine's factor). D is the length of the first weights: changes of that size change what the network does.
-//! So
+//! With momentum m and a rate η that falls along a cosine, a step moves the weights by
+//! `h = η/(1 - m)` gradients, and noise moves them by `h C sqrt(3/8) T/s` over the run (3/8 is the
+//! mean square of the cosine's factor). D is the norm of the initial weights: changes of that size
+//! change what the network does. So
 //! ```text
 //! h = min(κ D s / (sqrt(3/8) C T),  3,  200/X²,  n/T)                                          (2)
 //! ```
-//! for n rows of norm X at most: longer steps need not be stable, and longer runs learn few records by heart.
-//! A number has no largest useful output: noise that only moves a class boundary makes a residual of any
-//! size, so κ is smaller where there is little signal.
+//! for n rows of norm at most X: larger steps may be unstable, and longer runs memorise few
+//! records. Predicted numbers have no largest useful value: noise that only moves a class boundary
+//! can make a residual of any size, so κ is smaller if there is little signal.
 //!
 //! # Sources
-//! Numbers were chosen on training parts of ten tables. What clipping does to probabilities is the subject of
-//! the guide to networks.
+//! Constants were chosen on the training parts of ten tables. The guide to networks discusses what
+//! clipping does to probabilities.
 
 use sordino_optim::Plan;
 
@@ -51,8 +51,8 @@ const MAX_STEP: (f64, f64) = (3.0, 200.0);
 /// The mean square of the factors of a cosine schedule.
 const COSINE: f64 = 3.0 / 8.0;
 
-/// The widths of hidden layers of `mlp` for so many inputs and outputs; `signal` is s of (1) for a number of
-/// weights.
+/// The widths of hidden layers of `mlp` for so many inputs and outputs; `signal` is s of (1) for a
+/// number of weights.
 pub fn hidden<E>(
     inputs: usize,
     outputs: usize,
@@ -92,8 +92,8 @@ impl TrainingFacts {
         (100.0 * exact).round() / 100.0
     }
 
-    /// η for this clip norm, momentum and length of the first weights; a network that starts at 0 counts as
-    /// one of length 1.
+    /// η for this clip norm, momentum and length of the first weights; a network that starts at 0
+    /// counts as one of length 1.
     pub(crate) fn learning_rate(self, clip_norm: f64, momentum: f64, start: f64) -> f64 {
         let length = if start > 0.0 { start } else { 1.0 };
         let noise = if self.is_number { (self.signal / 3.0).sqrt().min(MAX_KAPPA) } else { MAX_KAPPA };

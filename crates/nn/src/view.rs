@@ -1,8 +1,9 @@
 //! Views of an example: augmentation whose gradients are averaged before they are clipped.
 //!
-//! An example's loss is the mean over its views, so its gradient is one vector that is clipped once, and the sensitivity is
-//! that of one record (De, Berrada, Hayes, Smith, Balle, *Unlocking High-Accuracy Differentially Private Image Classification
-//! through Scale*, 2022). Views are public: the same for all examples.
+//! An example's loss is the mean over its views, so its gradient is one vector that is clipped
+//! once, and the sensitivity is that of one record (De, Berrada, Hayes, Smith, Balle, *Unlocking
+//! High-Accuracy Differentially Private Image Classification through Scale*, 2022). Views are
+//! public: the same for all examples.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,16 +1,18 @@
 //! Weights in safetensors, by the names and in the layouts of PyTorch.
 //!
 //! # Definition
-//! A file has one tensor for each weight and bias, named and laid out as [`tensors`] says, so that `load_state_dict` of the same
-//! `torch.nn.Sequential` takes it, and the metadata `format: pt`.
+//! A file has one tensor for each weight and bias, with the names and layouts of [`tensors`], and
+//! the metadata `format: pt`: `load_state_dict` of the same `torch.nn.Sequential` reads it.
 //!
 //! # Guarantee
-//! Numbers are written as `F64`, which is what parameters are: what is read again is the same to the last bit, and so is every output. (PyTorch
-//! rounds them to the type of its module.) `F32` and `F64` are read.
+//! Parameters are written as `F64`, their own type: written weights are read to the last bit, and
+//! so give the same outputs. (PyTorch rounds them to the type of its module.) `F32` and `F64` are
+//! read.
 //!
 //! # Pitfalls
-//! A file may come from anywhere. It is not read if it is larger than the network's weights can be, every tensor must be there with
-//! its shape, none may be left over, and all numbers must be finite: a network never runs with weights that are half a stranger's.
+//! A file may come from anywhere. It is refused if it is larger than the network's weights can be,
+//! if a tensor is missing, left over or of another shape, or if a number is not finite: a network
+//! never runs with weights that are partly another's.
 
 mod error;
 mod tensors;
@@ -29,11 +31,12 @@ use crate::layer::Layer;
 use crate::network::Network;
 
 impl Network {
-    /// Parameters as the bytes of a safetensors file, frozen weights beside them.
+    /// Parameters and frozen weights as the bytes of a safetensors file.
     ///
     /// ```
-    /// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
-    /// let network = Network::new(Shape::Features(4), &[Layer::linear(3)], NetworkLoss::CrossEntropy)?;
+    /// use sordino_nn::{Layer, Network, NetworkLoss, Shape};
+    /// let layers = [Layer::linear(3)];
+    /// let network = Network::new(Shape::Features(4), &layers, NetworkLoss::CrossEntropy)?;
     /// let parameters = network.initial(1);
     /// let bytes = network.to_safetensors(&parameters)?;
     /// assert_eq!(network.read_safetensors(&bytes)?, parameters);
@@ -60,7 +63,8 @@ impl Network {
         serialize(views, Some(metadata)).map_err(unwritable)
     }
 
-    /// The parameters in the bytes of a safetensors file. Weights of frozen layers must be the network's own.
+    /// The parameters in the bytes of a safetensors file. Weights of frozen layers must be the
+    /// network's own.
     pub fn read_safetensors(&self, bytes: &[u8]) -> Result<Vec<f64>, WeightsError> {
         let mut parameters = vec![0.0; self.parameters()];
         for (tensor, read) in self.read(bytes)? {
@@ -77,8 +81,9 @@ impl Network {
         Ok(parameters)
     }
 
-    /// The same network with frozen layers whose weights are those of a safetensors file: public features, learned elsewhere. What the file
-    /// has beside them, such as a last layer for other classes, is passed over.
+    /// The same network with the weights of its frozen layers from a safetensors file: public
+    /// features, learned elsewhere. Other tensors of the file, such as a last layer for other
+    /// classes, are ignored.
     pub fn with_frozen_weights(&self, bytes: &[u8]) -> Result<Self, WeightsError> {
         let file = open(bytes)?;
         let mut values: Vec<Vec<f64>> = Vec::new();
@@ -100,7 +105,8 @@ impl Network {
             .map_err(|source| WeightsError::File { path: path.as_ref().to_owned(), source })
     }
 
-    /// Reads [`read_safetensors`](Self::read_safetensors) from a file, of which no more is read than the network's weights can have.
+    /// Reads [`read_safetensors`](Self::read_safetensors) from a file, and at most as many bytes as
+    /// the network's weights can have.
     pub fn load_safetensors(&self, path: impl AsRef<Path>) -> Result<Vec<f64>, WeightsError> {
         let path = path.as_ref();
         let unreadable = |source| WeightsError::File { path: path.to_owned(), source };
@@ -108,7 +114,7 @@ impl Network {
         let mut bytes = Vec::new();
         let file = File::open(path).map_err(unreadable)?;
         let stated = file.metadata().map_err(unreadable)?.len();
-        // A pipe states nothing, and a file may grow.
+        // A pipe states no length, and a file may grow.
         file.take(most + 1).read_to_end(&mut bytes).map_err(unreadable)?;
         let got = stated.max(bytes.len() as u64);
         if got > most {
@@ -121,7 +127,7 @@ impl Network {
         Ok(tensors::tensors(self.input(), self.layers())?)
     }
 
-    /// Bytes of a file in double precision with long names and some metadata.
+    /// The most bytes of a file: double precision, long names and some metadata.
     fn largest_file(&self) -> Result<u64, WeightsError> {
         const METADATA: usize = 1 << 20;
         const HEADER: usize = 1 << 10;
@@ -129,7 +135,7 @@ impl Network {
         Ok((METADATA + each) as u64)
     }
 
-    /// All tensors, each with its numbers in our order, of a file that has no others.
+    /// All tensors of a file with their numbers in our order. The file has no others.
     fn read(&self, bytes: &[u8]) -> Result<Vec<(Tensor, Vec<f64>)>, WeightsError> {
         let file = open(bytes)?;
         let mut read = Vec::new();
@@ -138,7 +144,7 @@ impl Network {
             read.push((tensor, numbers));
         }
         let known = |name: &str| read.iter().any(|(tensor, _)| tensor.name == name);
-        // The first by name: the order of a file's header is nobody's.
+        // The first by name: the order in a header has no meaning.
         match file.names().into_iter().filter(|name| !known(name)).min() {
             Some(name) => Err(WeightsError::Unexpected { tensor: quoted(name) }),
             None => Ok(read),
@@ -167,7 +173,8 @@ fn fill(layers: &mut [Layer], values: &mut impl Iterator<Item = Vec<f64>>) {
 fn bytes(tensor: &Tensor, numbers: &[f64]) -> Result<Vec<u8>, WeightsError> {
     let mut ordered: Vec<f64> = tensor.places().map(|place| numbers[place]).collect();
     if let (Some(word), [_, features]) = (tensor.padding, &tensor.shape[..]) {
-        ordered[word * features..][..*features].fill(0.0); // what the layer gives, whatever the parameters are
+        // The layer gives zeros, whatever the parameters are.
+        ordered[word * features..][..*features].fill(0.0);
     }
     check_finite(tensor, &ordered)?;
     Ok(ordered.into_iter().flat_map(f64::to_le_bytes).collect())
@@ -203,7 +210,7 @@ fn numbers(file: &SafeTensors<'_>, tensor: &Tensor) -> Result<Vec<f64>, WeightsE
 }
 
 fn check_finite(tensor: &Tensor, numbers: &[f64]) -> Result<(), WeightsError> {
-    // Beyond single precision is not finite where it counts.
+    // Kernels use single precision, where larger numbers are not finite.
     if numbers.iter().all(|number| (*number as f32).is_finite()) {
         return Ok(());
     }

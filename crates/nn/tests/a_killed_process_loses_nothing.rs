@@ -1,8 +1,8 @@
-//! A process that trains a network is killed again and again, at moments that nobody chose. What was checkpointed is there, and all steps that
-//! anybody can have seen are paid for.
+//! A process that trains a network is killed again and again, at arbitrary moments. Its checkpoints
+//! survive, and all steps that anyone can have seen are paid for.
 //!
-//! This file is its own worker: with `worker FOLDER` it begins a run or goes on with it, and notes each charge before the run and each step
-//! after it, as somebody would who looks at every iterate.
+//! This file is its own worker. With `worker FOLDER` it begins or resumes a run, and logs each
+//! charge before the run and each step after it, like someone who sees every iterate.
 
 mod support;
 
@@ -17,14 +17,15 @@ use sordino_nn::NetworkObjective;
 use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Training};
 use sordino_privacy::{Event, danger};
 use sordino_testing::Scratch;
-use support::pictures::{lines, network, options, permit, plan, poisson};
+use support::images::{bars, network, options, permit, plan, poisson};
 
-/// How often.
+/// How often the worker is killed.
 const KILLS: u64 = 20;
 /// More than workers get done before they are killed.
 const STEPS: u64 = 400;
 const EVERY: u64 = 3;
-/// Steps after which a worker is killed: at most so many, by a fixed sequence. The scheduler adds what no seed can.
+/// Steps after which a worker is killed: at most so many, by a fixed sequence. The scheduler adds
+/// what no seed can.
 const LONGEST_LIFE: u64 = 12;
 
 fn main() {
@@ -43,7 +44,7 @@ fn the_plan() -> Plan {
 }
 
 fn work(folder: &Path) {
-    let (network, rows, plan) = (network(), lines(), the_plan());
+    let (network, rows, plan) = (network(), bars(), the_plan());
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let path = folder.join("run");
     let training = Training::new(&plan, &objective, options(&network)).unwrap();
@@ -86,7 +87,7 @@ fn killed(folder: &Path) {
         let checkpoint = path.exists().then(|| Checkpoint::read(&path).unwrap());
         let steps = checkpoint.map_or(0, |checkpoint| checkpoint.steps());
         assert!(steps >= safe, "{steps} after {safe}");
-        // Of what was seen, no more than is charged again.
+        // No more steps were seen than are charged again.
         let mut seen = notes(folder).into_iter().filter(|(word, _)| word == "step").map(|(_, step)| step);
         assert!(seen.next_back().is_none_or(|seen| seen <= steps + EVERY), "{steps}");
         safe = steps;
@@ -109,9 +110,9 @@ fn check(folder: &Path) {
     let notes = notes(folder);
     let seen = notes.iter().filter(|(word, _)| word == "step").count() as u64;
     let lives = notes.split(|(word, _)| word != "step").filter(|steps| !steps.is_empty()).count() as u64;
-    // A process may be killed between a step and its note.
+    // A process may be killed between a step and its log entry.
     assert!(seen + KILLS >= STEPS && seen <= STEPS + EVERY * paid, "{seen} steps, {paid} resumptions");
-    // Every process that did a step, but for the first, paid before it.
+    // Every process that did a step paid before it, except the first.
     assert!((lives - 1..=KILLS).contains(&paid), "{lives} lives, {paid} resumptions");
     // The last step of each life and the first of the next: nothing is skipped.
     for pair in notes.windows(2) {

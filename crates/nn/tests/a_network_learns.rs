@@ -8,10 +8,10 @@ use sordino_nn::{Examples, Network, NetworkObjective};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Training};
 use sordino_privacy::Release;
-use support::pictures::{SLOTS, lines, network, options, permit, plan, poisson};
+use support::images::{SLOTS, bars, network, options, permit, plan, poisson};
 
 fn run(clipping: Clipping, threads: usize) -> (Network, Release<Vec<f64>>) {
-    let (network, rows) = (network(), lines());
+    let (network, rows) = (network(), bars());
     let plan = plan(poisson(0.1), 60, clipping, 1.0);
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let training = Training::new(&plan, &objective, options(&network)).unwrap();
@@ -22,7 +22,7 @@ fn run(clipping: Clipping, threads: usize) -> (Network, Release<Vec<f64>>) {
 }
 
 fn accuracy(network: &Network, parameters: &[f64]) -> f64 {
-    let rows = lines();
+    let rows = bars();
     let mut evaluation = network.evaluator(parameters).unwrap();
     evaluation.score((0..SLOTS).filter_map(|slot| rows.example(slot))).accuracy
 }

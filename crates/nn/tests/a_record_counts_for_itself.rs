@@ -1,4 +1,4 @@
-//! What one record contributes depends on that record alone; nothing that a record holds can disturb the others.
+//! One record's contribution depends on that record alone, and no record disturbs the others.
 
 mod support;
 
@@ -20,9 +20,9 @@ use support::{Case, clipped_sum, full_batch, length, plan, units};
 
 const CLIP_NORM: f64 = 0.05;
 
-/// The fast road in groups, and whole gradients one by one, are the same but for roundings.
+/// The fast path in groups and the slow path record by record agree up to rounding.
 #[test]
-fn deferred_layers_have_the_sums_of_single_records() {
+fn deferred_layers_sum_like_single_records() {
     for case in [mixed(), dense(), narrow()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -34,7 +34,7 @@ fn deferred_layers_have_the_sums_of_single_records() {
         });
         let difference: Vec<f64> = fast.iter().zip(&slow).map(|(a, b)| a - b).collect();
         assert!(length(&slow) > 1.0 && length(&difference) < 1e-5 * length(&slow), "{}", length(&difference));
-        // Without clipping as well.
+        // Also without clipping.
         let plain = sordino_nn::danger::unclipped_sum(
             &objective,
             &parameters,
@@ -49,9 +49,10 @@ fn deferred_layers_have_the_sums_of_single_records() {
     }
 }
 
-/// Infinite, not a number, of no class, of another shape: each counts as an empty slot, and the others stay what they are.
+/// Infinite, NaN, an unknown class, another shape: each counts as an empty slot, and the others do
+/// not change.
 #[test]
-fn records_that_are_not_finite_count_as_nothing() {
+fn invalid_records_contribute_nothing() {
     for case in [mixed(), dense(), narrow(), narrow_branch(), normalised()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -75,18 +76,18 @@ fn records_that_are_not_finite_count_as_nothing() {
             let with = sum(vec![(5, Some((input.clone(), target.clone()))), (17, None)]);
             let difference: Vec<f64> = with.iter().zip(&without).map(|(a, b)| a - b).collect();
             assert!(length(&difference) < 1e-4, "{:?} {target:?}: {}", input[0], length(&difference));
-            // In the first slot, too: no record decides whether anything fails.
+            // In the first slot too.
             sum(vec![(0, Some((input, target)))]);
         }
     }
 }
 
-/// With and without one record, sums differ by no more than the clip norm times the allowance, in integers: whichever way norms are found,
-/// and even where a block has more records than a group.
+/// With and without one record, sums differ by at most the clip norm times the allowance, in
+/// integers: for every norm method, and even if a block has more records than a group.
 #[test]
-fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
+fn one_record_moves_the_sum_by_at_most_the_sensitivity() {
     for case in [mixed(), dense(), narrow(), narrow_branch(), ghost(), words()] {
-        // Expecting few records makes blocks long, so that there is a surplus.
+        // Few expected records make long blocks, so that some records exceed their group.
         for expected in [case.examples as f64, 4.0] {
             moves_by_the_clip_norm(&case, &case.network(), &|objective| objective, expected);
         }
@@ -94,7 +95,7 @@ fn one_record_moves_the_sum_by_no_more_than_the_grid_allows() {
 }
 
 #[test]
-fn one_record_of_many_views_moves_the_sum_by_no_more_than_the_grid_allows() {
+fn one_record_with_many_views_moves_the_sum_by_at_most_the_sensitivity() {
     let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: 0 }];
     for case in [mixed(), ghost()] {
         let network = Network::with_views(case.input, &case.layers, case.loss, &views).unwrap();
@@ -103,7 +104,7 @@ fn one_record_of_many_views_moves_the_sum_by_no_more_than_the_grid_allows() {
 }
 
 #[test]
-fn one_record_clipped_by_layers_moves_the_sum_by_no_more_than_the_grid_allows() {
+fn one_record_clipped_per_layer_moves_the_sum_by_at_most_the_sensitivity() {
     for case in [mixed(), dense(), narrow(), ghost(), words()] {
         let network = case.network();
         let shares = vec![1.0; network.parts().len()];
@@ -116,7 +117,8 @@ fn one_record_clipped_by_layers_moves_the_sum_by_no_more_than_the_grid_allows() 
     }
 }
 
-/// The clip norm is far below all gradients, so that every record moves the sum by all of it.
+/// The clip norm is far below all gradient norms, so every record moves the sum by the full clip
+/// norm.
 fn moves_by_the_clip_norm(
     case: &Case,
     network: &Network,
@@ -142,9 +144,9 @@ fn moves_by_the_clip_norm(
     assert!(grid.inflation() < 0.01, "{}", grid.inflation());
 }
 
-/// A step's sum is made where the last release was; nothing of that may be left in it, of a batch that nobody has joined either.
+/// Steps reuse the array of the last release. Nothing of it may remain, even after an empty batch.
 #[test]
-fn a_sum_does_not_feel_what_was_in_its_place() {
+fn a_sum_does_not_depend_on_the_array_it_reuses() {
     for case in [mixed(), dense(), narrow(), ghost()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -166,9 +168,9 @@ fn a_sum_does_not_feel_what_was_in_its_place() {
     }
 }
 
-/// Two slabs: what is kept of examples is limited to those of one group.
+/// A memory limit allows only one group per slab.
 #[test]
-fn a_sum_over_several_slabs_is_the_sum() {
+fn several_slabs_give_the_same_sum_as_one() {
     let case = dense();
     let network = case.network();
     let (rows, parameters, batch) = (case.rows(&network), network.initial(1), full_batch(case.examples));
@@ -186,7 +188,7 @@ fn a_sum_over_several_slabs_is_the_sum() {
     }
 }
 
-/// Opacus (#161, #164, #530, #676, #806) stumbled over batches that nobody had joined.
+/// Opacus (#161, #164, #530, #676, #806) failed on empty batches.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
     let case = mixed();
@@ -201,7 +203,7 @@ fn pitfall_15_an_empty_batch_is_a_sum_of_nothing() {
     }
 }
 
-/// The clipping count, which the adaptive clip norm is made from, goes the same road as the sum: on its grid, paid for by the plan.
+/// The count for the adaptive clip norm is on a grid of its own, and the plan pays for it.
 #[test]
 fn pitfall_09_records_within_the_clip_norm_are_counted_on_a_grid() {
     let case = mixed();
@@ -225,7 +227,8 @@ fn pitfall_09_records_within_the_clip_norm_are_counted_on_a_grid() {
     assert!(between.count() > 0, "some are, and some are not");
 }
 
-/// A record counts for half, on either road: an empty slot for nothing, not as one that was within the clip norm.
+/// A record counts for ±1/2 on both paths. An empty slot counts for nothing, not as a record within
+/// the clip norm.
 #[test]
 fn pitfall_09_an_empty_slot_is_not_counted() {
     let case = narrow();
@@ -262,8 +265,8 @@ fn views_are_averaged_before_they_are_clipped() {
     let network = Network::with_views(input, &layers, NetworkLoss::CrossEntropy, &views).unwrap();
     let (rows, parameters) = (case.rows(&single), network.initial(2));
     let example = rows.example(0).unwrap();
-    // The same three pictures as three records, unclipped, and their mean.
-    let pictures: Vec<f32> = views
+    // The same three images as three records, unclipped, and their mean.
+    let images: Vec<f32> = views
         .iter()
         .flat_map(|view| {
             (0..2 * 5 * 4).map(move |at| {
@@ -277,7 +280,7 @@ fn views_are_averaged_before_they_are_clipped() {
             })
         })
         .collect();
-    let three = DenseExamples::new(pictures, 40, vec![example.target[0]; 3], 1);
+    let three = DenseExamples::new(images, 40, vec![example.target[0]; 3], 1);
     let unclipped = NetworkObjective::new(&single, &three, 3.0).unwrap();
     let sum = sordino_nn::danger::unclipped_sum(
         &unclipped,
@@ -295,9 +298,9 @@ fn views_are_averaged_before_they_are_clipped() {
     assert!(length(&difference) < 1e-5 * clip_norm, "{}", length(&difference));
 }
 
-/// A limit on memory changes the size of micro-batches, and sums only by roundings.
+/// Sums change only by rounding.
 #[test]
-fn a_memory_limit_picks_the_micro_batch() {
+fn a_memory_limit_decides_the_micro_batch() {
     let case = mixed();
     let network = case.network();
     let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -316,9 +319,9 @@ fn a_memory_limit_picks_the_micro_batch() {
     assert!(matches!(refused, Err(NetworkError::Memory { .. })));
 }
 
-/// Dropout leaves the same numbers of a record out whoever else is there.
+/// It leaves out the same numbers of a record whoever else is in the batch.
 #[test]
-fn dropout_depends_on_the_slot_and_not_on_the_place() {
+fn dropout_depends_on_the_slot_and_not_on_the_place_in_the_batch() {
     let mut random = Random(1);
     let layers = vec![Layer::linear(20), Layer::Dropout { rate: 0.5 }, Layer::tanh(), Layer::linear(3)];
     let case = Case {
@@ -351,7 +354,8 @@ fn errors_name_the_layer() {
     };
     assert_eq!(
         refused(Shape::Features(9), &[Layer::linear(4), Layer::conv2d(4, 3, 1, 0)]),
-        "layers[1] (conv2d) needs an image, but gets 4 features; state the input as an image, or move the layer before `flatten`"
+        "layers[1] (conv2d) needs an image, but gets 4 features; state the input as an image, or move \
+         the layer before `flatten`"
     );
     let batch_norm = refused(image, &[Layer::conv2d(4, 3, 1, 0), Layer::BatchNorm]);
     assert!(

@@ -1,4 +1,5 @@
-//! Stopped, crashed, out of room on the disk: a network's run goes on from its checkpoint, and no step is released twice for the price of one.
+//! After a stop, a crash or a full disk, a network's run resumes from its checkpoint, and no step
+//! is released twice for one charge.
 
 mod support;
 
@@ -13,7 +14,7 @@ use sordino_optim::{
 };
 use sordino_privacy::{Event, Paid, danger};
 use sordino_testing::ScratchFile;
-use support::pictures::{lines, network, options, permit, plan, poisson};
+use support::images::{bars, network, options, permit, plan, poisson};
 
 const EVERY: u64 = 4;
 const FLAT: Clipping = Clipping::Flat { norm: 1.0 };
@@ -24,7 +25,7 @@ fn place(name: &str) -> ScratchFile {
     ScratchFile::new(&format!("nn-{name}"), "run")
 }
 
-/// What a checkpoint says was paid, on its word.
+/// The payment that a checkpoint states, taken on trust.
 fn paid(checkpoint: &Checkpoint) -> Paid {
     danger::unmetered_paid(checkpoint.statement()).unwrap()
 }
@@ -39,7 +40,7 @@ fn training<'a>(
     Training::new(plan, objective, options).unwrap().with_checkpoints(checkpoints).unwrap()
 }
 
-/// Stops after step 5, on request. With given bits where there are some.
+/// Stops after step 5, on request; with seeded bits if there are any.
 fn stop<'a>(training: Run<'a>, plan: &Plan, flag: &'a AtomicBool, seed: Option<u64>) -> Run<'a> {
     let training = training.cancelled_by(flag);
     let mut progress = |progress: sordino_optim::Progress<'_>| {
@@ -54,10 +55,11 @@ fn stop<'a>(training: Run<'a>, plan: &Plan, flag: &'a AtomicBool, seed: Option<u
     training
 }
 
-/// With all records and hardly any noise, a run that was stopped is the one that was not: momentum, average and clip norm are in the file.
+/// With full batches and hardly any noise, both runs have the same result: momentum, average and
+/// clip norm are in the file.
 #[test]
-fn a_stopped_run_goes_on_for_free_and_as_if_nothing_had_happened() {
-    let (network, rows, path) = (network(), lines(), place("stop"));
+fn a_stopped_run_resumes_for_free_with_the_same_result() {
+    let (network, rows, path) = (network(), bars(), place("stop"));
     let objective = NetworkObjective::new(&network, &rows, 2000.0).unwrap();
     let adaptive = Clipping::Quantile { initial: 1.0, quantile: 0.5, rate: 0.2, count_noise: 1e-3 };
     let plan = plan(Sampling::FullBatch, 12, adaptive, 1e-9);
@@ -86,7 +88,7 @@ fn a_stopped_run_goes_on_for_free_and_as_if_nothing_had_happened() {
 /// Steps charged = steps done + replays.
 #[test]
 fn a_crash_is_resumed_and_replays_are_charged_again() {
-    let (network, rows, path) = (network(), lines(), place("crash"));
+    let (network, rows, path) = (network(), bars(), place("crash"));
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let plan = plan(poisson(0.1), 12, FLAT, 1.0);
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -108,10 +110,10 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     assert!(release.guarantee().epsilon.upper > permit(plan.claim()).guarantee().epsilon.upper);
 }
 
-/// Bits that repeat, in either half, void the whole.
+/// Whichever half it is.
 #[test]
 fn one_seeded_half_voids_the_guarantee() {
-    let (network, rows) = (network(), lines());
+    let (network, rows) = (network(), bars());
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let plan = plan(poisson(0.1), 8, FLAT, 1.0);
     for (first, second) in [(None, None), (Some(3), None), (None, Some(3)), (Some(3), Some(4))] {
@@ -135,10 +137,10 @@ fn one_seeded_half_voids_the_guarantee() {
     }
 }
 
-/// The start of a network is part of what a run is made of.
+/// Initial weights are part of a run.
 #[test]
 fn a_run_from_another_start_is_another_run() {
-    let (network, rows, path, flag) = (network(), lines(), place("start"), AtomicBool::new(false));
+    let (network, rows, path, flag) = (network(), bars(), place("start"), AtomicBool::new(false));
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let plan = plan(poisson(0.1), 8, FLAT, 1.0);
     drop(stop(training(&plan, &objective, options(&network), &path), &plan, &flag, None));
@@ -155,7 +157,7 @@ fn a_run_from_another_start_is_another_run() {
 /// Eight bytes a weight for each vector that the update rule remembers, and a head.
 #[test]
 fn checkpoints_are_as_large_as_what_they_hold() {
-    let (network, rows, path, flag) = (network(), lines(), place("size"), AtomicBool::new(false));
+    let (network, rows, path, flag) = (network(), bars(), place("size"), AtomicBool::new(false));
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let plan = plan(poisson(0.1), 8, FLAT, 1.0);
     drop(stop(training(&plan, &objective, options(&network), &path), &plan, &flag, None));
@@ -164,11 +166,11 @@ fn checkpoints_are_as_large_as_what_they_hold() {
     assert!((numbers..numbers + 2000).contains(&length), "{length} for {numbers}");
 }
 
-/// The device that is always full stands where the next checkpoint is written.
+/// A device that is always full takes the place of the next checkpoint.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_full_disk_ends_the_run_and_loses_no_checkpoint() {
-    let (network, rows, path) = (network(), lines(), place("full"));
+    let (network, rows, path) = (network(), bars(), place("full"));
     let objective = NetworkObjective::new(&network, &rows, 200.0).unwrap();
     let plan = plan(poisson(0.1), 12, FLAT, 1.0);
     let training = training(&plan, &objective, options(&network), &path);

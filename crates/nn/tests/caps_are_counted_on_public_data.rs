@@ -1,4 +1,5 @@
-//! How often the cap on `w Σ_t ‖a_t‖ ‖d_t‖` lowers a weight is told for public data, and by nothing that a training run returns.
+//! How often the cap on `w Σ_t ‖a_t‖ ‖d_t‖` lowers a weight is reported for public data only, and
+//! never by a training run.
 
 mod support;
 
@@ -13,16 +14,16 @@ use support::{clipped_sum, full_batch, length, plan};
 const FEATURES: usize = 20;
 const SPREAD: f64 = 8.0;
 
-/// A dense layer at two positions, without bias, whose weights are 0: slopes are minus targets. Lengths come from Gram
-/// matrices there.
+/// A dense layer at two positions, without bias, with weights 0: output gradients are minus the
+/// targets. Norms come from Gram matrices.
 fn network() -> Network {
     let layer = Layer::Linear { outputs: FEATURES, bias: false };
     let input = Shape::Sequence { length: 2, features: FEATURES };
     Network::new(input, &[layer], NetworkLoss::Squared).unwrap()
 }
 
-/// Records with the same inputs of length 1 at both positions, and targets of length 1 that are the opposite of each other up to
-/// `rest`: gradients of length `rest`, spreads of `2 - rest`.
+/// Records with the same input of norm 1 at both positions, and targets of norm 1 that are opposite
+/// up to `rest`: gradients have norm `rest`, spreads `2 - rest`.
 fn rows(rests: &[f32]) -> DenseExamples {
     let one = (FEATURES as f32).sqrt().recip();
     let inputs = vec![one; rests.len() * 2 * FEATURES];
@@ -39,7 +40,7 @@ fn caps(objective: &NetworkObjective<'_, DenseExamples>, plan: &Plan, clip_norm:
     cap_count(objective, &parameters, &batch, &clip, NonZero::new(threads).unwrap()).unwrap()
 }
 
-/// β is 8: who cancels to less than an eighth of the spread is capped.
+/// β is 8: a record that cancels to less than an eighth of its spread is capped.
 #[test]
 fn records_whose_positions_cancel_are_capped_and_counted() {
     let (network, rows) = (network(), rows(&[0.001, 1.0, 0.2, 0.5, 0.05]));
@@ -50,14 +51,15 @@ fn records_whose_positions_cancel_are_capped_and_counted() {
     for threads in 1..=3 {
         assert_eq!(caps(&objective, &zero_out, clip_norm, threads), 3);
     }
-    // Records that are quantised one by one need no cap.
+    // Records that are rounded one by one need no cap.
     let add_remove = plan(5, Neighbours::AddRemove, flat);
     assert_eq!(caps(&objective, &add_remove, clip_norm, 2), 0);
 }
 
-/// `w b = β C` where the cap binds: the record that cancels from 1.95 to 0.05 has weight `8 · 0.1/1.95` instead of 1.
+/// `w b = β C` where the cap binds: the record that cancels from 1.95 to 0.05 has weight
+/// `8 · 0.1/1.95` instead of 1.
 #[test]
-fn a_capped_record_counts_for_as_much_as_the_cap_says() {
+fn a_capped_record_has_the_weight_that_the_cap_gives() {
     let (network, rows) = (network(), rows(&[0.05]));
     let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
     let plan = plan(1, Neighbours::ZeroOut, Clipping::Flat { norm: 0.1 });
@@ -65,7 +67,7 @@ fn a_capped_record_counts_for_as_much_as_the_cap_says() {
     assert!((length(&sum) / (0.8 / 1.95 * 0.05) - 1.0).abs() < 1e-5, "{}", length(&sum));
 }
 
-/// One position: the spread of a gradient is its length, and plain clipping is all there is.
+/// With one position the spread of a gradient is its norm, so the cap never binds.
 #[test]
 fn dense_layers_on_one_position_are_never_capped() {
     let layers = [Layer::linear(30), Layer::tanh(), Layer::linear(3)];

@@ -1,4 +1,4 @@
-//! A network is written in a file, read, and built; what is wrong with it is said with its place.
+//! Networks are read from files and built, and errors name the place.
 
 use sordino_nn::{
     Activation, Description, DescriptionError, Layer, Network, NetworkLoss, Shape, View, preset,
@@ -54,7 +54,7 @@ fn everything() -> Description {
 }
 
 #[test]
-fn what_is_written_is_read_again() {
+fn a_written_description_is_read_unchanged() {
     let description = everything();
     assert_eq!(Description::from_toml(&description.to_toml().unwrap()).unwrap(), description);
     assert_eq!(Description::from_json(&description.to_json().unwrap()).unwrap(), description);
@@ -67,7 +67,7 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
-fn a_file_by_hand_has_the_defaults_of_pytorch() {
+fn defaults_are_those_of_pytorch() {
     let text = r#"
         input = { image = { channels = 1, height = 8, width = 8 } }
         [[layers]]
@@ -81,7 +81,10 @@ fn a_file_by_hand_has_the_defaults_of_pytorch() {
         kernel = 2
         [[layers]]
         type = "residual"
-        body = [{ type = "conv2d", channels = 4, kernel = 3, padding = 1 }, { type = "group_norm", groups = 2 }]
+        body = [
+            { type = "conv2d", channels = 4, kernel = 3, padding = 1 },
+            { type = "group_norm", groups = 2 },
+        ]
         [[layers]]
         type = "flatten"
         [[layers]]
@@ -110,18 +113,19 @@ fn a_file_by_hand_has_the_defaults_of_pytorch() {
 }
 
 #[test]
-fn data_completes_what_was_left_out() {
+fn the_data_decides_what_a_description_leaves_open() {
     let head = Description::from_json(r#"{"preset": "mlp", "hidden": [5]}"#).unwrap();
     assert_eq!(head, preset::mlp(&[5]));
     let network = head.network_for(Shape::Features(7), 3).unwrap();
     assert_eq!((network.parameters(), network.output()), (8 * 5 + 6 * 3, Shape::Features(3)));
-    // A table's columns may be a picture.
-    let picture = Description { input: Some(IMAGE), ..preset::cnn() };
-    assert_eq!(picture.network_for(Shape::Features(64), 10).unwrap().input(), IMAGE);
+    // The columns of a table may be the pixels of an image.
+    let image = Description { input: Some(IMAGE), ..preset::cnn() };
+    assert_eq!(image.network_for(Shape::Features(64), 10).unwrap().input(), IMAGE);
     let message = |result: Result<Network, DescriptionError>| result.map(drop).unwrap_err().to_string();
     assert_eq!(
-        message(picture.network_for(Shape::Features(63), 10)),
-        "the description's input is an image of 1 × 8 × 8, and the data has 63 features; both must have as many numbers: \
+        message(image.network_for(Shape::Features(63), 10)),
+        "the description's input is an image of 1 × 8 × 8, and the data has 63 features; both must have \
+         as many numbers: \
          correct `input`, or leave it out"
     );
     assert!(
@@ -131,13 +135,15 @@ fn data_completes_what_was_left_out() {
     );
     let other = Description::new(vec![Layer::linear(4)]);
     assert!(message(other.network_for(Shape::Features(2), 3)).starts_with(
-        "the network ends in 4 features, and the data needs 3 features; let the last layer be `linear` without `outputs`"
+        "the network ends in 4 features, and the data needs 3 features; let the last layer be `linear` \
+         without `outputs`"
     ));
     let positions = Description::new(vec![Layer::conv2d(4, 3, 1, 0), Layer::head()]);
     assert!(message(positions.network_for(IMAGE, 3)).contains("after `flatten`"));
     assert_eq!(
         message(head.network()),
-        "the description has no input; write one, such as `input = { features = 64 }`, or build the network for data"
+        "the description has no input; write one, such as `input = { features = 64 }`, or build the \
+         network for data"
     );
     let open = Description { input: Some(Shape::Features(7)), ..head };
     assert_eq!(
@@ -152,7 +158,7 @@ fn data_completes_what_was_left_out() {
 }
 
 #[test]
-fn messages_name_the_place_and_the_way_out() {
+fn errors_name_the_place_and_the_remedy() {
     let refused =
         |layers: &str| Description::from_json(&format!("{{\"layers\": {layers}}}")).unwrap_err().to_string();
     let cases = [
@@ -174,12 +180,16 @@ fn messages_name_the_place_and_the_way_out() {
             "layers[0] (conv2d): kernel is missing; write a whole number, or two as [lines, columns]",
         ),
         (
-            r#"[{"type": "relu"}, {"type": "residual", "body": [{"type": "relu"}, {"type": "conv2d", "channels": 2, "kernel": "3x3"}]}]"#,
-            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got a text",
+            r#"[{"type": "relu"}, {"type": "residual", "body": [
+                {"type": "relu"}, {"type": "conv2d", "channels": 2, "kernel": "3x3"}]}]"#,
+            "layers[1].body[1] (conv2d): kernel must be a whole number, or two as [lines, columns], got \
+             a text",
         ),
         (
-            r#"[{"type": "residual", "body": [], "shortcut": [{"type": "frozen", "layer": {"type": "max_pool", "kernel": [1, 2, 3]}}]}]"#,
-            "layers[0].shortcut[0].layer (max_pool): kernel must be a whole number, or two as [lines, columns], got [1,2,3]",
+            r#"[{"type": "residual", "body": [], "shortcut": [
+                {"type": "frozen", "layer": {"type": "max_pool", "kernel": [1, 2, 3]}}]}]"#,
+            "layers[0].shortcut[0].layer (max_pool): kernel must be a whole number, or two as [lines, \
+             columns], got [1,2,3]",
         ),
         (
             r#"[{"type": "linear", "outputs": -1}]"#,
@@ -210,9 +220,9 @@ fn messages_name_the_place_and_the_way_out() {
     }
 }
 
-/// A file that is one value was shown in the refusal.
+/// Once the error showed a file that was a single value.
 #[test]
-fn what_is_no_description_is_not_shown() {
+fn errors_do_not_show_a_file_that_is_no_description() {
     for (text, kind) in [(r#""hunter2""#, "a text"), ("271828", "a number"), (r#"["hunter2"]"#, "a list")] {
         let refused = Description::from_json(text).unwrap_err();
         assert!(refused.to_string().ends_with(&format!("must be a table, got {kind}")), "{refused}");
@@ -224,7 +234,7 @@ fn what_is_no_description_is_not_shown() {
 }
 
 #[test]
-fn messages_about_the_whole_say_what_belongs_there() {
+fn errors_about_the_whole_description_say_what_is_expected() {
     let refused = |text: &str| Description::from_toml(text).unwrap_err().to_string();
     assert_eq!(
         refused("preset = \"tanhcnn\""),
@@ -289,7 +299,7 @@ fn shipped_examples_are_networks() {
     assert_eq!(weights, known);
 }
 
-/// Whatever stands in a file: it is refused, or it is a description that can be written and read again.
+/// Any text is refused, or is a description that can be written and read again.
 #[test]
 fn any_text_is_read_or_refused() {
     let sound = everything().to_json().unwrap().into_bytes();
@@ -319,9 +329,10 @@ fn any_text_is_read_or_refused() {
     assert!(read > 50, "only {read} were still descriptions");
 }
 
-/// Blocks are lists of their own, and layer 0 of one is not layer 0 of another: frozen random weights, and what dropout leaves out, differ.
+/// Layer 0 of one block is not layer 0 of another: their frozen random weights and their dropout
+/// differ.
 #[test]
-fn no_two_places_make_the_same_random_choices() {
+fn no_two_layers_make_the_same_random_choices() {
     let frozen =
         Layer::Frozen { layer: Box::new(Layer::Linear { outputs: 3, bias: false }), values: Vec::new() };
     let block = |layer: &Layer| Layer::Residual { body: vec![layer.clone()], shortcut: vec![layer.clone()] };
@@ -340,9 +351,9 @@ fn no_two_places_make_the_same_random_choices() {
     assert_eq!(outputs(&network), outputs(&whole));
 }
 
-/// Numbers that no computer holds are refused before anything of their size is made.
+/// Sizes that no computer holds are refused before anything is allocated.
 #[test]
-fn a_hostile_description_takes_no_memory() {
+fn a_hostile_description_allocates_no_memory() {
     let image = Shape::Image { channels: 1, height: 28, width: 28 };
     let wide = 1 << 24;
     let convolution =
@@ -375,10 +386,9 @@ fn a_hostile_description_takes_no_memory() {
     assert!(Description::from_toml(&deep).unwrap_err().to_string().starts_with("the description is no TOML"));
 }
 
-/// Whoever may name a network's file can name any file: of one that is none, nothing is shown but a short
-/// name.
+/// Someone who may name a network's file can name any file: errors show short names only.
 #[test]
-fn a_file_that_is_no_network_is_not_shown() {
+fn errors_do_not_show_a_file_that_is_no_network() {
     let passwd = "root:x:0:0:root:/root:/bin/bash\ndaemon:x:1:1::/:/bin/sh\n";
     let toml = |text: &str| Description::from_toml(text).unwrap_err().to_string();
     let json = |text: &str| Description::from_json(text).unwrap_err().to_string();

@@ -1,5 +1,5 @@
-//! With and without one record, sums differ by no more than the grid allows, however large, small or cancelling the record's numbers are; and a
-//! record that was not sampled moves nothing at all.
+//! With and without one record, sums differ by at most the sensitivity, however large, small or
+//! cancelling the record's numbers are. A record that was not sampled moves nothing.
 
 mod support;
 
@@ -11,7 +11,7 @@ use support::{Case, full_batch, plan, units};
 
 const CLIP_NORM: f64 = 0.05;
 
-/// All ways of clipping by norms.
+/// All rules that clip by norms.
 fn clippings() -> [Clipping; 3] {
     [
         flat(CLIP_NORM),
@@ -20,7 +20,7 @@ fn clippings() -> [Clipping; 3] {
     ]
 }
 
-/// How far a record moves the sum, as a part of what is allowed.
+/// How far a record moves the sum, relative to the sensitivity.
 fn moved(
     case: &Case,
     rows: &DenseExamples,
@@ -43,9 +43,10 @@ fn moved(
     with.iter().zip(&without).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>().sqrt() / most
 }
 
-/// Inputs and, where they are numbers, targets of any size. What is too long to be summed safely counts as an empty slot.
+/// Inputs and numeric targets of any size. A record whose norm is too large to be summed safely
+/// counts as an empty slot.
 #[test]
-fn records_of_any_size() {
+fn records_of_any_size_move_the_sum_by_at_most_the_sensitivity() {
     for case in [mixed(), dense(), narrow(), narrow_branch(), ghost(), sequence()] {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -60,10 +61,10 @@ fn records_of_any_size() {
                 let record = Some((scaled(example.input), target.clone()));
                 let moved = moved(&case, &rows, &parameters, 40, record, clipping);
                 assert!(moved <= 1.0, "{moved} at {scale:e} with {clipping:?} for {:?}", case.input);
-                // Slopes of classes are as long as ever where inputs are nothing: biases have them.
-                let has_slopes = scale < 1.0 && case.loss == NetworkLoss::CrossEntropy;
+                // With inputs near 0, biases still have the full gradient of a class.
+                let has_gradient = scale < 1.0 && case.loss == NetworkLoss::CrossEntropy;
                 assert!(
-                    !has_slopes || moved > 0.5,
+                    !has_gradient || moved > 0.5,
                     "{moved} at {scale:e} with {clipping:?} for {:?}",
                     case.input
                 );
@@ -78,10 +79,10 @@ fn sequence() -> Case {
     Case { input, layers: vec![Layer::linear(30)], loss: NetworkLoss::Squared, examples: 70, seed: 9 }
 }
 
-/// Both positions have the same inputs and opposite slopes: the gradient is what roundings leave of it, and its length, computed from terms that
-/// cancel, could come out as nothing.
+/// Both positions have the same inputs and opposite gradients: only rounding errors remain of the
+/// gradient, and its norm, computed from terms that cancel, could come out as 0.
 #[test]
-fn records_whose_positions_cancel() {
+fn records_whose_positions_cancel_move_the_sum_by_at_most_the_sensitivity() {
     let case = sequence();
     let network = case.network();
     let (rows, parameters) = (case.rows(&network), network.initial(1));
@@ -101,9 +102,9 @@ fn records_whose_positions_cancel() {
     }
 }
 
-/// Whatever stands in a slot that is not in the batch, the sum has the same bits.
+/// The sum has the same bits whatever is in a slot outside the batch.
 #[test]
-fn records_that_were_not_sampled() {
+fn records_that_were_not_sampled_move_nothing() {
     for case in [mixed(), dense(), narrow(), ghost(), words()] {
         let network = case.network();
         let (rows, parameters, batch) = (case.rows(&network), network.initial(1), sample(case.examples));
@@ -125,7 +126,7 @@ fn records_that_were_not_sampled() {
                     assert!(sum(vec![(slot, content)]) == whole, "slot {slot} of {:?}", case.input);
                 }
             }
-            // A test of the test: a slot that is in the batch moves it.
+            // The test can fail: a slot in the batch does move the sum.
             assert!(sum(vec![(sampled[3], None)]) != whole);
         }
     }

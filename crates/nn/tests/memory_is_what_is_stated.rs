@@ -1,7 +1,9 @@
-//! Whoever limits memory, or plans by what is stated, gets no more than that: peaks of processes of their own, which the system counts.
+//! Training takes no more memory than is stated: the system counts the peak of a process of its
+//! own.
 //!
-//! This file is its own worker: with `step NETWORK SAMPLING LIMIT` it takes two steps, and says what was stated, by how much memory was larger at its peak (pages that
-//! were touched), and how much is reserved in the end (touched or not).
+//! This file is its own worker. With `step NETWORK SAMPLING LIMIT` it takes two steps, and prints
+//! the stated bytes, the growth of memory at its peak (touched pages), and the growth of reserved
+//! memory at the end (touched or not).
 
 use std::num::NonZero;
 use std::process::Command;
@@ -14,22 +16,24 @@ use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 const TWO: NonZero<usize> = NonZero::new(2).unwrap();
 
-/// Beside what grows with micro-batches: of a weight the sum in integers, now and of the last step, in floats on each of two threads, and two packed forms, one of which fills lines;
+/// Bytes per weight beside micro-batches: two integer sums (this step's and the last one's), a
+/// float sum on each of two threads, and two packed layouts, one of them padded.
 const WEIGHT: usize = 2 * 8 + 2 * 4 + 4 + 8;
-/// of a record its place in lists;
+/// Bytes per record of a batch: its places in lists.
 const RECORD: usize = 16;
-/// and the program's own pages, stacks of threads, and lists of tasks.
+/// The program's own pages, stacks of threads, and lists of tasks.
 const PROGRAM: usize = 4 << 20;
 
 /// The network, and records out of slots.
 const CASES: [(&str, &str); 7] = [
-    // 64 views of each example: derivatives, padded pictures and what pooling keeps are a large part of it.
+    // 64 views of each example: derivatives, padded images and the state of pooling are a large
+    // part.
     ("tanh_cnn", "48/48"),
     ("cifar_cnn", "48/48"),
-    // Much of it is what padding keeps.
+    // Padded inputs are a large part.
     ("resnet20", "48/48"),
     ("mlp", "2048/2048"),
-    // Groups of a sample have room for far more records than come; what is kept has not.
+    // Groups of a sample have room for far more records than come; kept rows do not.
     ("mlp", "2000/60000"),
     ("cifar_cnn", "300/60000"),
     ("wide", "2000/60000"),
@@ -43,7 +47,7 @@ fn main() {
             let [weights, stated, peak, reserved] = step(network, sampling, limit);
             println!("{weights} {stated} {peak} {reserved}");
         }
-        // Where the system does not tell, there is nothing to compare.
+        // The system does not report memory: there is nothing to compare.
         _ if status("VmHWM:").is_none() => {}
         _ => CASES.into_iter().for_each(|(network, sampling)| check(network, sampling)),
     }
@@ -64,7 +68,7 @@ fn check(network: &str, sampling: &str) {
     within(limit, run(network, sampling, limit));
 }
 
-/// What a worker says.
+/// The numbers that a worker prints.
 fn run(network: &str, sampling: &str, limit: usize) -> [usize; 4] {
     let (this, limit) = (std::env::current_exe().unwrap(), limit.to_string());
     let output = Command::new(this).args(["step", network, sampling, &limit]).output().unwrap();
@@ -74,7 +78,8 @@ fn run(network: &str, sampling: &str, limit: usize) -> [usize; 4] {
     numbers.try_into().unwrap()
 }
 
-/// The number of weights, the bytes that are stated, those by which memory was larger during two steps, and those that are reserved after them.
+/// The number of weights, the stated bytes, the growth of memory at its peak, and the growth of
+/// reserved memory.
 fn step(name: &str, sampling: &str, limit: &str) -> [usize; 4] {
     let network = network(name);
     let (records, slots) = sampling.split_once('/').unwrap();
@@ -97,7 +102,7 @@ fn step(name: &str, sampling: &str, limit: &str) -> [usize; 4] {
     let plan = Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
     let same = Same { input: vec![1.0; network.input().size()], target: vec![0.0], slots };
     let parameters = network.initial(1);
-    // The peak begins anew; where it may not, it began higher, and growth is overstated.
+    // Resets the peak. If that is refused, the growth is overstated.
     let _ = std::fs::write("/proc/self/clear_refs", "5");
     let before = ["VmRSS:", "VmData:"].map(|name| status(name).unwrap());
     let mut objective = NetworkObjective::new(&network, &same, records as f64).unwrap();
@@ -163,7 +168,7 @@ impl Examples for Same {
     }
 }
 
-/// A number of bytes that Linux tells of this process.
+/// A number of bytes that Linux reports about this process.
 fn status(name: &str) -> Option<usize> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find(|line| line.starts_with(name))?;

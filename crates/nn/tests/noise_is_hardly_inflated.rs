@@ -1,4 +1,5 @@
-//! Sums in single precision are paid for by noise: a percent of it at most, for every preset, however it is sampled and however many views an example has.
+//! The error of sums in single precision costs at most one percent of the noise, for every preset,
+//! sampling and number of views.
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape, View, preset};
@@ -7,7 +8,7 @@ use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 const MOST: f64 = 0.01;
 
-/// Slots, of which nobody looks at what they hold.
+/// Slots whose contents are never read.
 struct Nobody {
     slots: usize,
     widths: [usize; 2],
@@ -27,7 +28,7 @@ impl Examples for Nobody {
     }
 }
 
-/// What the noise of one step is enlarged by.
+/// The factor by which the noise of one step grows.
 fn inflation(network: &Network, slots: usize, rate: Option<f64>) -> f64 {
     let sampling = match rate {
         None => Sampling::FullBatch,
@@ -90,9 +91,10 @@ fn noise_of_every_preset_is_inflated_by_a_percent_at_most() {
     }
 }
 
-/// Groups of samples had room for 17 records at least, and of a ghost with 32 views or more that is too many: 1.02 % with 32 of these views, 1.45 % with 47.
+/// Groups of samples once had room for at least 17 records, too many for a ghost layer with 32
+/// views or more: 1.02 % with 32 views, 1.45 % with 47.
 #[test]
-fn a_wide_dense_layer_of_many_views_has_smaller_groups() {
+fn a_wide_dense_layer_with_many_views_has_smaller_groups() {
     let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
     for views in [2, 5, 16, 24, 31, 32, 40, 47, 48, 64] {
         let seen = vec![View::Same; views];
@@ -105,7 +107,8 @@ fn a_wide_dense_layer_of_many_views_has_smaller_groups() {
     }
 }
 
-/// What is said about dense layers on one position: groups of 128 records, or of 256 where all layers are deferred, and in samples room for as many as hardly ever come.
+/// Dense layers on one position have groups of 128 records, or of 256 if all layers are deferred,
+/// and in samples room for as many as almost never come.
 #[test]
 fn dense_layers_cost_less_in_full_batches_than_in_samples() {
     let softmax = preset::softmax().network_for(Shape::Features(4096), 10).unwrap();

@@ -1,5 +1,5 @@
-//! Ways in which training networks has gone wrong elsewhere, from the plan to the released weights. (Number 8, the algebra of lengths, has a file of
-//! its own: `gradients_are_the_naive_ones.rs`.)
+//! Known failures of private training elsewhere, from the plan to the released weights. (Number 8,
+//! the algebra of norms, has a file of its own: `gradients_match_naive_ones.rs`.)
 
 mod support;
 
@@ -8,7 +8,7 @@ use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoints, Clipping, Plan, Progress, Training, TrainingOptions};
 use sordino_privacy::{Delta, Guarantee};
 use sordino_testing::Scratch;
-use support::pictures::{SLOTS, lines, network, permit, plan, poisson};
+use support::images::{SLOTS, bars, network, permit, plan, poisson};
 
 const NOISE: f64 = 2.0;
 const COUNT_NOISE: f64 = 1.5;
@@ -20,7 +20,7 @@ fn adaptive() -> Clipping {
     Clipping::Quantile { initial: CLIP_NORM, quantile: 0.5, rate: RATE, count_noise: COUNT_NOISE }
 }
 
-/// Records that count as nothing: what is released is noise alone.
+/// Records that contribute nothing: the release is noise alone.
 fn nothing() -> DenseExamples {
     DenseExamples::new(vec![f32::NAN; 64 * SLOTS], 64, vec![0.0; SLOTS], 1)
 }
@@ -40,13 +40,15 @@ fn run(
     training.run_with(permit(plan.claim()), &mut seeded(1), progress).unwrap().into_parts()
 }
 
-/// Root mean square of the weights, as a part of `expected`. Of 2 178 draws it is within 0.1 of 1 but for once in 10^10.
+/// Root mean square of the weights, relative to `expected`. For 2 178 draws it is within 0.1 of 1,
+/// except with probability 10^-10.
 fn against(weights: &[f64], expected: f64) -> f64 {
     (weights.iter().map(|w| w * w).sum::<f64>() / weights.len() as f64).sqrt() / expected
 }
 
-/// Opacus released the number of unclipped gradients without booking its noise (#779, #807). Here the event is that of multiplier z for both, so the
-/// gradients get more noise than z: `(z^-2 - (2 σ_b)^-2)^(-1/2)` = 2.683 for z = 2 and σ_b = 1.5.
+/// Opacus released the number of unclipped gradients without accounting for it (#779, #807). Here
+/// one event of multiplier z covers both, so the gradients get more noise than z:
+/// `(z^-2 - (2 σ_b)^-2)^(-1/2)` = 2.683 for z = 2 and σ_b = 1.5.
 #[test]
 fn pitfall_09_the_noise_of_the_clipping_count_is_paid_for_by_the_gradients() {
     let (network, rows) = (network(), nothing());
@@ -60,8 +62,9 @@ fn pitfall_09_the_noise_of_the_clipping_count_is_paid_for_by_the_gradients() {
     }
 }
 
-/// The clip norm that adaptive clipping goes on with, read off a checkpoint after every step: `ln C` moves by `-η (noise/D + 1/2 - γ)` on nothing, with
-/// the deviation of the count's noise. 200 draws; six deviations of a variance, false alarm below 1e-8. No noise, or half, is caught.
+/// The clip norm that adaptive clipping goes on with, read off a checkpoint after every step:
+/// `ln C` moves by `-η (noise/D + 1/2 - γ)` on nothing, with the deviation of the count's noise.
+/// 200 draws; six deviations of a variance, false alarm below 1e-8. No noise, or half, is caught.
 #[test]
 fn pitfall_09_the_clipping_count_has_its_noise() {
     let (network, rows, draws) = (network(), nothing(), 200);
@@ -94,7 +97,7 @@ fn clip_norm(file: &[u8]) -> f64 {
 /// Reading ε advanced an accountant elsewhere (Opacus #535).
 #[test]
 fn pitfall_09_asking_for_epsilon_changes_nothing() {
-    let (network, rows) = (network(), lines());
+    let (network, rows) = (network(), bars());
     let plan = plan(poisson(0.1), 6, adaptive(), NOISE);
     let delta = Delta::new(1e-5).unwrap();
     let mut told = Vec::new();
@@ -108,11 +111,11 @@ fn pitfall_09_asking_for_epsilon_changes_nothing() {
     assert!((told[5] - asked.1.epsilon.upper).abs() < 1e-9, "{told:?}");
 }
 
-/// Batches that nobody joins ended training elsewhere, or were left out (Opacus #161, #164, #530, #676, #806). Here each is a step with the noise of all
-/// others, and the event counts it.
+/// Empty batches ended training elsewhere, or were skipped (Opacus #161, #164, #530, #676, #806).
+/// Here an empty batch is a step with the same noise, and the event counts it.
 #[test]
 fn pitfall_15_a_network_takes_a_step_for_an_empty_batch() {
-    let (network, rows, steps) = (network(), lines(), 25);
+    let (network, rows, steps) = (network(), bars(), 25);
     let plan = plan(poisson(1e-12), steps, Clipping::Flat { norm: CLIP_NORM }, NOISE);
     let mut counted = 0;
     let (weights, guarantee) = run(&network, &rows, &plan, &mut |progress| {

@@ -1,4 +1,5 @@
-//! Every preset has the weights that are known of it, fits the pictures that it says, and takes a step downhill.
+//! Every preset has the known number of weights, accepts images from the stated size on, and takes
+//! a step downhill.
 
 mod support;
 
@@ -34,7 +35,7 @@ fn presets_have_the_known_numbers_of_weights() {
 }
 
 #[test]
-fn presets_fit_pictures_from_the_stated_size() {
+fn presets_accept_images_from_the_stated_size_on() {
     let least = [("cnn", 4), ("tanh_cnn", 14), ("cifar_cnn", 8), ("resnet20", 1)];
     for (name, side) in least {
         let build = |side: usize| preset::named(name, None).unwrap().network_for(image(3, side), 2);

@@ -1,5 +1,6 @@
-//! A network is trained through the same gate as linear models: the permit first, then shapes, and only then records. A
-//! Rust user could train a network on several records a user under the unit `record`.
+//! Networks pass the same gate as linear models: first the permit, then shapes, and only then
+//! records. (A Rust user could once train a network on several records per user under the unit
+//! `record`.)
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use sordino_privacy::{
 const N: usize = 60;
 
 fn schema(unit: UnitRule) -> Schema {
-    let text = "columns.a = { kind = 'number', bounds = [0, 1] }\ncolumns.b = { kind = 'number', bounds = [0, 1] }\n\
+    let text = "columns.a = { kind = 'number', bounds = [0, 1] }\n\
+                columns.b = { kind = 'number', bounds = [0, 1] }\n\
                 columns.y = { kind = 'category', values = ['no', 'yes'] }";
     Schema::from_toml(text).unwrap().with_column("user", Column::Ignore).with_unit(unit)
 }
@@ -77,7 +79,7 @@ fn data_that_the_plan_was_not_made_for_is_refused() {
     let of_users = plan(users(3));
     let user = || permit(of_users.claim(), Unit::Column("user".to_owned()));
     let refused = |data: &Encoded| of_users.fit(data, user()).map(drop).unwrap_err();
-    // Of records, of other numbers of records a user, and of other n.
+    // A unit of records, other numbers of records per user, and another n.
     for unit in [UnitRule::Record, users(2)] {
         assert!(matches!(refused(&data(unit, N)), FitError::Optim(OptimError::OtherEncoding)));
     }
@@ -92,9 +94,9 @@ fn data_that_the_plan_was_not_made_for_is_refused() {
     assert!(is_other_unit, "{refused:?}");
 }
 
-/// The road below: whoever runs the loop by hand is asked the same.
+/// The same check without a learner, in the loop itself.
 #[test]
-fn the_loop_itself_asks_whose_records_they_are() {
+fn the_training_loop_checks_the_unit_of_records() {
     let (of_records, data) = (plan(UnitRule::Record), data(users(3), N));
     let records = sordino_nn::Records::new(&data);
     let objective = sordino_nn::NetworkObjective::new(of_records.network(), &records, 30.0).unwrap();

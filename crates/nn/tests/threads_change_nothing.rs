@@ -1,4 +1,4 @@
-//! Sums and counts have the same bits at any number of threads, whichever road they take through the engine.
+//! Sums and counts have the same bits at any number of threads, on every path through the engine.
 
 mod support;
 
@@ -13,16 +13,16 @@ use support::networks::{dense, flat, ghost, mixed, narrow, narrow_branch, sample
 use support::{Case, full_batch, plan};
 
 /// A network and how it is clipped.
-struct Road {
+struct Setup {
     case: Case,
     views: Vec<View>,
-    /// Whether each layer is clipped by itself.
+    /// Whether each layer is clipped separately.
     by_layers: bool,
     clipping: Clipping,
     neighbours: Neighbours,
 }
 
-impl Road {
+impl Setup {
     fn of(case: Case) -> Self {
         let (views, neighbours) = (vec![View::Same], Neighbours::ZeroOut);
         Self { case, views, by_layers: false, clipping: flat(0.5), neighbours }
@@ -63,46 +63,47 @@ fn leaving_out() -> Case {
 }
 
 #[test]
-fn of_any_network() {
+fn every_network_ignores_thread_count() {
     for case in [mixed(), dense(), narrow(), narrow_branch(), ghost(), words(), leaving_out()] {
-        Road::of(case).is_the_same_at_any_number_of_threads();
+        Setup::of(case).is_the_same_at_any_number_of_threads();
     }
 }
 
 #[test]
-fn in_several_views() {
+fn several_views_ignore_thread_count() {
     let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: 0 }];
     for case in [mixed(), ghost(), leaving_out()] {
-        Road { views: views.to_vec(), ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+        Setup { views: views.to_vec(), ..Setup::of(case) }.is_the_same_at_any_number_of_threads();
     }
 }
 
 #[test]
-fn layer_by_layer() {
+fn per_layer_clipping_ignores_thread_count() {
     for case in [mixed(), dense(), narrow(), ghost(), words()] {
-        Road { by_layers: true, ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+        Setup { by_layers: true, ..Setup::of(case) }.is_the_same_at_any_number_of_threads();
     }
 }
 
 #[test]
-fn of_automatic_clipping_and_of_the_count_of_the_adaptive_quantile() {
+fn automatic_and_adaptive_clipping_ignore_thread_count() {
     let automatic = Clipping::Automatic { norm: 0.5, gamma: 0.01 };
     for clipping in [automatic, quantile()] {
         for case in [dense(), narrow(), words()] {
             for by_layers in [false, true] {
                 let clipping = clipping.clone();
-                Road { clipping, by_layers, ..Road::of(clone(&case)) }.is_the_same_at_any_number_of_threads();
+                Setup { clipping, by_layers, ..Setup::of(clone(&case)) }
+                    .is_the_same_at_any_number_of_threads();
             }
         }
     }
 }
 
 #[test]
-fn one_record_after_the_other() {
+fn records_one_by_one_ignore_thread_count() {
     for case in [narrow(), ghost(), words(), leaving_out()] {
         for clipping in [flat(0.5), quantile()] {
             let (case, neighbours) = (clone(&case), Neighbours::AddRemove);
-            Road { neighbours, clipping, ..Road::of(case) }.is_the_same_at_any_number_of_threads();
+            Setup { neighbours, clipping, ..Setup::of(case) }.is_the_same_at_any_number_of_threads();
         }
     }
 }
@@ -111,9 +112,10 @@ fn clone(case: &Case) -> Case {
     Case { layers: case.layers.clone(), ..*case }
 }
 
-/// Drawn with replacement, a record may come several times, and a batch have more draws than there are records. Room for what is kept of it was once made for as many as there are records.
+/// A batch that is drawn with replacement may have more draws than there are records. Memory was
+/// once allocated for as many examples as there are records.
 #[test]
-fn batches_of_more_draws_than_records() {
+fn a_batch_may_have_more_draws_than_records() {
     for case in [dense(), mixed(), narrow()] {
         let options = PlanOptions {
             sampling: Sampling::WithReplacement { size: Count::new(3 * case.examples as u64).unwrap() },
@@ -137,7 +139,7 @@ fn batches_of_more_draws_than_records() {
                 .to_vec()
         };
         assert!(units(1) == units(2), "{case:?}");
-        // Each draw counts for itself: with a clip norm above all gradients the sum is the plain one.
+        // Each draw counts: with a large clip norm the sum is the plain sum.
         let plain = sordino_nn::danger::unclipped_sum(
             &objective,
             &parameters,

@@ -1,18 +1,22 @@
-//! Audits of whole training runs: does what a network's training releases keep the ε that its plan claims?
+//! Audits of whole training runs: do the releases of a network's training keep the ε of its plan?
 //!
 //! # The attacker
-//! He is as strong as the claim allows. He put one record, the canary, into the data or left it out; he knows all others, and which of them each batch
-//! has; he sees the parameters after every step and, with adaptive clipping, the clip norms. The canary's target is so far off that its gradient is clipped
-//! in every step and every part of the network. Of each step he takes the noisy sum from the parameters before and after, subtracts the others, and
-//! projects the rest on the canary's direction: in units of the clip norm that is N(1, z²) if the canary was in the batch, and else N(0, z²). The
-//! likelihood ratios of all steps together are his score, and for Gaussian noise there is no better one.
+//! The attacker is as strong as the claim allows. One record, the canary, is in the data or not.
+//! The attacker knows all other records and which of them each batch has, and sees the parameters
+//! after every step and, with adaptive clipping, the clip norms. The canary's target is so far off
+//! that its gradient is clipped in every step and in every part of the network. In each step the
+//! attacker computes the noisy sum from the parameters before and after, subtracts the other
+//! records, and projects the rest on the canary's direction. In clip norms the result is N(1, z²)
+//! if the canary was in the batch, and N(0, z²) otherwise. The score is the likelihood ratio of all
+//! steps, which is optimal for Gaussian noise.
 //!
 //! # The twins
-//! Each way to train is audited twice: as it is, and with half of its noise at the same claim. An audit that could not tell the second would say
-//! nothing about the first.
+//! Each training method is audited twice: as it is, and with half of its noise at the same claim.
+//! An audit that missed the second would say nothing about the first.
 //!
 //! # Errors
-//! Each audit has an error of 5e-8: the ten of honest runs together raise a false alarm with probability below 1e-6 for new seeds.
+//! Each audit has an error probability of 5e-8: with new seeds, the ten honest audits together
+//! raise a false alarm with probability below 1e-6.
 
 mod support;
 
@@ -32,16 +36,17 @@ use sordino_optim::{
 use sordino_privacy::{
     Accountant, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, Unit, accounting, danger,
 };
-use support::pictures::poisson;
+use support::images::poisson;
 use support::random::Random;
 use support::{full_batch, length};
 
 const EPSILON: f64 = 2.0;
-/// Large, so that the outputs that tell are not rare, and few of them are enough. A plan keeps its claim at every δ.
+/// Large, so that revealing outputs are common and few samples are enough. A plan keeps its claim
+/// at every δ.
 const DELTA: f64 = 0.3;
-/// Of each of two neighbours, to certify on.
+/// Outputs of each of two neighbours, to certify on.
 const OUTPUTS: u64 = 1_500;
-/// Where the difference is smaller than that of half the noise.
+/// For twins that differ by less than half the noise.
 const MORE_OUTPUTS: u64 = 10_000;
 const STEPS: u64 = 3;
 const SLOTS: usize = 8;
@@ -114,7 +119,7 @@ fn convolution() -> Network {
     Network::new(Shape::Image { channels: 1, height: 4, width: 4 }, &layers, NetworkLoss::Squared).unwrap()
 }
 
-/// A way to train.
+/// A training method.
 #[derive(Clone)]
 struct Way {
     name: &'static str,
@@ -123,7 +128,7 @@ struct Way {
     neighbours: Neighbours,
     /// Given the noise multiplier.
     clipping: fn(f64) -> Clipping,
-    /// Of the clip norm, for each part.
+    /// Shares of the clip norm, for each part.
     shares: Option<Vec<f64>>,
 }
 
@@ -135,17 +140,20 @@ fn automatic(_: f64) -> Clipping {
     Clipping::Automatic { norm: CLIP_NORM, gamma: 0.01 }
 }
 
-/// The noise multiplier of the count is half as much again as that of both: somewhat less than half of what is paid is for the count.
+/// The noise multiplier of the count is half as much again as that of both: somewhat less than half
+/// of what is paid is for the count.
 fn quantile(noise: f64) -> Clipping {
     counting(1.5 * noise)
 }
 
-/// A count with this noise multiplier; its clip norm is 1/2. The rate is so low that no step of the clip norm meets its bounds.
+/// A count with this noise multiplier; its clip norm is 1/2. The rate is so low that no step of the
+/// clip norm meets its bounds.
 fn counting(noise: f64) -> Clipping {
     Clipping::Quantile { initial: CLIP_NORM, quantile: 0.5, rate: 0.2, count_noise: 0.5 * noise }
 }
 
-/// Flat clipping of full batches of the dense network, quantised in groups: what others differ from.
+/// Flat clipping of full batches of the dense network, quantised in groups: what others differ
+/// from.
 fn plain() -> Way {
     Way {
         name: "flat clipping, full batches",
@@ -318,10 +326,11 @@ impl Attack<'_> {
         steps.iter().enumerate().map(|(at, step)| self.of_step(step, after(at), next_norm(at))).sum()
     }
 
-    /// The logarithm of the likelihood ratio of one step, `ln(1 - q + q e^(l of gradients + l of the count))`. The last step's count moves nothing that
-    /// is seen.
+    /// The logarithm of the likelihood ratio of one step,
+    /// `ln(1 - q + q e^(l of gradients + l of the count))`. The last step's count moves nothing
+    /// that is seen.
     fn of_step(&self, step: &Step, after: &[f64], next_norm: Option<f64>) -> f64 {
-        // Of N(1, z²) against N(0, z²).
+        // N(1, z²) against N(0, z²).
         let ratio = |x: f64, noise: f64| (x - 0.5) / (noise * noise);
         let of_gradients = ratio(self.projection(step, after), step.noise.0);
         let of_count = match (self.plan.clipping(), step.noise.1, next_norm) {
@@ -367,7 +376,8 @@ impl Attack<'_> {
     }
 }
 
-/// Clips each part to the whole clip norm: for each part an objective in which the others have next to no share.
+/// Clips each part to the whole clip norm: for each part an objective in which the others have next
+/// to no share.
 struct Unshared<'a>(Vec<NetworkObjective<'a, Data>>);
 
 fn unshared<'a>(_: &Way, network: &'a Network, data: &'a Data) -> Box<dyn Objective + 'a> {
@@ -474,7 +484,7 @@ fn shares_that_are_not_scaled_are_caught() {
     assert_eq!(audit.verdict, Verdict::Violation, "{audit}");
 }
 
-/// The price of a sample is only for those who draw one.
+/// Full batches must not be charged as samples.
 #[test]
 fn full_batches_at_the_price_of_samples_are_caught() {
     let samples = Way { sampling: poisson(0.5), ..plain() };
@@ -483,15 +493,17 @@ fn full_batches_at_the_price_of_samples_are_caught() {
     assert_eq!(audit.verdict, Verdict::Violation, "{audit}");
 }
 
-/// The plan of adaptive clipping with these noise multipliers of gradients and count, whatever both together cost.
+/// The plan of adaptive clipping with these noise multipliers of gradients and count, whatever both
+/// together cost.
 fn counted(gradients: f64, count: f64) -> Plan {
     let both = (gradients.powi(-2) + count.powi(-2)).powf(-0.5);
     let options = by_quantiles().options(counting(count));
     Plan::with_noise(options, NoiseMultiplier::new(both).unwrap()).unwrap()
 }
 
-/// A count that is dear, so that its price shows: five sixths of what is paid. Honest, it is not caught; gradients that have all of z beside it, as if no
-/// event had to pay for the count, are; and so is each of the two with half of its noise while the other has its own.
+/// A count that is dear, so that its price shows: five sixths of what is paid. Honest, it is not
+/// caught; gradients that have all of z beside it, as if no event had to pay for the count, are;
+/// and so is each of the two with half of its noise while the other has its own.
 #[test]
 fn a_count_is_paid_for_and_one_that_is_not_is_caught() {
     let way = by_quantiles();

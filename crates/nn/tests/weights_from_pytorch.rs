@@ -1,5 +1,5 @@
-//! Weights that PyTorch has written are read, and outputs are those of PyTorch; what is written is read again. `fixtures/pytorch.py` made
-//! the files.
+//! Weights that PyTorch wrote are read and give PyTorch's outputs, and weights that we write are
+//! read again. `fixtures/pytorch.py` made the files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use sordino_nn::{Description, Layer, Network, NetworkLoss, Shape, WeightsError, preset};
 use sordino_testing::{Scratch, ScratchFile};
 
-/// Of the largest output of an example.
+/// The largest error, relative to the largest output of an example.
 const CLOSE: f32 = 1e-5;
 
 /// A network of the fixture.
@@ -52,7 +52,7 @@ fn fixture(name: &str) -> PathBuf {
 }
 
 #[test]
-fn networks_of_pytorch_give_its_outputs() {
+fn networks_with_pytorch_weights_give_pytorch_outputs() {
     let cases = Case::all();
     assert_eq!(cases.len(), 4);
     for case in cases {
@@ -76,7 +76,8 @@ fn frozen_layers_take_over_weights() {
     let refused = begun.read_safetensors(&bytes).unwrap_err().to_string();
     assert_eq!(
         refused,
-        "tensor `0.weight` belongs to a frozen layer with other weights; take them over first, by `with_frozen_weights`"
+        "tensor `0.weight` belongs to a frozen layer with other weights; take them over first, by \
+         `with_frozen_weights`"
     );
     let network = begun.with_frozen_weights(&bytes).unwrap();
     let parameters = network.read_safetensors(&bytes).unwrap();
@@ -94,7 +95,7 @@ fn frozen_layers_take_over_weights() {
 }
 
 #[test]
-fn what_is_written_is_read_to_the_last_bit() {
+fn written_weights_are_read_to_the_last_bit() {
     let image = Shape::Image { channels: 3, height: 16, width: 16 };
     let mut networks: Vec<Network> = Case::all().iter().map(Case::network).collect();
     networks.push(preset::resnet20().network_for(image, 4).unwrap());
@@ -139,7 +140,7 @@ fn file(header: &str, data: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn messages_name_the_tensor_and_both_shapes() {
+fn errors_name_the_tensor_and_both_shapes() {
     let network = dense(3, 2);
     let refused = |bytes: &[u8]| network.read_safetensors(bytes).unwrap_err().to_string();
     let other = |inputs: usize, outputs: usize| {
@@ -159,7 +160,8 @@ fn messages_name_the_tensor_and_both_shapes() {
     );
     assert_eq!(
         deeper.read_safetensors(&other(3, 2)).unwrap_err().to_string(),
-        "tensor `2.weight` of shape [2, 2] is missing; layers are numbered as in torch.nn.Sequential, activations and `flatten` counted"
+        "tensor `2.weight` of shape [2, 2] is missing; layers are numbered as in torch.nn.Sequential, \
+         activations and `flatten` counted"
     );
     let tensor = |name: &str, kind: &str, shape: &str, from: usize, to: usize| {
         format!("\"{name}\":{{\"dtype\":\"{kind}\",\"shape\":{shape},\"data_offsets\":[{from},{to}]}}")
@@ -171,7 +173,8 @@ fn messages_name_the_tensor_and_both_shapes() {
     };
     assert_eq!(
         refused(&file(&both("_module.0.weight", "F32", 4), &[0; 32])),
-        "tensor `0.weight` of shape [2, 3] is missing; there is `_module.0.weight`: remove the prefix from all names"
+        "tensor `0.weight` of shape [2, 3] is missing; there is `_module.0.weight`: remove the prefix \
+         from all names"
     );
     assert_eq!(
         refused(&file(&both("0.weight", "F16", 2), &[0; 16])),
@@ -185,7 +188,7 @@ fn messages_name_the_tensor_and_both_shapes() {
     assert!(network.to_safetensors(&[0.0; 7]).unwrap_err().to_string().contains("must have 8 numbers"));
 }
 
-/// A stranger's file cannot make us read past its end, take more memory than it has bytes, or panic.
+/// A hostile file causes no read past its end, no allocation beyond its size, and no panic.
 #[test]
 fn damaged_and_hostile_files_are_refused() {
     let network = dense(3, 2);

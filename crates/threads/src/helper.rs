@@ -1,14 +1,14 @@
 //! Helper threads that wait for calls.
 //!
 //! # Safety
-//! A call refers to a function on the caller's stack, and helper threads outlive that stack. This is sound
-//! because [`with`] neither returns nor unwinds before every call is done or taken back: a [`PendingCalls`]
-//! counts the calls, and a [guard](WaitForCalls) waits for them on every way out.
+//! A call refers to a function on the caller's stack, and helper threads outlive that stack. This
+//! is sound because [`with`] neither returns nor unwinds before every call is done or taken back: a
+//! [`PendingCalls`] counts the calls, and a [guard](WaitForCalls) waits for them on every way out.
 //!
 //! # Lifetime
-//! Helpers live as long as the process. There are as many as were ever busy at once. A child that is forked
-//! while no work is shared has the list of helpers but not their threads: it takes all calls back and does
-//! the work alone.
+//! Helpers live as long as the process. There are as many as were ever busy at once. A child that
+//! is forked while no work is shared has the list of helpers but not their threads: it takes all
+//! calls back and does the work alone.
 
 use std::any::Any;
 use std::mem::ManuallyDrop;
@@ -18,22 +18,23 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-/// How long an idle helper spins before it parks: longer than the sequential work between two parallel sections
-/// of a training step.
+/// How long an idle helper spins before it parks: longer than the sequential work between two
+/// parallel sections of a training step.
 const SPIN_TIME: Duration = Duration::from_millis(2);
 
 /// Checks between two yields of the processor: about a microsecond.
 const SPINS_PER_YIELD: usize = 32;
 
-/// Idle helpers, used as a stack: the last to become idle is called first, and may still be spinning.
+/// Idle helpers, used as a stack: the last to become idle is called first, and may still be
+/// spinning.
 static IDLE: Mutex<Vec<Arc<Helper>>> = Mutex::new(Vec::new());
 
-/// Helpers that are not parked. If there are as many as processors, a spinning helper would take a processor
-/// from a working one.
+/// Helpers that are not parked. If there are as many as processors, a spinning helper would take a
+/// processor from a working one.
 static AWAKE: AtomicUsize = AtomicUsize::new(0);
 
-/// Calls `own` on this thread and `help` on up to `helpers` others, and returns when all calls are done. Calls
-/// that no helper has started when `own` returns are taken back.
+/// Calls `own` on this thread and `help` on up to `helpers` others, and returns when all calls are
+/// done. Calls that no helper has started when `own` returns are taken back.
 pub(crate) fn with(helpers: usize, help: &(dyn Fn() + Sync), own: impl FnOnce()) {
     let count = Arc::new(PendingCalls {
         left: AtomicUsize::new(0),
@@ -42,9 +43,9 @@ pub(crate) fn with(helpers: usize, help: &(dyn Fn() + Sync), own: impl FnOnce())
     });
     {
         let mut wait = WaitForCalls { count: &count, called: Vec::with_capacity(helpers) };
-        // SAFETY: only the lifetime changes. Every helper is counted before it gets the reference, calls it
-        // once, and does not use it after it is counted off. `wait` is dropped before this function returns or
-        // unwinds, and its destructor waits until the count is 0.
+        // SAFETY: only the lifetime changes. Every helper is counted before it gets the reference,
+        // calls it once, and does not use it after it is counted off. `wait` is dropped before this
+        // function returns or unwinds, and its destructor waits until the count is 0.
         #[allow(unsafe_code, reason = "helpers outlive this stack, and this function waits for them")]
         let help = unsafe { std::mem::transmute::<&(dyn Fn() + Sync), &'static (dyn Fn() + Sync)>(help) };
         // If the system refuses a new thread, there are fewer helpers.
@@ -71,7 +72,8 @@ struct Call {
 struct PendingCalls {
     left: AtomicUsize,
     caller: Thread,
-    /// The payload of the first panic. It is passed on or leaked, never dropped here: its destructor may panic.
+    /// The payload of the first panic. It is passed on or leaked, never dropped here: its
+    /// destructor may panic.
     panic: Mutex<Option<ManuallyDrop<Box<dyn Any + Send>>>>,
 }
 
@@ -84,8 +86,8 @@ struct WaitForCalls<'a> {
 impl Drop for WaitForCalls<'_> {
     fn drop(&mut self) {
         for helper in self.called.drain(..) {
-            // A helper that has not started need not: all work is done, or a panic is unwinding. A helper that
-            // is done may already have a call from another thread.
+            // A helper that has not started need not: all work is done, or a panic is unwinding. A
+            // helper that is done may already have a call from another thread.
             let unread = locked(&helper.mailbox).take_if(|call| std::ptr::eq(&*call.count, self.count));
             if unread.is_some() {
                 self.count.left.fetch_sub(1, Ordering::Relaxed);
@@ -153,8 +155,8 @@ fn idle_or_new() -> Option<Arc<Helper>> {
     Some(helper)
 }
 
-/// Spins until `is_done`, for a while and if there is a processor to spare; then parks. Whoever makes the
-/// condition true unparks this thread afterwards.
+/// Spins until `is_done`, for a while and if there is a processor to spare; then parks. Whoever
+/// makes the condition true unparks this thread afterwards.
 fn wait_until(is_done: impl Fn() -> bool, park: fn()) {
     let begun = Instant::now();
     loop {
@@ -191,7 +193,8 @@ mod tests {
 
     use super::*;
 
-    /// As after `fork`, when the helper's thread does not exist. The helper is idle again afterwards.
+    /// As after `fork`, when the helper's thread does not exist. The helper is idle again
+    /// afterwards.
     #[test]
     fn a_call_that_no_helper_starts_is_taken_back() {
         let absent = Arc::new(Helper {

@@ -1,26 +1,27 @@
 //! Shares work between threads.
 //!
-//! A training step is a few parallel sections of about a millisecond, with short sequential work between
-//! them. Threads that are started for each section, or that sleep between sections, often start late: a
-//! virtual machine takes time to wake an idle processor, and the operating system may queue a new thread
-//! behind its parent for milliseconds. So helper threads are started once, and spin for a while before they
-//! park.
+//! A training step is a few parallel sections of about a millisecond, with short sequential work
+//! between them. Threads that are started for each section, or that sleep between sections, often
+//! start late: a virtual machine takes time to wake an idle processor, and the operating system may
+//! queue a new thread behind its parent for milliseconds. So helper threads are started once, and
+//! spin for a while before they park.
 //!
-//! Items are independent, and each free thread takes the next one. Results do not depend on the number of
-//! threads, as long as a worker carries nothing from one item to the next that changes results.
+//! Items are independent, and each free thread takes the next one. Results do not depend on the
+//! number of threads, as long as a worker carries nothing from one item to the next that changes
+//! results.
 
 mod helper;
 
 use std::num::NonZero;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-/// Calls `work` once for every item. Threads take items in order, each thread with its own worker (what it
-/// needs for itself). The first worker runs on the calling thread. At most as many workers are used as there
-/// are items.
+/// Calls `work` once for every item. Threads take items in order, each thread with its own worker
+/// (what it needs for itself). The first worker runs on the calling thread. At most as many workers
+/// are used as there are items.
 ///
 /// # Panics
-/// If `work` panics on any thread: the panic is resumed here, once all threads are done. If there are items
-/// and no workers.
+/// If `work` panics on any thread: the panic is resumed here, once all threads are done. If there
+/// are items and no workers.
 pub fn share<W: Send, T: Send>(workers: &mut [W], items: Vec<T>, work: impl Fn(&mut W, T) + Sync) {
     let useful = workers.len().min(items.len());
     let Some((first, others)) = workers[..useful].split_first_mut() else {
@@ -58,15 +59,15 @@ pub fn gather<T: Send, R: Send>(
     results.into_iter().map(|result| result.expect("every item has its result")).collect()
 }
 
-/// The number of processors that this process may use. The system is asked once: it reads files, which takes
-/// longer than a small step.
+/// The number of processors that this process may use. The system is asked once: it reads files,
+/// which takes longer than a small step.
 pub fn available() -> NonZero<usize> {
     static THREADS: OnceLock<NonZero<usize>> = OnceLock::new();
     *THREADS.get_or_init(|| std::thread::available_parallelism().unwrap_or(NonZero::<usize>::MIN))
 }
 
-/// Takes the next item. The lock is released before the item is worked on, so a panic in `work` cannot poison
-/// it.
+/// Takes the next item. The lock is released before the item is worked on, so a panic in `work`
+/// cannot poison it.
 fn next<I: Iterator>(items: &Mutex<I>) -> Option<I::Item> {
     items.lock().unwrap_or_else(PoisonError::into_inner).next()
 }

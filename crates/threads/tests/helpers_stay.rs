@@ -1,4 +1,5 @@
-//! Helpers are started once. This test has a process of its own: other tests would use the helpers too.
+//! Helpers are started once. This test has a process of its own: other tests would use the helpers
+//! too.
 
 use std::collections::HashSet;
 use std::sync::{Barrier, Mutex};

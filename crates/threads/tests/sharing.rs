@@ -166,7 +166,7 @@ fn a_panic_on_a_helper_is_resumed_even_while_another_panic_unwinds() {
     assert!(outer.is_err() && is_resumed.load(Ordering::Relaxed));
 }
 
-/// Of three payloads two are leaked, because dropping them would panic.
+/// Two of the three payloads are leaked, because dropping them would panic.
 #[test]
 fn a_panic_payload_whose_destructor_panics_does_no_harm() {
     struct PanicsOnDrop;

@@ -1,5 +1,5 @@
-//! Checks of a layer's settings and of its input. Everything that decides a size is checked before anything of that size is
-//! allocated: a description may come from anywhere.
+//! Checks of a layer's settings and of its input. Everything that decides a size is checked before
+//! anything of that size is allocated: a description may come from anywhere.
 
 use super::LayerSite;
 use crate::error::NetworkError;
@@ -9,7 +9,8 @@ use crate::shape::Shape;
 
 /// The largest array: weights of a layer, or values of an example between two layers.
 const LARGEST: usize = 1 << 28;
-/// The largest kernel, padding or dilation. The largest stride is smaller: its square is a number of tables.
+/// The largest kernel, padding or dilation. The largest stride is smaller: its square is a number
+/// of tables.
 const LARGEST_WINDOW: usize = 1 << 12;
 const LARGEST_STRIDE: usize = 1 << 8;
 

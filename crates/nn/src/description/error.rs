@@ -77,7 +77,8 @@ pub enum DescriptionError {
     },
     /// Nothing says what comes in.
     #[error(
-        "the description has no input; write one, such as `input = {{ features = 64 }}`, or build the network for data"
+        "the description has no input; write one, such as `input = {{ features = 64 }}`, or build the \
+         network for data"
     )]
     NoInput,
     /// Nothing says what goes out.
@@ -88,7 +89,8 @@ pub enum DescriptionError {
     },
     /// The data is not what the description is for.
     #[error(
-        "the description's input is {stated}, and the data has {data}; both must have as many numbers: correct `input`, or leave it out"
+        "the description's input is {stated}, and the data has {data}; both must have as many numbers: \
+         correct `input`, or leave it out"
     )]
     Input {
         /// In the description.
@@ -98,7 +100,8 @@ pub enum DescriptionError {
     },
     /// The network's outputs are not those that the data needs.
     #[error(
-        "the network ends in {network}, and the data needs {data} features; let the last layer be `linear` without `outputs`, after `flatten` \
+        "the network ends in {network}, and the data needs {data} features; let the last layer be \
+         `linear` without `outputs`, after `flatten` \
          if it has several positions"
     )]
     Outputs {

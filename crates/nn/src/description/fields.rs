@@ -7,7 +7,8 @@ use sordino_spelling::{hint_or_all as hint, quoted_name as quoted};
 use super::error::DescriptionError;
 use super::words::{kind, shown};
 
-/// The largest whole number of a description: no table, picture or layer is wider, and such numbers are exact in single precision.
+/// The largest whole number of a description: no table, image or layer is wider, and such numbers
+/// are exact in single precision.
 const LARGEST: u64 = 1 << 24;
 
 /// A table and its place.

@@ -10,7 +10,8 @@ use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::op::activation::Activation;
 
-/// A kind of layer: its name, its fields beside `type`, and how a layer at some path is read from them.
+/// A kind of layer: its name, its fields beside `type`, and how a layer at some path is read from
+/// them.
 struct LayerKind {
     name: &'static str,
     fields: &'static [&'static str],

@@ -1,4 +1,5 @@
-//! A tree of values from any format, in which no key occurs twice: of two values for one name, the reader would have to choose.
+//! A tree of values from any format, in which no key occurs twice: of two values for one name, the
+//! reader would have to choose.
 
 use std::fmt;
 

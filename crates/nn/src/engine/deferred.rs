@@ -1,7 +1,8 @@
 //! Products of large dense layers, over all groups of a slab, rounded in registers.
 //!
-//! Examples of a group are summed in runs of at most [`LONG_RUN`](super::kept::LONG_RUN), each from zero, and the
-//! runs are added: the longest chain of additions in a group of m examples is `LONG_RUN + ceil(m/LONG_RUN)`.
+//! Examples of a group are summed in runs of at most [`LONG_RUN`](super::kept::LONG_RUN), each from
+//! zero, and the runs are added: the longest chain of additions in a group of m examples is
+//! `LONG_RUN + ceil(m/LONG_RUN)`.
 
 use sordino_noise::grid::Rounding;
 
@@ -11,8 +12,8 @@ use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 use crate::kernel::outer::Write;
 use crate::kernel::tile::tile;
 
-/// Panels of output gradients in one task, and panels of inputs that it takes at a time. With a group's examples
-/// and their sums, they fit in a second-level cache.
+/// Panels of output gradients in one task, and panels of inputs that it takes at a time. With a
+/// group's examples and their sums, they fit in a second-level cache.
 const PANELS: usize = 16;
 const COLUMN_PANELS: usize = 8;
 
@@ -131,11 +132,19 @@ impl Products<Unrounded> for Dispatch {
 }
 
 vectorised! {
-    fn rounded_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Rounding)], task: SumTask<'_, i64>) = products_body;
+    fn rounded_products(
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, Rounding)],
+        task: SumTask<'_, i64>,
+    ) = products_body;
 }
 
 vectorised! {
-    fn plain_products(kept: &[KeptRows<'_>], groups: &[(PlacedGroup, Unrounded)], task: SumTask<'_, f64>) = products_body;
+    fn plain_products(
+        kept: &[KeptRows<'_>],
+        groups: &[(PlacedGroup, Unrounded)],
+        task: SumTask<'_, f64>,
+    ) = products_body;
 }
 
 #[inline(always)]

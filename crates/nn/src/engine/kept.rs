@@ -1,9 +1,9 @@
-//! Inputs and output gradients of deferred layers, in the layout that products read, and where the examples of
-//! each group are.
+//! Inputs and output gradients of deferred layers, in the layout that products read, and where the
+//! examples of each group are.
 //!
-//! Inputs are kept in panels of sixteen columns, and weighted output gradients in panels of as many columns as a
-//! tile has rows, each example by example: a tile of weights is one pass over two panels. Each thread fills parts
-//! of its own, and a group may extend over several parts.
+//! Inputs are kept in panels of sixteen columns, and weighted output gradients in panels of as many
+//! columns as a tile has rows, each example by example: a tile of weights is one pass over two
+//! panels. Each thread fills parts of its own, and a group may extend over several parts.
 
 use std::ops::Range;
 
@@ -13,8 +13,9 @@ use crate::kernel::isa::{Isa, LANES, Machine, vectorised};
 /// Examples in one chain of additions; sums stay in registers until its end.
 pub(crate) const LONG_RUN: usize = 128;
 
-/// Memory for inputs and output gradients of a slab of examples. It is divided anew for every slab, by the actual
-/// number of examples: parts for the largest possible groups would take several times as much.
+/// Memory for inputs and output gradients of a slab of examples. It is divided anew for every slab,
+/// by the actual number of examples: parts for the largest possible groups would take several times
+/// as much.
 #[derive(Debug, Default)]
 pub(crate) struct SlabMemory {
     numbers: Vec<f32>,
@@ -106,8 +107,8 @@ impl<'a> KeptRows<'a> {
         Self { layers, capacity }
     }
 
-    /// Keeps inputs of consecutive examples, and their output gradients times their weights (1 if there are none),
-    /// from row `start` on.
+    /// Keeps inputs of consecutive examples, and their output gradients times their weights (1 if
+    /// there are none), from row `start` on.
     pub(crate) fn put(
         &mut self,
         isa: Isa,
@@ -134,7 +135,12 @@ pub(crate) struct ExampleMatrix<'a> {
 }
 
 vectorised! {
-    fn put_inputs(inputs: ExampleMatrix<'_>, start: usize, capacity: usize, kept: &mut [f32]) = put_inputs_body;
+    fn put_inputs(
+        inputs: ExampleMatrix<'_>,
+        start: usize,
+        capacity: usize,
+        kept: &mut [f32],
+    ) = put_inputs_body;
 }
 
 /// Panel by panel: writes are contiguous, and reads are close together.

@@ -1,31 +1,34 @@
-//! Which layers are deferred, and the sizes of micro-batches and groups. All of it depends on the network and on
-//! public numbers only.
+//! Which layers are deferred, and the sizes of micro-batches and groups. All of it depends on the
+//! network and on public numbers only.
 //!
 //! # Groups
-//! A group of at most m records is rounded once. Larger groups round less often, but their float error is larger. With
-//! u = 2^-24 it is
+//! A group of at most m records is rounded once. Larger groups round less often, but their float
+//! error is larger. With u = 2^-24 it is
 //! ```text
-//! F = (2m + 1) γ_K β,    γ_K = K u/(1 - K u)                                                    (1)
+//! F = (2m + 1) γ_K β,    γ_K = K u/(1 - K u)                                               (1)
 //! ```
-//! clip norms (see `sordino_noise::grid::FloatGroups`). K is the longest chain of additions, plus 2:
+//! clip norms (see `sordino_noise::grid::FloatGroups`). K is the longest chain of additions, plus
+//! 2:
 //!
 //! | layer | K | β |
 //! |---|---|---|
-//! | dense on one position: at most `m + 1`, however m records are divided into runs | `m + 3` | 1 |
+//! | dense on one position: at most `m + 1`, however m records form runs | `m + 3` | 1 |
 //! | materialised: only whole gradients are added | `m + 2` | 1 |
 //! | ghost, T positions | `RUN + m (T/RUN + V) + 2` | [`SPREAD`] |
 //! | deferred | `LONG_RUN + m/LONG_RUN + 2` | 1 |
 //!
-//! The layout chooses groups with F of at most [`MAX_INFLATION`] whose rounding takes about a percent of the work. They
-//! have room for all records that a sample has in a block, except once in 10^15 times. If such groups would be too
-//! small (many views), the layout takes the largest groups whose F is small enough, for twice as many records as a block
-//! has on average; a record beyond that gets a group of its own. In groups of one, F is small enough for every ghost
-//! layer: with k inputs and n outputs it has `T V < sqrt(5.4 k n/(k + n))` positions
+//! The layout chooses groups with F of at most [`MAX_INFLATION`] whose rounding takes about a
+//! percent of the work. They have room for all records that a sample has in a block, except once in
+//! 10^15 times. If such groups would be too small (many views), the layout takes the largest groups
+//! whose F is small enough, for twice as many records as a block has on average; a record beyond
+//! that gets a group of its own. In groups of one, F is small enough for every ghost layer: with k
+//! inputs and n outputs it has `T V < sqrt(5.4 k n/(k + n))` positions
 //! ([`cheapest`](crate::op::NormMethod::cheapest)), and more than 5000 only beyond 10^13 weights.
 //!
 //! # Memory
-//! The memory of micro-batches and slabs is counted by the types that allocate it, [`Worker`] and [`SlabMemory`]. The
-//! size of micro-batches follows from less: what passes through the kernels ([`cached_bytes`]).
+//! The memory of micro-batches and slabs is counted by the types that allocate it, [`Worker`] and
+//! [`SlabMemory`]. The size of micro-batches follows from less: what passes through the kernels
+//! ([`cached_bytes`]).
 
 use sordino_noise::grid::FloatGroups;
 use sordino_optim::FloatSums;
@@ -40,10 +43,12 @@ use crate::network::Network;
 use crate::op::NormMethod;
 use crate::view::View;
 
-/// β if gradients are not materialised: records whose positions cancel more than that are clipped further.
+/// β if gradients are not materialised: records whose positions cancel more than that are clipped
+/// further.
 pub(crate) const SPREAD: f64 = 8.0;
 
-/// The largest F of equation (1). Together with the rounding of groups, it stays below one percent of the clip norm.
+/// The largest F of equation (1). Together with the rounding of groups, it stays below one percent
+/// of the clip norm.
 const MAX_INFLATION: f64 = 0.008;
 
 /// Below this mean number of records, four fifths of a group would be room for the largest samples.
@@ -55,11 +60,12 @@ const DEFERRED_WEIGHTS: usize = 1 << 17;
 /// Bytes of a second-level cache that a micro-batch may take, materialised gradients included.
 const CACHE: usize = 512 << 10;
 
-/// The smallest micro-batch, even if it does not fit in the cache. More such images at a time would be slower than one
-/// by one.
+/// The smallest micro-batch, even if it does not fit in the cache. More such images at a time would
+/// be slower than one by one.
 const MIN_MICRO_BATCH: usize = 2;
 
-/// The largest micro-batch, even if more would fit. (If all layers are deferred, it is a whole block of the product.)
+/// The largest micro-batch, even if more would fit. (If all layers are deferred, it is a whole
+/// block of the product.)
 const MAX_MICRO_BATCH: usize = 64;
 
 /// Examples whose inputs and output gradients are kept at a time.
@@ -76,7 +82,8 @@ pub(crate) struct Layout {
     pub(crate) micro_batch: usize,
     /// Most examples of a slab.
     pub(crate) slab: usize,
-    /// Each leaf's share of the clip norm, if leaves are clipped separately; their squares sum to at most 1.
+    /// Each leaf's share of the clip norm, if leaves are clipped separately; their squares sum to
+    /// at most 1.
     pub(crate) shares: Option<Vec<f64>>,
     pub(crate) sums: FloatSums,
 }
@@ -120,7 +127,8 @@ impl Layout {
         layout
     }
 
-    /// Clips each leaf to its share of the clip norm. Shares are scaled so that their squares sum to 1, rounded down.
+    /// Clips each leaf to its share of the clip norm. Shares are scaled so that their squares sum
+    /// to 1, rounded down.
     pub(crate) fn with_shares(mut self, shares: &[f64], leaves: usize) -> Result<Self, NetworkError> {
         let length = shares.iter().map(|share| share * share).sum::<f64>().sqrt();
         let is_sound =
@@ -132,7 +140,8 @@ impl Layout {
         Ok(self)
     }
 
-    /// Keeps the memory of all threads within a limit, if micro-batches of one example and a slab of one group fit.
+    /// Keeps the memory of all threads within a limit, if micro-batches of one example and a slab
+    /// of one group fit.
     pub(crate) fn within(
         mut self,
         network: &Network,
@@ -156,9 +165,9 @@ impl Layout {
         Ok(self)
     }
 
-    /// The size of micro-batches if all layers are deferred: as large as allowed, with equal work for each thread. No
-    /// sum depends on it: the bits of a row do not depend on other rows, and groups are summed in the order of their
-    /// slots.
+    /// The size of micro-batches if all layers are deferred: as large as allowed, with equal work
+    /// for each thread. No sum depends on it: the bits of a row do not depend on other rows, and
+    /// groups are summed in the order of their slots.
     pub(crate) fn even_rows(&self, examples: usize, threads: usize, tile_rows: usize) -> usize {
         let runs = examples.div_ceil(self.micro_batch).next_multiple_of(threads.max(1));
         let rows = examples.div_ceil(runs.max(1)).next_multiple_of(tile_rows);
@@ -199,14 +208,15 @@ impl Layout {
         (1..=few).rev().map(largest).find(is_exact_enough).unwrap_or_else(|| largest(1))
     }
 
-    /// The mean number of records in a group to begin with: rounding takes about a percent of the work, and a batch has
-    /// at least sixteen groups, because threads take whole ones. Between 16 and 128. If all layers are deferred, threads
-    /// do not take whole groups.
+    /// The mean number of records in a group to begin with: rounding takes about a percent of the
+    /// work, and a batch has at least sixteen groups, because threads take whole ones. Between 16
+    /// and 128. If all layers are deferred, threads do not take whole groups.
     fn mean_group(&self, chain: &Chain, batch: f64) -> f64 {
         if self.defers_all {
             return 256.0;
         }
-        // Half a nanosecond to round a weight, against 6 operations per weight and position at 60 per nanosecond.
+        // Half a nanosecond to round a weight, against 6 operations per weight and position at 60
+        // per nanosecond.
         let deferred: usize = self.deferred.iter().map(|dense| dense.parameters.len()).sum();
         let rounding = 0.5 * (chain.parameters() - deferred) as f64;
         let work: f64 =
@@ -252,7 +262,8 @@ impl Layout {
     }
 }
 
-/// Bytes of an example that pass through the kernels. What is allocated is more; `CACHE` was measured with these.
+/// Bytes of an example that pass through the kernels. What is allocated is more; `CACHE` was
+/// measured with these.
 fn cached_bytes(network: &Network, reads_in_place: bool) -> usize {
     let chain = network.chain();
     let untouched = if reads_in_place { 2 * chain.input().size() } else { 0 };
@@ -265,7 +276,8 @@ fn inflation(sums: &FloatSums) -> f64 {
     (2.0 * f64::from(sums.group_size) + 1.0) * error / (1.0 - error) * sums.beta
 }
 
-/// The largest number from `least` to `most` that `fits`. If a number fits, smaller ones do; `least` does.
+/// The largest number from `least` to `most` that `fits`. If a number fits, smaller ones do;
+/// `least` does.
 fn most_that(least: usize, most: usize, fits: impl Fn(usize) -> bool) -> usize {
     let (mut least, mut most) = (least, most.max(least));
     while least < most {
@@ -297,8 +309,8 @@ mod tests {
         (bytes(72) - bytes(24)) / 48
     }
 
-    /// With the same number of neurons, and up to 64 times as many weights. Materialised gradients would take 4 bytes per
-    /// weight. (Rows that products copy take up to 4 KiB each.)
+    /// With the same number of neurons, and up to 64 times as many weights. Materialised gradients
+    /// would take 4 bytes per weight. (Rows that products copy take up to 4 KiB each.)
     #[test]
     fn memory_of_an_example_does_not_depend_on_the_number_of_weights() {
         let of =

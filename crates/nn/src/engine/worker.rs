@@ -13,7 +13,8 @@ use crate::kernel::isa::Isa;
 use crate::network::{Network, Stream};
 use crate::op::{AnyPrepared, NormBound, Pass, Role, reserved};
 
-/// Records with inputs or gradients of a larger norm contribute nothing: the allowance for underflow needs a bound.
+/// Records with inputs or gradients of a larger norm contribute nothing: the allowance for
+/// underflow needs a bound.
 const LARGEST_NORM: f64 = (1u64 << 40) as f64;
 
 /// Weighted numbers must stay far below the largest `f32`.
@@ -29,8 +30,8 @@ pub(crate) struct Job<'a, E: ?Sized> {
     pub(crate) clip: Option<&'a Clip<'a>>,
     /// A public number that changes with the parameters.
     pub(crate) salt: u64,
-    /// Weights of classes, at most 1, for targets of one class. They multiply clipped gradients, or loss gradients
-    /// if nothing is clipped.
+    /// Weights of classes, at most 1, for targets of one class. They multiply clipped gradients, or
+    /// loss gradients if nothing is clipped.
     pub(crate) class_weights: Option<&'a [f64]>,
 }
 
@@ -73,7 +74,8 @@ impl Worker {
         }
     }
 
-    /// Bytes of what grows with the micro-batch. The sum grows with the weights, and is not counted.
+    /// Bytes of what grows with the micro-batch. The sum grows with the weights, and is not
+    /// counted.
     pub(crate) fn bytes(&self) -> usize {
         let norms = self.norms.iter().map(reserved).sum::<usize>();
         let weights = self.weights.iter().map(reserved).sum::<usize>();
@@ -88,9 +90,9 @@ impl Worker {
         job.summed().for_each(|range| self.sum[range].fill(0.0));
     }
 
-    /// Runs the slots of a group: adds to the float sum, which is zero when a group begins, and keeps the rows of
-    /// deferred layers from row 0 on. If all layers are deferred or nothing is clipped, `slots` may be a part of a
-    /// group.
+    /// Runs the slots of a group: adds to the float sum, which is zero when a group begins, and
+    /// keeps the rows of deferred layers from row 0 on. If all layers are deferred or nothing is
+    /// clipped, `slots` may be a part of a group.
     pub(crate) fn run<E: Examples + ?Sized>(
         &mut self,
         job: &Job<'_, E>,
@@ -130,7 +132,7 @@ impl Worker {
     }
 
     /// Rounds the float sum of a group, adds it to the total, and sets it to zero.
-    pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &Total<'_>) {
+    pub(crate) fn round(&mut self, isa: Isa, rounding: Rounding, total: &RoundedTotal<'_>) {
         let mut add = |start: usize, units: &mut [i64]| {
             round_into(isa, rounding, &mut self.sum[start..][..units.len()], units);
         };
@@ -142,7 +144,8 @@ impl Worker {
         }
     }
 
-    /// The gradient of one example at weight 1; `None` if the slot is empty or the gradient is not finite.
+    /// The gradient of one example at weight 1; `None` if the slot is empty or the gradient is not
+    /// finite.
     pub(crate) fn single<E: Examples + ?Sized>(&mut self, job: &Job<'_, E>, slot: usize) -> Option<&[f32]> {
         job.present(slot)?;
         self.sum.fill(0.0);
@@ -210,7 +213,8 @@ impl Worker {
         chain.backward(pass, job.prepared, state, false, &mut self.norms);
     }
 
-    /// Computes the clipping weight of each example, in steps of the grid, and erases examples that cannot count.
+    /// Computes the clipping weight of each example, in steps of the grid, and erases examples that
+    /// cannot count.
     fn weigh<E: Examples + ?Sized>(
         &mut self,
         job: &Job<'_, E>,
@@ -246,8 +250,8 @@ impl Worker {
         }
     }
 
-    /// The same, layer by layer. The squares of the shares s_l sum to at most 1, so parts with norms of at most
-    /// `s_l C` have a joint norm of at most C. Caps hold layer by layer as well.
+    /// The same, layer by layer. The squares of the shares s_l sum to at most 1, so parts with
+    /// norms of at most `s_l C` have a joint norm of at most C. Caps hold layer by layer as well.
     fn weigh_by_layers<E: ?Sized>(
         &mut self,
         job: &Job<'_, E>,
@@ -320,14 +324,14 @@ impl<E: ?Sized> Job<'_, E> {
     }
 }
 
-/// Rounded sums over all groups, of layers that are not deferred. They are integers, so the order in which threads
-/// add does not matter.
-pub(crate) struct Total<'a> {
+/// Rounded sums over all groups, of layers that are not deferred. They are integers, so the order
+/// in which threads add does not matter.
+pub(crate) struct RoundedTotal<'a> {
     /// Parts with the parameter that each starts at. A thread locks one at a time.
     parts: Vec<(usize, Mutex<&'a mut [i64]>)>,
 }
 
-impl<'a> Total<'a> {
+impl<'a> RoundedTotal<'a> {
     /// Coordinates of a part: a few microseconds of work.
     const PART: usize = 1 << 13;
 
@@ -345,7 +349,8 @@ impl<'a> Total<'a> {
     }
 }
 
-/// The example in a slot, if it has the network's shape. A record of another shape contributes nothing.
+/// The example in a slot, if it has the network's shape. A record of another shape contributes
+/// nothing.
 pub(crate) fn present<'a, E: Examples + ?Sized>(
     network: &Network,
     examples: &'a E,
@@ -355,7 +360,8 @@ pub(crate) fn present<'a, E: Examples + ?Sized>(
     examples.example(slot).filter(fits)
 }
 
-/// The weight of a target's class; 1 for ignored or unknown classes, which contribute nothing anyway.
+/// The weight of a target's class; 1 for ignored or unknown classes, which contribute nothing
+/// anyway.
 pub(crate) fn class_weight(weights: &[f64], target: &[f32]) -> f64 {
     target.first().and_then(|class| weights.get(*class as usize)).copied().unwrap_or(1.0)
 }
@@ -373,7 +379,8 @@ fn usable(bound: &NormBound) -> bool {
     bound.squared.is_finite() && bound.spread.is_finite() && bound.largest <= LARGEST_NORM
 }
 
-/// Whether the cap lowers a weight, beyond rounding: if a gradient's spread is its norm and β is 1, both are equal.
+/// Whether the cap lowers a weight, beyond rounding: if a gradient's spread is its norm and β is 1,
+/// both are equal.
 fn is_capped(cap: f64, plain: f64) -> bool {
     cap < plain * (1.0 - 1e-6)
 }

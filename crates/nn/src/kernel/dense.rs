@@ -5,18 +5,20 @@
 //! ```text
 //! out[r] = init + x_r B
 //! ```
-//! as in [`product`](super::product), and with the same bits: every number is one chain in the order of K, so
-//! a row depends neither on its neighbours nor on which of the two functions is called. A test compares them.
+//! as in [`product`](super::product), and with the same bits: every number is one chain in the
+//! order of K, so a row depends neither on its neighbours nor on which of the two functions is
+//! called. A test compares them.
 //!
 //! # Order
 //! ```text
 //! for a block of rows (MOST_ROWS)            copied tile by tile into a second-level cache
 //!   for a part of K (DEEP)
-//!     for a panel of sixteen columns of B    64 KiB, read by all tiles; the next panel is prefetched
+//!     for a panel of sixteen columns of B    64 KiB, read by all tiles; the next is prefetched
 //!       for a tile of rows                   sums stay in registers over the whole part of K
 //! ```
-//! Rows of a layer's input are often a multiple of 4096 bytes apart, and then compete for the same few sets of
-//! a cache: hence the copy. Results are 4096 bytes apart too; long parts of K read them back seldom.
+//! Rows of a layer's input are often a multiple of 4096 bytes apart, and then compete for the same
+//! few sets of a cache: hence the copy. Results are 4096 bytes apart too; long parts of K read them
+//! back seldom.
 
 use super::isa::{Isa, LANES, Machine, vectorised};
 use super::product::{PackedMatrix, Product};
@@ -28,8 +30,8 @@ pub(crate) const MOST_ROWS: usize = 144;
 /// Numbers of a row that are used at a time.
 const DEEP: usize = 1024;
 
-/// Of these, numbers between two prefetches: a core has a few dozen cache lines on their way at a time, and
-/// waits if it is asked for more.
+/// Numbers of a row between two prefetches: a core has a few dozen cache lines on their way at a
+/// time, and waits if it is asked for more.
 const PREFETCH_INTERVAL: usize = 128;
 
 impl<'a> PackedMatrix<'a> {
@@ -49,15 +51,16 @@ pub(crate) fn is_worthwhile(isa: Isa, rows: usize, width: usize) -> bool {
     rows >= 2 * isa.tile_rows() && width >= 8 * LANES
 }
 
-/// The most scratch space that [`dense_product`] takes on any machine, in numbers; 0 if copying never pays.
+/// The most scratch space that [`dense_product`] takes on any machine, in numbers; 0 if copying
+/// never pays.
 pub(crate) fn dense_scratch(rows: usize, depth: usize, width: usize) -> usize {
     let most_tile_rows = 12;
     if width < 8 * LANES { 0 } else { rows.min(MOST_ROWS).next_multiple_of(most_tile_rows) * depth.min(DEEP) }
 }
 
 vectorised! {
-    /// `out[r] = init + x_r B`, for rows that follow each other in `data`; the table of rows is not read.
-    /// `scratch` grows to [`dense_scratch`] at most.
+    /// `out[r] = init + x_r B`, for rows that follow each other in `data`; the table of rows is not
+    /// read. `scratch` grows to [`dense_scratch`] at most.
     fn dense_product(factors: Product<'_>, scratch: &mut Vec<f32>, out: &mut [f32]) = dense_body;
 }
 
@@ -148,8 +151,8 @@ fn sweep<M: Machine, const H: usize>(
     }
 }
 
-/// Copies `part` numbers of each row of `data` from `from` on, H rows side by side. Missing rows of the last tile
-/// keep arbitrary numbers, and their sums are not used.
+/// Copies `part` numbers of each row of `data` from `from` on, H rows side by side. Missing rows of
+/// the last tile keep arbitrary numbers, and their sums are not used.
 #[inline(always)]
 fn copy_tiles<'a, const H: usize>(
     scratch: &'a mut [f32],

@@ -1,17 +1,18 @@
 //! Which vector instructions the kernels are compiled for, chosen when the program runs.
 //!
-//! Kernels are safe Rust on arrays of sixteen numbers. [`vectorised!`] compiles one body for several sets of
-//! instructions, and calls the best one that this processor runs: 172 instead of 12 billion operations per
-//! second on a core with 512-bit registers. This file has the crate's only `unsafe`.
+//! Kernels are safe Rust on arrays of sixteen numbers. [`vectorised!`] compiles one body for
+//! several sets of instructions, and calls the best one that this processor runs: 172 instead of 12
+//! billion operations per second on a core with 512-bit registers. This file has the crate's only
+//! `unsafe`.
 //!
-//! Results differ in their last bits between processors with and without fused multiplication, but never between
-//! two calls on one processor.
+//! Results differ in their last bits between processors with and without fused multiplication, but
+//! never between two calls on one processor.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// The instructions that this processor has. The `unsafe` calls below rely on [`Isa::detect`] being the only
-/// constructor of levels beyond `Portable`.
+/// The instructions that this processor has. The `unsafe` calls below rely on [`Isa::detect`] being
+/// the only constructor of levels beyond `Portable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Isa(Level);
 
@@ -62,7 +63,8 @@ impl Isa {
     }
 }
 
-/// What a kernel is compiled for. A value of such a type proves that the processor has its instructions.
+/// What a kernel is compiled for. A value of such a type proves that the processor has its
+/// instructions.
 pub(crate) trait Machine: Copy {
     /// One register, and how many numbers it holds.
     type Register: Copy;
@@ -222,7 +224,12 @@ macro_rules! machine {
             }
 
             #[inline(always)]
-            fn multiply_vectors(self, x: Self::Vector, y: Self::Vector, mut sum: Self::Vector) -> Self::Vector {
+            fn multiply_vectors(
+                self,
+                x: Self::Vector,
+                y: Self::Vector,
+                mut sum: Self::Vector,
+            ) -> Self::Vector {
                 for part in 0..LANES / $width {
                     sum[part] = self.multiply_registers(x[part], y[part], sum[part]);
                 }
@@ -285,10 +292,13 @@ machine!(
     Avx512, __m512, 16, 12, 2, _mm512_set1_ps, _mm512_fmadd_ps
 );
 
-/// Defines `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine of `isa`. The body must
-/// be `#[inline(always)]`: only inlined code is compiled for the machine.
+/// Defines `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine of `isa`.
+/// The body must be `#[inline(always)]`: only inlined code is compiled for the machine.
 macro_rules! vectorised {
-    ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
+    (
+        $(#[$doc:meta])*
+        fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;
+    ) => {
         $(#[$doc])*
         pub(crate) fn $name(isa: $crate::kernel::isa::Isa, $($argument: $type),*) $(-> $result)? {
             use $crate::kernel::isa::{Level, Portable};
@@ -304,8 +314,8 @@ macro_rules! vectorised {
             }
             match isa.level() {
                 Level::Portable => $body(Portable, $($argument),*),
-                // SAFETY: only `Isa::detect` makes an `Isa` of this level, and only if the processor and its
-                // operating system have the features that `avx2` is compiled for.
+                // SAFETY: only `Isa::detect` makes an `Isa` of this level, and only if the
+                // processor and its operating system have the features that `avx2` is compiled for.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "instructions that the processor was found to have")]
                 Level::Avx2 => unsafe { avx2($crate::kernel::isa::Avx2::proven(), $($argument),*) },

@@ -1,20 +1,22 @@
 //! Dense layers with few outputs and many inputs, whose rows are read wherever they are.
 //!
 //! # Definition
-//! With `x_r` row r of K numbers, W a matrix of N rows (N below [`LANES`]), and `q_r` a row of N numbers,
+//! With `x_r` row r of K numbers, W a matrix of N rows (N below [`LANES`]), and `q_r` a row of N
+//! numbers,
 //! ```text
 //! out[r] = bias + W x_r              narrow_product
 //! out   += Σ_r q_r x_r^T             narrow_outer
 //! ```
 //! Lanes run along K: along so few outputs, most of them would be idle.
 //!
-//! The product takes [`DEEP`] columns at a time, for all rows, so that their part of W stays in a first-level
-//! cache. Rows are read in pairs, so that each number of W is read once for both. The outer product takes as many columns as
-//! have room for their sums in registers.
+//! The product takes [`DEEP`] columns at a time, for all rows, so that their part of W stays in a
+//! first-level cache. Rows are read in pairs, so that each number of W is read once for both. The
+//! outer product takes as many columns as have room for their sums in registers.
 //!
 //! # Order
-//! A number of a product is a sum of as many chains as a register has lanes: the bits of a row depend on that
-//! row and W alone. A number of an outer product is one chain over all rows, however calls divide them.
+//! A number of a product is a sum of as many chains as a register has lanes: the bits of a row
+//! depend on that row and W alone. A number of an outer product is one chain over all rows, however
+//! calls divide them.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::outer::Write;
@@ -31,9 +33,9 @@ pub(crate) fn narrow_len(inputs: usize, outputs: usize) -> usize {
     inputs.next_multiple_of(DEEP) * outputs + LANES
 }
 
-/// Packs W, which is stored by rows, part by part: rows are often a power of two apart, and then compete for the
-/// same few sets of a cache. Returns where in `packed` it begins: at a cache line, because a load across two of
-/// them takes twice as long.
+/// Packs W, which is stored by rows, part by part: rows are often a power of two apart, and then
+/// compete for the same few sets of a cache. Returns where in `packed` it begins: at a cache line,
+/// because a load across two of them takes twice as long.
 pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) -> usize {
     let inputs = weights.len() / outputs;
     let start = packed.as_ptr().align_offset(LANES * size_of::<f32>()).min(LANES);
@@ -55,8 +57,8 @@ pub(crate) fn is_narrow(inputs: usize, outputs: usize) -> bool {
 }
 
 vectorised! {
-    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`]. If `squares` are wanted, `squares[r]` is at least
-    /// ‖x_r‖² and hardly more (see [`INEXACT`]). `scratch` grows as needed.
+    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`]. If `squares` are wanted, `squares[r]`
+    /// is at least ‖x_r‖² and hardly more (see [`INEXACT`]). `scratch` grows as needed.
     fn narrow_product(
         rows: &[&[f32]],
         weights: &[f32],
@@ -67,19 +69,20 @@ vectorised! {
     ) = product_body;
 }
 
-/// The largest relative error of a sum of squares. In each part of a row a lane is a chain of at most `DEEP/8`
-/// additions of numbers that are not negative, each with a relative error of at most 2^-24. Four times that
-/// also covers the additions in double precision.
+/// The largest relative error of a sum of squares. In each part of a row a lane is a chain of at
+/// most `DEEP/8` additions of numbers that are not negative, each with a relative error of at most
+/// 2^-24. Four times that also covers the additions in double precision.
 const INEXACT: f64 = 4.0 * (DEEP / 8) as f64 / (1 << 24) as f64;
 
-/// The largest error of a subnormal square, even if a library has told the processor to flush them to 0.
+/// The largest error of a subnormal square, even if a library has told the processor to flush them
+/// to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
 /// How many rows ahead rows are prefetched.
 const PREFETCH_DISTANCE: usize = 4;
 
-/// Partial sums of a pair of rows for one output, a register each. If two registers make a vector, both are in
-/// the first vector.
+/// Partial sums of a pair of rows for one output, a register each. If two registers make a vector,
+/// both are in the first vector.
 type PairSums = [[f32; LANES]; 2];
 
 #[inline(always)]
@@ -130,8 +133,8 @@ fn product_body<M: Machine>(
 struct Spare([RowPart; 2]);
 
 impl Spare {
-    /// A part of two rows, or of one row twice. Ends are padded with zeros, which stay: all calls with one `from`
-    /// have the same length.
+    /// A part of two rows, or of one row twice. Ends are padded with zeros, which stay: all calls
+    /// with one `from` have the same length.
     #[inline(always)]
     fn parts<'a>(&'a mut self, pair: &[&'a [f32]], from: usize) -> [&'a RowPart; 2] {
         let (first, last) = (pair[0], pair[pair.len() - 1]);
@@ -150,8 +153,8 @@ fn whole(row: &[f32], from: usize) -> Option<&RowPart> {
     row[from..].as_chunks().0.first_chunk()
 }
 
-/// Multiplies a part of a pair of rows with all outputs, as many at a time as registers have room for, and
-/// prefetches `next`. Returns the squares of both rows, if they are wanted.
+/// Multiplies a part of a pair of rows with all outputs, as many at a time as registers have room
+/// for, and prefetches `next`. Returns the squares of both rows, if they are wanted.
 #[inline(always)]
 fn all_outputs<M: Machine>(
     machine: M,
@@ -241,7 +244,8 @@ fn product_tile<M: Machine, const N: usize, const S: bool>(
     found
 }
 
-/// The first output and the number of outputs of each tile: as few tiles as possible, of nearly the same height.
+/// The first output and the number of outputs of each tile: as few tiles as possible, of nearly the
+/// same height.
 #[inline(always)]
 fn tiles(outputs: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = outputs.div_ceil(most);
@@ -295,7 +299,9 @@ fn all_columns<M: Machine, const L: usize>(
             macro_rules! of_count {
                 ($($n:literal)*) => {
                     match count {
-                        $($n if $n <= M::ROWS => outer_tile::<M, $n, L>(machine, place, factors, rows, write, out),)*
+                        $($n if $n <= M::ROWS => {
+                            outer_tile::<M, $n, L>(machine, place, factors, rows, write, out);
+                        })*
                         _ => unreachable!("a tile has at most as many outputs as the registers hold"),
                     }
                 };

@@ -1,16 +1,17 @@
-//! Normalisation of an image, a row of channels for each position, in double precision: by columns if a set
-//! covers all positions, by rows if it covers one.
+//! Normalisation of an image, a row of channels for each position, in double precision: by columns
+//! if a set covers all positions, by rows if it covers one.
 //!
-//! Squares are of distances from a number k of the set itself. The mean of n numbers is at most sqrt(n)
-//! standard deviations away from k, so `Σ(x - k)²/n - (mean - k)²` loses at most n^1.5 roundings of double
-//! precision: for a million numbers, nothing that single precision had.
+//! Squares are of distances from a number k of the set itself. The mean of n numbers is at most
+//! sqrt(n) standard deviations away from k, so `Σ(x - k)²/n - (mean - k)²` loses at most n^1.5
+//! roundings of double precision: for a million numbers, nothing that single precision had.
 
 use super::isa::{Machine, vectorised};
 
 /// Independent chains of additions in a row.
 const LANES: usize = 8;
 
-/// The mean's distance and `1/sqrt(variance + epsilon)`, from sums of distances and of their squares.
+/// The mean's distance and `1/sqrt(variance + epsilon)`, from sums of distances and of their
+/// squares.
 pub(crate) fn moments(sum: f64, squares: f64, count: usize, epsilon: f64) -> (f64, f64) {
     let moved = sum / count as f64;
     let variance = squares / count as f64 - moved * moved;
@@ -155,7 +156,14 @@ fn row_moments_body<M: Machine>(_: M, x: &[f32], from: f64) -> [f64; 2] {
 
 vectorised! {
     /// `y = (x - mean) factor gain + shift` in a row.
-    fn row_map(x: &[f32], mean: f64, factor: f64, gains: &[f64], shifts: &[f64], y: &mut [f32]) = row_map_body;
+    fn row_map(
+        x: &[f32],
+        mean: f64,
+        factor: f64,
+        gains: &[f64],
+        shifts: &[f64],
+        y: &mut [f32],
+    ) = row_map_body;
 }
 
 #[inline(always)]
@@ -176,11 +184,17 @@ fn row_map_body<M: Machine>(
 }
 
 vectorised! {
-    /// Adds d and `d x^` to the sums of each column. Returns the row's `Σ d gain` and `Σ d gain x^`.
-    fn row_products(row: NormalRow<'_>, sums: &mut [f64], products: &mut [f64]) -> [f64; 2] = row_products_body;
+    /// Adds d and `d x^` to the sums of each column. Returns the row's `Σ d gain` and
+    /// `Σ d gain x^`.
+    fn row_products(
+        row: NormalRow<'_>,
+        sums: &mut [f64],
+        products: &mut [f64],
+    ) -> [f64; 2] = row_products_body;
 }
 
-/// A row with `x^ = (x - mean) factor`, the gains of its columns, and the gradient d by its outputs.
+/// A row with `x^ = (x - mean) factor`, the gains of its columns, and the gradient d by its
+/// outputs.
 #[derive(Clone, Copy)]
 pub(crate) struct NormalRow<'a> {
     pub(crate) x: &'a [f32],

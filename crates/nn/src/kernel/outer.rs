@@ -5,9 +5,10 @@
 //! ```text
 //! out += Σ_r p_r q_r^T
 //! ```
-//! Rows are summed in runs, each from zero, and the runs are added to `out`. With runs of at most [`RUN`], the
-//! longest chain of additions for R rows is `min(R, RUN) + ceil(R/RUN)`, which the allowance for float sums
-//! counts. Where chains are not counted, runs of [`FREE_RUN`] access memory less often.
+//! Rows are summed in runs, each from zero, and the runs are added to `out`. With runs of at most
+//! [`RUN`], the longest chain of additions for R rows is `min(R, RUN) + ceil(R/RUN)`, which the
+//! allowance for float sums counts. Where chains are not counted, runs of [`FREE_RUN`] access
+//! memory less often.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::product::{RowTable, Segment};
@@ -18,8 +19,8 @@ pub(crate) const RUN: usize = 64;
 /// Rows of one chain, where they are not: a materialised gradient is measured as it was rounded.
 pub(crate) const FREE_RUN: usize = 256;
 
-/// The second factor: rows of `width` numbers, `step` apart. The array must have [`LANES`] more numbers after the
-/// last row.
+/// The second factor: rows of `width` numbers, `step` apart. The array must have [`LANES`] more
+/// numbers after the last row.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub(crate) data: &'a [f32],
@@ -42,8 +43,8 @@ vectorised! {
     fn outer(factors: OuterProduct<'_>, write: Write, out: &mut [f32]) = outer_body;
 }
 
-/// The factors of a sum of outer products: the first `count` rows of `data` and of `columns`, in runs of at most
-/// `run` rows.
+/// The factors of a sum of outer products: the first `count` rows of `data` and of `columns`, in
+/// runs of at most `run` rows.
 #[derive(Clone, Copy)]
 pub(crate) struct OuterProduct<'a> {
     pub(crate) rows: &'a RowTable,
@@ -70,7 +71,8 @@ fn outer_body<M: Machine>(machine: M, factors: OuterProduct<'_>, write: Write, o
             let mut panel = 0;
             while panel < panels {
                 let place = Destination { width: columns.width, column: column + panel * LANES, write };
-                // Two panels at a time if there are registers for both: each number of a row is read once.
+                // Two panels at a time if there are registers for both: each number of a row is
+                // read once.
                 if let (2, Some(vectors)) = (M::PANELS, strip[panel..panels].first_chunk::<2>()) {
                     all_segments(machine, bases, data, &rows.segments, vectors, place, out);
                     panel += 2;
@@ -83,8 +85,8 @@ fn outer_body<M: Machine>(machine: M, factors: OuterProduct<'_>, write: Write, o
     }
 }
 
-/// Panels of columns that are copied at a time. Rows of columns are often a power of two apart, and then compete
-/// for the same few sets of a cache; every tile reads the copy instead.
+/// Panels of columns that are copied at a time. Rows of columns are often a power of two apart, and
+/// then compete for the same few sets of a cache; every tile reads the copy instead.
 const STRIP: usize = 2;
 
 /// Copies `count` rows of some panels, from `from` on.
@@ -148,7 +150,8 @@ fn segment_body<M: Machine, const P: usize>(
                     $($h if $h <= M::ROWS => {
                         let tiles = tile::<M, $h, P>(machine, bases, from, vectors);
                         for (panel, sums) in tiles.into_iter().enumerate() {
-                            put(machine, sums, Destination { column: place.column + panel * LANES, ..place }, to);
+                            let column = place.column + panel * LANES;
+                            put(machine, sums, Destination { column, ..place }, to);
                         }
                     })*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
@@ -211,7 +214,13 @@ pub(super) fn put<M: Machine, const H: usize>(
 
 vectorised! {
     /// Writes the sum of the first `count` rows of `columns` to `out`, in the chains of [`outer`].
-    fn sum_rows(columns: Columns<'_>, count: usize, run: usize, write: Write, out: &mut [f32]) = sum_rows_body;
+    fn sum_rows(
+        columns: Columns<'_>,
+        count: usize,
+        run: usize,
+        write: Write,
+        out: &mut [f32],
+    ) = sum_rows_body;
 }
 
 #[inline(always)]

@@ -1,12 +1,13 @@
 //! Functions of single numbers, a vector at a time, and sums of squares.
 //!
 //! # Accuracy
-//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision). With
-//! `x = n ln 2 + r` and |r| <= ln(2)/2, `e^r - 1` is its Taylor polynomial of degree 7, whose next term is below
-//! 2e-8 of r.
+//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double
+//! precision). With `x = n ln 2 + r` and |r| <= ln(2)/2, `e^r - 1` is its Taylor polynomial of
+//! degree 7, whose next term is below 2e-8 of r.
 //!
-//! `tanh`, the logistic function and their derivatives have the same error. Derivatives are kept, and not computed
-//! from values: near a limit of the function, `1 - y²` of a rounded y has few digits or none.
+//! `tanh`, the logistic function and their derivatives have the same error. Derivatives are kept,
+//! and not computed from values: near a limit of the function, `1 - y²` of a rounded y has few
+//! digits or none.
 //!
 //! # Row independence
 //! A number's result depends on that number alone.
@@ -129,7 +130,8 @@ each_kept!(
     }
 );
 
-/// Defines a vectorised function that multiplies gradients by derivatives, given the function's values.
+/// Defines a vectorised function that multiplies gradients by derivatives, given the function's
+/// values.
 macro_rules! each_gradient {
     ($(#[$doc:meta])* $name:ident, $body:ident, |$y:ident $(, $parameter:ident)*| $value:expr) => {
         vectorised! {
@@ -148,11 +150,12 @@ macro_rules! each_gradient {
 }
 
 each_gradient!(
-    /// Of the leaky rectifier; at 0 the derivative is 1. With slope 0, negative numbers have become -0.
+    /// The leaky rectifier; at 0 the derivative is 1. With slope 0, negative numbers have become
+    /// -0.
     leaky_relu_backward, leaky_relu_backward_body, |y, slope| if y.is_sign_negative() { slope } else { 1.0 }
 );
 each_gradient!(
-    /// Of the rectifier; at 0 the derivative is 0.
+    /// The rectifier; at 0 the derivative is 0.
     relu_backward, relu_backward_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
 );
 each_gradient!(
@@ -161,8 +164,8 @@ each_gradient!(
 );
 
 vectorised! {
-    /// `Σ x²` in double precision. Products of two `f32` are exact there, and the sum of n of them has a relative
-    /// error of at most n 2^-53.
+    /// `Σ x²` in double precision. Products of two `f32` are exact there, and the sum of n of them
+    /// has a relative error of at most n 2^-53.
     fn sum_of_squares(data: &[f32]) -> f64 = sum_of_squares_body;
 }
 
@@ -195,7 +198,8 @@ fn add_scaled_body<M: Machine>(machine: M, sum: &mut [f32], factor: f32, x: &[f3
 }
 
 vectorised! {
-    /// `sum += Σ_i w_i x_i` over the examples with a weight other than 0, in order. Each has `sum.len()` numbers.
+    /// `sum += Σ_i w_i x_i` over the examples with a weight other than 0, in order. Each has
+    /// `sum.len()` numbers.
     fn add_weighted(sum: &mut [f32], weights: &[f32], x: &[f32]) = add_weighted_body;
 }
 

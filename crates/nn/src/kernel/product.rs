@@ -1,19 +1,19 @@
-//! Products of rows with a packed matrix: forward passes (except of [layers with few outputs](super::narrow)),
-//! and backward passes to inputs.
+//! Products of rows with a packed matrix: forward passes (except of [layers with few
+//! outputs](super::narrow)), and backward passes to inputs.
 //!
 //! # Definition
-//! A row is a list of *segments* of one array, each at a fixed distance from the row's base. With x the numbers
-//! of row r in the order of its segments, and B a matrix of K rows and N columns,
+//! A row is a list of *segments* of one array, each at a fixed distance from the row's base. With x
+//! the numbers of row r in the order of its segments, and B a matrix of K rows and N columns,
 //! ```text
 //! out[r] = init + x B
 //! ```
-//! A dense layer has one segment. A convolution on channels-last images has one for each row of its kernel, so
-//! no patch is ever copied.
+//! A dense layer has one segment. A convolution on channels-last images has one for each row of its
+//! kernel, so no patch is ever copied.
 //!
 //! # Row independence
-//! Every number of the result is one chain `(((init + x_1 B_1) + x_2 B_2) + ...)` in the order of the segments,
-//! in a full tile and in a tile of one row alike: the bits of a row depend on that row and B alone. A test
-//! removes and replaces the other rows.
+//! Every number of the result is one chain `(((init + x_1 B_1) + x_2 B_2) + ...)` in the order of
+//! the segments, in a full tile and in a tile of one row alike: the bits of a row depend on that
+//! row and B alone. A test removes and replaces the other rows.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::tile::{load_some, store_some};
@@ -86,7 +86,8 @@ pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl F
     }
 }
 
-/// Packs rows from `first` on of a matrix that is stored by rows: `B[first + k][n] = rows[k * width + n]`.
+/// Packs rows from `first` on of a matrix that is stored by rows:
+/// `B[first + k][n] = rows[k * width + n]`.
 pub(crate) fn pack_rows(packed: &mut [f32], depth: usize, first: usize, width: usize, rows: &[f64]) {
     for (panel, vectors) in packed.chunks_exact_mut(depth * LANES).enumerate() {
         let column = panel * LANES;
@@ -168,7 +169,8 @@ fn product_body<M: Machine>(machine: M, factors: Product<'_>, out: &mut [f32]) {
             let panels = &packed[column * depth..];
             let block = Block { rows, count, data, segments: now, from: done, deep, depth, column, width };
             let init = (done == 0).then_some(init);
-            // Two panels at a time if there are registers for both: each number of a row is read once.
+            // Two panels at a time if there are registers for both: each number of a row is read
+            // once.
             if M::PANELS == 2 && width - column > LANES {
                 sweep::<M, 2>(machine, block, panels, init, out);
                 column += 2 * LANES;
@@ -244,8 +246,8 @@ fn sweep<M: Machine, const P: usize>(
     }
 }
 
-/// The rows of P panels of a [`Block`], what their results start from if this is the first block, and the
-/// columns that each panel has.
+/// The rows of P panels of a [`Block`], what their results start from if this is the first block,
+/// and the columns that each panel has.
 #[derive(Clone, Copy)]
 struct Panels<'a, const P: usize> {
     vectors: [&'a [[f32; LANES]]; P],

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use super::isa::Isa;
 use super::product::{Init, PackedMatrix, Product, RowTable, pack, packed_len, product};
 
-/// Floating-point operations per second of the product of a `rows` × `inputs` matrix with an `inputs` × `outputs`
-/// matrix on one thread, best of fifty runs. A multiplication and an addition count as two.
+/// Floating-point operations per second of the product of a `rows` × `inputs` matrix with an
+/// `inputs` × `outputs` matrix on one thread, best of fifty runs. A multiplication and an addition
+/// count as two.
 pub fn product_speed(rows: usize, inputs: usize, outputs: usize) -> f64 {
     let (table, data) = (RowTable::dense(rows, inputs, outputs), vec![0.5; rows * inputs]);
     let mut packed = vec![0.0; packed_len(inputs, outputs)];

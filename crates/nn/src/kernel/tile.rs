@@ -1,10 +1,12 @@
-//! The innermost loop of products: a tile of a few rows and sixteen columns, which stays in registers.
+//! The innermost loop of products: a tile of a few rows and sixteen columns, which stays in
+//! registers.
 //!
 //! ```text
 //! sums[i] = ((sums[i] + x_1[i] v_1) + x_2[i] v_2) + ...
 //! ```
-//! Factors x and vectors v are in memory in the order of their use. The loop is unrolled four times: its counter
-//! would take decoding slots from multiplications. (A core that shares its decoder was a tenth slower.)
+//! Factors x and vectors v are in memory in the order of their use. The loop is unrolled four
+//! times: its counter would take decoding slots from multiplications. (A core that shares its
+//! decoder was a tenth slower.)
 
 use super::isa::{LANES, Machine};
 

@@ -1,5 +1,5 @@
-//! After steps on all kinds of layers, exactly the stated bytes are reserved: these tests find arrays that grow during
-//! a step, or that are not counted.
+//! After steps on all kinds of layers, exactly the stated bytes are reserved: these tests find
+//! arrays that grow during a step, or that are not counted.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::seeded;
@@ -11,7 +11,7 @@ use crate::{Activation, Example, Layer, NetworkLoss, Shape, View, preset};
 
 const TWO: NonZero<usize> = NonZero::new(2).unwrap();
 
-/// The same example in every slot, but for every seventh, which is empty.
+/// The same example in every slot, except every seventh, which is empty.
 struct Same {
     input: Vec<f32>,
     target: Vec<f32>,
@@ -38,7 +38,7 @@ impl Examples for Same {
     }
 }
 
-/// Takes steps on several batches, and compares what is reserved then with what was stated before.
+/// Takes steps on several batches, and compares the reserved bytes with the stated ones.
 fn check(name: &str, network: &Network, sampling: Sampling, slots: usize, batch: f64, limit: Option<f64>) {
     let (examples, parameters) = (Same::new(network, slots), network.initial(1));
     let mut objective = NetworkObjective::new(network, &examples, batch).unwrap();
@@ -100,7 +100,8 @@ fn presets_reserve_what_they_state() {
     }
 }
 
-/// Layers that keep something of their own: derivatives, masks, statistics, windows, words, patches, and other chains.
+/// Layers whose state holds derivatives, masks, statistics, windows, words, patches or other
+/// chains.
 #[test]
 fn every_kind_of_layer_reserves_what_it_states() {
     let gelu = Layer::Activation { function: Activation::Gelu };
@@ -114,7 +115,7 @@ fn every_kind_of_layer_reserves_what_it_states() {
         ],
         shortcut: vec![Layer::conv2d(4, 1, 1, 0)],
     };
-    let pictures = vec![
+    let images = vec![
         residual,
         silu.clone(),
         Layer::Dropout { rate: 0.2 },
@@ -139,7 +140,7 @@ fn every_kind_of_layer_reserves_what_it_states() {
         Layer::Flatten,
         Layer::linear(4),
     ];
-    let cases = [("pictures", image(4, 8), pictures), ("tokens", Shape::Tokens { length: 11 }, tokens)];
+    let cases = [("images", image(4, 8), images), ("tokens", Shape::Tokens { length: 11 }, tokens)];
     for (name, input, layers) in cases {
         for views in [1, 3] {
             let views = vec![View::Same; views];
@@ -151,9 +152,9 @@ fn every_kind_of_layer_reserves_what_it_states() {
     }
 }
 
-/// Records that are quantised one by one are on a road of their own: nothing is reserved for micro-batches beside it.
+/// Records that are rounded one by one need no memory for micro-batches.
 #[test]
-fn the_slow_road_employs_no_workers_of_the_fast_one() {
+fn the_slow_path_allocates_no_workers_for_the_fast_one() {
     let network = preset::cnn().network_for(image(1, 8), 10).unwrap();
     let (examples, parameters) = (Same::new(&network, 20), network.initial(1));
     let objective = NetworkObjective::new(&network, &examples, 20.0).unwrap();

@@ -1,5 +1,5 @@
-//! Class weights: what clipping leaves times the weight, on every road; within the sensitivity, and a twin
-//! that is not.
+//! Class weights multiply clipped gradients on every path, and stay within the sensitivity; a
+//! faulty twin does not.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::{seeded, unprotected};
@@ -12,12 +12,12 @@ use crate::{Example, Layer, NetworkLoss, Shape};
 
 const ONE: NonZero<usize> = NonZero::<usize>::MIN;
 const CLASSES: usize = 3;
-/// The second class counts most.
+/// The second class has the largest weight.
 const WEIGHTS: [f64; CLASSES] = [1.0 / 3.0, 1.0, 0.5];
-/// What somebody who forgets to divide would use.
+/// The faulty twin: weights above 1.
 const UNDIVIDED: [f64; CLASSES] = [1.0, 3.0, 1.5];
 
-/// Records of which one may be missing.
+/// A few records, one of which may be missing.
 struct Few {
     inputs: Vec<[f32; 4]>,
     targets: Vec<[f32; 1]>,
@@ -52,7 +52,7 @@ fn network() -> Network {
     Network::new(Shape::Features(4), &layers, NetworkLoss::CrossEntropy).unwrap()
 }
 
-/// The sum over all records in steps, and how far one record may move it.
+/// The sum over all records in grid steps, and the sensitivity in grid steps.
 fn sum(
     examples: &Few,
     weights: Option<[f64; CLASSES]>,
@@ -85,22 +85,22 @@ fn sum(
     (unprotected(&sum.gradient).to_vec(), bound)
 }
 
-/// Gradients of the network above are about 1 long: they are clipped.
+/// Below the norms of the network's gradients, which are about 1.
 const NORM: f64 = 0.1;
 
-/// All roads: float groups, one by one on exact grids, and layer by layer.
-fn roads() -> Vec<(Clipping, Neighbours, bool)> {
+/// All paths: float groups, records one by one on exact grids, and layer by layer.
+fn paths() -> Vec<(Clipping, Neighbours, bool)> {
     let clippings = [Clipping::Flat { norm: NORM }, Clipping::Automatic { norm: NORM, gamma: 0.01 }];
-    let roads = clippings.into_iter().flat_map(|clipping| {
+    let paths = clippings.into_iter().flat_map(|clipping| {
         [(Neighbours::ZeroOut, false), (Neighbours::ZeroOut, true), (Neighbours::ZeroOutUnordered, false)]
             .map(|(neighbours, is_per_layer)| (clipping.clone(), neighbours, is_per_layer))
     });
-    roads.collect()
+    paths.collect()
 }
 
 #[test]
 fn a_clipped_gradient_is_multiplied_by_the_weight_of_its_class() {
-    for (clipping, neighbours, is_per_layer) in roads() {
+    for (clipping, neighbours, is_per_layer) in paths() {
         for (class, weight) in WEIGHTS.iter().enumerate() {
             let examples = Few::new(&[class], None);
             let of = |weights| sum(&examples, weights, &clipping, neighbours, is_per_layer);
@@ -116,11 +116,11 @@ fn a_clipped_gradient_is_multiplied_by_the_weight_of_its_class() {
     }
 }
 
-fn moves(weights: [f64; CLASSES], out: usize, road: &(Clipping, Neighbours, bool)) -> f64 {
+fn moves(weights: [f64; CLASSES], out: usize, path: &(Clipping, Neighbours, bool)) -> f64 {
     let classes = [0, 1, 2, 1, 0];
     let of = |absent| {
         let examples = Few::new(&classes, absent);
-        sum(&examples, Some(weights), &road.0, road.1, road.2)
+        sum(&examples, Some(weights), &path.0, path.1, path.2)
     };
     let ((with, bound), (without, _)) = (of(None), of(Some(out)));
     let square: f64 = with.iter().zip(&without).map(|(a, b)| ((a - b) as f64).powi(2)).sum();
@@ -129,17 +129,17 @@ fn moves(weights: [f64; CLASSES], out: usize, road: &(Clipping, Neighbours, bool
 
 #[test]
 fn one_record_moves_a_weighted_sum_by_at_most_the_sensitivity() {
-    for road in roads() {
+    for path in paths() {
         for out in 0..5 {
-            assert!(moves(WEIGHTS, out, &road) <= 1.0 + 1e-12, "{road:?}");
+            assert!(moves(WEIGHTS, out, &path) <= 1.0 + 1e-12, "{path:?}");
         }
         // Exact grids clip once more, whatever comes; float groups rest on their caller.
-        let is_caught = moves(UNDIVIDED, 1, &road) > 1.0;
-        assert_eq!(is_caught, road.1 == Neighbours::ZeroOut, "the twin, {road:?}");
+        let is_caught = moves(UNDIVIDED, 1, &path) > 1.0;
+        assert_eq!(is_caught, path.1 == Neighbours::ZeroOut, "the twin, {path:?}");
     }
 }
 
-/// Without clipping, too.
+/// Also without clipping.
 #[test]
 fn the_plain_sum_is_that_of_weighted_losses() {
     let (network, examples) = (network(), Few::new(&[0], None));

@@ -22,11 +22,13 @@ pub enum Activation {
         slope: f32,
     },
     /// Hyperbolic tangent: bounded, which suits clipped gradients (Papernot, Thakurta, Song, Chien,
-    /// Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021).
+    /// Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*,
+    /// 2021).
     Tanh,
     /// `1/(1 + e^-x)`.
     Sigmoid,
-    /// `height/(1 + e^(-slope x)) - shift`, from the same paper; (2, 2, 1) is the hyperbolic tangent.
+    /// `height/(1 + e^(-slope x)) - shift`, from the same paper; (2, 2, 1) is the hyperbolic
+    /// tangent.
     TemperedSigmoid {
         /// s.
         height: f32,
@@ -53,8 +55,8 @@ pub(crate) enum InPlace {
 /// What an in-place layer keeps of one micro-batch.
 #[derive(Debug)]
 pub(crate) struct InPlaceState {
-    /// What each number's gradient is multiplied by: a derivative, or a factor of dropout. Empty for
-    /// activations whose values tell their derivatives.
+    /// What each number's gradient is multiplied by: a derivative, or a factor of dropout. Empty
+    /// for activations whose values tell their derivatives.
     factors: Vec<f32>,
 }
 
@@ -165,8 +167,8 @@ impl Activation {
     }
 }
 
-/// `y_j (d_j - Σ y_k d_k)`. The y sum to 1, so all d may be shifted by one number. Shifting by the d of the
-/// largest y keeps its gradient from cancelling where that y is all but 1.
+/// `y_j (d_j - Σ y_k d_k)`. The y sum to 1, so all d may be shifted by one number. Shifting by the
+/// d of the largest y keeps its gradient from cancelling where that y is all but 1.
 fn softmax_backward(values: &[f32], gradients: &mut [f32]) {
     let largest = values.iter().zip(gradients.iter()).max_by(|(a, _), (b, _)| a.total_cmp(b));
     let from = largest.map_or(0.0, |(_, d)| *d);

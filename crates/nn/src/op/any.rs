@@ -1,7 +1,7 @@
 //! Layers of any type behind one object-safe trait.
 //!
-//! A chain stores each layer's weights and state as `dyn Any`, next to the layer that made them. Every call
-//! finds their types again, once per layer and micro-batch.
+//! A chain stores each layer's weights and state as `dyn Any`, next to the layer that made them.
+//! Every call finds their types again, once per layer and micro-batch.
 
 use std::any::Any;
 use std::fmt::Debug;

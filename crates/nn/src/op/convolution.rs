@@ -3,22 +3,24 @@
 //! # Definition
 //! On an image with channels last, padded by zeros,
 //! ```text
-//! y[oy, ox, n] = bias[n] + Σ_(ky, kx, c) x[oy s + ky d, ox s + kx d, c] W[ky, kx, c, n]            (1)
+//! y[oy, ox, n] = bias[n] + Σ_(ky, kx, c) x[oy s + ky d, ox s + kx d, c] W[ky, kx, c, n]   (1)
 //! ```
-//! with stride s and dilation d. A row of the kernel is contiguous in memory, so (1) is a product of rows in
-//! segments (see [`product`]), and so is the gradient by W. The gradient by x is one too: pixels with the same
-//! remainder modulo the stride get their gradients from the same taps. Each remainder is a *phase*: a
-//! convolution of stride 1 with those taps.
+//! with stride s and dilation d. A row of the kernel is contiguous in memory, so (1) is a product
+//! of rows in segments (see [`product`]), and so is the gradient by W. The gradient by x is one
+//! too: pixels with the same remainder modulo the stride get their gradients from the same taps.
+//! Each remainder is a *phase*: a convolution of stride 1 with those taps.
 //!
-//! With groups, channels are divided into that many parts, and each output sees the inputs of its part.
+//! With groups, channels are divided into that many parts, and each output sees the inputs of its
+//! part.
 //!
 //! Weights are in the order (group, ky, kx, c, n), followed by the bias.
 //!
 //! # Weight standardisation
-//! Each output's weights are brought to mean 0 and variance 1 before use (Qiao, Wang, Liu, Shen, Yuille,
-//! *Micro-Batch Training with Batch-Channel Normalization and Weight Standardization*, 2019). Standardised
-//! weights are a function of the parameters alone, so no records are mixed. An example's gradient by the
-//! parameters is a linear map of the gradient by the standardised weights, and the former is clipped.
+//! Each output's weights are brought to mean 0 and variance 1 before use (Qiao, Wang, Liu, Shen,
+//! Yuille, *Micro-Batch Training with Batch-Channel Normalization and Weight Standardization*,
+//! 2019). Standardised weights are a function of the parameters alone, so no records are mixed. An
+//! example's gradient by the parameters is a linear map of the gradient by the standardised
+//! weights, and the former is clipped.
 
 mod geometry;
 mod standard;
@@ -111,7 +113,8 @@ impl Convolution {
         this
     }
 
-    /// Standardises weights. Gradients are materialised, because they are mapped before they are measured.
+    /// Standardises weights. Gradients are materialised, because they are mapped before they are
+    /// measured.
     pub(crate) fn standardised(self) -> Self {
         Self { is_standardised: true, method: NormMethod::Materialised, ..self }
     }
@@ -169,8 +172,8 @@ impl Convolution {
         }
     }
 
-    /// The gradient of some images by the parameters: [`gradient`](Self::gradient), mapped if weights are
-    /// standardised.
+    /// The gradient of some images by the parameters: [`gradient`](Self::gradient), mapped if
+    /// weights are standardised.
     fn mapped_gradient(
         &self,
         factors: Factors<'_>,
@@ -235,7 +238,8 @@ struct Factors<'a> {
     d_output: &'a [f32],
 }
 
-/// Copies an image with rows of `width` numbers into a larger one with rows of `to_width`, from `first` on.
+/// Copies an image with rows of `width` numbers into a larger one with rows of `to_width`, from
+/// `first` on.
 fn paste(from: &[f32], width: usize, to: &mut [f32], to_width: usize, first: usize) {
     for (y, from) in from.chunks_exact(width).enumerate() {
         to[first + y * to_width..][..width].copy_from_slice(from);
@@ -258,7 +262,8 @@ pub(crate) struct ConvolutionWeights {
 pub(crate) struct ConvolutionState {
     /// Inputs of all images with their padding; empty if there is none.
     padded_input: Vec<f32>,
-    /// Output gradients of one image, padded for the backward product. Only the middle is ever written.
+    /// Output gradients of one image, padded for the backward product. Only the middle is ever
+    /// written.
     padded_gradient: Vec<f32>,
     /// Gradients of all examples, if they are materialised.
     gradients: Vec<f32>,
@@ -336,7 +341,8 @@ impl Op for Convolution {
             pack(packed, depth, n, |k, output| weights[k * n + output] as f32);
         }
         backward.resize_with(self.phases.len(), Vec::new);
-        // A phase without taps has no matrix: a stride beyond the kernel leaves pixels that no output sees.
+        // A phase without taps has no matrix: a stride beyond the kernel leaves pixels that no
+        // output sees.
         let phases = self.phases.iter().zip(backward).filter(|(phase, _)| !phase.taps.is_empty());
         for (phase, packed) in phases {
             packed.resize(packed_len(phase.taps.len() * n, self.inputs), 0.0);

@@ -1,5 +1,5 @@
-//! A copy of its input: used before an in-place function that would overwrite values which the function
-//! before it still needs.
+//! A copy of its input: used before an in-place function that would overwrite values which the
+//! function before it still needs.
 
 use super::{LayerData, Op, Pass, Role, Work};
 use crate::shape::Shape;

@@ -1,8 +1,8 @@
 //! Leaves numbers out at random, in training only.
 //!
-//! A public seed decides which: it depends on parameters, slot and view, and not on the place in the batch,
-//! which the presence of other records moves. What stays is divided by the probability of staying
-//! (Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov, *Dropout*, 2014).
+//! A public seed decides which: it depends on parameters, slot and view, and not on the place in
+//! the batch, which the presence of other records moves. What stays is divided by the probability
+//! of staying (Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov, *Dropout*, 2014).
 
 use super::Pass;
 use crate::network::Stream;

@@ -5,11 +5,11 @@
 //! ```text
 //! ‖g‖² = Σ_words ‖Σ_(t: token_t = word) d_t‖²
 //! ```
-//! which is not `Σ_t ‖d_t‖²`. So gradients are first added by word, within the example. These sums are
-//! measured, and later added to the total.
+//! which is not `Σ_t ‖d_t‖²`. So gradients are first added by word, within the example. These sums
+//! are measured, and later added to the total.
 //!
-//! The padding word, if there is one, has a row of zeros that is not learned. A record with a token that
-//! is no word contributes nothing.
+//! The padding word, if there is one, has a row of zeros that is not learned. A record with a token
+//! that is no word contributes nothing.
 
 use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, WeightTensor, Work, reserved};
 use crate::kernel::pointwise::{add_scaled, sum_of_squares};
@@ -55,8 +55,8 @@ pub(crate) struct WordTable {
 
 #[derive(Debug)]
 pub(crate) struct EmbeddingState {
-    /// A row for each token. The first occurrence of a word in an example has the word's whole gradient; the
-    /// others have zeros.
+    /// A row for each token. The first occurrence of a word in an example has the word's whole
+    /// gradient; the others have zeros.
     word_gradients: Vec<f32>,
 }
 

@@ -1,4 +1,5 @@
-//! A layer with fixed weights: public numbers that are not learned, and so neither measured nor noisy.
+//! A layer with fixed weights: public numbers that are not learned, and so neither measured nor
+//! noisy.
 
 use super::{AnyOp, AnyPrepared, AnyWork, LayerData, Op, Pass, Role, State, Work};
 use crate::shape::Shape;
@@ -73,5 +74,25 @@ impl Op for Frozen {
         let pass = &Pass { is_private: false, ..*pass };
         let work = AnyWork { pass, prepared: prepared.get(), state: &mut **state, scratch };
         self.op.backward(work, data, d_input);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::convolution::{Convolution, KernelWindow};
+    use super::*;
+
+    #[test]
+    fn a_frozen_layer_reserves_no_per_example_gradients() {
+        let layer = || {
+            let window = KernelWindow { kernel: [3; 2], stride: [1; 2], padding: [1; 2], dilation: [1; 2] };
+            Convolution::new(Shape::Image { channels: 1, height: 8, width: 8 }, 4, window, 1, true, 1)
+        };
+        let (images, parameters) = (5, AnyOp::parameters(&layer()));
+        let learned = AnyOp::state(&layer(), images, Role::Learned);
+        let frozen = Frozen::new(Box::new(layer()), vec![0.0; parameters]);
+        let frozen = AnyOp::state(&frozen, images, Role::Learned);
+        let gradients = images * parameters * size_of::<f32>();
+        assert_eq!(frozen.bytes(), size_of_val(&*learned) + learned.bytes() - gradients);
     }
 }

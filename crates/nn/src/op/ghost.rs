@@ -3,15 +3,17 @@
 //! # Definition
 //! With `a_t` the inputs and `d_t` the output gradients of T positions,
 //! ```text
-//! ‖Σ_t a_t d_t^T‖² = Σ_st (a_s·a_t)(d_s·d_t)                                                    (1)
+//! ‖Σ_t a_t d_t^T‖² = Σ_st (a_s·a_t)(d_s·d_t)                                               (1)
 //! ```
-//! (Li, Tramèr, Liang, Hashimoto, *Large Language Models Can Be Strong Differentially Private Learners*,
-//! 2022; Bu, Mao, Xu, *Scalable and Efficient Training of Large Convolutional Neural Networks with
-//! Differential Privacy*, 2022). A bias is an input that is always 1: it adds 1 to each `a_s·a_t`.
+//! (Li, Tramèr, Liang, Hashimoto, *Large Language Models Can Be Strong Differentially Private
+//! Learners*, 2022; Bu, Mao, Xu, *Scalable and Efficient Training of Large Convolutional Neural
+//! Networks with Differential Privacy*, 2022). A bias is an input that is always 1: it adds 1 to
+//! each `a_s·a_t`.
 //!
 //! # Pitfalls
-//! Terms of (1) cancel: the error of its computed value is relative to `(Σ ‖a_t‖ ‖d_t‖)²`, not to the value
-//! itself. Everything here is in double precision, and [`NormBound::of_sum`] adds the bound.
+//! Terms of (1) cancel: the error of its computed value is relative to `(Σ ‖a_t‖ ‖d_t‖)²`, not to
+//! the value itself. Everything here is in double precision, and [`NormBound::of_sum`] adds the
+//! bound.
 
 use super::NormBound;
 
@@ -57,7 +59,8 @@ fn dot(x: &[f32], y: &[f32]) -> f64 {
 mod tests {
     use super::*;
 
-    /// Four positions of three inputs and two outputs, by hand: squared norm 267 for the weights, 52 for the bias.
+    /// Four positions of three inputs and two outputs, by hand: squared norm 267 for the weights,
+    /// 52 for the bias.
     #[test]
     fn a_bias_on_a_sequence_is_summed_before_it_is_squared() {
         let inputs = [2.0, 1.0, 0.0, -2.0, -1.0, -3.0, -3.0, -3.0, -2.0, 2.0, 1.0, 3.0];
@@ -68,8 +71,8 @@ mod tests {
         assert!((with / (267.0 + 52.0) - 1.0).abs() < 2e-6, "{with}");
     }
 
-    /// A kernel of two by two on an image of 1 to 9: four patches, one output gradient each. The gradient is
-    /// (9, 11, 15, 17).
+    /// A kernel of two by two on an image of 1 to 9: four patches, one output gradient each. The
+    /// gradient is (9, 11, 15, 17).
     #[test]
     fn overlapping_patches_count_as_positions() {
         let patches = [1.0, 2.0, 4.0, 5.0, 2.0, 3.0, 5.0, 6.0, 4.0, 5.0, 7.0, 8.0, 5.0, 6.0, 8.0, 9.0];

@@ -3,9 +3,10 @@
 //! ```text
 //! y_t = W x_t + bias
 //! ```
-//! W has a row for each output. The bias is a weight whose input is 1. With one position, the squared norm
-//! of a record's gradient is `‖d‖² (‖x‖² + 1)`. With more, the bias has `‖Σ_t d_t‖²` and not `Σ_t ‖d_t‖²`.
-//! Layers with few outputs have [kernels](crate::kernel::narrow) of their own.
+//! W has a row for each output. The bias is a weight whose input is 1. With one position, the
+//! squared norm of a record's gradient is `‖d‖² (‖x‖² + 1)`. With more, the bias has `‖Σ_t d_t‖²`
+//! and not `Σ_t ‖d_t‖²`. Layers with few outputs have [kernels](crate::kernel::narrow) of their
+//! own.
 
 use super::{
     LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, WeightTensor, Work, ghost,
@@ -53,8 +54,8 @@ impl Linear {
         pass.inputs.map_or_else(rows, <[&[f32]]>::to_vec)
     }
 
-    /// The gradient over the first `count` rows of `data`: the rows of W, then the bias. `table` has the rows of
-    /// output gradients.
+    /// The gradient over the first `count` rows of `data`: the rows of W, then the bias. `table`
+    /// has the rows of output gradients.
     fn gradient(
         &self,
         pass: &Pass,

@@ -1,9 +1,10 @@
 //! Norms of per-example gradients: how they are computed, and how far they can be trusted.
 //!
 //! # Guarantee
-//! A [`NormBound`] is an upper bound. Sums of squares are in double precision, or in short chains of single
-//! precision, and are enlarged by more than their error. Where a gradient is materialised, the very numbers
-//! that are measured are added later: their own rounding does not matter, and b is the norm.
+//! A [`NormBound`] is an upper bound. Sums of squares are in double precision, or in short chains
+//! of single precision, and are enlarged by more than their error. Where a gradient is
+//! materialised, the very numbers that are measured are added later: their own rounding does not
+//! matter, and b is the norm.
 
 use crate::kernel::outer::{FREE_RUN, RUN};
 
@@ -27,8 +28,9 @@ impl NormMethod {
         }
     }
 
-    /// The cheapest method for T positions of K inputs and N outputs. A materialised number is written, read
-    /// and added, which costs about eight multiplications. A Gram matrix is in double precision.
+    /// The cheapest method for T positions of K inputs and N outputs. A materialised number is
+    /// written, read and added, which costs about eight multiplications. A Gram matrix is in double
+    /// precision.
     pub(crate) fn cheapest(positions: usize, inputs: usize, outputs: usize) -> Self {
         let (t, k, n) = (positions as f64, inputs as f64, outputs as f64);
         if positions == 1 {
@@ -61,7 +63,8 @@ pub(crate) struct NormBound {
     pub(crate) largest: f64,
 }
 
-/// Above 1 by more than the relative error of a sum of squares in double precision, whatever its length.
+/// Above 1 by more than the relative error of a sum of squares in double precision, whatever its
+/// length.
 const MARGIN: f64 = 1.0 + 1e-6;
 
 impl NormBound {
@@ -71,8 +74,8 @@ impl NormBound {
         Self { squared, spread: squared, largest: squared.sqrt() }
     }
 
-    /// For `Σ a_t d_t^T`: from its computed squared norm, `Σ ‖a_t‖ ‖d_t‖`, the largest norm of the vectors, and
-    /// the number of operations in one chain of the computation.
+    /// For `Σ a_t d_t^T`: from its computed squared norm, `Σ ‖a_t‖ ‖d_t‖`, the largest norm of the
+    /// vectors, and the number of operations in one chain of the computation.
     pub(crate) fn of_sum(squared: f64, spread: f64, largest: f64, operations: f64) -> Self {
         let spread = spread * spread * MARGIN;
         // Terms that cancel are as large as the spread, and so are their rounding errors.

@@ -1,23 +1,25 @@
 //! Normalisation of one example by its own numbers.
 //!
 //! # Definition
-//! A *set* of numbers is brought to mean 0 and variance 1 (RMS normalisation: to mean square 1). Then each
-//! channel has its gain and shift:
+//! A *set* of numbers is brought to mean 0 and variance 1 (RMS normalisation: to mean square 1).
+//! Then each channel has its gain and shift:
 //! ```text
-//! x^ = (x - mean)/sqrt(var + ε)          y = gain_c x^ + shift_c                                   (1)
+//! x^ = (x - mean)/sqrt(var + ε)          y = gain_c x^ + shift_c                              (1)
 //! ```
 //!
 //! | | a set is | shift |
 //! |---|---|---|
-//! | group normalisation | some channels at all positions (Wu, He, *Group Normalization*, 2018) | yes |
+//! | group normalisation | some channels at all positions | yes |
 //! | layer normalisation | all channels at one position | yes |
 //! | root mean square | all channels at one position, mean not subtracted | no |
 //!
-//! In small sets gradients by x are differences of nearly equal numbers. They are computed in double
-//! precision, from x itself and not from rounded x^.
+//! (Wu, He, *Group Normalization*, 2018.)
 //!
-//! An example's gradient is `Σ_t d_t x^_t` by gains and `Σ_t d_t` by shifts: two numbers per channel, which are
-//! materialised.
+//! In small sets gradients by x are differences of nearly equal numbers. They are computed in
+//! double precision, from x itself and not from rounded x^.
+//!
+//! An example's gradient is `Σ_t d_t x^_t` by gains and `Σ_t d_t` by shifts: two numbers per
+//! channel, which are materialised.
 //!
 //! # Pitfalls
 //! Statistics over the *batch* would let each record change what all others contribute.

@@ -1,9 +1,9 @@
 //! Largest and mean values of windows.
 //!
-//! Windows are `kernel` wide, `stride` apart, and lie inside the image (no padding). Windows of adaptive
-//! pooling go from `floor(i H/O)` to `ceil((i + 1) H/O)`, as in PyTorch.
+//! Windows are `kernel` wide, `stride` apart, and lie inside the image (no padding). Windows of
+//! adaptive pooling go from `floor(i H/O)` to `ceil((i + 1) H/O)`, as in PyTorch.
 //!
-//! Of several equal largest values, the first one gets the gradient.
+//! The first of several equal largest values gets the gradient.
 
 use super::{LayerData, Op, Role, State, Work, reserved};
 use crate::kernel::isa::{LANES, Machine, vectorised};
@@ -115,8 +115,8 @@ fn follow(windows: &[Span], length: usize) -> bool {
     end == Some(length)
 }
 
-/// Sixteen channels from `first` on, or fewer. A whole vector is one instruction and a part of one is a call,
-/// so `WHOLE` is known when compiling.
+/// Sixteen channels from `first` on, or fewer. A whole vector is one instruction and a part of one
+/// is a call, so `WHOLE` is known when compiling.
 #[derive(Clone, Copy)]
 struct Lanes<const WHOLE: bool> {
     first: usize,
@@ -284,7 +284,8 @@ fn give_to_largest<const WHOLE: bool>(
 
 #[derive(Debug)]
 pub(crate) struct PoolState {
-    /// The largest value of each window: activations may change the output in place. Empty for means.
+    /// The largest value of each window: activations may change the output in place. Empty for
+    /// means.
     largest: Vec<f32>,
 }
 

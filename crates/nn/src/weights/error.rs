@@ -34,7 +34,8 @@ pub enum WeightsError {
     },
     /// A tensor of another shape.
     #[error(
-        "tensor `{tensor}` must have shape {expected:?}, got {got:?}; compare the layer with the one that the weights are from"
+        "tensor `{tensor}` must have shape {expected:?}, got {got:?}; compare the layer with the one \
+         that the weights are from"
     )]
     Shape {
         /// Its name.
@@ -60,7 +61,8 @@ pub enum WeightsError {
     },
     /// A row that is never used, and would be lost.
     #[error(
-        "row {word} of tensor `{tensor}` is that of the padding word and must be 0; leave `padding` out of the layer, or set the row to 0"
+        "row {word} of tensor `{tensor}` is that of the padding word and must be 0; leave `padding` out \
+         of the layer, or set the row to 0"
     )]
     Padding {
         /// Its name.
@@ -70,7 +72,8 @@ pub enum WeightsError {
     },
     /// Other numbers in a frozen layer.
     #[error(
-        "tensor `{tensor}` belongs to a frozen layer with other weights; take them over first, by `with_frozen_weights`"
+        "tensor `{tensor}` belongs to a frozen layer with other weights; take them over first, by \
+         `with_frozen_weights`"
     )]
     Frozen {
         /// Its name.
@@ -85,7 +88,11 @@ pub enum WeightsError {
         source: std::io::Error,
     },
     /// A file that is larger than the network's weights can be.
-    #[error("{}: the file has {got} bytes, and weights of this network have at most {most}; give the file of this network", path.display())]
+    #[error(
+        "{}: the file has {got} bytes, and weights of this network have at most {most}; \
+         give the file of this network",
+        path.display()
+    )]
     Large {
         /// Its place.
         path: PathBuf,

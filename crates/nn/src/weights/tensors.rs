@@ -1,17 +1,17 @@
 //! The tensors of a network: PyTorch's names and layouts, and where their numbers are in ours.
 //!
 //! # Definition
-//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations included: `0.weight`. A
-//! residual block is a module with two of them, `body` and `shortcut`: `3.body.0.weight`. A frozen layer has the name of
-//! the layer itself.
+//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations
+//! included: `0.weight`. A residual block is a module with two of them, `body` and `shortcut`:
+//! `3.body.0.weight`. A frozen layer has the name of the layer itself.
 //!
 //! | layer | tensors | our order |
 //! |---|---|---|
-//! | linear | `weight` [out, in], `bias` [out] | the same |
-//! | convolution | `weight` [out, in/groups, rows, columns], `bias` [out] | (group, row, column, in, out of the group) |
-//! | group and layer normalisation | `weight` [channels], `bias` [channels] | the same |
-//! | root mean square | `weight` [channels] | the same |
-//! | embedding | `weight` [words, features] | the same |
+//! | linear | `weight [out, in]`, `bias [out]` | the same |
+//! | convolution | `weight [out, in/groups, height, width]`, `bias [out]` | `(group, ky, kx, c, n)` |
+//! | group and layer normalisation | `weight [channels]`, `bias [channels]` | the same |
+//! | root mean square | `weight [channels]` | the same |
+//! | embedding | `weight [words, features]` | the same |
 
 use std::ops::Range;
 
@@ -149,10 +149,19 @@ mod tests {
     #[test]
     fn learned_tensors_cover_all_parameters_in_order() {
         let image = Shape::Image { channels: 3, height: 16, width: 16 };
-        for description in [preset::resnet20(), preset::cifar_cnn(), preset::mlp(&[7, 5])] {
-            let network = description.network_for(image, 4).unwrap();
+        let presets = [preset::resnet20(), preset::cifar_cnn(), preset::mlp(&[7, 5])];
+        let presets = presets.map(|description| description.network_for(image, 4).unwrap());
+        let words = [
+            Layer::Embedding { words: 11, features: 6, padding: Some(2) },
+            Layer::LayerNorm { affine: true },
+            Layer::Linear { outputs: 5, bias: false },
+            Layer::RmsNorm { affine: true },
+            Layer::GroupNorm { groups: 5, affine: false },
+        ];
+        let words = Network::new(Shape::Tokens { length: 3 }, &words, NetworkLoss::CrossEntropy).unwrap();
+        for network in presets.into_iter().chain([words]) {
             let mut end = 0;
-            for tensor in tensors(image, network.layers()).unwrap() {
+            for tensor in tensors(network.input(), network.layers()).unwrap() {
                 let TensorNumbers::Learned(range) = &tensor.numbers else { panic!("nothing is frozen") };
                 assert_eq!((range.start, range.len()), (end, tensor.len()));
                 end = range.end;

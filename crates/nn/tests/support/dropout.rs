@@ -1,4 +1,5 @@
-//! Which numbers dropout leaves out, written down a second time. Choices are public, and a run that was stopped must go on with the same ones.
+//! Which numbers dropout leaves out, implemented a second time. Choices are public, and a resumed
+//! run must repeat them.
 
 /// SplitMix64.
 fn next(state: &mut u64) -> u64 {

@@ -1,5 +1,6 @@
-//! Numbers that carry their derivatives: by the rules of sums, products and chains, exact but for rounding in double precision. (Differences
-//! of losses are exact to 1e-8 only, which is too coarse for layers whose slopes all but vanish.)
+//! Dual numbers, which carry their derivatives: exact up to rounding in double precision.
+//! (Differences of losses are exact to 1e-8 only, which is too coarse for layers whose gradients
+//! nearly vanish.)
 
 use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Mul, Neg, Range, Sub};
@@ -11,7 +12,7 @@ const WIDE: usize = 8;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dual {
     pub(crate) value: f64,
-    slopes: [f64; WIDE],
+    derivatives: [f64; WIDE],
 }
 
 /// The gradient of a function.
@@ -25,19 +26,19 @@ pub(crate) fn gradient_by(f: impl Fn(&[Dual]) -> Dual, at: &[f64], some: Range<u
     let mut result = Vec::with_capacity(some.len());
     for start in some.clone().step_by(WIDE) {
         let few = start..some.end.min(start + WIDE);
-        few.clone().for_each(|j| parameters[j].slopes[j - start] = 1.0);
-        result.extend(&f(&parameters).slopes[..few.len()]);
-        few.for_each(|j| parameters[j].slopes = [0.0; WIDE]);
+        few.clone().for_each(|j| parameters[j].derivatives[j - start] = 1.0);
+        result.extend(&f(&parameters).derivatives[..few.len()]);
+        few.for_each(|j| parameters[j].derivatives = [0.0; WIDE]);
     }
     result
 }
 
 impl Dual {
-    pub(crate) const ZERO: Self = Self { value: 0.0, slopes: [0.0; WIDE] };
+    pub(crate) const ZERO: Self = Self { value: 0.0, derivatives: [0.0; WIDE] };
 
     /// A function's value, where its derivative is known.
-    fn of(self, value: f64, slope: f64) -> Self {
-        Self { value, slopes: self.slopes.map(|by| slope * by) }
+    fn of(self, value: f64, derivative: f64) -> Self {
+        Self { value, derivatives: self.derivatives.map(|by| derivative * by) }
     }
 
     pub(crate) fn exp(self) -> Self {
@@ -59,8 +60,8 @@ impl Dual {
     }
 
     pub(crate) fn erf(self) -> Self {
-        let slope = 2.0 / std::f64::consts::PI.sqrt() * (-self.value * self.value).exp();
-        self.of(libm::erf(self.value), slope)
+        let derivative = 2.0 / std::f64::consts::PI.sqrt() * (-self.value * self.value).exp();
+        self.of(libm::erf(self.value), derivative)
     }
 
     pub(crate) fn larger(self, other: Self) -> Self {
@@ -76,7 +77,7 @@ impl From<f64> for Dual {
 
 /// A function of two numbers from its value and its two derivatives.
 fn both(a: Dual, b: Dual, value: f64, by_a: f64, by_b: f64) -> Dual {
-    Dual { value, slopes: std::array::from_fn(|j| by_a * a.slopes[j] + by_b * b.slopes[j]) }
+    Dual { value, derivatives: std::array::from_fn(|j| by_a * a.derivatives[j] + by_b * b.derivatives[j]) }
 }
 
 impl Add for Dual {

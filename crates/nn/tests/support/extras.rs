@@ -1,5 +1,5 @@
-//! Random networks with everything between their layers that keeps positions: normalisations, dense layers at each position, softmax, frozen layers,
-//! dropout, branches.
+//! Random networks with everything between their layers that keeps positions: normalisations, dense
+//! layers at each position, softmax, frozen layers, dropout, branches.
 
 use sordino_nn::{Activation, Layer, Network, NetworkLoss, Shape, View};
 
@@ -8,7 +8,7 @@ use super::random::{Random, shape_of};
 
 impl Random {
     /// Convolutions, some with standardised weights, and pooling.
-    pub(crate) fn mixed_pictures(&mut self) -> Case {
+    pub(crate) fn mixed_images(&mut self) -> Case {
         let (channels, height, width) = (self.within(1, 4), self.within(3, 6), self.within(3, 6));
         let input = Shape::Image { channels, height, width };
         let mut layers = self.extra(input);
@@ -34,7 +34,8 @@ impl Random {
         self.case(input, layers)
     }
 
-    /// Dense layers on each position; with many features, lengths come from products of pairs of positions.
+    /// Dense layers on each position; with many features, norms come from products of pairs of
+    /// positions.
     pub(crate) fn mixed_sequences(&mut self) -> Case {
         let most = if self.below(2) == 0 { 4 } else { 24 };
         let input = Shape::Sequence { length: self.within(2, 6), features: self.within(1, most) };
@@ -60,8 +61,8 @@ impl Random {
         self.case(input, layers)
     }
 
-    /// Convolutions of more channels than a line has lanes, on both sides.
-    pub(crate) fn wide_pictures(&mut self) -> Case {
+    /// Convolutions with more input and output channels than a vector has lanes.
+    pub(crate) fn wide_images(&mut self) -> Case {
         let groups = self.within(1, 2);
         let channels = groups * self.within(17, 20);
         let input = Shape::Image { channels, height: self.within(2, 4), width: self.within(2, 3) };
@@ -97,7 +98,7 @@ impl Random {
         let (channels, affine) = (shape.channels(), self.below(3) > 0);
         let halves = if channels.is_multiple_of(2) { self.within(1, 2) } else { 1 };
         let layer = match self.below(9) {
-            // Of one number that is centred nothing is left.
+            // A single centred number is always 0.
             0 if channels / halves * shape.positions() > 1 => Layer::GroupNorm { groups: halves, affine },
             1 if channels > 1 => Layer::LayerNorm { affine },
             2 => Layer::RmsNorm { affine },

@@ -1,4 +1,4 @@
-//! What tests of networks share: plans, batches, sums in data units, gradients, and networks to try them on.
+//! Shared by tests of networks: plans, batches, sums in data units, naive gradients, and networks.
 #![allow(dead_code, reason = "each test uses its part")]
 
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
@@ -10,9 +10,9 @@ use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 pub(crate) mod dropout;
 pub(crate) mod dual;
 pub(crate) mod extras;
+pub(crate) mod images;
 pub(crate) mod naive;
 pub(crate) mod networks;
-pub(crate) mod pictures;
 pub(crate) mod random;
 pub(crate) mod reference;
 
@@ -91,7 +91,7 @@ impl Case {
         let classes = network.output().channels() as u64;
         let targets_all = (0..self.examples * targets)
             .map(|_| match self.loss {
-                // Now and then a target that is to be ignored, where there are several.
+                // Some targets are ignored, if there are several.
                 NetworkLoss::CrossEntropy if targets > 1 && random.below(4) == 0 => -1.0,
                 NetworkLoss::CrossEntropy => random.below(classes) as f32,
                 NetworkLoss::Squared => random.uniform() as f32,

@@ -1,4 +1,4 @@
-//! What the engine is compared with: gradients of examples one at a time, and sums of what clipping leaves of them.
+//! Naive gradients to compare with, one example at a time, and sums of clipped ones.
 
 use std::num::NonZero;
 
@@ -53,7 +53,7 @@ impl Subject {
         self.gradients.iter().map(|g| length(g)).fold(0.0, f64::max)
     }
 
-    /// Parts that are clipped by themselves, and their shares: a single one, or each layer's.
+    /// Parts that are clipped separately, with their shares: the whole, or each layer.
     fn parts(&self, shares: Option<&[f64]>) -> Vec<(usize, f64)> {
         let scaled = |shares: &[f64]| -> Vec<(usize, f64)> {
             let each = shares.iter().map(|share| share / length(shares));
@@ -62,7 +62,7 @@ impl Subject {
         shares.map_or_else(|| vec![(self.parameters.len(), 1.0)], scaled)
     }
 
-    /// What all examples come to.
+    /// The expected sum over all examples.
     pub(crate) fn expected(&self, clipping: &Clipping, shares: Option<&[f64]>, clip_norm: f64) -> Expected {
         let mut expected = Expected {
             sum: vec![0.0; self.parameters.len()],
@@ -89,7 +89,7 @@ impl Subject {
         expected
     }
 
-    /// What the engine makes of a batch.
+    /// The engine's result for a batch.
     pub(crate) fn got<E: Examples + ?Sized>(
         &self,
         examples: &E,
@@ -130,15 +130,15 @@ pub(crate) fn parameters(case: &Case, network: &Network) -> Vec<f64> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Style<'a> {
     pub(crate) clipping: &'a Clipping,
-    /// Of layers, where each is clipped by itself.
+    /// Shares of layers, if each is clipped separately.
     pub(crate) shares: Option<&'a [f64]>,
-    /// Which decides whether records are summed in groups or one by one.
+    /// Decides whether records are summed in groups or one by one.
     pub(crate) neighbours: Neighbours,
 }
 
 pub(crate) struct Expected {
     pub(crate) sum: Vec<f64>,
-    /// Of all contributions.
+    /// The sum of all contributions.
     pub(crate) lengths: f64,
     /// `Σ (1[‖g_i‖ <= C] - 1/2)`.
     pub(crate) count: f64,
@@ -149,7 +149,7 @@ pub(crate) struct Expected {
 pub(crate) struct Got {
     pub(crate) sum: Vec<f64>,
     pub(crate) count: Option<f64>,
-    /// Records whose weight is lower than plain clipping would have it.
+    /// Records for which the cap binds.
     pub(crate) capped: u64,
 }
 

@@ -1,4 +1,4 @@
-//! Networks of every road through the engine, batches, and examples that hold something else.
+//! Networks for every path through the engine, batches, and altered examples.
 
 use sordino_data::{Batch, BatchPlan, Sampling};
 use sordino_nn::{DenseExamples, Example, Examples, Layer, NetworkLoss, Shape};
@@ -8,7 +8,7 @@ use sordino_privacy::{Count, Neighbours, SamplingRate};
 
 use super::Case;
 
-/// A picture, two convolutions, a dense layer that is deferred (133 000 weights), and one that is not.
+/// Images, two convolutions, a dense layer that is deferred (133 000 weights), and one that is not.
 pub(crate) fn mixed() -> Case {
     let layers = vec![
         Layer::conv2d(5, 3, 2, 1),
@@ -31,20 +31,21 @@ pub(crate) fn dense() -> Case {
     Case { input: Shape::Features(37), layers, loss: NetworkLoss::CrossEntropy, examples: 300, seed: 4 }
 }
 
-/// Few outputs of many inputs, which are read where they are.
+/// Few outputs of many inputs, which are read in place.
 pub(crate) fn narrow() -> Case {
     let layers = vec![Layer::linear(7), Layer::tanh(), Layer::linear(3)];
     Case { input: Shape::Features(150), layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 6 }
 }
 
-/// A branch after a layer whose inputs are read where they are.
+/// A branch after a layer that reads its inputs in place.
 pub(crate) fn narrow_branch() -> Case {
     let branch = Layer::Residual { body: vec![Layer::linear(10)], shortcut: Vec::new() };
     let layers = vec![Layer::linear(10), branch, Layer::linear(3)];
     Case { input: Shape::Features(150), layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 7 }
 }
 
-/// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
+/// Convolutions with few positions and many channels: norms by products of pairs of positions, no
+/// record's gradient is computed.
 pub(crate) fn ghost() -> Case {
     let layers = vec![
         Layer::conv2d(32, 3, 1, 1),
@@ -72,7 +73,7 @@ pub(crate) fn words() -> Case {
     Case { input, layers, loss: NetworkLoss::CrossEntropy, examples: 70, seed: 6 }
 }
 
-/// Pictures that are normalised in groups of channels, then by positions.
+/// Images that are normalised in groups of channels, then by positions.
 pub(crate) fn normalised() -> Case {
     let layers = vec![
         Layer::conv2d(6, 3, 1, 1),
@@ -112,7 +113,7 @@ pub(crate) fn empty_batch(slots: usize) -> Batch {
     batch
 }
 
-/// Some slots hold something else.
+/// Examples, with other contents in some slots.
 pub(crate) struct Altered<'a> {
     pub(crate) rows: &'a DenseExamples,
     pub(crate) at: Vec<(usize, Content)>,

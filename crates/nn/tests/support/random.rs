@@ -43,8 +43,8 @@ impl Random {
         Layer::Activation { function }
     }
 
-    /// Convolutions and pooling on pictures, then dense layers.
-    pub(crate) fn pictures(&mut self) -> Case {
+    /// Convolutions and pooling on images, then dense layers.
+    pub(crate) fn images(&mut self) -> Case {
         let input =
             Shape::Image { channels: self.within(1, 3), height: self.within(4, 8), width: self.within(4, 8) };
         let (mut layers, mut shape) = (Vec::new(), input);
@@ -128,7 +128,7 @@ impl Random {
 
     /// Dense layers.
     pub(crate) fn features(&mut self) -> Case {
-        // Few inputs, or so many that layers of few outputs are narrow.
+        // Few inputs, or so many that layers with few outputs are narrow.
         let most = if self.below(2) == 0 { 20 } else { 130 };
         let input = Shape::Features(self.within(1, most));
         let mut layers = vec![Layer::Linear { outputs: self.within(1, 19), bias: self.below(3) > 0 }];

@@ -1,12 +1,12 @@
-//! Networks in double precision with their derivatives, straight from their definitions: channels first, one number after the other. Nothing
-//! of the engine is used.
+//! Networks in double precision with their derivatives, written from their definitions: channels
+//! first, number by number, without any code of the engine.
 
 use sordino_nn::{Activation, Layer, NetworkLoss, Shape, View};
 
 use super::dropout;
 use super::dual::Dual;
 
-/// Where layers stand in a network, and what decides who is left out there.
+/// Where layers are in a network, and the seed of their dropout.
 #[derive(Clone, Copy)]
 pub(crate) struct Place {
     /// The number of the list that they are in.
@@ -21,7 +21,7 @@ pub(crate) struct Model<'a> {
     pub(crate) layers: &'a [Layer],
     pub(crate) loss: NetworkLoss,
     pub(crate) views: &'a [View],
-    /// Of each view.
+    /// The seed of each view.
     pub(crate) seeds: Vec<u64>,
 }
 
@@ -40,7 +40,7 @@ impl Model<'_> {
     }
 }
 
-/// What the first layers make of an input that is seen as it is, with nothing left out.
+/// The output of the first layers for the plain view of an input, without dropout.
 pub(crate) fn values(input: Shape, layers: &[Layer], parameters: &[Dual], x: &[f32]) -> (Shape, Vec<Dual>) {
     let x = numbers(x);
     forward(input, layers, Place { of: 0, seed: None }, &mut &parameters[..], &channels_first(input, &x))
@@ -50,7 +50,7 @@ fn numbers(x: &[f32]) -> Vec<Dual> {
     x.iter().map(|x| f64::from(*x).into()).collect()
 }
 
-/// One view of a picture; of anything else the same.
+/// One view of an image; anything else is unchanged.
 fn seen(view: View, shape: Shape, x: &[Dual]) -> Vec<Dual> {
     let Shape::Image { height, width, .. } = shape else { return x.to_vec() };
     let moved = |at: usize, by: i32, size: usize| {
@@ -70,7 +70,7 @@ fn seen(view: View, shape: Shape, x: &[Dual]) -> Vec<Dual> {
     (0..x.len()).map(pixel).collect()
 }
 
-/// Of outputs.
+/// The loss of outputs.
 fn loss(shape: Shape, loss: NetworkLoss, y: &[Dual], target: &[f32]) -> Dual {
     let (positions, channels) = (shape.positions(), shape.channels());
     match loss {
@@ -92,7 +92,7 @@ fn loss(shape: Shape, loss: NetworkLoss, y: &[Dual], target: &[f32]) -> Dual {
     }
 }
 
-/// Pictures come with channels first; sequences have them last.
+/// Images have channels first; sequences have them last.
 fn channels_first(shape: Shape, x: &[Dual]) -> Vec<Dual> {
     match shape {
         Shape::Sequence { length, features } => {
@@ -162,7 +162,7 @@ fn one_layer(
         Layer::AdaptiveAvgPool { output } => adaptive(shape, *output, x, mean),
         Layer::AdaptiveMaxPool { output } => adaptive(shape, *output, x, largest),
         Layer::Flatten => {
-            // Channels first of pictures, positions first of sequences.
+            // Images have channels first, sequences have positions first.
             let transposed = |at: usize| x[at % channels * positions + at / channels];
             let flat = match shape {
                 Shape::Sequence { .. } => (0..x.len()).map(transposed).collect(),
@@ -227,7 +227,7 @@ fn activate(function: Activation, positions: usize, x: &[Dual]) -> Vec<Dual> {
     let sigmoid = |x: Dual| one / (one + (-x).exp());
     let each = |f: &dyn Fn(Dual) -> Dual| x.iter().map(|x| f(*x)).collect();
     match function {
-        // Of two equal numbers the first has the slope: at 0 it is 0.
+        // The first of two equal numbers gets the gradient: at 0 it is 0.
         Activation::Relu => each(&|x| Dual::ZERO.larger(x)),
         Activation::LeakyRelu { slope } => each(&|x| if x.value < 0.0 { x * f64::from(slope) } else { x }),
         Activation::Tanh => each(&Dual::tanh),
@@ -297,7 +297,7 @@ fn convolve(
     parameters: &mut &[Dual],
     x: &[Dual],
 ) -> (Shape, Vec<Dual>) {
-    let Shape::Image { channels, height, width } = shape else { unreachable!("a convolution has a picture") };
+    let Shape::Image { channels, height, width } = shape else { unreachable!("a convolution has an image") };
     let Geometry { kernel: [kh, kw], stride, padding, dilation } = geometry;
     let out = |size: usize, axis: usize, k: usize| {
         (size + 2 * padding[axis] - dilation[axis] * (k - 1) - 1) / stride[axis] + 1
@@ -352,7 +352,7 @@ fn windows(
     x: &[Dual],
     f: impl Fn(&[Dual]) -> Dual,
 ) -> (Shape, Vec<Dual>) {
-    let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has a picture") };
+    let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has an image") };
     let starts = |size: usize, axis: usize| -> Vec<(usize, usize)> {
         (0..)
             .map(|i| i * stride[axis])
@@ -364,7 +364,7 @@ fn windows(
 }
 
 fn adaptive(shape: Shape, output: [usize; 2], x: &[Dual], f: impl Fn(&[Dual]) -> Dual) -> (Shape, Vec<Dual>) {
-    let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has a picture") };
+    let Shape::Image { height, width, .. } = shape else { unreachable!("pooling has an image") };
     let bounds = |size: usize, count: usize| -> Vec<(usize, usize)> {
         (0..count).map(|i| (i * size / count, ((i + 1) * size).div_ceil(count))).collect()
     };
@@ -378,7 +378,7 @@ fn pool(
     x: &[Dual],
     f: impl Fn(&[Dual]) -> Dual,
 ) -> (Shape, Vec<Dual>) {
-    let Shape::Image { channels, height, width } = shape else { unreachable!("pooling has a picture") };
+    let Shape::Image { channels, height, width } = shape else { unreachable!("pooling has an image") };
     let mut result = Vec::new();
     for c in 0..channels {
         for (top, bottom) in lines {

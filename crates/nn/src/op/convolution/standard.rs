@@ -20,8 +20,8 @@ pub(super) fn standardise(weights: &mut [f64], outputs: usize) -> Vec<f64> {
         .collect()
 }
 
-/// Turns gradients by standardised weights into gradients by weights, in place. With few weights per output
-/// nearly everything cancels, so differences are in double precision.
+/// Turns gradients by standardised weights into gradients by weights, in place. With few weights
+/// per output nearly everything cancels, so differences are in double precision.
 pub(super) fn standardise_backward(gradients: &mut [f32], standard: &[f64], factors: &[f64]) {
     let outputs = factors.len();
     let depth = (gradients.len() / outputs) as f64;

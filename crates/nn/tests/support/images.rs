@@ -1,4 +1,5 @@
-//! A small task for whole runs: a bright line on noise, upright or lying. No single pixel tells the two apart.
+//! A small task for whole runs: a bright bar on noise, vertical or horizontal. No single pixel
+//! tells the two apart.
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, Shape};
@@ -9,14 +10,14 @@ use super::random::Random;
 
 pub(crate) const SLOTS: usize = 2000;
 
-pub(crate) fn lines() -> DenseExamples {
+pub(crate) fn bars() -> DenseExamples {
     let mut random = Random(5);
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for slot in 0..SLOTS {
-        let mut picture: Vec<f32> = (0..64).map(|_| 0.3 * random.uniform() as f32).collect();
+        let mut image: Vec<f32> = (0..64).map(|_| 0.3 * random.uniform() as f32).collect();
         let at = random.within(0, 7);
-        (0..8).for_each(|i| picture[if slot % 2 == 0 { at * 8 + i } else { i * 8 + at }] += 1.0);
-        inputs.extend(picture);
+        (0..8).for_each(|i| image[if slot % 2 == 0 { at * 8 + i } else { i * 8 + at }] += 1.0);
+        inputs.extend(image);
         targets.push((slot % 2) as f32);
     }
     DenseExamples::new(inputs, 64, targets, 1)
