@@ -26,12 +26,12 @@ pub(crate) fn run(args: AccountArgs) -> Result<(), Error> {
     })
 }
 
-/// Everything that was asked, checked and complete.
+/// The checked and complete request.
 #[derive(Debug)]
 struct Plan {
     claim: Claim,
     question: Question,
-    /// The question is the default one, which is said aloud.
+    /// Whether δ is the default, which a note says.
     by_default: bool,
     accountant: Accountant,
     compare: bool,
@@ -44,7 +44,7 @@ enum Question {
     DeltaAt(Epsilon),
 }
 
-/// An accountant asked for by `--compare`, and what it said.
+/// An accountant that `--compare` asks, and its answer.
 type Compared = (Accountant, Result<Account, AccountError>);
 
 impl Plan {
@@ -67,7 +67,8 @@ impl Plan {
         Ok(Self { claim, question, by_default, accountant, compare: args.compare, output: args.output })
     }
 
-    /// All accountants side by side. One that does not apply says so and hides none.
+    /// The answers of all accountants. One that does not apply gives its reason, and the others
+    /// still answer.
     fn compared(&self) -> Vec<Compared> {
         [Accountant::Basic, Accountant::Advanced, Accountant::Rdp, Accountant::Pld]
             .map(|accountant| (accountant, self.question.ask(&self.claim, accountant)))
@@ -171,7 +172,7 @@ fn order(at: f64) -> String {
     format!("order {}", decimal::down(at))
 }
 
-/// A file says everything about the run; flags beside it would be a second opinion.
+/// Refuses flags beside a file: the file already states the whole run.
 fn no_training_flags(training: &Training) -> Result<(), Error> {
     match training.flag_given() {
         Some(flag) => Err(Error::FileAndFlags { flag }),
@@ -192,7 +193,8 @@ fn training_claim(training: &Training) -> Result<Claim, Error> {
     ))
 }
 
-/// What is not given is left out, not filled with 1: the event says what was said.
+/// The event of a training run. A number that is not given is left out, not filled with 1, so the
+/// event shows what the user asked.
 fn training_event(
     noise_multiplier: NoiseMultiplier,
     rate: Option<SamplingRate>,

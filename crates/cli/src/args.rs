@@ -1,5 +1,5 @@
-//! Flags as they are typed. Each number is checked by the type that the library itself uses, so
-//! nothing further in has to doubt it; how flags combine is checked by the plan of each verb.
+//! Flags as users type them. The library's own type checks each number, so no later code checks it
+//! again. The plan of each verb checks how flags combine.
 
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ use crate::query::QueryArgs;
 use crate::schema::SchemaArgs;
 use crate::train::TrainArgs;
 
-/// What is said when [`default_delta`] is taken.
+/// The note for a run that takes [`default_delta`].
 pub(crate) const DEFAULT_DELTA_NOTE: &str = "no --delta given: took delta = 1e-6, which suits up to some \
     100000 people; with more, name a delta well below one over their number";
 
@@ -45,14 +45,14 @@ pub(crate) struct Arguments {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// A model of a table, released for a price: its directory has weights, guarantee and report.
+    /// Train a model within a budget, and write it with its guarantee and a report.
     Train(Box<TrainArgs>),
-    /// Use it: predictions for the records of another table.
+    /// Apply a trained model to the records of another table.
     Predict(PredictArgs),
     /// What does this cost? Certified epsilon at a delta, or delta at an epsilon.
     Account(AccountArgs),
-    /// How much noise is enough? Also: how many steps, which sampling
-    /// rate, which share of a budget.
+    /// How much noise is enough? Also: how many steps, which sampling rate, which share of a
+    /// budget.
     Calibrate(CalibrateArgs),
     /// What does that mean? A promise in words, numbers and a picture.
     Explain(ExplainArgs),
@@ -60,7 +60,7 @@ pub(crate) enum Verb {
     Query(QueryArgs),
     /// Budgets that outlive a process: create, show, history, verify, backup, export.
     Ledger(LedgerArgs),
-    /// What may a table hold? A schema to fill in, from the header of a file alone.
+    /// A schema to fill in, made from the header of a file alone, or found with noise.
     Schema(SchemaArgs),
     /// Completions for a shell, on standard output.
     Completions(CompletionsArgs),
@@ -83,8 +83,8 @@ The answer is an interval that contains the true cost. Promise people the upper 
 #[derive(Debug, Args)]
 #[command(after_help = ACCOUNT_EXAMPLES)]
 pub(crate) struct AccountArgs {
-    /// JSON to account for: {"neighbours":..., "event":...} or a bare
-    /// event; `-` reads standard input
+    /// JSON to account for: {"neighbours":..., "event":...} or a bare event; `-` reads standard
+    /// input
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 
@@ -99,7 +99,7 @@ pub(crate) struct AccountArgs {
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: Option<Epsilon>,
 
-    /// Who answers: the tightest that applies, or the one you name
+    /// Which accountant answers: the tightest that applies, or the one you name
     #[arg(long, value_enum, default_value_t = AccountantFlag::Auto)]
     pub(crate) accountant: AccountantFlag,
 
@@ -152,8 +152,8 @@ pub(crate) struct CalibrateArgs {
     )]
     pub(crate) split: Vec<f64>,
 
-    /// What to find [default: the one of noise multiplier, steps and
-    /// sampling rate that is not given]
+    /// What to find [default: the one of noise multiplier, steps and sampling rate that is not
+    /// given]
     #[arg(long, value_enum)]
     pub(crate) solve: Option<Unknown>,
 
@@ -172,7 +172,7 @@ pub(crate) struct Training {
     #[arg(long, value_name = "Q", allow_hyphen_values = true)]
     pub(crate) sampling_rate: Option<SamplingRate>,
 
-    /// How many noisy steps are released [default: 1]
+    /// The number of noisy steps [default: 1]
     #[arg(long, value_name = "T", value_parser = count, allow_hyphen_values = true)]
     pub(crate) steps: Option<Count>,
 
@@ -232,12 +232,12 @@ pub(crate) enum Unknown {
 }
 
 impl Training {
-    /// The relation that was named, or the default.
+    /// The relation that the flag names, or the default.
     pub(crate) fn neighbours(&self) -> Neighbours {
         self.neighbours.map_or(Neighbours::AddRemove, Relation::neighbours)
     }
 
-    /// The first flag given that describes a training run.
+    /// The first flag on the command line that describes a training run.
     pub(crate) fn flag_given(&self) -> Option<&'static str> {
         let Self { noise_multiplier, sampling_rate, steps, neighbours: _ } = self;
         let flags = [
@@ -249,7 +249,7 @@ impl Training {
     }
 }
 
-/// One share of a budget: a proportion, so only its ratio to the others counts.
+/// Parses one share of a budget. It is a proportion: only its ratio to the others counts.
 fn share(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(share) if share.is_finite() && share > 0.0 => Ok(share),

@@ -1,5 +1,5 @@
-//! `sordino calibrate`: how much noise is enough? Or how many steps, which
-//! sampling rate, which share of a budget?
+//! `sordino calibrate`: how much noise is enough? Or how many steps, which sampling rate, which
+//! share of a budget?
 
 use sordino::prelude::*;
 use sordino::privacy::AccountError;
@@ -26,7 +26,7 @@ pub(crate) fn run(args: CalibrateArgs) -> Result<(), Error> {
     output::result(&if plan.output.json { plan.object(&answer)? } else { plan.table(&answer) })
 }
 
-/// Everything that was asked, checked and complete.
+/// The checked and complete request.
 #[derive(Debug)]
 struct Plan {
     epsilon: Epsilon,
@@ -36,7 +36,7 @@ struct Plan {
     output: Output,
 }
 
-/// What is looked for, with what is given.
+/// The number to find, with the numbers that are given.
 #[derive(Clone, Copy, Debug)]
 enum Problem {
     Noise { sampling_rate: SamplingRate, steps: Count },
@@ -107,8 +107,7 @@ impl Plan {
         })
     }
 
-    /// What was found comes first, its last digit dropped towards
-    /// safety: more noise, smaller samples.
+    /// The found number comes first, rounded towards safety: more noise, smaller samples.
     fn table(&self, answer: &Answer) -> String {
         let noise = answer.noise_multiplier.get();
         let rate = answer.sampling_rate.get();
@@ -143,7 +142,7 @@ impl Plan {
 }
 
 impl Problem {
-    /// The unknown, in the word that JSON uses.
+    /// The JSON name of the unknown.
     fn unknown(self) -> &'static str {
         match self {
             Self::Noise { .. } => "noise_multiplier",
@@ -152,7 +151,7 @@ impl Problem {
         }
     }
 
-    /// Adds to "raise epsilon or delta" what else was given and may be changed.
+    /// Adds to the advice "raise epsilon or delta" the other numbers that the user may change.
     fn explain(self, error: AccountError) -> Error {
         if !matches!(error, AccountError::OutOfReach { .. }) {
             return error.into();
@@ -166,9 +165,9 @@ impl Problem {
     }
 }
 
-/// Which number is missing? `--solve` decides; without it, the one that is not given, and
-/// noise first: it is the question that most people have, and the other two have harmless
-/// defaults (every record, one step).
+/// Finds out which number is unknown. `--solve` names it; otherwise it is the one that is not
+/// given. If several are not given, it is the noise: most people ask for it, and the other two have
+/// harmless defaults (every record, one step).
 fn problem(args: &CalibrateArgs) -> Result<Problem, Error> {
     let training = &args.training;
     let (noise, rate, steps) = (training.noise_multiplier, training.sampling_rate, training.steps);
@@ -203,7 +202,7 @@ fn problem(args: &CalibrateArgs) -> Result<Problem, Error> {
 }
 
 fn every_record() -> SamplingRate {
-    // 1 is the largest probability, and a rate may be any probability but 0.
+    // Cannot fail: a rate is a probability above 0, and 1 is one.
     SamplingRate::new(1.0).expect("1 is a sampling rate")
 }
 
@@ -237,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_reach_comes_with_advice_for_the_question() {
+    fn an_unreachable_target_comes_with_advice_for_the_question() {
         for (line, advice) in [
             ("--steps 9", ", or lower the sampling rate or the steps"),
             (

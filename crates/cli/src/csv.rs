@@ -1,25 +1,25 @@
-//! Flags that say how a CSV file is written where no schema does.
+//! Flags that describe a CSV file that has no schema.
 
 use clap::Args;
 use sordino_data::{CsvAsked, FirstLine};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CsvArgs {
-    /// What stands between two fields of a CSV file [default: what the
-    /// ledger says, or what the header shows]
+    /// The character between two fields of a CSV file [default: what the ledger says, or what the
+    /// header shows]
     #[arg(long, value_parser = delimiter, conflicts_with = "schema")]
     delimiter: Option<u8>,
 
-    /// What stands before the fraction of a number in a CSV file: `.` or `,` [default: `.`]
+    /// The character before the fraction of a number in a CSV file: `.` or `,` [default: `.`]
     #[arg(long, value_name = "MARK", value_parser = decimal, conflicts_with = "schema")]
     decimal: Option<u8>,
 
-    /// What stands between groups of three digits in a CSV file: `.`, `,`, `'`,
-    /// `_` or a space [default: nothing]
+    /// The character between groups of three digits in a CSV file: `.`, `,`, `'`, `_` or a space
+    /// [default: none]
     #[arg(long, value_name = "MARK", value_parser = thousands, conflicts_with = "schema")]
     thousands: Option<u8>,
 
-    /// The first line of a CSV file is a record; columns are called column_1, column_2, ...
+    /// The first line of a CSV file is a record; the columns are named column_1, column_2, ...
     #[arg(long, conflicts_with_all = ["schema", "header"])]
     no_header: bool,
 

@@ -1,14 +1,14 @@
-//! Numbers for people: few digits, and never a promise that the digits dropped would break.
+//! Numbers for people: few digits, rounded so that no promise becomes stronger.
 //!
-//! An upper end is rounded up and a lower end down at the printed digits. The rule, exactly: the
-//! printed number, read back as a 64-bit float, is at least (at most) the number it stands for. So
-//! 0.1 prints as `0.1`, although the float of that name is a little more than a tenth.
+//! An upper end is rounded up and a lower end down at the printed digits. Precisely: the printed
+//! number, read back as a 64-bit float, is at least (at most) the original. So 0.1 prints as `0.1`,
+//! although its float is a little more than a tenth.
 
 use std::cmp::Ordering;
 
 use sordino::prelude::Bound;
 
-/// Digits that a table shows.
+/// The significant digits that a table shows.
 const DIGITS: usize = 6;
 
 /// The least number of [`DIGITS`] digits that reads back at or above `value` (0 or more, or ∞).
@@ -21,14 +21,14 @@ pub(crate) fn down(value: f64) -> String {
     rounded(value, Ordering::Less)
 }
 
-/// What is left of a budget, rounded down. Charges are compared with a slack of 10^-9 of
-/// the budget, so that 0.2 fits what is left of 1 after 0.8, although in doubles it is
-/// less; then `0.2` is what is shown.
+/// What is left of a budget, rounded down. A budget compares charges with a slack of 10^-9 of
+/// itself, so 0.2 fits after 0.8 of 1, although 1 - 0.8 is less than 0.2 in doubles; `0.2` is then
+/// shown.
 pub(crate) fn left(value: f64, budget: f64) -> String {
     if value > 0.0 { down((value + 1e-9 * budget).min(budget)) } else { down(0.0) }
 }
 
-/// An interval in words, its digits dropped outwards.
+/// An interval in words, with both ends rounded outwards.
 pub(crate) fn between(bound: Bound) -> String {
     let (low, high) = (down(bound.lower), up(bound.upper));
     if bound.lower == f64::INFINITY {
@@ -40,12 +40,12 @@ pub(crate) fn between(bound: Bound) -> String {
     }
 }
 
-/// The shortest decimal that names this float.
+/// The shortest decimal that reads back as this float.
 pub(crate) fn exact(value: f64) -> String {
     if value == 0.0 || (1e-4..1e7).contains(&value.abs()) { value.to_string() } else { format!("{value:e}") }
 }
 
-/// Rounds to [`DIGITS`] digits; the result is on the side `towards` of `value`, or equal.
+/// Rounds to [`DIGITS`] digits; the result lies on the side `towards` of `value`, or equals it.
 fn rounded(value: f64, towards: Ordering) -> String {
     if value == 0.0 {
         return "0".to_owned();
@@ -70,14 +70,15 @@ fn rounded(value: f64, towards: Ordering) -> String {
     written(mantissa, exponent)
 }
 
-/// `d.ddddde±x` as its digits and its exponent.
+/// The digits and the exponent of `d.ddddde±x`.
 fn parts(scientific: &str) -> (u64, i32) {
     let (digits, exponent) = scientific.split_once('e').unwrap_or((scientific, "0"));
     let digits = digits.bytes().filter(u8::is_ascii_digit).fold(0, |sum, d| 10 * sum + u64::from(d - b'0'));
     (digits, exponent.parse().unwrap_or(0))
 }
 
-/// Digits `m` (first digit before the point) times ten to the `exponent`, without trailing zeros.
+/// The digits of `mantissa`, with the point after the first, times ten to the `exponent`, without
+/// trailing zeros.
 fn written(mantissa: u64, exponent: i32) -> String {
     let digits = mantissa.to_string();
     let digits = digits.trim_end_matches('0');
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_is_what_fits() {
+    fn the_amount_left_is_what_still_fits() {
         assert_ne!(1.0 - 0.8, 0.2);
         assert_eq!(
             (left(1.0 - 0.8, 1.0), left(0.0, 1.0), left(1.0, 1.0)),
@@ -150,7 +151,7 @@ mod tests {
 
     /// A walk over bit patterns reaches every exponent, subnormal numbers included.
     #[test]
-    fn what_is_printed_reads_back_on_the_safe_side_and_close_by() {
+    fn printed_numbers_read_back_on_the_safe_side_and_close_by() {
         let mut bits = 1_u64;
         for _ in 0..20_000 {
             bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

@@ -1,9 +1,9 @@
-//! An event in one line, for tables: `14062 × poisson_sampled(sampling_rate 0.01)
-//! of gaussian(noise_multiplier 1.1)`.
+//! An event in one line, for tables: `14062 × poisson_sampled(sampling_rate 0.01) of
+//! gaussian(noise_multiplier 1.1)`.
 //!
-//! Made from the event's JSON, so the words are those of the file format and a new kind of
-//! event needs nothing here. Long events are cut (`--json` has all of it), before work or
-//! memory goes into what is not shown.
+//! The line is made from the event's JSON, so it has the words of the file format, and a new kind
+//! of event needs no code here. Long events are cut before they cost time or memory; `--json` shows
+//! all of them.
 
 use std::io::{self, Write};
 
@@ -12,14 +12,14 @@ use sordino::prelude::*;
 
 use crate::decimal;
 
-/// Events of a list that are spelled out.
-const SHOWN: usize = 3;
+/// The most events of a list that are described one by one.
+const MAX_LISTED: usize = 3;
 
-/// Bytes of JSON of one event that are looked at.
-const LOOKED_AT: usize = 1000;
+/// The longest JSON of one event that is described, in bytes.
+const MAX_JSON_BYTES: usize = 1000;
 
-/// Characters of JSON that stand for an event too long to be described.
-const CUT: usize = 60;
+/// The characters of JSON that are shown for a longer event.
+const SHOWN_CHARACTERS: usize = 60;
 
 pub(crate) fn event(event: &Event) -> String {
     // Recursion is as deep as events nest, which the reader of events has limited.
@@ -32,14 +32,18 @@ pub(crate) fn event(event: &Event) -> String {
     let mut start = Start::default();
     match serde_json::to_writer(&mut start, event).ok().and_then(|()| serde_json::from_slice(&start.0).ok()) {
         Some(Value::Object(fields)) => line(&fields),
-        _ => format!("{}…", String::from_utf8_lossy(&start.0).chars().take(CUT).collect::<String>()),
+        _ => format!(
+            "{}…",
+            String::from_utf8_lossy(&start.0).chars().take(SHOWN_CHARACTERS).collect::<String>()
+        ),
     }
 }
 
 fn list(events: &[Event]) -> String {
-    let mut parts: Vec<String> = events.iter().take(SHOWN).map(|part| format!("[{}]", event(part))).collect();
-    if events.len() > SHOWN {
-        parts.push(format!("and {} more", events.len() - SHOWN));
+    let mut parts: Vec<String> =
+        events.iter().take(MAX_LISTED).map(|part| format!("[{}]", event(part))).collect();
+    if events.len() > MAX_LISTED {
+        parts.push(format!("and {} more", events.len() - MAX_LISTED));
     }
     format!("composed of {} events: {}", events.len(), parts.join(", "))
 }
@@ -57,7 +61,9 @@ fn line(fields: &Map<String, Value>) -> String {
 fn parameter(name: &str, value: &Value) -> Option<String> {
     match (name, value) {
         ("type" | "event", _) => None,
-        (_, Value::Array(list)) if list.len() > SHOWN => Some(format!("{name} [{} of them]", list.len())),
+        (_, Value::Array(list)) if list.len() > MAX_LISTED => {
+            Some(format!("{name} [{} of them]", list.len()))
+        }
         (_, Value::Number(number)) if number.is_f64() => {
             Some(format!("{name} {}", number.as_f64().map_or_else(|| number.to_string(), decimal::exact)))
         }
@@ -65,13 +71,13 @@ fn parameter(name: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// The start of a text. Refuses more than [`LOOKED_AT`] bytes, which ends the writing.
+/// The start of a text. It refuses more than [`MAX_JSON_BYTES`], which ends the writing.
 #[derive(Default)]
 struct Start(Vec<u8>);
 
 impl Write for Start {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let room = LOOKED_AT - self.0.len();
+        let room = MAX_JSON_BYTES - self.0.len();
         if room == 0 && !bytes.is_empty() {
             return Err(io::ErrorKind::StorageFull.into());
         }
@@ -119,13 +125,13 @@ mod tests {
     }
 
     #[test]
-    fn an_event_too_long_to_describe_is_cut_where_it_stands() {
+    fn an_event_that_is_too_long_is_cut() {
         let one = r#"{"type":"pure","epsilon":0.5}"#;
         let many = vec![one; 10_000].join(",");
         let text = described(&format!(
             r#"{{"type":"group","size":4,"event":{{"type":"composed","events":[{many}]}}}}"#
         ));
         assert!(text.starts_with(r#"{"type":"group""#) && text.ends_with('…'), "{text}");
-        assert_eq!(text.chars().count(), CUT + 1);
+        assert_eq!(text.chars().count(), SHOWN_CHARACTERS + 1);
     }
 }

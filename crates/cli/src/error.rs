@@ -16,7 +16,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Run(Box<RunError>),
 
-    /// A run that goes on with a command line.
+    /// The run was stopped; `command` resumes it.
     #[error("{error}:\n  {command}")]
     Stopped { error: Box<RunError>, command: String },
 
@@ -114,8 +114,8 @@ pub(crate) enum Error {
     CellOfModel { path: PathBuf, row: u64, column: String, expected: String },
 
     #[error(
-        "the fields of `{}` are separated otherwise than those of the data that the model was trained with; \
-        save the file so that they are separated alike", path.display()
+        "`{}` has another delimiter than the data that the model was trained with; save the file with the \
+        same delimiter", path.display()
     )]
     DelimiterOfModel { path: PathBuf },
 
@@ -125,8 +125,8 @@ pub(crate) enum Error {
     )]
     MisfitsOfModel { path: PathBuf, misfits: Misfits },
 
-    /// The library can only advise to ask for less; whoever calibrates a
-    /// run may also change the run.
+    /// The library can only advise to raise ε or δ; a user who calibrates a run may also change the
+    /// run.
     #[error("{source}, {also}")]
     OutOfReach { source: AccountError, also: &'static str },
 
@@ -152,7 +152,7 @@ pub(crate) enum Error {
     Write { source: io::Error },
 }
 
-/// Whatever a library says is a run's error; there is one place for each.
+/// Every error of a library becomes a [`RunError`] first, so each has one message.
 impl<E: Into<RunError>> From<E> for Error {
     fn from(error: E) -> Self {
         Self::Run(Box::new(error.into()))
@@ -160,7 +160,7 @@ impl<E: Into<RunError>> From<E> for Error {
 }
 
 impl Error {
-    /// 1 where the honest answer is no, 2 where there is none.
+    /// 1 if the honest answer is no, 2 if there is no answer.
     pub(crate) fn exit_code(&self) -> ExitCode {
         let is_refusal = if let Self::Run(error) = self {
             error.is_refusal()

@@ -1,4 +1,4 @@
-//! `sordino explain`: what does that mean, in words and pictures?
+//! `sordino explain`: what a promise means, in words, numbers and a picture.
 
 use std::fs;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ Examples:
 
 All numbers are rounded against the promise: what an attacker can do is rounded up.";
 
-/// What a pair alone does not say.
+/// A caveat for a promise that is stated by ε and δ alone.
 const PAIR: &str = "These are the numbers of the worst program that keeps epsilon and delta. A given release \
     may tell less, because its noise is known: see its report, or ask with --event FILE in place of \
     --epsilon.";
@@ -44,12 +44,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, allow_hyphen_values = true)]
     delta: Option<Delta>,
 
-    /// Instead of a pair: everything that this event releases (JSON as for
-    /// `account`; `-` reads standard input)
+    /// Instead of epsilon and delta: everything that this event releases (JSON as for `account`;
+    /// `-` reads standard input)
     #[arg(long, value_name = "FILE")]
     event: Option<PathBuf>,
 
-    /// How many people are in the data, if that is public: says what delta means for them
+    /// The number of people in the data, if it is public: says what delta means for them
     #[arg(long, value_name = "N", value_parser = args::count, allow_hyphen_values = true)]
     people: Option<Count>,
 
@@ -96,7 +96,7 @@ fn promise(args: &ExplainArgs) -> Result<Promise, Error> {
         let claim = input::claim(path, relation)?;
         return Ok(Promise::of(claim, delta_of_event(args))?);
     }
-    // One of the two is there: the flags say so.
+    // Cannot fail: the flags require --epsilon or --event.
     let epsilon = args.epsilon.ok_or(Error::NothingToExplain)?;
     let delta = args.delta.unwrap_or(Delta::ZERO);
     Ok(Promise::pair(epsilon, delta, relation.unwrap_or(Neighbours::AddRemove)))
@@ -111,7 +111,7 @@ fn delta_of_event(args: &ExplainArgs) -> Delta {
     })
 }
 
-/// Numbers first for those who know what they look for, then sentences for everybody.
+/// Numbers first, for those who know what they look for, then sentences for everybody.
 fn page(facts: &Explanation) -> String {
     let mut text = summary(facts).text();
     for paragraph in words(facts, &Whose::person()) {
@@ -138,7 +138,7 @@ fn summary(facts: &Explanation) -> Table {
     table
 }
 
-/// Lines of at most 100 characters.
+/// The paragraph in lines of at most 100 characters.
 fn wrapped(paragraph: &str) -> String {
     const WIDTH: usize = 100;
     let (mut text, mut length) = (String::new(), 0);
@@ -166,7 +166,7 @@ struct ExplainObject<'a> {
     writer: Writer,
     #[serde(flatten)]
     facts: &'a Explanation,
-    /// The same in sentences.
+    /// The same facts in sentences.
     words: Vec<String>,
 }
 

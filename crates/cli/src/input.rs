@@ -1,5 +1,5 @@
-//! Reads what is to be accounted for: a file or standard input,
-//! bounded in size, checked before use.
+//! Reads a claim to account for, from a file or standard input: bounded in size, checked before
+//! use.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,15 +10,14 @@ use sordino_run::RunError;
 
 use crate::error::Error;
 
-/// The largest input; the reader of claims has the same limit, but it
-/// should not be handed more either.
+/// The largest input in bytes, as large as the reader of claims allows.
 const LIMIT: u64 = Claim::MAX_BYTES as u64;
 
-/// Some editors put this in front of UTF-8 text; it is not part of it (RFC 8259, section 8.1).
+/// Some editors write this before UTF-8 text; it is not part of the text (RFC 8259, section 8.1).
 const BYTE_ORDER_MARK: char = '\u{feff}';
 
-/// The claim in `path` (`-`: standard input). `asked` is the relation named by a flag, if any: it
-/// completes a bare event, and must agree with a file that states its own.
+/// The claim in `path` (`-` is standard input). `asked` is the relation that a flag names, if any:
+/// it completes a bare event, and must agree with a file that states its own.
 pub(crate) fn claim(path: &Path, asked: Option<Neighbours>) -> Result<Claim, Error> {
     let name = name(path);
     let text = text(path, &name)?;
@@ -30,7 +29,7 @@ pub(crate) fn claim(path: &Path, asked: Option<Neighbours>) -> Result<Claim, Err
     }
 }
 
-/// An event alone says nothing about its relation.
+/// Whether the text is a bare event, which states no relation.
 fn is_bare(text: &str) -> bool {
     serde_json::from_str::<Event>(text).is_ok()
 }
@@ -65,8 +64,8 @@ fn text(path: &Path, name: &str) -> Result<String, Error> {
     Ok(text)
 }
 
-/// Everything in `source`, or `None` if that is more than `limit`
-/// bytes; an endless source costs no more.
+/// All bytes of `source`, or `None` if there are more than `limit`. It reads no further, so an
+/// endless source does no harm.
 fn at_most(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     source.take(limit + 1).read_to_end(&mut bytes)?;

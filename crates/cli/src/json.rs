@@ -5,11 +5,11 @@ use sordino::prelude::*;
 
 use crate::error::Error;
 
-/// Version of the objects below. It grows when a field changes its meaning;
-/// new fields alone do not change it.
+/// The version of the objects below. It grows when a field changes its meaning, not when a field is
+/// added.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
-/// First in every object: who wrote it.
+/// The first fields of every object: the program's version and the format's.
 #[derive(Debug, Serialize)]
 pub(crate) struct Writer {
     sordino: &'static str,
@@ -22,7 +22,7 @@ impl Writer {
     }
 }
 
-/// A number that was given, or the interval that answers.
+/// A number that the user gave, or the interval that answers.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(untagged)]
 pub(crate) enum Quantity {
@@ -69,7 +69,7 @@ pub(crate) struct ComparedObject<'a> {
 pub(crate) struct CalibrateObject<'a> {
     #[serde(flatten)]
     pub(crate) writer: Writer,
-    /// Which of the next three was looked for; the others were given.
+    /// Which of the next three was computed; the others were given.
     pub(crate) solved: &'a str,
     pub(crate) noise_multiplier: f64,
     pub(crate) sampling_rate: f64,

@@ -21,15 +21,15 @@ use crate::json::{self, Writer};
 use crate::output;
 use crate::table::Table;
 
-/// A budget is never replaced, so it is one that all verbs can spend: training
-/// needs a public number of records.
+/// The default relation of a budget. A budget is never replaced, so all verbs must be able to spend
+/// it, and training needs a public number of records.
 const USUAL_NEIGHBOURS: Neighbours = Neighbours::ZeroOut;
 
-/// What is said when [`USUAL_NEIGHBOURS`] is taken.
+/// The note for a budget that takes [`USUAL_NEIGHBOURS`].
 const USUAL_NEIGHBOURS_NOTE: &str = "no --neighbours given: took zero_out, under which the number of records \
     is public; add_remove hides it, and then `sordino train` cannot spend this budget";
 
-/// What is said where rules are given without the file that they are for.
+/// The note for rules that are given without the data file.
 const NO_FORMAT_NOTE: &str = "no --data given: the rules do not fix the file's format, and a file of another \
     name may be taken for another format";
 
@@ -49,7 +49,7 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 }
 
 fn create(args: CreateArgs) -> Result<(), Error> {
-    // First what can fail without leaving a ledger behind.
+    // These come first: they may fail, and no ledger is left behind.
     let identity = identity(&args.data.data, args.data.name.as_ref())?;
     let (rules, unit) = rules::of(&args.rules, args.unit.as_ref(), Some(&args.data.data))?;
     let terms = Terms::new(args.epsilon, args.neighbours.map_or(USUAL_NEIGHBOURS, Relation::neighbours))
@@ -90,7 +90,7 @@ fn rule(args: RuleArgs) -> Result<(), Error> {
     let ledger = Ledger::open(&args.file.ledger)?;
     let set = ledger.find_by_name(&args.name)?;
     if let Some(data) = &args.data {
-        // Not another file's format.
+        // The file must be the data set's, since its format is fixed.
         let content = content(data)?;
         if !set.contents.contains(&content) {
             return Err(LedgerError::ChangedContent { name: args.name, content }.into());
@@ -126,7 +126,8 @@ fn migrate(args: LedgerFile) -> Result<(), Error> {
     })
 }
 
-/// Tampering is the honest answer no; a file that is no ledger at all could not be verified.
+/// Verifies a ledger. Tampering is an honest no (exit 1); a file that is no ledger cannot be
+/// verified (exit 2).
 fn verify(args: VerifyArgs) -> Result<(), Error> {
     let verified = Ledger::open_to_read(&args.file.ledger).and_then(|ledger| ledger.verify(args.head));
     let head =

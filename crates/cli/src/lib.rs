@@ -1,11 +1,10 @@
-//! The `sordino` command: train within a budget, and say what private
-//! computations cost, promise and leave.
+//! The `sordino` command: trains within a budget, and says what private computations cost, what
+//! they promise and what is left of a budget.
 //!
 //! Results go to standard output, notes and errors to standard error. Exit 0: done; 1: the
 //! honest answer is no; 2: could not run.
 //!
-//! A library only so that the program is a line, and whatever comes in from outside can be
-//! tried on it without starting one.
+//! It is a library only so that tests can feed it any input without starting a process.
 #![forbid(unsafe_code)]
 
 mod account;
@@ -57,8 +56,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// What `sordino train --config` makes of a file's text: every setting that it gives, as TOML
-/// again. `Err` says what is wrong with it.
+/// The settings that `sordino train --config` reads from a file's text, as TOML again. `Err` says
+/// what is wrong with the text.
 pub fn effective_configuration(text: &str) -> Result<String, String> {
     train::effective_configuration(text).map_err(|error| error.to_string())
 }

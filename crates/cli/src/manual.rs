@@ -1,5 +1,5 @@
-//! `sordino completions` and `sordino man`: what a shell and a reader of manual pages want,
-//! from the definition of the flags.
+//! `sordino completions` and `sordino man`: shell completions and manual pages, made from the
+//! definition of the flags.
 
 use clap::{Args, CommandFactory};
 use clap_complete::Shell;
@@ -22,7 +22,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETION_EXAMPLES)]
 pub(crate) struct CompletionsArgs {
-    /// For which shell
+    /// The shell
     #[arg(value_enum)]
     shell: Shell,
 }
@@ -36,8 +36,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = MAN_EXAMPLES)]
 pub(crate) struct ManArgs {
-    /// The page of this verb, such as `train` or `ledger create`
-    /// [default: the page of the whole command]
+    /// The page of this verb, such as `train` or `ledger create` [default: the page of the whole
+    /// command]
     #[arg(value_name = "VERB", num_args = 0..)]
     verbs: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub(crate) fn man(args: ManArgs) -> Result<(), Error> {
     let mut command = Arguments::command();
     command.build();
     for verb in &args.verbs {
-        // Built commands know that they are called `sordino-train`.
+        // The commands are built above, so the page has the full name `sordino-train`.
         let Some(found) = command.find_subcommand(verb) else {
             let hint = hint(verb, command.get_subcommands().map(clap::Command::get_name));
             return Err(Error::NoVerb { verb: verb.clone(), hint });

@@ -1,4 +1,4 @@
-//! Where words go: results to standard output, the rest to standard error.
+//! Writes results to standard output, and notes and errors to standard error.
 
 use std::io::{self, ErrorKind, IsTerminal, Write};
 
@@ -9,19 +9,19 @@ use crate::decimal;
 use crate::error::Error;
 use crate::table::Table;
 
-/// Said wherever nothing is charged.
+/// The note on every release that no ledger is charged for.
 pub(crate) const UNMETERED_NOTE: &str =
-    "no --ledger given: nothing was charged, and nobody adds this up with other releases";
+    "no --ledger given: nothing was charged, and no budget adds this to other releases";
 
-/// Said of every release with seeded noise.
+/// The note on every release with seeded noise.
 pub(crate) const SEEDED_NOTE: &str = "the noise is seeded: this is for tests, and nothing is promised";
 
-/// What a charge takes, and what is left to whoever pays, in the budget's own
-/// currency; nothing without a ledger.
+/// What a charge takes of a budget, and what it leaves to the payer.
 pub(crate) struct Cost {
+    /// ε of the whole budget or grant.
     all: f64,
     quote: Quote,
-    /// Whose share it is, if it is one.
+    /// `all` for people, with the analyst's name if it is a grant.
     of: String,
 }
 
@@ -45,7 +45,7 @@ impl Cost {
         format!("{} of {}", decimal::left(self.quote.after, self.all), self.of)
     }
 
-    /// The rows of a plan.
+    /// Adds the rows of a plan.
     pub(crate) fn plan(&self, table: &mut Table) {
         table.row(["takes", &self.takes()]);
         table.row(["left before", &self.left_before()]);
@@ -53,7 +53,7 @@ impl Cost {
     }
 }
 
-/// What is left to whoever has paid, for people.
+/// What is left to the payer, for people; `None` without a ledger.
 pub(crate) fn left(purse: &Purse) -> Result<Option<String>, Error> {
     let Some(limit) = purse.limit()? else { return Ok(None) };
     let all = limit.terms.epsilon.get();
@@ -61,7 +61,7 @@ pub(crate) fn left(purse: &Purse) -> Result<Option<String>, Error> {
     Ok(Some(format!("{} of {}{whose}", decimal::left(limit.gauge.left, all), decimal::exact(all))))
 }
 
-/// Prints a result. A reader that has seen enough (`| head -1`) is not an error.
+/// Prints a result. A reader that closes the pipe early (`| head -1`) is not an error.
 pub(crate) fn result(text: &str) -> Result<(), Error> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -70,18 +70,18 @@ pub(crate) fn result(text: &str) -> Result<(), Error> {
     }
 }
 
-/// Says something that is not the result.
+/// Prints a note.
 pub(crate) fn note(text: &str) {
     say("note", text);
 }
 
-/// Says why the command stops, in the shape that clap uses for bad flags.
+/// Prints why the command stops, in the form that clap uses for bad flags.
 pub(crate) fn complain(error: &Error) {
     let _ = writeln!(io::stderr().lock(), "{} {error}", error_label());
 }
 
 fn say(kind: &str, text: &str) {
-    // If standard error is closed, nobody is left to tell.
+    // If standard error is closed, nobody reads it.
     let _ = writeln!(io::stderr().lock(), "{kind}: {text}");
 }
 

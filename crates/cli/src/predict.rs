@@ -1,7 +1,7 @@
 //! `sordino predict`: applies a stored model to a table, by its stored encoding.
 //!
-//! A function of a released model and of records that whoever runs the
-//! command has in hand: nothing is charged.
+//! A prediction is a function of a released model and of records that the user already has, so
+//! nothing is charged.
 
 mod show;
 
@@ -32,7 +32,7 @@ Exit status: 0 done; 1 the model is not the one that was written or booked; 2 co
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PredictArgs {
-    /// The directory that `sordino train` left
+    /// The directory that `sordino train` wrote
     #[arg(value_name = "MODEL")]
     model: PathBuf,
 
@@ -44,12 +44,12 @@ pub(crate) struct PredictArgs {
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
 
-    /// The probability of each class as well
+    /// Write the probability of each class too
     #[arg(long)]
     proba: bool,
 
-    /// Map what the schema has no place for, or leave the prediction
-    /// empty, instead of stopping at it
+    /// Fit values to the schema by its rules, or leave the prediction empty, instead of stopping at
+    /// a record that does not fit
     #[arg(long)]
     permissive: bool,
 
@@ -87,17 +87,18 @@ pub(crate) fn run(args: PredictArgs) -> Result<(), Error> {
     }
 }
 
-/// One for each record; nothing for one that has no place in the schema.
+/// One prediction for each record; `None` for a record that does not fit the schema.
 fn predictions(stored: &Stored, args: &PredictArgs) -> Result<Vec<Option<Prediction>>, Error> {
     let encoding = stored.model.encoding().for_prediction();
     let source = Source::open(&args.data, encoding.schema().csv()).map_err(RunError::from)?;
     let door = if args.permissive { Door::Permissive } else { Door::Strict };
-    // No units, so nothing is drawn.
+    // The encoding has no units, so no bit is drawn.
     let rows = Loader::new(&source, encoding.schema(), door).read(&encoding, &mut danger::seeded(0));
     Ok(stored.model.decided(&rows.map_err(of_model)?, args.proba, stored.decision.as_ref())?)
 }
 
-/// The schema came with the model, so advice to change it would be of no use.
+/// The error in terms of the model. Its schema is fixed, so advice to change the schema would not
+/// help.
 fn of_model(error: DataError) -> Error {
     if let DataError::UndeclaredColumn { path, column, hint } = error {
         return Error::ColumnOfOtherModel { path, column, hint };
@@ -117,7 +118,7 @@ fn of_model(error: DataError) -> Error {
     RunError::from(error).into()
 }
 
-/// Whole or not there: written beside its place and renamed.
+/// Writes the file under another name and renames it, so that it is whole or absent.
 fn write(path: &PathBuf, text: &str) -> Result<(), Error> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");

@@ -1,5 +1,5 @@
-//! `sordino schema DATA`: a schema to fill in, from the header of a file alone, or one that
-//! is found in the data and paid for.
+//! `sordino schema DATA`: a schema to fill in, made from the header of a file alone, or one that is
+//! found in the data and paid for.
 
 mod found;
 
@@ -43,8 +43,8 @@ pub(crate) struct SchemaArgs {
     #[command(flatten)]
     csv: CsvArgs,
 
-    /// Declare what this data dictionary says: CSV with the columns name,
-    /// type, minimum, maximum and values
+    /// Declare what this data dictionary says: CSV with the columns name, type, minimum, maximum
+    /// and values
     #[arg(long, value_name = "DICTIONARY", conflicts_with = "epsilon")]
     from: Option<PathBuf>,
 
@@ -138,7 +138,7 @@ struct SchemaObject<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     delimiter: Option<char>,
     columns: Vec<ColumnObject<'a>>,
-    /// TOML, by a dictionary.
+    /// The schema from a dictionary, as TOML.
     #[serde(skip_serializing_if = "Option::is_none")]
     schema: Option<&'a str>,
 }

@@ -10,11 +10,11 @@ use crate::json::{self, SplitObject, Writer};
 use crate::output;
 use crate::table::Table;
 
-/// More parts than anyone plans by hand, few enough to list.
-const MOST_PARTS: u64 = 10_000;
+/// The most parts of a budget: more than anyone plans by hand, few enough to list.
+const MAX_PARTS: u64 = 10_000;
 
-/// Said when no δ is named. The parts are pure, so their sum needs none; to
-/// grant one is the user's decision.
+/// The note for a user who names no δ. The parts are pure, so their sum needs none; a δ above 0 is
+/// the user's decision.
 const NO_DELTA_NOTE: &str = "no --delta given: took delta = 0, where the parts add up to epsilon; with a \
     delta above 0 many parts may add up to more";
 
@@ -28,12 +28,12 @@ pub(crate) fn run(args: &CalibrateArgs) -> Result<(), Error> {
     output::result(&if plan.output.json { plan.object(&parts)? } else { plan.table(&parts) })
 }
 
-/// Is this question about parts?
+/// Whether the flags ask for parts of a budget.
 pub(crate) fn is_asked(args: &CalibrateArgs) -> bool {
     args.parts.is_some() || !args.split.is_empty()
 }
 
-/// Everything that was asked, checked and complete.
+/// The checked and complete request.
 #[derive(Debug)]
 struct Plan {
     epsilon: Epsilon,
@@ -52,8 +52,8 @@ impl Plan {
             return Err(Error::NothingToSplit);
         }
         let number = args.parts.map_or(args.split.len() as u64, Count::get);
-        if number > MOST_PARTS {
-            return Err(Error::TooManyParts { number, limit: MOST_PARTS });
+        if number > MAX_PARTS {
+            return Err(Error::TooManyParts { number, limit: MAX_PARTS });
         }
         let shares = if args.parts.is_some() { vec![1.0; number as usize] } else { args.split.clone() };
         Ok(Self {
@@ -79,7 +79,7 @@ impl Plan {
         })
     }
 
-    /// Parts are rounded down: what is printed may be spent.
+    /// The parts are rounded down, so each printed number may be spent.
     fn table(&self, parts: &Calibrated<Vec<Epsilon>>) -> String {
         let mut table = Table::default();
         match parts.value.split_first() {
@@ -102,6 +102,6 @@ impl Plan {
 }
 
 fn no_delta() -> Delta {
-    // 0 is the least δ there is.
+    // Cannot fail: 0 is the least δ.
     Delta::new(0.0).expect("0 is a delta")
 }

@@ -1,4 +1,4 @@
-//! Plain text in columns: no colour, no frames, the same on a terminal and in a file.
+//! Plain text in columns, without colour or frames: the same on a terminal and in a file.
 
 /// Rows of cells, each column as wide as its widest cell, two spaces between columns.
 #[derive(Debug, Default)]
@@ -11,7 +11,7 @@ impl Table {
         self.rows.push(cells.iter().map(|&cell| cell.to_owned()).collect());
     }
 
-    /// Every line ends with a line feed and without trailing spaces.
+    /// The table as text. Every line ends with a line feed and has no trailing spaces.
     pub(crate) fn text(&self) -> String {
         let widths = self.widths();
         let mut text = String::new();
@@ -19,7 +19,7 @@ impl Table {
             let mut line = String::new();
             for (cell, width) in row.iter().zip(&widths) {
                 line.push_str(cell);
-                // `{:<width$}` would count the same way; the two spaces go after the padding.
+                // Pads to the column's width, plus two spaces between columns.
                 line.extend(std::iter::repeat_n(' ', width - cell.chars().count() + 2));
             }
             text.push_str(line.trim_end());

@@ -1,4 +1,4 @@
-//! `sordino train`: flags, words and progress. What makes a run sound is in `sordino_run`.
+//! `sordino train`: flags, output and progress. `sordino_run` does the run itself.
 
 mod advice;
 pub(crate) mod args;
@@ -26,7 +26,7 @@ use crate::output;
 pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     let settings = file::merged(args.settings.clone(), args.config.as_deref())?;
     if let (Some(log), Some(data)) = (&args.log, &settings.data) {
-        // Under a lock it is written where results are, if anywhere.
+        // Under an owner's lock, a log may only be written to the folder of results.
         Access::find(data, &settings.payment)?.check_place(log)?;
     }
     let log = Log::open(args.verbose, args.log.as_deref())?;
@@ -55,7 +55,7 @@ pub(crate) fn run(args: TrainArgs) -> Result<(), Error> {
     output::result(&if args.output.json { trained.json.clone() } else { show::text(&trained)? })
 }
 
-/// See [`crate::effective_configuration`].
+/// The settings of a configuration, as TOML; see [`crate::effective_configuration`].
 pub(crate) fn effective_configuration(text: &str) -> Result<String, Error> {
     Ok(file::text(&file::parsed(text, Path::new("the configuration"))?)?)
 }

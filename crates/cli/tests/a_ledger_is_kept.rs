@@ -137,7 +137,7 @@ fn a_budget_says_how_its_data_is_read_and_whose_it_is() {
     assert_eq!(run.line("owner"), "olga");
     assert_eq!(
         run.line("read as"),
-        "CSV, columns `user`, `age`, fields apart by `;`, comments after `#`, missing where ``, `NA`, \
+        "CSV, columns `user`, `age`, delimiter `;`, comments after `#`, missing where ``, `NA`, \
         without `user`, `x*`"
     );
     assert_eq!(ledger(&folder, "show", "").stdout, run.stdout);

@@ -1,8 +1,8 @@
-//! Batches of records, and the event that their sampling is accounted as: one value has both.
+//! Batches of records, and the event that accounts for their sampling: one value defines both.
 //!
 //! # Definition
-//! A data set has n *slots*. A batch is a set (or, with replacement, a
-//! list) of slots. How it is drawn:
+//! A data set has n *slots*. A batch is a set (or, with replacement, a list) of slots, drawn by one
+//! of these methods:
 //!
 //! | [`Sampling`] | a batch | event | relations |
 //! |---|---|---|---|
@@ -10,7 +10,7 @@
 //! | `WithoutReplacement` | a uniform set of b slots | `sampled_without_replacement` | replace |
 //! | `WithReplacement` | b independent uniform slots | `sampled_with_replacement` | replace |
 //! | `ShuffledEpochs` | a part of the epoch's random order | `shuffled_epochs` | zero_out, replace |
-//! | `BallsInBins` | each slot in one of an epoch's b batches | `balls_in_bins` | all |
+//! | `BallsInBins` | each slot joins one of the epoch's b batches | `balls_in_bins` | all |
 //! | `FullBatch` | every slot | none | all |
 //!
 //! (*All* means all relations of records; n is public under `zero_out` and `replace`.)
@@ -22,21 +22,21 @@
 //! remainder. No draw looks at data.
 //!
 //! # Cost
-//! `Poisson`: about n/8 words of random bits where q is at least 2^-14, and `q n + 1`
-//! geometric gaps (some ten microseconds each) below. Either way the cost of an expected
-//! record is bounded, whatever n. The other samplers: a few words a sampled slot
-//! (epochs: n words an epoch, and 4n bytes).
+//! `Poisson` takes about n/8 words of random bits if q is at least 2^-14, and `q n + 1` geometric
+//! gaps (some ten microseconds each) below. Either way the cost per expected record is bounded,
+//! whatever n. The other samplers take a few words per sampled slot (epochs: n words per epoch, and
+//! 4n bytes).
 //!
 //! # Pitfalls
-//! - Amplification is proved for Poisson samples. A shuffled epoch costs what no sampling
-//!   costs: with noise multiplier 0.8 and 1000 batches it can be distinguished at ε = 5.2 where
-//!   Poisson has 0.30 (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang, *How Private are
+//! - Amplification is proved for Poisson samples. A shuffled epoch costs as much as no sampling:
+//!   with noise multiplier 0.8 and 1000 batches it can be distinguished at ε = 5.2, where Poisson
+//!   sampling has 0.30 (Chua, Ghazi, Kamath, Kumar, Manurangsi, Sinha, Zhang, *How Private are
 //!   DP-SGD Implementations?*, 2024).
-//! - Fixed-size samples are under `replace`; the same numbers under Poisson can be a tenth of the
-//!   cost (Lebeda, Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled
+//! - Fixed-size samples need `replace`. Poisson samples with the same numbers can cost a tenth
+//!   (Lebeda, Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled
 //!   Mechanisms under Composition*, 2024).
-//! - A Poisson batch may be empty. It is a batch: noise only. Its size is private: never log it,
-//!   never divide by it; [`BatchPlan::divisor`] is the public number.
+//! - A Poisson batch may be empty. It is still a batch: noise only. Its size is private: never log
+//!   it, never divide by it; [`BatchPlan::divisor`] is the public number.
 
 mod batch;
 mod epochs;
@@ -72,23 +72,23 @@ pub enum Sampling {
         /// Draws in a batch.
         size: Count,
     },
-    /// A random order of all slots is cut into batches, anew each epoch.
-    /// Sizes differ by one at most.
+    /// A new random order of all slots in each epoch, cut into batches whose sizes differ by one at
+    /// most.
     ShuffledEpochs {
         /// Batches in an epoch.
         batches: Count,
     },
-    /// Each slot joins one of the batches of an epoch, anew each epoch.
+    /// In each epoch, each slot joins one uniform batch of that epoch.
     BallsInBins {
         /// Batches in an epoch.
         bins: Count,
     },
-    /// Every slot in every batch.
+    /// Every slot joins every batch.
     FullBatch,
 }
 
 impl Sampling {
-    /// Whether a batch of this kind has its event's law under this relation.
+    /// Whether the event of this sampling holds under this relation.
     pub fn admits(self, neighbours: Neighbours) -> bool {
         let is_add_remove = match neighbours {
             Neighbours::AddRemove | Neighbours::AddRemoveOrdered => true,
@@ -102,7 +102,7 @@ impl Sampling {
         match self {
             Self::Poisson { .. } | Self::BallsInBins { .. } | Self::FullBatch => true,
             Self::WithoutReplacement { .. } | Self::WithReplacement { .. } => is_replace,
-            // Where the cuts are depends on n, which must then be public.
+            // The cuts depend on n, which must therefore be public.
             Self::ShuffledEpochs { .. } => !is_add_remove,
         }
     }
@@ -120,7 +120,7 @@ impl Sampling {
     }
 }
 
-/// Which batches will be drawn, and what that is called in accounting.
+/// A plan of batches, and the event that accounts for them.
 ///
 /// ```
 /// use sordino_data::{BatchPlan, Sampling};
@@ -178,13 +178,13 @@ impl BatchPlan {
         Ok(Self { sampling, slots, rounds, neighbours, steps })
     }
 
-    /// The event of all batches, where `step` is what is done to each.
+    /// The event of all batches, where `step` is the event of one batch.
     pub fn event(&self, step: Event) -> Event {
         let event = Box::new(step);
         match self.sampling {
             Sampling::Poisson { rate } => event.poisson_sampled(rate).repeated(self.rounds),
             Sampling::WithoutReplacement { size } => {
-                let sample = FixedSample::draws(size, self.slots); // its size was checked by `new`
+                let sample = FixedSample::draws(size, self.slots); // `new` has checked the size
                 event.sampled_without_replacement(sample).repeated(self.rounds)
             }
             Sampling::WithReplacement { size } => {
@@ -207,21 +207,21 @@ impl BatchPlan {
         self.neighbours
     }
 
-    /// n.
+    /// n, the number of slots.
     pub fn slots(&self) -> Count {
         self.slots
     }
 
-    /// How many batches there are in all.
+    /// The number of batches in all.
     pub fn steps(&self) -> u64 {
         self.steps
     }
 
-    /// The expected size of a batch: what a noisy sum is divided by.
-    /// Never the size of the batch at hand.
+    /// The expected size of a batch, by which a noisy sum is divided. It is never the size of the
+    /// batch at hand.
     ///
-    /// Public where n is. Under `add_remove` n is private: divide by a
-    /// constant of your own choice instead.
+    /// It is public where n is. Under `add_remove` n is private and this is `None`: divide by a
+    /// constant of your own choice.
     pub fn divisor(&self) -> Option<f64> {
         let n = self.slots.get() as f64;
         let is_public = match self.neighbours {
@@ -251,9 +251,8 @@ impl BatchPlan {
         Batches { plan: *self, taken: 0, poisson, epoch: None }
     }
 
-    /// The batches from number `step` on, for a run that goes on where it stopped.
-    /// Epochs can only be taken up at their beginning: the rest of an order that was
-    /// forgotten cannot be drawn again.
+    /// The batches from number `step` on, for a run that is resumed. A run with epochs can resume
+    /// at the beginning of an epoch only: the order of a started epoch is lost.
     pub fn batches_from(&self, step: u64) -> Result<Batches, BatchError> {
         let epoch = self.steps / self.rounds.get();
         if step > self.steps || !step.is_multiple_of(epoch) {
@@ -263,7 +262,7 @@ impl BatchPlan {
     }
 }
 
-/// Draws the batches of a plan, and no more of them than it accounts for.
+/// Draws the batches of a plan, and not one more than its event accounts for.
 #[derive(Debug)]
 pub struct Batches {
     plan: BatchPlan,
@@ -273,7 +272,7 @@ pub struct Batches {
 }
 
 impl Batches {
-    /// The next batch; nothing once all are taken. A batch without records is a batch.
+    /// The next batch; `None` after the last. A batch without records is still a batch.
     pub fn next<R: Bits + ?Sized>(&mut self, bits: &mut R) -> Option<Batch> {
         if self.taken == self.plan.steps {
             return None;
@@ -295,12 +294,12 @@ impl Batches {
         Some(batch)
     }
 
-    /// How many batches were taken.
+    /// The number of batches drawn so far.
     pub fn taken(&self) -> u64 {
         self.taken
     }
 
-    /// The next part of this epoch; a new epoch where one begins.
+    /// The next batch of the epoch; `begin` draws a new epoch when one starts.
     fn in_epoch(&mut self, parts: u64, begin: impl FnOnce(u64) -> Epoch) -> Batch {
         let part = self.taken % parts;
         let epoch = match self.epoch.take() {

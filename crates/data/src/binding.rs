@@ -1,4 +1,4 @@
-//! Which columns of a file serve which declarations of a schema.
+//! Matches the columns of a file to the declarations of a schema.
 
 use std::path::Path;
 
@@ -12,21 +12,21 @@ use crate::source::Pick;
 /// The columns that are used, in the order of the file.
 pub(crate) struct Binding {
     fields: Vec<Field>,
-    /// The place of the column that names the unit.
+    /// Index and name of the column that names the unit.
     unit: Option<(usize, String)>,
 }
 
 pub(crate) struct Field {
     pub(crate) name: String,
-    /// Its place in the file.
+    /// Its index in the file.
     pub(crate) index: usize,
-    /// Not `Ignore`.
+    /// Its declaration, never `Ignore`.
     pub(crate) column: Column,
 }
 
 impl Binding {
-    /// All columns that are not ignored. Refuses a file with other columns than the
-    /// schema, but for `optional` ones.
+    /// Binds all columns that are not ignored. Refuses a file that has an undeclared column, or
+    /// lacks a declared one that is not in `optional`.
     pub(crate) fn all(
         place: &Path,
         names: &[String],
@@ -55,7 +55,7 @@ impl Binding {
         }
     }
 
-    /// Only these columns.
+    /// Keeps these columns only, and refuses a name that is not bound.
     pub(crate) fn only(mut self, names: &[&str]) -> Result<Self, DataError> {
         for name in names {
             if !self.fields.iter().any(|field| field.name == **name) {
@@ -71,12 +71,12 @@ impl Binding {
         &self.fields
     }
 
-    /// The place of the unit's column in the file.
+    /// The index of the unit's column in the file.
     pub(crate) fn unit(&self) -> Option<usize> {
         self.unit.as_ref().map(|(index, _)| *index)
     }
 
-    /// What a reader is to read for the fields.
+    /// The columns that a reader has to read for the fields.
     pub(crate) fn picks(&self) -> Vec<Pick> {
         let pick = |field: &Field| Pick {
             index: field.index,
@@ -89,7 +89,7 @@ impl Binding {
         self.fields.iter().map(pick).collect()
     }
 
-    /// What a reader is to read for the unit.
+    /// The column that a reader has to read for the unit.
     pub(crate) fn unit_pick(&self) -> Option<Pick> {
         let (index, name) = self.unit.clone()?;
         Some(Pick { index, name, kind: Kind::Text })

@@ -1,25 +1,25 @@
-//! Encoded records in a file, written once and then mapped: for data that is larger than memory.
+//! A file of encoded records, written once and then mapped: for data that is larger than memory.
 //!
 //! # Format
-//! An Arrow IPC file, so that other programs can look at it: one batch for each block, with the
+//! An Arrow IPC file, so that other programs can read it: one batch for each block, with the
 //! columns `row` (a list of fixed size of `f32`; null for an empty slot) and, if there is one,
-//! `target` (`f32`). Its metadata hold the encoding and the limit of records of a unit. It is
-//! written under another name and renamed: it is whole, or it is not there.
+//! `target` (`f32`). Its metadata hold the encoding, which includes the limit on the records of a
+//! unit. The file is written under another name and then renamed, so it is whole or absent.
 //!
 //! # Guarantee
-//! What is mapped was encoded by [`Loader::cached`]. [`Encoded::open_cache`] checks a file that was
-//! left by an earlier run: a row that lies outside of what its encoding allows is an empty slot, so
-//! that a damaged file cannot exceed a sensitivity.
+//! [`Loader::cached`] maps only what it has encoded. [`Encoded::open_cache`] checks a file that an
+//! earlier run left: a row beyond the bounds of its encoding becomes an empty slot, so a damaged
+//! file cannot exceed a sensitivity.
 //!
 //! # Pitfalls
-//! - The cache holds the records themselves, unprotected: it belongs where the data is.
+//! - The cache holds the records themselves, unprotected. Keep it where the data is.
 //! - Do not write to it while it is in use.
-//! - Which records of a unit are kept was chosen when it was written.
+//! - The records that each unit keeps were chosen when the cache was written.
 //!
 //! # Memory
-//! A pass over all blocks gives the pages of each back when it is read
-//! ([`BlockView::done`](crate::BlockView::done)), so that the process holds a few blocks at a time
-//! however long the file is. The system keeps what it has room for in its own cache.
+//! A pass over all blocks releases the pages of each block once it is read
+//! ([`BlockView::done`](crate::BlockView::done)), so the process holds a few blocks at a time,
+//! however long the file is. The system keeps what fits into its own cache.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -61,15 +61,15 @@ impl Loader<'_> {
             Ok(written)
         });
         if placed.is_err() {
-            // The error that matters is the one above.
+            // The caller needs the first error; one of the clean-up does not matter.
             let _ = std::fs::remove_file(&beside);
         }
-        // What was written is mapped, whatever stands at its path by now.
+        // Maps the open file, not the path: another file may be there by now.
         let (file, content) = placed?;
         open(path, &file, encoding, Some(content))
     }
 
-    /// Returns the file that was written, and the content of what it was written from.
+    /// Writes the cache. Returns its open file, and the digest of the data that it was made from.
     fn write_cache<R: Bits + ?Sized>(
         &self,
         encoding: &Encoding,
@@ -83,7 +83,7 @@ impl Loader<'_> {
         let file = file.map_err(|source| DataError::io(path, source))?;
         let mut output = Some(BufWriter::with_capacity(1 << 20, file));
         let mut writer: Option<FileWriter<BufWriter<File>>> = None;
-        let survey = self.choice(Wanted::Encoding(encoding), bits)?;
+        let survey = self.survey_units(Wanted::Encoding(encoding), bits)?;
         let filled = self.fill(encoding, None, survey.as_ref(), &mut |_, block| {
             if let Some(output) = output.take() {
                 writer = Some(start(output, !block.targets.is_empty())?);
@@ -92,7 +92,7 @@ impl Loader<'_> {
             let batch = batch(encoding, writer.schema().clone(), block).map_err(failed)?;
             writer.write(&batch).map_err(failed)
         })?;
-        // No record at all: a cache without blocks.
+        // Data without records gives a cache without blocks.
         let empty = output.map(|output| start(output, false)).transpose()?;
         let mut writer = writer.or(empty).ok_or_else(|| damaged(path, "it was not written"))?;
         writer.finish().map_err(failed)?;
@@ -137,8 +137,8 @@ fn batch(encoding: &Encoding, schema: SchemaRef, block: Block) -> Result<RecordB
     RecordBatch::try_new(schema, columns)
 }
 
-/// Maps a cache. One that was written just now, from a file of this content, is
-/// believed; the rows of others are checked.
+/// Maps a cache. With `content`, the digest of the data, this process has just written the cache
+/// and its rows are trusted; otherwise every row is checked.
 fn open(
     path: &Path,
     file: &File,
@@ -188,7 +188,7 @@ fn mapped(path: &Path, file: &ArrowFile, batch: &RecordBatch) -> Result<Block, D
     Ok(Block { rows: Floats::Mapped(values, file.map.clone()), targets, present })
 }
 
-/// Empties the slots whose rows no encoding could have made.
+/// Empties the slots whose rows the encoding cannot have made.
 fn check(encoding: &Encoding, block: &mut Block) {
     let bounds = encoding.coordinate_bounds();
     let (norm, target) = (encoding.row_norm(), encoding.largest_target());

@@ -1,34 +1,34 @@
-//! Bounds, means, scales and categories for those who cannot declare
-//! them: found privately, and paid for.
+//! Finds bounds, means, scales and categories that the owner cannot declare: with noise, paid from
+//! a budget.
 //!
 //! # Definition
 //! | asked for | found by | guarantee |
 //! |---|---|---|
-//! | a number | noisy counts between powers of two; the outermost that stand out bound it | pure |
+//! | a number | noisy counts between powers of two; the outermost high counts bound it | pure |
 //! | its mean and scale | noisy sums of values clamped to these bounds | pure |
-//! | a category | values that many have: an open histogram | approximate |
+//! | a category | values that many records have: an open histogram | approximate |
 //!
-//! What comes out is the schema completed: found values beside one bucket for all others, a missing
-//! number as the mean (or the middle of the bounds), so that no record is dropped for what was not
-//! foreseen. A column in which nothing was found is ignored.
+//! The result is the completed schema. A category gets the found values and one bucket for all
+//! others; a missing number becomes the mean (or the middle of the bounds). So no record is dropped
+//! for an unforeseen value. A column in which nothing was found is ignored.
 //!
 //! # Guarantee
-//! Each column has an equal share of ε (and each category of δ). Of a number's share half goes to
-//! its bounds and a quarter each to mean and scale, where these are asked for, else all of it to
-//! its bounds. The parts are chosen before the data is seen, so their composition is
-//! [`DiscoveryPlan::event`]; that bounds found first are used by the sums afterwards is adaptive
-//! composition of pure parts. Records are read through the permissive door: no error depends on
-//! one. Which records of a unit are kept is chosen once, for all columns. A value too long to be a
-//! category, or no text at all, counts nowhere: a rule that looks at that value alone.
+//! Each column has an equal share of ε (and each category of δ). If mean and scale are asked for,
+//! half of a number's share goes to its bounds and a quarter each to mean and scale; otherwise all
+//! of it goes to its bounds. The parts are chosen before the data is seen, so their composition is
+//! [`DiscoveryPlan::event`]; the sums use the bounds found first, which is adaptive composition of
+//! pure parts. Records are read through the permissive door: no error depends on a record. The
+//! records that each unit keeps are chosen once, for all columns. A value that is too long for a
+//! category, or no text at all, counts nowhere; this rule looks at that value alone.
 //!
 //! Logarithmic histograms for bounds: Wilson, Zhang, Lam, Desfontaines, Simmons-Marengo, Gipson,
 //! *Differentially Private SQL with Bounded User Contribution*, 2020. Open histograms: Korolova,
 //! Kenthapadi, Mishra, Ntoulas, *Releasing Search Queries and Clicks Privately*, 2009.
 //!
 //! # Pitfalls
-//! - Bounds that were found are not declared knowledge: rare large values are cut
-//!   off, and another run finds others.
-//! - Declared bounds cost nothing. Discover what cannot be known, and only that.
+//! - Found bounds are not public knowledge: rare large values are cut off, and another run finds
+//!   other bounds.
+//! - Declared bounds cost nothing. Discover only what you cannot know.
 
 mod error;
 mod magnitudes;
@@ -46,11 +46,11 @@ use self::values::{ColumnRows, Columns};
 use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Rule, Schema};
 use crate::source::Source;
 
-/// A share is rounded down so far that the accountant, which rounds up,
-/// certifies no more than the whole.
-const ROOM: f64 = 1.0 - 1e-11;
+/// The factor that rounds each share down, so that the accountant, which rounds up, certifies at
+/// most the whole for all shares together.
+const SHARE_ROUNDING: f64 = 1.0 - 1e-11;
 
-/// What is not known of a column.
+/// What is unknown about a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unknown {
     /// Its bounds.
@@ -59,7 +59,7 @@ pub enum Unknown {
     Category,
 }
 
-/// Which columns are to be found out.
+/// A request: the columns whose bounds or values are unknown.
 ///
 /// ```no_run
 /// use sordino_data::{Discovery, Schema, Source};
@@ -71,7 +71,7 @@ pub enum Unknown {
 /// let plan = wanted.plan(epsilon, delta)?;
 /// let terms = Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta).setting_aside(delta);
 /// let mut budget = Budget::new(terms);
-/// let content = source.content()?; // or that which a ledger knows
+/// let content = source.content()?; // or the content that a ledger has recorded
 /// let release = plan.release(&source, content, budget.charge_claim(plan.claim())?)?;
 /// println!("{}", release.value().schema.to_toml());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -85,18 +85,18 @@ pub struct Discovery {
 }
 
 impl Discovery {
-    /// Completes `schema`, which declares all that is known: the unit, and other columns. What it
-    /// ignores or does not name can be asked for; the rest is ignored.
+    /// Completes `schema`, which declares all that is known: the unit, and other columns. Columns
+    /// that it ignores or does not name can be asked for; the rest is ignored.
     pub fn new(schema: Schema, neighbours: Neighbours) -> Self {
         Self { schema, neighbours, columns: Vec::new(), has_moments: false }
     }
 
-    /// With a column of numbers of unknown size.
+    /// Asks for the bounds of a column of numbers.
     pub fn number(self, column: &str) -> Self {
         self.with(column, Unknown::Number)
     }
 
-    /// With a column of unknown values.
+    /// Asks for the values of a column of categories.
     pub fn category(self, column: &str) -> Self {
         self.with(column, Unknown::Category)
     }
@@ -106,18 +106,18 @@ impl Discovery {
         self
     }
 
-    /// With mean and scale of each number.
+    /// Asks for mean and scale of each number too.
     pub fn moments(self) -> Self {
         Self { has_moments: true, ..self }
     }
 
-    /// What is done and what it costs. δ may be 0 where no category is asked for.
+    /// A plan with its costs. δ may be 0 if no category is asked for.
     pub fn plan(&self, epsilon: Epsilon, delta: Delta) -> Result<DiscoveryPlan, DiscoverError> {
         self.check()?;
         let columns = self.columns.len() as f64;
         let categories = self.columns.iter().filter(|(_, unknown)| *unknown == Unknown::Category).count();
-        let share = |part: f64| Epsilon::new(epsilon.get() / columns * part * ROOM);
-        let delta = Delta::new(delta.get() / categories.max(1) as f64 * ROOM)?;
+        let share = |part: f64| Epsilon::new(epsilon.get() / columns * part * SHARE_ROUNDING);
+        let delta = Delta::new(delta.get() / categories.max(1) as f64 * SHARE_ROUNDING)?;
         let who = self.keyed();
         let part = |(name, unknown): &(String, Unknown)| {
             let search = match unknown {
@@ -152,7 +152,7 @@ impl Discovery {
         Ok(())
     }
 
-    /// Whom sums protect.
+    /// The contributor that sums protect.
     fn owner(&self) -> Contributor {
         match self.schema.unit().column() {
             Some(column) => Contributor::owner(self.neighbours, column, self.schema.unit().max_records()),
@@ -160,7 +160,8 @@ impl Discovery {
         }
     }
 
-    /// Whom counts protect: of a unit's k records each may be elsewhere, and counts once.
+    /// The contributor that counts protect. Each of a unit's k records may be in another cell, and
+    /// counts once.
     fn keyed(&self) -> Contributor {
         match self.schema.unit().column() {
             Some(column) => {
@@ -177,7 +178,7 @@ impl Discovery {
 pub struct DiscoveryPlan {
     wanted: Discovery,
     parts: Vec<(String, Search)>,
-    /// Of one category.
+    /// δ of one category.
     delta: Delta,
 }
 
@@ -186,7 +187,7 @@ enum Search {
     Number {
         epsilon: Epsilon,
         histogram: Histogram,
-        /// ε of the mean, and of the scale.
+        /// ε of the mean, and again of the scale.
         moments: Option<Epsilon>,
     },
     Category {
@@ -196,7 +197,7 @@ enum Search {
 }
 
 impl DiscoveryPlan {
-    /// What it costs.
+    /// The event of the whole search.
     pub fn event(&self) -> Event {
         let mut events = Vec::new();
         for (_, search) in &self.parts {
@@ -204,8 +205,7 @@ impl DiscoveryPlan {
                 Search::Number { histogram, moments, .. } => {
                     events.push(histogram.event());
                     if let Some(epsilon) = *moments {
-                        // Whatever the bounds turn out to be, each of the two
-                        // sums is worth so much.
+                        // Each of the two sums costs this ε, whatever bounds are found.
                         events.extend([Event::Pure { epsilon }, Event::Pure { epsilon }]);
                     }
                 }
@@ -215,14 +215,14 @@ impl DiscoveryPlan {
         Event::composed(events)
     }
 
-    /// What it costs, under the relation.
+    /// The claim of the whole search: its event under the relation.
     pub fn claim(&self) -> Claim {
         Claim::new(self.wanted.neighbours, self.event())
     }
 
-    /// Looks, with noise from the operating system's entropy. The permit is checked before a
-    /// record is read, and `content` ([`Source::content`]) in every pass: what was paid for this
-    /// content is not released from another.
+    /// Searches, with noise from the operating system's entropy. Checks the permit before it reads
+    /// a record, and `content` ([`Source::content`]) in every pass: a charge for this content pays
+    /// for no other.
     pub fn release(
         &self,
         source: &Source,
@@ -232,7 +232,7 @@ impl DiscoveryPlan {
         self.release_with(source, content, permit, &mut entropy()?)
     }
 
-    /// The same with given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits
+    /// The same with the given bits. With [`danger::seeded`](sordino_noise::danger::seeded) bits
     /// the guarantee says that it is void.
     pub fn release_with<R: Bits + ?Sized>(
         &self,
@@ -258,7 +258,7 @@ impl DiscoveryPlan {
         Ok(permit.seal(&claim.event, Discovered { schema, columns })?)
     }
 
-    /// What is declared, and everything else of the file ignored.
+    /// The declared schema, with every other column of the file ignored.
     fn start(&self, source: &Source) -> Schema {
         let names = source.header().iter().map(|column| column.name.as_str());
         let schema = &self.wanted.schema;
@@ -301,8 +301,8 @@ impl DiscoveryPlan {
         Ok(if values.is_empty() { Found::Nothing } else { Found::Category { values } })
     }
 
-    /// One part of what the permit of the whole has paid for: its own permit comes
-    /// from a budget of just its share.
+    /// Releases one part of the search. The permit of the whole has paid for it, so its own permit
+    /// comes from a temporary budget of exactly its share.
     fn part<M: Mechanism, R: Bits + ?Sized>(
         &self,
         share: Epsilon,
@@ -317,19 +317,19 @@ impl DiscoveryPlan {
     }
 }
 
-/// The completed schema, and what was found of each column that was asked for.
+/// The completed schema, and what was found about each column that was asked for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Discovered {
-    /// Declared columns as they were, found ones as they were found, all others ignored.
+    /// Declared columns as they were declared, found ones as they were found, all others ignored.
     pub schema: Schema,
     /// In the order in which they were asked for.
     pub columns: Vec<(String, Found)>,
 }
 
-/// What was found of one column; all of it is released.
+/// What was found about one column; all of it is released.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// Bounds of most values, and where asked for what they are like within them.
+    /// Bounds of most values and, if asked for, mean and scale.
     Number {
         /// Powers of two, or 0.
         bounds: Bounds,
@@ -338,23 +338,23 @@ pub enum Found {
         /// The standard deviation of the clamped values.
         scale: Option<f64>,
     },
-    /// Values that many have.
+    /// Values that many records have.
     Category {
-        /// In alphabetic order.
+        /// The values, in alphabetical order.
         values: Vec<String>,
     },
-    /// Too few values to tell anything: the column is ignored.
+    /// Nothing stood out of the noise: the column is ignored.
     Nothing,
 }
 
 impl Found {
-    /// The column as it stands in the completed schema.
+    /// The declaration of the column in the completed schema.
     fn column(&self) -> Column {
         match self {
             Self::Number { bounds, mean, .. } => {
                 let middle = 0.5 * bounds.lower() + 0.5 * bounds.upper();
                 let missing = Rule::Become(bounds.clamp(mean.unwrap_or(middle)));
-                // The value was just clamped to the bounds.
+                // Never `Ignore`: the value was just clamped to the bounds.
                 NumberColumn::new(*bounds).missing(missing).map_or(Column::Ignore, Column::Number)
             }
             Self::Category { values } => with_bucket(values).map_or(Column::Ignore, Column::Category),
@@ -363,7 +363,7 @@ impl Found {
     }
 }
 
-/// The values, and one more for all that were not found and for none.
+/// A category of these values and a bucket, which takes other values and missing ones.
 fn with_bucket(values: &[String]) -> Option<CategoryColumn> {
     let mut bucket = "other".to_owned();
     while values.contains(&bucket) {

@@ -1,9 +1,9 @@
-//! Encoded records in memory, or mapped from a cache: rows of numbers in fixed slots.
+//! Encoded records, in memory or mapped from a cache: rows of numbers in fixed slots.
 //!
 //! # Layout
-//! Slots are cut into blocks of [`ROWS_PER_BLOCK`]; a block is one matrix by rows. An empty slot
+//! Slots are cut into blocks of [`ROWS_PER_BLOCK`]; a block is one row-major matrix. An empty slot
 //! has a row of zeros and is marked as empty. Blocks are filled one after the other and never
-//! moved, so that building takes little more memory than the result.
+//! moved, so building takes little more memory than the result.
 
 mod filling;
 
@@ -19,7 +19,7 @@ use crate::table::Table;
 /// Slots in a block.
 pub const ROWS_PER_BLOCK: usize = 4096;
 
-/// Rows, targets and which slots are empty.
+/// Encoded records: rows, targets, and which slots are empty.
 pub struct Encoded {
     encoding: Encoding,
     limit: ContributionLimit,
@@ -31,29 +31,29 @@ pub struct Encoded {
 
 pub(crate) struct Block {
     pub(crate) rows: Floats,
-    /// Empty where there is no target.
+    /// Empty if there is no target.
     pub(crate) targets: Floats,
     pub(crate) present: Vec<bool>,
 }
 
-/// One block: a matrix by rows, with what belongs to its rows.
+/// One block: a row-major matrix, and the targets of its rows.
 #[derive(Clone, Copy)]
 pub struct BlockView<'a> {
     /// The slot of its first row.
     pub first_slot: usize,
     /// `present.len()` rows of [`Encoded::width`] numbers; zeros for empty slots.
     pub rows: &'a [f32],
-    /// One target for each row, or none at all where there is no target.
+    /// One target for each row; empty if there is no target.
     pub targets: &'a [f32],
-    /// Whether a slot holds a record.
+    /// Whether each slot holds a record.
     pub present: &'a [bool],
     memory: &'a Floats,
 }
 
 impl BlockView<'_> {
-    /// To be told once all of its rows were read in a pass over the data: the memory of a
-    /// mapped block is then given back, so that a pass over a cache needs that of a few blocks.
-    /// They may be read again at any time.
+    /// Releases the memory of a mapped block. Call it when a pass has read all rows of the block,
+    /// so that a pass over a cache holds a few blocks at a time. The rows may be read again at any
+    /// time.
     pub fn done(&self) {
         self.memory.drop_pages();
     }
@@ -73,7 +73,7 @@ impl Encoded {
         Ok(Self::from_blocks(encoding, table.limit().clone(), has_target, blocks, None))
     }
 
-    /// From blocks of which all but the last are full, of a file of this content.
+    /// Joins blocks, all full except the last. `content` is the digest of the file they come from.
     pub(crate) fn from_blocks(
         encoding: &Encoding,
         limit: ContributionLimit,
@@ -85,29 +85,29 @@ impl Encoded {
         Self { encoding: encoding.clone(), limit, has_target, blocks, slots, content }
     }
 
-    /// How it was encoded.
+    /// The encoding that made the rows.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
     }
 
-    /// How many records one unit has at most, and what follows from it.
+    /// The limit on the records of one unit.
     pub fn limit(&self) -> &ContributionLimit {
         &self.limit
     }
 
-    /// The content of the file that it was read from ([`Source::content`](crate::Source::content)):
-    /// the bytes that were encoded are those that were digested. Nothing for a table that a program
-    /// made, and for a cache of an earlier run, of which nobody knows it.
+    /// The digest of the file that was read ([`Source::content`](crate::Source::content)). It
+    /// covers the very bytes that were encoded. `None` for a table that a program made, and for the
+    /// cache of an earlier run, whose source is unknown.
     pub fn content(&self) -> Option<[u8; 32]> {
         self.content
     }
 
-    /// n: empty slots included.
+    /// n, the number of slots, empty ones included.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// Numbers in a row.
+    /// The number of coordinates of a row.
     pub fn width(&self) -> usize {
         self.encoding.width()
     }
@@ -117,22 +117,22 @@ impl Encoded {
         self.has_target
     }
 
-    /// The row of a slot; nothing if it is empty.
+    /// The row of a slot; `None` if the slot is empty.
     pub fn row(&self, slot: usize) -> Option<&[f32]> {
         let (block, row) = self.place(slot);
         block.present[row].then(|| &block.rows[row * self.width()..(row + 1) * self.width()])
     }
 
-    /// The encoded target of a slot: a scaled number, or a class as its number. 0 for an empty
-    /// slot, and where there is no target.
+    /// The encoded target of a slot: a scaled number, or the index of a class. 0 for an empty slot,
+    /// and if there is no target.
     pub fn target(&self, slot: usize) -> f32 {
         let (block, row) = self.place(slot);
         block.targets.get(row).copied().unwrap_or(0.0)
     }
 
-    /// The class of a slot, where the target is a category.
+    /// The index of a slot's class, if the target is a category.
     pub fn class(&self, slot: usize) -> usize {
-        // Classes were encoded from small whole numbers.
+        // Exact: the target is a small whole number.
         self.target(slot) as usize
     }
 
@@ -164,7 +164,7 @@ impl fmt::Debug for BlockView<'_> {
     }
 }
 
-/// Numbers that are here, or in a mapped file.
+/// Numbers in memory, or in a mapped file.
 pub(crate) enum Floats {
     Owned(Vec<f32>),
     #[cfg(feature = "arrow")]
@@ -172,7 +172,7 @@ pub(crate) enum Floats {
 }
 
 impl Floats {
-    /// Gives back the memory of mapped numbers.
+    /// Releases the memory of mapped numbers.
     pub(crate) fn drop_pages(&self) {
         match self {
             Self::Owned(_) => {}

@@ -1,5 +1,5 @@
-//! From bounded columns to vectors: what a model is trained on, and what it
-//! must be shown again at prediction.
+//! From bounded columns to vectors: the form of the records on which a model is trained, and which
+//! it needs again at prediction.
 //!
 //! # Definition
 //! | column | coordinates |
@@ -10,18 +10,18 @@
 //! | category of K values | K coordinates, 1 at the value and 0 elsewhere |
 //! | intercept | one coordinate that is 1, last |
 //!
-//! Then, if a row norm is set, a row beyond it is scaled down to it. All of it is made from the
+//! Then, if a row norm is set, longer rows are scaled down to it. All of this comes from the
 //! schema: no mean, no deviation, no category is read off the data.
 //!
 //! # Guarantee
 //! Every row has an L2 norm of at most [`Encoding::row_norm`] and every coordinate an absolute
-//! value of at most [`Encoding::coordinate_bounds`], as real numbers and not only up to
-//! rounding: the norm of the stored `f32`s is computed with its error bound, and the row is
-//! shrunk until it holds. The intercept counts.
+//! value of at most [`Encoding::coordinate_bounds`]. Both bounds hold exactly, not only up to
+//! rounding: the norm of the stored `f32`s is computed with its error bound, and the row is shrunk
+//! until the bound holds. The intercept counts.
 //!
 //! # Pitfalls
-//! Standardising by the data's mean and deviation is a query on the data, and pays. A model without
-//! its encoding is of no use: the two are stored together.
+//! Standardising by the data's mean and deviation is a query on the data, and must be paid for. A
+//! model without its encoding is useless, so the two are stored together.
 
 mod json;
 mod row;
@@ -34,12 +34,12 @@ use crate::encoded::{Block, ROWS_PER_BLOCK};
 use crate::error::DataError;
 use crate::schema::{Bounds, Column, Schema, UnitRule};
 
-/// The one version of the format.
+/// The version of the format that is written and read.
 pub const ENCODING_FORMAT_VERSION: u32 = 1;
 /// The most coordinates of a row.
-const MOST_COORDINATES: usize = 1 << 24;
+const MAX_COORDINATES: usize = 1 << 24;
 
-/// Where numbers go.
+/// How numbers are scaled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scaling {
@@ -48,16 +48,16 @@ pub enum Scaling {
     Symmetric,
     /// From their bounds to [0, 1].
     Unit,
-    /// Nowhere: clamped to their bounds and left as they are.
+    /// Not at all: numbers stay as they are, within their bounds.
     None,
 }
 
-/// What an encoding is made of, beside the schema.
+/// The choices of an encoding beside the schema.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct EncodingOptions {
     /// The column to be predicted.
     pub target: Option<String>,
-    /// Where numbers go.
+    /// How numbers are scaled.
     pub scaling: Scaling,
     /// Whether a coordinate that is 1 is appended.
     pub intercept: bool,
@@ -91,8 +91,8 @@ pub struct Encoding {
 }
 
 impl Encoding {
-    /// All columns of `names` (the header of the file) that the schema gives a kind,
-    /// but for the target and the unit.
+    /// The features are all columns of `names` (the header of the file) that the schema declares
+    /// and does not ignore, except the target and the unit.
     pub fn new(schema: &Schema, names: &[String], options: EncodingOptions) -> Result<Self, DataError> {
         let target = match &options.target {
             None => None,
@@ -109,9 +109,9 @@ impl Encoding {
         Self { schema: schema.clone(), features, target, scaling, intercept, row_norm, width: 0 }.checked()
     }
 
-    /// The same rows for records whose target is not known. Nobody is protected at
-    /// prediction, so units and their limits play no part either: the columns of both may
-    /// be there or not, and are not read.
+    /// The same encoding for records whose target is unknown. Prediction protects nobody, so units
+    /// and their limits do not matter either. The columns of target and unit may be absent, and are
+    /// not read.
     pub fn for_prediction(&self) -> Self {
         let mut schema = self.schema.clone();
         for name in self.target().into_iter().chain(self.schema.unit().column()) {
@@ -130,7 +130,7 @@ impl Encoding {
         }
         let widths = self.features.iter().map(|(_, column)| coordinates_of(column));
         self.width = widths.sum::<usize>() + usize::from(self.intercept);
-        if self.width > MOST_COORDINATES {
+        if self.width > MAX_COORDINATES {
             return refused("it has more than 2^24 coordinates; drop or merge categories");
         }
         let numbers = self.features.iter().chain(&self.target).filter_map(|(_, column)| bounds_of(column));
@@ -156,7 +156,7 @@ impl Encoding {
         self.target.as_ref().map(|(name, _)| name.as_str())
     }
 
-    /// The classes, where the target is a category.
+    /// The classes, if the target is a category.
     pub fn classes(&self) -> Option<&[String]> {
         match self.target.as_ref()?.1 {
             Column::Category(ref column) => Some(column.values()),
@@ -164,28 +164,28 @@ impl Encoding {
         }
     }
 
-    /// The bounds of the target, where it is a number.
+    /// The bounds of the target, if it is a number.
     pub fn target_bounds(&self) -> Option<Bounds> {
         bounds_of(&self.target.as_ref()?.1)
     }
 
-    /// Where numbers go.
+    /// How numbers are scaled.
     pub fn scaling(&self) -> Scaling {
         self.scaling
     }
 
-    /// Whether the last coordinate is 1.
+    /// Whether a coordinate that is 1 is appended.
     pub fn has_intercept(&self) -> bool {
         self.intercept
     }
 
-    /// How many coordinates a row has.
+    /// The number of coordinates of a row.
     pub fn width(&self) -> usize {
         self.width
     }
 
-    /// How many bytes `n` encoded records take in memory: known before any of them is read, so that
-    /// whoever has not enough is told before anything is charged.
+    /// The bytes that `n` encoded records take in memory. They are known before any record is read,
+    /// so lack of memory is reported before anything is charged.
     pub fn bytes(&self, n: u64) -> u64 {
         let numbers = self.width as u64 + u64::from(self.target.is_some());
         let a_record =
@@ -216,7 +216,8 @@ impl Encoding {
         bounds.chain(self.intercept.then_some(1.0)).map(|bound: f64| bound.min(largest)).collect()
     }
 
-    /// The largest L2 norm of a row: the one that is set, or what the columns allow, rounded up.
+    /// The largest L2 norm of a row: the one that is set, or the largest that the columns allow,
+    /// rounded up.
     pub fn row_norm(&self) -> f64 {
         let squares = self.features.iter().map(|(_, column)| match column {
             Column::Category(_) => 1.0,
@@ -224,12 +225,12 @@ impl Encoding {
             Column::Ignore => 0.0,
         });
         let sum: f64 = squares.sum::<f64>() + f64::from(u8::from(self.intercept));
-        // Fewer than 2^25 terms, each rounded: within 2^-27 of the sum.
+        // Fewer than 2^25 terms, each rounded: the relative error is below 2^-27.
         let allowed = sum.sqrt() * (1.0 + 2f64.powi(-26));
         self.row_norm.map_or(allowed, |set| set.min(allowed))
     }
 
-    /// The number that an encoded target stands for.
+    /// The value of an encoded target, scaled back to the target's bounds.
     pub fn decode_target(&self, encoded: f64) -> f64 {
         match self.target_bounds() {
             None => encoded,
@@ -246,8 +247,8 @@ impl Encoding {
         }
     }
 
-    /// The largest absolute value of an encoded number with these
-    /// bounds. Rounding to `f32` is monotone.
+    /// The largest absolute value of an encoded number with these bounds. It holds after rounding
+    /// too, because rounding to `f32` is monotone.
     fn reach(&self, bounds: Bounds) -> f64 {
         match self.scaling {
             Scaling::Symmetric | Scaling::Unit => 1.0,

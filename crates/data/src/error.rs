@@ -10,10 +10,9 @@ use crate::schema::{DictionaryError, SchemaError};
 
 /// What is wrong with a file, or with a schema for it.
 ///
-/// No message shows a value of a record. Those that name a row ([`DataError::Cell`],
-/// [`DataError::Fields`], [`DataError::LongRecord`], [`DataError::Misfits`]) come
-/// through the strict door only: that there is such an error says something about a
-/// record, so they are for the data's owner.
+/// No message shows a value of a record. Errors that name a row ([`DataError::Cell`],
+/// [`DataError::Fields`], [`DataError::LongRecord`], [`DataError::Misfits`]) come through the
+/// strict door only. Their mere existence depends on a record, so they are for the data's owner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataError {
@@ -25,34 +24,34 @@ pub enum DataError {
         /// What the system says.
         source: io::Error,
     },
-    /// A folder.
+    /// The path is a directory.
     #[error("cannot read `{}`: it is a directory; name one file that holds the data", path.display())]
     Directory {
-        /// The folder.
+        /// The directory.
         path: PathBuf,
     },
-    /// A pipe, a device, a socket.
+    /// The path is a pipe, a device or a socket.
     #[error(
         "cannot read `{}`: it is no regular file, and has to be read more than once; save it as a file",
         path.display()
     )]
     NotAFile {
-        /// What came.
+        /// The path.
         path: PathBuf,
     },
-    /// Nothing in it.
+    /// The file is empty.
     #[error("`{}` is empty; expected a header line and records", path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// A header and nothing else.
+    /// The file has a header and nothing else.
     #[error("`{}` has no records; there is nothing to compute from", path.display())]
     NoRecords {
         /// The file.
         path: PathBuf,
     },
-    /// Neither its name nor its first bytes tell.
+    /// Neither the name nor the first bytes of the file show its format.
     #[error(
         "`{}` is in no format that is known; expected {}", path.display(), crate::source::KNOWN_FORMATS
     )]
@@ -60,7 +59,7 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// Its first bytes are not those of its format.
+    /// The content of the file contradicts its format.
     #[error("`{}` is not a sound {format} file: {reason}", path.display())]
     Damaged {
         /// The file.
@@ -70,17 +69,17 @@ pub enum DataError {
         /// What is wrong.
         reason: String,
     },
-    /// A sound file with something that is not read.
+    /// The file is sound but has something that this program does not read.
     #[error("`{}` has {what}, which is not read; {instead}", path.display())]
     Unsupported {
         /// The file.
         path: PathBuf,
-        /// What.
+        /// What it has.
         what: String,
-        /// What to do.
+        /// What to do instead.
         instead: &'static str,
     },
-    /// The header is not text.
+    /// The header is not UTF-8.
     #[error(
         "the header of `{}` is not UTF-8; save the file as UTF-8, or convert it: iconv -f WINDOWS-1252 -t \
         UTF-8 OLD.csv > NEW.csv",
@@ -90,7 +89,7 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// One column, and a blank line where its name is expected.
+    /// The file has one column, and a blank line where its name is expected.
     #[error(
         "`{}` has one column, and a blank line where its name is expected; write the name first, or name the \
          column by csv.names",
@@ -100,7 +99,7 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// A first line that cannot be a header. It may be a record, so nothing of it is shown.
+    /// The first line cannot be a header. It may be a record, so the message shows none of it.
     #[error(
         "the first line of `{}` is no header: field {field} is {what}. If it is a record, `sordino schema \
         DATA --no-header` names the columns in a template, under csv.names; if it is a header all the same, \
@@ -110,12 +109,12 @@ pub enum DataError {
     NoHeader {
         /// The file.
         path: PathBuf,
-        /// The place of the field, from 1.
+        /// The number of the field, from 1.
         field: usize,
-        /// What it is instead of a name.
+        /// What the field is instead of a name.
         what: &'static str,
     },
-    /// One column, with delimiters of other files in its name.
+    /// The file has one column whose name contains another usual delimiter.
     #[error(
         "`{}` has one column{called}: is the delimiter `{found}`? Write csv.delimiter = {} into a schema and \
         name it with --schema FILE (`sordino query` also takes --delimiter); if it is one column, say so \
@@ -125,12 +124,12 @@ pub enum DataError {
     OneColumn {
         /// The file.
         path: PathBuf,
-        /// ` called ...`, if the line may be shown.
+        /// ` called ...` if the line may be shown, else empty.
         called: String,
-        /// What stands in it.
+        /// The delimiter in its name.
         found: char,
     },
-    /// Two characters that may be the delimiter.
+    /// Two characters may be the delimiter.
     #[error(
         "the first line of `{}` has as many fields with the delimiter `{}` as with `{}`; say which it is \
         with --delimiter",
@@ -144,7 +143,7 @@ pub enum DataError {
         /// The other.
         second: char,
     },
-    /// The file says itself what stands between fields, and the options say otherwise.
+    /// The file states a delimiter (`sep=;`), and the options state another.
     #[error(
         "`{}` says in its first line that the delimiter is `{}`; write csv.delimiter = {} into a schema and \
         name it with --schema FILE (`sordino query` also takes --delimiter)",
@@ -153,11 +152,10 @@ pub enum DataError {
     StatedDelimiter {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The delimiter that the file states.
         stated: char,
     },
-    /// Nothing in the first line is a declared column. It may be a
-    /// record, so nothing of it is shown.
+    /// The first line has no declared column. It may be a record, so the message shows none of it.
     #[error(
         "the first line of `{}` has none of the columns that the schema declares; if it is a record, name \
         the columns under csv.names; else compare names and csv.delimiter with the file",
@@ -167,17 +165,17 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// A data dictionary that cannot be used.
+    /// The data dictionary cannot be used.
     #[error("`{}`{}: {source}", path.display(), row.map_or_else(String::new, |row| format!(", row {row}")))]
     Dictionary {
         /// The dictionary.
         path: PathBuf,
-        /// Its row, from 1; the header is not counted.
+        /// The row, from 1, without the header.
         row: Option<usize>,
         /// What is wrong.
         source: DictionaryError,
     },
-    /// Two columns of one name.
+    /// Two columns have one name.
     #[error("`{}` has two columns named {}; rename one, or name all columns by \
         csv.names", path.display(), quoted(column))]
     TwiceInHeader {
@@ -186,7 +184,7 @@ pub enum DataError {
         /// The name.
         column: String,
     },
-    /// A column that the schema has and the file has not.
+    /// The file lacks a column that the schema declares.
     #[error("the schema declares column `{column}`, which `{}` does not have{hint}", path.display())]
     MissingColumn {
         /// The file.
@@ -196,7 +194,7 @@ pub enum DataError {
         /// The nearest name in the file.
         hint: String,
     },
-    /// A column that the file has and the schema has not.
+    /// The file has a column that the schema does not declare.
     #[error(
         "`{}` has column `{column}`, which the schema does not declare; declare it, or set kind \
         = \"ignore\"{hint}",
@@ -210,7 +208,7 @@ pub enum DataError {
         /// The nearest name in the schema.
         hint: String,
     },
-    /// A column that is asked for and not declared.
+    /// The caller asks for a column that is not there.
     #[error("there is no column `{column}` to use{hint}")]
     NoSuchColumn {
         /// The name.
@@ -218,7 +216,7 @@ pub enum DataError {
         /// The nearest name.
         hint: String,
     },
-    /// A column of a kind that does not serve.
+    /// The column has the wrong kind.
     #[error("column `{column}` must be {expected}, and the schema says {got}")]
     WrongKind {
         /// The name.
@@ -228,13 +226,13 @@ pub enum DataError {
         /// What it is.
         got: &'static str,
     },
-    /// A value that is not what the schema says. Strict door only.
+    /// A value does not fit the schema. Strict door only.
     #[error("`{}`, row {row}, column `{column}`: expected {expected}; {advice} (rows are counted without the \
         header)", path.display())]
     Cell {
         /// The file.
         path: PathBuf,
-        /// The record, from 1; a header is not counted.
+        /// The record, from 1, without the header.
         row: u64,
         /// The column.
         column: String,
@@ -243,7 +241,7 @@ pub enum DataError {
         /// What to do.
         advice: &'static str,
     },
-    /// A record with too few or too many fields. Strict door only.
+    /// A record has too few or too many fields. Strict door only.
     #[error("`{}`, row {row}: expected {expected} fields, got {got} (rows are counted without the \
         header)", path.display())]
     Fields {
@@ -256,7 +254,7 @@ pub enum DataError {
         /// Fields of the record.
         got: usize,
     },
-    /// A record beyond all measure. Strict door only.
+    /// A record is longer than the limit. Strict door only.
     #[error(
         "`{}`, row {row}: the record is longer than {limit} bytes; is a closing quote \
         missing?", path.display()
@@ -266,10 +264,10 @@ pub enum DataError {
         path: PathBuf,
         /// The record, from 1.
         row: u64,
-        /// The longest that is read.
+        /// The longest record that is read, in bytes.
         limit: usize,
     },
-    /// Values or records that are not what the schema says. Strict door only.
+    /// Several values or records do not fit the schema. Strict door only.
     #[error("`{}` does not fit the schema in {} places:{misfits}\n  (rows are counted without the \
         header)", path.display(), misfits.count())]
     Misfits {
@@ -288,7 +286,7 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// A survey of another opening of the file, or by another unit.
+    /// The survey belongs to another [`Source`](crate::Source), or to another unit.
     #[error(
         "the survey of `{}` was made of another source, or for another unit; make one with this loader",
         path.display()
@@ -297,37 +295,37 @@ pub enum DataError {
         /// The file.
         path: PathBuf,
     },
-    /// Less memory than encoded records take.
+    /// There is not enough memory for the encoded records.
     #[error(
         "no memory for {bytes} more bytes of encoded records; use fewer columns or categories, or a cache"
     )]
     OutOfMemory {
-        /// What was asked for.
+        /// The bytes of the failed allocation.
         bytes: u64,
     },
-    /// Columns of different lengths, handed over by a program.
+    /// A program passed columns of different lengths.
     #[error("columns must have equally many values; `{column}` has {got}, others {expected}")]
     Lengths {
         /// The column.
         column: String,
-        /// What the first one has.
+        /// The length of the first column.
         expected: usize,
-        /// What it has.
+        /// The length of this column.
         got: usize,
     },
-    /// More records than are numbered.
+    /// The table has more records than slot numbers.
     #[error("a table has at most 2^32 - 1 records; train on a part of it")]
     TooManyRecords,
-    /// Nothing to learn from.
+    /// No column is left as a feature.
     #[error("no column is left to learn from: all others are ignored; give them a kind in the schema")]
     NoFeatures,
-    /// An encoding of another version or with impossible numbers.
+    /// The encoding has another version or invalid numbers.
     #[error("not a sound encoding: {reason}")]
     Encoding {
         /// What is wrong.
         reason: String,
     },
-    /// The schema itself.
+    /// The schema is invalid.
     #[error(transparent)]
     Schema(#[from] SchemaError),
 }
@@ -338,7 +336,7 @@ impl DataError {
     }
 }
 
-/// A character as a TOML text.
+/// The character as a TOML string.
 fn toml_text(character: char) -> String {
     match character {
         '\t' => "\"\\t\"".to_owned(),

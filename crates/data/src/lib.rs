@@ -6,22 +6,22 @@
 //!     Batches of the slots, and their Event ◄──BatchPlan── Encoded (rows)
 //! ```
 //! # Guarantee
-//! - Sensitivity is proved from what is declared: every value of a [`Table`] and every row of
-//!   [`Encoded`] lies where its [`Schema`] and its [`Encoding`] say, whatever the file holds.
-//!   Raw values cannot be looked at.
-//! - What becomes of a record is decided by that record alone (and, for units, by the
-//!   records of its unit and fresh randomness). A record that has no place leaves an empty
-//!   slot; the others stay where they are.
-//! - A [`Source`] is opened once, and what is read in a second pass is what the first one, a
-//!   [`Survey`], digested: else there is an error and no data.
+//! - Sensitivity is proved from declarations: every value of a [`Table`] and every row of
+//!   [`Encoded`] lies within the bounds of its [`Schema`] and its [`Encoding`], whatever the file
+//!   holds. No code can look at raw values.
+//! - Each record is bounded or dropped by a rule that looks at that record alone (and, for units,
+//!   at the records of its unit and fresh randomness). A dropped record leaves an empty slot; the
+//!   others keep their slots.
+//! - A [`Source`] is opened once. The second pass reads the bytes that the first pass, a
+//!   [`Survey`], digested; if they differ, it returns an error and no data.
 //! - Through [`Door::Permissive`] no error depends on a record's value. [`Door::Strict`], for the
 //!   data's owner, names row and column, and never the value.
 //! - [`BatchPlan`] derives batches and their event from the same numbers.
-//! - What cannot be declared can be bought: [`Discovery`] finds bounds, means, scales and
+//! - [`Discovery`] pays for what the owner cannot declare: it finds bounds, means, scales and
 //!   categories with noise, against a permit.
 //!
 //! # Features
-//! `parquet` and `arrow` (both on by default) read those formats; `arrow` also has the cache
+//! `parquet` and `arrow` (both on by default) read those formats. `arrow` also provides the cache
 //! for data that is larger than memory.
 #![deny(unsafe_code)]
 

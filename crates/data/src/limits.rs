@@ -1,16 +1,16 @@
 //! At most k records of one unit, and the sensitivity that follows.
 //!
 //! # Definition
-//! Of the records that share a value of the unit's column, a uniform random set of at most k is
-//! kept, by one reservoir for each unit (Vitter, *Random Sampling with a Reservoir*, 1985,
-//! Algorithm R); the others leave empty slots.
+//! A unit is all records that share a value of the unit's column. Each unit keeps a uniform random
+//! set of at most k records, drawn by one reservoir (Vitter, *Random Sampling with a Reservoir*,
+//! 1985, Algorithm R); the others leave empty slots.
 //!
 //! # Guarantee
-//! What is kept of a unit is a function of that unit's records and of fresh randomness alone:
-//! no other unit's records move, so two inputs that differ in one unit give tables that differ
-//! in at most k records. A sum of contributions clipped to C moves by k C (2 k C under
-//! `replace`), and a mechanism that costs one record an event costs a unit that event for
-//! groups of k ([`ContributionLimit::event`]).
+//! The records that a unit keeps are a function of its own records and of fresh randomness. No
+//! other unit's records move, so two inputs that differ in one unit give tables that differ in at
+//! most k records. A sum of contributions clipped to C moves by at most k C (2 k C under
+//! `replace`). A mechanism that costs one record an event costs a unit that event for groups of k
+//! ([`ContributionLimit::event`]).
 //!
 //! # Pitfalls
 //! - Bound first, then join or aggregate: a join that multiplies rows undoes the bound.
@@ -26,7 +26,7 @@ use sordino_privacy::{ClipNorm, Count, Event, Neighbours, RelationError, Sensiti
 
 use crate::schema::UnitRule;
 
-/// How many records of one unit there are at most.
+/// The largest number of records that one unit contributes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContributionLimit {
     unit: Unit,
@@ -34,22 +34,23 @@ pub struct ContributionLimit {
 }
 
 impl ContributionLimit {
-    /// What a schema says.
+    /// The limit that a schema declares.
     pub fn of(rule: &UnitRule) -> Self {
         Self { unit: rule.unit(), max_records: rule.max_records() }
     }
 
-    /// The unit that guarantees speak of.
+    /// The unit that guarantees name.
     pub fn unit(&self) -> &Unit {
         &self.unit
     }
 
-    /// k.
+    /// k, the largest number of records of one unit.
     pub fn max_records(&self) -> Count {
         self.max_records
     }
 
-    /// What costs one *record* this event costs one *unit* the event for a group of k.
+    /// The event as it counts for one *unit*: `event`, which counts for one *record*, for a group
+    /// of k.
     pub fn event(&self, event: Event) -> Event {
         if self.max_records == Count::ONE {
             event
@@ -92,9 +93,9 @@ impl Reservoirs {
         Self { most: most.get(), units: HashMap::new(), slots: 0 }
     }
 
-    /// The record in the next slot belongs to this unit. Returns the unit's number, which
-    /// means nothing but that equal units have equal ones. A record of nobody is not kept,
-    /// and its number is never asked for.
+    /// Adds the record in `slot`, which belongs to `unit`. Returns a number for the unit: equal
+    /// units have equal numbers, and the number means nothing else. A record without a unit is not
+    /// kept, and nothing reads its number.
     pub(crate) fn see<R: Bits + ?Sized>(&mut self, unit: Option<&[u8]>, slot: usize, bits: &mut R) -> u64 {
         self.slots = self.slots.max(slot + 1);
         let Some(unit) = unit else { return u64::MAX };
@@ -124,7 +125,7 @@ impl Reservoirs {
 }
 
 impl Reservoir {
-    /// The t-th record takes a place with probability k/t, that of a uniform one of those kept.
+    /// Keeps the t-th record with probability k/t; it replaces a uniform one of those kept.
     fn see(&mut self, most: u64, slot: u32, mut below: impl FnMut(NonZero<u64>) -> u64) {
         self.seen += 1;
         if self.seen <= most {
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn each_unit_keeps_at_most_k_and_few_records_all() {
+    fn a_unit_keeps_k_records_or_all_if_it_has_fewer() {
         let units: Vec<Option<&str>> = ["a", "b", "a", "a", "c", "a", "b"].map(Some).to_vec();
         for seed in 0..20 {
             let kept = kept(&units, 2, seed);

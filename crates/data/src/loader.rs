@@ -1,7 +1,7 @@
-//! From a file to bounded or encoded data, chunk by chunk, in two passes: a [`Survey`],
-//! and one that keeps what it reads.
+//! Reads a file into bounded or encoded data, chunk by chunk, in two passes: a [`Survey`], and a
+//! pass that keeps what it reads.
 //!
-//! Between the two a caller can ask a budget, and pay. Where nothing is to be paid,
+//! Between the two a caller can ask a budget and pay. Where nothing has to be paid,
 //! [`Loader::read`] does both, in one pass if records are units.
 
 use sordino_noise::Bits;
@@ -19,30 +19,31 @@ use crate::split::Split;
 use crate::survey::{Kept, Survey, Wanted};
 use crate::table::Table;
 
-/// Records that are read at a time, and values: what raw data there is in memory at any moment.
+/// The most records of a chunk. Raw data is in memory one chunk at a time.
 const CHUNK_ROWS: usize = 2048;
+/// The most values of a chunk: wide records come in shorter chunks.
 const CHUNK_VALUES: usize = 1 << 22;
 
-/// A part of the data.
+/// The part of a split that a record belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     Train,
     Test,
 }
 
-/// What was encoded, beside its blocks.
+/// What is known of encoded data beside its blocks.
 pub(crate) struct Filled {
     has_target: bool,
     limit: ContributionLimit,
     pub(crate) content: [u8; 32],
 }
 
-/// Consecutive records as they came.
+/// Consecutive raw records.
 pub(crate) struct Chunk {
-    /// The slot of the first.
+    /// The slot of the first record.
     pub(crate) first: usize,
     pub(crate) raw: RawChunk,
-    /// The unit of each, where that was asked for.
+    /// The unit of each record, if the pass reads units.
     units: Option<RawColumn>,
 }
 
@@ -66,53 +67,54 @@ pub struct Loader<'a> {
 }
 
 impl<'a> Loader<'a> {
-    /// Nothing is read yet.
+    /// A loader for this file; it reads nothing yet.
     pub fn new(source: &'a Source, schema: &'a Schema, door: Door) -> Self {
         Self { source, schema, door }
     }
 
-    /// The first pass: digests the file, counts its records, chooses which records of each unit are
-    /// kept and, through the strict door, looks whether all have their place in the schema. Fails
-    /// for what file and schema are made of, never for what a record holds: that is what
-    /// [`Survey::check`] tells the owner.
+    /// The first pass: digests the file, counts its records, chooses which records each unit keeps
+    /// and, through the strict door, checks that every record fits the schema. It fails because of
+    /// the file or the schema, never because of a record's values: [`Survey::check`] tells the
+    /// owner about those.
     pub fn survey<R: Bits + ?Sized>(&self, wanted: Wanted<'_>, bits: &mut R) -> Result<Survey, DataError> {
         self.surveyed(&self.bound(wanted)?, bits)
     }
 
-    /// The second pass: everything, encoded. A target that the file does not have is
-    /// left out: so it is at prediction.
+    /// The second pass: reads and encodes all records. If the file has no target column, as at
+    /// prediction, the result has no target.
     pub fn encoded(&self, encoding: &Encoding, survey: &Survey) -> Result<Encoded, DataError> {
         self.all(encoding, Some(survey))
     }
 
-    /// The second pass: these columns, bounded.
+    /// The second pass: reads and bounds these columns.
     pub fn table(&self, columns: &[&str], survey: &Survey) -> Result<Table, DataError> {
         self.columns(columns, Some(survey))
     }
 
-    /// Everything, encoded, for whoever has nothing to ask and to pay in between. Randomness
-    /// chooses which records of a unit are kept.
+    /// Both passes: encodes all records, where nothing has to be paid in between. `bits` choose
+    /// which records each unit keeps.
     pub fn read<R: Bits + ?Sized>(&self, encoding: &Encoding, bits: &mut R) -> Result<Encoded, DataError> {
-        self.all(encoding, self.choice(Wanted::Encoding(encoding), bits)?.as_ref())
+        self.all(encoding, self.survey_units(Wanted::Encoding(encoding), bits)?.as_ref())
     }
 
-    /// These columns, bounded, in the same way.
+    /// Both passes: bounds these columns. `bits` choose which records each unit keeps.
     pub fn read_columns<R: Bits + ?Sized>(&self, columns: &[&str], bits: &mut R) -> Result<Table, DataError> {
-        self.columns(columns, self.choice(Wanted::Columns(columns), bits)?.as_ref())
+        self.columns(columns, self.survey_units(Wanted::Columns(columns), bits)?.as_ref())
     }
 
-    /// The training part and the test part, encoded, in the same way.
+    /// Both passes: encodes the training part and the test part. `bits` choose which records each
+    /// unit keeps.
     pub fn split<R: Bits + ?Sized>(
         &self,
         encoding: &Encoding,
         split: &Split,
         bits: &mut R,
     ) -> Result<(Encoded, Encoded), DataError> {
-        self.parts(encoding, Some(split), self.choice(Wanted::Encoding(encoding), bits)?.as_ref())
+        self.parts(encoding, Some(split), self.survey_units(Wanted::Encoding(encoding), bits)?.as_ref())
     }
 
-    /// What units keep; nothing where records are units.
-    pub(crate) fn choice<R: Bits + ?Sized>(
+    /// A survey that chooses which records each unit keeps; `None` where records are units.
+    pub(crate) fn survey_units<R: Bits + ?Sized>(
         &self,
         wanted: Wanted<'_>,
         bits: &mut R,
@@ -146,7 +148,8 @@ impl<'a> Loader<'a> {
         Ok((encoded(train), encoded(test)))
     }
 
-    /// Hands out encoded blocks as they are full. They are of no use before it has returned.
+    /// Passes each encoded block to `take` once it is full. Do not use the blocks before this
+    /// returns: it may still find that the file has changed.
     pub(crate) fn fill(
         &self,
         encoding: &Encoding,
@@ -156,7 +159,7 @@ impl<'a> Loader<'a> {
     ) -> Result<Filled, DataError> {
         let binding = self.bound(Wanted::Encoding(encoding))?;
         let mut table = Table::empty(&binding, self.schema);
-        // At most u32::MAX.
+        // No truncation: a survey has at most u32::MAX slots.
         let slots = survey.filter(|_| split.is_none()).map(|survey| survey.slots as usize);
         let mut train = Filling::new(encoding, &table, slots);
         let mut test = Filling::new(encoding, &table, None);
@@ -185,8 +188,8 @@ impl<'a> Loader<'a> {
     fn surveyed<R: Bits + ?Sized>(&self, binding: &Binding, bits: &mut R) -> Result<Survey, DataError> {
         self.source.check_picks(&binding.picks())?;
         let is_checked = self.door == Door::Strict;
-        // Through the permissive door nothing is checked; but where columns lie apart, one that is
-        // damaged is found before anything is charged.
+        // The permissive door checks no values. A columnar file is read all the same, so that a
+        // damaged column is found before anything is charged.
         let fields = if is_checked || self.source.is_columnar() { binding.picks() } else { Vec::new() };
         let mut table = Table::empty(binding, self.schema);
         let mut units = Reservoirs::new(self.schema.unit().max_records());
@@ -194,7 +197,7 @@ impl<'a> Loader<'a> {
         let mut misfits = Notes::new(self.door);
         let (slots, content) = self.pass(fields, binding.unit_pick(), &mut misfits, |chunk, misfits| {
             if let Some(column) = &chunk.units {
-                note_nobody(binding, &chunk.raw, column, misfits);
+                note_missing_units(binding, &chunk.raw, column, misfits);
                 let names = column.spelled();
                 let names = names.iter().enumerate();
                 owners.extend(names.map(|(row, unit)| units.see(unit, chunk.first + row, bits)));
@@ -214,9 +217,9 @@ impl<'a> Loader<'a> {
         Ok(Survey { file, unit, door: self.door, content, slots, misfits: misfits.misfits(), kept })
     }
 
-    /// A pass over what units keep, by a survey where one was made. Returns the
-    /// content of what was read, once that is what was surveyed and, through the
-    /// strict door, every record has its place.
+    /// A pass over the records that units keep, as the survey chose, if there is one. Returns the
+    /// digest of the data. Fails if it is not what was surveyed or, through the strict door, if a
+    /// record does not fit.
     pub(crate) fn kept_pass(
         &self,
         binding: &Binding,
@@ -232,14 +235,14 @@ impl<'a> Loader<'a> {
         let mut misfits = Notes::new(self.door);
         let read = self.pass(binding.picks(), unit, &mut misfits, |mut chunk, misfits| {
             if let Some(kept) = kept {
-                // A file that grew meanwhile has records that nobody chose,
-                // and is refused at its end.
+                // A file that grew meanwhile has records that the survey did not choose. They are
+                // left out here, and the file is refused at its end.
                 let kept = kept.slots.iter().skip(chunk.first).copied().chain(std::iter::repeat(false));
                 chunk.raw.present.iter_mut().zip(kept).for_each(|(present, kept)| *present &= kept);
             }
             take(chunk, misfits)
         });
-        // What was sound in the first pass is damaged by whoever writes to it.
+        // The first pass found a sound file, so somebody has written to it since.
         let is_damaged = matches!(&read, Err(DataError::Damaged { .. }));
         if is_damaged && survey.is_some() {
             return Err(self.source.file().changed());
@@ -255,7 +258,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// What another limit allows, or was chosen among other records, is not kept here.
+    /// Refuses a survey of another file or with another unit: it chose among other records, or by
+    /// another limit.
     fn check_survey(&self, survey: &Survey) -> Result<(), DataError> {
         if !survey.file.is(self.source.file()) || survey.unit != *self.schema.unit() {
             return Err(DataError::OtherSurvey { path: self.source.path().to_owned() });
@@ -266,8 +270,8 @@ impl<'a> Loader<'a> {
         }
     }
 
-    /// One pass over the file: calls `take` with every chunk, and returns how many records
-    /// there are and what the content is.
+    /// One pass over the file: calls `take` with every chunk. Returns the number of records and the
+    /// digest of the data.
     fn pass(
         &self,
         fields: Vec<Pick>,
@@ -304,7 +308,7 @@ impl<'a> Loader<'a> {
             Wanted::Columns(names) => return self.binding(&[])?.only(names),
             Wanted::Encoding(encoding) => encoding,
         };
-        // Features and target; other columns of the schema need not be there.
+        // Binds features, and the target if the file has it.
         let target: Vec<&str> = encoding.target().into_iter().collect();
         let binding = self.binding(&target)?;
         let mut names: Vec<&str> = encoding.features().collect();
@@ -318,7 +322,7 @@ impl<'a> Loader<'a> {
     }
 }
 
-/// Which of these records belong to the test part.
+/// Whether each of these records belongs to the test part.
 fn sides(split: &Split, first: usize, rows: usize, units: Option<&RawColumn>) -> Vec<bool> {
     let side = |row: usize, unit: Option<&[u8]>| split.is_test((first + row) as u64, unit);
     match units {
@@ -327,8 +331,8 @@ fn sides(split: &Split, first: usize, rows: usize, units: Option<&RawColumn>) ->
     }
 }
 
-/// Each record must say whose it is.
-fn note_nobody(binding: &Binding, chunk: &RawChunk, units: &RawColumn, misfits: &mut Notes) {
+/// Notes the records that name no unit.
+fn note_missing_units(binding: &Binding, chunk: &RawChunk, units: &RawColumn, misfits: &mut Notes) {
     for (row, (unit, present)) in units.spelled().iter().zip(&chunk.present).enumerate() {
         if unit.is_none() && *present {
             misfits.note(chunk.first_row + row as u64 + 1, || Reason::Cell {

@@ -1,12 +1,13 @@
 //! Records that do not fit the schema.
 //!
-//! Whether there is one, and which, depends on records, so only the owner may know. Through the
-//! permissive door nothing is noted. Through the strict door reading goes on after a misfit, and
-//! the caller decides who learns of it.
+//! Whether there is one, and which, depends on records, so only the owner may know. The permissive
+//! door notes nothing. Through the strict door, reading continues after a misfit, and the caller
+//! decides who learns of it.
 //!
 //! # Limits
-//! Misfits are counted by column and kind, and at most [`MOST_KINDS`] of these are told apart; the
-//! rows of one chunk are kept until the next. Memory does not depend on the length of the file.
+//! Misfits are counted by column and kind, and at most [`MAX_KINDS`] of these are counted
+//! separately; the rows of one chunk are kept until the next. Memory does not depend on the length
+//! of the file.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -17,10 +18,11 @@ use sordino_spelling::quoted;
 use crate::error::DataError;
 use crate::source::Door;
 
-/// Columns and kinds that are told apart. The rest is counted together.
-const MOST_KINDS: usize = 1000;
-/// Kinds that a message lists.
-const MOST_LINES: usize = 20;
+/// The most pairs of column and kind that are counted separately; the rest share one count. It
+/// bounds memory.
+const MAX_KINDS: usize = 1000;
+/// The most lines of a message, one for each kind.
+const MAX_LINES: usize = 20;
 
 /// Advice for text where a number is declared, in a file format that has types.
 #[cfg(any(feature = "parquet", feature = "arrow"))]
@@ -35,7 +37,7 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// What is counted together: records of all wrong lengths.
+    /// The kind under which it is counted: all wrong numbers of fields are one kind.
     fn kind(&self) -> Self {
         match self {
             Self::Fields { expected, .. } => Self::Fields { expected: *expected, got: 0 },
@@ -44,11 +46,11 @@ impl Reason {
     }
 }
 
-/// What does not fit a schema, by column and kind. No value is in it.
+/// The records that do not fit a schema, counted by column and kind. It holds no value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Misfits {
     kinds: Vec<Kind>,
-    /// Misfits of kinds that are not told apart.
+    /// Misfits beyond the kinds that are counted separately.
     others: u64,
 }
 
@@ -67,11 +69,11 @@ impl Misfits {
         self.kinds.iter().map(|kind| kind.count).sum::<u64>() + self.others
     }
 
-    /// One line for each kind. `has_advice`: with what to change in the schema.
+    /// One line for each kind; with `has_advice`, each says what to change in the schema.
     pub fn lines(&self, has_advice: bool) -> String {
         let mut lines: Vec<String> =
-            self.kinds.iter().take(MOST_LINES).map(|kind| kind.line(has_advice)).collect();
-        let rest: u64 = self.kinds.iter().skip(MOST_LINES).map(|kind| kind.count).sum::<u64>() + self.others;
+            self.kinds.iter().take(MAX_LINES).map(|kind| kind.line(has_advice)).collect();
+        let rest: u64 = self.kinds.iter().skip(MAX_LINES).map(|kind| kind.count).sum::<u64>() + self.others;
         if rest > 0 {
             lines.push(format!("\n  and {rest} in other columns"));
         }
@@ -81,7 +83,7 @@ impl Misfits {
     pub(crate) fn error(&self, path: &Path) -> DataError {
         let path = path.to_owned();
         match &self.kinds[..] {
-            // One misfit is said in one line.
+            // A single misfit gets a message of one line.
             [Kind { reason, row, count: 1 }] if self.others == 0 => match reason.clone() {
                 Reason::Cell { column, expected, advice } => {
                     DataError::Cell { path, row: *row, column, expected: expected.to_owned(), advice }
@@ -124,14 +126,14 @@ impl fmt::Display for Misfits {
     }
 }
 
-/// Notes what does not fit in a pass.
+/// Notes the misfits of one pass.
 pub(crate) struct Notes {
     door: Door,
     places: HashMap<Reason, usize>,
     kinds: Vec<Kind>,
     others: u64,
-    /// Rows of this chunk, by column, in which a reader found no number,
-    /// ascending. They come out of it as missing.
+    /// Rows of this chunk, ascending and by column, in which a reader found no number. The reader
+    /// passes these values on as missing.
     unread: HashMap<String, Vec<u64>>,
 }
 
@@ -157,7 +159,7 @@ impl Notes {
                 kind.row = kind.row.min(row);
                 kind.count += 1;
             }
-            None if self.kinds.len() == MOST_KINDS => self.others += 1,
+            None if self.kinds.len() == MAX_KINDS => self.others += 1,
             None => {
                 self.places.insert(reason.kind(), self.kinds.len());
                 self.kinds.push(Kind { reason, row, count: 1 });
@@ -165,7 +167,7 @@ impl Notes {
         }
     }
 
-    /// Notes that a reader found no number in this row, which it hands on as missing.
+    /// Notes that a reader found no number in this row and passes the value on as missing.
     pub(crate) fn note_unread(&mut self, row: u64, column: &str, advice: impl FnOnce() -> &'static str) {
         if self.door == Door::Permissive {
             return;
@@ -183,18 +185,18 @@ impl Notes {
         self.unread.remove(column).unwrap_or_default()
     }
 
-    /// A new chunk begins.
+    /// Forgets the rows of the last chunk; call it when a new chunk begins.
     pub(crate) fn clear_unread(&mut self) {
         self.unread.clear();
     }
 
-    /// What was noted, in the order of rows; nothing if everything fits.
+    /// The misfits in order of rows; `None` if every record fits.
     pub(crate) fn misfits(mut self) -> Option<Misfits> {
         self.kinds.sort_by_key(|kind| kind.row);
         (!self.kinds.is_empty()).then_some(Misfits { kinds: self.kinds, others: self.others })
     }
 
-    /// Fails if a record was noted.
+    /// Fails if any misfit was noted.
     pub(crate) fn check(self, path: &Path) -> Result<(), DataError> {
         self.misfits().map_or(Ok(()), |misfits| Err(misfits.error(path)))
     }

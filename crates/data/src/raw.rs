@@ -1,9 +1,9 @@
-//! Data as it came: not bounded, and so not to be computed with.
+//! Raw data: not bounded yet, so nothing may compute with it.
 //!
 //! # Guarantee
-//! A [`RawTable`] can be made and can be turned into a [`Table`](crate::Table) of bounded values;
-//! nothing else. There is no way to look at a value in between, so no statistic of raw data can be
-//! taken by mistake, and none can be used after the bounded table is there: bounding consumes it.
+//! A [`RawTable`] can be built and turned into a [`Table`](crate::Table) of bounded values, and
+//! nothing else. No method shows a raw value, so nobody takes a statistic of raw data by mistake,
+//! and bounding consumes the raw table.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,18 +17,18 @@ pub struct RawTable {
 }
 
 impl RawTable {
-    /// An empty table without columns; add them.
+    /// An empty table without columns.
     pub fn new() -> Self {
         Self { names: Vec::new(), chunk: RawChunk::default() }
     }
 
-    /// With one more column of numbers; NaN is a missing value.
+    /// Adds a column of numbers; NaN is a missing value.
     pub fn numbers(self, name: &str, values: Vec<f64>) -> Result<Self, DataError> {
         let length = values.len();
         self.column(name, RawColumn::Numbers(values), length)
     }
 
-    /// With one more column of texts.
+    /// Adds a column of texts; `None` is a missing value.
     pub fn texts<'a>(
         self,
         name: &str,
@@ -70,7 +70,7 @@ impl fmt::Debug for RawTable {
 pub(crate) struct RawChunk {
     /// The number of the first record, from 0.
     pub(crate) first_row: u64,
-    /// Records that could be read at all.
+    /// Whether each record could be read.
     pub(crate) present: Vec<bool>,
     pub(crate) columns: Vec<RawColumn>,
 }
@@ -89,14 +89,14 @@ impl RawChunk {
         Self { first_row: 0, present: Vec::new(), columns: columns.collect() }
     }
 
-    /// One more record, of which nothing is known.
+    /// Adds a record that could not be read: all its values are missing.
     pub(crate) fn push_absent(&mut self) {
         self.present.push(false);
         self.columns.iter_mut().for_each(RawColumn::push_missing);
     }
 }
 
-/// What a reader is to make of a column.
+/// The type as which a reader reads a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Number,
@@ -104,7 +104,7 @@ pub(crate) enum Kind {
 }
 
 pub(crate) enum RawColumn {
-    /// NaN: missing.
+    /// NaN is a missing value.
     Numbers(Vec<f64>),
     Texts(Texts),
 }
@@ -117,7 +117,7 @@ impl RawColumn {
         }
     }
 
-    /// A whole number; as text it is exact, however large: it may name a unit.
+    /// Adds a whole number. As text it stays exact, however large, because it may name a unit.
     pub(crate) fn push_integer(&mut self, value: i128) {
         match self {
             Self::Numbers(values) => values.push(value as f64),
@@ -125,7 +125,7 @@ impl RawColumn {
         }
     }
 
-    /// False or true; as numbers 0 and 1.
+    /// Adds a boolean; as a number, 0 or 1.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_boolean(&mut self, value: bool) {
         match self {
@@ -134,7 +134,7 @@ impl RawColumn {
         }
     }
 
-    /// Its values as texts: numbers by their shortest spelling.
+    /// The values as texts; a number in its shortest spelling.
     pub(crate) fn spelled(&self) -> Cow<'_, Texts> {
         match self {
             Self::Texts(texts) => Cow::Borrowed(texts),
@@ -148,8 +148,8 @@ impl RawColumn {
         }
     }
 
-    /// Text; where a number is wanted, the number it spells. Says whether
-    /// it does; what does not is missing.
+    /// Adds a text; to a column of numbers, the number that it spells. If it spells none, adds a
+    /// missing value and returns false.
     #[cfg(any(feature = "parquet", feature = "arrow"))]
     pub(crate) fn push_text(&mut self, text: &[u8]) -> bool {
         match self {
@@ -163,7 +163,7 @@ impl RawColumn {
         true
     }
 
-    /// A number; where text is wanted, its shortest spelling (whole numbers without a point).
+    /// Adds a number; to a column of texts, its shortest spelling (whole numbers without a point).
     pub(crate) fn push_number(&mut self, value: f64) {
         match self {
             Self::Numbers(values) => values.push(value),
@@ -173,11 +173,11 @@ impl RawColumn {
     }
 }
 
-/// Texts one after the other; bytes, since a file may hold anything.
+/// Texts, one after the other in memory. They are bytes: a file may hold any.
 #[derive(Clone, Default)]
 pub(crate) struct Texts {
     bytes: Vec<u8>,
-    /// Where each ends, and whether it is there.
+    /// Where each text ends, and false if the value is missing.
     ends: Vec<(usize, bool)>,
 }
 

@@ -1,10 +1,10 @@
-//! How the records of a data set are parsed and whose they are. Its owner decides
-//! that, not the schema of an analyst.
+//! How a data set is parsed into records, and to whom they belong. Its owner decides that, not the
+//! schema of an analyst.
 //!
 //! # Why it is the owner's
 //! Neighbouring data sets differ in parsed records, and a column says which unit a record belongs
-//! to. Whoever chooses how a file is parsed chooses both. A comment character that some records
-//! start with removes them, and n, which is public under `zero_out`, then tells how many there are.
+//! to. The choice of how to parse a file decides both. A comment character that some records start
+//! with removes them, and n, which is public under `zero_out`, then tells how many there are.
 //! A comment character that the header starts with hides it, and other column names can then make
 //! the visit's number a patient's. So a ledger keeps the owner's reading beside the budget, and
 //! everybody who spends from it reads the data that way.
@@ -20,7 +20,7 @@ use sordino_spelling::quoted;
 use crate::schema::{Column, CsvOptions, SCHEMA_MAX_BYTES, Schema, fits};
 use crate::source::Source;
 
-/// The one version of the format.
+/// The version of the format that is written and read.
 const FORMAT_VERSION: u32 = 1;
 /// The longest stored reading that is read, in bytes.
 pub const READING_MAX_BYTES: usize = SCHEMA_MAX_BYTES;
@@ -66,8 +66,8 @@ impl Reading {
         };
         let used = used.into_iter().filter(|(name, _)| is_excepted(name));
         let used = used.map(|(name, _)| name.to_owned()).collect();
-        // A unit column that is not declared serves as the unit only, so
-        // nobody may use it otherwise.
+        // A unit column that is not declared serves as the unit only, so nobody may use it
+        // otherwise.
         let undeclared = schema.unit().column().filter(|column| schema.column(column).is_none());
         ignored.extend(undeclared.map(str::to_owned));
         let csv = schema.csv().clone();
@@ -222,8 +222,8 @@ struct Csv {
     delimiter: char,
     comment: Option<char>,
     missing: Vec<String>,
-    // Later ones are left out where they have their defaults: older programs
-    // read such a text, and refuse others.
+    // Options that later versions added. They are left out if they have their defaults, so that
+    // older programs can read the text; they refuse any other.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     header: bool,
     #[serde(default = "point", skip_serializing_if = "is_point")]
@@ -272,9 +272,9 @@ impl Csv {
         })
     }
 
-    /// The keys of `[csv]` that decide what is read, with their values, as a schema
-    /// writes them. `header` does not: it only says that a first line which looks like a
-    /// record is a header all the same.
+    /// The keys of `[csv]` that decide what is read, with their values as a schema writes them.
+    /// `header` is not among them: it only says that a first line which looks like a record is a
+    /// header all the same.
     fn keys(self) -> [(&'static str, String); 6] {
         let list = |texts: Vec<String>| {
             format!("[{}]", texts.iter().map(|text| format!("{text:?}")).collect::<Vec<_>>().join(", "))
@@ -304,7 +304,7 @@ fn shortened(value: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReadingError {
-    /// Other options of CSV files.
+    /// The schema has other CSV options than the owner.
     #[error(
         "the owner of the data has stated csv.{key} as {stated}, and the schema says {got}; how the file \
          is parsed is the owner's choice: write csv.{key} as it is stated, or leave it out if that is what \
@@ -315,21 +315,21 @@ pub enum ReadingError {
         key: &'static str,
         /// The owner's value.
         stated: String,
-        /// The schema's.
+        /// The schema's value.
         got: String,
     },
-    /// Another unit.
+    /// The schema has another unit.
     #[error(
         "the owner of the data protects the unit {stated}, and the schema has the unit {got}; state the \
          owner's: `unit = \"record\"`, or `unit = {{ column = \"...\", max_records = ... }}`"
     )]
     Unit {
-        /// The owner's.
+        /// The owner's unit.
         stated: Unit,
-        /// The schema's.
+        /// The schema's unit.
         got: Unit,
     },
-    /// Another format.
+    /// The file has another format.
     #[error(
         "the owner's data is read as {stated}, and this file is taken for {got}; keep the ending of the \
          name that the owner's file has"
@@ -340,7 +340,7 @@ pub enum ReadingError {
         /// The format of this file.
         got: &'static str,
     },
-    /// A column that the owner ignores.
+    /// The schema uses a column that the owner ignores.
     #[error(
         "the owner of the data ignores column {column}, and the schema uses it; set kind = \"ignore\" for it"
     )]
@@ -348,12 +348,12 @@ pub enum ReadingError {
         /// The column, quoted.
         column: String,
     },
-    /// The text is no reading.
+    /// The text is not a stored reading.
     #[error("the stored reading of the data is not sound at line {line}, column {column}; was it changed?")]
     Text {
-        /// From 1.
+        /// The line, from 1.
         line: usize,
-        /// From 1.
+        /// The column, from 1.
         column: usize,
     },
     /// The text has an unknown version.
@@ -362,17 +362,17 @@ pub enum ReadingError {
          update it"
     )]
     Version {
-        /// What came.
+        /// The version of the text.
         got: u32,
-        /// What is read.
+        /// The version that is read.
         known: u32,
     },
     /// The text is too long.
     #[error("a stored reading has at most {limit} bytes, got {bytes}")]
     TooLong {
-        /// What came.
+        /// The length of the text.
         bytes: usize,
-        /// What is read.
+        /// The longest text that is read.
         limit: usize,
     },
 }

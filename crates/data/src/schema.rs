@@ -1,5 +1,5 @@
-//! What a table may hold, declared by its owner: bounds, categories,
-//! missing values, whom to protect.
+//! What a table may hold, as its owner declares it: bounds, categories, rules for missing values,
+//! and the unit to protect.
 //!
 //! # Why it is declared
 //! A minimum, a maximum or a list of the categories that occur is a statistic of the data: one
@@ -9,7 +9,7 @@
 //! be taken from the records without paying.
 //!
 //! # Format
-//! TOML, `format_version` 1; keys that are not known are refused.
+//! TOML, `format_version` 1; unknown keys are refused.
 //! ```toml
 //! unit = "record"                      # or: { column = "patient_id", max_records = 5 }
 //! [columns.age]
@@ -20,7 +20,7 @@
 //! kind = "category"
 //! values = ["no", "yes", "unknown"]
 //! missing = "unknown"                  # one of the values, or "drop"
-//! other = "unknown"                    # where values that are not listed go, or "drop"
+//! other = "unknown"                    # the value for all that are not listed, or "drop"
 //! [columns."pixel_*"]                  # every column whose name starts with `pixel_`
 //! kind = "number"
 //! bounds = [0, 255]
@@ -34,8 +34,8 @@
 //! | missing, NaN, not a number | `missing` | error: row and column | the record is dropped |
 //! | a category that is not listed | `other` | error: row and column | the record is dropped |
 //!
-//! A dropped record leaves its slot empty: it contributes nothing and moves no other record. Every
-//! row of this table looks at one record alone.
+//! A dropped record leaves its slot empty: it contributes nothing and moves no other record. Each
+//! of these rules looks at one record alone.
 
 mod columns;
 mod csv;
@@ -60,7 +60,7 @@ pub use unit::UnitRule;
 
 use crate::source::Door;
 
-/// The one version of the format that is written, and the newest that is read.
+/// The version of the format that is written, and the newest that is read.
 pub const SCHEMA_FORMAT_VERSION: u32 = 1;
 /// The longest schema that is read, in bytes.
 pub const SCHEMA_MAX_BYTES: usize = 16 << 20;
@@ -83,7 +83,7 @@ pub struct Schema {
 }
 
 impl Schema {
-    /// A schema built by a program. Refuses a name that is declared twice, and no columns at all.
+    /// A schema built by a program. Refuses an empty list, and a name that is declared twice.
     pub fn new(unit: UnitRule, columns: Vec<(String, Column)>) -> Result<Self, SchemaError> {
         Self::checked(unit, CsvOptions::default(), columns)
     }
@@ -105,18 +105,18 @@ impl Schema {
         read::schema(text)
     }
 
-    /// The TOML form; reads back as the same schema.
+    /// The TOML form, which [`from_toml`](Self::from_toml) reads back as the same schema.
     pub fn to_toml(&self) -> String {
         write::schema(self)
     }
 
-    /// What the schema says, as a SHA-256: equal for schemas that say the same, in whatever order
-    /// and with whatever comments they are written.
+    /// A SHA-256 of the declarations. It does not depend on the order of the columns, or on
+    /// comments.
     pub fn digest(&self) -> [u8; 32] {
         digest::of(self)
     }
 
-    /// Whose records are protected together.
+    /// The unit: whose records are protected together.
     pub fn unit(&self) -> &UnitRule {
         &self.unit
     }
@@ -126,13 +126,13 @@ impl Schema {
         &self.csv
     }
 
-    /// The names and patterns, with what is declared for each.
+    /// The names and patterns, each with its declaration.
     pub fn columns(&self) -> impl Iterator<Item = (&str, &Column)> {
         self.columns.iter().map(|(name, column)| (name.as_str(), column))
     }
 
-    /// What is declared for a column of this name: by its name, or by
-    /// the longest pattern that fits.
+    /// The declaration for a column of this name: by the name itself, or by the longest pattern
+    /// that matches it.
     pub fn column(&self, name: &str) -> Option<&Column> {
         if let Some((_, column)) = self.columns.iter().find(|(declared, _)| declared == name) {
             return Some(column);
@@ -150,7 +150,7 @@ impl Schema {
         self
     }
 
-    /// The same schema for CSV files that are written otherwise.
+    /// The same schema with other CSV options.
     pub fn with_csv(self, csv: CsvOptions) -> Self {
         Self { csv, ..self }
     }
@@ -160,8 +160,8 @@ impl Schema {
         Self { unit, ..self }
     }
 
-    /// Whether a record can be dropped for what it holds in these columns, when it is read through
-    /// this door. If so the number of records that are left is private under every relation:
+    /// Whether a record read through this door can be dropped because of its values in these
+    /// columns. If so, the number of remaining records is private under every relation:
     /// [`Table::slots`](crate::Table::slots) is public where n is,
     /// [`Table::records`](crate::Table::records) is not.
     pub fn may_drop(&self, columns: &[&str], door: Door) -> bool {
@@ -172,7 +172,7 @@ impl Schema {
             }
             Some(Column::Ignore) | None => false,
         };
-        // A line that is no record at all has no rule: the permissive door drops it.
+        // No rule covers a line that cannot be parsed: the permissive door drops it.
         door == Door::Permissive || columns.iter().any(drops)
     }
 
@@ -181,8 +181,8 @@ impl Schema {
         hint(name, self.columns.iter().map(|(name, _)| name.as_str()))
     }
 
-    /// Whether one of these names is declared, or there is nothing to
-    /// tell it by: `*` fits everything.
+    /// Whether the schema declares one of these names. A schema that declares `*` alone knows every
+    /// name.
     pub(crate) fn knows_any(&self, names: &[String]) -> bool {
         let mut declared =
             self.columns.iter().map(|(name, _)| name.as_str()).filter(|name| *name != "*").peekable();
@@ -191,7 +191,7 @@ impl Schema {
             || declared.chain(unit).any(|known| names.iter().any(|name| name == known || fits(known, name)))
     }
 
-    /// Declared names that none of `present` fits.
+    /// Declared names and patterns that match none of `present`.
     pub(crate) fn absent_from<'a>(&'a self, present: &'a [String]) -> impl Iterator<Item = &'a str> {
         let is_there = |declared: &str| present.iter().any(|name| name == declared || fits(declared, name));
         self.columns.iter().map(|(name, _)| name.as_str()).filter(move |declared| !is_there(declared))

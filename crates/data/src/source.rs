@@ -1,4 +1,4 @@
-//! Files of records: which format, which columns, and readers that go through them chunk by chunk.
+//! Files of records: their formats, their columns, and readers that read them chunk by chunk.
 //!
 //! | format | recognised by | columns |
 //! |---|---|---|
@@ -9,14 +9,14 @@
 //! | Parquet | its first bytes | flat columns; nested ones can only be ignored |
 //! | Arrow IPC file | its first bytes | the same, memory-mapped |
 //!
-//! gzip and zstd are undone by their first bytes, for all formats that are read in order (not for
-//! Parquet and Arrow, which have compression of their own).
+//! gzip and zstd are recognised by their first bytes and unpacked, for all formats that are read in
+//! order (not for Parquet and Arrow, which have compression of their own).
 //!
 //! # Guarantee
-//! A file is opened once, and every pass reads what was opened: a path that leads elsewhere later
-//! is not followed. Each pass digests the bytes that it reads (of Parquet and Arrow, which are not
-//! read in order, the file when it is through), and whatever the format's header says is compared
-//! with what it said when the file was opened.
+//! A file is opened once, and every pass reads the open file: a path that leads elsewhere later is
+//! not followed. Each pass digests the bytes that it reads. (Parquet and Arrow are not read in
+//! order; a pass digests the whole file at its end.) Each pass compares the format's header with
+//! the one that was found when the file was opened.
 //!
 //! # Limits
 //! A record of CSV has at most [`MAX_RECORD_BYTES`] bytes, and a header at most [`MAX_COLUMNS`]
@@ -51,26 +51,26 @@ use crate::misfit::Notes;
 use crate::raw::{Kind, RawChunk};
 use crate::schema::{CsvOptions, HeaderColumn, Schema, TypeHint};
 
-/// The longest record of a CSV file.
+/// The longest record of a CSV file, in bytes.
 pub const MAX_RECORD_BYTES: usize = 4 << 20;
 /// The most columns of a file.
 pub const MAX_COLUMNS: usize = 1 << 18;
-/// For messages.
+/// The formats that are read, for messages.
 pub(crate) const KNOWN_FORMATS: &str =
     "CSV (also .gz and .zst), Parquet, Arrow IPC, NPY, IDX (MNIST) or CIFAR binary";
 
-/// Which values stop the reading of a file.
+/// Whether a value that does not fit the schema is an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Door {
-    /// The owner's door: a value that the schema has no place for is an
-    /// error that names its row and column.
+    /// For the owner: a value that does not fit the schema is an error that names its row and
+    /// column.
     Strict,
-    /// Every other door: each record is mapped into the schema, or dropped, by a rule that looks at
-    /// it alone; no error depends on a record's value.
+    /// For everybody else: a rule that looks at each record alone fits it to the schema or drops
+    /// it; no error depends on a record's value.
     Permissive,
 }
 
-/// A file of records, opened once, recognised and its header read.
+/// A file of records, opened once, whose format and header are known.
 ///
 /// ```no_run
 /// use sordino_data::{Schema, Source};
@@ -98,15 +98,15 @@ enum Layout {
 
 /// Reads records one chunk after the other.
 pub(crate) trait ReadRows {
-    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Records that
-    /// have no place are noted, and reading goes on.
+    /// Adds up to `rows` more records to the chunk; adds none at the end of the file. Notes the
+    /// records that do not fit, and continues.
     fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError>;
 
-    /// The content of what was read, with all that stands behind the last record.
+    /// The digest of the whole file, including all bytes after the last record.
     fn finish(self: Box<Self>) -> Result<[u8; 32], DataError>;
 }
 
-/// One column to be read: its place in the file, and as what.
+/// One column to read: its index and name in the file, and the type to read.
 pub(crate) struct Pick {
     pub(crate) index: usize,
     pub(crate) name: String,
@@ -114,7 +114,7 @@ pub(crate) struct Pick {
 }
 
 impl Source {
-    /// Opens and recognises the file and reads its header; no record is looked at.
+    /// Opens the file, recognises its format and reads its header. Reads no record.
     pub fn open(path: &Path, csv: &CsvOptions) -> Result<Self, DataError> {
         let file = KeptFile::open(path)?;
         let magic = packed::magic(&file)?;
@@ -137,27 +137,27 @@ impl Source {
         self.file.path()
     }
 
-    /// What identifies the data: the SHA-256 of the file or, where labels in a second file belong
-    /// to it, of both. Reads everything once; a [`Survey`](crate::Survey) learns it on the way.
+    /// The digest that identifies the data: the SHA-256 of the file or, if labels are in a second
+    /// file, of both. Reads everything once; a [`Survey`](crate::Survey) computes it on the way.
     pub fn content(&self) -> Result<[u8; 32], DataError> {
         let labels = self.labels().map(KeptFile::digest).transpose()?;
         Ok(kept::with_labels(self.file.digest()?, labels))
     }
 
-    /// The SHA-256 of each of its files: of images and of the labels beside them.
+    /// The SHA-256 of the file, and of the file of labels if there is one.
     pub fn digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
         let labels = self.labels().map(KeptFile::digest).transpose()?;
         Ok([self.file.digest()?].into_iter().chain(labels).collect())
     }
 
-    /// The SHA-256 of what is in each of its files that is packed by gzip or zstd, unpacked.
+    /// The SHA-256 of the unpacked content of each file that is packed by gzip or zstd.
     pub fn unpacked_digests(&self) -> Result<Vec<[u8; 32]>, DataError> {
         let labels = self.labels().map(packed::unpacked_digest).transpose()?.flatten();
         Ok(packed::unpacked_digest(&self.file)?.into_iter().chain(labels).collect())
     }
 
-    /// Bytes that were read so far, of the file and of the labels beside it. An Arrow file is
-    /// mapped, and only what is digested counts.
+    /// The bytes read so far, from the file and from the labels beside it. An Arrow file is mapped,
+    /// so only the bytes that were read for its digest count.
     pub fn bytes_read(&self) -> u64 {
         self.file.bytes_read() + self.labels().map_or(0, KeptFile::bytes_read)
     }
@@ -177,8 +177,8 @@ impl Source {
         &self.file
     }
 
-    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: what stands between two
-    /// fields is a tab, unless the options say otherwise.
+    /// The format's name. A CSV file whose name ends in `.tsv` is TSV: its delimiter is a tab,
+    /// unless the options say otherwise.
     pub fn format(&self) -> &'static str {
         match &self.layout {
             Layout::Csv(layout) => layout.format,
@@ -212,7 +212,7 @@ impl Source {
         }
     }
 
-    /// That these columns can be read at all: what the file's format says.
+    /// Refuses columns of a type that is not read, as the format states it.
     pub(crate) fn check_picks(&self, picks: &[Pick]) -> Result<(), DataError> {
         let is_nested = |pick: &&Pick| self.header[pick.index].hint == TypeHint::Nested;
         let Some(nested) = picks.iter().find(is_nested) else { return Ok(()) };
@@ -222,8 +222,8 @@ impl Source {
         Err(DataError::Unsupported { path: self.path().to_owned(), what, instead })
     }
 
-    /// Refuses a first line in which nothing is a column of the schema. It may be a record, and
-    /// messages about columns would show it: call this before any of them.
+    /// Refuses a first line that has no column of the schema. It may be a record, and messages
+    /// about columns would show it, so call this before any such message.
     pub fn check_header(&self, schema: &Schema) -> Result<(), DataError> {
         if self.has_header_line() && !schema.knows_any(&self.names()) {
             return Err(DataError::NoDeclaredColumn { path: self.path().to_owned() });
@@ -231,8 +231,8 @@ impl Source {
         Ok(())
     }
 
-    /// Whether the names of the columns are those of a first line, which
-    /// nobody has said to be a header.
+    /// Whether the names of the columns come from a first line that may be a record: no option says
+    /// that it is a header.
     fn has_header_line(&self) -> bool {
         match &self.layout {
             Layout::Csv(layout) => layout.has_header_line(),
@@ -244,8 +244,8 @@ impl Source {
         }
     }
 
-    /// Whether columns are stored one by one, so that what is wrong with
-    /// one is seen only by reading it.
+    /// Whether columns are stored one by one, so that only reading a column shows that it is
+    /// damaged.
     pub(crate) fn is_columnar(&self) -> bool {
         match &self.layout {
             Layout::Csv(_) | Layout::Dense(_) => false,
@@ -310,28 +310,28 @@ impl fmt::Debug for Source {
     }
 }
 
-/// The format that a name promises, and how its files start.
+/// The format that a file's name promises, and the bytes with which such a file starts.
 fn promised(name: &str) -> Option<(&'static str, &'static str)> {
     let formats =
         [(".npy", "NPY", "\\x93NUMPY"), (".parquet", "Parquet", "PAR1"), (".arrow", "Arrow IPC", "ARROW1")];
     formats.iter().find(|(end, ..)| name.ends_with(end)).map(|(_, format, expected)| (*format, *expected))
 }
 
-/// Whether a file of no other format is taken for CSV.
+/// Whether a file that has no other known format is read as CSV.
 fn is_text(name: &str, magic: &[u8]) -> bool {
     [".csv", ".tsv", ".txt", ".data", ".test"].iter().any(|end| name.ends_with(end)) || !magic.contains(&0)
 }
 
-/// Formats that spreadsheets write and nothing here reads, and what to do instead.
+/// What the file has, if it is a spreadsheet's format that is not read, and what to do instead.
 fn foreign(magic: &[u8]) -> Option<(&'static str, &'static str)> {
     let is_wide = |bytes: &[u8]| {
         let zeros = |at: usize| bytes.iter().skip(at).step_by(2).filter(|byte| **byte == 0).count();
         let half = bytes.len() / 2;
-        // Latin letters in UTF-16: every other byte is zero, and no other is.
+        // Latin letters in UTF-16: exactly every other byte is zero.
         bytes.len() >= 8
             && [(0, 1), (1, 0)].iter().any(|&(zero, text)| zeros(zero) >= half && zeros(text) == 0)
     };
-    // With a mark one zero is enough: that of a delimiter or of a line end.
+    // After a byte order mark one zero is enough, from a delimiter or a line end.
     let is_marked = magic.starts_with(&[0xff, 0xfe]) || magic.starts_with(&[0xfe, 0xff]);
     if (is_marked && magic.contains(&0)) || is_wide(magic) {
         let instead = "save it as CSV in UTF-8, or convert it: iconv -f UTF-16 -t UTF-8 OLD.csv > NEW.csv";
@@ -342,7 +342,7 @@ fn foreign(magic: &[u8]) -> Option<(&'static str, &'static str)> {
     is_workbook.then_some(("the pages of a workbook or an archive", instead))
 }
 
-/// The name in lower case, without the endings of compression.
+/// The file's name in lower case, without `.gz`, `.zst` or `.zstd`.
 fn file_name(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
     [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name).to_owned()

@@ -22,7 +22,8 @@ pub struct Split {
 }
 
 impl Split {
-    /// A share above 0 and at most 1; the salt is public, and another one gives another split.
+    /// `test_share` lies above 0 and is at most 1. The salt is public; another salt gives another
+    /// split.
     pub fn new(test_share: f64, salt: u64) -> Result<Self, ParamError> {
         Ok(Self { test_share: SamplingRate::new(test_share)?.get(), salt })
     }

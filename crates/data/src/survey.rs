@@ -2,7 +2,7 @@
 //! records that each unit keeps.
 //!
 //! # Guarantee
-//! A survey never fails for what a record holds; it fails only for the file or the schema. The
+//! A survey never fails because of a record's values, only because of the file or the schema. The
 //! second pass reads the same open file, keeps the records that the survey chose, and fails if the
 //! bytes differ ([`DataError::Changed`]).
 
@@ -24,8 +24,8 @@ pub enum Wanted<'a> {
     Columns(&'a [&'a str]),
 }
 
-/// The result of a first pass over a file. Only the owner may see it, until it
-/// is paid for or known to be public.
+/// The result of a first pass over a file. Only the owner may see it, until it is paid for or known
+/// to be public.
 ///
 /// ```no_run
 /// use sordino_data::{Door, Loader, Schema, Source, Wanted};
@@ -33,8 +33,8 @@ pub enum Wanted<'a> {
 /// let source = Source::open("patients.csv".as_ref(), schema.csv())?;
 /// let loader = Loader::new(&source, &schema, Door::Strict);
 /// let survey = loader.survey(Wanted::Columns(&["age"]), &mut sordino_noise::entropy()?)?;
-/// survey.check()?; // whoever runs this is the owner
-/// let table = loader.table(&["age"], &survey)?; // of the bytes that `survey.content()` digests
+/// survey.check()?; // only the owner may see this error
+/// let table = loader.table(&["age"], &survey)?; // reads the bytes that `survey.content()` digests
 /// # let _ = table;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

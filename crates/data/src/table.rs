@@ -1,16 +1,16 @@
-//! Bounded data: every value lies where the schema says, whatever came in.
+//! Bounded data: every value lies within its declared bounds, whatever the file holds.
 //!
 //! # Guarantee
-//! A [`Table`] is made from raw records by a function that looks at each record alone, so
-//! neighbouring inputs give neighbouring tables, slot by slot. Numbers lie within their
-//! bounds and are never NaN, codes are places in the list of values, and a record that has no
-//! place in the schema leaves an empty slot. Where the schema names a unit, at most
-//! `max_records` records of each are present.
+//! The function that makes a [`Table`] from raw records looks at each record alone, so
+//! neighbouring inputs give neighbouring tables, slot by slot. Numbers lie within their bounds and
+//! are never NaN, codes are indices into the list of values, and a record that does not fit the
+//! schema leaves an empty slot. If the schema names a unit, at most `max_records` records of each
+//! unit are present.
 //!
 //! # Pitfalls
-//! The number of records that are *present* is a statistic of the data; the number of
-//! slots is public under `zero_out` and `replace`. A mean divides by the second, or by
-//! a noisy count, never by the first.
+//! The number of *present* records is a statistic of the data. The number of slots is public under
+//! `zero_out` and `replace`. A mean divides by the number of slots or by a noisy count, never by
+//! the number of present records.
 
 use std::path::Path;
 
@@ -30,34 +30,34 @@ pub struct Table {
     names: Vec<String>,
     columns: Vec<BoundedColumn>,
     present: Vec<bool>,
-    /// The unit of each slot, where the schema names one.
+    /// The number of each slot's unit, if the schema names a unit.
     owners: Option<Vec<u64>>,
     limit: ContributionLimit,
 }
 
-/// A column whose values lie where the schema says. Values of empty slots are placeholders: ask
-/// [`Table::is_present`], or read through [`Table::numbers`] and [`Table::codes`].
+/// A column whose values lie within their declared bounds. Values of empty slots are placeholders:
+/// ask [`Table::is_present`], or read through [`Table::numbers`] and [`Table::codes`].
 #[derive(Clone, PartialEq)]
 pub enum BoundedColumn {
     /// Numbers within bounds.
     Numbers {
         /// The bounds.
         bounds: Bounds,
-        /// One for each slot.
+        /// One number for each slot.
         values: Vec<f64>,
     },
-    /// Categories by their place in the list of values.
+    /// Categories, as indices into the list of values.
     Categories {
-        /// The list.
+        /// The list of values.
         values: Vec<String>,
-        /// One for each slot.
+        /// One index for each slot.
         codes: Vec<u32>,
     },
 }
 
 impl Table {
-    /// Bounds raw columns by a schema. Every column must be declared, and
-    /// every declared column must be there.
+    /// Bounds raw columns by a schema. Every column must be declared, and every declared column
+    /// that is not ignored must be there.
     pub fn new<R: Bits + ?Sized>(
         raw: RawTable,
         schema: &Schema,
@@ -103,7 +103,7 @@ impl Table {
         }
     }
 
-    /// Bounds one more chunk. A record that has no place is noted, and its slot is empty.
+    /// Bounds one more chunk. Notes each record that does not fit, and leaves its slot empty.
     pub(crate) fn extend(
         &mut self,
         binding: &Binding,
@@ -144,18 +144,18 @@ impl Table {
         }
     }
 
-    /// With the units of its slots.
+    /// The same table with the units of its slots.
     pub(crate) fn owned_by(self, owners: Option<Vec<u64>>) -> Self {
         Self { owners, ..self }
     }
 
-    /// Which unit owns each record that is present, where the schema names a unit: numbers that
-    /// mean nothing but that records of one unit have the same.
+    /// The unit of each record that is present, if the schema names a unit. Records of one unit
+    /// have equal numbers; the numbers mean nothing else.
     pub fn owners(&self) -> Option<Vec<u64>> {
         self.owners.as_ref().map(|owners| self.present_of(owners).collect())
     }
 
-    /// How many slots there are: records that were read, dropped ones included.
+    /// The number of slots: records that were read, dropped ones included.
     pub fn slots(&self) -> usize {
         self.present.len()
     }
@@ -170,7 +170,7 @@ impl Table {
         &self.names
     }
 
-    /// How many records one unit has at most, and what follows from it.
+    /// The limit on the records of one unit.
     pub fn limit(&self) -> &ContributionLimit {
         &self.limit
     }
@@ -184,7 +184,7 @@ impl Table {
         })
     }
 
-    /// The bounds of a column of numbers, and the numbers of the records that are present.
+    /// The bounds of a column of numbers, and its numbers in the records that are present.
     pub fn numbers(&self, name: &str) -> Result<(Bounds, impl Iterator<Item = f64>), DataError> {
         match self.column(name)? {
             BoundedColumn::Numbers { bounds, values } => Ok((*bounds, self.present_of(values))),
@@ -195,7 +195,7 @@ impl Table {
         }
     }
 
-    /// The values of a column of categories, and the codes of the records that are present.
+    /// The values of a column of categories, and its codes in the records that are present.
     pub fn codes(&self, name: &str) -> Result<(&[String], impl Iterator<Item = u32>), DataError> {
         match self.column(name)? {
             BoundedColumn::Categories { values, codes } => Ok((values, self.present_of(codes))),
@@ -206,7 +206,8 @@ impl Table {
         }
     }
 
-    /// How many records are present: a statistic of the data, to be released with noise only.
+    /// The number of records that are present: a statistic of the data, so release it with noise
+    /// only.
     pub fn records(&self) -> usize {
         self.present.iter().filter(|is_present| **is_present).count()
     }
@@ -240,7 +241,7 @@ struct Cells<'a> {
 impl Cells<'_> {
     fn numbers(&mut self, rules: &NumberColumn, raw: &[f64], out: &mut Vec<f64>) {
         let bounds = rules.bounds();
-        // The reader has noted what is no number, and with better advice.
+        // The reader has already noted these rows, with better advice.
         let unread = self.misfits.take_unread(&self.field.name);
         for (row, &value) in raw.iter().enumerate() {
             if value.is_nan() && unread.binary_search(&(self.first_row + row as u64 + 1)).is_ok() {
@@ -251,7 +252,7 @@ impl Cells<'_> {
                 out.push(bounds.clamp(value));
                 continue;
             }
-            // A fraction is not a missing value; the owner is told.
+            // A fraction in a column of whole numbers is not a missing value: the owner is told.
             let is_told = !value.is_nan() && self.misfits.door() == Door::Strict;
             let rule = if is_told { Rule::Undeclared } else { rules.missing_rule() };
             let expected = if rules.is_whole() { "a whole number" } else { "a number" };
@@ -277,7 +278,7 @@ impl Cells<'_> {
         }
     }
 
-    /// What a value without a place becomes; nothing if its record is dropped.
+    /// The replacement for a value that does not fit; `None` if its record is dropped.
     fn apply<T>(&mut self, row: usize, rule: Rule<T>, expected: &'static str) -> Option<T> {
         match rule {
             Rule::Become(value) => return Some(value),
@@ -287,8 +288,8 @@ impl Cells<'_> {
                     expected,
                     advice: advice(expected),
                 });
-                // Nothing is made of a table with a misfit; the other columns of
-                // its record are checked, too.
+                // The caller refuses a table with a misfit, so the record may stay. Its other
+                // columns are then checked too.
                 if self.misfits.door() == Door::Strict {
                     return None;
                 }

@@ -1,4 +1,4 @@
-//! Whatever a file holds: an answer or a message that says what is wrong and where; never a panic.
+//! Whatever a file holds, it is read, or a message says what is wrong and where. It never panics.
 
 mod files;
 
@@ -19,7 +19,7 @@ fn strict(name: &str, content: &[u8], parts: &[&str]) {
 }
 
 #[test]
-fn files_that_are_not_there_or_not_data() {
+fn absent_files_and_files_without_data_are_refused() {
     refused(read(Path::new("nowhere.csv"), &schema(SCHEMA), Door::Strict), &["cannot read `nowhere.csv`"]);
     refused(read(Path::new("."), &schema(SCHEMA), Door::Strict), &["is a directory"]);
     strict("empty.csv", b"", &["is empty"]);
@@ -33,7 +33,7 @@ fn files_that_are_not_there_or_not_data() {
 }
 
 #[test]
-fn columns_that_do_not_fit_the_schema() {
+fn columns_that_do_not_fit_the_schema_are_refused() {
     strict("missing.csv", b"smoker\nno\n", &["declares column `age`, which", "does not have"]);
     strict("misspelled.csv", b"agee,smoker\n1,no\n", &["has column `agee`", "did you mean `age`?"]);
     strict("extra.csv", b"age,smoker,id\n1,no,7\n", &["has column `id`", "kind = \"ignore\""]);
@@ -56,7 +56,7 @@ fn values_that_do_not_fit_the_schema_are_named_by_row_and_column() {
     strict("long.csv", b"age,smoker\n1,no,3\n", &["row 1: expected 2 fields, got 3"]);
 }
 
-/// The permissive door: the same records are dropped, the others stay, and nothing is said.
+/// The permissive door drops the same records without a message; the others stay.
 #[test]
 fn no_value_of_a_record_stops_the_permissive_door() {
     let enormous = vec![b'7'; 9 << 20];
@@ -73,9 +73,9 @@ fn no_value_of_a_record_stops_the_permissive_door() {
     assert_eq!(read(&none, &schema(SCHEMA), Door::Permissive).unwrap().slots(), 0);
 }
 
-/// One enormous line, with and without an open quote, is passed over in bounded memory, or named.
+/// An enormous line, with or without an open quote, takes bounded memory and is refused by its row.
 #[test]
-fn an_enormous_line_is_bounded() {
+fn an_enormous_line_takes_bounded_memory() {
     let long = [b"age,smoker\n1,no\n".as_slice(), &vec![b'1'; 9 << 20], b",no\n2,yes\n"].concat();
     strict("enormous.csv", &long, &["row 2", "longer than"]);
     let open = [b"age,smoker\n1,no\n\"2,no\n".as_slice(), &b"3,no\n".repeat(2 << 20)].concat();
@@ -87,7 +87,7 @@ fn an_enormous_line_is_bounded() {
 }
 
 #[test]
-fn arrays_that_are_not_read_say_so() {
+fn unsupported_arrays_are_refused() {
     let any = schema("columns.'x*' = { kind = 'number', bounds = [0, 1] }");
     let refuse = |name: &str, bytes: &[u8], parts: &[&str]| {
         refused(read(&file(name, bytes), &any, Door::Strict), parts)
@@ -121,8 +121,7 @@ fn seeds() -> Vec<(&'static str, Vec<u8>)> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(150))]
 
-    /// Random damage to every format, through both doors: never a panic. (Memory
-    /// is bounded by the limits above.)
+    /// Random damage to every format, through both doors. (The limits above bound the memory.)
     #[test]
     fn damaged_files_never_panic(
         cuts in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..6),

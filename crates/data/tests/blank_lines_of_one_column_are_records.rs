@@ -1,5 +1,5 @@
-//! A file of one column has a record in every line, whatever the line holds: how many
-//! there are is no matter of values.
+//! In a file with one column every line is a record, whatever it holds: the number of records does
+//! not depend on values.
 
 mod files;
 
@@ -15,7 +15,7 @@ fn table(name: &str, content: &[u8]) -> Table {
     read(&file(name, content), &ages(), Door::Strict).unwrap()
 }
 
-/// Blank lines were passed over: "1, missing, 2" had two records, and "1, 3, 2" three.
+/// Blank lines were once skipped: "1, missing, 2" had two records, and "1, 3, 2" three.
 #[test]
 fn a_blank_line_is_a_missing_value() {
     for (name, content, expected) in [
@@ -39,7 +39,7 @@ fn a_blank_line_is_a_missing_value() {
 }
 
 #[test]
-fn comments_are_passed_over_and_blank_lines_beside_them_are_not() {
+fn comments_are_skipped_and_blank_lines_beside_them_are_not() {
     let text = "csv = { names = ['age'], comment = '#' }
                 columns.age = { kind = 'number', bounds = [0, 120], missing = 40 }";
     for (name, content) in [
@@ -52,7 +52,7 @@ fn comments_are_passed_over_and_blank_lines_beside_them_are_not() {
     }
 }
 
-/// It was passed over, and the first record became the name of the column.
+/// The blank line was once skipped, and the first record became the name of the column.
 #[test]
 fn a_blank_line_is_no_header() {
     for (name, content) in [
@@ -74,9 +74,9 @@ fn several_columns_are_read_as_before() {
 }
 
 proptest! {
-    /// Lines of any content, long enough together that they do not fit a buffer: one record each.
+    /// Every line is one record, also if the lines together do not fit into a buffer.
     #[test]
-    fn how_many_records_there_are_does_not_depend_on_them(
+    fn the_number_of_records_does_not_depend_on_their_values(
         lines in prop::collection::vec(
             prop::sample::select(vec!["", " ", "7", "\"\"", "\" 7\"", "x\"y", "NA"]),
             0..30,

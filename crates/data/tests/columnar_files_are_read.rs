@@ -140,7 +140,7 @@ fn text_where_a_number_is_declared_is_named_by_its_row() {
     }
 }
 
-/// Both are read by their parts, and digested as a whole when they are through.
+/// Both formats are read part by part, and digested as a whole at the end of a pass.
 #[test]
 fn a_file_that_is_rewritten_between_two_passes_is_refused() {
     let schema = schema(SCHEMA);
@@ -154,14 +154,14 @@ fn a_file_that_is_rewritten_between_two_passes_is_refused() {
         let content = survey.content();
         assert_eq!((survey.slots(), content), (4, sha2::Sha256::digest(&bytes).into()));
         assert_eq!(numbers(&loader.table(&columns, &survey).unwrap(), "age"), [41.0, 40.0, 42.0, 40.0]);
-        // Another age; with the page's checksum, if it had one, that would be damage.
+        // Another age. A page with a checksum would be damaged by this.
         let mut other = bytes.clone();
         let at = bytes.windows(8).position(|window| window == 42f64.to_le_bytes()).unwrap();
         other[at..at + 8].copy_from_slice(&43f64.to_le_bytes());
         std::fs::write(&path, &other).unwrap();
         let error = loader.table(&columns, &survey).unwrap_err();
         assert!(matches!(error, DataError::Changed { .. }), "{error}");
-        // And other columns before the first pass.
+        // The columns also change before the first pass.
         std::fs::write(&path, &bytes).unwrap();
         let source = Source::open(&path, schema.csv()).unwrap();
         let renamed = replaced(&bytes, b"smoker", b"Smoker");
@@ -182,14 +182,14 @@ fn replaced(bytes: &[u8], from: &[u8], to: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A damaged column is found by the survey, before anything is charged, through either door.
+/// Through either door, the survey finds a damaged column before anything is charged.
 #[test]
-fn what_is_damaged_is_found_before_anything_is_charged() {
+fn a_damaged_column_is_found_before_anything_is_charged() {
     let schema = schema(SCHEMA);
     let path = parquet_file("damaged.parquet", Compression::SNAPPY);
     let mut bytes = std::fs::read(&path).unwrap();
     let source = Source::open(&path, schema.csv()).unwrap();
-    // The pages, not the footer.
+    // Damages the pages, not the footer.
     bytes[4..300].fill(0xff);
     std::fs::write(&path, &bytes).unwrap();
     for door in [Door::Strict, Door::Permissive] {
@@ -205,7 +205,7 @@ fn encoding(schema: &Schema, source: &Source) -> Encoding {
 }
 
 #[test]
-fn a_cache_is_what_memory_would_have_held() {
+fn a_cache_holds_the_same_rows_as_memory() {
     let schema = schema(
         "columns.age = { kind = 'number', bounds = [0, 100] }\ncolumns.ill = { kind = 'boolean', missing = \
         'drop' }",
@@ -225,7 +225,7 @@ fn a_cache_is_what_memory_would_have_held() {
     assert_eq!((cached.content(), again.content()), (memory.content(), None));
     for other in [&cached, &again] {
         assert_eq!((other.slots(), other.has_target()), (rows, true));
-        // Memory that was given back comes back with what it held.
+        // Released pages come back with the same content.
         other.blocks().for_each(|block| block.done());
         for slot in 0..rows {
             assert_eq!(other.row(slot), memory.row(slot));
@@ -238,10 +238,10 @@ fn a_cache_is_what_memory_would_have_held() {
     refused(Encoded::open_cache(&path, &encoding), &["not a sound Arrow IPC file"]);
 }
 
-/// A row that its encoding could not have made is an empty slot: a damaged
-/// cache cannot exceed a sensitivity.
+/// A row that its encoding cannot have made becomes an empty slot, so a damaged cache cannot exceed
+/// a sensitivity.
 #[test]
-fn a_cache_with_a_row_out_of_bounds_is_not_believed() {
+fn a_cached_row_out_of_bounds_becomes_an_empty_slot() {
     let schema =
         schema("columns.age = { kind = 'number', bounds = [0, 100] }\ncolumns.ill = { kind = 'boolean' }");
     let path = file("forged.csv", b"age,ill\n100,no\n50,no\n");

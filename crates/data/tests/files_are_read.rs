@@ -1,4 +1,4 @@
-//! An owner's files come in, in every format.
+//! The files of an owner are read, in every format.
 
 mod files;
 
@@ -22,7 +22,7 @@ fn csv_with_quotes_plain_and_packed() {
         ("patients-crlf.csv", String::from_utf8_lossy(CSV).replace('\n', "\r\n").into_bytes()),
         ("patients-bom.csv", [b"\xef\xbb\xbf", CSV].concat()),
         ("no-ending", CSV.to_vec()),
-        // Two members of one gzip file are one file.
+        // A gzip file with two members has the content of both.
         ("members.csv.gz", [gzip(&CSV[..20]), gzip(&CSV[20..])].concat()),
     ] {
         let table = read(&file(name, &content), &schema(PATIENTS), Door::Strict).unwrap();
@@ -130,8 +130,8 @@ fn units_keep_their_records_and_stay_on_one_side_of_a_split() {
     let split = Split::new(0.25, 1).unwrap();
     let (train, test) = loader.split(&encoding, &split, &mut seeded(3)).unwrap();
     assert_eq!(train.slots() + test.slots(), 6000);
-    // All six visits of a user are on one side: 250 users of 1000, give or
-    // take six standard deviations of 14.
+    // All six visits of a user are on one side: 250 users of 1000, within six standard deviations
+    // of 14.
     assert!(test.slots().is_multiple_of(6) && (test.slots() / 6).abs_diff(250) < 84, "{}", test.slots());
     let whole = loader.read(&encoding, &mut seeded(3)).unwrap();
     assert_eq!((whole.slots(), whole.has_target()), (6000, true));
@@ -152,8 +152,8 @@ fn prediction_needs_no_target() {
     assert_eq!((encoded.row(0), encoded.has_target()), (Some(&[0.0][..]), false));
 }
 
-/// The number of records is public under `zero_out`; whether each fits the
-/// schema is told to the owner alone.
+/// The number of records is public under `zero_out`. Only the owner learns whether each record fits
+/// the schema.
 #[test]
 fn records_are_counted_and_checked_without_being_kept() {
     let schema = schema(PATIENTS);
@@ -167,11 +167,11 @@ fn records_are_counted_and_checked_without_being_kept() {
     assert_eq!((strict.slots(), permissive.slots()), (3, 3));
     let error = strict.check().unwrap_err().to_string();
     assert!(error.contains("row 2, column `smoker`") && !error.contains("maybe"), "{error}");
-    // Whoever goes on is told the same.
+    // A second pass fails with the same error.
     assert_eq!(loader(Door::Strict).encoded(&encoding, &strict).unwrap_err().to_string(), error);
     permissive.check().unwrap();
     assert_eq!(loader(Door::Permissive).encoded(&encoding, &permissive).unwrap().slots(), 3);
-    // What is not asked for is not checked.
+    // Columns that are not asked for are not checked.
     loader(Door::Strict).survey(Wanted::Columns(&["age"]), &mut seeded(1)).unwrap().check().unwrap();
     let empty = file("checked-empty.csv", b"age,notes,smoker\n");
     let source = Source::open(&empty, schema.csv()).unwrap();

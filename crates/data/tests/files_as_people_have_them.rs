@@ -1,5 +1,5 @@
-//! Headers that are none, delimiters of other countries, what
-//! spreadsheets write, and all misfits at once.
+//! Files as people have them: without a header, with delimiters of other countries, from
+//! spreadsheets, and with many misfits at once.
 
 mod files;
 
@@ -16,9 +16,9 @@ fn opened(name: &str, content: &[u8]) -> Result<Source, DataError> {
     Source::open(&file(name, content), &CsvOptions::default())
 }
 
-/// Where the schema names the columns, the first line is a record, whatever it says.
+/// If the schema names the columns, the first line is a record, whatever it holds.
 #[test]
-fn a_record_that_looks_like_a_line_of_a_spreadsheet_is_a_record() {
+fn a_record_that_looks_like_a_sep_line_is_a_record() {
     for (name, content) in [("record1.csv", "sep=;\nb\nc\n"), ("record2.csv", "sep=,\nb\nc\n")] {
         let schema = schema(
             "csv.names = ['word']\ncolumns.word = { kind = 'category', values = ['b', 'c'], other = 'b' }",
@@ -49,7 +49,7 @@ fn a_record_is_not_taken_for_a_header() {
             assert!(!error.contains(value), "{value} is in {error}");
         }
     }
-    // Whoever knows better says so.
+    // The user may say that the line is a header.
     let path = file("years.csv", b"name,2019,2020\nann,1,2\n");
     assert!(matches!(Source::open(&path, &CsvOptions::default()), Err(DataError::NoHeader { field: 2, .. })));
     let sure = CsvOptions { header: true, ..CsvOptions::default() };
@@ -59,8 +59,8 @@ fn a_record_is_not_taken_for_a_header() {
     assert_eq!(found.options.names.unwrap(), ["column_1", "column_2"]);
 }
 
-/// A record of plain words looks like a header; a schema that knows
-/// none of its words does not show them.
+/// A record of plain words looks like a header. If the schema knows none of its words, the message
+/// does not show them.
 #[test]
 fn a_first_line_without_declared_columns_is_not_shown() {
     let path = file("words.csv", b"ann,ulm\nbob,bonn\n");
@@ -150,8 +150,7 @@ fn a_number_of_another_country_gets_a_hint() {
     assert!(strict("word.csv", "much").contains("csv.missing"));
 }
 
-/// Everything that is wrong is told in one run: counted by column and
-/// kind, the first of each with its row.
+/// One run reports every misfit: counted by column and kind, with the first row of each.
 #[test]
 fn the_owner_learns_of_all_misfits_at_once() {
     let text = "columns.age = { kind = 'number', bounds = [0, 120] }
@@ -179,7 +178,7 @@ fn the_owner_learns_of_all_misfits_at_once() {
     for value in ["old", "young", "1.5", "0.5"] {
         assert!(!error.contains(value), "{error}");
     }
-    // The survey tells the same, and the permissive door nothing.
+    // The survey reports the same, and the permissive door nothing.
     let source = Source::open(&path, schema.csv()).unwrap();
     let survey = |door| {
         let loader = Loader::new(&source, &schema, door);
@@ -191,7 +190,7 @@ fn the_owner_learns_of_all_misfits_at_once() {
 
 /// As many kinds of misfits as columns: memory and message stay bounded.
 #[test]
-fn thousands_of_columns_make_no_endless_message() {
+fn a_message_about_thousands_of_columns_is_short() {
     let names: Vec<String> = (0..3000).map(|column| format!("c{column}")).collect();
     let content = format!("{}\n{}\n", names.join(","), vec!["x"; 3000].join(","));
     let any = schema("columns.'c*' = { kind = 'number', bounds = [0, 1] }");
@@ -258,7 +257,7 @@ fn a_bad_dictionary_is_refused_by_row_and_reason() {
         ),
         "{error}"
     );
-    // Somebody's table in its place is not shown.
+    // If the file is a private table instead, the message does not show it.
     let error =
         Dictionary::read(&file("private.csv", b"name,type\nann,born 1980-05-07 in ulm\n")).unwrap_err();
     assert!(!error.to_string().contains("ulm"), "{error}");

@@ -23,7 +23,7 @@ fn breast_cancer() {
     let malignant = codes(&table, "diagnosis").iter().filter(|code| **code == 0).count();
     assert_eq!(malignant, 212);
     assert_eq!(numbers(&table, "mean_radius")[0], 17.99);
-    // The two parts are the whole.
+    // Training part and test part together are the whole data set.
     let all = numbers(&table, "mean_area");
     let part = |name: &str| {
         let path = examples().join("data").join(name);
@@ -47,7 +47,7 @@ fn digits() {
 }
 
 #[test]
-fn they_are_small_and_the_other_schemas_are_sound() {
+fn shipped_files_are_small_and_the_other_schemas_are_sound() {
     for file in std::fs::read_dir(examples().join("data")).unwrap() {
         assert!(file.unwrap().metadata().unwrap().len() <= 200 << 10);
     }
@@ -56,7 +56,7 @@ fn they_are_small_and_the_other_schemas_are_sound() {
     }
 }
 
-/// The guide's schema has twenty columns on few lines, and its dictionary is one.
+/// The guide's schema has twenty columns on few lines, and its dictionary can be read.
 #[test]
 fn what_the_guide_shows_is_read() {
     let guide = include_str!("../../../docs/guide/schema.md");

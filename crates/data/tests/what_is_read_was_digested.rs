@@ -1,4 +1,4 @@
-//! What is computed is computed from the very bytes that were digested, in two passes.
+//! The second pass computes from the very bytes that the first pass digested.
 
 mod files;
 
@@ -13,7 +13,7 @@ use sordino_data::{
 };
 use sordino_noise::danger::seeded;
 
-/// Two columns, and with them everything that the formats below have.
+/// Two columns, for the CSV examples below.
 const SCHEMA: &str = "
 columns.age = { kind = 'number', bounds = [0, 120] }
 columns.ill = { kind = 'boolean' }
@@ -33,7 +33,7 @@ fn survey(loader: &Loader<'_>, encoding: &Encoding) -> Survey {
     loader.survey(Wanted::Encoding(encoding), &mut seeded(1)).unwrap()
 }
 
-/// Writes into the file that is there, as a job does that knows nothing of us.
+/// Overwrites the existing file in place, as an unrelated job does.
 fn rewrite(path: &Path, content: &[u8]) {
     let mut file = OpenOptions::new().write(true).open(path).unwrap();
     file.write_all(content).unwrap();
@@ -48,8 +48,8 @@ fn ages(table: &Table) -> Vec<f64> {
     numbers(table, "age")
 }
 
-/// The content was digested, the path opened again: a link that was moved in
-/// between answered from another table.
+/// The path was once opened again after the digest, and a link that was moved in between led to an
+/// answer from another table.
 #[test]
 fn a_path_that_leads_elsewhere_later_is_not_followed() {
     let schema = schema(SCHEMA);
@@ -90,7 +90,7 @@ struct Example {
     after: Vec<u8>,
 }
 
-/// Every format that is read in order, and a change of it that is as long and as sound.
+/// Every format that is read in order, each with a changed content.
 fn examples() -> Vec<Example> {
     let example = |name, schema, before, after| Example { name, schema, before, after };
     let (one, two) = (&b"age,ill\n1,no\n2,yes\n"[..], &b"age,ill\n1,no\n3,yes\n"[..]);
@@ -123,7 +123,7 @@ fn examples() -> Vec<Example> {
     ]
 }
 
-/// A job rewrote the file between two passes: the answer came from both.
+/// A job once rewrote the file between two passes, and the answer came from both contents.
 #[test]
 fn a_file_that_is_rewritten_between_two_passes_is_refused() {
     file("a-labels-idx1", &idx(&[2], &[1, 2]));
@@ -152,8 +152,8 @@ fn a_file_that_is_rewritten_between_two_passes_is_refused() {
     }
 }
 
-/// Between opening and the first pass: names and sizes were those of the old
-/// header, and the records new ones.
+/// A file was once rewritten between opening and the first pass: names and sizes came from the old
+/// header, and the records from the new content.
 #[test]
 fn a_header_that_is_rewritten_before_the_first_pass_is_refused() {
     let one = npy("<f8", "False", "(2, 1)", &[0; 16]);
@@ -191,13 +191,13 @@ fn other_labels_are_another_content() {
     assert_eq!(one, content(&[1, 2]));
     assert_ne!(one, content(&[1, 3]));
     assert_ne!(one, sha256(&idx(&[2, 1, 1], &[5, 6])));
-    // Without labels it is the digest of the file, as of every other.
+    // Without labels, the content is the digest of the file.
     let alone = file("c-images-idx3", &idx(&[2, 1, 1], &[5, 6]));
     let source = Source::open(&alone, &Default::default()).unwrap();
     assert_eq!(source.content().unwrap(), sha256(&idx(&[2, 1, 1], &[5, 6])));
 }
 
-/// Labels in a second file that is rewritten are as much of a change.
+/// A rewritten file of labels is a change too.
 #[test]
 fn labels_that_are_rewritten_are_refused() {
     let schema = schema("columns.'*' = { kind = 'number', bounds = [0, 255] }");
@@ -218,8 +218,8 @@ fn visits() -> String {
     text
 }
 
-/// It was read five times: to digest it, to count, to check units, to check values, to
-/// choose records of units, to encode.
+/// The file was once read six times: to digest it, to count, to check units, to check values, to
+/// choose the records of units, and to encode.
 #[test]
 fn the_strict_path_with_units_reads_the_file_twice() {
     let (schema, text) = (schema(VISITS), visits());
@@ -240,8 +240,8 @@ fn the_strict_path_with_units_reads_the_file_twice() {
     }
 }
 
-/// One survey, one choice: both kinds of second pass keep the same
-/// records, and others are kept by others.
+/// Both kinds of second pass keep the records that their survey chose; another survey chooses other
+/// records.
 #[test]
 fn a_second_pass_keeps_what_the_survey_chose() {
     let schema = schema(VISITS);
@@ -255,14 +255,13 @@ fn a_second_pass_keeps_what_the_survey_chose() {
     let is_kept = |slot| encoded.row(slot).is_some();
     assert!((0..30_000).all(|slot| is_kept(slot) == table.is_present(slot)));
     assert!((0..30_000).any(|slot| is_kept(slot) != other.is_present(slot)));
-    // What convenience reads by the same bits is the same.
+    // Reading without a survey, with the same bits, gives the same.
     let read = loader.read(&encoding, &mut seeded(1)).unwrap();
     assert!((0..30_000).all(|slot| encoded.row(slot) == read.row(slot)));
     assert_eq!(table, loader.read_columns(&["age"], &mut seeded(1)).unwrap());
 }
 
-/// Five records of a unit were chosen where two are paid for, or those of other
-/// lines: such a survey is no survey here.
+/// Such a survey chose five records of a unit where two are paid for, or records of other lines.
 #[test]
 fn the_survey_of_another_source_or_unit_is_refused() {
     let (two, five) = (schema(VISITS), schema(&VISITS.replace("max_records = 2", "max_records = 5")));
@@ -278,9 +277,9 @@ fn the_survey_of_another_source_or_unit_is_refused() {
     }
 }
 
-/// Whatever a record holds, the survey goes on to the end; what it found is for whoever may ask.
+/// Whatever a record holds, the survey reads to the end. Only `check` tells what it found.
 #[test]
-fn a_survey_does_not_fail_for_what_a_record_holds() {
+fn a_survey_does_not_fail_because_of_a_records_values() {
     let schema = schema(VISITS);
     let text = "who,age,ill\na,1,no\na,2,perhaps\n,3,no\nb,old,no\nb,4\nb,5,no\n";
     let path = file("survey.csv", text.as_bytes());
@@ -296,7 +295,7 @@ fn a_survey_does_not_fail_for_what_a_record_holds() {
         assert!(!shown.contains("row") && !shown.contains('6'), "{shown}");
     }
     survey(Door::Permissive).check().unwrap();
-    // The first, by rows.
+    // The misfit in the first row comes first.
     refused(survey(Door::Strict).check(), &["row 2, column `ill`"]);
     let first = |lines: &str| {
         let path = file("survey-first.csv", format!("who,age,ill\na,1,no\n{lines}").as_bytes());
@@ -310,7 +309,7 @@ fn a_survey_does_not_fail_for_what_a_record_holds() {
 }
 
 #[test]
-fn what_file_and_schema_say_is_said_at_once() {
+fn a_survey_fails_at_once_if_the_columns_do_not_fit_the_schema() {
     let schema = schema(VISITS);
     for (name, content, says) in [
         ("no-unit.csv", "age,ill\n1,no\n", "declares column `who`"),
@@ -327,7 +326,7 @@ fn what_file_and_schema_say_is_said_at_once() {
 
 #[cfg(unix)]
 #[test]
-fn what_cannot_be_read_twice_is_refused() {
+fn a_file_that_cannot_be_read_twice_is_refused() {
     refused(
         Source::open(Path::new("/dev/null"), &Default::default()),
         &["no regular file", "save it as a file"],

@@ -4,7 +4,7 @@ use sordino_noise::{Bits, entropy};
 
 use crate::error::LearnError;
 
-/// Given bits, or the operating system, asked anew each time.
+/// The caller's bits or, if there are none, fresh entropy from the operating system for each draw.
 pub(crate) struct Source<'a>(Option<&'a mut dyn Bits>);
 
 impl<'a> Source<'a> {
@@ -16,6 +16,7 @@ impl<'a> Source<'a> {
         self.0.as_ref().is_some_and(|bits| bits.is_seeded())
     }
 
+    /// What `draw` makes of these bits.
     pub(crate) fn draw<T>(
         &mut self,
         draw: impl FnOnce(&mut dyn Bits) -> Result<T, LearnError>,

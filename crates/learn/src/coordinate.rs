@@ -8,8 +8,8 @@
 //! ```text
 //! g_j = (1/n) (Σ_i clip(∂_j l_i(w)) + N(0, (z C_j)²)),    w_j -= (γ/M_j) (g_j + λ w_j)         (1)
 //! ```
-//! and after each round go on from the mean of its last iterates, a part τ of them. The result is
-//! that mean after the last. Coordinates come in passes: each once in every p steps, in a new
+//! The next round starts from the mean of the last τK iterates of this one, and the result is that
+//! mean after the last round. Coordinates come in passes: each once in every p steps, in a new
 //! random order. (The paper draws j anew at each step and has τ = 1.)
 //!
 //! # Clipping
@@ -20,42 +20,42 @@
 //! | `Lipschitz` | the same | L_j: nothing is clipped |
 //! | `Jointly` | `d_ij min(1, 1/‖d_i‖)` | `C sqrt(p M_j / Σ M)` |
 //!
-//! `Jointly` has `‖d_i‖² = Σ_j (d_ij/C_j)²`, with the scores as they are at this step.
+//! For `Jointly`, `‖d_i‖² = Σ_j (d_ij/C_j)²` at the scores of this step.
 //!
 //! # Guarantee
 //! Relation: `zero_out` or `replace` with n public; there is no sampling and no amplification. The
-//! order of coordinates looks at nothing, and means are post-processing. Where M_j is estimated,
-//! one more release of a vector is composed with what follows.
+//! order of coordinates is independent of the data, and means are post-processing. Where M_j is
+//! estimated, that is one more release, of a vector, and it composes with the steps.
 //! - Clamped: each step is one Gaussian release of a number, of multiplier z; TK of them compose.
 //! - `Jointly`: a *pass* is one Gaussian release of multiplier z. For a linear model
-//!   `d_ij = φ'_i x_ij`, so in whatever step j has its turn, and whatever φ'_i is by then,
-//!   the record moves that release by at most `u_ij = (x_ij/C_j) / sqrt(Σ_k (x_ik/C_k)²)`
-//!   clip norms C_j. That bound is a function of the record and of public numbers, not of
-//!   what was released before, and `Σ_j u_ij² = 1`: for every pair of neighbours the steps of
-//!   a pass compose as Gaussian releases of multipliers z/u_ij, which is one of multiplier z
-//!   (Dong, Roth, Su, *Gaussian Differential Privacy*, 2022, Corollary 3.3). Passes that are
-//!   not complete count as complete.
+//!   `d_ij = φ'_i x_ij`. So at whichever step of the pass j has its turn, and whatever φ'_i is at
+//!   that step, the record moves the sum by at most `u_ij = (x_ij/C_j) / sqrt(Σ_k (x_ik/C_k)²)`
+//!   clip norms C_j. This bound depends on the record and on public numbers, not on earlier
+//!   releases, and `Σ_j u_ij² = 1`. So for every pair of neighbours the steps of a pass compose as
+//!   Gaussian releases of multipliers z/u_ij, which is one of multiplier z (Dong, Roth, Su,
+//!   *Gaussian Differential Privacy*, 2022, Corollary 3.3). An incomplete pass counts as a complete
+//!   one.
 //!
-//! So `Jointly` pays for p steps what gradient descent pays for one, while clamping pays p times; a
-//! record at all its clamps at once is what that is for.
+//! So `Jointly` pays for p steps what gradient descent pays for one. Clamping pays p times as much,
+//! because one record could reach every clamp at once.
 //!
-//! # What the mean is for
-//! With N steps z grows like sqrt(N), and a mean over all of them has the same noise however many
-//! they are. A round of few steps a coordinate throws this away: its last iterates have the noise
-//! of single steps. So: one round, many passes, half of them in the mean.
+//! # Why iterates are averaged
+//! With N steps z grows like sqrt(N), and the mean over all of them has the same noise for every N.
+//! A round with few steps for each coordinate loses this advantage: its last iterates have the
+//! noise of single steps. Hence the defaults: one round, many passes, the mean of the last half.
 //!
-//! # On the way
-//! A fit is watched, stopped, kept and resumed by *passes*: between two of them there is no
-//! order of coordinates to remember, and weights, the sum of the round's iterates so far
-//! and the smoothness are all there is. An estimate of smoothness was released once; a
-//! resumed fit goes on with that one.
+//! # Progress and checkpoints
+//! Progress, cancellation and checkpoints count *passes*. Between two passes there is no order of
+//! coordinates to remember: the state is the weights, the sum of the round's iterates so far and
+//! the smoothness. Estimated smoothness is released once, and a resumed fit continues with the same
+//! estimate.
 //!
 //! # Arithmetic
-//! A block's contributions are summed in `f64` and rounded to the grid of their coordinate.
-//! Scores are kept up to date step by step and computed anew each round: drift changes utility,
-//! not privacy, for what is released is clipped. Rounding can move each coordinate of a pass by
-//! the grid's inflation ι; a grid has room for one ι, so joint contributions are kept
-//! `sqrt(p) ι` shorter (see `Columns`).
+//! A block's contributions are summed in `f64` and rounded to the grid of their coordinate. Scores
+//! are updated at each step and computed anew each round. Drift changes utility, not privacy,
+//! because every contribution is clipped. Rounding can move each coordinate of a pass by the grid's
+//! inflation ι. A grid has room for one ι, so joint contributions are kept `sqrt(p) ι` shorter (see
+//! `Columns`).
 
 mod columns;
 mod descent;
@@ -74,26 +74,26 @@ use crate::loss::Loss;
 pub use plan::CoordinatePlan;
 use price::Price;
 
-/// Steps a coordinate where K is not said.
-const PASSES: u64 = 30;
+/// Steps for each coordinate in a round where K is not given.
+const DEFAULT_PASSES: u64 = 30;
 
 /// Where coordinate smoothness comes from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Smoothness {
     /// From the bounds that the encoding declares.
     Declared,
-    /// From the data, for a part of the budget.
+    /// Estimated from the data, for a share of the budget.
     Estimated {
-        /// Which part of the squared noise budget, above 0 and below 1; a tenth is usual.
+        /// The estimate's share of the sum of `1/z²` over all releases, above 0 and below 1.
         share: f64,
-        /// The least estimate, as a part of the declared bound.
+        /// The least estimate, as a fraction of the declared bound.
         floor: f64,
     },
-    /// Given: public numbers, one for each coordinate, without the penalty.
+    /// Public numbers, one for each coordinate, without the penalty.
     Public(Vec<f64>),
 }
 
-/// How the bounds of coordinates are chosen.
+/// How each coordinate's clip norm C_j is chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CoordinateClipping {
     /// `C sqrt(M_j / Σ M)`.
@@ -108,8 +108,8 @@ pub enum CoordinateClipping {
     },
     /// L_j: nothing is clipped. Not for the squared loss.
     Lipschitz,
-    /// `C sqrt(p M_j / Σ M)` for all coordinates of a record together: C
-    /// itself where all M_j are equal.
+    /// `C sqrt(p M_j / Σ M)`, which is C where all M_j are equal. A record's coordinates are
+    /// clipped together, not one by one.
     Jointly {
         /// C.
         norm: f64,
@@ -132,8 +132,8 @@ pub struct CoordinateDescent {
 }
 
 impl CoordinateDescent {
-    /// One round of 30 steps a coordinate (K is set by the plan), the mean of the last half of it,
-    /// smoothness estimated for a tenth of the budget.
+    /// One round of 30 passes, the mean of their last half, and smoothness estimated for a tenth of
+    /// the budget.
     pub fn new(loss: Loss) -> Self {
         Self {
             loss,
@@ -149,52 +149,53 @@ impl CoordinateDescent {
         }
     }
 
-    /// T.
+    /// Sets T, the number of rounds.
     pub fn rounds(self, rounds: u64) -> Self {
         Self { rounds, ..self }
     }
 
-    /// K, the steps of a round; 30 a coordinate if 0.
+    /// Sets K, the steps of a round. 0 means 30 for each coordinate.
     pub fn steps(self, steps: u64) -> Self {
         Self { steps, ..self }
     }
 
-    /// τ: which part of a round's iterates, the last ones, is in its mean; above 0 and at most 1.
+    /// Sets τ, the fraction of a round's iterates, counted from its end, that its mean includes.
+    /// Above 0 and at most 1.
     pub fn tail(self, tail: f64) -> Self {
         Self { tail, ..self }
     }
 
-    /// γ.
+    /// Sets γ, the step size in units of 1/M_j.
     pub fn step_size(self, step_size: f64) -> Self {
         Self { step_size, ..self }
     }
 
-    /// λ.
+    /// Sets λ of the penalty `(λ/2)‖w‖²`.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2, ..self }
     }
 
-    /// Under another relation.
+    /// Sets the neighbouring relation, `zero_out` by default.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// Where coordinate smoothness comes from.
+    /// Sets where coordinate smoothness comes from.
     pub fn smoothness(self, smoothness: Smoothness) -> Self {
         Self { smoothness, ..self }
     }
 
-    /// How coordinates are clipped.
+    /// Sets how coordinates are clipped.
     pub fn clipping(self, clipping: CoordinateClipping) -> Self {
         Self { clipping, ..self }
     }
 
-    /// Multiplies what clipping leaves of a record's derivative by the weight of its class.
+    /// Multiplies each record's clipped derivative by the weight of its class.
     pub fn class_weights(self, weights: ClassWeights) -> Self {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    /// The plan for n records with this encoding, with the noise calibrated to (ε, δ).
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -205,8 +206,8 @@ impl CoordinateDescent {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said: the multiplier is that of (1), and an estimate of
-    /// smoothness has its share beside it.
+    /// The plan with the given noise. A multiplier is z in (1); an estimate of smoothness gets its
+    /// own, by its share.
     pub fn plan_with(
         &self,
         encoding: &Encoding,
@@ -214,13 +215,13 @@ impl CoordinateDescent {
         noise: Noise,
     ) -> Result<CoordinatePlan, LearnError> {
         self.check(encoding)?;
-        let steps = if self.steps == 0 { PASSES * encoding.width() as u64 } else { self.steps };
+        let steps = if self.steps == 0 { DEFAULT_PASSES * encoding.width() as u64 } else { self.steps };
         let learner = Self { steps, ..self.clone() };
         let price = |noise| Price::new(&learner, encoding, noise);
         let noise = match noise {
             Noise::Multiplier(noise) => noise,
             Noise::Budget { epsilon, delta } => {
-                // A multiplier whose share is out of range is no candidate: no guarantee at all.
+                // A multiplier whose estimate would need one out of range is never chosen.
                 let nothing = || Claim::new(self.neighbours, Event::NonPrivate);
                 let claim = |noise| price(noise).map_or_else(|_| nothing(), |price| price.whole());
                 calibrate::noise_of(epsilon, delta, claim)?.value
@@ -288,7 +289,7 @@ impl CoordinateDescent {
         }
     }
 
-    /// T K.
+    /// T K, the steps of all rounds.
     fn all_steps(&self) -> u64 {
         self.rounds.saturating_mul(self.steps)
     }

@@ -1,4 +1,4 @@
-//! Without privacy: what private learners are compared with, on data that may be shown.
+//! Learning without privacy, as a baseline for private learners on public data.
 
 use sordino_data::Encoded;
 use sordino_optim::{ClassWeights, OptimError};
@@ -10,14 +10,15 @@ use crate::perturbation::positive_penalty;
 use crate::solver::Problem;
 use crate::weighting::Weighting;
 
-/// The minimum of the mean loss plus `(l2/2)‖w‖²`, as near as `f64` can tell. **Not private.** The
-/// mean is over all slots, as that of private learners is. Fails for a loss or a penalty that
-/// cannot be; the data has no say in that.
+/// The minimum of the mean loss plus `(l2/2)‖w‖²`, as exact as `f64` allows. **Not private.** The
+/// mean is over all slots, as for private learners. Fails for a loss that does not fit the encoding
+/// or a penalty out of range, whatever the records are.
 pub fn non_private_optimum(loss: Loss, data: &Encoded, l2: f64) -> Result<LinearModel, LearnError> {
     optimum(loss, None, data, l2)
 }
 
-/// The same for the mean of weighted losses. **Not private.**
+/// As [`non_private_optimum`], with each record's loss multiplied by the weight of its class. **Not
+/// private.**
 pub fn non_private_weighted_optimum(
     loss: Loss,
     weights: &ClassWeights,
@@ -41,7 +42,7 @@ fn optimum(
     let ridge = positive_penalty(l2)? * data.slots() as f64;
     let tilt = vec![0.0; loss.outputs() * data.width()];
     let problem = Problem { loss, data, ridge, tilt, weighting: Weighting::of(weights) };
-    // A tolerance of 0 is never met: until no step makes the gradient shorter.
+    // A tolerance of 0 is never met, so Newton's method stops when no step shortens the gradient.
     let (weights, _) = problem.newton(0.0);
     Ok(LinearModel::new(loss, data.encoding().clone(), weights))
 }

@@ -1,79 +1,79 @@
-//! Why nothing was learned. Everything here depends on schema, shapes and
-//! parameters, never on a record's value.
+//! Errors of plans and fits. They depend on schema, shapes and parameters, never on a record's
+//! value.
 
 use sordino_noise::grid::{GridError, SumError};
 use sordino_optim::{ClassWeightsError, OptimError};
 use sordino_privacy::{AccountError, ParamError, ReleaseError};
 
-/// A plan that cannot be made, or a fit that did not happen.
+/// Why a plan cannot be made, or why a fit failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LearnError {
-    /// A loss for another kind of target.
+    /// The loss needs another kind of target.
     #[error(
         "the {loss} loss needs {expected}, and the encoding has {got}; choose another loss or another target"
     )]
     Target {
         /// The loss.
         loss: &'static str,
-        /// What it needs.
+        /// The target that it needs.
         expected: String,
-        /// What there is.
+        /// The target that the encoding has.
         got: String,
     },
-    /// A loss that a learner cannot do.
+    /// The learner does not support the loss.
     #[error("{learner} does not do the {loss} loss; {instead}")]
     Loss {
         /// The learner.
         learner: &'static str,
         /// The loss.
         loss: &'static str,
-        /// What to do.
+        /// What to do instead.
         instead: &'static str,
     },
-    /// A number outside its range.
+    /// A parameter outside its range.
     #[error("{name} must be {expected}, got {got}")]
     Parameter {
         /// The parameter, in words.
         name: &'static str,
         /// Its range, in words.
         expected: &'static str,
-        /// What came.
+        /// The value given.
         got: f64,
     },
-    /// Weights of another model.
+    /// The wrong number of weights for a model.
     #[error("a model of this loss and encoding has {expected} weights, got {got}")]
     Weights {
         /// Outputs times coordinates.
         expected: usize,
-        /// What came.
+        /// The number given.
         got: usize,
     },
-    /// Class weights that do not suit the target.
+    /// The class weights do not suit the target.
     #[error(transparent)]
     ClassWeights(#[from] ClassWeightsError),
-    /// The training loop.
+    /// The checks before a fit, the training loop or its checkpoints failed.
     #[error(transparent)]
     Optim(#[from] OptimError),
-    /// A permit for something else.
+    /// The permit is for another claim.
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    /// No accountant knows the event.
+    /// No accountant could bound the event, or no noise meets the target.
     #[error(transparent)]
     Account(#[from] AccountError),
     /// A privacy parameter outside its range.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// A grid that cannot be made.
+    /// No grid has room for the sum and its noise.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// A sum that its grid does not allow.
+    /// The grid does not allow the sum.
     #[error(transparent)]
     Sum(#[from] SumError),
-    /// Noise that cannot be drawn.
+    /// The noise could not be drawn.
     #[error(transparent)]
     Noise(#[from] sordino_noise::NoiseError),
-    /// No random bits.
+    /// The operating system gave no random bits.
     #[error(transparent)]
     Entropy(#[from] sordino_noise::EntropyError),
 }

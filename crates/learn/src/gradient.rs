@@ -1,21 +1,24 @@
 //! Noisy gradient descent: full batches, Poisson samples, samples of fixed size.
 //!
 //! # Definition
-//! See [`Training`] for a step. Relation: `zero_out` with n public, or `replace`, which samples of
-//! fixed size need. All iterates are accounted for; the result is one of them or an average. What
-//! is clipped is a record's gradient of the loss; the penalty `(λ/2)‖w‖²` is outside.
+//! [`Training`] defines a step. The relation is `zero_out` with n public, or `replace`, which
+//! samples of fixed size need. All iterates are accounted for; the result is one of them or an
+//! average. Each record's gradient of the loss is clipped; the penalty `(λ/2)‖w‖²` is added after
+//! clipping.
 //!
 //! # Guarantee
 //! T Gaussian releases of multiplier z on the samples drawn (Bassily, Smith, Thakurta, *Private
 //! Empirical Risk Minimization*, 2014; Abadi et al., *Deep Learning with Differential Privacy*,
-//! 2016), z the least for (ε, δ) by the tightest accountant.
+//! 2016). z is the least that the tightest accountant allows for (ε, δ).
 //!
-//! # On the way
-//! A plan is a [`StepwisePlan`]: its fit tells how far it is, can be stopped, kept, and resumed.
+//! # Progress and checkpoints
+//! A plan is a [`StepwisePlan`]: its fit reports progress, can be stopped, writes checkpoints and
+//! resumes from them.
 //!
 //! # Defaults
-//! Nesterov's method, the mean of the last half of the iterates. Steps, rate, momentum, penalty and
-//! clip norm follow from public numbers by the rules of [`Facts`](crate::Facts).
+//! Nesterov's method, and the mean of the last half of the iterates. Steps, learning rate,
+//! momentum, penalty and clip norm follow from public numbers by the rules of
+//! [`Facts`](crate::Facts).
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
@@ -49,17 +52,17 @@ pub struct GradientDescent {
 }
 
 impl GradientDescent {
-    /// On all records at each step.
+    /// Uses all records at each step.
     pub fn full_batch(loss: Loss) -> Self {
         Self::on(loss, Sampling::FullBatch, Neighbours::ZeroOut)
     }
 
-    /// On samples that each record joins with probability `rate`.
+    /// Uses samples that each record joins with probability `rate`.
     pub fn poisson(loss: Loss, rate: SamplingRate) -> Self {
         Self::on(loss, Sampling::Poisson { rate }, Neighbours::ZeroOut)
     }
 
-    /// On samples of `size` distinct records, under `replace`.
+    /// Uses samples of `size` distinct records, under `replace`.
     pub fn fixed_size(loss: Loss, size: Count) -> Self {
         Self::on(loss, Sampling::WithoutReplacement { size }, Neighbours::Replace)
     }
@@ -80,34 +83,34 @@ impl GradientDescent {
         }
     }
 
-    /// T.
+    /// Sets T, the number of steps.
     pub fn steps(self, steps: Count) -> Self {
         Self { steps: Some(steps), ..self }
     }
 
-    /// Under another relation.
+    /// Sets another neighbouring relation.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// Clips otherwise than by the rule.
+    /// Sets how gradients are clipped, instead of by the default rule.
     pub fn clipping(self, clipping: Clipping) -> Self {
         Self { clipping: Some(clipping), ..self }
     }
 
-    /// Divides coordinates of gradients by public numbers before they are clipped;
-    /// noise is then in proportion to them.
+    /// Divides the coordinates of gradients by these public numbers before clipping. The noise of a
+    /// coordinate is then proportional to its number.
     pub fn scales(self, scales: Vec<f64>) -> Self {
         Self { scales: Some(scales), ..self }
     }
 
-    /// Another update rule, rate, schedule and average. Nothing of the rules is left but the
-    /// number of steps and the clip norm.
+    /// Sets update rule, learning rate, schedule, averaging and penalty. The default rules then
+    /// determine only the number of steps and the clip norm.
     pub fn training(self, training: TrainingOptions) -> Self {
         Self { l2: Some(training.l2), training: Some(training), ..self }
     }
 
-    /// The length of a step.
+    /// Sets the learning rate.
     pub fn learning_rate(mut self, rate: f64) -> Self {
         self.training.iter_mut().for_each(|training| training.learning_rate = rate);
         Self { learning_rate: Some(rate), ..self }
@@ -118,18 +121,18 @@ impl GradientDescent {
         Self { momentum: Some(momentum), ..self }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`.
+    /// Sets λ of the penalty `(λ/2)‖w‖²`.
     pub fn l2(mut self, l2: f64) -> Self {
         self.training.iter_mut().for_each(|training| training.l2 = l2);
         Self { l2: Some(l2), ..self }
     }
 
-    /// Multiplies what clipping leaves of a record's gradient by the weight of its class.
+    /// Multiplies each record's clipped gradient by the weight of its class.
     pub fn class_weights(self, weights: ClassWeights) -> Self {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    /// The plan for n records with this encoding, with the noise calibrated to (ε, δ).
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -140,7 +143,7 @@ impl GradientDescent {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said.
+    /// The plan with the given noise.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<GradientPlan, LearnError> {
         self.loss.check(encoding)?;
         self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
@@ -161,13 +164,13 @@ impl GradientDescent {
             Noise::Budget { epsilon, delta } => Plan::calibrated(options, epsilon, delta)?,
             Noise::Multiplier(multiplier) => Plan::with_noise(options, multiplier)?,
         };
-        let training = self.training.clone().unwrap_or_else(|| self.usual_training(rule));
+        let training = self.training.clone().unwrap_or_else(|| self.default_training(rule));
         training.check(self.loss.outputs() * encoding.width())?;
         let (encoding, class_weights) = (encoding.clone(), self.class_weights.clone());
         Ok(GradientPlan { loss: self.loss, encoding, plan, training, class_weights })
     }
 
-    /// What the rules say, with the steps and the penalty that were given.
+    /// The defaults for this data, with the steps and the penalty that were set.
     fn rule(
         &self,
         encoding: &Encoding,
@@ -177,18 +180,19 @@ impl GradientDescent {
     ) -> Result<Rule, LearnError> {
         let one = match noise {
             Noise::Budget { epsilon, delta } => one_release(epsilon, delta, self.neighbours, limit)?,
-            // T steps on a part q of the records cost about what one release of z/(q sqrt(T)) does.
+            // T steps on a fraction q of the records cost about as much as one release of
+            // multiplier z/(q sqrt(T)).
             Noise::Multiplier(noise) => {
                 let steps = self.steps.map_or(1000.0, |steps| steps.get() as f64);
-                noise.get() / (self.part(n) * steps.sqrt())
+                noise.get() / (self.batch_fraction(n) * steps.sqrt())
             }
         };
         let signal = signal(n, one, self.loss.outputs() * encoding.width());
         Ok(Rule::with_penalty(self.loss, encoding.row_norm(), signal, self.steps, self.l2))
     }
 
-    /// The part of all records that a step sees.
-    fn part(&self, n: Count) -> f64 {
+    /// The expected fraction of all records in the batch of a step.
+    fn batch_fraction(&self, n: Count) -> f64 {
         match self.sampling {
             Sampling::Poisson { rate } => rate.get(),
             Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => {
@@ -198,7 +202,7 @@ impl GradientDescent {
         }
     }
 
-    fn usual_training(&self, rule: Rule) -> TrainingOptions {
+    fn default_training(&self, rule: Rule) -> TrainingOptions {
         TrainingOptions {
             rule: UpdateRule::Nesterov { momentum: self.momentum.unwrap_or(rule.momentum) },
             learning_rate: self.learning_rate.unwrap_or(rule.learning_rate),
@@ -230,22 +234,22 @@ impl GradientPlan {
         &self.encoding
     }
 
-    /// Batches, clipping, noise.
+    /// The batches, the clipping and the noise.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Update rule and what belongs to it.
+    /// The update rule, learning rate, schedule, averaging and penalty.
     pub fn training(&self) -> &TrainingOptions {
         &self.training
     }
 
-    /// Weights of classes, if they were declared.
+    /// The class weights, if any were declared.
     pub fn class_weights(&self) -> Option<&ClassWeights> {
         self.class_weights.as_ref()
     }
 
-    /// Describes the objective by its public parts; a checkpoint must have the same text.
+    /// Describes the objective by its public parts. A checkpoint resumes only if its text is equal.
     fn about(&self) -> String {
         let mut about = format!("{:?} {}", self.loss, self.encoding.to_json());
         if let Some(weights) = &self.class_weights {
@@ -254,7 +258,7 @@ impl GradientPlan {
         about
     }
 
-    /// The permit first, then shapes, then records.
+    /// Checks the permit, then the shapes of the data, and only then reads records.
     fn run(
         &self,
         data: &Encoded,

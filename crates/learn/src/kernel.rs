@@ -1,31 +1,31 @@
 //! The inner loops: rows of `f32`, everything else in `f64`, eight rows at a time.
 //!
 //! # One pass over memory
-//! A tile of [`TILE`] rows is read for its scores and, while it is still in the nearest cache, once
-//! more for its share of the gradient. A pass over the data so moves each row through memory once:
-//! `4 d` bytes and `4 d` floating-point operations a row and score, fewer than a processor does in
-//! the time that the bytes take to come.
+//! A tile of [`TILE`] rows is read for its scores and, while it is still in the L1 cache, again for
+//! its share of the gradient. So a pass over the data loads each row from memory once: `4 d` bytes
+//! and `4 d` floating-point operations for each row and score. The processor does these operations
+//! faster than the bytes arrive.
 //!
 //! # Row independence
-//! A score is computed by the same operations in the same order whatever stands beside the row:
-//! sixteen partial sums by position, then a fixed tree. Rust does not reorder floating-point
+//! A score is computed by the same operations in the same order whatever the other rows of its tile
+//! are: sixteen partial sums by position, then a fixed tree. Rust does not reorder floating-point
 //! operations, so the bits of a row's score depend on that row and the weights alone.
 //!
 //! # Wide registers
-//! The same code is compiled twice, for every x86-64 processor and for those with AVX2, and chosen
-//! when it runs. Products and sums stay apart (no fused operations): both give the same bits, and
-//! on processors with separate adders nothing is lost.
+//! The same code is compiled twice, for every x86-64 processor and for those with AVX2, and one
+//! version is chosen at run time. No version fuses products and sums, so both give the same bits.
+//! On processors with separate adders this costs no time.
 
-/// Rows that are worked on together.
+/// Rows that are processed together.
 pub(crate) const TILE: usize = 8;
 /// Partial sums of a dot product.
 const LANES: usize = 16;
-/// Numbers in a line of the cache.
+/// Numbers (`f32`) in a cache line of 64 bytes.
 #[cfg(target_arch = "x86_64")]
 const LINE: usize = 16;
 
-/// Two versions of a function of the module `plain`, for every processor and for wide
-/// registers, one of them chosen when it runs.
+/// Compiles a function of the module `plain` twice, for every processor and for AVX2, and chooses
+/// at run time.
 macro_rules! for_all_registers {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $kind:ty),*) $(-> $result:ty)?) => {
         $(#[$doc])*
@@ -71,16 +71,16 @@ for_all_registers! {
     fn accumulate(sum: &mut [f64], rows: [&[f32]; TILE], coefficients: [f64; TILE])
 }
 
-/// Asks the memory for numbers that will be needed soon. Rows of a sample lie apart, and no
-/// processor guesses where: without this, half of the time of a sampled step is spent waiting for
-/// them. Rows in order come by themselves, but not while others are worked on.
-pub(crate) fn fetch(numbers: &[f32]) {
+/// Prefetches numbers that will be needed soon. The rows of a sample are scattered, and no
+/// processor predicts where: without this, a sampled step waits for them half of its time. The
+/// processor prefetches rows that are read in order, but not while it works on other rows.
+pub(crate) fn prefetch(numbers: &[f32]) {
     #[cfg(target_arch = "x86_64")]
     for line in numbers.chunks(LINE) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: every x86-64 processor has the instruction. It reads and writes nothing that a
-        // program could see and is allowed for any address; this one is that of a slice.
-        #[allow(unsafe_code, reason = "a hint without effect but on time: a sampled row takes half as long")]
+        // SAFETY: every x86-64 processor has the instruction. It has no effect that a program could
+        // see and is allowed for any address; this one points into a slice.
+        #[allow(unsafe_code, reason = "a hint that only affects time: a sampled row takes half as long")]
         unsafe {
             _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast());
         }
@@ -89,9 +89,9 @@ pub(crate) fn fetch(numbers: &[f32]) {
     let _ = numbers;
 }
 
-/// At least the exact norm of the row: a product of two `f32` is exact in `f64`,
-/// and each addition errs by 2^-53 of a sum that only grows, in whatever order.
-/// Infinite for a row that is not finite.
+/// An upper bound on the exact norm of the row. A product of two `f32` is exact in `f64`, and each
+/// addition errs by at most 2^-53 of a sum that only grows, in any order. Infinite for a row that
+/// is not finite.
 pub(crate) fn norm_above(row: &[f32]) -> f32 {
     let (chunks, rest) = row.as_chunks::<LANES>();
     let mut sums = [0.0; LANES];
@@ -110,7 +110,7 @@ pub(crate) fn norm_above(row: &[f32]) -> f32 {
     }
 }
 
-/// What is computed, for the registers that its caller is compiled for.
+/// The code itself, inlined and so compiled for its caller's registers.
 mod plain {
     use super::{LANES, TILE};
 
@@ -173,9 +173,9 @@ mod tests {
         std::array::from_fn(|r| rows[r].as_slice())
     }
 
-    /// The definition, written once more and plainly.
+    /// Compares with the definition, written plainly.
     #[test]
-    fn sums_are_the_plain_ones() {
+    fn sums_are_those_of_the_definition() {
         for width in [1, 5, 8, 21, 101] {
             let (rows, weights, coefficients) = numbers(width);
             for (row, score) in rows.iter().zip(dots(tile(&rows), &weights)) {
@@ -207,9 +207,9 @@ mod tests {
         }
     }
 
-    /// Whatever the processor, the bits are those of the code for all of them.
+    /// The version for this processor gives the same bits as the version for every processor.
     #[test]
-    fn wide_registers_do_not_show() {
+    fn wide_registers_give_the_same_bits() {
         for width in [3, 16, 50, 101] {
             let (rows, weights, coefficients) = numbers(width);
             let bits = |scores: &[f64]| scores.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn norms_are_not_below_the_truth() {
+    fn a_norm_is_never_below_the_exact_one() {
         assert!(norm_above(&[3.0, 4.0]) >= 5.0 && norm_above(&[3.0, 4.0]) < 5.000_002);
         assert_eq!(norm_above(&[f32::NAN]), f32::INFINITY);
         assert_eq!(norm_above(&[f32::MAX; 4]), f32::INFINITY);
@@ -231,7 +231,7 @@ mod tests {
         // Longer than one chunk: 37 twos have the norm sqrt(148).
         assert!((f64::from(norm_above(&[2.0; 37])) - 148f64.sqrt()).abs() < 2e-6);
         assert_eq!(norm_above(&[f32::NAN; 20]), f32::INFINITY);
-        // A norm between two floats: the upper one.
+        // A norm between two floats is rounded up.
         assert!(f64::from(norm_above(&[1.0, 1.0])) >= 2f64.sqrt());
     }
 }

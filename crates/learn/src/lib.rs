@@ -1,9 +1,10 @@
 //! Private empirical risk minimisation for linear models.
 //!
-//! Every learner has one face: a builder with public numbers,
-//! `plan(&encoding, n, ε, δ)`, [`LearningPlan::claim`], a permit for it, and
-//! [`LearningPlan::fit`], which gives a `Release` of a [`LinearModel`]. Learners that go
-//! step by step can be watched, stopped and resumed: [`StepwisePlan`].
+//! Every learner is used in the same way: a builder takes public numbers, and its
+//! `plan(&encoding, n, ε, δ)` makes a plan. The plan states its [`LearningPlan::claim`], a budget
+//! grants a permit for that claim, and [`LearningPlan::fit`] returns a `Release` of a
+//! [`LinearModel`]. A fit that proceeds in steps can be watched, stopped and resumed: see
+//! [`StepwisePlan`].
 //!
 //! | learner | releases | relation |
 //! |---|---|---|
@@ -15,8 +16,8 @@
 //! | [`ObjectivePerturbation`] | the minimum of a noisy objective | `zero_out`, `replace` |
 //! | [`SufficientStatistics`] (AdaSSP, private ridge) | noisy `XᵀX` and `Xᵀy` | `zero_out`, `replace` |
 //!
-//! n is public under both relations. Nothing is read off the data to choose a parameter, and what
-//! must be estimated (the smoothness of coordinates) is paid for.
+//! n is public under both relations. No parameter is chosen by looking at the data, except the
+//! smoothness of coordinates, whose estimate is paid for.
 //!
 //! ```
 //! use sordino_data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table};

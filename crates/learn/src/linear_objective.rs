@@ -3,18 +3,18 @@
 //! # Sums
 //! A record's gradient is `d ⊗ x` with d the derivative by the scores: one position (T = 1), so its
 //! norm is `‖d‖ ‖x‖` and `b_i` is that norm (beta = 1). Rows are `f32`, sums of a block of 4096
-//! slots are `f64`, and chains have at most 4096 additions: the allowance is some 4e-9 of the clip
-//! norm. Norms of rows are computed once, upward.
+//! slots are `f64`, and chains have at most 4096 additions: the allowance is about 4e-9 of the clip
+//! norm. The norms of rows are computed once, rounded up.
 //!
 //! # Class weights
-//! What is left of a record after clipping is multiplied by the weight of its class, a number of at
-//! most 1: its norm, and `b_i`, stay within what they are for weight 1. Products are rounded, but
-//! never to more than the factor that is not a weight.
+//! A record's clipped gradient is multiplied by the weight of its class, which is at most 1. So its
+//! norm and `b_i` are at most those for weight 1. The product is rounded, but never above the
+//! clipped gradient.
 //!
 //! # Row independence
 //! A record's coefficient is a function of its row, its target and the parameters
-//! ([`kernel`](crate::kernel)); how rows are summed is what the allowance is for,
-//! and blocks are merged as integers.
+//! ([`kernel`](crate::kernel)). The allowance covers the rounding of a block's sum, and blocks are
+//! merged as integers.
 
 use std::num::NonZero;
 
@@ -22,28 +22,30 @@ use sordino_data::{Batch, BatchGroup, BlockView, ContributionLimit, Encoded, ROW
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 
-use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch, norm_above};
+use crate::kernel::{TILE, accumulate, differentiate, dot, dots, norm_above, prefetch};
 use crate::loss::Loss;
 use crate::weighting::Weighting;
 
-/// Rows beyond it contribute nothing: the allowance for underflow needs a bound.
-const LONGEST_ROW: f32 = (1u64 << 40) as f32;
+/// The largest norm of a row that contributes. The allowance for underflow needs a bound.
+const MAX_ROW_NORM: f32 = (1u64 << 40) as f32;
 
-/// Losses of a linear model on encoded records.
+/// The losses of a linear model on encoded records.
 pub struct LinearObjective<'a> {
     loss: Loss,
     width: usize,
     slots: usize,
     limit: ContributionLimit,
     blocks: Vec<BlockView<'a>>,
-    /// Of each slot's row, rounded up; infinite for an empty slot, which contributes nothing.
+    /// The norm of each slot's row, rounded up; infinite for an empty slot, which contributes
+    /// nothing.
     norms: Vec<f32>,
+    /// A row of zeros, in place of a row that does not contribute.
     empty: Vec<f32>,
     pub(crate) weighting: Weighting,
 }
 
 impl<'a> LinearObjective<'a> {
-    /// Reads all rows once, for their norms.
+    /// Reads all rows once, to compute their norms.
     pub fn new(loss: Loss, data: &'a Encoded) -> Self {
         let (width, slots) = (data.width(), data.slots());
         let blocks: Vec<BlockView<'a>> = data.blocks().collect();
@@ -58,7 +60,7 @@ impl<'a> LinearObjective<'a> {
         Self { loss, width, slots, limit, blocks, norms, empty, weighting }
     }
 
-    /// Multiplies clipped gradients by the weights of their classes.
+    /// Multiplies each record's clipped gradient by the weight of its class.
     pub fn class_weights(self, weights: &ClassWeights) -> Self {
         Self { weighting: Weighting::of(Some(weights)), ..self }
     }
@@ -74,10 +76,11 @@ impl<'a> LinearObjective<'a> {
 
     /// Whether a slot has a record that can contribute.
     fn contributes(&self, slot: usize) -> bool {
-        self.norms[slot] <= LONGEST_ROW
+        self.norms[slot] <= MAX_ROW_NORM
     }
 
-    /// Writes the derivative by the scores of a slot's record to `out`; whether there is one.
+    /// Writes the derivative by the scores of a slot's record to `out`. Returns whether it exists
+    /// and is finite.
     fn derivative(&self, parameters: &[f64], slot: usize, out: &mut [f64]) -> bool {
         if !self.contributes(slot) {
             return false;
@@ -90,8 +93,8 @@ impl<'a> LinearObjective<'a> {
         out.iter().all(|d| d.is_finite())
     }
 
-    /// The whole contribution of one record, coordinate by coordinate, with scales; whether there
-    /// is one, and whether it was within the clip norm.
+    /// Writes one record's contribution to `out`, scaled and clipped. Returns whether it
+    /// contributes, and whether its gradient was within the clip norm.
     fn contribution(
         &self,
         slot: usize,
@@ -107,7 +110,7 @@ impl<'a> LinearObjective<'a> {
             out.iter_mut().zip(scales).for_each(|(out, scale)| *out /= scale);
         }
         let norm = length_above(out);
-        if !norm.is_finite() || norm > f64::from(LONGEST_ROW) {
+        if !norm.is_finite() || norm > f64::from(MAX_ROW_NORM) {
             return (false, false);
         }
         match clip.rule() {
@@ -159,7 +162,7 @@ impl<'a> LinearObjective<'a> {
         if clip.is_exact() { Ok(()) } else { partial.gradient.add_group(&work.sum, records) }
     }
 
-    /// The slow road: one record's contribution as a whole vector.
+    /// The slow path: one record's contribution as a whole vector.
     fn add_record(
         &self,
         parameters: &[f64],
@@ -184,9 +187,9 @@ impl<'a> LinearObjective<'a> {
         Ok(())
     }
 
-    /// The fast road: scores of a tile of rows, their coefficients, and their sum while the
-    /// rows are at hand. Those of the next tile are asked for in two parts, as a processor
-    /// waits for no more than so many at once.
+    /// The fast path: the scores of a tile of rows, their coefficients, and their sum while the
+    /// rows are in the cache. The next tile is prefetched in two halves, because a processor tracks
+    /// a limited number of outstanding loads.
     fn add_tile(
         &self,
         parameters: &[f64],
@@ -196,7 +199,7 @@ impl<'a> LinearObjective<'a> {
         partial: &mut Partial,
     ) -> Result<(), SumError> {
         let (soon, later) = next.split_at(TILE / 2);
-        soon.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
+        soon.iter().flatten().for_each(|slot| prefetch(self.row(*slot)));
         let Workspace { sum, coefficients, .. } = work;
         let mut rows: [&[f32]; TILE] = [&self.empty; TILE];
         let (mut targets, mut norms) = ([0.0; TILE], [f64::INFINITY; TILE]);
@@ -213,8 +216,8 @@ impl<'a> LinearObjective<'a> {
         let norms = gradient_norms(norms, coefficients);
         let mut weights = clip.weights(norms);
         self.weighting.apply(&mut weights, targets);
-        // A record that contributes nothing is not multiplied by 0 (0 times
-        // infinity is not 0) but left out.
+        // A record that does not contribute is left out. Multiplying by 0 is not enough: 0 times
+        // infinity is not 0.
         for derivatives in coefficients.iter_mut() {
             for lane in 0..TILE {
                 derivatives[lane] =
@@ -227,10 +230,10 @@ impl<'a> LinearObjective<'a> {
             }
         }
         if clip.count().is_some() {
-            let there = norms.iter().filter(|norm| norm.is_finite());
-            there.copied().try_for_each(|norm| partial.counted(norm <= clip.grid().clip_norm()))?;
+            let contributing = norms.iter().filter(|norm| norm.is_finite());
+            contributing.copied().try_for_each(|norm| partial.counted(norm <= clip.grid().clip_norm()))?;
         }
-        later.iter().flatten().for_each(|slot| fetch(self.row(*slot)));
+        later.iter().flatten().for_each(|slot| prefetch(self.row(*slot)));
         for (sum, coefficients) in sum.chunks_exact_mut(self.width).zip(coefficients) {
             accumulate(sum, rows, *coefficients);
         }
@@ -238,16 +241,16 @@ impl<'a> LinearObjective<'a> {
     }
 }
 
-/// What one thread needs.
+/// The buffers of one thread.
 struct Workspace {
-    /// Of a group, in steps of the grid.
+    /// The sum of a group, in steps of the grid.
     sum: Vec<f64>,
     /// One record's contribution.
     record: Vec<f64>,
     /// One record's derivative by the scores.
     derivative: Vec<f64>,
-    /// For each score, one number for each record of a tile: scores, then
-    /// derivatives, then factors of rows.
+    /// For each score, one number for each record of a tile: first the scores, then the
+    /// derivatives, then the factors of rows.
     coefficients: Vec<[f64; TILE]>,
 }
 
@@ -295,15 +298,15 @@ impl Objective for LinearObjective<'_> {
     }
 }
 
-/// The next slots, as many as make a tile.
+/// The next slots, up to a full tile.
 fn tile_of(slots: &mut impl Iterator<Item = usize>) -> [Option<usize>; TILE] {
     let mut tile = [None; TILE];
     tile.iter_mut().zip(slots).for_each(|(place, slot)| *place = Some(slot));
     tile
 }
 
-/// At least the norms of gradients, from those of rows and from derivatives by the scores. Not
-/// finite where a derivative is not, or where there is no row.
+/// Upper bounds on the norms of gradients, from those of rows and the derivatives by the scores.
+/// Not finite where a derivative is not, or where there is no row.
 fn gradient_norms(rows: [f64; TILE], derivatives: &[[f64; TILE]]) -> [f64; TILE] {
     let mut norms = [0.0; TILE];
     if let [one] = derivatives {
@@ -318,7 +321,7 @@ fn gradient_norms(rows: [f64; TILE], derivatives: &[[f64; TILE]]) -> [f64; TILE]
     norms
 }
 
-/// At least the exact norm of a finite vector.
+/// An upper bound on the exact norm of a finite vector.
 fn length_above(vector: &[f64]) -> f64 {
     if let [one] = vector {
         return one.abs();
@@ -326,9 +329,9 @@ fn length_above(vector: &[f64]) -> f64 {
     root_above(vector.iter().map(|x| x * x).sum(), vector.len())
 }
 
-/// At least the exact norm of a vector, from the computed sum of its squares.
+/// An upper bound on the exact norm of a vector, from the computed sum of its squares.
 fn root_above(sum: f64, length: usize) -> f64 {
     let length = length as f64;
-    // Squares that vanish: a vector below 1e-150 in all coordinates is counted as one of 1e-150.
+    // The square of a coordinate below 1e-150 may underflow, so each coordinate adds 1e-150.
     (sum * (1.0 + (length + 8.0) * f64::EPSILON)).sqrt() * (1.0 + f64::EPSILON) + length * 1e-150
 }

@@ -13,15 +13,15 @@
 //! | `Softmax` of K classes | ln Σ e^{s_k} - s_y | sqrt(2) | 1/2 |
 //!
 //! # Constants
-//! Rows have `‖x‖ <= X` and `|x_j| <= X_j`. Gradients scale with X and curvature with
-//! X²: `G = slope X`, `L_j = slope X_j`, `β = curvature X²`,
-//! `M_j = curvature (1/n) Σ x_ij²`. A penalty `(λ/2)‖w‖²` adds λ to β and to every M_j
-//! and nothing to G: it is kept outside of what is clipped.
+//! Rows have `‖x‖ <= X` and `|x_j| <= X_j`. Gradients scale with X and curvature with X²:
+//! `G = slope X`, `L_j = slope X_j`, `β = curvature X²`, `M_j = curvature (1/n) Σ x_ij²`. A penalty
+//! `(λ/2)‖w‖²` adds λ to β and to every M_j and nothing to G, because the penalty is not part of a
+//! record's gradient.
 //!
 //! # Pitfalls
-//! Constants follow from the loss and are not to be passed by hand: one too small voids every
-//! proof that uses it. The squared loss has no Lipschitz constant without a bound on the
-//! parameters: clip, or use `Huber`.
+//! Take constants from the loss, never by hand: one that is too small voids every proof that uses
+//! it. The squared loss has no Lipschitz constant without a bound on the parameters: clip, or use
+//! `Huber`.
 
 use serde::{Deserialize, Serialize};
 use sordino_data::Encoding;
@@ -33,29 +33,30 @@ use crate::error::LearnError;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Loss {
-    /// Two classes.
+    /// For two classes.
     Logistic,
-    /// Two classes, with a margin: the hinge, rounded off (Chaudhuri, Monteleoni, Sarwate, 2011).
+    /// For two classes, with a margin: the hinge with its kink smoothed (Chaudhuri, Monteleoni,
+    /// Sarwate, 2011).
     SmoothHinge {
-        /// h.
+        /// h, half the width of the smoothed part.
         width: f64,
     },
-    /// A number.
+    /// For a number.
     Squared,
-    /// A number, large residuals counted linearly.
+    /// For a number: squared for small residuals, linear for large ones.
     Huber {
-        /// c.
+        /// c, the residual at which the loss becomes linear.
         width: f64,
     },
-    /// Several classes, jointly.
+    /// For several classes.
     Softmax {
-        /// K.
+        /// K, the number of classes.
         classes: usize,
     },
 }
 
 impl Loss {
-    /// Its name in messages.
+    /// The name of the loss in messages.
     pub fn name(self) -> &'static str {
         match self {
             Self::Logistic => "logistic",
@@ -66,7 +67,7 @@ impl Loss {
         }
     }
 
-    /// Scores that a model gives a row.
+    /// The number of scores that a model gives a row.
     pub fn outputs(self) -> usize {
         match self {
             Self::Softmax { classes } => classes,
@@ -127,8 +128,8 @@ impl Loss {
         }
     }
 
-    /// Overwrites `out`, K by K, with the second derivative by the scores; where
-    /// there is none, with that of one side.
+    /// Overwrites `out`, K by K, with the second derivative by the scores. At a kink of the first
+    /// derivative it is that of one side.
     pub fn bend(self, scores: &[f64], target: f64, out: &mut [f64]) {
         match self {
             Self::Logistic => {
@@ -152,7 +153,7 @@ impl Loss {
         }
     }
 
-    /// The largest norm of its derivative by the scores; nothing where there is no bound.
+    /// The largest norm of the derivative by the scores, if it is bounded.
     pub fn slope(self) -> Option<f64> {
         match self {
             Self::Logistic | Self::SmoothHinge { .. } => Some(1.0),
@@ -172,18 +173,19 @@ impl Loss {
         }
     }
 
-    /// G: the largest norm of a record's gradient, rows of norm at most `row_norm`.
+    /// G, the largest norm of a record's gradient for rows of norm at most `row_norm`, if it is
+    /// bounded.
     pub fn lipschitz(self, row_norm: f64) -> Option<f64> {
         Some(self.slope()? * row_norm)
     }
 
-    /// L_j: the largest derivative by the weights of a coordinate whose
-    /// absolute value is at most `bound`.
+    /// L_j, the largest derivative by the weights of a coordinate whose absolute value is at most
+    /// `bound`, if it is bounded.
     pub fn coordinate_lipschitz(self, bound: f64) -> Option<f64> {
         Some(self.slope()? * bound)
     }
 
-    /// β: the Lipschitz constant of a record's gradient.
+    /// β, the Lipschitz constant of a record's gradient.
     pub fn smoothness(self, row_norm: f64) -> f64 {
         self.curvature() * row_norm * row_norm
     }
@@ -193,7 +195,8 @@ impl Loss {
         self.curvature() * mean_square
     }
 
-    /// That an encoding's target is what this loss is for. Looks at the schema alone.
+    /// Checks the width of the loss, and that the encoding's target suits it. Looks at the schema
+    /// alone.
     pub fn check(self, encoding: &Encoding) -> Result<(), LearnError> {
         if let Self::SmoothHinge { width } | Self::Huber { width } = self
             && !(width > 0.0 && width.is_finite())
@@ -229,7 +232,7 @@ pub(crate) fn sign(target: f64) -> f64 {
     if target > 0.5 { 1.0 } else { -1.0 }
 }
 
-/// Overwrites scores with the probabilities that they stand for.
+/// Overwrites scores with the probabilities of classes.
 fn softmax(scores: &mut [f64]) {
     let largest = scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(*s));
     scores.iter_mut().for_each(|s| *s = (*s - largest).exp());
@@ -237,7 +240,7 @@ fn softmax(scores: &mut [f64]) {
     scores.iter_mut().for_each(|s| *s /= sum);
 }
 
-/// 1/(1 + e^-x), with no overflow on either side.
+/// 1/(1 + e^-x), without overflow.
 fn expit(x: f64) -> f64 {
     if x >= 0.0 {
         1.0 / (1.0 + (-x).exp())
@@ -274,22 +277,22 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(20_000))]
-        /// Finite differences: the derivative is that of the value, and neither
-        /// slope nor curvature is exceeded.
+        /// Finite differences of the value agree with the derivative, and exceed neither slope nor
+        /// curvature.
         #[test]
-        fn constants_hold(
+        fn slope_and_curvature_bound_every_loss(
             all in prop::array::uniform3(-6.0..6.0f64),
-            way in prop::array::uniform3(-1.0..1.0f64),
+            toward in prop::array::uniform3(-1.0..1.0f64),
         ) {
             for loss in LOSSES {
                 let k = loss.outputs();
-                let (scores, way) = (&all[..k], &way[..k]);
-                let length = way.iter().map(|x| x * x).sum::<f64>().sqrt();
+                let (scores, toward) = (&all[..k], &toward[..k]);
+                let length = toward.iter().map(|x| x * x).sum::<f64>().sqrt();
                 if length < 1e-3 { continue; }
                 let moved = |h: f64| -> Vec<f64> {
-                    scores.iter().zip(way).map(|(s, w)| s + h * w / length).collect()
+                    scores.iter().zip(toward).map(|(s, w)| s + h * w / length).collect()
                 };
-                let dot = |g: &[f64]| g.iter().zip(way).map(|(g, w)| g * w / length).sum::<f64>();
+                let dot = |g: &[f64]| g.iter().zip(toward).map(|(g, w)| g * w / length).sum::<f64>();
                 for target in targets(loss) {
                     let h = 1e-5;
                     let slope = (loss.value(&moved(h), target) - loss.value(&moved(-h), target)) / (2.0 * h);
@@ -306,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Differences of the derivative, at scores that are no kink of any of the losses.
+    /// Compares with differences of the derivative, at scores away from every kink.
     #[test]
     fn second_derivatives_are_those_of_the_first() {
         for loss in LOSSES {
@@ -331,9 +334,9 @@ mod tests {
         }
     }
 
-    /// Constants are attained: half of one would be exceeded.
+    /// Some scores attain each constant, so a smaller one would be wrong.
     #[test]
-    fn constants_are_tight() {
+    fn slope_and_curvature_are_attained() {
         let bend = |loss: Loss, s: f64| {
             (gradient(loss, &[s + 1e-4], 1.0)[0] - gradient(loss, &[s - 1e-4], 1.0)[0]) / 2e-4
         };

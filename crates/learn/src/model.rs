@@ -1,4 +1,4 @@
-//! What is learned: weights, with the encoding without which they are of no use.
+//! A learned model: the weights, with the encoding that they belong to.
 
 use sordino_data::{Encoded, Encoding};
 
@@ -15,7 +15,7 @@ pub struct LinearModel {
 }
 
 impl LinearModel {
-    /// A model from its parts, as it is read from a file.
+    /// A model from its parts, as a file stores them.
     pub fn from_parts(loss: Loss, encoding: Encoding, weights: Vec<f64>) -> Result<Self, LearnError> {
         loss.check(&encoding)?;
         let expected = loss.outputs() * encoding.width();
@@ -31,7 +31,7 @@ impl LinearModel {
         Self { loss, encoding, weights }
     }
 
-    /// What it was trained to minimise.
+    /// The loss that training minimised.
     pub fn loss(&self) -> Loss {
         self.loss
     }
@@ -65,24 +65,24 @@ impl LinearModel {
         }
     }
 
-    /// The probability of each class for an encoded row; nothing where the loss models none.
+    /// The probability of each class for an encoded row, if the loss models probabilities.
     pub fn probabilities(&self, row: &[f32]) -> Option<Vec<f64>> {
         let scores = self.scores(row);
         match self.loss {
-            // Two scores, of which the first is 0.
-            Loss::Logistic => Some(shares(&[0.0, scores[0]])),
-            Loss::Softmax { .. } => Some(shares(&scores)),
+            // Equal to a softmax over two scores, the first of which is 0.
+            Loss::Logistic => Some(softmax(&[0.0, scores[0]])),
+            Loss::Softmax { .. } => Some(softmax(&scores)),
             Loss::SmoothHinge { .. } | Loss::Squared | Loss::Huber { .. } => None,
         }
     }
 
-    /// The part of records whose class is predicted. A statistic of
-    /// `data`: free for public data alone.
+    /// The fraction of records whose class is predicted correctly. **Not private**: only for public
+    /// data.
     pub fn accuracy(&self, data: &Encoded) -> f64 {
         self.mean_over(data, |row, target| f64::from(u8::from(self.predict(row) == target)))
     }
 
-    /// The mean loss. A statistic of `data`: free for public data alone.
+    /// The mean loss. **Not private**: only for public data.
     pub fn mean_loss(&self, data: &Encoded) -> f64 {
         self.mean_over(data, |row, target| self.loss.value(&self.scores(row), target))
     }
@@ -96,7 +96,7 @@ impl LinearModel {
 }
 
 /// `e^s / Σ e^s`, without overflow.
-fn shares(scores: &[f64]) -> Vec<f64> {
+fn softmax(scores: &[f64]) -> Vec<f64> {
     let largest = scores.iter().fold(f64::NEG_INFINITY, |most, s| most.max(*s));
     let parts: Vec<f64> = scores.iter().map(|s| (s - largest).exp()).collect();
     let sum: f64 = parts.iter().sum();

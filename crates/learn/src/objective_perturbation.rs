@@ -8,24 +8,24 @@
 //! J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>,     w* = argmin J                                    (1)
 //! ```
 //! b Gaussian, or of density `~ exp(-‖b‖/s)` for pure privacy. Λ is nλ, or more where the theorem
-//! needs it: determinants may take at most a quarter of ε.
+//! needs it: the ratio of determinants may take at most a quarter of ε.
 //!
 //! # Guarantee
-//! That of w* (determinants and densities) is in the module `theorem`: ε is a part for determinants
-//! and a part for b. But no solver gives w*, and b is drawn on a grid. So the version for
-//! approximate minima is the only one here (Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards
-//! Practical Differentially Private Convex Optimization*, 2019): the solver certifies
-//! `‖∇J(w~)‖ <= τ` with its float errors counted; the b that is drawn is the rounding of a
-//! continuous one, off by at most half a step h a coordinate; hence, with d parameters,
+//! The module `theorem` proves the guarantee of w*: one part of ε pays for the ratio of
+//! determinants, the other for b. But no solver finds w* exactly, and b is drawn on a grid. So only
+//! the version for approximate minima is implemented (Iyengar, Near, Song, Thakkar, Thakurta, Wang,
+//! *Towards Practical Differentially Private Convex Optimization*, 2019). The solver certifies
+//! `‖∇J(w~)‖ <= τ`, float errors included. The b that is drawn is the rounding of a continuous one,
+//! off by at most half a step h in each coordinate. Hence, with d parameters,
 //! ```text
 //! ‖w~ - w*‖ <= r = (τ + sqrt(d) h/2) / Λ                                                       (2)
 //! ```
 //! For one data set w~ - w* is a function of w* (which determines b), so releasing w~ + Z is a
 //! function of w* and of a second release, of sensitivity 2r: the *difference* of two such errors.
-//! It has a hundredth of ε and of δ, and a hundredth is more than enough: τ is a millionth of G.
+//! It gets a hundredth of ε and of δ, which is more than enough: τ is a millionth of G.
 //!
-//! Weights of classes are at most 1: G, β and determinants are at most those of the loss itself,
-//! and a record's weight is as fixed as its row, so the subspace in which it moves b is the same.
+//! Class weights are at most 1. So G, β and determinants are at most those of the loss itself. A
+//! record's weight is fixed as its row is, so the subspace in which it moves b is the same.
 //!
 //! The event is `approximate` (ε, δ), or `pure`. Relations: `zero_out`,
 //! and `replace` with its own formulas.
@@ -36,11 +36,10 @@
 //!   [`ObjectivePlan::l2`] says to what.
 //! - Smoothness grows with the square of the row norm, and a Huber hinge of width h has 1/(2h), not
 //!   1: constants come from the loss.
-//! - A point without certificate is not released; the model is then noise around zero. The solver's
-//!   convergence theorem says that no data set has this fate. To try again with a looser tolerance
-//!   would be a decision that depends on the data.
-//! - How many steps the solver takes depends on the data: the time
-//!   that a fit takes is not protected.
+//! - A point without a certificate is not released; the model is then noise around zero. By the
+//!   solver's convergence theorem this happens for no data set. A second attempt with a looser
+//!   tolerance would be a decision that depends on the data.
+//! - The number of solver steps depends on the data, so the time of a fit is not protected.
 
 mod theorem;
 
@@ -62,32 +61,32 @@ use crate::usual::reach;
 use crate::vector_noise::{Shape, VectorNoise};
 use crate::weighting::Weighting;
 
-/// Depth of the grid of b: 2^40 steps to its scale.
+/// The depth of the grid of b: its scale is 2^40 steps.
 const DEPTH: u32 = RoundedSpherical::MOST_DEPTH;
-/// The largest part of ε for determinants.
-const DETERMINANT: f64 = 0.25;
-/// The part of ε and of δ for the distance to the exact minimum.
-const OUTPUT: f64 = 0.01;
-/// Classes of softmax with Gaussian noise.
-const MOST_CLASSES: usize = 1000;
-/// What the noise may cost in the objective where a penalty can see to it, and the shortest
-/// weights that it may be chosen for.
-const QUIET: f64 = 1e-3 / 1.5;
-const SHORTEST: f64 = 3.0;
+/// The largest share of ε for determinants.
+const MAX_DETERMINANT_SHARE: f64 = 0.25;
+/// The share of ε and of δ for the distance to the exact minimum.
+const OUTPUT_SHARE: f64 = 0.01;
+/// The most classes of softmax with Gaussian noise.
+const MAX_CLASSES: usize = 1000;
+/// What the noise may cost in the objective, where the default penalty can limit it.
+const MAX_NOISE_COST: f64 = 1e-3 / 1.5;
+/// The least `‖w‖ X` that the default penalty may assume to limit that cost.
+const MIN_REACH: f64 = 3.0;
 
-/// The least Λ that the theorem asks for at this ε, whatever the noise.
+/// The least Λ that the theorem needs at this ε, for any noise.
 pub(crate) fn least_penalty(loss: Loss, row_norm: f64, epsilon: f64) -> f64 {
-    theorem::least_ridge(loss, row_norm, DETERMINANT * epsilon * (1.0 - OUTPUT))
+    theorem::least_ridge(loss, row_norm, MAX_DETERMINANT_SHARE * epsilon * (1.0 - OUTPUT_SHARE))
 }
 
 /// λ where noise and bias balance for weights of the length that the rules expect. `noise` is the
-/// root of the mean square of the length of b over G. d directions without curvature would cost
-/// `noise² G²/(2λ n²)`: where the theorem's own Λ does not matter, λ is so large that this is below
-/// [`QUIET`], unless it takes weights below [`SHORTEST`].
-fn usual_penalty(loss: Loss, encoding: &Encoding, n: Count, noise: f64, least: f64) -> f64 {
+/// root of the mean square of ‖b‖, divided by G. In d directions without curvature the noise would
+/// cost `noise² G²/(2λ n²)`. Where the theorem's own Λ is negligible, λ is large enough to keep
+/// this below [`MAX_NOISE_COST`], as long as that allows weights of at least [`MIN_REACH`].
+fn default_penalty(loss: Loss, encoding: &Encoding, n: Count, noise: f64, least: f64) -> f64 {
     let (row_norm, count) = (encoding.row_norm(), n.get() as f64);
     let slope = match loss {
-        // A solution of a regression has a length of its own, whatever the width.
+        // The length of a regression's solution does not depend on the width.
         Loss::Huber { .. } => 1.0,
         Loss::Logistic | Loss::SmoothHinge { .. } | Loss::Softmax { .. } | Loss::Squared => {
             loss.slope().unwrap_or(1.0)
@@ -100,8 +99,8 @@ fn usual_penalty(loss: Loss, encoding: &Encoding, n: Count, noise: f64, least: f
         return balanced;
     }
     let gradient = loss.lipschitz(row_norm).unwrap_or(row_norm);
-    let quiet = (noise * gradient / count).powi(2) / (2.0 * QUIET);
-    balanced.max(quiet.min(for_reach(SHORTEST)))
+    let quiet = (noise * gradient / count).powi(2) / (2.0 * MAX_NOISE_COST);
+    balanced.max(quiet.min(for_reach(MIN_REACH)))
 }
 
 /// Builds plans for objective perturbation.
@@ -115,24 +114,24 @@ pub struct ObjectivePerturbation {
 }
 
 impl ObjectivePerturbation {
-    /// Under `zero_out`, with Gaussian noise wherever there is a δ.
+    /// Under `zero_out`, with Gaussian noise where δ is above 0.
     pub fn new(loss: Loss) -> Self {
         Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false, class_weights: None }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`, above 0. By default where noise and bias balance for weights
-    /// as long as the rules of [`Facts`](crate::Facts) expect; where there is little noise, at
-    /// least where it costs less than 10^-3 in the objective.
+    /// Sets λ of the penalty `(λ/2)‖w‖²`, above 0. By default, noise and bias balance for weights
+    /// as long as the rules of [`Facts`](crate::Facts) expect; where the noise is small, λ is at
+    /// least so large that the noise costs less than 10^-3 in the objective.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2: Some(l2), ..self }
     }
 
-    /// Under another relation.
+    /// Sets another neighbouring relation.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// K-norm noise even if there is a δ to spend.
+    /// Uses K-norm noise even if δ is above 0.
     pub fn pure(self) -> Self {
         Self { is_pure: true, ..self }
     }
@@ -142,8 +141,8 @@ impl ObjectivePerturbation {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for
-    /// (ε, δ); δ = 0 means K-norm noise.
+    /// The plan for n records with this encoding, with the noise calibrated to (ε, δ); δ = 0 means
+    /// K-norm noise.
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -158,20 +157,19 @@ impl ObjectivePerturbation {
         let lipschitz = lipschitz("objective perturbation", self.loss, encoding)?;
         let row_norm = encoding.row_norm();
         let dimension = self.loss.outputs() * encoding.width();
-        // The most that determinants may take says how large Λ is at
-        // least, and then they may take less.
-        let rest = share.epsilon * (1.0 - OUTPUT);
-        let least = theorem::least_ridge(self.loss, row_norm, DETERMINANT * rest);
-        let rough = self.multiplier(shape, rest * (1.0 - DETERMINANT), share.delta)?;
+        // The largest share for determinants gives the least Λ. With a larger Λ they take less.
+        let rest = share.epsilon * (1.0 - OUTPUT_SHARE);
+        let least = theorem::least_ridge(self.loss, row_norm, MAX_DETERMINANT_SHARE * rest);
+        let rough = self.multiplier(shape, rest * (1.0 - MAX_DETERMINANT_SHARE), share.delta)?;
         let l2 = self.l2.unwrap_or_else(|| {
-            usual_penalty(self.loss, encoding, n, rough.get() * spread(shape, dimension), least)
+            default_penalty(self.loss, encoding, n, rough.get() * spread(shape, dimension), least)
         });
         let ridge = (positive_penalty(l2)? * n.get() as f64).max(least);
         let for_noise = (rest - theorem::determinant(self.loss, row_norm, ridge)) * (1.0 - 1e-12);
         let scale = self.multiplier(shape, for_noise, share.delta)?.get() * lipschitz * (1.0 + 1e-12);
-        let tilt = scale * longest(shape, dimension);
+        let tilt = scale * likely_length(shape, dimension);
         let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge, tilt);
-        // Equation (2), twice.
+        // Twice r of equation (2).
         let step = scale / (1u64 << DEPTH) as f64;
         let off = (tolerance + 0.5 * (dimension as f64).sqrt() * step) / ridge * (1.0 + 1e-12);
         let output = VectorNoise::new(shape, 2.0 * off, share.output(shape)?, dimension)?;
@@ -193,7 +191,7 @@ impl ObjectivePerturbation {
         self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
         check_public_size(self.neighbours)?;
         if let (Shape::Gaussian, Loss::Softmax { classes }) = (shape, self.loss)
-            && classes > MOST_CLASSES
+            && classes > MAX_CLASSES
         {
             return Err(LearnError::Loss {
                 learner: "objective perturbation with Gaussian noise",
@@ -204,16 +202,18 @@ impl ObjectivePerturbation {
         Ok(())
     }
 
-    /// The scale of b over G.
+    /// The scale of b divided by G.
     fn multiplier(&self, shape: Shape, epsilon: f64, delta: f64) -> Result<NoiseMultiplier, LearnError> {
         match shape {
-            Shape::Gaussian => theorem::gaussian(self.loss, self.neighbours, epsilon, delta * (1.0 - OUTPUT)),
+            Shape::Gaussian => {
+                theorem::gaussian(self.loss, self.neighbours, epsilon, delta * (1.0 - OUTPUT_SHARE))
+            }
             Shape::Spherical => Ok(NoiseMultiplier::new((clip_norms(self.neighbours) / epsilon).next_up())?),
         }
     }
 }
 
-/// What one record's release may cost.
+/// The (ε, δ) that the release may cost one record.
 #[derive(Clone, Copy)]
 struct Share {
     epsilon: f64,
@@ -225,7 +225,7 @@ impl Share {
     /// of Differential Privacy*, 2017, Lemma 2.2).
     fn of_a_record(epsilon: Epsilon, delta: Delta, records: Count, shape: Shape) -> Result<Self, LearnError> {
         if epsilon == Epsilon::ZERO {
-            let expected = "above 0: there is no noise that hides everything";
+            let expected = "above 0: no finite noise gives epsilon 0";
             return Err(LearnError::Parameter { name: "epsilon", expected, got: 0.0 });
         }
         let (k, delta) = match (records.get(), shape) {
@@ -233,10 +233,10 @@ impl Share {
             (k, Shape::Spherical) => (k, 0.0),
             (k, Shape::Gaussian) => (k, delta.get()),
         };
-        // A little less than the whole, for accountants that round outward.
+        // A little less than ε/k, because accountants round outward.
         let each = epsilon.get() / k as f64 * (1.0 - 1e-12);
-        // A geometric sum; k can be large. Where it is infinite there is no δ
-        // left, which the calibration refuses.
+        // The geometric sum in closed form, as k can be large. If it is infinite, no δ is left,
+        // which calibration refuses.
         let sum = if k == 1 { 1.0 } else { (each * k as f64).exp_m1() / each.exp_m1() };
         Ok(Self { epsilon: each, delta: delta / sum * (1.0 - 1e-9) })
     }
@@ -249,14 +249,13 @@ impl Share {
         })
     }
 
-    /// The multiplier of the output's noise, to a sensitivity that is
-    /// the same under every relation.
+    /// The multiplier of the output's noise. Its sensitivity, 2r, is the same under every relation.
     fn output(self, shape: Shape) -> Result<NoiseMultiplier, LearnError> {
-        let epsilon = self.epsilon * OUTPUT * (1.0 - 1e-9);
+        let epsilon = self.epsilon * OUTPUT_SHARE * (1.0 - 1e-9);
         match shape {
             Shape::Spherical => Ok(NoiseMultiplier::new((1.0 / epsilon).next_up())?),
             Shape::Gaussian => {
-                let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(self.delta * OUTPUT)?);
+                let (epsilon, delta) = (Epsilon::new(epsilon)?, Delta::new(self.delta * OUTPUT_SHARE)?);
                 let (all, once) = (SamplingRate::new(1.0)?, Count::ONE);
                 Ok(calibrate::noise_multiplier(epsilon, delta, Neighbours::ZeroOut, all, once)?.value)
             }
@@ -264,7 +263,7 @@ impl Share {
     }
 }
 
-/// The root of the mean square of the noise's length, over its scale.
+/// The root of the mean square of the noise's length, divided by its scale.
 fn spread(shape: Shape, dimension: usize) -> f64 {
     let d = dimension as f64;
     match shape {
@@ -273,10 +272,10 @@ fn spread(shape: Shape, dimension: usize) -> f64 {
     }
 }
 
-/// What the noise's length over its scale exceeds with a probability of at most
-/// e^-32: by concentration of the norm of a Gaussian vector, and by Chernoff's
-/// bound for a Gamma variable of shape d.
-fn longest(shape: Shape, dimension: usize) -> f64 {
+/// A length, in units of the noise's scale, that the noise exceeds with a probability of at most
+/// e^-32: by concentration of the norm of a Gaussian vector, and by Chernoff's bound for a Gamma
+/// variable of shape d.
+fn likely_length(shape: Shape, dimension: usize) -> f64 {
     let d = dimension as f64;
     match shape {
         Shape::Gaussian => d.sqrt() + 8.0,
@@ -290,12 +289,12 @@ pub struct ObjectivePlan {
     terms: Terms,
     loss: Loss,
     class_weights: Option<ClassWeights>,
-    /// Λ.
+    /// Λ of (1).
     ridge: f64,
-    /// τ.
+    /// τ, the certified bound on the gradient.
     tolerance: f64,
     shape: Shape,
-    /// Of b: σ, or s.
+    /// The scale of b: σ, or s.
     scale: f64,
     output: VectorNoise,
 }
@@ -306,7 +305,7 @@ impl ObjectivePlan {
         self.loss
     }
 
-    /// Weights of classes, if they were declared.
+    /// The class weights, if any were declared.
     pub fn class_weights(&self) -> Option<&ClassWeights> {
         self.class_weights.as_ref()
     }
@@ -316,7 +315,7 @@ impl ObjectivePlan {
         &self.terms.encoding
     }
 
-    /// λ, after it was raised to what the theorem needs.
+    /// λ, raised to what the theorem needs.
     pub fn l2(&self) -> f64 {
         self.ridge / self.terms.n.get() as f64
     }
@@ -326,7 +325,7 @@ impl ObjectivePlan {
         self.scale
     }
 
-    /// b, rounded to its grid.
+    /// Draws b, rounded to its grid.
     fn tilt(&self, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
         let mut steps = vec![0i64; self.loss.outputs() * self.terms.encoding.width()];
         match self.shape {
@@ -354,8 +353,8 @@ impl LearningPlan for ObjectivePlan {
             let problem = Problem { loss: self.loss, data, ridge: self.ridge, tilt, weighting };
             let mut weights = problem.minimise(self.tolerance).unwrap_or(zero);
             self.output.add(&mut weights, bits)?;
-            // What floats cost here is the output's part of the budget.
-            let arithmetic = Inflation::new(OUTPUT / (1.0 - OUTPUT))?;
+            // Float arithmetic costs the output's share of the budget.
+            let arithmetic = Inflation::new(OUTPUT_SHARE / (1.0 - OUTPUT_SHARE))?;
             Ok(Learned { loss: self.loss, weights, arithmetic })
         })
     }
@@ -385,9 +384,9 @@ mod tests {
         learner.plan(data(n as usize).encoding(), Count::new(n).unwrap(), epsilon, delta)
     }
 
-    /// All parts of ε and δ, added up again.
+    /// Computes all parts of ε anew from the formulas.
     #[test]
-    fn the_parts_are_no_more_than_the_whole() {
+    fn the_parts_of_epsilon_add_up_to_at_most_the_whole() {
         for neighbours in [Neighbours::ZeroOut, Neighbours::Replace] {
             for (epsilon, l2) in [(1.0, 1e-9), (1.0, 0.1), (0.05, 0.01), (20.0, 1e-3)] {
                 let learner = ObjectivePerturbation::new(Loss::Logistic).l2(l2).neighbours(neighbours);
@@ -425,8 +424,8 @@ mod tests {
         draws.map(|x| (x - mean).powi(2)).sum::<f64>() / n
     }
 
-    /// Both noises, each by itself: 2000 draws, six deviations of a variance (that of a Laplace
-    /// variable's is sqrt(5/n)); false alarm below 1e-8.
+    /// Each noise alone: 2000 draws, within six deviations of a variance (sqrt(5/n) for a Laplace
+    /// variable); false alarm below 1e-8.
     #[test]
     fn the_objective_and_the_output_have_the_noise_of_the_plan() {
         let (data, draws) = (data(30), 2000usize);
@@ -441,7 +440,7 @@ mod tests {
             let tilts: Vec<f64> =
                 (0..draws).map(|seed| plan.tilt(&mut seeded(seed as u64)).unwrap()[1]).collect();
             close(variance(tilts.iter().copied()), plan.scale);
-            plan.scale = 1e-300; // b is zero: what is left is the output's
+            plan.scale = 1e-300; // b is zero, so all noise is the output's
             let weights: Vec<f64> = (0..draws)
                 .map(|seed| {
                     let release = plan.fit_with(&data, permit(&plan), &mut seeded(seed as u64)).unwrap();
@@ -452,7 +451,7 @@ mod tests {
         }
     }
 
-    /// With certificates missed on purpose.
+    /// Sets a tolerance that no point can meet.
     #[test]
     fn a_point_without_certificate_is_not_released() {
         let data = data(60);
@@ -467,7 +466,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_theorem_is_refused() {
+    fn settings_without_a_theorem_are_refused() {
         let many = classes(&[vec![0.1], vec![0.2]], &[0, 2], 1001);
         let learner = ObjectivePerturbation::new(Loss::Softmax { classes: 1001 });
         let plan_many = |learner: &ObjectivePerturbation, delta: f64| {

@@ -1,4 +1,4 @@
-//! Output perturbation: the minimum itself, with noise.
+//! Output perturbation: the minimum of the objective, with noise.
 //!
 //! # Definition
 //! Chaudhuri, Monteleoni, Sarwate, *Differentially Private Empirical Risk Minimization*, 2011. With
@@ -7,36 +7,35 @@
 //! release w~ + Z,     Z Gaussian, or of density ~ exp(-‖z‖/s)                                  (1)
 //! ```
 //! # Guarantee
-//! Losses are convex and G-Lipschitz: G = slope times the row norm, the intercept included. F is
-//! λ-strongly convex, and a record that is absent changes nF's gradient by at most G, so the exact
+//! Losses are convex and G-Lipschitz: G is the slope times the row norm, the intercept included. F
+//! is λ-strongly convex, and an absent record changes the gradient of nF by at most G. So the exact
 //! minima of neighbours are at most `G/(nλ)` apart, twice that under `replace`. Each w~ is within
 //! `τ/(nλ)` of its minimum. Hence one clip norm is
 //! ```text
 //! D = (G + 2τ) / (nλ)                                                                          (2)
 //! ```
 //! and (1) is the Gaussian mechanism of multiplier z, or the K-norm mechanism with pure ε = D/s
-//! (2D/s under `replace`). Divided is by the public n, empty slots included. Any number of
-//! classes: only the gradient's length is used. Weights of classes are at most 1, and G is at
-//! least the length of a weighted gradient.
+//! (2D/s under `replace`). The divisor is the public n, empty slots included. The number of classes
+//! is unlimited, because only the gradient's length is used. Class weights are at most 1, so G also
+//! bounds a weighted gradient.
 //!
 //! # Why a certificate
-//! A solver that stopped "near" the minimum has no sensitivity. Here the float error of the
-//! gradient is bounded by an analysis of its evaluation, and the tolerance τ is public: a millionth
-//! of G up to some 10^6 records, with room for the error bound beyond. A point without certificate
-//! is not released: the model is then noise around zero. By the solver's convergence theorem that
-//! is no data set's fate; it stands there so that no "best effort" can ever leave.
+//! A point "near" the minimum has no known sensitivity. Here an error analysis bounds the float
+//! error of the gradient, and the tolerance τ is public: a millionth of G up to about 10^6 records,
+//! and more for more records, to leave room for the error bound. A point without a certificate is
+//! not released; the model is then noise around zero. By the solver's convergence theorem this
+//! happens for no data set. The rule only ensures that no "best effort" is ever released.
 //!
 //! # Pitfalls
-//! - Without a penalty there is no bound: strict convexity alone has none. λ is public
+//! - Without a penalty the sensitivity is unbounded: strict convexity is not enough. λ is public
 //!   and chosen before data is seen.
 //! - The squared loss has no Lipschitz constant: use `Huber`, or
 //!   [`SufficientStatistics`](crate::SufficientStatistics).
-//! - It is the Lipschitz constant that counts, not the smoothness.
-//! - How many steps the solver takes depends on the data: the time
-//!   that a fit takes is not protected.
+//! - The sensitivity follows from the Lipschitz constant, not from the smoothness.
+//! - The number of solver steps depends on the data, so the time of a fit is not protected.
 //!
 //! # Defaults
-//! λ is where noise and bias balance for a solution of `‖w‖ X = 10`: noise costs about
+//! By default λ balances noise and bias for a solution of `‖w‖ X = 10`: noise costs about
 //! `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
@@ -66,22 +65,22 @@ pub struct OutputPerturbation {
 }
 
 impl OutputPerturbation {
-    /// Under `zero_out`, with Gaussian noise wherever there is a δ.
+    /// Under `zero_out`, with Gaussian noise where δ is above 0.
     pub fn new(loss: Loss) -> Self {
         Self { loss, l2: None, neighbours: Neighbours::ZeroOut, is_pure: false, class_weights: None }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²`, above 0.
+    /// Sets λ of the penalty `(λ/2)‖w‖²`, above 0.
     pub fn l2(self, l2: f64) -> Self {
         Self { l2: Some(l2), ..self }
     }
 
-    /// Under another relation.
+    /// Sets another neighbouring relation.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// K-norm noise even if there is a δ to spend: better in few dimensions.
+    /// Uses K-norm noise even if δ is above 0, which is better in few dimensions.
     pub fn pure(self) -> Self {
         Self { is_pure: true, ..self }
     }
@@ -91,8 +90,8 @@ impl OutputPerturbation {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for
-    /// (ε, δ); δ = 0 means K-norm noise.
+    /// The plan for n records with this encoding, with the noise calibrated to (ε, δ); δ = 0 means
+    /// K-norm noise.
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -103,7 +102,7 @@ impl OutputPerturbation {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said.
+    /// The plan with the given noise.
     pub fn plan_with(&self, encoding: &Encoding, n: Count, noise: Noise) -> Result<OutputPlan, LearnError> {
         self.loss.check(encoding)?;
         self.class_weights.iter().try_for_each(|weights| weights.check(encoding))?;
@@ -112,10 +111,10 @@ impl OutputPerturbation {
         let limit = ContributionLimit::of(encoding.schema().unit());
         let (shape, noise, event) = self.noise(noise, &limit)?;
         let dimension = self.loss.outputs() * encoding.width();
-        let l2 = self.l2.unwrap_or_else(|| self.balanced(encoding, n, shape, noise, lipschitz));
+        let l2 = self.l2.unwrap_or_else(|| self.balanced_penalty(encoding, n, shape, noise, lipschitz));
         let ridge = positive_penalty(l2)? * n.get() as f64;
         let tolerance = tolerance(self.loss, lipschitz, encoding, n, ridge, 0.0);
-        // Equation (2), and more than the roundings of its evaluation.
+        // Equation (2). The last factor covers the roundings of its evaluation.
         let clip_norm = (lipschitz + 2.0 * tolerance) / ridge * (1.0 + 1e-12);
         let noise = VectorNoise::new(shape, clip_norm, noise, dimension)?;
         let for_floats = (1.0 + 2.0 * tolerance / lipschitz) * (1.0 + noise.inflation()?.get()) - 1.0;
@@ -131,7 +130,7 @@ impl OutputPerturbation {
         })
     }
 
-    /// Shape, multiplier and event of one record's cost.
+    /// The shape and multiplier of the noise, and the event for one record.
     fn noise(
         &self,
         noise: Noise,
@@ -139,13 +138,13 @@ impl OutputPerturbation {
     ) -> Result<(Shape, NoiseMultiplier, Event), LearnError> {
         let norms = clip_norms(self.neighbours);
         let pure = |epsilon: Epsilon| {
-            // A quotient rounded up: noise is never less than ε asks for.
+            // The quotient is rounded up, so the noise is never less than ε needs.
             let multiplier = NoiseMultiplier::new((norms / epsilon.get()).next_up())?;
             Ok((Shape::Spherical, multiplier, Event::Pure { epsilon }))
         };
         match noise {
             Noise::Budget { epsilon, delta } if self.is_pure || delta == Delta::ZERO => {
-                // Of a unit with k records each has a k-th.
+                // Each of a unit's k records costs ε/k.
                 let share = epsilon.get() / limit.max_records().get() as f64;
                 pure(Epsilon::new(if limit.max_records() == Count::ONE { share } else { share.next_down() })?)
             }
@@ -161,8 +160,8 @@ impl OutputPerturbation {
         }
     }
 
-    /// λ at which `β E‖Z‖² = λ‖w‖²`, with a guess for ‖w‖.
-    fn balanced(
+    /// λ at which `β E‖Z‖² = λ‖w‖²` for `‖w‖ X = 10`.
+    fn balanced_penalty(
         &self,
         encoding: &Encoding,
         n: Count,
@@ -190,7 +189,7 @@ pub struct OutputPlan {
     class_weights: Option<ClassWeights>,
     /// nλ.
     ridge: f64,
-    /// τ.
+    /// τ, the certified bound on the gradient of nF.
     tolerance: f64,
     noise: VectorNoise,
     arithmetic: Inflation,
@@ -202,7 +201,7 @@ impl OutputPlan {
         self.loss
     }
 
-    /// Weights of classes, if they were declared.
+    /// The class weights, if any were declared.
     pub fn class_weights(&self) -> Option<&ClassWeights> {
         self.class_weights.as_ref()
     }
@@ -212,12 +211,12 @@ impl OutputPlan {
         &self.terms.encoding
     }
 
-    /// λ.
+    /// λ of the penalty `(λ/2)‖w‖²`.
     pub fn l2(&self) -> f64 {
         self.ridge / self.terms.n.get() as f64
     }
 
-    /// The scale of the noise of a weight: standard deviation, or s of (1).
+    /// The scale of the noise: the standard deviation of a weight, or s of (1).
     pub fn noise_scale(&self) -> f64 {
         self.noise.scale()
     }
@@ -286,8 +285,8 @@ mod tests {
         a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// Under `zero_out`, records of all kinds; and the bound is attained,
-    /// so that half of it would not do.
+    /// Under `zero_out`. Some pair of data sets nearly attains the bound, so a smaller one would be
+    /// wrong.
     #[test]
     fn minima_of_neighbours_are_within_the_clip_norm() {
         let mut closest = 0f64;
@@ -326,7 +325,7 @@ mod tests {
             release.value().weights().flatten().map(|w| w.abs()).sum::<f64>()
         };
         assert!(size(&plan) > 1.0);
-        plan.tolerance = 1e-15; // below what the gradient can be known to
+        plan.tolerance = 1e-15; // below the error bound of the gradient
         assert!(size(&plan) < 1e-3, "noise around zero");
     }
 
@@ -353,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_bound_is_refused() {
+    fn settings_without_a_sensitivity_are_refused() {
         let data = numbers(&[vec![1.0]], &[0.5]);
         let plan =
             |learner: OutputPerturbation| learner.plan_with(data.encoding(), Count::ONE, budget(1.0, 1e-6));

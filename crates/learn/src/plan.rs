@@ -1,4 +1,4 @@
-//! What learners that are done at once have in common.
+//! What plans without steps have in common.
 
 use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
@@ -9,7 +9,7 @@ use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
 
-/// What a learner that has no steps to tell of was planned for, and what it costs.
+/// The data that a plan is for, and its claim.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Terms {
     pub(crate) encoding: Encoding,
@@ -17,7 +17,7 @@ pub(crate) struct Terms {
     pub(crate) claim: Claim,
 }
 
-/// What came out of noisy numbers, and what rounding took of the guarantee.
+/// Learned weights, and how much of the sensitivity pays for float arithmetic.
 pub(crate) struct Learned {
     pub(crate) loss: Loss,
     pub(crate) weights: Vec<f64>,
@@ -25,8 +25,7 @@ pub(crate) struct Learned {
 }
 
 impl Terms {
-    /// The one order of things: the permit first, then shapes, and only
-    /// then does `learn` see records.
+    /// Checks the permit, then the shapes of the data, and only then lets `learn` see records.
     pub(crate) fn fit(
         &self,
         data: &Encoded,

@@ -1,29 +1,31 @@
-//! The minimum itself, without privacy: where perturbation of outputs and objectives
-//! begins, and what tests compare with.
+//! Certified minima, without privacy. Output and objective perturbation start from them, and tests
+//! compare with them.
 //!
 //! # Definition
-//! `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, Λ > 0: one minimum w*, and
-//! `‖w - w*‖ <= ‖∇J(w)‖/Λ` for every w.
+//! `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, Λ > 0, has one minimum w*, and `‖w - w*‖ <= ‖∇J(w)‖/Λ`
+//! for every w.
 //!
 //! # Guarantee
-//! [`Problem::minimise`] returns a point at which the *exact* gradient is at most as long as
-//! asked for. What is compared is the computed norm plus a bound on its error (see [`Problem`]);
-//! a point that misses it is not returned.
+//! [`Problem::minimise`] returns a point at which the *exact* gradient is at most as long as the
+//! tolerance: the computed norm plus a bound on its error (see [`Problem`]) is within it. A point
+//! that misses the tolerance is not returned.
 //!
 //! # Method
-//! Newton's, from near the minimum of a few records on where there are many, shortening steps
-//! until the gradient is shorter than before: near the minimum gradients can be told apart
-//! long after values cannot. Up to 512 parameters a Hessian of a sample of the records is
-//! factored, and kept, corrected by what steps show, as long as each leaves a tenth of the
-//! gradient or less; where samples do not help it is that of all. Beyond, conjugate gradients.
-//! Should all that stall, Nesterov's method for smooth, strongly convex functions goes on for
-//! as many steps as its theorem asks for,
+//! Newton's method. With many records it starts near the minimum of a sample. Steps are halved
+//! until the gradient is shorter than before: near the minimum, rounding hides differences of J
+//! long before it hides those of gradients.
+//! - Up to 512 parameters, the Hessian of a sample of the records is factored. The factor is kept
+//!   and updated from the steps, as long as each step leaves at most a tenth of the gradient. If
+//!   samples do not help, the Hessian is that of all records.
+//! - Beyond 512 parameters, conjugate gradients find the direction.
+//! - If these stall, Nesterov's method for smooth, strongly convex functions continues for as many
+//!   steps as its theorem needs,
 //! ```text
 //! ‖∇J(w_k)‖² <= 18κ²‖∇J(w_0)‖² (1 - 1/sqrt(κ))^(k-1),      κ = L/Λ                             (1)
 //! ```
 //! (Nesterov, *Introductory Lectures on Convex Optimization*, 2004, Theorem 2.2.3, with
-//! `‖w - w*‖² <= (2/Λ)(J(w) - J*)` and `J(w_0) - J* <= ‖∇J(w_0)‖²/(2Λ)`), so that no data set is
-//! out of reach as long as the error bound leaves room.
+//! `‖w - w*‖² <= (2/Λ)(J(w) - J*)` and `J(w_0) - J* <= ‖∇J(w_0)‖²/(2Λ)`). So every data set gets a
+//! certificate, if the tolerance leaves room for the error bound.
 
 mod cholesky;
 mod curvature;
@@ -37,21 +39,21 @@ use self::hessian::Part;
 use self::problem::Gradient;
 pub(crate) use self::problem::{Problem, error_of_gradients};
 
-/// More parameters than this are too many for a factor.
-const MOST_FACTORED: usize = 512;
-/// Steps of Newton's method.
-const NEWTON_STEPS: usize = 100;
-/// What a step may leave of the gradient if the curvature is to be kept,
-/// and if it is to be that of a sample.
-const GOOD: f64 = 0.1;
-const FAIR: f64 = 0.5;
-/// Halvings of a step.
-const HALVINGS: i32 = 30;
-/// Products of one run of conjugate gradients.
-const PRODUCTS: usize = 250;
+/// The most parameters for which a Hessian is factored.
+const MAX_FACTORED: usize = 512;
+/// The most steps of Newton's method.
+const MAX_NEWTON_STEPS: usize = 100;
+/// The largest part of the gradient that a step may leave if its factor is used again.
+const KEEP_FACTOR: f64 = 0.1;
+/// The largest part of the gradient that a step may leave if samples are used again.
+const KEEP_SAMPLING: f64 = 0.5;
+/// The most times that a step is halved.
+const MAX_HALVINGS: i32 = 30;
+/// The most products with the Hessian in one run of conjugate gradients.
+const MAX_PRODUCTS: usize = 250;
 
 impl Problem<'_> {
-    /// A point at which the gradient is certified to be at most `tolerance` long.
+    /// A point at which the gradient is certified to be at most `tolerance` long, if one is found.
     pub(crate) fn minimise(&self, tolerance: f64) -> Option<Vec<f64>> {
         let (point, gradient) = self.newton(tolerance);
         if gradient.norm_above <= tolerance {
@@ -60,18 +62,19 @@ impl Problem<'_> {
         self.accelerated(point, gradient, tolerance)
     }
 
-    /// Until the tolerance is met or no step makes the gradient shorter.
+    /// Newton's method, until the tolerance is met or no step makes the gradient shorter. Returns
+    /// the last point and its gradient.
     pub(crate) fn newton(&self, tolerance: f64) -> (Vec<f64>, Gradient) {
         let mut point = self.start();
         let mut gradient = self.gradient(&point);
         let (mut part, mut curvature) = (Part::Sample, None);
-        for _ in 0..NEWTON_STEPS {
+        for _ in 0..MAX_NEWTON_STEPS {
             if gradient.norm_above <= tolerance {
                 break;
             }
             let is_fresh = curvature.is_none();
             let direction = self.direction(&mut curvature, part, &point, &gradient.vector);
-            let left = match self.shorter(&point, &gradient, &direction) {
+            let left = match self.line_search(&point, &gradient, &direction) {
                 Some((there, shorter)) => {
                     let left = shorter.norm_above / gradient.norm_above;
                     let changed = difference(&shorter.vector, &gradient.vector);
@@ -79,21 +82,21 @@ impl Problem<'_> {
                     (point, gradient) = (there, shorter);
                     left
                 }
-                // The best direction from here has been tried.
+                // There is no better direction from here.
                 None if is_fresh && (part == Part::All || curvature.is_none()) => break,
                 None => 1.0,
             };
-            if is_fresh && left > FAIR {
+            if is_fresh && left > KEEP_SAMPLING {
                 part = Part::All;
             }
-            if left > GOOD {
+            if left > KEEP_FACTOR {
                 curvature = None;
             }
         }
         (point, gradient)
     }
 
-    /// `-H⁻¹ g`, or nearly, by what is known of the curvature, or by finding out at `point`.
+    /// An approximation of `-H⁻¹ g`, from the known curvature or else from the Hessian at `point`.
     fn direction(
         &self,
         known: &mut Option<Curvature>,
@@ -101,19 +104,19 @@ impl Problem<'_> {
         point: &[f64],
         gradient: &[f64],
     ) -> Vec<f64> {
-        if gradient.len() > MOST_FACTORED {
+        if gradient.len() > MAX_FACTORED {
             return self.conjugate_gradients(point, gradient.iter().map(|g| -g).collect());
         }
         known.get_or_insert_with(|| Curvature::of(self.hessian(point, part), point.len())).direction(gradient)
     }
 
-    /// Solves `H x = rest` until a thousandth of it is left.
+    /// Solves `H x = rest` until the residual is a thousandth of `rest`.
     fn conjugate_gradients(&self, point: &[f64], mut rest: Vec<f64>) -> Vec<f64> {
         let mut solution = vec![0.0; rest.len()];
         let mut search = rest.clone();
         let mut square = dot(&rest, &rest);
         let enough = square * 1e-6;
-        for _ in 0..PRODUCTS {
+        for _ in 0..MAX_PRODUCTS {
             if square <= enough {
                 break;
             }
@@ -127,23 +130,29 @@ impl Problem<'_> {
         solution
     }
 
-    /// The first point along `direction` where the gradient is shorter.
-    fn shorter(&self, point: &[f64], gradient: &Gradient, direction: &[f64]) -> Option<(Vec<f64>, Gradient)> {
-        (0..HALVINGS).map(|halvings| 0.5f64.powi(halvings)).find_map(|step| {
+    /// The first point along `direction`, halving the step each time, where the gradient is
+    /// shorter.
+    fn line_search(
+        &self,
+        point: &[f64],
+        gradient: &Gradient,
+        direction: &[f64],
+    ) -> Option<(Vec<f64>, Gradient)> {
+        (0..MAX_HALVINGS).map(|halvings| 0.5f64.powi(halvings)).find_map(|step| {
             let mut moved = point.to_vec();
             add(&mut moved, step, direction);
             let there = self.gradient(&moved);
-            // Along -H⁻¹g the norm falls at the rate of itself; some of that must be seen.
+            // Along -H⁻¹g the norm falls at a rate equal to itself. A step must show some of that.
             (there.norm_above <= (1.0 - 1e-3 * step) * gradient.norm_above).then_some((moved, there))
         })
     }
 
-    /// Nesterov's method from `point` on, for as many steps as (1) asks for.
+    /// Nesterov's method from `point` on, for as many steps as (1) needs.
     fn accelerated(&self, point: Vec<f64>, gradient: Gradient, tolerance: f64) -> Option<Vec<f64>> {
         let smoothness = self.smoothness();
         let condition = smoothness / self.ridge;
         let momentum = (condition.sqrt() - 1.0) / (condition.sqrt() + 1.0);
-        // To half of the tolerance; the other half is room for the error bound.
+        // (1) must reach half of the tolerance. The other half is room for the error bound.
         let excess = 72.0 * (condition * gradient.norm_above / tolerance).powi(2);
         let steps = (condition.sqrt() * excess.ln()).ceil() + 1.0;
         let (mut before, mut ahead, mut gradient) = (point.clone(), point, gradient);
@@ -221,7 +230,7 @@ mod tests {
         Problem { loss, data, ridge, tilt, weighting: Weighting::default() }
     }
 
-    /// The gradient of logistic regression in fifty digits.
+    /// The gradient of logistic regression to fifty digits.
     fn exact_gradient(problem: &Problem<'_>, w: &[f64]) -> Vec<Exact> {
         let exact = |x: f64| Exact::try_from(x).unwrap().with_precision(170).value();
         let penalty = |j: usize| exact(problem.ridge) * exact(w[j]) + exact(problem.tilt[j]);
@@ -239,8 +248,8 @@ mod tests {
         gradient
     }
 
-    /// Ordinary weights, and huge ones that cancel: there scores are wrong by a tenth of a
-    /// thousandth, and the bound must say so.
+    /// Tests ordinary weights, and huge ones that cancel. With those, scores are wrong by about
+    /// 1e-4, and the bound must cover it.
     #[test]
     fn the_gradient_is_within_its_bound_of_the_exact_one() {
         let twice = |mut row: Vec<f64>| {
@@ -265,7 +274,7 @@ mod tests {
                 computed.vector.iter().zip(&exact).map(|(c, e)| (precise(*c) - e).to_f64().value()).collect();
             let allowed = computed.norm_above / (1.0 + 1e-6) - length(&computed.vector);
             assert!(length(&off) <= allowed, "{} {allowed}", length(&off));
-            assert!(length(&off) > least && allowed < most, "and the bound says something: {allowed}");
+            assert!(length(&off) > least && allowed < most, "the bound must not be trivial: {allowed}");
         }
     }
 
@@ -281,7 +290,7 @@ mod tests {
         }
     }
 
-    /// Away from the minimum by no more than the gradient over Λ: two methods agree.
+    /// A point is within `‖∇J‖/Λ` of the minimum, so the results of two methods are close.
     #[test]
     fn the_guaranteed_method_and_conjugate_gradients_find_the_same_minimum() {
         for loss in LOSSES {
@@ -300,7 +309,7 @@ mod tests {
         }
     }
 
-    /// Four blocks of which one is the sample.
+    /// Four blocks, one of which is the sample.
     fn blocks(row: impl Fn(usize, usize) -> f64) -> Encoded {
         let rows: Vec<Vec<f64>> =
             (0..4 * ROWS_PER_BLOCK).map(|i| (0..40).map(|j| row(i, j)).collect()).collect();
@@ -309,20 +318,19 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_that_is_like_all_has_the_same_hessian() {
+    fn a_representative_sample_has_the_same_hessian() {
         let wave = |i: usize, j: usize| ((i % ROWS_PER_BLOCK * (2 * j + 3) + j) as f64 * 0.7).sin();
         let data = blocks(wave);
         let problem = problem(Loss::Logistic, &data, 3.0);
         let w: Vec<f64> = (0..problem.dimension()).map(|j| (j as f64).sin()).collect();
         let (sample, all) = (problem.hessian(&w, Part::Sample), problem.hessian(&w, Part::All));
-        assert_ne!(sample, all, "summed otherwise");
+        assert_ne!(sample, all, "rounding differs");
         assert!(sample.iter().zip(&all).all(|(a, b)| (a - b).abs() < 1e-9 * (1.0 + b.abs())));
     }
 
-    /// Records of the sample alone know nothing of the rest, but the
-    /// certificate comes all the same.
+    /// The sampled block is all zeros, and the minimum is certified all the same.
     #[test]
-    fn a_sample_that_misleads_is_given_up() {
+    fn a_misleading_sample_is_given_up() {
         let data =
             blocks(|i, j| if i < ROWS_PER_BLOCK { 0.0 } else { ((i * (2 * j + 3) + j) as f64 * 0.7).sin() });
         let problem = problem(Loss::Logistic, &data, 1.0);
@@ -330,22 +338,22 @@ mod tests {
         assert!(problem.gradient(&point).norm_above <= 1e-6);
     }
 
-    /// Where the few are like the rest the way begins near its end; where they know
-    /// nothing of it, it ends all the same.
+    /// If the sample is like the rest, the start is near the minimum. If not, the minimum is found
+    /// all the same.
     #[test]
-    fn a_few_records_tell_where_to_begin() {
+    fn a_sample_gives_the_starting_point() {
         let wave = |i: usize, j: usize| ((i * (2 * j + 3) + j) as f64 * 0.7).sin();
-        for is_like_the_rest in [true, false] {
-            let told = |i: usize| is_like_the_rest || !(i / ROWS_PER_BLOCK).is_multiple_of(4);
+        for is_representative in [true, false] {
+            let has_signal = |i: usize| is_representative || !(i / ROWS_PER_BLOCK).is_multiple_of(4);
             let rows: Vec<Vec<f64>> = (0..33 * ROWS_PER_BLOCK)
-                .map(|i| (0..2).map(|j| if told(i) { wave(i, j) } else { 0.0 }).collect())
+                .map(|i| (0..2).map(|j| if has_signal(i) { wave(i, j) } else { 0.0 }).collect())
                 .collect();
             let labels: Vec<usize> = rows.iter().map(|row| usize::from(row[0] > 0.1)).collect();
             let data = classes(&rows, &labels, 2);
             let problem = problem(Loss::Logistic, &data, 300.0);
             let norm = |w: &[f64]| length(&problem.gradient(w).vector);
             let is_near = norm(&problem.start()) < 0.05 * norm(&vec![0.0; problem.dimension()]);
-            assert_eq!(is_near, is_like_the_rest);
+            assert_eq!(is_near, is_representative);
             let point = problem.minimise(1e-3).unwrap();
             assert!(problem.gradient(&point).norm_above <= 1e-3);
         }
@@ -353,9 +361,9 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(60))]
-        /// Kinks, duplicates, separable and degenerate data: a certificate every time.
+        /// Covers kinks, duplicates, separable and degenerate data.
         #[test]
-        fn no_data_set_is_out_of_reach(
+        fn every_data_set_gets_a_certificate(
             cells in prop::collection::vec((prop::array::uniform2(prop_oneof![
                 Just(0.0), Just(1.0), Just(-1.0), -1.0..1.0f64, Just(1e-30), Just(f64::INFINITY)
             ]), any::<bool>()), 1..30),
@@ -378,7 +386,6 @@ mod tests {
         }
     }
 
-    /// What cannot be certified is not returned.
     #[test]
     fn a_tolerance_below_the_error_bound_is_not_met() {
         let data = data(Loss::Logistic, 50, 2);

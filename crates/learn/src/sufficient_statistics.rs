@@ -7,31 +7,32 @@
 //! w = (A~ + (nλ + a) I)⁻¹ c~                                                                   (1)
 //! ```
 //! *Ridge*: a = 0, λ public. *Adaptive* (AdaSSP: Wang, *Revisiting Differentially Private Linear
-//! Regression*, 2018): the least eigenvalue of A is released too, and a is what it takes for the
-//! matrix to be positive with confidence, given the noise: with μ the noisy eigenvalue less its own
+//! Regression*, 2018): the least eigenvalue of A is released too, and a is large enough that the
+//! matrix is positive with confidence, given the noise. With μ the noisy eigenvalue less its own
 //! deviation times `sqrt(2 ln(2/ρ))`, at least 0, and σ the deviation of A~,
 //! ```text
 //! a = max(0, σ (sqrt(2d) + sqrt(2 ln(2/ρ))) - μ)                                               (2)
 //! ```
-//! which is what the norm of the noise exceeds with probability at most ρ = 0.05.
+//! The norm of the noise exceeds its bound in (2) with probability at most ρ = 0.05.
 //!
 //! # Guarantee
 //! A record's `x xᵀ` has Frobenius norm at most X², its `x y` norm at most XY, and the least
 //! eigenvalue moves by at most X² (Weyl). The first two are one vector, at most sqrt(2) long in
 //! these units; noise that is isotropic in the Frobenius norm has deviation σ on the diagonal and
-//! σ/sqrt(2) off it. The two releases are composed and calibrated jointly. What follows is
-//! post-processing. Under `replace` the accountant doubles both, although A moves by sqrt(2) X²
-//! only and its eigenvalue by X²: safe, and a little loose.
+//! σ/sqrt(2) off it. The two releases are composed and calibrated jointly. (1) and (2) are
+//! post-processing of them. Under `replace` the accountant doubles both sensitivities, although A
+//! moves by at most sqrt(2) X² and its eigenvalue by X²: safe, and a little loose.
 //!
 //! # Arithmetic
 //! Sums are integers on a grid, with an allowance for float sums of blocks. The least eigenvalue is
-//! found by Cholesky factors, whose error is bounded; twice that is added to its sensitivity.
+//! computed by Cholesky factorisations, whose error is bounded; twice that error is added to its
+//! sensitivity.
 //!
 //! # Pitfalls
-//! - Published AdaSSP noise, `sqrt(ln(6/δ))/(ε/3)` a piece, does not cover one piece at (ε/3, δ/3)
-//!   by itself; the whole is safe. Joint calibration needs 38 % less noise.
-//! - d(d+1)/2 noisy numbers: for many columns use gradient descent.
-//! - Confidence intervals from w as if it were least squares ignore the noise.
+//! - The published noise of AdaSSP, `sqrt(ln(6/δ))/(ε/3)` for each of three pieces, does not cover
+//!   one piece at (ε/3, δ/3) by itself; the whole is safe. Joint calibration needs 38 % less noise.
+//! - A~ has d(d+1)/2 noisy numbers: for many columns use gradient descent.
+//! - Confidence intervals computed from w as for least squares ignore the noise.
 
 mod moments;
 
@@ -43,7 +44,7 @@ use sordino_privacy::{
     Claim, Count, Delta, Epsilon, Event, Inflation, Neighbours, NoiseMultiplier, Permit, calibrate,
 };
 
-use self::moments::{Bounds, LONGEST, Moments};
+use self::moments::{Bounds, MAX_RECORD_NORM, Moments};
 use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::model::LinearModel;
@@ -51,12 +52,13 @@ use crate::plan::{Learned, Terms};
 use crate::solver::Cholesky;
 use crate::vector_noise::{Shape, VectorNoise};
 
-/// ρ.
-const MISS: f64 = 0.05;
-/// The eigenvalue's part of the squared noise budget: the three pieces have one multiplier.
-const SHARE: f64 = 1.0 / 3.0;
-/// Depth of the grid: noise of 2^30 steps.
-const DEPTH: u32 = 30;
+/// ρ, the probability that the norm of the noise exceeds its bound in (2).
+const MISS_PROBABILITY: f64 = 0.05;
+/// The eigenvalue's share of the sum of `1/z²`. With a third, the three pieces (A, c and the
+/// eigenvalue) have equal noise multipliers.
+const EIGENVALUE_SHARE: f64 = 1.0 / 3.0;
+/// The greatest depth of the grid: noise of 2^30 steps.
+const MAX_DEPTH: u32 = 30;
 
 /// Builds plans for regression from noisy sums.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,23 +74,23 @@ impl SufficientStatistics {
         Self { is_adaptive: true, l2: 0.0, neighbours: Neighbours::ZeroOut }
     }
 
-    /// λ of the penalty `(λ/2)‖w‖²` and nothing else; a matrix that the noise has made
-    /// singular all the same gets more.
+    /// Private ridge regression: the penalty `(λ/2)‖w‖²` alone. If the noisy matrix is still not
+    /// positive, its diagonal is raised.
     pub fn ridge(l2: f64) -> Self {
         Self { is_adaptive: false, l2, neighbours: Neighbours::ZeroOut }
     }
 
-    /// λ, beside what is chosen adaptively.
+    /// Sets λ. An adaptive learner adds a of (2).
     pub fn l2(self, l2: f64) -> Self {
         Self { l2, ..self }
     }
 
-    /// Under another relation.
+    /// Sets another neighbouring relation.
     pub fn neighbours(self, neighbours: Neighbours) -> Self {
         Self { neighbours, ..self }
     }
 
-    /// The plan for data of n records with this encoding, with noise for (ε, δ).
+    /// The plan for n records with this encoding, with the noise calibrated to (ε, δ).
     pub fn plan(
         &self,
         encoding: &Encoding,
@@ -99,7 +101,7 @@ impl SufficientStatistics {
         self.plan_with(encoding, n, Noise::Budget { epsilon, delta })
     }
 
-    /// The plan with noise as said: the multiplier is that of all releases together.
+    /// The plan with the given noise. A multiplier is that of all releases together.
     pub fn plan_with(
         &self,
         encoding: &Encoding,
@@ -117,7 +119,7 @@ impl SufficientStatistics {
             Noise::Multiplier(noise) => self.parts(noise)?,
             Noise::Budget { epsilon, delta } => {
                 let claim = |noise| {
-                    // Multipliers out of range are no candidates: no guarantee at all.
+                    // A multiplier whose parts are out of range is never chosen.
                     let event = self.parts(noise).map_or(Event::NonPrivate, |parts| parts.event());
                     Claim::new(self.neighbours, limit.event(event))
                 };
@@ -140,13 +142,13 @@ impl SufficientStatistics {
         Ok(StatisticsPlan { terms, learner, bounds, grid, eigenvalue: eigenvalue.transpose()? })
     }
 
-    /// Squares of inverse multipliers add up to that of the whole.
+    /// The multipliers of the releases. The squares of their inverses add up to that of the whole.
     fn parts(&self, whole: NoiseMultiplier) -> Result<Parts, LearnError> {
         if !self.is_adaptive {
             return Ok(Parts { sums: whole, eigenvalue: None });
         }
         let of = |share: f64| NoiseMultiplier::new(whole.get() / share.sqrt() * (1.0 + 1e-12));
-        Ok(Parts { sums: of(1.0 - SHARE)?, eigenvalue: Some(of(SHARE)?) })
+        Ok(Parts { sums: of(1.0 - EIGENVALUE_SHARE)?, eigenvalue: Some(of(EIGENVALUE_SHARE)?) })
     }
 }
 
@@ -173,10 +175,10 @@ fn grid(
     neighbours: Neighbours,
     n: Count,
 ) -> Result<Grid, LearnError> {
-    let plan = GridPlan::new(LONGEST, noise.get(), bounds.dimension(), n.get());
+    let plan = GridPlan::new(MAX_RECORD_NORM, noise.get(), bounds.dimension(), n.get());
     let plan = plan.allowance(bounds.allowance(neighbours));
     let least = plan.least_depth()?;
-    let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
+    let deeper = (least.depth()..=MAX_DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
     Ok(deeper.unwrap_or(least))
 }
 
@@ -191,7 +193,7 @@ pub struct StatisticsPlan {
 }
 
 impl StatisticsPlan {
-    /// λ, as it was asked for; an adaptive learner adds what suits its noise.
+    /// λ as it was set. An adaptive learner adds a of (2).
     pub fn l2(&self) -> f64 {
         self.learner.l2
     }
@@ -201,19 +203,19 @@ impl StatisticsPlan {
         &self.terms.encoding
     }
 
-    /// nλ + a of (1), by (2) where it is adaptive.
+    /// nλ + a of (1), with a from (2) if the learner is adaptive.
     fn ridge(&self, moments: &Moments, bits: &mut dyn Bits) -> Result<f64, LearnError> {
         let penalty = self.learner.l2 * self.terms.n.get() as f64;
         let Some(noise) = self.eigenvalue else { return Ok(penalty) };
         let mut least = [moments.least_eigenvalue(self.bounds.width, self.terms.n.get())];
         noise.add(&mut least, bits)?;
-        let deviations = (2.0 * (2.0 / MISS).ln()).sqrt();
+        let deviations = (2.0 * (2.0 / MISS_PROBABILITY).ln()).sqrt();
         let surely = (least[0] - noise.scale() * deviations).max(0.0);
         let reach = self.grid.noise_scale() * ((2.0 * self.bounds.width as f64).sqrt() + deviations);
         Ok(penalty + (reach - surely).max(0.0) * self.bounds.row_norm.powi(2))
     }
 
-    /// (1), from noisy numbers alone. What is still not positive gets more on the diagonal.
+    /// w of (1), from noisy numbers alone. The diagonal is raised until the matrix is positive.
     fn solve(&self, noisy: &[f64], mut ridge: f64) -> Vec<f64> {
         let (square, mut weights) = self.bounds.unscale(noisy);
         let width = self.bounds.width;
@@ -279,8 +281,8 @@ mod tests {
         Noise::Budget { epsilon: Epsilon::new(epsilon).unwrap(), delta: Delta::new(delta).unwrap() }
     }
 
-    /// The common multiplier of the three pieces, computed elsewhere: sqrt(3)
-    /// times that of one Gaussian release.
+    /// The common multiplier of the three pieces is sqrt(3) times that of one Gaussian release. The
+    /// numbers were computed independently.
     #[test]
     fn noise_is_calibrated_jointly() {
         let data = data(50);
@@ -290,13 +292,13 @@ mod tests {
                 learner.plan_with(data.encoding(), Count::new(50).unwrap(), budget(epsilon, delta)).unwrap();
             let eigenvalue = plan.eigenvalue.unwrap().scale();
             assert!((eigenvalue / common - 1.0).abs() < 3e-3, "{eigenvalue}");
-            // One piece of the sums, 1 long: the noise is that of both together, sqrt(2) long.
+            // The noise of the sums, for both pieces together, in units of one piece's norm.
             assert!((plan.grid.noise_scale() / common - 1.0).abs() < 3e-3, "{}", plan.grid.noise_scale());
         }
     }
 
-    /// Deviations of the released matrix: σ on the diagonal, σ/sqrt(2) off it. 4000 draws;
-    /// six deviations, false alarm 1e-8.
+    /// The released matrix has deviation σ on the diagonal and σ/sqrt(2) off it. 4000 draws, within
+    /// six deviations; false alarm 1e-8.
     #[test]
     fn noise_is_isotropic_in_the_frobenius_norm() {
         let empty = numbers(&[vec![f64::NAN, 0.0]], &[0.0]);
@@ -318,8 +320,9 @@ mod tests {
         assert!((sigma / (2.0 * 2f64.sqrt()) - 1.0).abs() < 1e-6);
     }
 
-    /// The ridge of data whose least eigenvalue is well above its own noise and well below that of
-    /// the matrix: as noisy as the plan says.
+    /// The least eigenvalue of this data is well above its own noise and well below that of the
+    /// matrix, so the variance of the ridge is that of the eigenvalue's noise. 2000 draws, within
+    /// six deviations; false alarm 1e-8.
     #[test]
     fn the_eigenvalue_is_released_with_its_noise() {
         let data = data(60);
@@ -340,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn with_little_noise_it_is_ridge_regression() {
+    fn with_little_noise_the_result_is_ridge_regression() {
         let data = data(400);
         let n = Count::new(400).unwrap();
         let noise = Noise::Multiplier(NoiseMultiplier::new(1e-6).unwrap());
@@ -355,8 +358,8 @@ mod tests {
         }
     }
 
-    /// Much noise, few records, a matrix that is not positive: a number all
-    /// the same, and AdaSSP's is small.
+    /// With much noise and few records the matrix may not be positive. Weights are finite all the
+    /// same, and those of AdaSSP are small.
     #[test]
     fn noise_that_drowns_the_data_gives_small_weights() {
         let data = data(3);
@@ -373,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_is_not_for_is_refused() {
+    fn unsuitable_settings_and_targets_are_refused() {
         let data = data(10);
         let n = Count::new(10).unwrap();
         let plan = |learner: SufficientStatistics| learner.plan_with(data.encoding(), n, budget(1.0, 1e-6));

@@ -6,7 +6,8 @@ use sordino_privacy::{Delta, Permit, Unit, danger};
 
 use sordino_optim::LearningPlan;
 
-/// Rows in [-1, 1] with an intercept, at most 1 long, and classes. A row with NaN is an empty slot.
+/// Rows of numbers in [-1, 1] with an intercept, at most 1 long, and a class for each. A row with
+/// NaN becomes an empty slot.
 pub(crate) fn classes(rows: &[Vec<f64>], labels: &[usize], classes: usize) -> Encoded {
     let names: Vec<String> = (0..classes).map(|k| format!("'c{k}'")).collect();
     let target =
@@ -15,7 +16,7 @@ pub(crate) fn classes(rows: &[Vec<f64>], labels: &[usize], classes: usize) -> En
     encoded(rows, &target, |raw| raw.texts("y", labels.iter().map(|label| Some(label.as_str()))).unwrap())
 }
 
-/// The same with numbers in [-1, 1] to be predicted.
+/// Such rows with a target in [-1, 1] for each.
 pub(crate) fn numbers(rows: &[Vec<f64>], targets: &[f64]) -> Encoded {
     let target = "columns.y = { kind = 'number', bounds = [-1, 1], missing = 0 }\n";
     encoded(rows, target, |raw| raw.numbers("y", targets.to_vec()).unwrap())
@@ -44,7 +45,7 @@ fn encoded(rows: &[Vec<f64>], target: &str, add_target: impl FnOnce(RawTable) ->
     Encoded::new(&encoding, &table).unwrap()
 }
 
-/// For any claim, at no cost.
+/// An unmetered permit for the plan's claim.
 pub(crate) fn permit(plan: &impl LearningPlan) -> Permit {
     danger::unmetered(plan.claim(), Unit::Record, Delta::new(1e-6).unwrap()).unwrap()
 }

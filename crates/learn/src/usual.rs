@@ -1,14 +1,14 @@
-//! Which learner and which settings, where nobody says: by rules that use public numbers alone.
+//! The default learner and settings, by rules that use public numbers alone.
 //!
-//! # What the rules go by
+//! # The rules
 //! Let σ be the noise multiplier of *one* release of (ε, δ), d the number of weights and n the
 //! number of records. The noise in a mean of gradients of length G has length `σ G sqrt(d)/n`,
-//! however it is spread over steps, and
+//! however it is spread over steps. The *signal*
 //! ```text
 //! s = n / (σ sqrt(d))                                                                          (1)
 //! ```
-//! is what is left of the largest possible mean: the *signal*. Everything else follows
-//! from s, the loss and the row norm X:
+//! is the largest possible mean gradient in units of this noise. Everything else follows from s,
+//! the loss and the row norm X:
 //!
 //! | what | rule |
 //! |---|---|
@@ -18,35 +18,35 @@
 //! | clip norm, in Lipschitz constants | `a = (s/100)^(1/4)/4`, between 1/4 and 1 |
 //! | width of the Huber loss, for targets in [-1, 1] | `(s/100)^(1/3)/10`, between 1/10 and 2 |
 //! | steps T | `sqrt(10 β/λ)`, between 1000 and 3000 |
-//! | momentum and rate | T steps go as far as a flow of time 1/λ, at a rate of at most 1/β |
+//! | momentum and rate | T steps go as far as gradient flow of time 1/λ, at a rate of at most 1/β |
 //!
-//! Steps are Nesterov's. With the Huber loss nothing is clipped.
+//! The method is Nesterov's. With the Huber loss nothing is clipped.
 //!
-//! Flow of time 1/λ and a penalty λ leave the same of a quadratic's error. More steps of a
-//! shorter rate have the same noise at their end, and less of it in an average. Short clip
-//! norms lose some of the gradients of records that are far off, and all of the noise in
-//! proportion: with little signal that is worth it. The penalty then weighs against clipped
-//! gradients, hence its a. Numbers were chosen on training parts of ten tables; the study of
-//! defaults says how the rules fare on test parts.
+//! Gradient flow of time 1/λ and a penalty λ leave the same error on a quadratic. More steps at a
+//! lower rate have the same noise in the last iterate, and less in an average. A smaller clip norm
+//! shortens the gradients of outlying records, and shrinks all noise in proportion: with little
+//! signal this is worth it. The penalty then competes with clipped gradients, hence its factor a.
+//! The numbers were chosen on the training parts of ten tables; the study of defaults shows how the
+//! rules do on the test parts.
 //!
 //! # Pitfalls
-//! Rules that serve columns of uneven scale let weights grow long, and clipping takes most
-//! from the records that a model is most wrong about: with little signal probabilities are
-//! too sure of themselves, above all where a class is rare. Objective perturbation, whose
-//! weights are shorter, states better ones.
+//! Rules that serve columns of uneven scale let weights grow long, and clipping shortens most the
+//! gradients of records that the model gets most wrong. So with little signal the probabilities are
+//! overconfident, above all where a class is rare. Objective perturbation, whose weights are
+//! shorter, gives better probabilities.
 //!
 //! # Which learner
-//! Gradient descent on all records; if that is more than about 10^10 products, on Poisson samples
-//! that make it as many. Objective perturbation where it is as good: its theorem asks for a penalty
-//! of about `4β/(ε n)` at least, so it is taken
-//! - where that is a tenth of the rule's penalty (ε of some dozens and more), and
-//! - where there are so many records that it is 10^-5 β at most and
-//!   gradient descent would have to sample.
+//! Gradient descent on all records; if that would take more than about 10^10 products, on Poisson
+//! samples that take as many. Objective perturbation where it is as good. Its theorem needs a
+//! penalty of at least about `4β/(ε n)`, so it is chosen
+//! - where that is at most a tenth of the rule's penalty (ε of some dozens and more), and
+//! - where there are so many records that it is at most 10^-5 β and gradient descent would have to
+//!   sample.
 //!
 //! Its event has a δ of its own, which not every budget can pay: [`Facts::pays_delta`].
 //!
-//! A number is learned with the Huber loss unless the squared loss is asked for: of all residuals
-//! the longest decide about the noise. For pure privacy there is objective perturbation.
+//! The default loss for a number is Huber's, not the squared loss: with the squared loss, the
+//! largest residuals would determine the noise. For pure privacy, objective perturbation is chosen.
 
 use sordino_data::{ContributionLimit, Encoding};
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, SamplingRate, calibrate};
@@ -56,22 +56,22 @@ use crate::gradient::GradientDescent;
 use crate::loss::Loss;
 use crate::objective_perturbation::{ObjectivePerturbation, least_penalty};
 
-/// Products of a weight and a coordinate that gradient descent on all records may take.
-const MOST_WORK: f64 = 1e10;
-/// The fewest records of a sample.
-const LEAST_BATCH: f64 = 256.0;
-/// Steps.
-const STEPS: (f64, f64) = (1000.0, 3000.0);
-/// A penalty of so little of β is out of reach for that many steps.
-const OUT_OF_REACH: f64 = 1e-5;
+/// The most products of a weight and a coordinate for gradient descent on all records.
+const MAX_PRODUCTS: f64 = 1e10;
+/// The smallest mean size of a Poisson sample.
+const MIN_BATCH: f64 = 256.0;
+/// The least and the most steps.
+const STEP_RANGE: (f64, f64) = (1000.0, 3000.0);
+/// A penalty below this part of β has no effect within so many steps.
+const NEGLIGIBLE_PENALTY: f64 = 1e-5;
 
-/// A learner with the usual settings.
+/// A learner with the default settings.
 #[derive(Clone, Debug, PartialEq)]
-#[allow(clippy::large_enum_variant, reason = "there is one a run, and it is taken apart at once")]
+#[allow(clippy::large_enum_variant, reason = "a run makes one value and takes it apart at once")]
 pub enum DefaultChoice {
-    /// On all records, or on samples.
+    /// Gradient descent, on all records or on samples.
     Gradient(GradientDescent),
-    /// In one go.
+    /// Objective perturbation.
     Objective(ObjectivePerturbation),
 }
 
@@ -82,20 +82,20 @@ pub struct Facts<'a> {
     pub encoding: &'a Encoding,
     /// The number of records.
     pub n: Count,
-    /// The price.
+    /// ε of the training.
     pub epsilon: Epsilon,
-    /// The price.
+    /// δ of the training.
     pub delta: Delta,
-    /// The relation.
+    /// The neighbouring relation.
     pub neighbours: Neighbours,
-    /// Whether an event with a δ of its own can be paid. A budget that is spent as one goes and
-    /// sets no δ aside cannot, or only once and with all that it has.
+    /// Whether the budget can pay for an event with a δ of its own. A budget that is spent
+    /// adaptively and sets no δ aside cannot, or only once and with its whole δ.
     pub pays_delta: bool,
 }
 
 impl Facts<'_> {
-    /// s of (1) for a model of so many weights; for pure privacy, as if
-    /// noise were Gaussian with δ = 10^-6.
+    /// The signal s for a model of so many weights; for pure privacy, as if the noise were Gaussian
+    /// with δ = 10^-6.
     pub fn signal(&self, weights: usize) -> Result<f64, LearnError> {
         Ok(signal(self.n, self.noise_of_one_release()?, weights))
     }
@@ -109,7 +109,7 @@ impl Facts<'_> {
         })
     }
 
-    /// The usual learner for this loss.
+    /// The default learner for this loss.
     pub fn learner(&self, loss: Loss) -> Result<DefaultChoice, LearnError> {
         loss.check(self.encoding)?;
         let objective = ObjectivePerturbation::new(loss).neighbours(self.neighbours);
@@ -125,13 +125,13 @@ impl Facts<'_> {
         if loss.slope().is_some() && is_one_record && self.pays_delta {
             let least = least_penalty(loss, row_norm, self.epsilon.get()) / n;
             let is_free = 10.0 * least <= rule.l2;
-            let is_quick = work > MOST_WORK && least <= OUT_OF_REACH * loss.smoothness(row_norm);
+            let is_quick = work > MAX_PRODUCTS && least <= NEGLIGIBLE_PENALTY * loss.smoothness(row_norm);
             if is_free || is_quick {
                 return Ok(DefaultChoice::Objective(objective));
             }
         }
-        let rate = (MOST_WORK / work).max(LEAST_BATCH / n);
-        Ok(DefaultChoice::Gradient(if work > MOST_WORK && rate < 0.5 {
+        let rate = (MAX_PRODUCTS / work).max(MIN_BATCH / n);
+        Ok(DefaultChoice::Gradient(if work > MAX_PRODUCTS && rate < 0.5 {
             let rate = SamplingRate::new(rate)?;
             GradientDescent::poisson(loss, rate).neighbours(self.neighbours).steps(rule.steps)
         } else {
@@ -139,7 +139,7 @@ impl Facts<'_> {
         }))
     }
 
-    /// σ.
+    /// σ of (1), also for pure privacy.
     fn noise_of_one_release(&self) -> Result<f64, LearnError> {
         let delta = if self.delta == Delta::ZERO { Delta::new(1e-6)? } else { self.delta };
         let limit = ContributionLimit::of(self.encoding.schema().unit());
@@ -164,12 +164,12 @@ pub(crate) fn one_release(
     Ok(noise.value.get())
 }
 
-/// (1).
+/// s of (1).
 pub(crate) fn signal(n: Count, noise: f64, dimension: usize) -> f64 {
     n.get() as f64 / (noise * (dimension as f64).sqrt())
 }
 
-/// r.
+/// r, the expected `‖w‖ X`.
 pub(crate) fn reach(loss: Loss, signal: f64) -> f64 {
     if loss.is_classification() {
         (12.0 * signal.sqrt()).clamp(80.0, 1200.0)
@@ -178,12 +178,12 @@ pub(crate) fn reach(loss: Loss, signal: f64) -> f64 {
     }
 }
 
-/// The width of the Huber loss.
+/// The default width of the Huber loss.
 pub(crate) fn width(signal: f64) -> f64 {
     (0.1 * (signal / 100.0).cbrt()).clamp(0.1, 2.0)
 }
 
-/// Settings of gradient descent.
+/// The default settings of gradient descent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Rule {
     pub(crate) clip_norm: f64,
@@ -194,12 +194,12 @@ pub(crate) struct Rule {
 }
 
 impl Rule {
-    /// The rules of the module; for a number of steps that is given, those that suit it.
+    /// The settings by the rules of the module, for a given number of steps if there is one.
     pub(crate) fn of(loss: Loss, row_norm: f64, signal: f64, steps: Option<Count>) -> Self {
         Self::with_penalty(loss, row_norm, signal, steps, None)
     }
 
-    /// The same, where the penalty is given as well.
+    /// The settings for a given penalty as well.
     pub(crate) fn with_penalty(
         loss: Loss,
         row_norm: f64,
@@ -208,7 +208,7 @@ impl Rule {
         l2: Option<f64>,
     ) -> Self {
         let part = (0.25 * (signal / 100.0).powf(0.25)).clamp(0.25, 1.0);
-        // Clip norms, and the slope that the penalty is weighed against.
+        // The clip norm is `slope X`; the penalty is proportional to `slope * part`.
         let (slope, part) = match loss {
             Loss::Huber { width } => (width, 1.0 / width),
             Loss::Squared => (width(signal), 1.0 / width(signal)),
@@ -217,14 +217,15 @@ impl Rule {
             }
         };
         let clip_norm = (slope * row_norm).max(f64::MIN_POSITIVE);
-        // A solution of a regression has a length of its own, whatever the width.
+        // For a regression the product is 1: the length of its solution does not depend on the
+        // width.
         let balanced = slope * part * row_norm * row_norm / (reach(loss, signal) * signal);
         let (smoothness, time) = (loss.smoothness(row_norm), balanced.recip());
         let flow = smoothness * time;
-        let usual = (10.0 * flow).sqrt().clamp(STEPS.0, STEPS.1).ceil() as u64;
+        let usual = (10.0 * flow).sqrt().clamp(STEP_RANGE.0, STEP_RANGE.1).ceil() as u64;
         let steps = steps.unwrap_or_else(|| Count::new(usual).unwrap_or(Count::ONE));
         let count = steps.get() as f64;
-        // η T/(1 - m) = 1/λ, with η at most 1/β, and a memory of a tenth of the steps at most.
+        // η T/(1 - m) = 1/λ, with η at most 1/β and 1/(1 - m) at most a tenth of the steps.
         let longest = (1.0 - 10.0 / count).max(0.9);
         let momentum = (1.0 - count / flow).clamp(0.9, longest);
         let l2 = l2.unwrap_or(balanced);
@@ -253,10 +254,10 @@ mod tests {
         matches!(facts.learner(facts.loss().unwrap()).unwrap(), DefaultChoice::Objective(_))
     }
 
-    /// Few records and a small ε: gradient descent. A large ε, or more records than steps
-    /// could use: objective perturbation.
+    /// A small ε with few records gives gradient descent. A large ε, or very many records, gives
+    /// objective perturbation.
     #[test]
-    fn the_learner_follows_from_records_and_price() {
+    fn the_learner_follows_from_the_number_of_records_and_epsilon() {
         let two = classes(&[vec![0.1], vec![0.2]], &[0, 1], 2);
         let five = classes(&[vec![0.1], vec![0.2]], &[0, 4], 5);
         let number = numbers(&[vec![0.1], vec![0.2]], &[0.3, 0.4]);
@@ -267,13 +268,13 @@ mod tests {
             assert!(is_objective(facts(encoding, 100_000_000, 1.0, 1e-9)));
             assert!(is_objective(facts(encoding, 500, 1.0, 0.0)), "pure");
             let adaptive = Facts { pays_delta: false, ..facts(encoding, 500, 1e4, 1e-6) };
-            assert!(!is_objective(adaptive), "such an event would take a whole budget");
+            assert!(!is_objective(adaptive), "an event with its own δ would take a whole budget");
         }
     }
 
-    /// Where a pass over all records a step would take too long, steps see a part of them.
+    /// Where steps on all records would take too long, steps use samples.
     #[test]
-    fn long_passes_become_samples() {
+    fn too_many_products_lead_to_poisson_samples() {
         let wide: Vec<Vec<f64>> = vec![vec![0.1; 2000]; 2];
         let wide = classes(&wide, &[0, 9], 10);
         let learner =
@@ -283,7 +284,7 @@ mod tests {
         let plan = learner.plan(wide.encoding(), Count::new(50_000).unwrap(), epsilon, delta).unwrap();
         let sordino_data::Sampling::Poisson { rate } = plan.plan().batches().sampling() else { panic!() };
         let work = rate.get() * 50_000.0 * 20_010.0 * plan.plan().batches().steps() as f64;
-        assert!(work <= 1.01 * MOST_WORK && rate.get() * 50_000.0 >= 255.0, "{work}");
+        assert!(work <= 1.01 * MAX_PRODUCTS && rate.get() * 50_000.0 >= 255.0, "{work}");
     }
 
     /// Every formula of the module's table, typed again.
@@ -296,7 +297,7 @@ mod tests {
         assert!((rule.clip_norm - a * x).abs() < 1e-12 && (rule.l2 / l2 - 1.0).abs() < 1e-12);
         let flow = 0.25 * x * x / l2;
         assert_eq!(rule.steps.get(), (10.0 * flow).sqrt().max(1000.0).ceil() as u64);
-        // T steps of Nesterov's method go η T/(1 - m) far.
+        // T steps of Nesterov's method go as far as gradient flow of time η T/(1 - m).
         let far = rule.learning_rate * rule.steps.get() as f64 / (1.0 - rule.momentum);
         assert!((far * l2 - 1.0).abs() < 1e-3 && rule.learning_rate <= 4.0 / (x * x), "{rule:?}");
         let huber = Rule::of(Loss::Huber { width: 0.2 }, x, s, None);
@@ -306,9 +307,9 @@ mod tests {
         assert!((signal(Count::new(1000).unwrap(), 5.0, 16) - 50.0).abs() < 1e-12);
     }
 
-    /// Rules at the ends of their range: finite, and within their limits.
+    /// At extreme signals the settings are finite and within their limits.
     #[test]
-    fn no_signal_and_all_signal_have_rules_too() {
+    fn the_rules_hold_for_tiny_and_huge_signals() {
         for signal in [1e-300, 1e-9, 1.0, 1e9, 1e300] {
             for loss in [Loss::Logistic, Loss::Squared, Loss::Softmax { classes: 3 }] {
                 let rule = Rule::of(loss, 2.0, signal, None);

@@ -1,45 +1,45 @@
-//! Releases one vector of which it is known how far neighbours move it.
+//! Noise for one vector of known sensitivity.
 //!
 //! # Definition
-//! With step g and depth k, coordinate v becomes `(round(v/g) + K) g`, K the noise of
-//! scale 2^k rounded to integers: Gaussian for each coordinate, or spherical (density
-//! falling with the length of the whole).
+//! With step g and depth k, coordinate v becomes `(round(v/g) + K) g`, K the noise of scale 2^k
+//! rounded to integers: Gaussian for each coordinate, or spherical (the density depends on the
+//! length of the whole vector).
 //!
 //! # Guarantee
-//! Let one clip norm of change be D (under `replace` neighbours are two of them apart) and d the
-//! dimension. A quotient `v/g` is clamped to ±2^50 steps, where its rounding in `f64` is at most
-//! 1/2 step, and so is that to an integer: two vectors that are D apart become integers at most
+//! Let D be the clip norm (neighbours are D apart, or 2D under `replace`) and d the dimension. A
+//! quotient `v/g` is clamped to ±2^50 steps, where its rounding in `f64` is at most 1/2 step, and
+//! so is that to an integer. So two vectors that are D apart become integers at most
 //! `D/g + 2 sqrt(d)` steps apart. With
 //! ```text
 //! g = D / (2^k/z - 2 sqrt(d))                                                                  (1)
 //! ```
-//! that is `2^k/z`, so that the noise multiplier is z. Integers plus rounded noise are the rounding
-//! of the continuous mechanism, which is post-processing. The clamp is coordinate by coordinate and
-//! brings no two vectors further apart.
+//! this is `2^k/z`, so the noise multiplier is z. Integers plus rounded noise are the rounding of
+//! the continuous mechanism, which is post-processing. The clamp acts on each coordinate and brings
+//! no two vectors further apart.
 //!
 //! # Pitfalls
-//! The sensitivity is the caller's: nothing is clipped here.
+//! Nothing is clipped here: the caller guarantees the sensitivity.
 
 use sordino_noise::{Bits, NoiseError, RoundedGaussian, RoundedSpherical};
 use sordino_privacy::{Inflation, NoiseMultiplier};
 
 use crate::error::LearnError;
 
-/// Beyond so many steps a quotient in `f64` is not known to half a step.
-const MOST_STEPS: f64 = (1u64 << 50) as f64;
-/// The largest part of the noise that rounding may be.
-const ROUNDING: f64 = 1e-3;
+/// The largest quotient in steps. Beyond it, the rounding of `f64` may exceed half a step.
+const MAX_STEPS: f64 = (1u64 << 50) as f64;
+/// The largest part of the sensitivity that rounding may take.
+const MAX_ROUNDING_SHARE: f64 = 1e-3;
 
-/// Which noise.
+/// The distribution of the noise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Each coordinate by itself.
+    /// Independent Gaussian noise in each coordinate.
     Gaussian,
-    /// By the length of the vector: pure privacy.
+    /// K-norm noise, whose density depends on its length, for pure privacy.
     Spherical,
 }
 
-/// Noise for vectors of one dimension and sensitivity.
+/// Noise for vectors of a given dimension and sensitivity.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct VectorNoise {
     shape: Shape,
@@ -49,7 +49,7 @@ pub(crate) struct VectorNoise {
 }
 
 impl VectorNoise {
-    /// Noise of scale z times `clip_norm` and a little more.
+    /// Noise of scale z times `clip_norm`, and a little more for rounding.
     pub(crate) fn new(
         shape: Shape,
         clip_norm: f64,
@@ -61,8 +61,8 @@ impl VectorNoise {
             return Err(LearnError::Parameter { name: "number of weights", expected, got: dimension as f64 });
         }
         let roundings = 2.0 * (dimension as f64).sqrt() * noise.get() * (1.0 + 1e-12);
-        // So that rounding is at most its part of 2^depth; noise is no better for more.
-        let depth = (roundings / ROUNDING).log2().ceil().max(10.0);
+        // Deep enough that rounding takes at most its share. A deeper grid gains nothing.
+        let depth = (roundings / MAX_ROUNDING_SHARE).log2().ceil().max(10.0);
         let most = RoundedSpherical::MOST_DEPTH;
         if depth > f64::from(most) {
             let expected = "small enough for its rounding: below 2^28 over the square root of the dimension";
@@ -70,7 +70,7 @@ impl VectorNoise {
         }
         let depth = depth as u32;
         let scale = (1u64 << depth) as f64;
-        // Equation (1), and more than all roundings of its evaluation.
+        // Equation (1). The last factor covers the roundings of its evaluation.
         let step = clip_norm * noise.get() / (scale - roundings) * (1.0 + 1e-12);
         if !step.is_normal() {
             let expected = "within the range of numbers; check the penalty and the bounds of the schema";
@@ -80,7 +80,7 @@ impl VectorNoise {
         Ok(Self { shape, step, depth, inflation })
     }
 
-    /// What rounding adds to the sensitivity, as a part of it.
+    /// What rounding adds to the sensitivity, relative to it.
     pub(crate) fn inflation(&self) -> Result<Inflation, LearnError> {
         Ok(Inflation::new(self.inflation)?)
     }
@@ -90,18 +90,17 @@ impl VectorNoise {
         self.step * (1u64 << self.depth) as f64
     }
 
-    /// Overwrites a vector with itself plus noise.
+    /// Adds noise to a vector.
     pub(crate) fn add(&self, vector: &mut [f64], bits: &mut dyn Bits) -> Result<(), NoiseError> {
         let mut noise = vec![0i64; vector.len()];
         match self.shape {
             Shape::Gaussian => RoundedGaussian::new(self.depth)?.fill(bits, &mut noise),
             Shape::Spherical => RoundedSpherical::new(self.depth)?.fill(bits, &mut noise)?,
         }
-        // What is not a number counts as 0; noise at the ends of 64 bits
-        // is clamped with any sum alike.
-        let most = i64::MAX - MOST_STEPS as i64;
+        // NaN counts as 0. The sum is clamped to the same range whatever the vector is.
+        let most = i64::MAX - MAX_STEPS as i64;
         for (v, noise) in vector.iter_mut().zip(noise) {
-            let steps = (*v / self.step).clamp(-MOST_STEPS, MOST_STEPS).round_ties_even() as i64;
+            let steps = (*v / self.step).clamp(-MAX_STEPS, MAX_STEPS).round_ties_even() as i64;
             *v = steps.saturating_add(noise).clamp(-most, most) as f64 * self.step;
         }
         Ok(())
@@ -118,19 +117,19 @@ mod tests {
         VectorNoise::new(shape, clip_norm, NoiseMultiplier::new(z).unwrap(), dimension).unwrap()
     }
 
-    /// In integers: 2^k steps of noise to so many of sensitivity, roundings included.
+    /// The sensitivity in steps, roundings included, times z is at most 2^k, and nearly 2^k.
     #[test]
-    fn steps_of_sensitivity_times_the_multiplier_are_the_scale() {
+    fn the_noise_covers_the_sensitivity_with_its_roundings() {
         for (clip, z, d) in [(1.0, 1.0, 1), (0.013, 7.3, 50), (1e-9, 450.0, 1000), (1e12, 0.02, 3)] {
             let noise = noise(Shape::Gaussian, clip, z, d);
             let steps = clip / noise.step + 2.0 * (d as f64).sqrt();
             let scale = (1u64 << noise.depth) as f64;
             assert!(steps * z <= scale && steps * z > scale * (1.0 - 1e-9), "{clip} {z} {d}");
-            assert!(noise.inflation <= 1.1 * ROUNDING && noise.scale() >= z * clip);
+            assert!(noise.inflation <= 1.1 * MAX_ROUNDING_SHARE && noise.scale() >= z * clip);
         }
     }
 
-    /// Standard deviations of 10 000 draws: 1 ± 0.04 has a false alarm below 1e-6.
+    /// The deviation of 10 000 draws is within 4 % of the scale; false alarm below 1e-6.
     #[test]
     fn draws_have_the_scale() {
         let gaussian = noise(Shape::Gaussian, 0.5, 3.0, 10_000);
@@ -147,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn huge_vectors_and_nonsense_are_bounded() {
+    fn huge_and_non_finite_vectors_become_finite() {
         let noise = noise(Shape::Gaussian, 1.0, 1.0, 4);
         let mut vector = [1e300, f64::NEG_INFINITY, f64::NAN, 5.0];
         noise.add(&mut vector, &mut seeded(1)).unwrap();
         assert!(vector.iter().all(|v| v.is_finite()) && vector[2].abs() < 20.0, "{vector:?}");
         assert!(
             VectorNoise::new(Shape::Gaussian, 1.0, NoiseMultiplier::new(1e12).unwrap(), 4).is_err(),
-            "a grid that deep there is not"
+            "no grid is deep enough"
         );
         let wide = VectorNoise::new(Shape::Spherical, 1.0, NoiseMultiplier::new(1.0).unwrap(), (1 << 20) + 1);
-        assert!(wide.is_err(), "refused by the plan and not when it has been paid");
+        assert!(wide.is_err(), "the plan must refuse it, before anything is paid");
         assert!(VectorNoise::new(Shape::Gaussian, 0.0, NoiseMultiplier::new(1.0).unwrap(), 4).is_err());
     }
 }

@@ -1,15 +1,14 @@
 //! The weight of a record's class, as learners apply it.
 //!
-//! # Where
-//! Methods that clip multiply what clipping has left of a gradient, and the solver multiplies the
-//! derivatives by the scores. Weights are at most 1 ([`ClassWeights`]), so neither exceeds what it
-//! was: see there for the argument, and the solver's `Problem` for the one rounding that is added.
+//! Methods that clip multiply the clipped gradient by it, and the solver multiplies the derivatives
+//! by the scores. Weights are at most 1, so neither grows: [`ClassWeights`] has the argument, and
+//! the solver's `Problem` accounts for the one rounding that is added.
 
 use sordino_optim::ClassWeights;
 
 use crate::kernel::TILE;
 
-/// Weights in order of classes; none if every record counts as one.
+/// The weights in order of classes; empty if every weight is 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Weighting(pub(crate) Vec<f64>);
 
@@ -18,13 +17,12 @@ impl Weighting {
         Self(weights.map(|weights| weights.as_slice().to_vec()).unwrap_or_default())
     }
 
-    /// Whether every record counts as one.
+    /// Whether every weight is 1.
     pub(crate) fn is_plain(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The weight of a record with this encoded target. A class that
-    /// does not exist counts for nothing.
+    /// The weight of a record with this encoded target; 0 for a class that does not exist.
     pub(crate) fn of_class(&self, target: f64) -> f64 {
         if self.is_plain() { 1.0 } else { self.0.get(target as usize).copied().unwrap_or(0.0) }
     }

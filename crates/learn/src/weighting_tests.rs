@@ -1,5 +1,5 @@
-//! Weighted sums, gradients and minima against those without weights, and twins whose
-//! weights were not divided by the largest.
+//! Compares weighted sums, gradients and minima with those without weights. The broken twins have
+//! weights that were not divided by the largest.
 
 use std::num::NonZero;
 
@@ -18,10 +18,10 @@ use crate::weighting::Weighting;
 const LOSSES: [(Loss, usize); 3] =
     [(Loss::Logistic, 2), (Loss::SmoothHinge { width: 0.5 }, 2), (Loss::Softmax { classes: 3 }, 3)];
 
-/// A third for the first class, 1 for the second, a half for a third.
+/// Class weights, the largest of which is 1.
 const WEIGHTS: [f64; 3] = [1.0 / 3.0, 1.0, 0.5];
 
-/// What somebody who forgets to divide would use.
+/// The broken twin: the same weights before division by the largest.
 const UNDIVIDED: [f64; 3] = [1.0, 3.0, 1.5];
 
 fn weighting(all: [f64; 3], classes: usize) -> Weighting {
@@ -42,8 +42,8 @@ fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec
     Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
 }
 
-/// The sum over all records in steps, one step in units of data, and
-/// how far one record may move it.
+/// The sum over all records in steps, the size of a step, and how many steps one record may move
+/// it.
 fn sum(
     (loss, weighting): (Loss, &Weighting),
     data: &Encoded,
@@ -76,8 +76,8 @@ fn point(dimension: usize) -> Vec<f64> {
     (0..dimension).map(|j| 2.0 * (j as f64 + 0.5).cos()).collect()
 }
 
-/// One record at a time, by every clipping, on the fast road, with scales and on exact grids; and a
-/// class that is clipped has its weight too.
+/// One record at a time, with every clipping, on the fast path, with scales and on exact grids. A
+/// clipped gradient is weighted too.
 #[test]
 fn a_weighted_gradient_is_the_weight_times_the_unweighted_one() {
     for (loss, k) in LOSSES {
@@ -105,8 +105,8 @@ fn a_weighted_gradient_is_the_weight_times_the_unweighted_one() {
     }
 }
 
-/// Whether some record moves some sum by more than the noise is made for.
-fn is_caught(
+/// Whether leaving out record `out` moves some sum by more than the sensitivity.
+fn exceeds_the_sensitivity(
     rows: &[Vec<f64>],
     labels: &[usize],
     out: usize,
@@ -140,19 +140,18 @@ proptest! {
     ) {
         let (labels, out) = (&labels[..rows.len()], out.index(rows.len()));
         for loss in LOSSES {
-            prop_assert!(!is_caught(&rows, labels, out, loss, WEIGHTS), "{:?}", loss);
+            prop_assert!(!exceeds_the_sensitivity(&rows, labels, out, loss, WEIGHTS), "{:?}", loss);
         }
     }
 }
 
-/// The same test, and weights that were not divided: a record of the
-/// second class counts three times.
+/// The broken twin fails the same test: a record of the second class has weight 3.
 #[test]
 fn weights_above_one_move_a_sum_by_too_much() {
     let rows = vec![vec![0.6, -0.7], vec![-0.2, 0.9], vec![0.1, 0.1]];
     for loss in LOSSES {
-        assert!(is_caught(&rows, &[0, 1, 0], 1, loss, UNDIVIDED), "{loss:?}");
-        assert!(!is_caught(&rows, &[0, 1, 0], 1, loss, WEIGHTS), "{loss:?}");
+        assert!(exceeds_the_sensitivity(&rows, &[0, 1, 0], 1, loss, UNDIVIDED), "{loss:?}");
+        assert!(!exceeds_the_sensitivity(&rows, &[0, 1, 0], 1, loss, WEIGHTS), "{loss:?}");
     }
 }
 
@@ -160,9 +159,9 @@ fn problem<'a>(loss: Loss, data: &'a Encoded, ridge: f64, weighting: Weighting) 
     Problem { loss, data, ridge, tilt: vec![0.0; loss.outputs() * data.width()], weighting }
 }
 
-/// Gradients and Hessians of the solver: all records of one class have that class's weight.
+/// If all records have one class, gradient and Hessian are multiplied by its weight.
 #[test]
-fn the_solver_weighs_first_and_second_derivatives() {
+fn the_solver_weights_first_and_second_derivatives() {
     let rows: Vec<Vec<f64>> = (0..50).map(|i| vec![f64::from(i).sin(), f64::from(3 * i).cos()]).collect();
     for (loss, k) in LOSSES {
         for (class, weight) in WEIGHTS[..k].iter().enumerate() {
@@ -181,8 +180,8 @@ fn the_solver_weighs_first_and_second_derivatives() {
     }
 }
 
-/// How far the minimum moves when the first record is left out, over `G/Λ`: the sensitivity of
-/// output perturbation, and what objective perturbation's noise is made for.
+/// How far the minimum moves when the first record is left out, divided by `G/Λ`, which is the
+/// sensitivity of output perturbation.
 fn moves(loss: Loss, k: usize, weights: [f64; 3]) -> f64 {
     let ridge = 4.0;
     let of = |rows: &[Vec<f64>]| {
@@ -196,7 +195,7 @@ fn moves(loss: Loss, k: usize, weights: [f64; 3]) -> f64 {
 }
 
 #[test]
-fn minima_of_weighted_losses_are_within_the_clip_norm_and_those_of_undivided_weights_are_not() {
+fn weighted_minima_move_by_at_most_the_clip_norm_unless_a_weight_is_above_one() {
     let mut furthest = 0f64;
     for (loss, k) in LOSSES {
         assert!(moves(loss, k, WEIGHTS) <= 1.0 + 1e-6, "{loss:?}");

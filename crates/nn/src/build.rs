@@ -1,4 +1,4 @@
-//! From layers as they are written to layers that run: shapes follow from the input, errors name the layer.
+//! Builds chains from layers as they are written. Shapes follow from the input, and errors name the layer.
 
 mod checks;
 
@@ -6,22 +6,22 @@ use crate::chain::{Chain, Step};
 use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::network::Stream;
-use crate::op::Op;
 use crate::op::activation::InPlace;
-use crate::op::convolution::{Convolution, Window};
+use crate::op::convolution::{Convolution, KernelWindow};
 use crate::op::dropout::Dropout;
 use crate::op::embedding::Embedding;
 use crate::op::flatten::Flatten;
 use crate::op::frozen::Frozen;
 use crate::op::linear::Linear;
 use crate::op::normalisation::{Normalisation, Sets};
-use crate::op::pooling::{Kind, Pool};
+use crate::op::pooling::{Pool, PoolKind};
 use crate::op::residual::Residual;
+use crate::op::{AnyOp, Op, WeightTensor};
 use crate::shape::Shape;
 
 pub(crate) use checks::{check_input, check_parameters};
 
-/// Builds the chain of a network, for that many views of an example. The input has sides of at least 1: the caller has checked it.
+/// Builds the chain of a network, for so many views of an example. The caller has checked that the input is not empty.
 pub(crate) fn network(input: Shape, layers: &[Layer], views: usize) -> Result<Chain, NetworkError> {
     chain(input, layers, views, "layers", 0)
 }
@@ -31,54 +31,54 @@ fn chain(input: Shape, layers: &[Layer], views: usize, within: &str, of: u64) ->
     let mut chain = Chain::new(input);
     for (at, layer) in layers.iter().enumerate() {
         if let (Layer::Flatten, Shape::Features(_)) = (layer, chain.output()) {
-            continue; // they are flat
+            continue; // already flat
         }
-        let place = Place {
+        let site = LayerSite {
             path: format!("{within}[{at}]"),
             kind: layer.kind(),
             number: number(of, at),
             input: chain.output(),
             views,
         };
-        chain.push(place.step(layer)?);
+        chain.push(site.step(layer)?);
     }
     Ok(chain)
 }
 
-/// The number of what stands at `at` within something that has a number: no two places of a network share one, so random choices in
-/// one do not repeat those in another.
+/// The number of layer `at` in a list with number `of`. No two layers of a network share a number, so their random choices
+/// are independent.
 pub(crate) fn number(of: u64, at: usize) -> u64 {
     Stream(of ^ (at as u64).wrapping_mul(0xd6e8_feb8_6659_fd93)).next()
 }
 
-/// Places of the two branches of a block.
+/// The positions of a block's two branches.
 pub(crate) const BODY: usize = 0;
 pub(crate) const SHORTCUT: usize = 1;
 
-/// What comes out of a layer.
-pub(crate) fn output(input: Shape, layer: &Layer) -> Result<Shape, NetworkError> {
-    match Place::alone(input, layer, 0).step(layer)? {
-        Step::Map(op) => Ok(op.output()),
-        Step::InPlace(_) => Ok(input),
+/// The tensors of a single layer, and its output shape.
+pub(crate) fn tensors(input: Shape, layer: &Layer) -> Result<(Vec<WeightTensor>, Shape), NetworkError> {
+    match LayerSite::alone(input, layer, 0).step(layer)? {
+        Step::Map(op) => Ok((op.tensors(), op.output())),
+        Step::InPlace(_) => Ok((Vec::new(), input)),
     }
 }
 
-/// The weights of a frozen layer: those that were written, or those that it begins with at its place in the list.
+/// The weights of a frozen layer: as written, or its initial ones.
 pub(crate) fn frozen_values(
     input: Shape,
     layer: &Layer,
     values: &[f64],
     number: u64,
 ) -> Result<Vec<f64>, NetworkError> {
-    let place = Place::alone(input, layer, number);
-    match place.step(layer)? {
-        Step::Map(op) => place.fixed(&*op, values),
+    let site = LayerSite::alone(input, layer, number);
+    match site.step(layer)? {
+        Step::Map(op) => site.fixed(&*op, values),
         Step::InPlace(_) => Ok(Vec::new()),
     }
 }
 
-/// Where a layer stands.
-struct Place {
+/// A layer's place in a network, and what comes in there.
+struct LayerSite {
     path: String,
     kind: &'static str,
     /// See [`number`].
@@ -87,10 +87,10 @@ struct Place {
     views: usize,
 }
 
-/// ε of normalisations, as PyTorch has it.
+/// ε of normalisations, PyTorch's default.
 const NORM_EPSILON: f32 = 1e-5;
 
-impl Place {
+impl LayerSite {
     fn alone(input: Shape, layer: &Layer, number: u64) -> Self {
         Self { path: "layer".to_owned(), kind: layer.kind(), number, input, views: 1 }
     }
@@ -106,19 +106,19 @@ impl Place {
             }
             Layer::Conv2d { channels, kernel, stride, padding, dilation, groups, bias, standardised } => {
                 let window =
-                    Window { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
+                    KernelWindow { kernel: *kernel, stride: *stride, padding: *padding, dilation: *dilation };
                 self.check_convolution(*channels, window, *groups)?;
                 let plain = Convolution::new(self.input, *channels, window, *groups, *bias, self.views);
                 map(if *standardised { plain.standardised() } else { plain })
             }
-            Layer::MaxPool { kernel, stride } => self.pool(Kind::Largest, *kernel, *stride)?,
-            Layer::AvgPool { kernel, stride } => self.pool(Kind::Mean, *kernel, *stride)?,
-            Layer::AdaptiveAvgPool { output } => self.adaptive(Kind::Mean, *output)?,
-            Layer::AdaptiveMaxPool { output } => self.adaptive(Kind::Largest, *output)?,
+            Layer::MaxPool { kernel, stride } => self.pool(PoolKind::Largest, *kernel, *stride)?,
+            Layer::AvgPool { kernel, stride } => self.pool(PoolKind::Mean, *kernel, *stride)?,
+            Layer::AdaptiveAvgPool { output } => self.adaptive(PoolKind::Mean, *output)?,
+            Layer::AdaptiveMaxPool { output } => self.adaptive(PoolKind::Largest, *output)?,
             Layer::Flatten => {
                 self.not_tokens()?;
                 map(Flatten::new(match self.input {
-                    // Positions come before features already, as PyTorch leaves them.
+                    // Sequences keep their order, as in PyTorch.
                     Shape::Sequence { .. } => Shape::Features(self.input.size()),
                     Shape::Features(_) | Shape::Image { .. } | Shape::Tokens { .. } => self.input,
                 }))
@@ -198,16 +198,16 @@ impl Place {
     }
 
     fn frozen(&self, layer: &Layer, values: &[f64]) -> Result<Step, NetworkError> {
-        let inner = Place { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
+        let inner = LayerSite { path: format!("{}.layer", self.path), kind: layer.kind(), ..*self };
         let Step::Map(op) = inner.step(layer)? else {
-            return inner.step(layer); // nothing to freeze
+            return inner.step(layer); // it has no weights
         };
         let values = self.fixed(&*op, values)?;
         Ok(map(Frozen::new(op, values)))
     }
 
-    /// As many values as `op` has weights: what was written, or a random start.
-    fn fixed(&self, op: &dyn Op, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
+    /// The weights of a frozen `op`: as written, or random.
+    fn fixed(&self, op: &dyn AnyOp, values: &[f64]) -> Result<Vec<f64>, NetworkError> {
         if values.is_empty() {
             let (mut stream, mut all) = (Stream(self.number), vec![0.0; op.parameters()]);
             op.initialise(&mut || stream.uniform(), &mut all);
@@ -220,7 +220,7 @@ impl Place {
         Ok(values.to_vec())
     }
 
-    fn pool(&self, kind: Kind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
+    fn pool(&self, kind: PoolKind, kernel: [usize; 2], stride: [usize; 2]) -> Result<Step, NetworkError> {
         let (_, size) = self.image()?;
         for axis in 0..2 {
             self.at_least_one("kernel", kernel[axis])?;
@@ -232,7 +232,7 @@ impl Place {
         Ok(map(Pool::sliding(kind, self.input, kernel, stride)))
     }
 
-    fn adaptive(&self, kind: Kind, output: [usize; 2]) -> Result<Step, NetworkError> {
+    fn adaptive(&self, kind: PoolKind, output: [usize; 2]) -> Result<Step, NetworkError> {
         let (_, size) = self.image()?;
         for axis in 0..2 {
             if output[axis] == 0 || output[axis] > size[axis] {
@@ -243,6 +243,6 @@ impl Place {
     }
 }
 
-fn map(op: impl Op + 'static) -> Step {
+fn map(op: impl Op) -> Step {
     Step::Map(Box::new(op))
 }

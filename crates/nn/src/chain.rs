@@ -1,37 +1,39 @@
 //! Layers one after the other, and the arrays between them.
 //!
-//! Array j holds the values of the whole micro-batch between two layers (of inputs that are read in place, nothing), and there is a second one for their slopes. Activations
-//! work in place: a layer that maps one array to another needs nothing of its output once it is there. An activation may need its own; what would
-//! overwrite that gets a copy.
+//! Array j holds the values of a whole micro-batch between two layers, and a second array their gradients. (Inputs
+//! that are read in place have no array.) Activations work in place, because a layer that maps one array to another
+//! does not read its own output later. An activation may, and then the next in-place layer gets a copy.
 
 use std::ops::Range;
 
-use crate::op::activation::InPlace;
+use crate::op::activation::{InPlace, InPlaceState};
 use crate::op::copied::Copied;
-use crate::op::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, held};
+use crate::op::{
+    AnyOp, AnyPrepared, AnyWork, LayerData, Leaf, NormBound, Pass, Role, SPARE, State, reserved,
+};
 use crate::shape::Shape;
 
-/// What stands in a chain.
+/// A layer of a chain.
 #[derive(Debug)]
 pub(crate) enum Step {
-    Map(Box<dyn Op>),
+    Map(Box<dyn AnyOp>),
     InPlace(InPlace),
 }
 
 #[derive(Debug)]
 struct Node {
     step: Step,
-    /// Its parameters among the chain's.
+    /// Its range of the chain's parameters.
     parameters: Range<usize>,
-    /// Its leaves among the chain's.
+    /// Its range of the chain's leaves.
     leaves: Range<usize>,
-    /// Arrays that it reads and writes.
+    /// The arrays that it reads and writes.
     from: usize,
     to: usize,
 }
 
 impl Node {
-    /// Inputs are the first layer's alone.
+    /// Only the first layer reads inputs in place.
     fn pass<'a>(&self, pass: &Pass<'a>) -> Pass<'a> {
         Pass { inputs: pass.inputs.filter(|_| self.from == 0), ..*pass }
     }
@@ -41,7 +43,7 @@ impl Node {
 #[derive(Debug)]
 pub(crate) struct Chain {
     nodes: Vec<Node>,
-    /// Of each array.
+    /// The shape of each array.
     shapes: Vec<Shape>,
     parameters: usize,
     leaves: Vec<Leaf>,
@@ -49,11 +51,12 @@ pub(crate) struct Chain {
 
 /// A dense layer on one position, in a chain.
 #[derive(Clone, Debug)]
-pub(crate) struct Dense {
-    pub(crate) number: usize,
+pub(crate) struct DenseLayer {
+    /// Its index in the chain.
+    pub(crate) layer: usize,
     pub(crate) parameters: Range<usize>,
     pub(crate) leaf: usize,
-    /// Arrays of its inputs and outputs.
+    /// The arrays of its inputs and outputs.
     pub(crate) from: usize,
     pub(crate) to: usize,
     pub(crate) inputs: usize,
@@ -65,19 +68,37 @@ pub(crate) struct Dense {
 #[derive(Debug)]
 pub(crate) struct ChainState {
     pub(crate) values: Vec<Vec<f32>>,
-    pub(crate) slopes: Vec<Vec<f32>>,
-    pub(crate) saved: Vec<Saved>,
-    /// Lent to one layer after the other.
-    room: Vec<f32>,
+    /// Gradients of the loss by `values`.
+    pub(crate) gradients: Vec<Vec<f32>>,
+    layers: Vec<LayerState>,
+    /// Working space that all layers share.
+    scratch: Vec<f32>,
+}
+
+/// What one layer keeps of a micro-batch.
+#[derive(Debug)]
+enum LayerState {
+    Map(Box<dyn State>),
+    InPlace(InPlaceState),
+}
+
+impl LayerState {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Map(state) => size_of_val(&**state) + state.bytes(),
+            Self::InPlace(state) => state.bytes(),
+        }
+    }
 }
 
 impl ChainState {
     /// Bytes of all arrays.
     pub(crate) fn bytes(&self) -> usize {
-        let Self { values, slopes, saved, room } = self;
-        let arrays = [values, slopes].map(|arrays| held(arrays) + arrays.iter().map(held).sum::<usize>());
-        let saved = held(saved) + saved.iter().map(Saved::bytes).sum::<usize>();
-        arrays.into_iter().sum::<usize>() + saved + held(room)
+        let Self { values, gradients, layers, scratch } = self;
+        let arrays = [values, gradients];
+        let arrays = arrays.map(|arrays| reserved(arrays) + arrays.iter().map(reserved).sum::<usize>());
+        let layers = reserved(layers) + layers.iter().map(LayerState::bytes).sum::<usize>();
+        arrays.into_iter().sum::<usize>() + layers + reserved(scratch)
     }
 }
 
@@ -94,11 +115,11 @@ impl Chain {
     pub(crate) fn push(&mut self, step: Step) {
         if let Step::InPlace(next) = &step {
             let last = self.shapes.len() - 1;
-            let bears = |node: &Node| match &node.step {
-                Step::InPlace(before) => before.bears(*next),
+            let allows = |node: &Node| match &node.step {
+                Step::InPlace(before) => before.allows_after(*next),
                 Step::Map(_) => true,
             };
-            if !self.nodes.iter().filter(|node| node.to == last).all(bears) {
+            if !self.nodes.iter().filter(|node| node.to == last).all(allows) {
                 self.push(Step::Map(Box::new(Copied::new(self.output()))));
             }
         }
@@ -129,7 +150,8 @@ impl Chain {
         &self.leaves
     }
 
-    /// Numbers of one image that come by in the inner loops: values, slopes, and what layers have beside them. What micro-batches are chosen by.
+    /// Numbers of one image that pass through the kernels: values, gradients, and what layers have beside them.
+    /// It decides the size of micro-batches.
     pub(crate) fn footprint(&self) -> usize {
         let inner = self.nodes.iter().map(|node| match &node.step {
             Step::Map(op) => op.footprint(),
@@ -151,25 +173,31 @@ impl Chain {
         self.shapes[0]
     }
 
-    pub(crate) fn state(&self, images: usize) -> ChainState {
+    /// Allocates everything for so many images.
+    pub(crate) fn state(&self, images: usize, role: Role) -> ChainState {
         let arrays = || self.shapes.iter().map(|shape| vec![0.0; images * shape.size() + SPARE]).collect();
-        let saved = self.nodes.iter().map(|node| match &node.step {
-            Step::Map(op) => op.save(images),
-            Step::InPlace(activation) => activation.save(images * self.shapes[node.to].size()),
+        let layers = self.nodes.iter().map(|node| match &node.step {
+            Step::Map(op) => LayerState::Map(op.state(images, role)),
+            Step::InPlace(op) => LayerState::InPlace(op.state(images * self.shapes[node.to].size())),
         });
-        let rooms = self.nodes.iter().map(|node| match &node.step {
-            Step::Map(op) => op.room(images),
+        let scratch = self.nodes.iter().map(|node| match &node.step {
+            Step::Map(op) => op.scratch(images),
             Step::InPlace(_) => 0,
         });
-        let room = Vec::with_capacity(rooms.max().unwrap_or(0));
-        ChainState { values: arrays(), slopes: arrays(), saved: saved.collect(), room }
+        let scratch = Vec::with_capacity(scratch.max().unwrap_or(0));
+        ChainState { values: arrays(), gradients: arrays(), layers: layers.collect(), scratch }
     }
 
-    pub(crate) fn ready(&self) -> Vec<Ready> {
-        self.nodes.iter().map(|_| Ready::default()).collect()
+    /// Weights of all layers that [`prepare`](Self::prepare) has still to fill in.
+    pub(crate) fn unprepared(&self) -> Vec<AnyPrepared> {
+        let each = self.nodes.iter().map(|node| match &node.step {
+            Step::Map(op) => op.unprepared(),
+            Step::InPlace(_) => Box::new(()) as AnyPrepared,
+        });
+        each.collect()
     }
 
-    /// Parameters to begin with.
+    /// Initial parameters.
     pub(crate) fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
         for node in &self.nodes {
             if let Step::Map(op) = &node.step {
@@ -179,9 +207,9 @@ impl Chain {
     }
 
     /// Prepares all weights.
-    pub(crate) fn prepare(&self, parameters: &[f64], ready: &mut [Ready]) {
-        for (op, parameters, ready) in self.preparations(parameters, ready) {
-            op.prepare(parameters, ready);
+    pub(crate) fn prepare(&self, parameters: &[f64], prepared: &mut [AnyPrepared]) {
+        for (op, parameters, prepared) in self.preparations(parameters, prepared) {
+            op.prepare(parameters, prepared);
         }
     }
 
@@ -189,103 +217,103 @@ impl Chain {
     pub(crate) fn preparations<'a>(
         &'a self,
         parameters: &'a [f64],
-        ready: &'a mut [Ready],
-    ) -> Vec<(&'a dyn Op, &'a [f64], &'a mut Ready)> {
-        let nodes = self.nodes.iter().zip(ready);
-        let maps = nodes.filter_map(|(node, ready)| match &node.step {
-            Step::Map(op) => Some((&**op, &parameters[node.parameters.clone()], ready)),
+        prepared: &'a mut [AnyPrepared],
+    ) -> Vec<(&'a dyn AnyOp, &'a [f64], &'a mut AnyPrepared)> {
+        let nodes = self.nodes.iter().zip(prepared);
+        let maps = nodes.filter_map(|(node, prepared)| match &node.step {
+            Step::Map(op) => Some((&**op, &parameters[node.parameters.clone()], prepared)),
             Step::InPlace(_) => None,
         });
         maps.collect()
     }
 
-    /// Whether the first layer can read inputs where they are, and no other wants them.
+    /// Whether the first layer can read inputs in place, and no other layer reads them.
     pub(crate) fn reads_in_place(&self) -> bool {
         let is_read = |node: &Node| matches!(&node.step, Step::Map(op) if op.reads_in_place());
         self.nodes.first().is_some_and(is_read)
     }
 
-    /// From `values[0]`, or inputs where they are, to the last array.
-    pub(crate) fn forward(&self, pass: &Pass, ready: &[Ready], state: &mut ChainState) {
-        for ((node, ready), saved) in self.nodes.iter().zip(ready).zip(&mut state.saved) {
+    /// Computes all arrays from `values[0]`, or from inputs in place.
+    pub(crate) fn forward(&self, pass: &Pass, prepared: &[AnyPrepared], state: &mut ChainState) {
+        let ChainState { values, layers, scratch, .. } = state;
+        for ((node, prepared), layer) in self.nodes.iter().zip(prepared).zip(layers) {
             let pass = &node.pass(pass);
-            match &node.step {
-                Step::Map(op) => {
-                    let (before, after) = state.values.split_at_mut(node.to);
-                    std::mem::swap(&mut saved.room, &mut state.room);
-                    op.forward(pass, ready, &before[node.from], &mut after[0], saved);
-                    std::mem::swap(&mut saved.room, &mut state.room);
+            match (&node.step, layer) {
+                (Step::Map(op), LayerState::Map(state)) => {
+                    let (before, after) = values.split_at_mut(node.to);
+                    let work = AnyWork { pass, prepared, state: &mut **state, scratch };
+                    op.forward(work, &before[node.from], &mut after[0]);
                 }
-                Step::InPlace(activation) => {
+                (Step::InPlace(op), LayerState::InPlace(state)) => {
                     let shape = self.shapes[node.to];
-                    let data = &mut state.values[node.to][..pass.images * shape.size()];
-                    activation.forward(pass, shape.channels(), data, saved);
+                    let data = &mut values[node.to][..pass.images * shape.size()];
+                    op.forward(pass, shape.channels(), data, state);
                 }
+                (Step::Map(_), LayerState::InPlace(_)) | (Step::InPlace(_), LayerState::Map(_)) => mixed_up(),
             }
         }
     }
 
-    /// From the last array of slopes back to the first layer with weights, or to the input; measures on the way.
+    /// Computes gradients from the last array back to the first layer with weights, or to the input, and measures
+    /// norms on the way.
     pub(crate) fn backward(
         &self,
         pass: &Pass,
-        ready: &[Ready],
+        prepared: &[AnyPrepared],
         state: &mut ChainState,
         wants_input: bool,
-        sizes: &mut [Vec<Size>],
+        norms: &mut [Vec<NormBound>],
     ) {
         let first = self.nodes.iter().position(|node| !node.leaves.is_empty()).unwrap_or(self.nodes.len());
         let first = if wants_input { 0 } else { first };
-        let work = self.nodes.iter().zip(ready).zip(&mut state.saved).enumerate();
-        for (number, ((node, ready), saved)) in work.skip(first).rev() {
+        let ChainState { values, gradients, layers, scratch } = state;
+        let all = self.nodes.iter().zip(prepared).zip(layers).enumerate();
+        for (number, ((node, prepared), layer)) in all.skip(first).rev() {
             let pass = &node.pass(pass);
-            match &node.step {
-                Step::Map(op) => {
-                    let (before, after) = state.slopes.split_at_mut(node.to);
-                    let (input, d_output) = (&state.values[node.from], &after[0]);
+            match (&node.step, layer) {
+                (Step::Map(op), LayerState::Map(state)) => {
+                    let (before, after) = gradients.split_at_mut(node.to);
+                    let data = LayerData { input: &values[node.from], d_output: &after[0] };
                     let d_input = (wants_input || number > first).then_some(&mut before[node.from][..]);
-                    std::mem::swap(&mut saved.room, &mut state.room);
-                    op.backward(pass, ready, input, d_output, d_input, saved);
+                    let work = AnyWork { pass, prepared, state: &mut **state, scratch };
+                    op.backward(work, data, d_input);
                     if pass.is_private && !node.leaves.is_empty() {
-                        op.measure(pass, ready, input, d_output, saved, &mut sizes[node.leaves.clone()]);
+                        let work = AnyWork { pass, prepared, state: &mut **state, scratch };
+                        op.measure(work, data, &mut norms[node.leaves.clone()]);
                     }
-                    std::mem::swap(&mut saved.room, &mut state.room);
                 }
-                Step::InPlace(activation) => {
+                (Step::InPlace(op), LayerState::InPlace(state)) => {
                     let shape = self.shapes[node.to];
                     let all = ..pass.images * shape.size();
-                    let (values, slopes) = (&state.values[node.to][all], &mut state.slopes[node.to][all]);
-                    activation.backward(pass, shape.channels(), values, slopes, saved);
+                    let (values, gradients) = (&values[node.to][all], &mut gradients[node.to][all]);
+                    op.backward(pass, shape.channels(), values, gradients, state);
                 }
+                (Step::Map(_), LayerState::InPlace(_)) | (Step::InPlace(_), LayerState::Map(_)) => mixed_up(),
             }
         }
     }
 
-    /// Adds the weighted gradients of all layers that `is_wanted` to `sum`, which has all parameters.
+    /// Adds the weighted gradients of all layers that are wanted to `sum`, which has all parameters.
     pub(crate) fn accumulate(
         &self,
         pass: &Pass,
-        ready: &[Ready],
+        prepared: &[AnyPrepared],
         state: &mut ChainState,
         weights: Option<&[Vec<f32>]>,
         is_wanted: impl Fn(usize) -> bool,
         sum: &mut [f32],
     ) {
-        for (number, ((node, ready), saved)) in self.nodes.iter().zip(ready).zip(&mut state.saved).enumerate()
-        {
-            let has_weights = !node.leaves.is_empty();
-            if let (Step::Map(op), true) = (&node.step, has_weights && is_wanted(number)) {
+        let ChainState { values, gradients, layers, scratch } = state;
+        for (number, ((node, prepared), layer)) in self.nodes.iter().zip(prepared).zip(layers).enumerate() {
+            if node.leaves.is_empty() || !is_wanted(number) {
+                continue;
+            }
+            if let (Step::Map(op), LayerState::Map(state)) = (&node.step, layer) {
                 let weights = weights.map(|weights| &weights[node.leaves.clone()]);
-                let (input, d_output) = (&state.values[node.from], &mut state.slopes[node.to]);
-                op.accumulate(
-                    &node.pass(pass),
-                    ready,
-                    input,
-                    d_output,
-                    saved,
-                    weights,
-                    &mut sum[node.parameters.clone()],
-                );
+                let (input, d_output) = (&values[node.from], &mut gradients[node.to]);
+                let (pass, sum) = (&node.pass(pass), &mut sum[node.parameters.clone()]);
+                let work = AnyWork { pass, prepared, state: &mut **state, scratch };
+                op.accumulate(work, input, d_output, weights, sum);
             }
         }
     }
@@ -293,26 +321,26 @@ impl Chain {
     /// Overwrites everything of one example with zeros: 0 times NaN is NaN, so a weight of 0 is not enough.
     pub(crate) fn erase(&self, pass: &Pass, state: &mut ChainState, example: usize) {
         let images = example * pass.views..(example + 1) * pass.views;
-        // Of inputs that are read in place the first arrays have nothing.
+        // Inputs that are read in place are not in the first arrays.
         let first = usize::from(pass.inputs.is_some());
-        for arrays in [&mut state.values, &mut state.slopes] {
+        for arrays in [&mut state.values, &mut state.gradients] {
             for (array, shape) in arrays.iter_mut().zip(&self.shapes).skip(first) {
                 array[images.start * shape.size()..images.end * shape.size()].fill(0.0);
             }
         }
-        for (node, saved) in self.nodes.iter().zip(&mut state.saved) {
-            if let Step::Map(op) = &node.step {
-                // What is read in place is this chain's input, and no branch's.
-                op.erase(&node.pass(pass), saved, images.clone());
+        for (node, layer) in self.nodes.iter().zip(&mut state.layers) {
+            if let (Step::Map(op), LayerState::Map(state)) = (&node.step, layer) {
+                // Inputs that this chain reads in place are not the inputs of a branch.
+                op.erase(&node.pass(pass), &mut **state, images.clone());
             }
         }
     }
 
-    /// Layers that are one dense layer on one position: their number, and where their parameters and arrays are.
-    pub(crate) fn dense(&self) -> impl Iterator<Item = Dense> {
-        self.nodes.iter().enumerate().filter_map(|(number, node)| match &node.step {
-            Step::Map(op) => op.as_rank_one().map(|(inputs, outputs, has_bias)| Dense {
-                number,
+    /// The dense layers on one position.
+    pub(crate) fn dense(&self) -> impl Iterator<Item = DenseLayer> {
+        self.nodes.iter().enumerate().filter_map(|(layer, node)| match &node.step {
+            Step::Map(op) => op.as_rank_one().map(|(inputs, outputs, has_bias)| DenseLayer {
+                layer,
                 parameters: node.parameters.clone(),
                 leaf: node.leaves.start,
                 from: node.from,
@@ -325,7 +353,7 @@ impl Chain {
         })
     }
 
-    /// Whether a layer has weights, by its number.
+    /// The index and the parameters of each layer with weights.
     pub(crate) fn with_weights(&self) -> impl Iterator<Item = (usize, Range<usize>)> {
         let nodes = self.nodes.iter().enumerate();
         nodes
@@ -334,16 +362,20 @@ impl Chain {
     }
 }
 
+fn mixed_up() -> ! {
+    unreachable!("the state of a chain has what each of its layers made")
+}
+
 #[cfg(test)]
 mod tests {
-    use crate::{Layer, Loss, Network, Shape};
+    use crate::{Layer, Network, NetworkLoss, Shape};
 
-    /// What tests of gradients take for granted about their shapes.
+    /// Tests of gradients rely on these shapes.
     #[test]
-    fn many_inputs_of_few_outputs_are_read_in_place() {
+    fn layers_with_many_inputs_and_few_outputs_read_in_place() {
         let is_read = |inputs: usize, outputs: usize| {
             let layers = [Layer::linear(outputs), Layer::tanh(), Layer::linear(3)];
-            let network = Network::new(Shape::Features(inputs), &layers, Loss::CrossEntropy).unwrap();
+            let network = Network::new(Shape::Features(inputs), &layers, NetworkLoss::CrossEntropy).unwrap();
             network.chain().reads_in_place()
         };
         assert!([(64, 15), (64, 1), (150, 7)].into_iter().all(|(inputs, outputs)| is_read(inputs, outputs)));

@@ -1,10 +1,10 @@
-//! What is good for comparison and for public data, and **not private**.
+//! Functions for comparisons and for public data. They are **not private**.
 //!
 //! # The cap
-//! Where gradients are not materialised, a record's weight w also keeps `w Σ_t ‖a_t‖ ‖d_t‖` below β times the clip norm, so that the
-//! float error of its group is bounded. Where that binds, the record counts for less than plain clipping would have it. How many
-//! records it binds for is a count over the data like any other: a training run does not tell it, since a count that no event
-//! pays for would be a leak. It is told here, for data that is public: choose networks and clip norms on such data.
+//! If gradients are not materialised, a record's weight w also keeps `w Σ_t ‖a_t‖ ‖d_t‖` below β times the clip norm, which
+//! bounds the float error of its group. If this cap binds, the record counts for less than with plain clipping. The number
+//! of such records is a count over the data: a training run does not report it, because a count that no event pays for
+//! would be a leak. These functions report it for public data, on which networks and clip norms can be chosen.
 
 use std::num::NonZero;
 
@@ -15,8 +15,8 @@ use sordino_optim::Clip;
 use crate::examples::Examples;
 use crate::objective::NetworkObjective;
 
-/// The plain sum of gradients over `batch`, neither clipped nor noisy: what a step without privacy computes. It is made in `place`, whatever is there: steps that hand back the
-/// last sum, as private ones do, spare the system the making of pages.
+/// The plain sum of gradients over `batch`, neither clipped nor noisy: what a step without privacy computes. It overwrites
+/// `place`: a caller that passes the last sum, as private steps do, avoids page faults.
 pub fn unclipped_sum<E: Examples + ?Sized>(
     objective: &NetworkObjective<'_, E>,
     parameters: &[f64],
@@ -27,7 +27,7 @@ pub fn unclipped_sum<E: Examples + ?Sized>(
     objective.unclipped_sum(parameters, batch, threads, place)
 }
 
-/// For how many records of `batch` the cap binds.
+/// The number of records of `batch` for which the cap binds.
 pub fn cap_count<E: Examples + ?Sized>(
     objective: &NetworkObjective<'_, E>,
     parameters: &[f64],

@@ -44,7 +44,7 @@ use fields::{Fields, wrong};
 use tree::Tree;
 
 use crate::layer::Layer;
-use crate::loss::Loss;
+use crate::loss::NetworkLoss;
 use crate::network::Network;
 use crate::preset;
 use crate::shape::Shape;
@@ -77,7 +77,7 @@ pub struct Description {
     pub input: Option<Shape>,
     /// What outputs are compared with; left out, classes by their cross entropy.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub loss: Option<Loss>,
+    pub loss: Option<NetworkLoss>,
     /// How examples are looked at in training; none: as they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub views: Vec<View>,
@@ -156,7 +156,7 @@ impl Description {
     }
 
     fn build(&self, input: Shape, layers: &[Layer]) -> Result<Network, DescriptionError> {
-        let loss = self.loss.unwrap_or(Loss::CrossEntropy);
+        let loss = self.loss.unwrap_or(NetworkLoss::CrossEntropy);
         Ok(Network::with_views(input, layers, loss, &self.views)?)
     }
 }

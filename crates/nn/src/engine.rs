@@ -2,16 +2,18 @@
 //!
 //! ```text
 //! batch ─► groups (fixed blocks of slots) ─► micro-batches, one thread each:
-//!            forward, one backward pass that measures, weights, weighted sum into the group's float sum
+//!            forward, backward with norms, clipping weights, weighted sum into the group's float sum
 //!          ─► each group's sum rounded to integers once ─► integers added over groups and threads
 //! ```
-//! Layers whose weights do not fit in a cache next to a micro-batch are *deferred*: their inputs and weighted slopes are kept for a
-//! slab of many examples, and one product for each tile of weights over all groups of the slab rounds and adds where the tile still
-//! is in registers ([`deferred`]). So no float sum of a large layer is ever written to memory.
+//! Dense layers whose weights do not fit in a cache beside a micro-batch are *deferred*: their inputs and weighted
+//! output gradients are kept for a slab of many examples. Then each tile of weights is multiplied over all groups of
+//! the slab, and rounded and added while it is still in registers ([`deferred`]). No float sum of a large layer is
+//! ever written to memory.
 //!
 //! # The same bits at any number of threads
-//! A group is summed by one thread in the order of its slots (or, deferred, tile by tile in that order), and what is added across
-//! groups is integers. (A limit of memory is shared by threads: with one, their number decides how large micro-batches are, and where sums of some layers are cut.)
+//! One thread sums a group in the order of its slots (deferred layers: tile by tile, in that order), and only
+//! integers are added across groups. The exception is a memory limit, which threads share: with one, the number of
+//! threads decides the size of micro-batches, and so where float sums of some layers are divided.
 
 pub(crate) mod deferred;
 pub(crate) mod kept;

@@ -1,35 +1,36 @@
-//! Where examples come from.
+//! The examples of a network.
 
 use sordino_data::{BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK, UnitRule};
 
-/// What one slot holds.
+/// The example in one slot.
 #[derive(Clone, Copy, Debug)]
 pub struct Example<'a> {
-    /// Numbers as [`Shape`](crate::Shape) says; of pictures the channels first, as PyTorch and most files have them.
+    /// Numbers in the order of [`Shape`](crate::Shape); images have channels first, as in PyTorch and most files.
     pub input: &'a [f32],
-    /// A class or several (negative: ignored), or numbers, as the loss has it.
+    /// One class or several (negative: ignored), or numbers, depending on the loss.
     pub target: &'a [f32],
 }
 
 /// Examples in fixed slots.
 pub trait Examples: Sync {
-    /// n, empty slots included.
+    /// The number of slots n, empty ones included.
     fn slots(&self) -> usize;
 
-    /// Numbers of an input and of a target: public, and the same for all slots. An example of other lengths counts as an empty slot.
+    /// The lengths of an input and of a target: public, and the same for all slots. An example of other lengths counts as
+    /// an empty slot.
     fn widths(&self) -> [usize; 2];
 
-    /// How many examples of one unit there are at most. An example is a unit of its own, unless the data says otherwise.
+    /// How many examples one unit may have. By default each example is a unit.
     fn limit(&self) -> ContributionLimit {
         ContributionLimit::of(&UnitRule::Record)
     }
 
-    /// What a slot holds; nothing if it is empty. It is read several times in a step, and must stay the same: a record that is measured and then
-    /// changes is added with a weight that was not made for it.
+    /// The example in a slot; `None` if the slot is empty. It is read several times in a step and must not change: its
+    /// clipping weight belongs to the numbers that were measured.
     fn example(&self, slot: usize) -> Option<Example<'_>>;
 }
 
-/// Encoded records, whose target is one class or number.
+/// Encoded records with one class or number as target.
 pub struct Records<'a> {
     blocks: Vec<BlockView<'a>>,
     width: usize,
@@ -39,7 +40,7 @@ pub struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Looks at `data`, and copies nothing.
+    /// Refers to `data` without copying.
     pub fn new(data: &'a Encoded) -> Self {
         let target_width = usize::from(data.has_target());
         let (blocks, limit) = (data.blocks().collect(), data.limit().clone());
@@ -68,10 +69,10 @@ impl Examples for Records<'_> {
     }
 }
 
-/// Examples one after the other in memory, every slot full.
+/// Examples one after the other in memory, with no empty slots.
 #[derive(Clone, Debug)]
-pub struct Rows {
-    /// From `start` on.
+pub struct DenseExamples {
+    /// They begin at `start`.
     inputs: Vec<f32>,
     start: usize,
     targets: Vec<f32>,
@@ -79,32 +80,32 @@ pub struct Rows {
     target_width: usize,
 }
 
-impl Rows {
+impl DenseExamples {
     /// `inputs` has `width` numbers for each example and `targets` has `target_width`.
     ///
     /// # Panics
-    /// If one of the widths is 0 or the numbers of examples disagree.
+    /// If a width is 0, or if there are not as many inputs as targets.
     pub fn new(inputs: Vec<f32>, width: usize, targets: Vec<f32>, target_width: usize) -> Self {
         assert!(width > 0 && target_width > 0, "an example has an input and a target");
         assert_eq!(inputs.len() / width, targets.len() / target_width, "as many inputs as targets");
-        let (inputs, start) = at_a_line(inputs);
+        let (inputs, start) = aligned(inputs);
         Self { inputs, start, targets, width, target_width }
     }
 }
 
-/// Moves numbers so that they begin at a line of the cache, and says where in the array that is: a load that goes across two lines takes twice as
-/// long, and large arrays begin a quarter of a line after one.
-fn at_a_line(mut numbers: Vec<f32>) -> (Vec<f32>, usize) {
-    const LINE: usize = 64;
-    let (count, most) = (numbers.len(), LINE / size_of::<f32>());
+/// Moves numbers to the beginning of a cache line, and returns its index in the array: a load across two cache lines takes
+/// twice as long, and large arrays begin 16 bytes after one.
+fn aligned(mut numbers: Vec<f32>) -> (Vec<f32>, usize) {
+    const CACHE_LINE: usize = 64;
+    let (count, most) = (numbers.len(), CACHE_LINE / size_of::<f32>());
     numbers.reserve_exact(most);
-    let start = numbers.as_ptr().align_offset(LINE).min(most);
+    let start = numbers.as_ptr().align_offset(CACHE_LINE).min(most);
     numbers.resize(count + start, 0.0);
     numbers.copy_within(..count, start);
     (numbers, start)
 }
 
-impl Examples for Rows {
+impl Examples for DenseExamples {
     fn slots(&self) -> usize {
         self.targets.len() / self.target_width
     }
@@ -126,8 +127,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_where_they_should_be() {
-        let rows = Rows::new((0..21).map(|x| x as f32).collect(), 7, vec![5.0, 6.0, 7.0], 1);
+    fn dense_examples_are_aligned_and_in_order() {
+        let rows = DenseExamples::new((0..21).map(|x| x as f32).collect(), 7, vec![5.0, 6.0, 7.0], 1);
         assert_eq!((rows.slots(), rows.widths()), (3, [7, 1]));
         for rows in [&rows, &rows.clone()] {
             let last = rows.example(2).unwrap();

@@ -1,4 +1,4 @@
-//! The inner loops.
+//! Kernels: the inner loops.
 
 pub(crate) mod dense;
 pub(crate) mod isa;

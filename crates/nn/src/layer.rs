@@ -1,35 +1,35 @@
-//! Layers as they are written down. How files are read is the subject of [`Description`](crate::Description).
+//! Layers as they are written. [`Description`](crate::Description) reads them from files.
 
 use serde::Serialize;
 
 use crate::op::activation::Activation;
 
-/// One layer of a network. In files its kind is `type`, in small letters, and an activation's kind is the function itself: `relu`.
+/// One layer of a network. In files `type` is its kind in snake case; an activation's kind is the function: `relu`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Layer {
     /// `W x + bias`, at each position.
     Linear {
-        /// Numbers that come out. 0 in the last layer of a description leaves them open: see [`Layer::head`].
+        /// The number of outputs. 0 in the last layer of a description leaves it to the data: see [`Layer::head`].
         #[serde(skip_serializing_if = "is_open")]
         outputs: usize,
         /// Whether there is a bias.
         bias: bool,
     },
-    /// A convolution of pictures.
+    /// A convolution of images.
     Conv2d {
-        /// Channels that come out.
+        /// Output channels.
         channels: usize,
-        /// Lines and columns of the kernel.
+        /// Height and width of the kernel.
         kernel: [usize; 2],
-        /// Steps between outputs.
+        /// Pixels between outputs.
         stride: [usize; 2],
-        /// Lines and columns of zeros on each side.
+        /// Rows and columns of zeros on each side.
         padding: [usize; 2],
-        /// Steps between the kernel's taps.
+        /// Pixels between the kernel's taps.
         dilation: [usize; 2],
-        /// Parts into which channels are cut.
+        /// Groups of channels; each output sees the inputs of its group.
         groups: usize,
         /// Whether there is a bias.
         bias: bool,
@@ -38,33 +38,33 @@ pub enum Layer {
     },
     /// The largest value of each window.
     MaxPool {
-        /// Lines and columns of a window.
+        /// Height and width of a window.
         kernel: [usize; 2],
-        /// Steps between windows.
+        /// Pixels between windows.
         stride: [usize; 2],
     },
     /// The mean of each window.
     AvgPool {
-        /// Lines and columns of a window.
+        /// Height and width of a window.
         kernel: [usize; 2],
-        /// Steps between windows.
+        /// Pixels between windows.
         stride: [usize; 2],
     },
-    /// Means of as many windows as are wanted.
+    /// The mean of each of so many windows.
     AdaptiveAvgPool {
-        /// Lines and columns that come out.
+        /// Height and width of the output.
         output: [usize; 2],
     },
-    /// Largest values of as many windows as are wanted.
+    /// The largest value of each of so many windows.
     AdaptiveMaxPool {
-        /// Lines and columns that come out.
+        /// Height and width of the output.
         output: [usize; 2],
     },
     /// All numbers as features, channels first.
     Flatten,
     /// Channels in groups, each normalised over all positions of an example.
     GroupNorm {
-        /// How many groups.
+        /// The number of groups.
         groups: usize,
         /// Whether there are gains and shifts.
         affine: bool,
@@ -81,15 +81,15 @@ pub enum Layer {
     },
     /// A row of a table for each token.
     Embedding {
-        /// Words: rows of the table.
+        /// The number of words, the rows of the table.
         words: usize,
         /// Numbers in a row.
         features: usize,
-        /// A word whose row is zero and not learned.
+        /// A word whose row is zero and is not learned.
         #[serde(skip_serializing_if = "Option::is_none")]
         padding: Option<usize>,
     },
-    /// Leaves numbers out at random, in training.
+    /// Leaves out numbers at random, in training.
     Dropout {
         /// The probability of being left out.
         rate: f64,
@@ -110,12 +110,12 @@ pub enum Layer {
         #[serde(skip_serializing_if = "Vec::is_empty")]
         values: Vec<f64>,
     },
-    /// Not possible: see [`NetworkError::MixesRecords`](crate::NetworkError::MixesRecords).
+    /// Always refused: see [`NetworkError::MixesRecords`](crate::NetworkError::MixesRecords).
     BatchNorm,
     /// A function of each number.
     #[serde(untagged)]
     Activation {
-        /// Which.
+        /// The function.
         #[serde(flatten)]
         function: Activation,
     },
@@ -127,8 +127,8 @@ impl Layer {
         Self::Linear { outputs, bias: true }
     }
 
-    /// The last layer of a description that does not know the data: dense, with as many outputs as
-    /// [`Description::network_for`](crate::Description::network_for) is told.
+    /// A dense last layer whose outputs the data decides, in
+    /// [`Description::network_for`](crate::Description::network_for).
     pub fn head() -> Self {
         Self::linear(0)
     }
@@ -190,7 +190,7 @@ impl Layer {
     }
 }
 
-/// `outputs` is a reference because serde passes one.
+/// Takes a reference because serde passes one.
 fn is_open(outputs: &usize) -> bool {
     *outputs == 0
 }

@@ -24,7 +24,7 @@ use crate::error::FitError;
 use crate::network::Network;
 use crate::plan::NetworkPlan;
 use crate::style::{ClippingStyle, TAIL};
-use crate::usual::Run;
+use crate::usual::TrainingFacts;
 
 /// The seed of the first weights. Public, and the same for all.
 const START: u64 = 1;
@@ -175,7 +175,7 @@ impl NetworkLearner {
         };
         // z depends neither on the style nor on the clip norm. Both depend on z, so z comes first.
         let z = flat.noise_multiplier();
-        let run = Run::of(&flat, &self.network, encoding.row_norm());
+        let run = TrainingFacts::of(&flat, &self.network, encoding.row_norm());
         let clip_norm = self.clip_norm.unwrap_or_else(|| run.clip_norm());
         let clipping = self.clipping.clipping(clip_norm, z.get(), flat.divisor());
         let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
@@ -193,7 +193,7 @@ impl NetworkLearner {
     }
 
     /// The options of updates and averages, which are post-processing.
-    fn training(&self, run: Run, clip_norm: f64) -> TrainingOptions {
+    fn training(&self, run: TrainingFacts, clip_norm: f64) -> TrainingOptions {
         let start = self.network.initial(START);
         let usual = || run.learning_rate(clip_norm, self.momentum, length(&start));
         let learning_rate = self.learning_rate.unwrap_or_else(usual);

@@ -1,24 +1,25 @@
-//! Neural networks whose backward pass knows the norm of each example's gradient.
+//! Neural networks whose backward pass measures the norm of each example's gradient.
 //!
 //! # What it does
-//! [`Network`] is a list of [`Layer`]s with a [`Loss`], written in Rust or as a [`Description`], by hand or by the name of a
-//! [`preset`]; [`NetworkObjective`] makes it an objective of `sordino-optim`, from which batches,
-//! noise, events, checkpoints and averages come. A step runs micro-batches of a few examples whose activations stay in a core's cache:
-//! forward, one backward pass in which every layer with weights measures each example's gradient, clipping weights, and one weighted
-//! product a layer. No example's whole gradient is formed unless that is cheaper, and the sum is rounded to the grid in groups of fixed
-//! slots.
+//! [`Network`] is a list of [`Layer`]s with a [`NetworkLoss`], written in Rust, as a [`Description`], or by the name of a
+//! [`preset`]. [`NetworkObjective`] makes it an objective of `sordino-optim`, which provides batches, noise, events,
+//! checkpoints and averages. A step runs micro-batches of a few examples whose activations stay in a core's cache: a
+//! forward pass, one backward pass in which every layer with weights measures each example's gradient, clipping weights,
+//! and one weighted product per layer. An example's whole gradient is computed only where that is cheaper, and sums over
+//! groups of fixed slots are rounded to the grid.
 //!
 //! # Guarantee
-//! That of the plan in `sordino-optim`: each record's contribution has norm at most C, whatever its numbers are, and the float error of
-//! group sums is part of the sensitivity. It rests on three things:
-//! - a record's inputs and slopes in every layer are functions of that record and the parameters, to the last bit: no layer mixes records
-//!   (batch normalisation is refused), and the inner loops compute each row by the same operations whatever its neighbours;
-//! - measured lengths are upper bounds, and weights are rounded down;
-//! - a record that is not finite is overwritten by zeros before it meets others.
+//! The guarantee is that of the plan in `sordino-optim`: each record contributes a vector of norm at most C, whatever its
+//! numbers are, and the float error of group sums is part of the sensitivity. It rests on three facts:
+//! - a record's inputs and gradients in every layer are functions of that record and the parameters, to the last bit: no
+//!   layer mixes records (batch normalisation is refused), and kernels compute each row by the same operations, whatever
+//!   its neighbours;
+//! - measured norms are upper bounds, and clipping weights are rounded down;
+//! - a record that is not finite is overwritten by zeros before it is added to others.
 //!
 //! # Pitfalls
-//! A bias on a sequence, ignored tokens, shared positions: the length of a sum is not the sum of lengths. Every layer is compared with
-//! gradients that were made without any of this, example by example.
+//! A bias on a sequence, ignored tokens, shared positions: the norm of a sum is not the sum of norms. Tests compare every
+//! layer with naive gradients, example by example.
 
 mod build;
 mod chain;
@@ -45,13 +46,13 @@ mod weights;
 
 pub use description::{Description, DescriptionError};
 pub use error::{FitError, NetworkError};
-pub use examples::{Example, Examples, Records, Rows};
+pub use examples::{DenseExamples, Example, Examples, Records};
 pub use kernel::speed::product_speed;
 pub use layer::Layer;
 pub use learner::{EPOCHS, NetworkLearner, noise_length, usual_rate_of_sampling, usual_steps};
-pub use loss::Loss;
+pub use loss::NetworkLoss;
 pub use model::{NetworkModel, NetworkPrediction};
-pub use network::{Evaluation, Network, Score};
+pub use network::{Evaluator, Network, NetworkScore};
 pub use objective::NetworkObjective;
 pub use op::activation::Activation;
 pub use plan::{BatchMemory, NetworkPlan};

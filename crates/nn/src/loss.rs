@@ -1,30 +1,30 @@
-//! What a network's outputs are compared with.
+//! Losses of networks.
 //!
-//! | [`Loss`] | of outputs y at a position with target c or z |
+//! | [`NetworkLoss`] | loss of outputs y at a position with target c or z |
 //! |---|---|
 //! | `CrossEntropy` | `-ln softmax(y)_c`; a position whose target is negative is ignored |
 //! | `Squared` | `½ ‖y - z‖²` |
 //!
-//! An example's loss is the *sum* over its positions: of one record only. A mean over a batch would scale every record's gradient by
-//! a number that all others have a part in.
+//! An example's loss is the *sum* over its own positions. A mean over a batch would scale every record's gradient by a
+//! number that depends on all others.
 
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::pointwise::exp;
 use crate::shape::Shape;
 
-/// A loss.
+/// What outputs are compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Loss {
-    /// One class out of as many as there are channels, at each position.
+pub enum NetworkLoss {
+    /// One class per position, out of as many as there are channels.
     CrossEntropy,
-    /// A number for each output.
+    /// One number per output.
     Squared,
 }
 
-impl Loss {
-    /// Numbers in a target.
+impl NetworkLoss {
+    /// The number of targets for outputs of this shape.
     pub fn targets(self, output: Shape) -> usize {
         match self {
             Self::CrossEntropy => output.positions(),
@@ -47,8 +47,8 @@ impl Loss {
         }
     }
 
-    /// Turns outputs of one image into slopes of `share` times the loss. A class that does not exist makes them NaN, and the
-    /// record counts as nothing.
+    /// Turns outputs of one image into the gradient of `share` times the loss. A class that does not exist makes it NaN, so
+    /// the record contributes nothing.
     pub(crate) fn differentiate(self, output: &mut [f32], target: &[f32], share: f32) {
         match self {
             Self::CrossEntropy => {
@@ -61,7 +61,7 @@ impl Loss {
                     softmax(scores);
                     let class = *target as usize;
                     if class < channels && target.fract() == 0.0 {
-                        // p_c - 1, of which few digits would be left where the target is all but certain.
+                        // p_c - 1 as minus the sum of the others: if p_c is nearly 1, the difference would have few digits.
                         let (before, after) = (&scores[..class], &scores[class + 1..]);
                         scores[class] = -before.iter().chain(after).sum::<f32>();
                     } else {

@@ -6,7 +6,7 @@ use sordino_data::{Encoded, Encoding, ROWS_PER_BLOCK};
 
 use crate::description::{Description, DescriptionError};
 use crate::error::NetworkError;
-use crate::loss::Loss;
+use crate::loss::NetworkLoss;
 use crate::network::{Network, largest};
 use crate::weights::WeightsError;
 
@@ -71,7 +71,7 @@ impl NetworkModel {
     }
 
     /// What it was trained to minimise.
-    pub fn loss(&self) -> Loss {
+    pub fn loss(&self) -> NetworkLoss {
         self.network.loss()
     }
 
@@ -109,10 +109,10 @@ impl NetworkModel {
 
     fn prediction(&self, scores: &[f32], proba: bool) -> NetworkPrediction {
         let value = match self.loss() {
-            Loss::CrossEntropy => largest(scores) as f64,
-            Loss::Squared => f64::from(scores[0]),
+            NetworkLoss::CrossEntropy => largest(scores) as f64,
+            NetworkLoss::Squared => f64::from(scores[0]),
         };
-        let is_asked = proba && self.loss() == Loss::CrossEntropy;
+        let is_asked = proba && self.loss() == NetworkLoss::CrossEntropy;
         NetworkPrediction { value, probabilities: is_asked.then(|| softmax(scores)) }
     }
 }

@@ -1,4 +1,4 @@
-//! A network: layers, a loss, and how many numbers they learn.
+//! A network: layers and a loss.
 
 use crate::build;
 use crate::chain::{Chain, ChainState};
@@ -6,24 +6,24 @@ use crate::error::NetworkError;
 use crate::examples::Example;
 use crate::kernel::isa::Isa;
 use crate::layer::Layer;
-use crate::loss::Loss;
-use crate::op::{Pass, Ready};
+use crate::loss::NetworkLoss;
+use crate::op::{AnyPrepared, Pass, Role};
 use crate::shape::Shape;
 use crate::view::View;
 
-/// Images that are evaluated at a time.
+/// Examples that are evaluated at a time.
 const EVALUATED: usize = 32;
 
 /// Layers with a loss, for inputs of one shape. Its parameters are one vector, layer after layer.
 ///
 /// ```
-/// use sordino_nn::{Layer, Loss, Network, Shape};
+/// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
 /// let layers = [
 ///     Layer::conv2d(16, 8, 2, 3), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::conv2d(32, 4, 2, 0), Layer::tanh(), Layer::max_pool(2, 1),
 ///     Layer::Flatten, Layer::linear(32), Layer::tanh(), Layer::linear(10),
 /// ];
-/// let network = Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, &layers, Loss::CrossEntropy)?;
+/// let network = Network::new(Shape::Image { channels: 1, height: 28, width: 28 }, &layers, NetworkLoss::CrossEntropy)?;
 /// assert_eq!(network.parameters(), 26_010);
 /// # Ok::<(), sordino_nn::NetworkError>(())
 /// ```
@@ -31,23 +31,23 @@ const EVALUATED: usize = 32;
 pub struct Network {
     chain: Chain,
     input: Shape,
-    loss: Loss,
+    loss: NetworkLoss,
     layers: Vec<Layer>,
     views: Vec<View>,
     isa: Isa,
 }
 
 impl Network {
-    /// Checks that layers fit each other.
-    pub fn new(input: Shape, layers: &[Layer], loss: Loss) -> Result<Self, NetworkError> {
+    /// Builds a network, if its layers fit each other.
+    pub fn new(input: Shape, layers: &[Layer], loss: NetworkLoss) -> Result<Self, NetworkError> {
         Self::with_views(input, layers, loss, &[View::Same])
     }
 
-    /// The same, with several views of each example in training.
+    /// Builds a network that sees several views of each example in training.
     pub fn with_views(
         input: Shape,
         layers: &[Layer],
-        loss: Loss,
+        loss: NetworkLoss,
         views: &[View],
     ) -> Result<Self, NetworkError> {
         build::check_input(input)?;
@@ -57,7 +57,7 @@ impl Network {
         Ok(Self { chain, input, loss, layers: layers.to_vec(), views, isa: Isa::detect() })
     }
 
-    /// d: numbers that are learned.
+    /// The number of parameters, d.
     pub fn parameters(&self) -> usize {
         self.chain.parameters()
     }
@@ -72,33 +72,33 @@ impl Network {
         self.chain.output()
     }
 
-    /// What outputs are compared with.
-    pub fn loss(&self) -> Loss {
+    /// The loss.
+    pub fn loss(&self) -> NetworkLoss {
         self.loss
     }
 
-    /// Its layers, as they were written down.
+    /// The layers as they were written.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
 
-    /// How examples are looked at in training.
+    /// The views of each example in training.
     pub fn views(&self) -> &[View] {
         &self.views
     }
 
-    /// Numbers in the target of an example.
+    /// The number of targets of an example.
     pub fn targets(&self) -> usize {
         self.loss.targets(self.output())
     }
 
-    /// Parameters of each part that has weights, in order: what per-layer clipping clips by itself.
+    /// The number of parameters of each part with weights, in order: what per-layer clipping clips separately.
     pub fn parts(&self) -> Vec<usize> {
         self.chain.leaves().iter().map(|leaf| leaf.parameters).collect()
     }
 
-    /// Parameters to begin with: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, and a
-    /// start needs no cryptographic randomness.
+    /// Initial parameters: uniform in ±1/sqrt(inputs of a neuron), the same for the same seed. The seed is public, so no
+    /// cryptographic randomness is needed.
     pub fn initial(&self, seed: u64) -> Vec<f64> {
         let mut stream = Stream(seed);
         let mut parameters = vec![0.0; self.parameters()];
@@ -106,29 +106,29 @@ impl Network {
         parameters
     }
 
-    /// Outputs for examples one after the other in `inputs`.
+    /// The outputs for the examples in `inputs`, which follow each other.
     pub fn outputs(&self, parameters: &[f64], inputs: &[f32]) -> Result<Vec<f32>, NetworkError> {
         let (size, output) = (self.input.size(), self.output().size());
-        let mut evaluation = self.evaluation(parameters)?;
+        let mut evaluator = self.evaluator(parameters)?;
         if !inputs.len().is_multiple_of(size) {
             return Err(NetworkError::Data { what: "input", expected: size, got: inputs.len() });
         }
         let mut outputs = Vec::with_capacity(inputs.len() / size * output);
         for some in inputs.chunks(size * EVALUATED) {
-            outputs.extend_from_slice(evaluation.outputs(some.chunks_exact(size)));
+            outputs.extend_from_slice(evaluator.outputs(some.chunks_exact(size)));
         }
         Ok(outputs)
     }
 
-    /// Something that evaluates examples at these parameters.
-    pub fn evaluation(&self, parameters: &[f64]) -> Result<Evaluation<'_>, NetworkError> {
+    /// An evaluator of examples at these parameters.
+    pub fn evaluator(&self, parameters: &[f64]) -> Result<Evaluator<'_>, NetworkError> {
         self.check_parameters(parameters)?;
-        let mut ready = self.chain.ready();
-        self.chain.prepare(parameters, &mut ready);
-        Ok(Evaluation { network: self, ready, state: self.chain.state(EVALUATED) })
+        let mut prepared = self.chain.unprepared();
+        self.chain.prepare(parameters, &mut prepared);
+        Ok(Evaluator { network: self, prepared, state: self.chain.state(EVALUATED, Role::Learned) })
     }
 
-    /// Checks how many there are.
+    /// Checks the number of parameters.
     pub(crate) fn check_parameters(&self, parameters: &[f64]) -> Result<(), NetworkError> {
         if parameters.len() != self.parameters() {
             let (expected, got) = (self.parameters(), parameters.len());
@@ -145,7 +145,7 @@ impl Network {
         self.isa
     }
 
-    /// Checks how many numbers an input and a target have.
+    /// Checks the lengths of an input and a target.
     pub(crate) fn check(&self, [input, target]: [usize; 2]) -> Result<(), NetworkError> {
         let expected = [("input", self.input.size(), input), ("target", self.targets(), target)];
         match expected.into_iter().find(|(_, expected, got)| expected != got) {
@@ -157,14 +157,14 @@ impl Network {
 
 /// Evaluates examples at fixed parameters.
 #[derive(Debug)]
-pub struct Evaluation<'a> {
+pub struct Evaluator<'a> {
     network: &'a Network,
-    ready: Vec<Ready>,
+    prepared: Vec<AnyPrepared>,
     state: ChainState,
 }
 
-impl Evaluation<'_> {
-    /// Outputs of at most 32 inputs.
+impl Evaluator<'_> {
+    /// The outputs for at most 32 inputs.
     fn outputs<'b>(&mut self, inputs: impl Iterator<Item = &'b [f32]>) -> &[f32] {
         let (chain, shape) = (&self.network.chain, self.network.input);
         let mut images = 0;
@@ -177,45 +177,48 @@ impl Evaluation<'_> {
             images,
             views: 1,
             is_private: false,
-            begins: false,
+            begins_group: false,
             seeds: &[],
             inputs: None,
         };
-        chain.forward(&pass, &self.ready, &mut self.state);
+        chain.forward(&pass, &self.prepared, &mut self.state);
         let last = self.state.values.len() - 1; // there is always the input
         &self.state.values[last][..images * chain.output().size()]
     }
 
-    /// Mean loss and, for classes, the part of positions whose largest output is the target, over `examples`. Not private: for
-    /// public examples, or what has been paid for.
-    pub fn score<'b>(&mut self, examples: impl Iterator<Item = Example<'b>>) -> Score {
+    /// The mean loss over `examples` and, for classes, the accuracy over their positions. Not private: for public examples,
+    /// or for results that are paid for.
+    pub fn score<'b>(&mut self, examples: impl Iterator<Item = Example<'b>>) -> NetworkScore {
         let (loss, output) = (self.network.loss, self.network.output());
         let (mut total, mut right, mut count, mut positions) = (0.0, 0, 0, 0);
         for example in examples {
             let outputs = self.outputs(std::iter::once(example.input));
             total += loss.value(outputs, example.target);
             count += 1;
-            if loss == Loss::CrossEntropy {
+            if loss == NetworkLoss::CrossEntropy {
                 for (scores, target) in outputs.chunks_exact(output.channels()).zip(example.target) {
                     positions += usize::from(*target >= 0.0);
                     right += usize::from(largest(scores) as f32 == *target);
                 }
             }
         }
-        Score { loss: total / f64::from(count.max(1)), accuracy: right as f64 / positions.max(1) as f64 }
+        NetworkScore {
+            loss: total / f64::from(count.max(1)),
+            accuracy: right as f64 / positions.max(1) as f64,
+        }
     }
 }
 
-/// How well examples are predicted.
+/// How well a network predicts examples.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
-    /// Mean loss of an example.
+pub struct NetworkScore {
+    /// The mean loss of an example.
     pub loss: f64,
-    /// Part of the positions that are predicted rightly; 0 where targets are no classes.
+    /// The fraction of positions whose largest output is the target; 0 if targets are not classes.
     pub accuracy: f64,
 }
 
-/// Where the first largest number is.
+/// The index of the largest number, the first if there are several.
 pub(crate) fn largest(numbers: &[f32]) -> usize {
     let mut best = 0;
     for (at, number) in numbers.iter().enumerate() {
@@ -226,7 +229,7 @@ pub(crate) fn largest(numbers: &[f32]) -> usize {
     best
 }
 
-/// A stream of public pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+/// Public pseudo-random numbers: SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
 pub(crate) struct Stream(pub(crate) u64);
 
 impl Stream {
@@ -237,7 +240,7 @@ impl Stream {
         z ^ (z >> 31)
     }
 
-    /// From [-1, 1).
+    /// Uniform in [-1, 1).
     pub(crate) fn uniform(&mut self) -> f64 {
         (self.next() >> 11) as f64 * 2f64.powi(-52) - 1.0
     }

@@ -266,7 +266,7 @@ mod tests {
     use sordino_privacy::{Count, Delta, Epsilon};
 
     use super::*;
-    use crate::{Layer, Loss, NetworkLearner, Shape};
+    use crate::{Layer, NetworkLearner, NetworkLoss, Shape};
 
     fn plan(outputs: usize, weights: Option<[f64; 2]>) -> Result<NetworkPlan, FitError> {
         let schema = Schema::from_toml(
@@ -276,7 +276,7 @@ mod tests {
         let options = EncodingOptions { target: Some("ill".to_owned()), ..EncodingOptions::default() };
         let encoding = Encoding::new(&schema.unwrap(), &["x".into(), "ill".into()], options).unwrap();
         let network =
-            Network::new(Shape::Features(1), &[Layer::linear(outputs)], Loss::CrossEntropy).unwrap();
+            Network::new(Shape::Features(1), &[Layer::linear(outputs)], NetworkLoss::CrossEntropy).unwrap();
         let mut learner = NetworkLearner::new(Arc::new(network)).steps(Count::ONE);
         if let Some([no, yes]) = weights {
             let declared = [("no".to_owned(), no), ("yes".to_owned(), yes)];

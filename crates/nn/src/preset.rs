@@ -2,21 +2,22 @@
 //!
 //! | name | layers | for |
 //! |---|---|---|
-//! | `softmax` | one dense layer | features that are good already |
-//! | `mlp` | dense layers with ReLU, as wide as `hidden` says; one of 64 in a description that does not | tables |
-//! | `cnn` | two convolutions of 3 × 3 with tanh and pooling, 16 and 32 channels, then 32 features | pictures of 4 × 4 and more: the one for 8 × 8 digits |
-//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST and the like: 14 × 14 and more |
-//! | `cifar_cnn` | three convolutions of 3 × 3 with ReLU and mean pooling, 32, 64, 128 channels, then 128 features | 32 × 32 in colour: 8 × 8 and more |
-//! | `resnet20` | 20 layers in residual blocks with group normalisation | 32 × 32 in colour, or any other |
+//! | `softmax` | one dense layer | good features |
+//! | `mlp` | dense layers with ReLU, of the widths in `hidden`, by default one of 64 | tables |
+//! | `cnn` | two convolutions of 3 × 3 with tanh and pooling, 16 and 32 channels, then 32 features | images from 4 × 4 on |
+//! | `tanh_cnn` | the convolutional network of Papernot et al. | MNIST and similar: from 14 × 14 on |
+//! | `cifar_cnn` | three of 3 × 3 with ReLU and mean pooling, 32, 64, 128 channels, then 128 features | colour, from 8 × 8 on |
+//! | `resnet20` | 20 layers in residual blocks with group normalisation | colour, of any size |
 //!
-//! All leave the input and the number of outputs to the data: [`Description::network_for`].
+//! The data decides the input and the number of outputs: [`Description::network_for`].
 //!
 //! # Sources
-//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021, table 1, with tanh in
-//!   place of ReLU throughout, as they advise.
-//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section 4.2, n = 3. Batch normalisation is replaced by group
-//!   normalisation in 8 groups, so that a group has two channels at least. Where the stride is 2, the shortcut is a normalised convolution of 1 × 1
-//!   (their option B): 272 474 weights in place of 269 722 for 32 × 32 × 3 and ten classes.
+//! - `tanh_cnn`: Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid Activations for Deep Learning with
+//!   Differential Privacy*, 2021, table 1, with tanh in place of ReLU, as they advise.
+//! - `resnet20`: He, Zhang, Ren, Sun, *Deep Residual Learning for Image Recognition*, 2015, section 4.2, n = 3. Group
+//!   normalisation in 8 groups replaces batch normalisation; a group has at least two channels. With stride 2, the shortcut
+//!   is a normalised convolution of 1 × 1 (their option B): 272 474 weights instead of 269 722 for 32 × 32 × 3 and ten
+//!   classes.
 
 use crate::description::{Description, DescriptionError};
 use crate::layer::Layer;
@@ -56,7 +57,7 @@ pub fn mlp(hidden: &[usize]) -> Description {
     Description::new(layers)
 }
 
-/// Two small convolutions, for small pictures.
+/// Two small convolutions, for small images.
 pub fn cnn() -> Description {
     Description::new(vec![
         Layer::conv2d(16, 3, 1, 1),
@@ -72,7 +73,7 @@ pub fn cnn() -> Description {
     ])
 }
 
-/// The network that is used on MNIST throughout the literature, 26 010 weights there.
+/// The network that the literature uses on MNIST, with 26 010 weights.
 pub fn tanh_cnn() -> Description {
     Description::new(vec![
         Layer::conv2d(16, 8, 2, 3),
@@ -88,7 +89,7 @@ pub fn tanh_cnn() -> Description {
     ])
 }
 
-/// Three convolutions, each with ReLU and means of 2 × 2.
+/// Three convolutions, each with ReLU and mean pooling of 2 × 2.
 pub fn cifar_cnn() -> Description {
     let stage = |channels: usize| [Layer::conv2d(channels, 3, 1, 1), Layer::relu(), Layer::avg_pool(2, 2)];
     let mut layers: Vec<Layer> = [32, 64, 128].into_iter().flat_map(stage).collect();

@@ -1,4 +1,4 @@
-//! What flows between layers.
+//! Shapes of examples between layers.
 
 use std::fmt;
 
@@ -10,31 +10,31 @@ use serde::{Deserialize, Serialize};
 pub enum Shape {
     /// Plain numbers.
     Features(usize),
-    /// Positions in order, each with its numbers.
+    /// A sequence of positions with several numbers each.
     Sequence {
-        /// Positions.
+        /// The number of positions.
         length: usize,
-        /// Numbers at each.
+        /// Numbers at each position.
         features: usize,
     },
-    /// A picture.
+    /// An image.
     Image {
         /// Numbers at each pixel.
         channels: usize,
-        /// Lines.
+        /// Rows of pixels.
         height: usize,
-        /// Columns.
+        /// Columns of pixels.
         width: usize,
     },
-    /// Words of a vocabulary by their numbers.
+    /// Words of a vocabulary, by number.
     Tokens {
-        /// Positions.
+        /// The number of positions.
         length: usize,
     },
 }
 
 impl Shape {
-    /// Where numbers are: 1 for features, pixels of a picture.
+    /// The number of positions: 1 for features, the pixels of an image.
     pub fn positions(self) -> usize {
         match self {
             Self::Features(_) => 1,
@@ -52,7 +52,7 @@ impl Shape {
         }
     }
 
-    /// All numbers, unless there are more than an address can count.
+    /// The number of all numbers, unless it overflows.
     pub(crate) fn checked_size(self) -> Option<usize> {
         match self {
             Self::Features(features) => Some(features),
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// All numbers.
+    /// The number of all numbers.
     pub fn size(self) -> usize {
         self.positions() * self.channels()
     }

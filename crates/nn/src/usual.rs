@@ -1,5 +1,4 @@
-//! Widths, clip norms and learning rates of networks, where nobody says: by rules that use public numbers
-//! alone.
+//! Default widths, clip norms and learning rates of networks, by rules that use public numbers alone.
 //!
 //! # What the rules go by
 //! A run has T steps on batches of B records, each with noise of z clip norms in each of d weights. Noise
@@ -36,19 +35,19 @@
 
 use sordino_optim::Plan;
 
-use crate::loss::Loss;
+use crate::loss::NetworkLoss;
 use crate::network::Network;
 
-/// Widths of `mlp`.
+/// Widths of `mlp`, widest first.
 const WIDTHS: [usize; 4] = [256, 128, 64, 32];
-/// Noise may be a hundredth of the largest mean gradient in networks that are wider than the narrowest.
-const LEAST_SIGNAL: f64 = 100.0;
-/// Clip norms.
+/// The least signal s for a network that is wider than the narrowest.
+const MIN_SIGNAL: f64 = 100.0;
+/// The smallest and the largest clip norm.
 const CLIP_NORMS: (f64, f64) = (1.0, 10.0);
-/// κ, at most.
-const NOISE: f64 = 3.0;
-/// h, and h X².
-const LONGEST: (f64, f64) = (3.0, 200.0);
+/// The largest κ.
+const MAX_KAPPA: f64 = 3.0;
+/// The largest h, and the largest h X².
+const MAX_STEP: (f64, f64) = (3.0, 200.0);
 /// The mean square of the factors of a cosine schedule.
 const COSINE: f64 = 3.0 / 8.0;
 
@@ -61,16 +60,16 @@ pub fn hidden<E>(
 ) -> Result<Vec<usize>, E> {
     for width in WIDTHS {
         let weights = width.saturating_mul(inputs.saturating_add(outputs + 1)).saturating_add(outputs);
-        if signal(weights)? >= LEAST_SIGNAL {
+        if signal(weights)? >= MIN_SIGNAL {
             return Ok(vec![width]);
         }
     }
     Ok(vec![WIDTHS[WIDTHS.len() - 1]])
 }
 
-/// What the rules go by.
+/// The public facts that the rules use.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
+pub(crate) struct TrainingFacts {
     signal: f64,
     steps: f64,
     records: f64,
@@ -78,12 +77,12 @@ pub(crate) struct Run {
     is_number: bool,
 }
 
-impl Run {
+impl TrainingFacts {
     pub(crate) fn of(plan: &Plan, network: &Network, row_norm: f64) -> Self {
         let (steps, weights) = (plan.batches().steps() as f64, network.parameters() as f64);
         let signal = steps.sqrt() * plan.divisor() / (plan.noise_multiplier().get() * weights.sqrt());
         let records = plan.batches().slots().get() as f64;
-        Self { signal, steps, records, row_norm, is_number: network.loss() == Loss::Squared }
+        Self { signal, steps, records, row_norm, is_number: network.loss() == NetworkLoss::Squared }
     }
 
     /// C.
@@ -97,9 +96,9 @@ impl Run {
     /// one of length 1.
     pub(crate) fn learning_rate(self, clip_norm: f64, momentum: f64, start: f64) -> f64 {
         let length = if start > 0.0 { start } else { 1.0 };
-        let noise = if self.is_number { (self.signal / 3.0).sqrt().min(NOISE) } else { NOISE };
+        let noise = if self.is_number { (self.signal / 3.0).sqrt().min(MAX_KAPPA) } else { MAX_KAPPA };
         let bearable = noise * length * self.signal / (COSINE.sqrt() * clip_norm * self.steps);
-        let stable = LONGEST.0.min(LONGEST.1 / (self.row_norm * self.row_norm));
+        let stable = MAX_STEP.0.min(MAX_STEP.1 / (self.row_norm * self.row_norm));
         (1.0 - momentum) * bearable.min(stable).min(self.records / self.steps)
     }
 }
@@ -108,8 +107,8 @@ impl Run {
 mod tests {
     use super::*;
 
-    fn run(signal: f64, is_number: bool) -> Run {
-        Run { signal, steps: 500.0, records: 1e6, row_norm: 4.0, is_number }
+    fn run(signal: f64, is_number: bool) -> TrainingFacts {
+        TrainingFacts { signal, steps: 500.0, records: 1e6, row_norm: 4.0, is_number }
     }
 
     /// Every formula of the module, typed again.
@@ -118,15 +117,15 @@ mod tests {
         assert!((run(32.0, false).clip_norm() - 4.0).abs() < 1e-12, "32^(2/5) = 4");
         assert!((run(32.0, true).clip_norm() - 2.0).abs() < 1e-12);
         assert_eq!((run(1e-9, false).clip_norm(), run(1e9, true).clip_norm()), (1.0, 10.0));
-        let h = |run: Run| run.learning_rate(4.0, 0.9, 2.0) / 0.1;
+        let h = |run: TrainingFacts| run.learning_rate(4.0, 0.9, 2.0) / 0.1;
         let by = |kappa: f64, s: f64| kappa * 2.0 * s / (0.375f64.sqrt() * 4.0 * 500.0);
         assert!((h(run(40.0, false)) / by(3.0, 40.0) - 1.0).abs() < 1e-12);
         assert!((h(run(2.0, false)) / by(3.0, 2.0) - 1.0).abs() < 1e-12);
         assert!((h(run(12.0, true)) / by(2.0, 12.0) - 1.0).abs() < 1e-12);
         // What is stable, and what few records can bear.
         assert!((h(run(1e9, false)) - 3.0).abs() < 1e-12);
-        assert!((h(Run { row_norm: 20.0, ..run(1e9, false) }) - 0.5).abs() < 1e-12);
-        assert!((h(Run { records: 100.0, ..run(1e9, true) }) - 0.2).abs() < 1e-12);
+        assert!((h(TrainingFacts { row_norm: 20.0, ..run(1e9, false) }) - 0.5).abs() < 1e-12);
+        assert!((h(TrainingFacts { records: 100.0, ..run(1e9, true) }) - 0.2).abs() < 1e-12);
         assert!(run(0.5, true).learning_rate(1.0, 0.9, 0.0) > 0.0, "a start at zero has a rate too");
     }
 

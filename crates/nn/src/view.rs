@@ -1,32 +1,32 @@
 //! Views of an example: augmentation whose gradients are averaged before they are clipped.
 //!
-//! An example's loss is the mean of its views' losses, so its gradient is still one vector that is clipped once, and the
-//! sensitivity is that of one record (De, Berrada, Hayes, Smith, Balle, *Unlocking High-Accuracy Differentially Private Image Classification
+//! An example's loss is the mean over its views, so its gradient is one vector that is clipped once, and the sensitivity is
+//! that of one record (De, Berrada, Hayes, Smith, Balle, *Unlocking High-Accuracy Differentially Private Image Classification
 //! through Scale*, 2022). Views are public: the same for all examples.
 
 use serde::{Deserialize, Serialize};
 
 use crate::shape::Shape;
 
-/// How an example is looked at.
+/// A view of an example.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum View {
-    /// As it is.
+    /// The example itself.
     Same,
-    /// A picture with left and right exchanged.
+    /// An image with left and right exchanged.
     Mirrored,
-    /// A picture moved by some lines and columns; zeros come in.
+    /// An image moved by some rows and columns, filled up with zeros.
     Shifted {
-        /// Down.
+        /// Rows, downwards.
         lines: i32,
-        /// To the right.
+        /// Columns, to the right.
         columns: i32,
     },
 }
 
 impl View {
-    /// Writes one view of an input (of pictures, channels first) with channels last.
+    /// Writes one view of an input, images from channels first to channels last.
     pub(crate) fn write(self, shape: Shape, input: &[f32], to: &mut [f32]) {
         let Shape::Image { channels, height, width } = shape else {
             to.copy_from_slice(input);

@@ -23,7 +23,7 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView, serialize};
 use sordino_spelling::quoted;
 
 pub use error::WeightsError;
-use tensors::{Numbers, Tensor};
+use tensors::{Tensor, TensorNumbers};
 
 use crate::layer::Layer;
 use crate::network::Network;
@@ -32,8 +32,8 @@ impl Network {
     /// Parameters as the bytes of a safetensors file, frozen weights beside them.
     ///
     /// ```
-    /// use sordino_nn::{Layer, Loss, Network, Shape};
-    /// let network = Network::new(Shape::Features(4), &[Layer::linear(3)], Loss::CrossEntropy)?;
+    /// use sordino_nn::{Layer, NetworkLoss, Network, Shape};
+    /// let network = Network::new(Shape::Features(4), &[Layer::linear(3)], NetworkLoss::CrossEntropy)?;
     /// let parameters = network.initial(1);
     /// let bytes = network.to_safetensors(&parameters)?;
     /// assert_eq!(network.read_safetensors(&bytes)?, parameters);
@@ -45,8 +45,8 @@ impl Network {
         let mut data = Vec::with_capacity(tensors.len());
         for tensor in &tensors {
             let numbers = match &tensor.numbers {
-                Numbers::Learned(range) => &parameters[range.clone()],
-                Numbers::Frozen(_, values) => values,
+                TensorNumbers::Learned(range) => &parameters[range.clone()],
+                TensorNumbers::Frozen(_, values) => values,
             };
             data.push(bytes(tensor, numbers)?);
         }
@@ -65,8 +65,8 @@ impl Network {
         let mut parameters = vec![0.0; self.parameters()];
         for (tensor, read) in self.read(bytes)? {
             match tensor.numbers {
-                Numbers::Learned(range) => parameters[range].copy_from_slice(&read),
-                Numbers::Frozen(_, values) => {
+                TensorNumbers::Learned(range) => parameters[range].copy_from_slice(&read),
+                TensorNumbers::Frozen(_, values) => {
                     // A file in single precision may hold them too.
                     if values.iter().zip(&read).any(|(own, read)| *own as f32 != *read as f32) {
                         return Err(WeightsError::Frozen { tensor: tensor.name });
@@ -83,7 +83,7 @@ impl Network {
         let file = open(bytes)?;
         let mut values: Vec<Vec<f64>> = Vec::new();
         for tensor in self.tensors()? {
-            if let Numbers::Frozen(number, _) = tensor.numbers {
+            if let TensorNumbers::Frozen(number, _) = tensor.numbers {
                 values.resize_with(values.len().max(number + 1), Vec::new);
                 values[number].extend(numbers(&file, &tensor)?);
             }

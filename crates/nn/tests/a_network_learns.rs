@@ -23,7 +23,7 @@ fn run(clipping: Clipping, threads: usize) -> (Network, Release<Vec<f64>>) {
 
 fn accuracy(network: &Network, parameters: &[f64]) -> f64 {
     let rows = lines();
-    let mut evaluation = network.evaluation(parameters).unwrap();
+    let mut evaluation = network.evaluator(parameters).unwrap();
     evaluation.score((0..SLOTS).filter_map(|slot| rows.example(slot))).accuracy
 }
 

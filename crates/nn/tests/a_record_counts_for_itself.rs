@@ -5,7 +5,9 @@ mod support;
 use std::num::NonZero;
 
 use sordino_data::Batch;
-use sordino_nn::{Examples, Layer, Loss, Network, NetworkError, NetworkObjective, Rows, Shape, View};
+use sordino_nn::{
+    DenseExamples, Examples, Layer, Network, NetworkError, NetworkLoss, NetworkObjective, Shape, View,
+};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Objective};
 use sordino_privacy::Neighbours;
@@ -147,7 +149,7 @@ fn a_sum_does_not_feel_what_was_in_its_place() {
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));
         let plan = plan(case.examples, Neighbours::ZeroOut, flat(1.0));
-        let sum = |objective: &NetworkObjective<'_, Rows>, batch: &Batch| {
+        let sum = |objective: &NetworkObjective<'_, DenseExamples>, batch: &Batch| {
             let clip = plan.clip(1.0, objective.dimension(), objective.float_sums()).unwrap();
             let sum = objective.clipped_sum(&parameters, batch, &clip, NonZero::new(2).unwrap()).unwrap();
             let units = sordino_noise::danger::unprotected(&sum.gradient).to_vec();
@@ -255,9 +257,9 @@ fn views_are_averaged_before_they_are_clipped() {
     let views = [View::Same, View::Mirrored, View::Shifted { lines: 1, columns: -2 }];
     let input = Shape::Image { channels: 2, height: 5, width: 4 };
     let layers = [Layer::conv2d(3, 3, 1, 1), Layer::tanh(), Layer::Flatten, Layer::linear(3)];
-    let case = Case { input, layers: layers.to_vec(), loss: Loss::CrossEntropy, examples: 1, seed: 8 };
+    let case = Case { input, layers: layers.to_vec(), loss: NetworkLoss::CrossEntropy, examples: 1, seed: 8 };
     let single = case.network();
-    let network = Network::with_views(input, &layers, Loss::CrossEntropy, &views).unwrap();
+    let network = Network::with_views(input, &layers, NetworkLoss::CrossEntropy, &views).unwrap();
     let (rows, parameters) = (case.rows(&single), network.initial(2));
     let example = rows.example(0).unwrap();
     // The same three pictures as three records, unclipped, and their mean.
@@ -275,7 +277,7 @@ fn views_are_averaged_before_they_are_clipped() {
             })
         })
         .collect();
-    let three = Rows::new(pictures, 40, vec![example.target[0]; 3], 1);
+    let three = DenseExamples::new(pictures, 40, vec![example.target[0]; 3], 1);
     let unclipped = NetworkObjective::new(&single, &three, 3.0).unwrap();
     let sum = sordino_nn::danger::unclipped_sum(
         &unclipped,
@@ -301,8 +303,9 @@ fn a_memory_limit_picks_the_micro_batch() {
     let (rows, parameters) = (case.rows(&network), network.initial(1));
     let (two, batch) = (NonZero::new(2).unwrap(), full_batch(case.examples));
     let plan = plan(case.examples, Neighbours::ZeroOut, flat(0.5));
-    let sum =
-        |objective: &NetworkObjective<'_, Rows>| clipped_sum(objective, &parameters, &batch, &plan, 0.5);
+    let sum = |objective: &NetworkObjective<'_, DenseExamples>| {
+        clipped_sum(objective, &parameters, &batch, &plan, 0.5)
+    };
     let free = NetworkObjective::new(&network, &rows, 90.0).unwrap();
     let tight = NetworkObjective::new(&network, &rows, 90.0).unwrap().memory(300_000, two).unwrap();
     assert!(tight.micro_batch() < free.micro_batch());
@@ -321,7 +324,7 @@ fn dropout_depends_on_the_slot_and_not_on_the_place() {
     let case = Case {
         input: Shape::Features(6),
         layers,
-        loss: Loss::CrossEntropy,
+        loss: NetworkLoss::CrossEntropy,
         examples: 12,
         seed: random.bits(),
     };
@@ -344,7 +347,7 @@ fn dropout_depends_on_the_slot_and_not_on_the_place() {
 fn errors_name_the_layer() {
     let image = Shape::Image { channels: 3, height: 8, width: 8 };
     let refused = |input: Shape, layers: &[Layer]| {
-        Network::new(input, layers, Loss::CrossEntropy).map(drop).unwrap_err().to_string()
+        Network::new(input, layers, NetworkLoss::CrossEntropy).map(drop).unwrap_err().to_string()
     };
     assert_eq!(
         refused(Shape::Features(9), &[Layer::linear(4), Layer::conv2d(4, 3, 1, 0)]),

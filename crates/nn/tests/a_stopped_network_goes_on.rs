@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_data::Sampling;
-use sordino_nn::{NetworkObjective, Rows};
+use sordino_nn::{DenseExamples, NetworkObjective};
 use sordino_noise::danger::seeded;
 use sordino_optim::{
     Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
@@ -18,7 +18,7 @@ use support::pictures::{lines, network, options, permit, plan, poisson};
 const EVERY: u64 = 4;
 const FLAT: Clipping = Clipping::Flat { norm: 1.0 };
 
-type Run<'a> = Training<'a, NetworkObjective<'a, Rows>>;
+type Run<'a> = Training<'a, NetworkObjective<'a, DenseExamples>>;
 
 fn place(name: &str) -> ScratchFile {
     ScratchFile::new(&format!("nn-{name}"), "run")
@@ -31,7 +31,7 @@ fn paid(checkpoint: &Checkpoint) -> Paid {
 
 fn training<'a>(
     plan: &'a Plan,
-    objective: &'a NetworkObjective<'a, Rows>,
+    objective: &'a NetworkObjective<'a, DenseExamples>,
     options: TrainingOptions,
     path: &Path,
 ) -> Run<'a> {

@@ -5,7 +5,7 @@ mod support;
 use std::num::NonZero;
 
 use sordino_nn::danger::cap_count;
-use sordino_nn::{Layer, Loss, Network, NetworkObjective, Rows, Shape};
+use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_optim::{Clipping, Objective, Plan};
 use sordino_privacy::Neighbours;
 use support::{clipped_sum, full_batch, length, plan};
@@ -18,22 +18,22 @@ const SPREAD: f64 = 8.0;
 fn network() -> Network {
     let layer = Layer::Linear { outputs: FEATURES, bias: false };
     let input = Shape::Sequence { length: 2, features: FEATURES };
-    Network::new(input, &[layer], Loss::Squared).unwrap()
+    Network::new(input, &[layer], NetworkLoss::Squared).unwrap()
 }
 
 /// Records with the same inputs of length 1 at both positions, and targets of length 1 that are the opposite of each other up to
 /// `rest`: gradients of length `rest`, spreads of `2 - rest`.
-fn rows(rests: &[f32]) -> Rows {
+fn rows(rests: &[f32]) -> DenseExamples {
     let one = (FEATURES as f32).sqrt().recip();
     let inputs = vec![one; rests.len() * 2 * FEATURES];
     let targets = rests.iter().flat_map(|rest| {
         let second = one * (rest - 1.0);
         [one, second].into_iter().flat_map(|x| std::iter::repeat_n(x, FEATURES))
     });
-    Rows::new(inputs, 2 * FEATURES, targets.collect(), 2 * FEATURES)
+    DenseExamples::new(inputs, 2 * FEATURES, targets.collect(), 2 * FEATURES)
 }
 
-fn caps(objective: &NetworkObjective<'_, Rows>, plan: &Plan, clip_norm: f64, threads: usize) -> u64 {
+fn caps(objective: &NetworkObjective<'_, DenseExamples>, plan: &Plan, clip_norm: f64, threads: usize) -> u64 {
     let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
     let (parameters, batch) = (vec![0.0; objective.dimension()], full_batch(objective.slots()));
     cap_count(objective, &parameters, &batch, &clip, NonZero::new(threads).unwrap()).unwrap()
@@ -69,9 +69,9 @@ fn a_capped_record_counts_for_as_much_as_the_cap_says() {
 #[test]
 fn dense_layers_on_one_position_are_never_capped() {
     let layers = [Layer::linear(30), Layer::tanh(), Layer::linear(3)];
-    let network = Network::new(Shape::Features(FEATURES), &layers, Loss::CrossEntropy).unwrap();
+    let network = Network::new(Shape::Features(FEATURES), &layers, NetworkLoss::CrossEntropy).unwrap();
     let inputs = (0..40 * FEATURES).map(|i| (i % 17) as f32 * 0.1 - 0.8).collect();
-    let rows = Rows::new(inputs, FEATURES, (0..40).map(|slot| (slot % 3) as f32).collect(), 1);
+    let rows = DenseExamples::new(inputs, FEATURES, (0..40).map(|slot| (slot % 3) as f32).collect(), 1);
     let objective = NetworkObjective::new(&network, &rows, 40.0).unwrap();
     for clip_norm in [1e-3, 1.0, 1e3] {
         let plan = plan(40, Neighbours::ZeroOut, Clipping::Flat { norm: clip_norm });

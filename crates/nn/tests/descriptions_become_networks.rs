@@ -1,6 +1,8 @@
 //! A network is written in a file, read, and built; what is wrong with it is said with its place.
 
-use sordino_nn::{Activation, Description, DescriptionError, Layer, Loss, Network, Shape, View, preset};
+use sordino_nn::{
+    Activation, Description, DescriptionError, Layer, Network, NetworkLoss, Shape, View, preset,
+};
 
 const IMAGE: Shape = Shape::Image { channels: 1, height: 8, width: 8 };
 
@@ -45,7 +47,7 @@ fn everything() -> Description {
     layers.extend(functions.map(|function| Layer::Activation { function }));
     Description {
         input: Some(Shape::Image { channels: 3, height: 5, width: 4 }),
-        loss: Some(Loss::Squared),
+        loss: Some(NetworkLoss::Squared),
         views: vec![View::Same, View::Mirrored, View::Shifted { lines: -1, columns: 2 }],
         layers,
     }
@@ -98,10 +100,13 @@ fn a_file_by_hand_has_the_defaults_of_pytorch() {
     ];
     assert_eq!(description, Description { input: Some(IMAGE), ..Description::new(layers.clone()) });
     let network = description.network().unwrap();
-    assert_eq!(network.loss(), Loss::CrossEntropy);
+    assert_eq!(network.loss(), NetworkLoss::CrossEntropy);
     assert_eq!(network.parameters(), 40 + (4 * 4 * 9 + 4) + 8 + (36 * 3 + 3));
     let whole = Description::from(&network);
-    assert_eq!((whole.input, whole.loss, &whole.layers), (Some(IMAGE), Some(Loss::CrossEntropy), &layers));
+    assert_eq!(
+        (whole.input, whole.loss, &whole.layers),
+        (Some(IMAGE), Some(NetworkLoss::CrossEntropy), &layers)
+    );
 }
 
 #[test]
@@ -321,7 +326,7 @@ fn no_two_places_make_the_same_random_choices() {
         Layer::Frozen { layer: Box::new(Layer::Linear { outputs: 3, bias: false }), values: Vec::new() };
     let block = |layer: &Layer| Layer::Residual { body: vec![layer.clone()], shortcut: vec![layer.clone()] };
     let layers = [block(&frozen), block(&frozen), frozen.clone(), frozen, Layer::linear(2)];
-    let network = Network::new(Shape::Features(3), &layers, Loss::CrossEntropy).unwrap();
+    let network = Network::new(Shape::Features(3), &layers, NetworkLoss::CrossEntropy).unwrap();
     let bytes = network.to_safetensors(&network.initial(1)).unwrap();
     let whole = network.with_frozen_weights(&bytes).unwrap();
     let Layer::Residual { body, shortcut } = &whole.layers()[0] else {
@@ -361,7 +366,7 @@ fn a_hostile_description_takes_no_memory() {
         (image, vec![Layer::Flatten, Layer::linear(1 << 17), Layer::linear(1 << 11), Layer::linear(1 << 17)]),
     ];
     for (input, layers) in cases {
-        let refused = Network::new(input, &layers, Loss::CrossEntropy);
+        let refused = Network::new(input, &layers, NetworkLoss::CrossEntropy);
         assert!(refused.is_err(), "{input} into {layers:?}");
     }
     let deep = format!("{}{}", r#"{"layers":[{"type":"residual","body":["#.repeat(1000), "]}]}".repeat(1000));

@@ -3,7 +3,7 @@
 
 mod support;
 
-use sordino_nn::{Examples, Layer, Loss, NetworkObjective, Rows, Shape};
+use sordino_nn::{DenseExamples, Examples, Layer, NetworkLoss, NetworkObjective, Shape};
 use sordino_optim::{Clipping, Objective};
 use sordino_privacy::Neighbours;
 use support::networks::{Altered, Content, dense, flat, ghost, mixed, narrow, narrow_branch, sample, words};
@@ -23,7 +23,7 @@ fn clippings() -> [Clipping; 3] {
 /// How far a record moves the sum, as a part of what is allowed.
 fn moved(
     case: &Case,
-    rows: &Rows,
+    rows: &DenseExamples,
     parameters: &[f64],
     slot: usize,
     record: Content,
@@ -53,15 +53,15 @@ fn records_of_any_size() {
         for scale in [1e-38, 1e-20, 1e-5, 1e5, 1e12, 1e20, 1e38] {
             let scaled = |numbers: &[f32]| numbers.iter().map(|x| x * scale).collect::<Vec<f32>>();
             let target = match case.loss {
-                Loss::CrossEntropy => example.target.to_vec(),
-                Loss::Squared => scaled(example.target),
+                NetworkLoss::CrossEntropy => example.target.to_vec(),
+                NetworkLoss::Squared => scaled(example.target),
             };
             for clipping in &clippings() {
                 let record = Some((scaled(example.input), target.clone()));
                 let moved = moved(&case, &rows, &parameters, 40, record, clipping);
                 assert!(moved <= 1.0, "{moved} at {scale:e} with {clipping:?} for {:?}", case.input);
                 // Slopes of classes are as long as ever where inputs are nothing: biases have them.
-                let has_slopes = scale < 1.0 && case.loss == Loss::CrossEntropy;
+                let has_slopes = scale < 1.0 && case.loss == NetworkLoss::CrossEntropy;
                 assert!(
                     !has_slopes || moved > 0.5,
                     "{moved} at {scale:e} with {clipping:?} for {:?}",
@@ -75,7 +75,7 @@ fn records_of_any_size() {
 /// A dense layer at two positions, whose norms come from products of pairs of positions.
 fn sequence() -> Case {
     let input = Shape::Sequence { length: 2, features: 30 };
-    Case { input, layers: vec![Layer::linear(30)], loss: Loss::Squared, examples: 70, seed: 9 }
+    Case { input, layers: vec![Layer::linear(30)], loss: NetworkLoss::Squared, examples: 70, seed: 9 }
 }
 
 /// Both positions have the same inputs and opposite slopes: the gradient is what roundings leave of it, and its length, computed from terms that

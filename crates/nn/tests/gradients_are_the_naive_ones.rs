@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use sordino_nn::{Activation, Example, Examples, Layer, Loss, Network, Shape, View};
+use sordino_nn::{Activation, Example, Examples, Layer, Network, NetworkLoss, Shape, View};
 use sordino_optim::Clipping;
 use sordino_privacy::Neighbours;
 use support::dual::{Dual, gradient, gradient_by};
@@ -350,7 +350,7 @@ fn functions_one_after_the_other_have_slopes_of_their_own() {
         let case = Case {
             input: Shape::Features(4),
             layers,
-            loss: Loss::CrossEntropy,
+            loss: NetworkLoss::CrossEntropy,
             examples: 3,
             seed: number as u64,
         };

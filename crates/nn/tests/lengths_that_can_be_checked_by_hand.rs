@@ -2,7 +2,7 @@
 
 mod support;
 
-use sordino_nn::{Layer, Loss, Network, NetworkObjective, Rows, Shape};
+use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_optim::Clipping;
 use sordino_privacy::Neighbours;
 use support::{clipped_sum, full_batch, length, plan};
@@ -10,9 +10,9 @@ use support::{clipped_sum, full_batch, length, plan};
 /// With room enough the sum is the gradient; clipped to 1 it is the gradient over its length. On both roads.
 fn has_gradient(input: Shape, layer: Layer, x: &[f32], slopes: &[f32], gradient: &[f64], squared: f64) {
     assert_eq!(gradient.iter().map(|g| g * g).sum::<f64>(), squared);
-    let network = Network::new(input, &[layer], Loss::Squared).unwrap();
+    let network = Network::new(input, &[layer], NetworkLoss::Squared).unwrap();
     let targets: Vec<f32> = slopes.iter().map(|slope| -slope).collect();
-    let rows = Rows::new(x.to_vec(), x.len(), targets, slopes.len());
+    let rows = DenseExamples::new(x.to_vec(), x.len(), targets, slopes.len());
     let objective = NetworkObjective::new(&network, &rows, 1.0).unwrap();
     for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove] {
         for (clip_norm, divisor) in [(100.0, 1.0), (1.0, squared.sqrt())] {

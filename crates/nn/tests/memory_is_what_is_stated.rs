@@ -7,7 +7,7 @@ use std::num::NonZero;
 use std::process::Command;
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Example, Examples, Layer, Loss, Network, NetworkObjective, Shape, View, preset};
+use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape, View, preset};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
@@ -136,7 +136,7 @@ fn network(name: &str) -> Network {
                 Layer::linear(128),
                 Layer::linear(10),
             ];
-            Network::new(image(1, 28), &layers, Loss::CrossEntropy).unwrap()
+            Network::new(image(1, 28), &layers, NetworkLoss::CrossEntropy).unwrap()
         }
         _ => preset(image(3, 32)),
     }

@@ -1,7 +1,7 @@
 //! Sums in single precision are paid for by noise: a percent of it at most, for every preset, however it is sampled and however many views an example has.
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Example, Examples, Layer, Loss, Network, NetworkObjective, Shape, View, preset};
+use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape, View, preset};
 use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
@@ -96,7 +96,8 @@ fn a_wide_dense_layer_of_many_views_has_smaller_groups() {
     let layers = [Layer::linear(1024), Layer::relu(), Layer::linear(10)];
     for views in [2, 5, 16, 24, 31, 32, 40, 47, 48, 64] {
         let seen = vec![View::Same; views];
-        let network = Network::with_views(Shape::Features(784), &layers, Loss::CrossEntropy, &seen).unwrap();
+        let network =
+            Network::with_views(Shape::Features(784), &layers, NetworkLoss::CrossEntropy, &seen).unwrap();
         for (slots, rate) in SAMPLINGS {
             let found = inflation(&network, slots, rate);
             assert!(found <= MOST, "{views} views, {slots} at {rate:?}: {found}");

@@ -3,7 +3,7 @@
 
 mod support;
 
-use sordino_nn::{Network, NetworkObjective, Rows};
+use sordino_nn::{DenseExamples, Network, NetworkObjective};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoints, Clipping, Plan, Progress, Training, TrainingOptions};
 use sordino_privacy::{Delta, Guarantee};
@@ -21,8 +21,8 @@ fn adaptive() -> Clipping {
 }
 
 /// Records that count as nothing: what is released is noise alone.
-fn nothing() -> Rows {
-    Rows::new(vec![f32::NAN; 64 * SLOTS], 64, vec![0.0; SLOTS], 1)
+fn nothing() -> DenseExamples {
+    DenseExamples::new(vec![f32::NAN; 64 * SLOTS], 64, vec![0.0; SLOTS], 1)
 }
 
 fn from_zero() -> TrainingOptions {
@@ -31,7 +31,7 @@ fn from_zero() -> TrainingOptions {
 
 fn run(
     network: &Network,
-    rows: &Rows,
+    rows: &DenseExamples,
     plan: &Plan,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> (Vec<f64>, Guarantee) {

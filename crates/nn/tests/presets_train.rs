@@ -2,7 +2,7 @@
 
 mod support;
 
-use sordino_nn::{Examples, Network, NetworkObjective, Rows, Shape, preset};
+use sordino_nn::{DenseExamples, Examples, Network, NetworkObjective, Shape, preset};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, Training, TrainingOptions};
 use sordino_privacy::{Delta, Neighbours, Unit, danger};
@@ -45,7 +45,7 @@ fn presets_fit_pictures_from_the_stated_size() {
 }
 
 /// Examples whose class is whether they are bright, with noise on them.
-fn bright(network: &Network, examples: usize) -> Rows {
+fn bright(network: &Network, examples: usize) -> DenseExamples {
     let (mut random, size) = (Random(3), network.input().size());
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for slot in 0..examples {
@@ -53,11 +53,11 @@ fn bright(network: &Network, examples: usize) -> Rows {
         inputs.extend((0..size).map(|_| class - 0.5 + 0.3 * random.uniform() as f32));
         targets.push(class);
     }
-    Rows::new(inputs, size, targets, 1)
+    DenseExamples::new(inputs, size, targets, 1)
 }
 
-fn loss(network: &Network, parameters: &[f64], rows: &Rows) -> f64 {
-    let mut evaluation = network.evaluation(parameters).unwrap();
+fn loss(network: &Network, parameters: &[f64], rows: &DenseExamples) -> f64 {
+    let mut evaluation = network.evaluator(parameters).unwrap();
     evaluation.score((0..rows.slots()).filter_map(|slot| rows.example(slot))).loss
 }
 

@@ -5,7 +5,7 @@ mod support;
 use std::num::NonZero;
 
 use sordino_data::{Batch, ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Layer, Loss, Network, NetworkObjective, Shape, View};
+use sordino_nn::{Layer, Network, NetworkLoss, NetworkObjective, Shape, View};
 use sordino_noise::danger::{seeded, unprotected};
 use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
@@ -59,7 +59,7 @@ fn quantile() -> Clipping {
 
 fn leaving_out() -> Case {
     let layers = vec![Layer::linear(20), Layer::Dropout { rate: 0.5 }, Layer::tanh(), Layer::linear(3)];
-    Case { input: Shape::Features(6), layers, loss: Loss::CrossEntropy, examples: 90, seed: 8 }
+    Case { input: Shape::Features(6), layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 8 }
 }
 
 #[test]

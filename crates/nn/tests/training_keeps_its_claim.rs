@@ -22,7 +22,7 @@ use std::sync::Mutex;
 use sordino_audit::{Audit, MechanismTester, Verdict};
 use sordino_data::{Batch, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::danger::unclipped_sum;
-use sordino_nn::{Example, Examples, Layer, Loss, Network, NetworkObjective, Shape};
+use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_noise::Bits;
 use sordino_noise::danger::unprotected;
 use sordino_noise::grid::{GridSum, NoisySum, SumError};
@@ -105,13 +105,13 @@ fn dense() -> Network {
         Layer::tanh(),
         Layer::linear(1),
     ];
-    Network::new(Shape::Features(3), &layers, Loss::Squared).unwrap()
+    Network::new(Shape::Features(3), &layers, NetworkLoss::Squared).unwrap()
 }
 
 /// A convolution and a dense layer, 29 weights.
 fn convolution() -> Network {
     let layers = [Layer::conv2d(2, 3, 1, 0), Layer::tanh(), Layer::Flatten, Layer::linear(1)];
-    Network::new(Shape::Image { channels: 1, height: 4, width: 4 }, &layers, Loss::Squared).unwrap()
+    Network::new(Shape::Image { channels: 1, height: 4, width: 4 }, &layers, NetworkLoss::Squared).unwrap()
 }
 
 /// A way to train.

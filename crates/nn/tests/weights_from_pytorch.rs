@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use sordino_nn::{Description, Layer, Loss, Network, Shape, WeightsError, preset};
+use sordino_nn::{Description, Layer, Network, NetworkLoss, Shape, WeightsError, preset};
 use sordino_testing::{Scratch, ScratchFile};
 
 /// Of the largest output of an example.
@@ -125,11 +125,12 @@ fn standardised() -> Network {
     };
     let frozen = Layer::Frozen { layer: Box::new(convolution.clone()), values: Vec::new() };
     let layers = [frozen, convolution, Layer::Flatten, Layer::linear(2)];
-    Network::new(Shape::Image { channels: 2, height: 6, width: 5 }, &layers, Loss::CrossEntropy).unwrap()
+    Network::new(Shape::Image { channels: 2, height: 6, width: 5 }, &layers, NetworkLoss::CrossEntropy)
+        .unwrap()
 }
 
 fn dense(inputs: usize, outputs: usize) -> Network {
-    Network::new(Shape::Features(inputs), &[Layer::linear(outputs)], Loss::CrossEntropy).unwrap()
+    Network::new(Shape::Features(inputs), &[Layer::linear(outputs)], NetworkLoss::CrossEntropy).unwrap()
 }
 
 /// A file by hand: an eight-byte length, a header, numbers.
@@ -146,8 +147,11 @@ fn messages_name_the_tensor_and_both_shapes() {
         network.to_safetensors(&network.initial(1)).unwrap()
     };
     assert!(refused(&other(4, 2)).starts_with("tensor `0.weight` must have shape [2, 3], got [2, 4];"));
-    let deeper =
-        Network::new(Shape::Features(3), &[Layer::linear(2), Layer::tanh(), Layer::linear(2)], Loss::Squared);
+    let deeper = Network::new(
+        Shape::Features(3),
+        &[Layer::linear(2), Layer::tanh(), Layer::linear(2)],
+        NetworkLoss::Squared,
+    );
     let deeper = deeper.unwrap();
     assert!(
         refused(&deeper.to_safetensors(&deeper.initial(1)).unwrap())
@@ -210,10 +214,10 @@ fn damaged_and_hostile_files_are_refused() {
 fn a_padding_word_has_no_weights() {
     let layers =
         [Layer::Embedding { words: 3, features: 2, padding: Some(1) }, Layer::Flatten, Layer::linear(2)];
-    let network = Network::new(Shape::Tokens { length: 1 }, &layers, Loss::CrossEntropy).unwrap();
+    let network = Network::new(Shape::Tokens { length: 1 }, &layers, NetworkLoss::CrossEntropy).unwrap();
     let layers =
         [Layer::Embedding { words: 3, features: 2, padding: None }, Layer::Flatten, Layer::linear(2)];
-    let other = Network::new(Shape::Tokens { length: 1 }, &layers, Loss::CrossEntropy).unwrap();
+    let other = Network::new(Shape::Tokens { length: 1 }, &layers, NetworkLoss::CrossEntropy).unwrap();
     let parameters = network.initial(1);
     let read = network.read_safetensors(&network.to_safetensors(&parameters).unwrap()).unwrap();
     assert_eq!(read[2..4], [0.0, 0.0]);

@@ -24,7 +24,6 @@ mod number;
 mod page;
 mod picture;
 mod pitfalls;
-mod plot;
 mod report;
 mod run;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Numbers as they stand in sentences, rounded against us.
 
+pub(crate) use sordino_plot::grouped as count;
+
 use crate::run::{Better, Scale};
 
 /// In how many of 100 cases at most, a whole number.
@@ -44,20 +46,6 @@ pub(crate) fn rounded(value: f64, scale: Scale, better: Better) -> String {
         Scale::Number => rounded_to_four(value, against),
     }
 }
-
-/// A whole number in groups of three digits.
-pub(crate) fn count(number: u64) -> String {
-    let digits = number.to_string();
-    if digits.len() < 5 {
-        return digits;
-    }
-    let groups: Vec<&str> =
-        digits.as_bytes().rchunks(3).rev().map(|group| str::from_utf8(group).unwrap_or("")).collect();
-    groups.join(GROUP)
-}
-
-/// Between groups of digits: thin, and no place for a line to end.
-pub(crate) const GROUP: &str = "\u{202f}";
 
 fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
     if value == 0.0 {
@@ -136,14 +124,5 @@ mod tests {
             assert!(!up(value).is_empty() && !down(value).is_empty());
         }
         assert_eq!((up(1e-310), up(f64::INFINITY)), ("1e-310".to_owned(), "unbounded".to_owned()));
-    }
-
-    #[test]
-    fn counts_are_grouped() {
-        let shown = |number: u64| count(number).replace(GROUP, " ");
-        assert_eq!(
-            (shown(9999), shown(14_063), shown(1_234_567)),
-            ("9999".into(), "14 063".into(), "1 234 567".into())
-        );
     }
 }

@@ -8,7 +8,7 @@ pub(crate) mod html;
 pub(crate) mod icons;
 pub(crate) mod markdown;
 
-use crate::plot::Plot;
+use sordino_plot::Plot;
 
 /// A part of the page with a title.
 pub(crate) struct Section {

@@ -3,7 +3,7 @@
 
 use crate::explain::Promise;
 use crate::number::{given, percent_up, up};
-use crate::plot::{Axis, Curve, Line, Plot, Shape};
+use sordino_plot::{Axis, Curve, Line, Plot, Shape};
 use sordino_privacy::notion::TradeOff;
 
 /// Enough for a smooth line on a large screen.
@@ -44,6 +44,7 @@ pub(crate) fn attacker(promise: &Promise) -> Plot {
         y: Axis::shares("found, of those who took part"),
         shape: Shape::Square,
         curves,
+        notes: Vec::new(),
     }
 }
 

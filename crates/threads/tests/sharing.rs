@@ -1,4 +1,4 @@
-//! Work is done, all of it, once, wherever it is, and panics do not get lost.
+//! All work is done, once, on any thread, and no panic is lost.
 
 use std::num::NonZero;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,11 +13,11 @@ fn threads(count: usize) -> NonZero<usize> {
 }
 
 #[test]
-fn every_item_is_taken_once_and_every_worker_by_one_thread() {
+fn each_item_is_processed_once_and_each_worker_used_by_one_thread() {
     for workers in 1..6 {
         for items in [0, 1, 2, 3, 50, 1000] {
             let taken: Vec<AtomicUsize> = (0..items).map(|_| AtomicUsize::new(0)).collect();
-            // No atomic: a worker that two threads have would lose some.
+            // Not atomic: a worker that two threads used would lose counts.
             let mut counts = vec![0; workers];
             share(&mut counts, taken.iter().collect(), |count, item| {
                 item.fetch_add(1, Ordering::Relaxed);
@@ -30,9 +30,9 @@ fn every_item_is_taken_once_and_every_worker_by_one_thread() {
     }
 }
 
-/// Each of three items waits for the others: one thread would wait for ever.
+/// Each of three items waits for the other two: one thread alone would wait for ever.
 #[test]
-fn workers_work_at_the_same_time() {
+fn workers_run_at_the_same_time() {
     let meeting = Barrier::new(3);
     for _ in 0..20 {
         share(&mut [(); 3], vec![(); 3], |(), ()| {
@@ -50,7 +50,7 @@ fn results_are_in_the_order_of_items() {
 }
 
 #[test]
-fn work_may_share_its_own_work() {
+fn shared_work_may_itself_share_work() {
     let sums = gather(threads(3), (0..10u64).collect(), |item| {
         gather(threads(2), (0..item).collect(), |inner| inner + 1).iter().sum::<u64>()
     });
@@ -71,9 +71,9 @@ fn many_callers_do_not_disturb_each_other() {
     });
 }
 
-/// What panics on another thread panics here, with its own message, after all have come back; and helpers serve on.
+/// With its own message, after all threads are done; helpers keep serving.
 #[test]
-fn a_panic_of_a_helper_goes_on_here() {
+fn a_panic_on_a_helper_is_resumed_on_the_caller() {
     let here = std::thread::current().id();
     for _ in 0..10 {
         let meeting = Barrier::new(2);
@@ -86,12 +86,12 @@ fn a_panic_of_a_helper_goes_on_here() {
         let message = *caught.unwrap_err().downcast::<&str>().unwrap();
         assert_eq!(message, "on a helper");
     }
-    workers_work_at_the_same_time();
+    workers_run_at_the_same_time();
 }
 
-/// Helpers use what is on this stack: it must not unwind before they are done.
+/// Helpers use the caller's stack, which must not unwind before they are done.
 #[test]
-fn a_panic_here_waits_for_helpers() {
+fn a_panic_on_the_caller_waits_for_helpers() {
     let here = std::thread::current().id();
     for _ in 0..10 {
         let (meeting, is_done) = (Barrier::new(2), AtomicBool::new(false));
@@ -108,7 +108,7 @@ fn a_panic_here_waits_for_helpers() {
 }
 
 #[test]
-fn of_two_panics_one_goes_on() {
+fn one_of_several_panics_is_resumed() {
     for _ in 0..10 {
         let meeting = Barrier::new(3);
         let all = catch_unwind(AssertUnwindSafe(|| {
@@ -123,12 +123,11 @@ fn of_two_panics_one_goes_on() {
         gather(threads(2), vec![1, 2], |_| gather(threads(2), vec![1, 2], |_| panic!("inside")));
     });
     assert_eq!(*inner.unwrap_err().downcast::<&str>().unwrap(), "inside");
-    workers_work_at_the_same_time();
+    workers_run_at_the_same_time();
 }
 
-/// And so it must not return.
 #[test]
-fn nobody_returns_before_helpers_are_done() {
+fn sharing_does_not_return_before_helpers_are_done() {
     let here = std::thread::current().id();
     for _ in 0..10 {
         let (meeting, is_done) = (Barrier::new(2), AtomicBool::new(false));
@@ -143,11 +142,11 @@ fn nobody_returns_before_helpers_are_done() {
     }
 }
 
-/// What is shared on the way out of one panic can fail, too, and says so: nobody goes on with half of the work.
+/// A destructor that shares work during a panic must learn that its own work failed.
 #[test]
-fn a_panic_of_a_helper_is_heard_while_another_is_on_its_way() {
-    struct OnTheWayOut<'a>(&'a AtomicBool);
-    impl Drop for OnTheWayOut<'_> {
+fn a_panic_on_a_helper_is_resumed_even_while_another_panic_unwinds() {
+    struct SharesOnDrop<'a>(&'a AtomicBool);
+    impl Drop for SharesOnDrop<'_> {
         fn drop(&mut self) {
             let (here, meeting) = (std::thread::current().id(), Barrier::new(2));
             let caught = catch_unwind(AssertUnwindSafe(|| {
@@ -159,19 +158,19 @@ fn a_panic_of_a_helper_is_heard_while_another_is_on_its_way() {
             self.0.store(caught.is_err(), Ordering::Relaxed);
         }
     }
-    let is_heard = AtomicBool::new(false);
+    let is_resumed = AtomicBool::new(false);
     let outer = catch_unwind(AssertUnwindSafe(|| {
-        let _on_the_way_out = OnTheWayOut(&is_heard);
+        let _shares_on_drop = SharesOnDrop(&is_resumed);
         panic!("first");
     }));
-    assert!(outer.is_err() && is_heard.load(Ordering::Relaxed));
+    assert!(outer.is_err() && is_resumed.load(Ordering::Relaxed));
 }
 
-/// What a panic has to say may panic itself where it is dropped: of three, two are never dropped.
+/// Of three payloads two are leaked, because dropping them would panic.
 #[test]
-fn a_payload_that_panics_does_no_harm() {
-    struct Angry;
-    impl Drop for Angry {
+fn a_panic_payload_whose_destructor_panics_does_no_harm() {
+    struct PanicsOnDrop;
+    impl Drop for PanicsOnDrop {
         fn drop(&mut self) {
             assert!(std::thread::panicking(), "dropped");
         }
@@ -180,15 +179,15 @@ fn a_payload_that_panics_does_no_harm() {
     let caught = catch_unwind(AssertUnwindSafe(|| {
         share(&mut [(); 3], vec![(); 3], |(), ()| {
             meeting.wait();
-            std::panic::panic_any(Angry);
+            std::panic::panic_any(PanicsOnDrop);
         });
     }));
     std::mem::forget(caught.unwrap_err());
-    workers_work_at_the_same_time();
+    workers_run_at_the_same_time();
 }
 
 #[test]
 #[should_panic(expected = "at least one worker")]
-fn items_without_workers_are_a_mistake() {
+fn items_without_workers_panic() {
     share(&mut [(); 0], vec![1], |(), _| ());
 }

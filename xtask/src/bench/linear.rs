@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::line::Summary;
-use super::plot::{Curve, svg};
+use super::plot::seconds_by_size;
 use crate::failure::Failure;
 use crate::run;
 
@@ -71,24 +71,24 @@ fn verdicts(summaries: &[Summary]) -> String {
 
 /// Draws time by rows and by columns, for the book; short runs draw nothing.
 pub(crate) fn plots(summaries: &[Summary], quick: bool) -> Result<(), Failure> {
-    let curve = |axis: &str, by: &str, label: &str| {
+    let curve = |axis: &str, by: &str, label: &'static str| {
         let start = format!("time by {axis},");
         let rows = summaries.iter().filter(|row| row.workload.starts_with(&start));
-        let points = rows.filter_map(|row| Some((number(row, by)?, row.median))).collect();
-        Curve { label: label.to_owned(), points }
+        let points: Vec<_> = rows.filter_map(|row| Some((number(row, by)?, row.median))).collect();
+        (label, points)
     };
-    let curves = [
+    let curves = vec![
         curve("length", "n", "rows, of 50 numbers each"),
         curve("width", "d", "numbers a row, of 100 000 rows"),
     ];
-    if quick || curves.iter().any(|curve| curve.points.is_empty()) {
+    if quick || curves.iter().any(|(_, points)| points.is_empty()) {
         return Ok(());
     }
     let path = run::root().join(PICTURE);
     let folder = path.parent().unwrap_or(&path).to_owned();
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let title = "Seconds for 100 steps on full batches";
-    std::fs::write(&path, svg(title, &curves)).map_err(|error| Failure::file(&path, &error))?;
+    std::fs::write(&path, seconds_by_size(title, curves)).map_err(|error| Failure::file(&path, &error))?;
     println!("drawn to {}", path.display());
     Ok(())
 }

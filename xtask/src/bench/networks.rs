@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde_json::Value;
 
 use super::line::Summary;
-use super::plot::{Curve, svg};
+use super::plot::seconds_by_size;
 use crate::failure::Failure;
 use crate::run;
 
@@ -238,16 +238,13 @@ fn memory_slope(few: &Summary, many: &Summary) -> Option<f64> {
 }
 
 fn draw(batches: &[(f64, &Summary)], depths: &[(f64, &Summary)]) -> Result<(), Failure> {
-    let curve = |points: &[(f64, &Summary)], label: &str| Curve {
-        label: label.to_owned(),
-        points: points.iter().map(|(size, row)| (*size, row.median)).collect(),
-    };
-    let curves = [
-        curve(batches, "examples of a batch, MNIST network"),
-        curve(depths, "layers of 256 neurons, batches of 512"),
+    let points = |sizes: &[(f64, &Summary)]| sizes.iter().map(|(size, row)| (*size, row.median)).collect();
+    let curves = vec![
+        ("examples of a batch, MNIST network", points(batches)),
+        ("layers of 256 neurons, batches of 512", points(depths)),
     ];
     let path = run::root().join(PICTURE);
-    std::fs::write(&path, svg("Seconds of a private step", &curves))
+    std::fs::write(&path, seconds_by_size("Seconds of a private step", curves))
         .map_err(|error| Failure::file(&path, &error))?;
     println!("drawn to {}", path.display());
     Ok(())

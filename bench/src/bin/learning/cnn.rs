@@ -13,7 +13,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use sordino_data::Encoded;
-use sordino_nn::{Layer, Loss, Network, Shape, View};
+use sordino_nn::{Layer, Network, NetworkLoss, Shape, View};
 use sordino_optim::{Averaging, Clipping, Plan, Schedule, TrainingOptions, UpdateRule};
 use sordino_privacy::{Delta, Epsilon};
 
@@ -224,5 +224,5 @@ fn network(views: usize) -> Result<Network, Box<dyn Error>> {
         Layer::linear(10),
     ];
     let picture = Shape::Image { channels: 1, height: 28, width: 28 };
-    Ok(Network::with_views(picture, &layers, Loss::CrossEntropy, &VIEWS[..views])?)
+    Ok(Network::with_views(picture, &layers, NetworkLoss::CrossEntropy, &VIEWS[..views])?)
 }

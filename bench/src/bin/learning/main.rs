@@ -18,7 +18,6 @@ mod plot;
 mod problems;
 mod records;
 mod study;
-mod svg;
 mod width;
 
 use std::path::Path;

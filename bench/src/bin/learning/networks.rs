@@ -54,5 +54,5 @@ pub(crate) fn train(
 pub(crate) fn accuracy(network: &Network, parameters: &[f64], data: &Encoded) -> Result<f64, Box<dyn Error>> {
     let records = Records::new(data);
     let examples = (0..records.slots()).filter_map(|slot| records.example(slot));
-    Ok(network.evaluation(parameters)?.score(examples).accuracy)
+    Ok(network.evaluator(parameters)?.score(examples).accuracy)
 }

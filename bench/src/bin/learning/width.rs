@@ -19,14 +19,14 @@ use std::num::NonZero;
 use std::path::{Path, PathBuf};
 
 use sordino_data::Encoded;
-use sordino_nn::{Layer, Loss, Network, Shape};
+use sordino_nn::{Layer, Network, NetworkLoss, Shape};
 use sordino_optim::{Averaging, Clipping, Plan, TrainingOptions, UpdateRule};
+use sordino_plot::{Axis, Curve, Line, Plot, panels};
 use sordino_privacy::{Delta, Epsilon, NoiseMultiplier};
 
 use crate::images;
 use crate::networks::{DELTA, accuracy, poisson, train};
 use crate::study::{Summary, by_threads, percent};
-use crate::svg::{Axis, Svg};
 
 const WIDTHS: [usize; 5] = [4, 16, 64, 256, 1024];
 const EPSILONS: [f64; 2] = [1.0, 0.25];
@@ -127,89 +127,76 @@ fn plain_plan(data: &Encoded, norm: f64) -> Result<Plan, Box<dyn Error>> {
 
 fn network(width: usize) -> Result<Network, Box<dyn Error>> {
     let layers = [Layer::linear(width), Layer::tanh(), Layer::linear(10)];
-    Ok(Network::new(Shape::Features(784), &layers, Loss::CrossEntropy)?)
+    Ok(Network::new(Shape::Features(784), &layers, NetworkLoss::CrossEntropy)?)
 }
 
 /// Errors against the number of weights: of each way, and what noise adds to
 /// clipping beside a line of slope ½.
 fn plot(rows: &[Row]) -> Result<(), Box<dyn Error>> {
-    let size = (760.0, 300.0);
-    let mut svg = Svg::new(size);
-    let weights = || rows.iter().map(|row| row.parameters as f64);
-    let curves = curves(rows);
-    let x = Axis::over(weights(), (56.0, 350.0));
-    let y = Axis::over(curves.iter().flat_map(|curve| curve.values.iter().copied()), (size.1 - 60.0, 22.0));
-    draw(&mut svg, &x, &y, rows, &curves, "error on test pictures");
-    let added: Vec<Curve> = (0..EPSILONS.len()).map(|which| noise_error(rows, which)).collect();
-    let slopes: Vec<Curve> = added.iter().map(|curve| sqrt_law(rows, curve)).collect();
-    let all: Vec<Curve> = added.into_iter().chain(slopes).collect();
-    let x = Axis::over(weights(), (436.0, 740.0));
-    let y = Axis::over(all.iter().flat_map(|curve| curve.values.iter().copied()), (size.1 - 60.0, 22.0));
-    draw(&mut svg, &x, &y, rows, &all, "error that noise adds; dashed: square root of the weights");
-    svg.write(&docs(), "accuracy.svg")
-}
-
-struct Curve {
-    name: String,
-    colour: &'static str,
-    is_dashed: bool,
-    values: Vec<f64>,
-}
-
-const COLOURS: [&str; 2] = ["#1b6ca8", "#c8553d"];
-
-fn curves(rows: &[Row]) -> Vec<Curve> {
-    let of = |name: String, colour, summary: &dyn Fn(&Row) -> f64| Curve {
-        name,
-        colour,
-        is_dashed: false,
-        values: rows.iter().map(|row| 1.0 - summary(row)).collect(),
-    };
-    let private = EPSILONS.iter().enumerate().map(|(which, epsilon)| {
-        of(format!("ε = {epsilon}"), COLOURS[which], &|row| row.private[which].mean)
+    let added: Vec<Vec<f64>> = (0..EPSILONS.len()).map(|which| noise_error(rows, which)).collect();
+    let laws = added.iter().enumerate().map(|(which, values)| {
+        let label = if which == 0 { "square root of the weights" } else { "" };
+        curve(rows, label.to_owned(), Line::Reference, &sqrt_law(rows, values))
     });
+    let noise = added
+        .iter()
+        .enumerate()
+        .map(|(which, values)| curve(rows, format!("ε = {}", EPSILONS[which]), Line::Series(which), values));
+    let plots = [
+        panel("Error on test images", rows, errors(rows)),
+        panel("Error that noise adds", rows, noise.chain(laws).collect()),
+    ];
+    let description = "Noise adds an error that grows as the square root of the number of weights.";
+    let svg = panels("What more weights cost", description, &plots, 2);
+    std::fs::create_dir_all(docs())?;
+    Ok(std::fs::write(docs().join("accuracy.svg"), svg)?)
+}
+
+fn panel(title: &str, rows: &[Row], curves: Vec<Curve>) -> Plot {
+    let values = curves.iter().flat_map(|curve| curve.points.iter().map(|point| point.1));
+    Plot {
+        title: title.to_owned(),
+        description: String::new(),
+        x: Axis::decades_around("weights", rows.iter().map(|row| row.parameters as f64)),
+        y: Axis::decades_around("error", values),
+        shape: sordino_plot::Shape::Wide,
+        curves,
+        notes: Vec::new(),
+    }
+}
+
+fn curve(rows: &[Row], label: String, line: Line, values: &[f64]) -> Curve {
+    let points = rows.iter().zip(values).map(|(row, value)| (row.parameters as f64, *value)).collect();
+    Curve { label, line, points }
+}
+
+fn errors(rows: &[Row]) -> Vec<Curve> {
+    let of = |label: String, number: usize, accuracy: &dyn Fn(&Row) -> f64| {
+        let values: Vec<f64> = rows.iter().map(|row| 1.0 - accuracy(row)).collect();
+        curve(rows, label, Line::Series(number), &values)
+    };
+    let private = EPSILONS.iter().enumerate();
+    let private =
+        private.map(|(which, epsilon)| of(format!("ε = {epsilon}"), which, &|row| row.private[which].mean));
     let mut curves: Vec<Curve> = private.collect();
-    curves.push(of("clipped, no noise".to_owned(), "#e0a458", &|row| row.clipped.mean));
-    curves.push(of("neither".to_owned(), "#777", &|row| row.plain.mean));
+    let next = curves.len();
+    curves.push(of("clipped, no noise".to_owned(), next, &|row| row.clipped.mean));
+    curves.push(of("neither".to_owned(), next + 1, &|row| row.plain.mean));
     curves
 }
 
 /// Private error minus that of clipping alone. On a logarithmic axis
 /// nothing is a hundredth of a percent.
-fn noise_error(rows: &[Row], which: usize) -> Curve {
-    let added = |row: &Row| (row.clipped.mean - row.private[which].mean).max(1e-4);
-    Curve {
-        name: format!("ε = {}", EPSILONS[which]),
-        colour: COLOURS[which],
-        is_dashed: false,
-        values: rows.iter().map(added).collect(),
-    }
+fn noise_error(rows: &[Row], which: usize) -> Vec<f64> {
+    rows.iter().map(|row| (row.clipped.mean - row.private[which].mean).max(1e-4)).collect()
 }
 
-/// `a sqrt(d)` through the geometric mean of a curve.
-fn sqrt_law(rows: &[Row], curve: &Curve) -> Curve {
-    let logarithms = curve.values.iter().zip(rows).map(|(y, row)| (y / (row.parameters as f64).sqrt()).ln());
+/// `a sqrt(d)` through the geometric mean of some values.
+fn sqrt_law(rows: &[Row], values: &[f64]) -> Vec<f64> {
+    let roots: Vec<f64> = rows.iter().map(|row| (row.parameters as f64).sqrt()).collect();
+    let logarithms = values.iter().zip(&roots).map(|(value, root)| (value / root).ln());
     let factor = (logarithms.sum::<f64>() / rows.len() as f64).exp();
-    let values = rows.iter().map(|row| factor * (row.parameters as f64).sqrt()).collect();
-    Curve { name: String::new(), colour: curve.colour, is_dashed: true, values }
-}
-
-fn draw(svg: &mut Svg, x: &Axis, y: &Axis, rows: &[Row], curves: &[Curve], title: &str) {
-    svg.axes(x, y);
-    svg.text((x.ends.0, 12.0), "start", title);
-    svg.text(((x.ends.0 + x.ends.1) / 2.0, y.ends.0 + 26.0), "middle", "weights");
-    let mut at = x.ends.0 - 20.0;
-    for curve in curves {
-        let place = |(row, value): (&Row, &f64)| (x.place(row.parameters as f64), y.place(*value));
-        let points: Vec<(f64, f64)> = rows.iter().zip(&curve.values).map(place).collect();
-        svg.line(&points, curve.colour, curve.is_dashed);
-        if !curve.is_dashed {
-            points.into_iter().for_each(|point| svg.point(point, curve.colour));
-            svg.line(&[(at, y.ends.0 + 42.0), (at + 14.0, y.ends.0 + 42.0)], curve.colour, false);
-            svg.text((at + 18.0, y.ends.0 + 45.5), "start", &curve.name);
-            at += 36.0 + 5.5 * curve.name.chars().count() as f64;
-        }
-    }
+    roots.into_iter().map(|root| factor * root).collect()
 }
 
 /// Beside the page that shows them.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sordino_bench::process::{peak_bytes, processor_seconds};
 use sordino_bench::{Options, emit_for};
 use sordino_nn::danger::{cap_count, unclipped_sum};
-use sordino_nn::{NetworkObjective, Rows, product_speed};
+use sordino_nn::{DenseExamples, NetworkObjective, product_speed};
 use sordino_noise::entropy;
 use sordino_optim::{Objective, Training, TrainingOptions};
 use sordino_privacy::{Delta, Unit, danger};
@@ -53,7 +53,7 @@ fn private(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
 /// So many steps of the training loop, with a call after each.
 pub(crate) fn train(
     work: &Work,
-    objective: &NetworkObjective<'_, Rows>,
+    objective: &NetworkObjective<'_, DenseExamples>,
     start: Vec<f64>,
     steps: u64,
     moment: &mut dyn FnMut(),

@@ -5,7 +5,7 @@ use std::error::Error;
 use std::num::NonZero;
 
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Layer, Loss, Network, NetworkObjective, Rows, Shape};
+use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_noise::entropy;
 use sordino_optim::{Clipping, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
@@ -47,11 +47,11 @@ impl Work {
     }
 
     pub(crate) fn network(&self) -> Result<Network, Box<dyn Error>> {
-        Ok(Network::new(self.input, &self.layers, Loss::CrossEntropy)?)
+        Ok(Network::new(self.input, &self.layers, NetworkLoss::CrossEntropy)?)
     }
 
     /// Numbers between -2 and 2, and classes.
-    pub(crate) fn examples(&self) -> Rows {
+    pub(crate) fn examples(&self) -> DenseExamples {
         let mut state = 1u64;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -60,15 +60,15 @@ impl Work {
         let size = self.input.size();
         let inputs = (0..self.batch * size).map(|_| next()).collect();
         let targets = (0..self.batch).map(|slot| (slot % 10) as f32).collect();
-        Rows::new(inputs, size, targets, 1)
+        DenseExamples::new(inputs, size, targets, 1)
     }
 
     /// What is summed, for batches of all examples.
     pub(crate) fn objective<'a>(
         &self,
         network: &'a Network,
-        examples: &'a Rows,
-    ) -> Result<NetworkObjective<'a, Rows>, Box<dyn Error>> {
+        examples: &'a DenseExamples,
+    ) -> Result<NetworkObjective<'a, DenseExamples>, Box<dyn Error>> {
         Ok(NetworkObjective::new(network, examples, self.batch as f64)?)
     }
 

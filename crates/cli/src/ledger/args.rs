@@ -39,13 +39,13 @@ pub(crate) enum Action {
     Create(CreateArgs),
     /// Declare that a changed file, or a new name, is a data set that the ledger knows
     Link(LinkArgs),
-    /// Give an analyst a share of a budget: their charges count against it and against the whole
+    /// Give an analyst a share of a budget: their charges count against the share and the budget
     Grant(GrantArgs),
-    /// Fix how a data set may be read and used, where that was not done when it was created
+    /// Fix how a data set may be read and used, if that was not done when it was created
     Rule(RuleArgs),
     /// What is left of each budget
     Show(LedgerFile),
-    /// Every charge: who, what, when, and what became of it
+    /// Every charge: who, what, when, and its state
     History(HistoryArgs),
     /// Is every entry as it was written, and is none missing? Exit 1 if not
     Verify(VerifyArgs),
@@ -57,7 +57,7 @@ pub(crate) enum Action {
     Migrate(LedgerFile),
 }
 
-/// A ledger that exists, and how to answer.
+/// An existing ledger, and the form of the answer.
 #[derive(Debug, Args)]
 pub(crate) struct LedgerFile {
     /// The ledger: a file, or `postgres://USER@HOST/DATABASE` if the program was built with it
@@ -76,11 +76,11 @@ pub(crate) struct CreateArgs {
     #[command(flatten)]
     pub(crate) data: Data,
 
-    /// The most that may ever be spent
+    /// Epsilon of the whole budget: the most that may ever be spent
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: Epsilon,
 
-    /// Delta of the whole [default: 1e-6]
+    /// Delta of the whole budget [default: 1e-6]
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) delta: Option<Delta>,
 
@@ -93,15 +93,15 @@ pub(crate) struct CreateArgs {
     #[arg(long, value_parser = unit)]
     pub(crate) unit: Option<Unit>,
 
-    /// Charges will not depend on earlier results: tighter totals, and yours to keep
+    /// Promise that charges will not depend on earlier results: they then cost less together
     #[arg(long)]
     pub(crate) planned: bool,
 
-    /// What is added up of charges that are not pure [default: renyi]
+    /// What the budget adds up for charges that are not pure [default: renyi]
     #[arg(long, value_enum, conflicts_with = "planned")]
     pub(crate) filter: Option<FilterName>,
 
-    /// The part of delta that is kept for charges with a delta of their own [default: 0]
+    /// The part of delta that is reserved for charges with a delta of their own [default: 0]
     #[arg(long, value_name = "DELTA", allow_hyphen_values = true, conflicts_with = "planned")]
     pub(crate) set_aside: Option<Delta>,
 
@@ -109,25 +109,26 @@ pub(crate) struct CreateArgs {
     pub(crate) rules: RulesArgs,
 }
 
-/// What a budget adds up.
+/// What a budget adds up for charges that are not pure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FilterName {
-    /// Divergences at one order: for everything
+    /// Rényi divergences at one order: suits all charges
     Renyi,
-    /// Squares of distances: a tenth more models by full batches, fewer counts, no noise on samples
+    /// Squared Gaussian distances: a tenth more models by full batches, fewer counts, and no noise
+    /// on samples
     Gaussian,
 }
 
 /// What the owner of the data fixes for good.
 #[derive(Debug, Args)]
 pub(crate) struct RulesArgs {
-    /// Records are read, and told apart, as this schema says; every schema that is used later must
-    /// say the same of it [default: plain tables]
+    /// Fix how files are parsed and which unit is protected, as this schema says; every later
+    /// schema must say the same [default: plain tables]
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
 
-    /// Who owns the data: nobody else is told which record does not fit a
-    /// schema [default: the user's name]
+    /// The owner of the data: nobody else is told which record does not fit a schema [default: the
+    /// user's name]
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<Label>,
 
@@ -136,15 +137,15 @@ pub(crate) struct RulesArgs {
     #[arg(long, requires_all = ["schema", "verbs", "most_epsilon", "out_folder"])]
     pub(crate) locked: bool,
 
-    /// What may be asked for
+    /// The commands that analysts may use
     #[arg(long, value_enum, value_delimiter = ',', requires = "locked")]
     pub(crate) verbs: Vec<Verb>,
 
-    /// The most that one charge may cost
+    /// The largest epsilon of one charge
     #[arg(long, value_name = "EPSILON", requires = "locked", allow_hyphen_values = true)]
     pub(crate) most_epsilon: Option<Epsilon>,
 
-    /// The one folder that results are written to
+    /// The only folder to which results may be written
     #[arg(long, value_name = "FOLDER", requires = "locked")]
     pub(crate) out_folder: Option<PathBuf>,
 }
@@ -169,8 +170,8 @@ pub(crate) struct RuleArgs {
     #[arg(value_name = "DATASET")]
     pub(crate) name: Label,
 
-    /// The file that holds the data: its format is fixed, too. Formats are told by the ends of
-    /// names as well, which anybody can change
+    /// The file that holds the data, to fix its format too: formats are also recognised by file
+    /// names, which anybody can change
     #[arg(long, value_name = "FILE")]
     pub(crate) data: Option<PathBuf>,
 
@@ -187,7 +188,7 @@ pub(crate) struct GrantArgs {
     #[arg(value_name = "DATASET")]
     pub(crate) name: Label,
 
-    /// Who gets it
+    /// The analyst who gets the share
     #[arg(long, value_name = "ANALYST")]
     pub(crate) to: Label,
 
@@ -209,7 +210,7 @@ pub(crate) struct LinkArgs {
     pub(crate) data: Data,
 }
 
-/// Which data set.
+/// The data set.
 #[derive(Debug, Args)]
 pub(crate) struct Data {
     /// The file that holds the data; the ledger keeps its hash and nothing else of it

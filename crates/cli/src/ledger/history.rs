@@ -36,11 +36,11 @@ pub(super) fn run(args: HistoryArgs) -> Result<(), Error> {
     output::result(&if charges.is_empty() { "no charges\n".to_owned() } else { table(&charges) })
 }
 
-/// The charges, without those of runs that went on where they were stopped, at no cost. What became
-/// of such a run stands with the charge that paid for it.
+/// The charges, without the free ones of resumed runs. The state of such a run is shown with the
+/// charge that paid for it.
 fn folded(charges: Vec<ExportedCharge>) -> Vec<ExportedCharge> {
     let mut all: Vec<ExportedCharge> = Vec::new();
-    // The place of the line that a charge is part of, by its number.
+    // From a charge's number to the index of its line.
     let mut places = HashMap::new();
     for charge in charges {
         let before = charge.follows.and_then(|number| places.get(&number).copied());
@@ -78,7 +78,7 @@ fn table(charges: &[ExportedCharge]) -> String {
     table.text()
 }
 
-/// What became of a charge, how far its run is, and what is wrong with it.
+/// The state of a charge, the steps of its run, and whether it was seeded.
 fn state(charge: &ExportedCharge) -> String {
     let steps = charge.steps.map(|steps| format!(", {steps} steps")).unwrap_or_default();
     let seeded = if charge.seeded { ", seeded: protects nobody" } else { "" };

@@ -1,4 +1,4 @@
-//! What the owner of the data fixes: from flags, and in words.
+//! The owner's rules: made from flags, and shown in words.
 
 use std::path::Path;
 
@@ -14,14 +14,14 @@ use crate::decimal;
 use crate::error::Error;
 use crate::table::Table;
 
-/// Names that are listed before the rest is counted.
-const NAMES: usize = 8;
+/// The most names that are listed; the rest is counted.
+const MAX_NAMES: usize = 8;
 
-/// The rules that these flags ask for, and the unit that they protect. `unit` is that of the
-/// budget, if it is known; `data` is the file, if it is at hand.
+/// The rules that these flags state, and the unit that they protect. `unit` is that of the budget,
+/// if it is known; `data` is the data file, if it is given.
 pub(super) fn of(args: &RulesArgs, unit: Option<&Unit>, data: Option<&Path>) -> Result<(Rules, Unit), Error> {
     let schema = args.schema.as_deref().map(sordino_run::read_schema).transpose()?;
-    // All of them are there, or none: the flags require each other.
+    // clap makes sure that all flags of a lock are given, or none.
     let lock = match (args.most_epsilon, &args.out_folder) {
         (Some(most), Some(folder)) if args.locked => {
             let verbs = args.verbs.iter().map(|verb| word(*verb)).collect();
@@ -34,14 +34,14 @@ pub(super) fn of(args: &RulesArgs, unit: Option<&Unit>, data: Option<&Path>) -> 
     Ok(Ownership { schema, owner, lock }.rules(unit, data)?)
 }
 
-/// The first word of the purpose of what this verb charges.
+/// The word with which the purpose of this verb's charges begins.
 fn word(verb: Verb) -> Label {
     let name = verb.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default();
-    // The names of the command's own verbs are labels.
+    // Cannot fail: the names of verbs are plain words, and these are labels.
     Label::new(name).expect("a plain word")
 }
 
-/// Lines for people.
+/// Adds the rules to a table for people.
 pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
     let Some(rules) = rules else {
         return table.row(["read as", "a plain table, until its owner sets rules (`sordino ledger rule`)"]);
@@ -60,8 +60,8 @@ pub(super) fn describe(rules: Option<&Rules>, table: &mut Table) {
 fn reading(rules: &Rules) -> String {
     match Reading::from_text(rules.reading()) {
         Ok(reading) => words(&reading),
-        // A newer program may have written it. The rule still holds: a program
-        // that cannot read it opens no data.
+        // A newer program may have written it. The rule still holds: a program that cannot read it
+        // opens no data.
         Err(error) => format!("is written in the rules, but {error}"),
     }
 }
@@ -86,7 +86,7 @@ fn csv_words(csv: &CsvOptions) -> Vec<String> {
         None => "columns named by the first line".to_owned(),
     }];
     if csv.delimiter != usual.delimiter {
-        parts.push(format!("fields apart by `{}`", shown(csv.delimiter)));
+        parts.push(format!("delimiter `{}`", shown(csv.delimiter)));
     }
     if let Some(comment) = csv.comment {
         parts.push(format!("comments after `{}`", shown(comment)));
@@ -98,20 +98,20 @@ fn csv_words(csv: &CsvOptions) -> Vec<String> {
         parts.push(format!("decimal `{}`", shown(csv.decimal)));
     }
     if let Some(thousands) = csv.thousands {
-        parts.push(format!("thousands apart by `{}`", shown(thousands)));
+        parts.push(format!("thousands separator `{}`", shown(thousands)));
     }
     parts
 }
 
-/// The first of them, without anything that a terminal would obey.
+/// The first names, with control characters escaped for the terminal.
 fn listed(names: &[String]) -> String {
     let mut shown: Vec<String> = names
         .iter()
-        .take(NAMES)
+        .take(MAX_NAMES)
         .map(|name| format!("`{}`", name.chars().take(60).collect::<String>().escape_debug()))
         .collect();
-    if names.len() > NAMES {
-        shown.push(format!("{} more", names.len() - NAMES));
+    if names.len() > MAX_NAMES {
+        shown.push(format!("{} more", names.len() - MAX_NAMES));
     }
     shown.join(", ")
 }

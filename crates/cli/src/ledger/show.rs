@@ -1,4 +1,4 @@
-//! `sordino ledger show`: what is left, in words and as a bar.
+//! `sordino ledger show`: what is left of each budget, in words and as a bar.
 
 use serde::Serialize;
 use sordino::prelude::*;
@@ -14,14 +14,14 @@ use crate::json::{self, Writer};
 use crate::output;
 use crate::table::Table;
 
-/// Characters of a bar.
+/// The cells of a bar.
 const WIDTH: usize = 30;
 
 pub(super) fn run(args: LedgerFile) -> Result<(), Error> {
     print(&Ledger::open_to_read(&args.ledger)?, None, args.output)
 }
 
-/// All data sets, or the one that has this name.
+/// Prints all data sets, or the one with this name.
 pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Result<(), Error> {
     let charges = ledger.charges()?;
     let mut lines = Vec::new();
@@ -48,11 +48,11 @@ pub(super) fn print(ledger: &Ledger, name: Option<&Label>, output: Output) -> Re
     output::result(&lines.iter().map(Line::table).collect::<Vec<_>>().join("\n"))
 }
 
-/// One budget.
+/// One data set with its budget.
 struct Line {
     set: DataSet,
     share: Share,
-    /// Of the grants, in their order.
+    /// The shares of the grants, in their order.
     shares: Vec<Share>,
     said: SoFar,
     not_booked: usize,
@@ -80,7 +80,7 @@ impl Line {
             let then = decimal::left(share.gauge.left_beyond_pure, share.gauge.epsilon);
             table.row([
                 "",
-                &format!("trainings see {then} left: beside one, what was charged so far counts for more"),
+                &format!("trainings see {then} left: after one, the earlier charges count for more"),
             ]);
         }
         if share.gauge.used > 0.0 {
@@ -142,12 +142,12 @@ impl Line {
     }
 }
 
-/// How many charges there were; a run that goes on where it was stopped, at no cost, is no new one.
+/// The number of charges, without the free ones of resumed runs.
 fn charges(set: &DataSet) -> u64 {
     set.spent.charges() - set.spent.count(&Event::composed([]))
 }
 
-/// How much of something is used, and what can be asked of the rest.
+/// How much of a budget or grant is used, and what the rest still allows.
 struct Share {
     gauge: Gauge,
     prospects: Vec<Prospect>,
@@ -176,7 +176,7 @@ impl Share {
     }
 }
 
-/// The share that is used, rounded up: `54 % of the budget`.
+/// The used share, rounded up: `54 % of the budget`.
 fn used(epsilon: f64, used: f64, left: f64) -> String {
     let percent = (100.0 * used / epsilon - 1e-7).ceil();
     if used == 0.0 {
@@ -184,14 +184,14 @@ fn used(epsilon: f64, used: f64, left: f64) -> String {
     } else if left <= 0.0 || percent.is_nan() {
         "all of the budget: further charges are refused".to_owned()
     } else if percent >= 100.0 {
-        "all of the budget, but for less than 1 %".to_owned()
+        "all but less than 1 % of the budget".to_owned()
     } else {
         format!("{percent} % of the budget")
     }
 }
 
-/// What is left as what it buys: `40 more counts at 0.03, or 5 more
-/// trainings at 0.3 on all records`.
+/// What the rest of a budget still buys: `40 more counts at 0.03, or 5 more trainings at 0.3 by
+/// full batches`.
 fn can_ask(prospects: &[Prospect]) -> String {
     let words = |prospect: &Prospect| {
         let Prospect { release, epsilon, times, or_more, .. } = *prospect;
@@ -219,12 +219,10 @@ fn so_far(said: SoFar) -> String {
         Voucher::Odometer => "",
         Voucher::Budget => " (the budget, which is never exceeded)",
     };
-    format!(
-        "everything released is within epsilon {epsilon}, delta {delta}{by}, at whatever moment one looks"
-    )
+    format!("everything released is within epsilon {epsilon}, delta {delta}{by}, at every moment")
 }
 
-/// Full when everything is spent, and not a moment before; empty only if nothing is.
+/// A bar that is full only if everything is spent, and empty only if nothing is.
 fn bar(spent: f64, budget: f64) -> String {
     let share = if budget > 0.0 { (spent / budget).clamp(0.0, 1.0) } else { 1.0 };
     let full = match (share * WIDTH as f64) as usize {
@@ -234,14 +232,14 @@ fn bar(spent: f64, budget: f64) -> String {
     format!("[{}{}]", "#".repeat(full), ".".repeat(WIDTH - full))
 }
 
-/// All digits, so that it can be compared and copied.
+/// The digest with all its digits, so that it can be compared and copied.
 pub(super) fn digest_of(digest: Digest) -> String {
     format!("sha256 {digest}")
 }
 
 fn chosen(choice: Choice) -> &'static str {
     match choice {
-        Choice::Adaptive => "as one goes: charges may depend on earlier results",
+        Choice::Adaptive => "adaptively: charges may depend on earlier results",
         Choice::Planned => "in advance: charges do not depend on earlier results",
     }
 }
@@ -277,7 +275,7 @@ struct DataSetObject<'a> {
     rules: Option<&'a Rules>,
 }
 
-/// What may be said at any moment, and who vouches for it.
+/// The running bound on everything released, and what certifies it.
 #[derive(Debug, Serialize)]
 struct SoFarObject {
     epsilon: f64,
@@ -295,13 +293,13 @@ struct GrantObject<'a> {
     can_ask: Vec<AskObject>,
 }
 
-/// How often something usual could still be asked.
+/// How often a usual charge still fits.
 #[derive(Debug, Serialize)]
 struct AskObject {
     what: &'static str,
     epsilon: Epsilon,
     times: u64,
-    /// Counting ended there.
+    /// Whether it fits even more often: counting ended there.
     or_more: bool,
 }
 
@@ -329,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_used_is_rounded_up() {
+    fn the_used_share_is_rounded_up() {
         let used = |spent: f64, budget: f64| {
             let terms = sordino::privacy::Terms::new(Epsilon::new(budget).unwrap(), Neighbours::ZeroOut);
             super::used(budget, spent, terms.left(spent))
@@ -340,8 +338,8 @@ mod tests {
             (used(1.0, 2.0), used(0.3, 1.0)),
             ("50 % of the budget".into(), "30 % of the budget".into())
         );
-        assert_eq!(used(1.99, 2.0), "all of the budget, but for less than 1 %");
-        // What rounding leaves is nothing.
+        assert_eq!(used(1.99, 2.0), "all but less than 1 % of the budget");
+        // A rest within rounding counts as nothing.
         for spent in [2.0 - 2.1e-11, 2.0, 2.1] {
             assert_eq!(used(spent, 2.0), "all of the budget: further charges are refused");
         }

@@ -6,8 +6,8 @@ use sordino_run::model::{Model, Prediction};
 use crate::error::Error;
 use crate::json::{self, Writer};
 
-/// One line a record: `prediction`, and `probability_CLASS` for each class if they are asked for.
-/// Empty for a record that has no place in the schema.
+/// One line for each record: `prediction` and, with `proba`, `probability_CLASS` for each class.
+/// The fields are empty for a record that does not fit the schema.
 pub(crate) fn csv(model: &Model, predictions: &[Option<Prediction>], proba: bool) -> String {
     let classes = model.encoding().classes().unwrap_or_default();
     let mut header = vec!["prediction".to_owned()];
@@ -32,7 +32,7 @@ pub(crate) fn csv(model: &Model, predictions: &[Option<Prediction>], proba: bool
     text
 }
 
-/// Quoted where RFC 4180 asks for it.
+/// The text as a CSV field, quoted if RFC 4180 asks for it.
 fn field(text: &str) -> String {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\""))
@@ -41,7 +41,7 @@ fn field(text: &str) -> String {
     }
 }
 
-/// `sordino predict --json`. A record that has no place in the schema is `null`.
+/// `sordino predict --json`. The prediction is `null` for a record that does not fit the schema.
 #[derive(Serialize)]
 struct PredictObject<'a> {
     #[serde(flatten)]
@@ -61,10 +61,10 @@ enum Predicted<'a> {
     Number(f64),
 }
 
-/// A class by its name, or a number within the declared bounds.
+/// The name of the predicted class, or a number within the declared bounds.
 fn predicted(model: &Model, value: f64) -> Predicted<'_> {
     match model.encoding().classes() {
-        // Classes are small whole numbers.
+        // No truncation: the value is the index of a class.
         Some(classes) => Predicted::Class(&classes[value as usize]),
         None => Predicted::Number(model.number(value)),
     }
@@ -92,7 +92,7 @@ mod tests {
     use super::field;
 
     #[test]
-    fn fields_are_quoted_where_they_must_be() {
+    fn fields_are_quoted_if_they_must_be() {
         assert_eq!(field("plain word"), "plain word");
         assert_eq!(field("a,\"b\""), "\"a,\"\"b\"\"\"");
     }

@@ -35,22 +35,22 @@ pub(crate) struct QueryArgs {
     #[arg(value_name = "DATA")]
     pub(crate) data: PathBuf,
 
-    /// What to ask
+    /// The statistic
     #[arg(value_enum)]
     pub(crate) statistic: Statistic,
 
-    /// Of which column; only `count` needs none
+    /// The column; only `count` needs none
     #[arg(value_name = "COLUMN", required_if_eq_any([
         ("statistic", "sum"), ("statistic", "mean"), ("statistic", "variance"),
         ("statistic", "median"), ("statistic", "quantile"), ("statistic", "histogram"),
         ("statistic", "mode")]))]
     pub(crate) column: Option<String>,
 
-    /// What the answer may cost
+    /// The epsilon that the answer costs
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: Epsilon,
 
-    /// Bounds, values, and whose records they are (TOML; see `sordino schema`)
+    /// The schema with bounds, values and the unit (TOML; see `sordino schema`)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["bounds", "values"])]
     pub(crate) schema: Option<PathBuf>,
 
@@ -65,7 +65,7 @@ pub(crate) struct QueryArgs {
     #[command(flatten)]
     pub(crate) csv: CsvArgs,
 
-    /// Of a histogram of numbers: where one cell ends and the next begins, such as 0,18,65,120
+    /// For a histogram of numbers: the edges of its cells, such as 0,18,65,120
     #[arg(
         long,
         value_name = "NUMBERS",
@@ -79,7 +79,7 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_name = "VALUE", requires = "column")]
     pub(crate) equals: Option<String>,
 
-    /// Which quantile: the share of records below it
+    /// For a quantile: the share of records below it
     #[arg(long, value_name = "SHARE", default_value_t = 0.5)]
     pub(crate) at: f64,
 
@@ -87,12 +87,12 @@ pub(crate) struct QueryArgs {
     #[arg(long, value_enum)]
     pub(crate) neighbours: Option<Relation>,
 
-    /// Map what the schema has no place for instead of stopping at it;
-    /// no error then depends on a record
+    /// Fit values to the schema by its rules, or drop the record, instead of stopping at a record
+    /// that does not fit; no error then depends on a record
     #[arg(long)]
     pub(crate) permissive: bool,
 
-    /// Say what it would cost, and what of the budget would be left, instead of asking
+    /// Say what the query would cost and leave of the budget, without asking it
     #[arg(long)]
     pub(crate) plan: bool,
 
@@ -107,8 +107,7 @@ pub(crate) struct QueryArgs {
     pub(crate) output: Output,
 }
 
-/// Two numbers with a comma between them; that they are bounds is
-/// checked where they are made into some.
+/// Parses two numbers with a comma between them. Whether they are bounds is checked later.
 fn bounds(text: &str) -> Result<(f64, f64), String> {
     let numbers = text
         .split_once(',')

@@ -1,4 +1,4 @@
-//! An answer for people and for programs.
+//! Shows an answer and a plan, for people and for programs.
 
 use serde::Serialize;
 use sordino::prelude::*;
@@ -16,7 +16,7 @@ use crate::table::Table;
 
 const CONFIDENCE: f64 = 0.95;
 
-/// What must be said even if nobody asks.
+/// Notes that a user must read.
 pub(crate) fn notes(answer: &Answer) -> Vec<&'static str> {
     let mut notes = answer.notes.clone();
     if !answer.guarantee.metered {
@@ -63,20 +63,20 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     Ok(table.text())
 }
 
-/// A value and its error: two digits of the error, rounded up, and no
-/// more of the value than these reach.
+/// A value and its error: two digits of the error, rounded up, and the digits of the value down to
+/// the same place.
 fn with_error(value: f64, error: f64) -> String {
     let (error, decimals) = two_digits(error);
     format!("{value:.decimals$} ± {error}")
 }
 
-/// The first two digits of an error, rounded up, and how many of them stand behind the point.
+/// The first two digits of an error, rounded up, and the number of decimals.
 fn two_digits(error: f64) -> (String, usize) {
     if !(error.is_finite() && error > 0.0) {
         return (number(error), 6);
     }
     let place = error.log10().floor() as i32 - 1;
-    // Dividing by a power of ten that is exact keeps 12 from becoming 13.
+    // Multiplies or divides by an exact power of ten, so that 12 does not become 13.
     let up = |place: i32| {
         let scaled = if place < 0 { error * 10f64.powi(-place) } else { error / 10f64.powi(place) };
         (scaled - 1e-9).ceil()
@@ -89,7 +89,7 @@ fn two_digits(error: f64) -> (String, usize) {
     (format!("{value:.decimals$}"), decimals)
 }
 
-/// A question and its price, before anybody pays.
+/// A query and its price, before anybody pays.
 pub(crate) fn plan_text(args: &QueryArgs, planned: &PlannedQuery) -> Result<String, Error> {
     let mut table = Table::default();
     table.row(["would ask", &what(args)]);
@@ -104,7 +104,7 @@ pub(crate) fn plan_text(args: &QueryArgs, planned: &PlannedQuery) -> Result<Stri
     Ok(table.text())
 }
 
-/// At δ = 0: the statistics here are pure.
+/// ε at δ = 0, since all statistics are pure.
 fn price(planned: &PlannedQuery) -> Result<Bound, Error> {
     Ok(accounting::epsilon(&planned.claim, Delta::ZERO, Accountant::Auto)?.bound)
 }
@@ -114,7 +114,7 @@ fn what(args: &QueryArgs) -> String {
     what.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
-/// As programs know it: a median is a quantile.
+/// The statistic's name in JSON, where a median is a quantile.
 fn statistic(args: &QueryArgs) -> &'static str {
     let is_median = args.statistic == Statistic::Median;
     if is_median { Statistic::Quantile.name() } else { args.statistic.name() }
@@ -160,7 +160,7 @@ fn records(count: f64) -> String {
     format!("{} {}", number(count), if count == 1.0 { "record" } else { "records" })
 }
 
-/// Six digits: more than any noise leaves.
+/// The number with six digits, which is more than the noise leaves.
 fn number(value: f64) -> String {
     let digits = 5 - value.abs().max(1e-300).log10().floor() as i32;
     let text = format!("{value:.*}", digits.clamp(0, 12) as usize);
@@ -177,7 +177,7 @@ struct QueryObject<'a> {
     #[serde(flatten)]
     value: ValueObject<'a>,
     confidence: f64,
-    /// What it has taken, in the currency of the budget.
+    /// What the charge took of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     took: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -203,7 +203,7 @@ struct CellObject<'a> {
     count: i64,
 }
 
-/// The ends of a cell that is called `[0, 10)`.
+/// The ends of a cell with a name such as `[0, 10)`.
 fn cell_bounds(name: &str) -> Option<[f64; 2]> {
     let ends = name.strip_prefix('[')?.trim_end_matches([')', ']']);
     let (lower, upper) = ends.split_once(", ")?;

@@ -1,9 +1,9 @@
-//! `sordino schema DATA --epsilon E`: bounds and values that nobody can
-//! declare, found with noise and paid for.
+//! `sordino schema DATA --epsilon E`: bounds and values that nobody can declare, found with noise
+//! and paid for.
 //!
-//! The order is that of every release: plan from public things, pay, read the data through the
-//! permissive door, release, book. What comes out is a schema that says where it comes from; its
-//! guarantee is in it as a comment and, with `--out`, in a file beside it.
+//! The order is that of every release: plan from public facts, pay, read the data through the
+//! permissive door, release, book. The result is a schema that states its origin. Its guarantee is
+//! in it as a comment and, with `--out`, in a file beside it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,39 +22,39 @@ use crate::error::Error;
 use crate::json::{self, Writer};
 use crate::output::{self, SEEDED_NOTE, UNMETERED_NOTE};
 
-/// Flags that only a search has.
+/// The flags of a search.
 #[derive(Debug, Args)]
 pub(crate) struct FindArgs {
     /// Find bounds and values with noise, for this epsilon; each column has an equal share
     #[arg(long, allow_hyphen_values = true)]
     pub(crate) epsilon: Option<Epsilon>,
 
-    /// At this delta; only categories use one [default: what the ledger set aside; else 1e-6]
+    /// At this delta, which only categories use [default: what the ledger set aside; else 1e-6]
     #[arg(long, requires = "epsilon", allow_hyphen_values = true)]
     delta: Option<Delta>,
 
-    /// What is known already: a schema, to be completed
+    /// The schema to complete, with all that is known already
     #[arg(long, value_name = "FILE", requires = "epsilon")]
     schema: Option<PathBuf>,
 
-    /// Columns of numbers whose bounds are to be found
+    /// Columns of numbers whose bounds to find
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "epsilon")]
     numbers: Vec<String>,
 
-    /// Columns of categories whose values are to be found
+    /// Columns of categories whose values to find
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', requires = "epsilon")]
     categories: Vec<String>,
 
-    /// What a neighbouring data set is [default: zero_out, as for
-    /// training, or what the ledger says]
+    /// What a neighbouring data set is [default: zero_out, as for training, or what the ledger
+    /// says]
     #[arg(long, value_enum, requires = "epsilon")]
     neighbours: Option<Relation>,
 
     #[command(flatten)]
     payment: Payment,
 
-    /// Write the schema here, and its guarantee beside it with the ending
-    /// `.guarantee.json`; neither may exist
+    /// Write the schema here, and its guarantee beside it with the ending `.guarantee.json`;
+    /// neither may exist
     #[arg(long, value_name = "FILE", requires = "epsilon")]
     out: Option<PathBuf>,
 
@@ -64,7 +64,8 @@ pub(crate) struct FindArgs {
 }
 
 impl FindArgs {
-    /// A flag of the ledger's that makes no sense without a price. The others say so themselves.
+    /// The first flag that needs a ledger, for a template, which costs nothing. clap refuses the
+    /// other flags of a search.
     pub(crate) fn stray(&self) -> Option<&'static str> {
         let Payment { ledger, name, who } = &self.payment;
         let flags = [(ledger.is_some(), "--ledger"), (name.is_some(), "--name"), (who.is_some(), "--who")];
@@ -120,13 +121,13 @@ fn check_free(path: PathBuf) -> Result<(), Error> {
         .map_err(|source| RunError::WriteFile { name: path.display().to_string(), source }.into())
 }
 
-/// `patients.toml` and `patients.guarantee.json`.
+/// Writes the schema and its guarantee, such as `patients.toml` and `patients.guarantee.json`.
 fn write(out: &Path, text: &str, guarantee: &Guarantee) -> Result<(), Error> {
     let pretty = serde_json::to_string_pretty(guarantee);
     let pretty = pretty.map_err(|error| RunError::Unwritable { reason: error.to_string() })? + "\n";
     for (path, content) in [(out.to_owned(), text), (beside(out), pretty.as_str())] {
         if let Err(source) = fs::write(&path, content) {
-            // It was paid for: whoever cannot write it shall at least see it.
+            // The schema is paid for, so it is at least printed.
             output::result(text)?;
             return Err(RunError::WriteFile { name: path.display().to_string(), source }.into());
         }
@@ -168,7 +169,7 @@ struct FoundObject<'a> {
     #[serde(flatten)]
     writer: Writer,
     columns: Vec<ColumnObject<'a>>,
-    /// TOML.
+    /// The completed schema, as TOML.
     schema: String,
     guarantee: &'a Guarantee,
 }

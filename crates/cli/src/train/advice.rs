@@ -1,4 +1,4 @@
-//! What the planner advises, for people and for programs.
+//! The planner's advice, for people and for programs.
 
 use serde::Serialize;
 use sordino::prelude::*;
@@ -31,11 +31,11 @@ pub(crate) fn text(advice: &Advice, minutes: f64) -> Result<String, Error> {
         let batch = best.learner.batch().unwrap_or_default();
         table.row(["noise", &format!("{noise:.2} clip norms long in the mean of {batch:.0} records")]);
     }
-    let time = format!("about {} of {minutes} minutes, reading aside", duration(best.time));
+    let time = format!("about {} of {minutes} minutes, without reading", duration(best.time));
     table.row(["time", &time]);
     table.row(["memory", &advice.memory.text()]);
     let expected = match score(best) {
-        Some(score) => format!("{score}, on invented records"),
+        Some(score) => format!("{score}, on synthetic records"),
         None => "not estimated: synthetic records do not predict the accuracy of networks".to_owned(),
     };
     table.row([subject.score_name(), &expected]);
@@ -43,17 +43,17 @@ pub(crate) fn text(advice: &Advice, minutes: f64) -> Result<String, Error> {
     Ok(table.text())
 }
 
-/// The flags and the score of settings that rehearse better than the default.
+/// The flags and the rehearsed score of settings that are better than the default.
 pub(crate) fn suggestion(candidate: &Candidate) -> String {
     match candidate.merit {
         Merit::Rehearsed { score, error } => {
-            format!("{}: {score:.3} ± {:.3}, on invented records", flags(candidate), 2.0 * error)
+            format!("{}: {score:.3} ± {:.3}, on synthetic records", flags(candidate), 2.0 * error)
         }
         Merit::Bound { .. } => flags(candidate),
     }
 }
 
-/// The flags that make a run of it, beside those that were given.
+/// The flags of the candidate, beside those that the user gave.
 fn flags(candidate: &Candidate) -> String {
     let chosen = &candidate.chosen;
     if chosen.model.is_none() && chosen.method.is_none() {
@@ -113,14 +113,17 @@ struct AdviceObject<'a> {
     minutes: f64,
     #[serde(flatten)]
     memory: MemoryNeed,
-    /// Seconds for one record of a batch, and for the rest of a step.
+    /// Seconds for one record of a batch.
     seconds_of_record: f64,
+    /// Seconds for the rest of a step.
     seconds_of_step: f64,
+    /// The number of candidates that would take too long.
     too_long: usize,
+    /// The candidates in time, the best first.
     candidates: Vec<CandidateObject>,
 }
 
-/// The best comes first.
+/// One choice of settings.
 #[derive(Serialize)]
 struct CandidateObject {
     method: &'static str,
@@ -149,8 +152,8 @@ enum MeritObject {
         score: f64,
         score_error: f64,
     },
-    /// The noise is that in the mean of a batch, in clip norms.
     Bound {
+        /// The length of the noise in the mean of a batch, in clip norms.
         noise_length: f64,
         bound: f64,
     },

@@ -1,5 +1,5 @@
-//! The flags of `sordino train`. Those that describe the run are
-//! [`Settings`], which a file may give as well.
+//! The flags of `sordino train`. Those that describe the run are [`Settings`], which a file may
+//! give too.
 
 use std::path::PathBuf;
 
@@ -26,8 +26,8 @@ Examples:
     sordino train --config run.toml --steps 500
 
 The model, its guarantee, its encoding and a report are left in one directory; `sordino predict` uses
-it. Stop with Ctrl-C and go on later with --resume. Exit status: 0 done; 1 the budget does not allow it;
-2 could not run, or was stopped.";
+it. Stop with Ctrl-C and resume later with --resume. Exit status: 0 done; 1 the budget does not allow
+it; 2 could not run, or was stopped.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
@@ -39,8 +39,8 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Say what would be spent, how long it takes and what the noise is
-    /// likely to cost; train nothing
+    /// Say what would be spent, how long it takes and how much accuracy the noise is likely to
+    /// cost; train nothing
     #[arg(long)]
     pub(crate) plan: bool,
 
@@ -49,7 +49,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, value_name = "M", requires = "plan", value_parser = minutes, allow_hyphen_values = true)]
     pub(crate) minutes: Option<f64>,
 
-    /// Go on with a run that was stopped or killed; give all its other flags again
+    /// Resume a run that was stopped or killed; give all its other flags again
     #[arg(long, conflicts_with = "plan")]
     pub(crate) resume: bool,
 
@@ -57,7 +57,7 @@ pub(crate) struct TrainArgs {
     #[arg(long, short)]
     pub(crate) verbose: bool,
 
-    /// Append the same to this file
+    /// Append the messages of --verbose to this file
     #[arg(long, value_name = "FILE")]
     pub(crate) log: Option<PathBuf>,
 

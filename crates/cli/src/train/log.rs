@@ -1,5 +1,5 @@
-//! What is being done, for `-v` and `--log`. Names and public numbers only:
-//! never a record, a loss or a norm.
+//! Messages about the progress of a run, for `-v` and `--log`. They hold names and public numbers
+//! only: never a record, a loss or a norm.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -25,8 +25,8 @@ impl Log {
 
     pub(crate) fn say(&mut self, what: &str) {
         let line = format!("{:9.3} s  {what}\n", self.start.elapsed().as_secs_f64());
-        // A log that cannot be written, or a closed terminal, does not
-        // stop a run that was paid for.
+        // A log that cannot be written, or a closed terminal, does not stop a run that was paid
+        // for.
         if self.is_verbose {
             let _ = std::io::stderr().lock().write_all(line.as_bytes());
         }

@@ -1,11 +1,11 @@
-//! A few scores for a terminal; the report and `--json` have all.
+//! The main scores, for a terminal; the report and `--json` have all.
 
 use sordino_report::{Evaluation, Score};
 
 use crate::decimal;
 use crate::table::Table;
 
-/// The scores that a terminal shows, beside the first.
+/// The scores that a terminal shows after the first.
 const SHOWN: [&str; 3] = ["AUC", "log loss", "R²"];
 
 pub(crate) fn rows(table: &mut Table, public: &Evaluation) {

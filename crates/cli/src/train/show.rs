@@ -1,4 +1,4 @@
-//! A trained model for people and for programs.
+//! Shows a trained model and a plan, for people and for programs.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::json::{self, Writer};
 use crate::output::{Cost, SEEDED_NOTE, UNMETERED_NOTE, left};
 use crate::table::Table;
 
-/// What must be said even if nobody asks.
+/// Notes that a user must read.
 pub(crate) fn notes(trained: &Trained) -> Vec<&'static str> {
     let mut notes = Vec::new();
     if !trained.guarantee.metered {
@@ -82,11 +82,11 @@ pub(crate) fn plan_text(planned: &PlannedTraining) -> Result<String, Error> {
     if let Some(cost) = Cost::new(purse, *quote)? {
         cost.plan(&mut table);
     }
-    table.row(["time", &format!("about {}, reading aside", duration(estimate.time))]);
+    table.row(["time", &format!("about {}, without reading", duration(estimate.time))]);
     table.row(["memory", &estimate.memory.text()]);
     let scores = match estimate.scores {
         Some(Scores { with_noise, without_noise }) => format!(
-            "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from invented records"
+            "{with_noise:.3} with the noise, {without_noise:.3} without: an estimate from synthetic records"
         ),
         None => "not estimated: a rehearsal would take too long".to_owned(),
     };
@@ -97,7 +97,7 @@ pub(crate) fn plan_text(planned: &PlannedTraining) -> Result<String, Error> {
     Ok(table.text())
 }
 
-/// How a network's gradients are clipped and which iterates are the result.
+/// Adds how a network's gradients are clipped and which iterates make the result.
 fn styles(table: &mut Table, plan: &RunPlan) {
     let Learner::Network(network) = &plan.learner else { return };
     let settings = &plan.settings.learner;
@@ -150,7 +150,8 @@ struct PlanObject<'a> {
     event: &'a Event,
     #[serde(skip_serializing_if = "Option::is_none")]
     noise_multiplier: Option<f64>,
-    /// Of a network; what stands beside a count of unclipped records has both parts of the noise.
+    /// For a network. With adaptive clipping, `noise_multiplier` is that of gradients and count
+    /// together, and the next two are its parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     clipping: Option<ClippingName>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -159,10 +160,10 @@ struct PlanObject<'a> {
     count_noise_multiplier: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     averaging: Option<AveragingName>,
-    /// What it would take, in the currency of the budget.
+    /// What the charge would take of the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     takes: Option<f64>,
-    /// Before it.
+    /// What is left before the charge.
     #[serde(skip_serializing_if = "Option::is_none")]
     left: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,16 +1,16 @@
-//! Ctrl-C, and how to go on afterwards.
+//! Handles Ctrl-C, and says how to resume.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-/// Lets the first request to stop set the flag; the second no longer waits for it. A system that
-/// cannot prepare for requests stops the process in its own way.
+/// Makes the first request to stop set the flag, and the second end the process at once. A system
+/// without such handlers stops the process in its own way.
 pub(crate) fn on_request(flag: &Arc<AtomicBool>) {
     #[cfg(unix)]
     {
         use signal_hook::consts::{SIGINT, SIGTERM};
         for signal in [SIGINT, SIGTERM] {
-            // In this order: the second of two requests finds the flag set.
+            // In this order, so that only the second request finds the flag set and shuts down.
             let _ = signal_hook::flag::register_conditional_shutdown(signal, 2, Arc::clone(flag))
                 .and_then(|_| signal_hook::flag::register(signal, Arc::clone(flag)));
         }
@@ -19,13 +19,13 @@ pub(crate) fn on_request(flag: &Arc<AtomicBool>) {
     let _ = flag;
 }
 
-/// The command line that goes on with this run.
+/// The command line that resumes this run.
 pub(crate) fn command_to_resume() -> String {
     let words = std::env::args().map(|word| quoted(&word)).collect::<Vec<_>>().join(" ");
     if words.ends_with(" --resume") { words } else { format!("{words} --resume") }
 }
 
-/// As a shell reads it back.
+/// The word, quoted for a shell if necessary.
 fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

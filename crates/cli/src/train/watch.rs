@@ -1,4 +1,4 @@
-//! How far a run is: one line that changes on a terminal, lines of a log, and notes.
+//! Shows the progress of a run: one line that changes on a terminal, lines of a log, and notes.
 
 use std::io::{IsTerminal, Write};
 use std::sync::Arc;
@@ -13,11 +13,13 @@ use super::{show, stop};
 use crate::decimal;
 use crate::output;
 
-/// Lines of a log.
-const LINES: u64 = 10;
-/// Between two changes of the line, and as part of all time.
-const PAUSE: Duration = Duration::from_millis(100);
-const PATIENCE: u32 = 20;
+/// The number of progress lines in a log.
+const LOG_LINES: u64 = 10;
+/// The least time between two updates of the terminal's line.
+const MIN_PAUSE: Duration = Duration::from_millis(100);
+/// The pause after an update, in multiples of the time that the update took: updates take at most a
+/// twentieth of the time.
+const PAUSE_PER_UPDATE: u32 = 20;
 
 pub(crate) struct Watch {
     log: Log,
@@ -25,7 +27,7 @@ pub(crate) struct Watch {
     is_quiet: bool,
     is_live: bool,
     next: Instant,
-    /// When the first step of this run was done, and which one it was.
+    /// The time of the first update in this process, and the step it showed.
     first: Option<(Instant, u64)>,
 }
 
@@ -35,7 +37,7 @@ impl Watch {
         Self { log, stop, is_quiet, is_live, next: Instant::now(), first: None }
     }
 
-    /// Takes the line away.
+    /// Clears the line.
     pub(crate) fn clear(&self) {
         if self.is_live {
             self.show("");
@@ -43,8 +45,8 @@ impl Watch {
     }
 
     fn show(&self, line: &str) {
-        // To the start of the line, and clear what was there. If standard error is
-        // closed, nobody is left to tell.
+        // The codes return to the start of the line and clear it. If standard error is closed,
+        // nobody reads it.
         let mut error = std::io::stderr().lock();
         let _ = write!(error, "\r\x1b[2K{line}").and_then(|()| error.flush());
     }
@@ -69,7 +71,7 @@ impl Observer for Watch {
 
     fn step(&mut self, step: &Step<'_>) {
         let (done, of) = (step.progress.step(), step.progress.of());
-        if done.is_multiple_of(of.div_ceil(LINES)) || done == of {
+        if done.is_multiple_of(of.div_ceil(LOG_LINES)) || done == of {
             self.log.say(&format!("{} {done} of {of}", step.name));
         }
         if self.is_live && (Instant::now() >= self.next || done == of) {
@@ -77,13 +79,13 @@ impl Observer for Watch {
             let (began, first) = *self.first.get_or_insert((start, done));
             let left = left(began.elapsed(), done.saturating_sub(first), of.saturating_sub(done));
             self.show(&line(step, left));
-            // A line that takes long to make, as ε of sampled batches may, is made seldom.
-            self.next = Instant::now() + PAUSE.max(start.elapsed() * PATIENCE);
+            // Computing ε of sampled batches may take long, so such a line is updated less often.
+            self.next = Instant::now() + MIN_PAUSE.max(start.elapsed() * PAUSE_PER_UPDATE);
         }
     }
 }
 
-/// The time that is left, if each of the remaining steps takes as long as those that were done.
+/// The time left, if the remaining steps take as long as the steps so far.
 fn left(elapsed: Duration, done: u64, remaining: u64) -> Option<Duration> {
     (done > 0 && remaining > 0).then(|| elapsed.mul_f64(remaining as f64 / done as f64))
 }
@@ -91,7 +93,7 @@ fn left(elapsed: Duration, done: u64, remaining: u64) -> Option<Duration> {
 fn line(step: &Step<'_>, left: Option<Duration>) -> String {
     let time = left.map(|left| format!("  {} to go", show::duration(left))).unwrap_or_default();
     let spent = match step.epsilon_so_far() {
-        // Three digits, upwards: enough for a line that changes.
+        // Three decimals, rounded up, are enough for a line that changes.
         Ok(Bound { upper, .. }) => format!("{:.3}", (upper * 1000.0).ceil() / 1000.0),
         Err(_) => "?".to_owned(),
     };
@@ -118,7 +120,7 @@ mod tests {
         let seconds = Duration::from_secs;
         assert_eq!(left(seconds(10), 20, 60), Some(seconds(30)));
         assert_eq!(left(seconds(10), 20, 0), None);
-        // A run that goes on has done nothing yet, whatever its step is.
+        // A resumed run has done no step of its own yet, whatever its step number.
         assert_eq!(left(seconds(1), 0, 60), None);
     }
 }

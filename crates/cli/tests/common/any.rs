@@ -6,7 +6,7 @@ use sordino_data::{
     ContributionLimit, CsvOptions, DataError, Door, Encoding, EncodingOptions, Loader, Sampling, Schema,
     Source, UnitRule,
 };
-use sordino_nn::{Description, Layer, Loss, Network, Shape};
+use sordino_nn::{Description, Layer, Network, NetworkLoss, Shape};
 use sordino_noise::danger::seeded;
 use sordino_optim::{Checkpoint, Clipping, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
@@ -81,7 +81,7 @@ pub(crate) fn description(text: &str) {
 /// are parameters, or a refusal.
 pub(crate) fn weights(bytes: &[u8]) {
     let layers = [Layer::linear(2), Layer::tanh(), Layer::linear(2)];
-    let network = Network::new(Shape::Features(3), &layers, Loss::CrossEntropy).expect("a network");
+    let network = Network::new(Shape::Features(3), &layers, NetworkLoss::CrossEntropy).expect("a network");
     if let Ok(parameters) = network.read_safetensors(bytes) {
         assert!(parameters.len() == network.parameters() && parameters.iter().all(|x| x.is_finite()));
         let written = network.to_safetensors(&parameters).expect("what was read can be written");

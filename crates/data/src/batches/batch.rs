@@ -1,18 +1,19 @@
-//! A batch knows the slots that its records came from.
+//! A batch, as the list of the slots of its records.
 //!
 //! # Groups
-//! Sums in floating point are rounded in groups, and a group must not change when *another* record
-//! is absent (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed blocks of
-//! slots: block j has the slots `j L .. (j + 1) L`, and a group is what was sampled in it, never a
-//! run of positions in the batch. Where more than m slots of a block were sampled, the first m in
-//! order of slots are the group and each further one stands alone.
+//! Sums in floating point are rounded in groups, and the absence of a record must not change the
+//! groups of *other* blocks (see `sordino_noise::grid::FloatGroups`). So groups are made from fixed
+//! blocks of slots: block j has the slots `j L .. (j + 1) L`, and a group consists of the sampled
+//! slots of one block, never of a run of positions in the batch. If more than m slots of a block
+//! were sampled, the first m in order of slots form the group, and each further slot is a group of
+//! its own.
 
 use std::fmt;
 use std::ops::Range;
 
 /// The slots of one batch, in ascending order; a slot that was drawn twice is there twice.
 ///
-/// Its size is private under Poisson sampling: `Debug` does not tell it.
+/// Its size is private under Poisson sampling, so `Debug` does not show it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Batch(Slots);
 
@@ -41,7 +42,7 @@ impl Batch {
         group.into_slots()
     }
 
-    /// How many there are. Private under Poisson sampling: nothing that leaves may depend on it.
+    /// The number of slots. It is private under Poisson sampling: no output may depend on it.
     pub fn len(&self) -> usize {
         match &self.0 {
             Slots::All(slots) => *slots as usize,
@@ -49,23 +50,23 @@ impl Batch {
         }
     }
 
-    /// Whether nobody is in it; an ordinary thing.
+    /// Whether it has no slots. An empty batch is nothing unusual.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The groups of this batch: at most `group_size` slots of one block of
-    /// `block` slots, the surplus one by one.
+    /// The groups of this batch: at most `group_size` sampled slots from each block of `block`
+    /// slots, then the block's surplus slots one by one.
     ///
     /// # Panics
-    /// If one of the two is 0.
+    /// If `block` or `group_size` is 0.
     pub fn groups(&self, block: u32, group_size: u32) -> impl Iterator<Item = BatchGroup<'_>> {
         assert!(block > 0 && group_size > 0, "a block and a group have at least one slot");
         let mut rest = match &self.0 {
             Slots::All(slots) => BatchGroup::Range(0..*slots),
             Slots::Listed(slots) => BatchGroup::Listed(slots),
         };
-        // The block whose group was already given, if its surplus follows.
+        // The block of the last group; further slots of it are surplus.
         let mut surplus_of = None;
         std::iter::from_fn(move || {
             let first = rest.first()?;
@@ -94,7 +95,7 @@ pub enum BatchGroup<'a> {
 }
 
 impl<'a> BatchGroup<'a> {
-    /// How many slots it has.
+    /// The number of slots.
     pub fn len(&self) -> usize {
         match self {
             Self::Range(range) => range.len(),
@@ -102,7 +103,7 @@ impl<'a> BatchGroup<'a> {
         }
     }
 
-    /// A group of a batch has at least one slot.
+    /// Always false for a group of a batch, which has at least one slot.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

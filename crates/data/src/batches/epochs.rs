@@ -1,4 +1,5 @@
-//! Epochs: every slot in exactly one of the batches, by one random order or by independent draws.
+//! Epochs: every slot joins exactly one of the batches, by one random order or by independent
+//! draws.
 
 use std::fmt;
 use std::num::NonZero;
@@ -7,7 +8,7 @@ use sordino_noise::{Bits, uniform_below};
 
 use super::Batch;
 
-/// Which slots belong to which batch of one epoch.
+/// The batches of one epoch.
 pub(super) struct Epoch {
     /// Slots in order of their batches.
     order: Vec<u32>,
@@ -24,7 +25,7 @@ impl Epoch {
         Self { order, ends: (0..parts).map(end).collect() }
     }
 
-    /// Each slot in a part of its own choice.
+    /// Each slot joins a uniform part, independently of the others.
     pub(super) fn thrown<R: Bits + ?Sized>(parts: u64, slots: u32, bits: &mut R) -> Self {
         let bound = NonZero::<u64>::MIN.saturating_add(parts - 1);
         let choices: Vec<u64> = (0..slots).map(|_| uniform_below(bound, bits)).collect();
@@ -52,7 +53,7 @@ impl fmt::Debug for Epoch {
     }
 }
 
-/// Fisher and Yates.
+/// A uniform random order, by the shuffle of Fisher and Yates.
 fn shuffled_by(slots: u32, mut below: impl FnMut(NonZero<u64>) -> u64) -> Vec<u32> {
     let mut order: Vec<u32> = (0..slots).collect();
     for last in (1..order.len()).rev() {

@@ -1,12 +1,12 @@
-//! Batches that cannot be drawn, or not as accounted.
+//! Why a plan of batches is refused.
 
 use sordino_privacy::{EventError, Neighbours};
 
-/// Why there is no such plan. None of it depends on data.
+/// Why a plan of batches is refused. No error depends on data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BatchError {
-    /// The sampling's event says nothing under this relation.
+    /// The sampling's event has no guarantee under this relation.
     #[error(
         "{sampling} batches have no guarantee under {neighbours}; use poisson_sampled batches, or state \
         another relation (fixed-size samples need replace, shuffled epochs zero_out or replace)"
@@ -17,21 +17,21 @@ pub enum BatchError {
         /// The relation.
         neighbours: Neighbours,
     },
-    /// More slots than are numbered.
+    /// There are more slots than slot numbers.
     #[error("a data set in memory has at most 2^32 - 1 slots, got {slots}; train on a part of it")]
     TooManySlots {
-        /// What came.
+        /// The number of slots.
         slots: u64,
     },
-    /// Batches that could not all have a record.
+    /// There are more batches in an epoch than records.
     #[error("{slots} records cannot be cut into {batches} batches; take at most {slots}")]
     MoreBatchesThanSlots {
         /// Batches in an epoch.
         batches: u64,
-        /// Records.
+        /// The number of records.
         slots: u64,
     },
-    /// Longer than anybody trains.
+    /// The plan has more than 2^53 steps, the largest count that a double holds exactly.
     #[error("{epochs} epochs of {batches} batches are more than 2^53 steps")]
     TooManySteps {
         /// Epochs.
@@ -39,20 +39,20 @@ pub enum BatchError {
         /// Batches in each.
         batches: u64,
     },
-    /// A place at which a run cannot go on.
+    /// A run cannot resume at this step.
     #[error(
         "a run of {steps} steps in epochs of {epoch} cannot go on at step {step}; go on at a multiple of \
         {epoch}"
     )]
     Resume {
-        /// Where to go on.
+        /// The step at which to resume.
         step: u64,
         /// Steps in all.
         steps: u64,
         /// Steps in an epoch.
         epoch: u64,
     },
-    /// A sample larger than what it is drawn from.
+    /// A sample is larger than the data set that it is drawn from.
     #[error(transparent)]
     Sample(#[from] EventError),
 }

@@ -13,7 +13,7 @@ pub(super) fn subset<R: Bits + ?Sized>(size: u64, slots: u32, bits: &mut R) -> V
 
 /// `size` independent slots, ascending.
 pub(super) fn draws<R: Bits + ?Sized>(size: u64, slots: u32, bits: &mut R) -> Vec<u32> {
-    // Slots are counted: there is at least one.
+    // Cannot happen: a plan has at least one slot.
     let Some(bound) = NonZero::new(u64::from(slots)) else { return Vec::new() };
     let mut draws: Vec<u32> = (0..size).map(|_| uniform_below(bound, bits) as u32).collect();
     draws.sort_unstable();

@@ -2,19 +2,19 @@
 //!
 //! # Construction
 //! A coin of probability p is a uniform real number compared with p, binary digit by binary
-//! digit: the first digit in which they differ decides. 64 coins are compared together, one
-//! word of fair bits a digit, until all are decided: about eight words, whatever p (its leading
-//! zeros decide most coins against). p is a double, so its digits end, and the coin has exactly
-//! the probability that is accounted.
+//! digit: the first digit in which they differ decides. 64 coins are flipped together, with one
+//! word of fair bits per digit, until all are decided. That takes about eight words, whatever p is
+//! (its leading zeros rule out most coins). p is a double with finitely many digits, so the coin
+//! has exactly the accounted probability.
 //!
-//! Where p is below 2^-14 the gaps between joining slots are drawn
-//! instead, exact geometric numbers.
+//! If p is below 2^-14, the gaps between joining slots are drawn instead, as exact geometric
+//! numbers.
 
 use sordino_noise::{Bits, Geometric, Probability};
 use sordino_privacy::SamplingRate;
 
-/// Below this rate gaps are cheaper than coins.
-const RARE: f64 = 1.0 / (1u64 << 14) as f64;
+/// The lowest rate for coins: below it, gaps are cheaper.
+const MIN_COIN_RATE: f64 = 1.0 / (1u64 << 14) as f64;
 
 /// Draws Poisson samples of the slots `0..slots`.
 #[derive(Debug)]
@@ -26,10 +26,10 @@ pub(super) struct PoissonSlots {
 #[derive(Debug)]
 enum Method {
     All,
-    /// Binary digits of the rate behind the point, up to the last 1.
+    /// The binary digits of the rate after the point, up to the last 1.
     Coins(Vec<bool>),
     Gaps(Geometric),
-    /// Rarer than gaps can be counted: a sample at 2^-50 is thinned by coins.
+    /// Rates too small for the gap sampler: a sample at rate 2^-50 is thinned by coins.
     Thinned(Geometric, Probability),
 }
 
@@ -38,7 +38,7 @@ impl PoissonSlots {
         let rate = rate.get();
         let method = if rate == 1.0 {
             Method::All
-        } else if rate >= RARE {
+        } else if rate >= MIN_COIN_RATE {
             Method::Coins(digits(rate))
         } else {
             Method::for_rare(rate)
@@ -64,16 +64,16 @@ impl PoissonSlots {
 
 impl Method {
     fn for_rare(rate: f64) -> Self {
-        const RAREST: f64 = 1.0 / (1u64 << 50) as f64;
-        // Proof: probabilities are within (0, 1), and gaps are counted down to 2^-50. Dividing
-        // by a power of two is exact here: the quotient of a positive double below 2^-50 by it
-        // is below 1 and no less precise.
+        const MIN_GAP_RATE: f64 = 1.0 / (1u64 << 50) as f64;
+        // Proof: both probabilities lie within (0, 1), and gaps are sampled for rates down to
+        // 2^-50. Dividing by a power of two is exact here: for a positive double below 2^-50 the
+        // quotient by 2^-50 is below 1 and no less precise.
         let probability = |p| Probability::from_f64(p).expect("a rate is a probability");
         let gaps = |p| Geometric::new(&probability(p)).expect("gaps reach 2^-50");
-        if rate >= RAREST {
+        if rate >= MIN_GAP_RATE {
             Self::Gaps(gaps(rate))
         } else {
-            Self::Thinned(gaps(RAREST), probability(rate / RAREST))
+            Self::Thinned(gaps(MIN_GAP_RATE), probability(rate / MIN_GAP_RATE))
         }
     }
 }
@@ -82,7 +82,7 @@ impl Method {
 fn digits(mut p: f64) -> Vec<bool> {
     let mut digits = Vec::new();
     while p > 0.0 {
-        // Doubling and taking one away are exact.
+        // Doubling and subtracting 1 are exact.
         p *= 2.0;
         digits.push(p >= 1.0);
         p -= p.floor();
@@ -120,7 +120,7 @@ fn coins(digits: &[bool], mut word: impl FnMut() -> u64) -> u64 {
             break;
         }
     }
-    // A number that agrees with all digits of p is not below p.
+    // A number that agrees with p in all digits is not below p, so undecided coins are tails.
     landed
 }
 
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn digits_are_the_number() {
-        for p in [0.5, 0.375, 0.1, 256.0 / 60_000.0, 1.0 - f64::EPSILON, RARE] {
+        for p in [0.5, 0.375, 0.1, 256.0 / 60_000.0, 1.0 - f64::EPSILON, MIN_COIN_RATE] {
             let value: f64 =
                 digits(p).iter().rev().fold(0.0, |value, &digit| (value + f64::from(digit)) / 2.0);
             assert_eq!(value, p);

@@ -32,8 +32,8 @@ fn samplings() -> [Sampling; 7] {
     ]
 }
 
-/// Counts within six standard deviations of their mean (false alarm
-/// 2e-9 each, some hundred of them).
+/// Checks that a count lies within six standard deviations of its mean. The false-alarm rate is
+/// 2e-9 for each of some hundred checks.
 #[track_caller]
 fn near(counted: f64, trials: f64, p: f64) {
     let deviation = (trials * p * (1.0 - p)).sqrt();
@@ -58,7 +58,7 @@ fn every_slot_and_every_pair_is_included_as_often_as_stated() {
         let mut pairs = [[0.0; 10]; 10];
         let plan = plan(sampling, slots, rounds);
         let mut batches = plan.batches();
-        // One batch of each epoch: those of one epoch depend on each other.
+        // One batch of each epoch, since batches of one epoch depend on each other.
         let an_epoch = (plan.steps() / rounds) as usize;
         let firsts = std::iter::from_fn(|| batches.next(&mut bits)).step_by(an_epoch);
         for batch in firsts {
@@ -78,7 +78,7 @@ fn every_slot_and_every_pair_is_included_as_often_as_stated() {
 
 #[test]
 fn sizes_of_poisson_batches_have_the_binomial_mean_and_variance() {
-    // By coins, by gaps, and thinned (a mean of 4e-12: none in all).
+    // By coins, by gaps, and thinned (with a mean of 4e-12, so all batches are empty).
     for (p, slots, rounds) in
         [(0.01, 1000u64, 20_000u64), (2f64.powi(-15), 100_000, 1000), (1e-17, 400_000, 10)]
     {
@@ -88,15 +88,15 @@ fn sizes_of_poisson_batches_have_the_binomial_mean_and_variance() {
         let (n, mean) = (rounds as f64, p * slots as f64);
         near(sizes.iter().sum(), n * slots as f64, p);
         let variance = sizes.iter().map(|size| (size - mean).powi(2)).sum::<f64>() / n;
-        // Fourth central moment of a binomial is at most 3 v² + v: six
-        // standard deviations of the mean square.
+        // The fourth central moment of a binomial is at most 3 v² + v, which gives six standard
+        // deviations of the mean square.
         let v = mean * (1.0 - p);
         assert!((variance - v).abs() <= 6.0 * ((2.0 * v * v + v) / n).sqrt(), "{variance} for {v}");
     }
 }
 
-/// Pitfall 1: whether a slot joins a step tells nothing about other steps. Epochs in bins look the
-/// same step by step: they are what this is for.
+/// Pitfall 1: whether a slot joins one step tells nothing about other steps. A single step of balls
+/// in bins looks the same, so this test compares two steps.
 #[test]
 fn pitfall_01_steps_of_poisson_batches_are_independent() {
     let (slots, steps, q) = (10, 20_000u64, 0.2);
@@ -113,19 +113,19 @@ fn pitfall_01_steps_of_poisson_batches_are_independent() {
         let trials = (slots * (steps - lag as u64)) as f64;
         near(together(rate(q), steps, lag), trials, q * q);
         let in_bins = together(Sampling::BallsInBins { bins: count(5) }, steps / 5, lag);
-        // Both only where an epoch ends in between.
+        // In bins, a slot joins both steps only if an epoch ends in between.
         assert!((in_bins - trials * q * q).abs() > 18.0 * (trials * q * q).sqrt(), "lag {lag}: {in_bins}");
     }
 }
 
-/// Pitfall 15: an empty batch is a batch. It is handed out, it counts as
-/// a step, and the next one follows.
+/// Pitfall 15: an empty batch is a batch. It is returned, it counts as a step, and the next one
+/// follows.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_batch() {
     let mut bits = seeded(9);
     let batches = all(plan(rate(1e-9), 10, 100), &mut bits);
     assert_eq!(batches.len(), 100);
-    assert!(batches.iter().all(Vec::is_empty)); // but for a probability of 1e-6
+    assert!(batches.iter().all(Vec::is_empty)); // except with probability 1e-6
     let plan = plan(rate(1e-9), 10, 100);
     let mut source = plan.batches();
     let empty = source.next(&mut bits).expect("a batch");
@@ -134,8 +134,8 @@ fn pitfall_15_an_empty_batch_is_a_batch() {
     assert_eq!(plan.divisor().map(|d| d > 0.0), Some(true));
 }
 
-/// Pitfall 1: what is drawn and what is accounted come from one value, and no
-/// batch more is drawn than accounted.
+/// Pitfall 1: batches and event come from one value, and no more batches are drawn than the event
+/// accounts for.
 #[test]
 fn pitfall_01_the_event_is_that_of_the_sampler() {
     let step = || Event::gaussian(NoiseMultiplier::new(1.0).unwrap());
@@ -195,7 +195,7 @@ fn relations_without_a_theorem_are_refused() {
     assert!(error.contains("need replace"), "{error}");
 }
 
-/// Pitfall 2: where n is private no divisor is made from it.
+/// Pitfall 2: where n is private, no divisor is made from it.
 #[test]
 fn pitfall_02_no_divisor_from_a_private_count() {
     let divisor =
@@ -218,7 +218,7 @@ fn plans_that_cannot_be_drawn_are_refused() {
 }
 
 #[test]
-fn a_run_goes_on_where_it_stopped_or_at_an_epoch() {
+fn a_run_resumes_where_it_stopped_or_at_the_start_of_an_epoch() {
     let plan = plan(Sampling::ShuffledEpochs { batches: count(6) }, 60, 3);
     assert!(plan.batches_from(7).unwrap_err().to_string().contains("multiple of 6"));
     assert!(plan.batches_from(24).is_err());
@@ -228,13 +228,14 @@ fn a_run_goes_on_where_it_stopped_or_at_an_epoch() {
 }
 
 #[test]
-fn groups_come_from_fixed_blocks_and_the_surplus_stands_alone() {
+fn groups_come_from_fixed_blocks_and_surplus_slots_are_groups_of_one() {
     let batch = Batch::of(vec![0, 1, 3, 5, 9, 10, 30]);
     let groups = |batch: &Batch| {
         batch.groups(8, 2).map(|group| group.into_slots().collect::<Vec<_>>()).collect::<Vec<_>>()
     };
     assert_eq!(groups(&batch), [vec![0, 1], vec![3], vec![5], vec![9, 10], vec![30]]);
-    // Without slot 1 only slot 3 moves, from alone into the group; other blocks stay as they are.
+    // Without slot 1, only slot 3 moves, from a group of its own into the block's group; other
+    // blocks stay as they are.
     let without = Batch::of(vec![0, 3, 5, 9, 10, 30]);
     assert_eq!(groups(&without), [vec![0, 3], vec![5], vec![9, 10], vec![30]]);
     let all = Batch::all(10);

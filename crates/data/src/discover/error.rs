@@ -1,4 +1,4 @@
-//! Why nothing was discovered. No message depends on a record.
+//! Why a search fails. No message depends on a record.
 
 use sordino_mechanisms::MechanismError;
 use sordino_noise::EntropyError;
@@ -10,31 +10,31 @@ use crate::error::DataError;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DiscoverError {
-    /// Nothing to do.
+    /// The request names no column.
     #[error("no column was named; say of which the bounds or the values are unknown")]
     NoColumns,
-    /// Declared, or named twice.
+    /// A column is declared, or named twice.
     #[error("column `{column}` is declared already or named twice; what is known is not bought again")]
     Known {
         /// The column.
         column: String,
     },
-    /// A file that cannot be read, or has no such column.
+    /// The file cannot be read, or lacks a column.
     #[error(transparent)]
     Data(#[from] DataError),
-    /// Parameters that no mechanism takes.
+    /// A mechanism refuses its parameters.
     #[error(transparent)]
     Mechanism(#[from] MechanismError),
-    /// A part that its share does not pay for.
+    /// A share does not pay for its part.
     #[error(transparent)]
     Charge(#[from] ChargeError),
-    /// A permit for something else.
+    /// The permit does not cover the search.
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    /// A privacy parameter outside its range.
+    /// A privacy parameter is outside of its range.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// No random bits.
+    /// The system provides no random bits.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
 }

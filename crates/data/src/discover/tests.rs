@@ -1,4 +1,4 @@
-//! What is found, what it costs, and that half of the noise is caught.
+//! What a search finds, what it costs, and that an audit catches half of the noise.
 
 #[path = "../../../privacy/tests/durable/mod.rs"]
 mod durable;
@@ -17,7 +17,7 @@ use crate::{Loader, Unknown};
 
 const RELATIONS: [Neighbours; 3] = [Neighbours::ZeroOut, Neighbours::AddRemove, Neighbours::Replace];
 
-/// A file that goes away with the test.
+/// A file that is removed with the test.
 struct Data(ScratchFile);
 
 impl Data {
@@ -69,7 +69,7 @@ fn released(
 
 #[test]
 fn bounds_means_and_values_are_found_and_rarities_are_not() {
-    // Three times all incomes.
+    // Every income three times.
     let file = Data::new("found", &table(2700));
     for neighbours in RELATIONS {
         let wanted = Discovery::new(by_record(), neighbours).number("income").category("city").moments();
@@ -83,7 +83,7 @@ fn bounds_means_and_values_are_found_and_rarities_are_not() {
         assert_eq!(columns[1].1, Found::Category { values: vec!["Lille".to_owned(), "Lyon".to_owned()] });
         assert_eq!(schema.column("note"), Some(&Column::Ignore));
         assert!(release.guarantee().seeded);
-        // Nobody is dropped, not even whoever is out of bounds or alone in their city.
+        // No record is dropped, not even one out of bounds or alone in its city.
         let source = file.source();
         let table = Loader::new(&source, schema, Door::Strict)
             .read_columns(&["income", "city"], &mut seeded(2))
@@ -132,7 +132,7 @@ fn it_costs_what_was_asked_for_and_a_budget_of_that_pays() {
         assert!(cost.upper <= 0.7, "{neighbours}: {cost:?}");
         let terms = Terms::new(e, neighbours).with_delta(d).setting_aside(d);
         assert!(Budget::new(terms).charge_claim(plan.claim()).is_ok(), "{neighbours}");
-        // Without categories it is pure.
+        // Without categories the guarantee is pure.
         let plan = Discovery::new(by_record(), neighbours).number("a").plan(e, delta(0.0)).unwrap();
         assert!(Budget::new(Terms::new(e, neighbours)).charge_claim(plan.claim()).is_ok(), "{neighbours}");
     }
@@ -153,10 +153,10 @@ fn the_permit_is_checked_before_the_file_is_read() {
     assert!(source.bytes_read() > before);
 }
 
-/// A link was moved, or the file rewritten: bounds of another table are
-/// not for sale at this one's price.
+/// If a link was moved or the file rewritten, the charge for the old table pays for nothing of the
+/// new one.
 #[test]
-fn nothing_is_found_in_another_content() {
+fn a_file_with_another_content_is_refused() {
     let schema = || {
         let unit = UnitRule::Column { column: "id".to_owned(), max_records: Count::ONE };
         [by_record(), Schema::new(unit, vec![("*".to_owned(), Column::Ignore)]).unwrap()]
@@ -175,9 +175,9 @@ fn nothing_is_found_in_another_content() {
     }
 }
 
-/// The noise of a schema that a ledger paid for cannot be drawn once more.
+/// Seeded noise can be drawn again, so a ledger's ordinary charge does not pay for it.
 #[test]
-fn a_ledger_pays_for_no_seeded_search() {
+fn a_ledger_does_not_pay_for_a_seeded_search() {
     let file = Data::new("seeds", &table(100));
     let plan =
         Discovery::new(by_record(), Neighbours::ZeroOut).number("income").plan(epsilon(1.0), delta(0.0));
@@ -212,7 +212,7 @@ fn plans_that_make_no_sense_are_refused() {
     assert!(matches!(of(&[("city", Unknown::Category)], 0.0), Err(DiscoverError::Mechanism(_))));
 }
 
-/// Bounds of so many threes, beside so many that are one record fewer;
+/// Audits the bounds found in a column of threes against those of a column with one record fewer;
 /// the noise is that of ε = `noise`.
 fn audited(noise: f64, seed: u64) -> Audit {
     let plan =
@@ -220,7 +220,8 @@ fn audited(noise: f64, seed: u64) -> Audit {
     let plan = plan.unwrap();
     let search = &plan.parts[0].1;
     let Search::Number { histogram, .. } = search else { panic!("a number was asked for") };
-    // A few below what passes: rare enough to be in the tail, and frequent enough to be seen.
+    // A few records below the threshold: passing is rare enough to be in the tail, and frequent
+    // enough to be seen.
     let threes = histogram.error_at(magnitudes::CONFIDENCE) as usize - 1;
     let rows = |count: usize| ColumnRows { values: vec![3.0; count], owners: None };
     let mechanism = |rows: &ColumnRows<f64>, mut bits: &mut dyn Bits| {

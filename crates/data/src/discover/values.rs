@@ -1,5 +1,4 @@
-//! The raw values of one column, each record's by itself. They do not leave this
-//! module's parent but through a mechanism.
+//! The raw values of one column. They leave the parent module through a mechanism only.
 
 use sordino_mechanisms::statistics::Rows;
 use sordino_noise::Bits;
@@ -12,17 +11,17 @@ use crate::schema::{Bounds, CategoryColumn, Column, NumberColumn, Schema, UnitRu
 use crate::source::{Door, Source};
 use crate::survey::{Survey, Wanted};
 
-/// Longer texts are no categories.
-const LONGEST_VALUE: usize = 256;
+/// The longest text that can be a category, in bytes.
+const MAX_VALUE_BYTES: usize = 256;
 
-/// One value for each record that its unit keeps, and whose they are.
+/// One value for each record that its unit keeps, with the records' owners.
 pub(super) struct ColumnRows<T> {
     pub(super) values: Vec<T>,
     pub(super) owners: Option<Vec<u64>>,
 }
 
 impl<T> ColumnRows<T> {
-    /// Something of each record, with the owners of the records.
+    /// `values`, one for each record, with the owners of the records.
     pub(super) fn of<'a, U: Copy>(&'a self, values: &'a [U]) -> Result<Rows<'a, U>, DiscoverError> {
         Ok(match &self.owners {
             Some(owners) => Rows::owned(values, owners)?,
@@ -31,7 +30,7 @@ impl<T> ColumnRows<T> {
     }
 }
 
-/// A file whose content is known, and what its units keep.
+/// A file whose content is known, and the records that its units keep.
 pub(super) struct Columns<'a> {
     source: &'a Source,
     unit: &'a UnitRule,
@@ -40,7 +39,7 @@ pub(super) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// Chooses what units keep.
+    /// Chooses the records that units keep.
     pub(super) fn of<R: Bits + ?Sized>(
         source: &'a Source,
         unit: &'a UnitRule,
@@ -48,14 +47,16 @@ impl<'a> Columns<'a> {
         bits: &mut R,
     ) -> Result<Self, DataError> {
         let nothing = Schema::new(unit.clone(), vec![("*".to_owned(), Column::Ignore)])?;
-        let survey = Loader::new(source, &nothing, Door::Permissive).choice(Wanted::Columns(&[]), bits)?;
+        let survey =
+            Loader::new(source, &nothing, Door::Permissive).survey_units(Wanted::Columns(&[]), bits)?;
         Ok(Self { source, unit, content, survey })
     }
 
-    /// NaN for what is no number, and for a record that could not be read: where records are units
-    /// there is one for each slot, so that how many there are is not a matter of what they hold.
+    /// The numbers of a column. A text that is no number gives NaN. So does a record that could not
+    /// be read, if records are units: there is then one number for each slot, so their count does
+    /// not depend on values.
     pub(super) fn numbers(&self, name: &str) -> Result<ColumnRows<f64>, DataError> {
-        // Bounds that are never applied: raw values are what is asked for.
+        // These bounds are never applied: the pass returns raw values.
         let any = NumberColumn::new(Bounds::new(-1.0, 1.0)?);
         let is_owned = self.unit.column().is_some();
         self.read(name, Column::Number(any), |chunk| match &chunk.columns[0] {
@@ -67,28 +68,28 @@ impl<'a> Columns<'a> {
                 };
                 raw.iter().zip(&chunk.present).map(value).collect()
             }
-            RawColumn::Texts(_) => vec![None; chunk.rows()], // numbers were asked for
+            RawColumn::Texts(_) => vec![None; chunk.rows()], // cannot happen: it is read as numbers
         })
     }
 
-    /// Texts that can be categories; counts of values need no others.
+    /// The texts of a column that can be categories. The others are left out: no count needs them.
     pub(super) fn texts(&self, name: &str) -> Result<ColumnRows<String>, DataError> {
-        // A value that is never looked for.
+        // This value is never compared: the pass returns raw texts.
         let any = CategoryColumn::new([""])?;
         self.read(name, Column::Category(any), |chunk| match &chunk.columns[0] {
             RawColumn::Texts(raw) => {
                 let value = |(text, present): (Option<&[u8]>, &bool)| {
-                    let text = text.filter(|text| *present && text.len() <= LONGEST_VALUE)?;
+                    let text = text.filter(|text| *present && text.len() <= MAX_VALUE_BYTES)?;
                     std::str::from_utf8(text).ok().map(str::to_owned)
                 };
                 raw.iter().zip(&chunk.present).map(value).collect()
             }
-            RawColumn::Numbers(_) => vec![None; chunk.rows()], // texts were asked for
+            RawColumn::Numbers(_) => vec![None; chunk.rows()], // cannot happen: it is read as texts
         })
     }
 
-    /// What `take` makes of each record of the column `name`, read as `column` says; nothing leaves
-    /// the record out. Fails if the file has another content.
+    /// Reads the column `name` as `column` declares it, and collects what `take` returns for each
+    /// record; `None` leaves the record out. Fails if the file has another content.
     fn read<T>(
         &self,
         name: &str,

@@ -1,12 +1,12 @@
-//! Blocks on their way: filled row by row, handed on when they are full.
+//! Fills blocks row by row, and passes each on when it is full.
 
 use super::{Block, Floats, ROWS_PER_BLOCK};
 use crate::encoding::Encoding;
 use crate::error::DataError;
 use crate::table::Table;
 
-/// Numbers for which memory is set aside before they come.
-const MOST_RESERVED: usize = 1 << 25;
+/// The most numbers for which memory is reserved in advance if the number of slots is unknown.
+const MAX_RESERVED: usize = 1 << 25;
 
 /// Where full blocks go: to memory, or to a file.
 pub(crate) type Take<'a> = &'a mut dyn FnMut(Block) -> Result<(), DataError>;
@@ -17,19 +17,20 @@ pub(crate) struct Filling<'a> {
     rows: Vec<f32>,
     targets: Vec<f32>,
     present: Vec<bool>,
-    /// Slots that are to come, where that is known.
+    /// The number of slots still to come, if it is known.
     left: Option<usize>,
 }
 
 impl<'a> Filling<'a> {
-    /// With a target if the table has one. `slots` is how many are to come, where that is known.
+    /// Encodes the target too if the table has one. `slots` is the number of slots to come, if it
+    /// is known.
     pub(crate) fn new(encoding: &'a Encoding, table: &Table, slots: Option<usize>) -> Self {
         let has_target = encoding.target().is_some_and(|name| table.column(name).is_ok());
         let (rows, targets, present) = Default::default();
         Self { encoding, has_target, rows, targets, present, left: slots }
     }
 
-    /// Encodes those slots of a table that `is_taken` says.
+    /// Encodes the slots of a table that `is_taken` selects.
     pub(crate) fn extend(
         &mut self,
         table: &Table,
@@ -43,7 +44,7 @@ impl<'a> Filling<'a> {
                 self.start_block()?;
             }
             let width = self.encoding.width();
-            // Room that is there already, but where slots were not known or are more than that.
+            // Allocates only if the number of slots was unknown, or was stated too low.
             reserve(&mut self.rows, width)?;
             let is_present = table.is_present(slot);
             self.present.push(is_present);
@@ -62,7 +63,7 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    /// Hands on the last block, and says whether there is a target.
+    /// Passes on the last block, and returns whether there is a target.
     pub(crate) fn finish(mut self, take: Take<'_>) -> Result<bool, DataError> {
         if !self.present.is_empty() {
             self.rows.shrink_to_fit();
@@ -73,15 +74,15 @@ impl<'a> Filling<'a> {
         Ok(self.has_target)
     }
 
-    /// Sets memory aside for a block. Lack of it is an error and no
-    /// crash: whoever encodes may have paid.
+    /// Reserves memory for a block. Lack of memory is an error, not a crash: the run may already be
+    /// paid for.
     fn start_block(&mut self) -> Result<(), DataError> {
         let slots = self.left.unwrap_or(ROWS_PER_BLOCK).min(ROWS_PER_BLOCK);
         self.left = self.left.map(|left| left - slots);
         let mut numbers = slots.saturating_mul(self.encoding.width());
         if self.left.is_none() {
-            // Very wide rows may be few: they get their memory as they come.
-            numbers = numbers.min(MOST_RESERVED);
+            // There may be few rows, and wide ones: beyond the limit, memory grows with the rows.
+            numbers = numbers.min(MAX_RESERVED);
         }
         reserve_exact(&mut self.rows, numbers)?;
         reserve_exact(&mut self.present, slots)?;
@@ -134,7 +135,7 @@ mod tests {
         Encoding::new(&Schema::from_toml(SCHEMA).unwrap(), &names, options).unwrap()
     }
 
-    /// Bytes that are really set aside, whether it is known how many slots there will be or not.
+    /// The bytes that are really reserved; `is_known` says whether the number of slots is known.
     fn taken(encoding: &Encoding, slots: usize, is_known: bool) -> u64 {
         let table = table(slots);
         let mut bytes = 0;
@@ -152,9 +153,9 @@ mod tests {
         bytes as u64
     }
 
-    /// A table that does not fit was paid for, and then the process was killed.
+    /// A run was once charged for a table that did not fit into memory, and was then killed.
     #[test]
-    fn bytes_are_known_before() {
+    fn the_bytes_of_encoded_records_are_known_in_advance() {
         for target in [None, Some("x"), Some("y")] {
             let encoding = encoding(target);
             for slots in [0, 1, ROWS_PER_BLOCK - 1, ROWS_PER_BLOCK, 3 * ROWS_PER_BLOCK + 7] {

@@ -1,4 +1,4 @@
-//! The encoding as JSON, to be stored with a model.
+//! The JSON form of an encoding, which is stored with a model.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ struct Stored {
     format_version: u32,
     /// The schema, as TOML.
     schema: String,
-    /// Columns that are features, in order.
+    /// The names of the features, in order.
     features: Vec<String>,
     target: Option<String>,
     scaling: Scaling,
@@ -21,7 +21,7 @@ struct Stored {
 }
 
 impl Encoding {
-    /// The JSON form; reads back as the same encoding.
+    /// The JSON form, which [`from_json`](Self::from_json) reads back as the same encoding.
     pub fn to_json(&self) -> String {
         let stored = Stored {
             format_version: ENCODING_FORMAT_VERSION,
@@ -32,14 +32,14 @@ impl Encoding {
             intercept: self.intercept,
             row_norm: self.row_norm,
         };
-        // Texts, finite numbers and lists of them: JSON has a place for all.
+        // Texts, finite numbers and lists of them always serialise.
         serde_json::to_string(&stored).expect("an encoding is JSON")
     }
 
     /// Reads the JSON form through the same checks as [`Encoding::new`].
     pub fn from_json(text: &str) -> Result<Self, DataError> {
         let refused = |reason: String| DataError::Encoding { reason };
-        // Where, and not what: the text may be anything.
+        // States the place and shows no text: the file may hold anything.
         let unsound = |error: serde_json::Error| {
             refused(format!("line {}, column {} is not as it was written", error.line(), error.column()))
         };

@@ -1,4 +1,4 @@
-//! One row: values to coordinates, and the norm bound that holds exactly.
+//! Encodes one row: from values to coordinates, with a norm bound that holds exactly.
 
 use super::{Encoding, Scaling};
 use crate::error::DataError;
@@ -11,7 +11,7 @@ impl Encoding {
         self.features.iter().map(|(name, declared)| same(name, declared, table.column(name)?)).collect()
     }
 
-    /// The column of `table` that is to be predicted, if it has it.
+    /// The target column of `table`, if it has one.
     pub(crate) fn target_column<'t>(&self, table: &'t Table) -> Result<Option<&'t BoundedColumn>, DataError> {
         match &self.target {
             Some((name, declared)) if table.column(name).is_ok() => {
@@ -44,18 +44,19 @@ impl Encoding {
         }
     }
 
-    /// The encoded target of one slot: a class as its number, or a scaled number.
+    /// The encoded target of one slot: the index of a class, or a scaled number.
     pub(crate) fn target_of(&self, column: &BoundedColumn, slot: usize) -> f32 {
         match column {
             BoundedColumn::Numbers { bounds, values } => scaled(values[slot], *bounds, self.scaling) as f32,
-            // Classes are at most 2^20: exact.
+            // Exact: a code is below 2^20.
             BoundedColumn::Categories { codes, .. } => codes[slot] as f32,
         }
     }
 }
 
-/// A column that was bounded as it was declared here. Rows keep their norm by these bounds and
-/// their width by these values: a table that another schema has bounded would break both.
+/// Returns the column if its bounds or values are those that the encoding declares. The norm of a
+/// row depends on these bounds and its width on these values, so a table of another schema would
+/// break both.
 fn same<'t>(
     name: &str,
     declared: &Column,
@@ -101,12 +102,12 @@ fn shrink(row: &mut [f32], norm: f64) {
 }
 
 fn is_within(row: &[f32], norm: f64) -> bool {
-    // The square of the bound, rounded down.
+    // Compares with the square of the bound, rounded down.
     squared_above(row) <= (norm * norm).next_down()
 }
 
-/// At least the exact sum of squares: a product of two `f32` is exact in `f64`, and each of the d
-/// additions errs by at most 2^-53 of a sum that only grows.
+/// A number that is at least the exact sum of squares: a product of two `f32` is exact in `f64`,
+/// and each of the d additions errs by at most 2^-53 of a sum that only grows.
 fn squared_above(row: &[f32]) -> f64 {
     let sum: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
     sum * (1.0 + (row.len() as f64 + 2.0) * 2f64.powi(-52))
@@ -118,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    /// The exact norm of `f32`s whose squares fit: in multiples of 2^-60, as integers.
+    /// The exact squared norm of `f32`s on a coarse grid, as an integer in multiples of 2^-60.
     fn exact_square(row: &[f32]) -> u128 {
         row.iter().map(|x| (f64::from(*x) * 2f64.powi(30)).abs() as u128).map(|n| n * n).sum()
     }
@@ -130,12 +131,13 @@ mod tests {
             mut row in prop::collection::vec(-8.0f32..8.0, 1..50),
             norm in 0.01f64..20.0,
         ) {
-            // On a grid where integers tell the truth.
+            // Rounds to a grid on which `exact_square` is exact.
             row.iter_mut().for_each(|x| *x = (*x * 4096.0).round() / 4096.0);
             let before = row.clone();
             shrink(&mut row, norm);
             let bound = (norm * 2f64.powi(30)).powi(2);
-            // Truncation to multiples of 2^-30 can only shorten: allow what it takes away.
+            // `exact_square` truncates to multiples of 2^-30, which can only shorten a row; the
+            // allowance covers the rounding of the bound.
             prop_assert!(exact_square(&row) as f64 <= bound * (1.0 + 1e-15));
             if (exact_square(&before) as f64) < bound * (1.0 - 1e-9) {
                 prop_assert_eq!(before, row);
@@ -153,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn tiny_and_zero_rows_end() {
+    fn shrinking_ends_for_zero_rows_and_tiny_bounds() {
         let mut row = vec![0.0f32; 4];
         shrink(&mut row, 1e-29);
         assert_eq!(row, [0.0; 4]);

@@ -41,7 +41,7 @@ fn rows_are_what_the_definition_says() {
     let encoded = Encoded::new(&encoding, &table(3)).unwrap();
     assert_eq!(encoded.row(0), Some(&[0.5, 0.0, 0.0, 1.0, -0.5, 1.0][..]));
     assert_eq!((encoded.class(0), encoded.target(0)), (1, 1.0));
-    // The last record has no cost: its slot is empty, and a row of zeros in its block.
+    // The last record has no cost: its slot is empty, with a row of zeros in its block.
     assert_eq!(encoded.row(2), None);
     let block = encoded.blocks().next().unwrap();
     assert_eq!((&block.rows[12..], block.present), (&[0.0; 6][..], &[true, true, false][..]));
@@ -50,7 +50,7 @@ fn rows_are_what_the_definition_says() {
 }
 
 #[test]
-fn scalings() {
+fn each_scaling_maps_the_bounds_as_defined() {
     let with = |scaling| {
         let options = EncodingOptions { target: Some("cost".to_owned()), scaling, ..Default::default() };
         let encoding = encoding(options).unwrap();
@@ -128,7 +128,7 @@ fn rows_for_prediction_need_neither_target_nor_unit() {
     let trained = Encoding::new(&schema, &all, options).unwrap();
     let reading = trained.for_prediction();
     assert_eq!((reading.coordinates(), reading.target()), (trained.coordinates(), None));
-    // Two records of one person, of whom nobody knows whether they are ill.
+    // Two records of one person whose target is unknown.
     let raw = RawTable::new().numbers("age", vec![75.0; 2]).unwrap();
     let raw = raw.texts("ward", vec![Some("c"); 2]).unwrap().numbers("cost", vec![0.0; 2]).unwrap();
     let table = Table::new(raw, reading.schema(), Door::Strict, &mut seeded(1)).unwrap();
@@ -137,8 +137,8 @@ fn rows_for_prediction_need_neither_target_nor_unit() {
     assert_eq!(rows.row(1), rows.row(0));
 }
 
-/// A table that was bounded by another schema has other bounds than those that the row norm is made
-/// of, or more categories than there are coordinates.
+/// A table that another schema has bounded may have wider bounds than the row norm allows for, or
+/// more categories than there are coordinates.
 #[test]
 fn pitfall_06_a_table_of_another_schema_is_refused() {
     for (was, is, target) in [

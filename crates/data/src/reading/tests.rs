@@ -20,7 +20,7 @@ fn owner() -> Reading {
     Reading::of(&schema(OWNER))
 }
 
-/// A file that goes away with the test.
+/// A file that is removed with the test.
 fn file(name: &str, text: &str) -> ScratchFile {
     let file = ScratchFile::new(&format!("reading-{name}"), name);
     std::fs::write(&file, text).unwrap();
@@ -33,9 +33,10 @@ fn refused(changed: &str, says: &[&str]) {
     says.iter().for_each(|part| assert!(message.contains(part), "{part:?} is not in {message:?}"));
 }
 
-/// `comment = "y"` told how many rows begin with `y`; other names made a patient of every visit.
+/// An analyst's `comment = "y"` told how many rows begin with `y`, and other column names turned
+/// every visit into a patient.
 #[test]
-fn how_a_file_is_parsed_and_whose_records_are_is_the_owners() {
+fn the_owner_decides_parsing_and_unit() {
     refused(
         &OWNER.replace("comment = '#'", "comment = 'y'"),
         &["csv.comment as `\"#\"`, and the schema says `\"y\"`"],
@@ -54,7 +55,7 @@ fn how_a_file_is_parsed_and_whose_records_are_is_the_owners() {
 }
 
 #[test]
-fn what_is_paid_for_is_the_analysts() {
+fn the_analyst_decides_what_the_price_accounts_for() {
     let other = OWNER
         .replace("max_records = 3", "max_records = 1")
         .replace("[0, 120]", "[18, 90]")
@@ -75,11 +76,11 @@ fn a_column_that_the_owner_ignores_is_not_used() {
     assert_eq!(named, Err(ReadingError::Ignored { column: "`name`".to_owned() }));
     let pattern = used("columns.'pixel_9*' = { kind = 'ignore' }", "");
     assert_eq!(pattern, Err(ReadingError::Ignored { column: "`pixel_90`".to_owned() }));
-    // The unit's column is not declared: it is the unit, and no feature.
+    // The unit's column is not declared, so it may not be a feature.
     let unit =
         used("columns.age =", "columns.patient_id = { kind = 'number', bounds = [0, 9] }\ncolumns.age =");
     assert_eq!(unit, Err(ReadingError::Ignored { column: "`patient_id`".to_owned() }));
-    // More may be ignored.
+    // An analyst may ignore more columns.
     used(
         "columns.'pixel_*' = { kind = 'number', bounds = [0, 255] }",
         "columns.'pixel_*' = { kind = 'ignore' }",
@@ -88,7 +89,7 @@ fn a_column_that_the_owner_ignores_is_not_used() {
 }
 
 #[test]
-fn where_no_schema_is_stated_a_file_is_plain() {
+fn without_an_owners_schema_a_file_has_default_options() {
     let reading = Reading::default_for(Unit::Record);
     reading.check_before_opening(&schema("columns.a = { kind = 'ignore' }")).unwrap();
     assert!(!reading.ignores("a"));
@@ -106,10 +107,10 @@ fn where_no_schema_is_stated_a_file_is_plain() {
     by_column.check_before_opening(&schema).unwrap();
 }
 
-/// A link whose name ends in `.tsv` makes another table of the same
-/// bytes: a quoted line end ends a record.
+/// A link whose name ends in `.tsv` turns the same bytes into another table: a quoted line end then
+/// ends a record.
 #[test]
-fn a_name_that_makes_another_format_is_refused() {
+fn a_name_that_changes_the_format_is_refused() {
     let text = "a\n\"x\ny\"\n";
     let (csv, tsv) = (file("named.csv", text), file("named.tsv", text));
     let schema = schema("columns.'*' = { kind = 'ignore' }");
@@ -122,13 +123,13 @@ fn a_name_that_makes_another_format_is_refused() {
 }
 
 #[test]
-fn the_text_is_one_and_is_read_again() {
+fn equal_readings_have_one_text_that_is_read_back() {
     let reading = owner();
     let text = reading.to_text();
     assert_eq!(Reading::from_text(&text).unwrap(), reading);
     let turned: String = OWNER.trim().lines().rev().collect::<Vec<_>>().join("\n# a comment\n");
     assert_eq!(Reading::of(&schema(&turned.replace("'', 'NA'", "'NA', ''"))).to_text(), text);
-    // Pinned: ledgers keep it.
+    // Pinned, because ledgers keep it.
     assert_eq!(
         text,
         "{\"format_version\":1,\"format\":null,\
@@ -138,7 +139,7 @@ fn the_text_is_one_and_is_read_again() {
 }
 
 #[test]
-fn what_is_no_reading_is_refused_without_being_shown() {
+fn a_text_that_is_no_reading_is_refused_and_not_shown() {
     let text = owner().to_text();
     for wrong in ["root:x:0:0", "{}", "[]", &text.replace("\";\"", "\"é\""), &text.replace("used", "secret")]
     {
@@ -157,9 +158,9 @@ fn what_is_no_reading_is_refused_without_being_shown() {
 }
 
 proptest! {
-    /// Of all names and patterns, only as much is kept as decides which columns are ignored.
+    /// A reading keeps only the names and patterns that decide which columns are ignored.
     #[test]
-    fn what_is_ignored_is_what_the_schema_ignores(
+    fn a_reading_ignores_the_columns_that_the_schema_ignores(
         names in prop::collection::btree_map("[ab*]{0,3}\\*?", any::<bool>(), 1..8),
         asked in prop::collection::vec("[ab*]{0,4}", 1..20),
     ) {
@@ -175,8 +176,8 @@ proptest! {
     }
 }
 
-/// A data set that was there before first lines were checked can still be read: whoever knows
-/// that the line is a header may say so.
+/// A data set from before first lines were checked can still be read: the user may say that the
+/// line is a header.
 #[test]
 fn a_line_that_is_surely_a_header_is_read_as_before() {
     let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";
@@ -185,10 +186,10 @@ fn a_line_that_is_surely_a_header_is_read_as_before() {
     Reading::of(&sure).check_before_opening(&schema(plain)).unwrap();
 }
 
-/// Texts of older ledgers are read as they were, options that came later bind too, and a text
-/// has them only if they are stated.
+/// Texts of older ledgers are read as before, later options bind too, and a text has them only if
+/// they are stated.
 #[test]
-fn how_numbers_are_written_is_the_owners_choice_too() {
+fn the_owner_decides_how_numbers_are_written_too() {
     let plain = "columns.age = { kind = 'number', bounds = [0, 120] }";
     let old = Reading::of(&schema(plain));
     for key in ["header", "decimal", "thousands"] {

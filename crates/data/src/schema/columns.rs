@@ -6,25 +6,25 @@ use sordino_spelling::quoted;
 
 use super::SchemaError;
 
-/// What is declared for a column.
+/// The declaration of a column.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Column {
     /// Real or whole numbers between public bounds.
     Number(NumberColumn),
     /// One of a public list of values.
     Category(CategoryColumn),
-    /// Never read.
+    /// A column that is never read.
     Ignore,
 }
 
-/// What becomes of a value that has no place in its column.
+/// What happens to a value that does not fit its column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule<T> {
     /// Nothing is declared: the strict door refuses the file, the permissive door drops the record.
     Undeclared,
     /// The record is dropped: its slot stays and is empty.
     Drop,
-    /// The value is this one instead.
+    /// This value replaces it.
     Become(T),
 }
 
@@ -36,7 +36,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Refuses what is not finite, not ascending, or too far apart for its width to be a number.
+    /// Refuses bounds that are not finite or not ascending, or whose width overflows.
     pub fn new(lower: f64, upper: f64) -> Result<Self, SchemaError> {
         if lower < upper && (upper - lower).is_finite() {
             // A negative zero is written as zero.
@@ -56,12 +56,12 @@ impl Bounds {
         self.upper
     }
 
-    /// The nearest number within; infinities too. NaN stays NaN.
+    /// The nearest number within the bounds, also for infinities. NaN stays NaN.
     pub fn clamp(self, value: f64) -> f64 {
         value.clamp(self.lower, self.upper)
     }
 
-    /// Whether `value` lies within.
+    /// Whether `value` lies within the bounds.
     pub fn contains(self, value: f64) -> bool {
         self.lower <= value && value <= self.upper
     }
@@ -81,12 +81,12 @@ impl NumberColumn {
         Self { bounds, is_whole: false, missing: Rule::Undeclared }
     }
 
-    /// Whole numbers: a value with a fraction is no value of this column.
+    /// Allows whole numbers only: a value with a fraction does not fit.
     pub fn whole(self) -> Self {
         Self { is_whole: true, ..self }
     }
 
-    /// What becomes of missing values. A replacement must lie within the bounds.
+    /// Sets the rule for missing values. A replacement must lie within the bounds.
     pub fn missing(self, missing: Rule<f64>) -> Result<Self, SchemaError> {
         match missing {
             Rule::Become(value) if !self.bounds.contains(value) => {
@@ -122,7 +122,7 @@ impl NumberColumn {
 #[derive(Clone, Debug, PartialEq)]
 pub struct CategoryColumn {
     values: Vec<String>,
-    /// Of values and of other spellings of them.
+    /// The code of each value and of each alias.
     codes: HashMap<String, u32>,
     aliases: Vec<(String, u32)>,
     is_boolean: bool,
@@ -130,22 +130,22 @@ pub struct CategoryColumn {
     other: Rule<u32>,
 }
 
-/// The most values that a category may have.
-const MOST_VALUES: usize = 1 << 20;
+/// The most values of a category.
+const MAX_VALUES: usize = 1 << 20;
 
 impl CategoryColumn {
-    /// These values, each once, with no rules for others.
+    /// A category of these distinct values, without rules for others.
     pub fn new<S: Into<String>>(values: impl IntoIterator<Item = S>) -> Result<Self, SchemaError> {
         let values: Vec<String> = values.into_iter().map(Into::into).collect();
         if values.is_empty() {
             return Err(SchemaError::NoValues);
         }
-        if values.len() > MOST_VALUES {
-            return Err(SchemaError::TooManyValues { values: values.len(), limit: MOST_VALUES });
+        if values.len() > MAX_VALUES {
+            return Err(SchemaError::TooManyValues { values: values.len(), limit: MAX_VALUES });
         }
         let mut codes = HashMap::with_capacity(values.len());
         for (code, value) in values.iter().enumerate() {
-            // No truncation: there are at most MOST_VALUES.
+            // No truncation: there are at most MAX_VALUES.
             if codes.insert(value.clone(), code as u32).is_some() {
                 return Err(SchemaError::ValueTwice { value: quoted(value) });
             }
@@ -154,7 +154,7 @@ impl CategoryColumn {
         Ok(Self { values, codes, aliases: Vec::new(), is_boolean: false, missing, other })
     }
 
-    /// `false` and `true`, in the usual spellings: 0/1, no/yes and first letters, in any case.
+    /// A category of `false` and `true`, which reads 0/1, no/yes and first letters, in any case.
     pub fn boolean() -> Self {
         let spellings = [("false", "true"), ("0", "1"), ("no", "yes"), ("f", "t"), ("n", "y")];
         let codes =
@@ -164,7 +164,7 @@ impl CategoryColumn {
         Self { values, codes, aliases: Vec::new(), is_boolean: true, missing, other }
     }
 
-    /// With another spelling of one of the values.
+    /// Adds another spelling of one of the values.
     pub fn alias(mut self, spelling: &str, value: &str) -> Result<Self, SchemaError> {
         let code = self.known("aliases", value)?;
         if self.codes.insert(spelling.to_owned(), code).is_some() {
@@ -174,12 +174,12 @@ impl CategoryColumn {
         Ok(self)
     }
 
-    /// What becomes of missing values.
+    /// Sets the rule for missing values.
     pub fn missing(self, missing: Rule<&str>) -> Result<Self, SchemaError> {
         Ok(Self { missing: self.rule("missing", missing)?, ..self })
     }
 
-    /// What becomes of values that are not listed.
+    /// Sets the rule for values that are not listed.
     pub fn other(self, other: Rule<&str>) -> Result<Self, SchemaError> {
         Ok(Self { other: self.rule("other", other)?, ..self })
     }
@@ -206,11 +206,11 @@ impl CategoryColumn {
 
     /// Other spellings, with the values that they stand for.
     pub fn aliases(&self) -> impl Iterator<Item = (&str, &str)> {
-        // A code is the place of a value.
+        // A code is an index into `values`.
         self.aliases.iter().map(|(spelling, code)| (spelling.as_str(), self.values[*code as usize].as_str()))
     }
 
-    /// The place of this value in the list.
+    /// The index of this value in the list.
     pub fn code(&self, value: &str) -> Option<u32> {
         if self.is_boolean {
             return self.codes.get(&value.to_lowercase()).copied();

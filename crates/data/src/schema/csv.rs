@@ -1,4 +1,4 @@
-//! How the CSV files of a table are written: what a header cannot say.
+//! How the CSV files of a table are written.
 
 use super::SchemaError;
 
@@ -9,7 +9,7 @@ use super::SchemaError;
 /// | `names` | the file has no header line; these are its columns | the first line is the header |
 /// | `header` | `true`: a first line that looks like a record is the header | such a line is refused |
 /// | `delimiter` | one ASCII character | `,` |
-/// | `comment` | lines that start with this ASCII character are passed over | none |
+/// | `comment` | lines that start with this ASCII character are skipped | none |
 /// | `missing` | texts that mean that a value is missing | the empty text |
 /// | `decimal` | `.` or `,` before the fraction of a number | `.` |
 /// | `thousands` | `.`, `,`, `'`, `_` or a space between groups of three digits | none |
@@ -22,25 +22,25 @@ pub struct CsvOptions {
     pub names: Option<Vec<String>>,
     /// Whether the first line is the header even if it does not look like one.
     pub header: bool,
-    /// What stands between two fields.
+    /// The character between two fields.
     pub delimiter: u8,
-    /// What a line starts with that is no record.
+    /// The first character of a comment line.
     pub comment: Option<u8>,
     /// Texts that mean that a value is missing.
     pub missing: Vec<String>,
-    /// What stands before the fraction of a number.
+    /// The character before the fraction of a number.
     pub decimal: u8,
-    /// What stands between groups of three digits.
+    /// The character between groups of three digits.
     pub thousands: Option<u8>,
 }
 
-/// Decimal separators.
+/// The allowed decimal separators.
 pub(crate) const DECIMALS: &[u8] = b".,";
-/// Thousands separators.
+/// The allowed thousands separators.
 pub(crate) const THOUSANDS: &[u8] = b".,'_ ";
 
 impl CsvOptions {
-    /// The same options, as one of all the ways to write them: texts for missing values are a set.
+    /// The same options in canonical form: `missing` is a set, so it is sorted and free of repeats.
     pub(crate) fn canonical(&self) -> Self {
         let mut options = self.clone();
         options.missing.sort_unstable();
@@ -79,7 +79,7 @@ impl CsvOptions {
             Some(separator) => without_groups(whole, separator)?,
             None => whole.to_owned(),
         };
-        // A point is no decimal point here, and no separator is left.
+        // Any point or comma that is left is neither decimal nor thousands separator.
         let is_stray = |text: &str| text.contains(['.', ',']);
         if is_stray(&whole) || fraction.is_some_and(is_stray) {
             return None;
@@ -148,9 +148,9 @@ mod tests {
         assert_eq!(number(b',', Some(b' '), "1\u{202f}234\u{a0}567,5"), Some(1_234_567.5));
     }
 
-    /// `1.5` with a thousands point is neither 15 nor 1.5: it is refused.
+    /// With a thousands point, `1.5` is neither 15 nor 1.5: it is refused.
     #[test]
-    fn what_could_be_two_numbers_is_none() {
+    fn an_ambiguous_number_is_refused() {
         for text in ["1.5", "1.2345", "1234.567", "1..234", ".234", "1.234.5", "3,5,1", "1,234.5", "-.123"] {
             assert_eq!(number(b',', Some(b'.'), text), None, "{text}");
         }
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn options_by_which_a_file_reads_in_two_ways_are_refused() {
+    fn ambiguous_options_are_refused() {
         let usual = CsvOptions::default();
         let refused = |options: CsvOptions| options.check().unwrap_err().to_string();
         assert!(refused(CsvOptions { decimal: b',', ..usual.clone() }).contains("decimal and csv.delimiter"));

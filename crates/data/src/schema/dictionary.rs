@@ -1,22 +1,23 @@
-//! A data dictionary: what each column may hold, as a table that people keep beside their data.
+//! A data dictionary: a table that people keep beside their data and that says what each column may
+//! hold.
 //!
 //! # Format
-//! CSV with a header. Columns of other names (descriptions, units) are passed
-//! over, unless they look misspelled.
+//! CSV with a header. Columns of other names (descriptions, units) are skipped, unless they look
+//! misspelled.
 //!
 //! | column | meaning |
 //! |---|---|
 //! | `name` (`column`, `variable`) | the column's name, or a pattern that ends in `*` |
 //! | `type` (`kind`) | `number`, `integer`, `category`, `boolean`, `ignore`, and usual words for these |
 //! | `minimum` (`min`, `lower`), `maximum` (`max`, `upper`) | bounds of numbers |
-//! | `values` (`levels`, `categories`) | values between `\|`, `;` or `,`; of `0=no\|1=yes` the codes |
-//! | `missing`, `other` | as in a schema: `drop`, or what takes its place |
+//! | `values` (`levels`, `categories`) | values between `\|`, `;` or `,`; `0=no\|1=yes` gives 0, 1 |
+//! | `missing`, `other` | as in a schema: `drop`, or a replacement |
 //!
 //! Text without values, dates and identifiers can only be ignored.
 //!
 //! # Guarantee
-//! A dictionary is public. Messages show short names, and what a declaration says where it is
-//! wrong: a program that lets others choose files must not let them choose this one.
+//! A dictionary is public. Messages show short names, and the part of a declaration that is wrong:
+//! a program that lets others choose files must not let them choose this one.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -48,7 +49,7 @@ const TYPES: [(&str, &[&str]); 6] = [
     ("integer", &["integer", "int", "whole", "count"]),
     ("category", &["category", "categorical", "enum", "factor", "nominal", "ordinal"]),
     ("boolean", &["boolean", "bool", "logical"]),
-    // A category if it has values.
+    // Text becomes a category if the row lists values.
     ("text", &["text", "string", "character", "varchar"]),
     ("ignore", &["ignore", "id", "identifier", "date", "datetime", "time", "timestamp"]),
 ];
@@ -87,8 +88,8 @@ impl Dictionary {
         Ok(Self { columns })
     }
 
-    /// A schema, as TOML, for a file of these columns. Refuses a dictionary with a column that the
-    /// file has not; what the dictionary has not is ignored.
+    /// A schema, as TOML, for a file with these columns. Refuses a dictionary that describes a
+    /// column which the file lacks. Columns that are not in the dictionary are ignored.
     pub fn schema(&self, columns: &[HeaderColumn], csv: &CsvOptions) -> Result<String, DictionaryError> {
         let names: HashSet<&str> = columns.iter().map(|column| column.name.as_str()).collect();
         let is_there = |known: &str| {
@@ -105,12 +106,12 @@ impl Dictionary {
         }
     }
 
-    /// How many of these columns the dictionary does not have.
+    /// The number of these columns that are not in the dictionary.
     pub fn unknown(&self, columns: &[HeaderColumn]) -> usize {
         columns.iter().filter(|column| self.entry(&column.name).is_none()).count()
     }
 
-    /// The entry for a column: by its name, or by the longest pattern that fits.
+    /// The entry for a column: by its name, or by the longest pattern that matches it.
     pub(super) fn entry(&self, name: &str) -> Option<(&str, &Column)> {
         let exact = self.columns.get_key_value(name);
         let fitting = || {
@@ -120,7 +121,7 @@ impl Dictionary {
     }
 }
 
-/// Where each key stands in a row.
+/// The index of each key in a row.
 struct Places([Option<usize>; KEYS.len()]);
 
 impl Places {
@@ -134,7 +135,7 @@ impl Places {
                     return Err(DictionaryError::TwoTitles { key: KEYS[place].0 });
                 }
                 Some(place) => places[place] = Some(index),
-                // A column of another name may be anything.
+                // Dictionaries have other columns, such as descriptions.
                 None => {}
             }
         }
@@ -143,8 +144,8 @@ impl Places {
                 return Err(DictionaryError::NoTitle { key });
             }
         }
-        // One with a slip in the name of a column that is not there is not passed over.
-        // `other` is too near to other words.
+        // A title that looks like a misspelled missing key is refused. `other` is not tried: too
+        // many words are near it.
         let absent = |place: usize| places[place].is_none().then_some(KEYS[place].0);
         for title in header.iter().map(|title| title.to_lowercase()) {
             let is_known = KEYS.iter().any(|(_, words)| words.contains(&title.as_str()));
@@ -157,14 +158,14 @@ impl Places {
     }
 }
 
-/// One row.
+/// One row of a dictionary.
 struct Cells<'a> {
     places: &'a Places,
     row: &'a [String],
 }
 
 impl<'a> Cells<'a> {
-    /// The text under a key; empty where there is none.
+    /// The text under a key; empty if the dictionary has no such column.
     fn get(&self, key: &str) -> &'a str {
         let place = KEYS.iter().position(|(known, _)| *known == key).and_then(|place| self.places.0[place]);
         place.and_then(|place| self.row.get(place)).map_or("", String::as_str)
@@ -246,7 +247,7 @@ impl<'a> Cells<'a> {
     }
 }
 
-/// The values of a list. Where each has a code and a label, `1=male|2=female`, the codes.
+/// The values of a list. If each has a code and a label, as in `1=male|2=female`, the codes.
 fn values(text: &str) -> Vec<&str> {
     let separator = ['|', ';', ','].into_iter().find(|separator| text.contains(*separator)).unwrap_or('|');
     let values: Vec<&str> = text.split(separator).map(str::trim).filter(|value| !value.is_empty()).collect();
@@ -259,47 +260,47 @@ fn values(text: &str) -> Vec<&str> {
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DictionaryError {
-    /// A column that must be there.
+    /// A column of the dictionary is missing.
     #[error("there is no column `{key}`; a dictionary has name, type, minimum, maximum and values")]
     NoTitle {
         /// Its name.
         key: &'static str,
     },
-    /// A column with a slip in its name.
+    /// The name of a column looks misspelled.
     #[error("column `{title}` is not known{hint}")]
     Title {
         /// Its name.
         title: String,
-        /// The nearest.
+        /// The nearest known name.
         hint: String,
     },
-    /// Two columns that mean the same.
+    /// Two columns mean the same.
     #[error("two columns mean `{key}`; keep one of them")]
     TwoTitles {
         /// What they mean.
         key: &'static str,
     },
-    /// A header and nothing else.
+    /// The dictionary has a header and nothing else.
     #[error("it describes no column; write one row for each column of the data")]
     NoColumns,
-    /// A row without a name.
+    /// A row has no name.
     #[error("the name is missing")]
     NoName,
-    /// One name, two rows.
+    /// One name has two rows.
     #[error("`{name}` has an earlier row; keep one of the two")]
     Twice {
         /// The name.
         name: String,
     },
-    /// A type that is not known.
+    /// A type is unknown.
     #[error("`{name}` has another type than number, integer, category, boolean or ignore{hint}")]
     Type {
         /// The column.
         name: String,
-        /// The nearest.
+        /// The nearest known type.
         hint: String,
     },
-    /// A cell that must be filled.
+    /// A required cell is empty.
     #[error("`{name}` has no {key}; {advice}")]
     Lacks {
         /// The column.
@@ -309,7 +310,7 @@ pub enum DictionaryError {
         /// What to do.
         advice: &'static str,
     },
-    /// A cell that must be a number.
+    /// A cell is not a number.
     #[error(
         "the {key} of `{name}` must be a finite number such as 0.5, with a decimal point and without \
         separators"
@@ -317,23 +318,23 @@ pub enum DictionaryError {
     Number {
         /// The column.
         name: String,
-        /// Which cell.
+        /// The cell.
         key: &'static str,
     },
-    /// Something wrong with a declaration.
+    /// A declaration is wrong.
     #[error("`{name}`: {source}")]
     Declaration {
         /// The column.
         name: String,
-        /// What.
+        /// What is wrong.
         source: Box<SchemaError>,
     },
-    /// A column that the data does not have.
+    /// The dictionary describes a column that the data does not have.
     #[error("it describes `{name}`, which the data does not have; remove the row, or correct the name{hint}")]
     NotInFile {
         /// The column.
         name: String,
-        /// The nearest.
+        /// The nearest column of the data.
         hint: String,
     },
 }

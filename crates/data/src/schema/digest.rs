@@ -1,12 +1,11 @@
-//! What a schema says, as one number: equal for schemas that say the
-//! same, however they are written.
+//! The digest of a schema: equal for schemas with equal declarations, however they are written.
 //!
 //! # Definition
 //! The SHA-256 of a text that names the format and its version, and of the schema's parts in a
 //! fixed order, with columns, aliases and texts for missing values sorted. Each text follows its
-//! length in bytes, and each list its length; numbers are the bits of doubles, of which there is
-//! one for each number that a schema can hold. What later versions added comes first, under a text
-//! of its own, and only where it is not the default.
+//! length in bytes, and each list its length. A number is the bits of a double; negative zero
+//! counts as zero, so equal numbers have equal bits. Options that later versions added come first,
+//! under a text of their own, and only if one of them differs from its default.
 
 use sha2::{Digest, Sha256};
 
@@ -42,7 +41,7 @@ impl Hash {
         self.0.update(number.to_le_bytes());
     }
 
-    /// Negative zero is zero.
+    /// Adds a number; negative zero counts as zero.
     fn real(&mut self, number: f64) {
         self.whole((number + 0.0).to_bits());
     }
@@ -83,7 +82,7 @@ impl Hash {
         }
     }
 
-    /// Options that the first version did not have: nothing where they have their
+    /// Adds the options that the first version did not have. Adds nothing if all have their
     /// defaults, so that older digests hold.
     fn later_csv(&mut self, options: &CsvOptions) {
         let usual = CsvOptions::default();
@@ -92,7 +91,7 @@ impl Hash {
             self.0.update(b"sordino schema, header, decimal and thousands\n");
             self.tag(options.header.into());
             self.tag(options.decimal);
-            // No separator is 0.
+            // 0 stands for no separator: no separator has this code.
             self.tag(options.thousands.unwrap_or_default());
         }
     }

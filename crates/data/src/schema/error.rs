@@ -2,45 +2,45 @@
 
 use sordino_privacy::ParamError;
 
-/// Why a schema is refused. None of it depends on data.
+/// Why a schema is refused. No error depends on data.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SchemaError {
-    /// Not TOML.
+    /// The schema is not TOML.
     #[error("the schema is not TOML: {message}")]
     Syntax {
         /// Line, column and reason, from the parser.
         message: String,
     },
-    /// Longer than any schema.
+    /// The schema is too long.
     #[error("a schema has at most {limit} bytes, got {bytes}")]
     TooLong {
-        /// What came.
+        /// The length of the schema.
         bytes: usize,
-        /// What is read.
+        /// The longest schema that is read.
         limit: usize,
     },
-    /// From the future.
+    /// The schema has a newer version than this program reads.
     #[error("the schema has format_version {got}; this version of the program reads {known}: update it")]
     Version {
-        /// What came.
+        /// The schema's version.
         got: i64,
-        /// The newest that is read.
+        /// The newest version that is read.
         known: u32,
     },
-    /// A key that means nothing here.
+    /// A key is unknown at its place.
     #[error("{place}: `{key}` is not known here (known: {known}){hint}")]
     UnknownKey {
         /// Where: a column, or the schema itself.
         place: String,
         /// The key.
         key: String,
-        /// What is known.
+        /// The known keys.
         known: String,
-        /// The nearest.
+        /// The nearest known key.
         hint: String,
     },
-    /// A value of another type.
+    /// A value has the wrong type.
     #[error("{place}: {key} must be {expected}, got {got}")]
     Type {
         /// Where.
@@ -52,7 +52,7 @@ pub enum SchemaError {
         /// What came.
         got: String,
     },
-    /// A key that must be there.
+    /// A key is missing.
     #[error("{place}: {key} is missing; {advice}")]
     MissingKey {
         /// Where.
@@ -62,100 +62,100 @@ pub enum SchemaError {
         /// What to write.
         advice: &'static str,
     },
-    /// Something wrong with one column.
+    /// The declaration of one column is wrong.
     #[error("column {column}: {source}")]
     Column {
         /// Its name, quoted.
         column: String,
-        /// What.
+        /// What is wrong.
         source: Box<SchemaError>,
     },
-    /// No column is declared.
+    /// The schema declares no column.
     #[error("the schema declares no columns; `sordino schema DATA` writes a template with all of them")]
     NoColumns,
-    /// One name, two declarations.
+    /// One name has two declarations.
     #[error("column `{name}` is declared twice; keep one of the two")]
     Twice {
         /// The name.
         name: String,
     },
-    /// Bounds that bound nothing.
+    /// The bounds are not two finite ascending numbers.
     #[error(
         "bounds must be two finite numbers, the lower one first and below the upper one, got [{lower}, \
         {upper}]"
     )]
     Bounds {
-        /// The first.
+        /// The first number.
         lower: f64,
-        /// The second.
+        /// The second number.
         upper: f64,
     },
-    /// A replacement outside of the bounds.
+    /// A replacement lies outside of the bounds.
     #[error("missing must lie within bounds = [{lower}, {upper}] or be \"drop\", got {value}")]
     MissingOutside {
         /// The replacement.
         value: f64,
-        /// Lower bound.
+        /// The lower bound.
         lower: f64,
-        /// Upper bound.
+        /// The upper bound.
         upper: f64,
     },
-    /// A replacement that is not listed.
+    /// A replacement is not one of the listed values.
     #[error(
         "{key} must be \"drop\" or one of values, got {value}; add it to values to make it a category of its \
         own{hint}"
     )]
     NotAValue {
-        /// `missing` or `other`.
+        /// `missing`, `other` or `aliases`.
         key: &'static str,
-        /// What came, quoted.
+        /// The replacement, quoted.
         value: String,
-        /// The nearest.
+        /// The nearest listed value.
         hint: String,
     },
-    /// A category without values.
+    /// A category has no values.
     #[error("values must list at least one value")]
     NoValues,
-    /// A category with too many values.
+    /// A category has too many values.
     #[error("a category has at most {limit} values, got {values}")]
     TooManyValues {
-        /// What came.
+        /// The number of values.
         values: usize,
-        /// What is read.
+        /// The most values of a category.
         limit: usize,
     },
-    /// A value that is listed twice.
+    /// A value is listed twice.
     #[error("values lists {value} twice")]
     ValueTwice {
         /// The value, quoted.
         value: String,
     },
-    /// Options of CSV files that make a file ambiguous.
+    /// Two CSV options have the same character, so a file is ambiguous.
     #[error(
         "csv.{first} and csv.{second} are both `{both}`, so a file could be read in two ways; change one of \
         them"
     )]
     CsvClash {
-        /// A key.
+        /// The first key.
         first: &'static str,
-        /// Another.
+        /// The second key.
         second: &'static str,
-        /// What both are.
+        /// The character that both have.
         both: char,
     },
-    /// A header line and names for a file without one.
+    /// The CSV options say both that there is a header line and that there is none.
     #[error(
         "csv.header says that the first line is a header, and csv.names that there is none; leave one of \
         them out"
     )]
     HeaderAndNames,
-    /// A number out of range.
+    /// A number is out of range.
     #[error(transparent)]
     Param(#[from] ParamError),
 }
 
 impl SchemaError {
-    /// The same, said of a column.
+    /// The same error, with the column's name.
     pub(crate) fn of_column(self, column: &str) -> Self {
         Self::Column { column: sordino_spelling::quoted(column), source: Box::new(self) }
     }

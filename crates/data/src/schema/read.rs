@@ -1,5 +1,5 @@
-//! From TOML to a checked schema. Walked by hand, so that each message
-//! names the column and the nearest word.
+//! From TOML to a checked schema. It walks the tables by hand, so that each message names the
+//! column and the nearest known word.
 
 use sordino_privacy::Count;
 use sordino_spelling::{hint, name as shown_name, quoted};
@@ -33,8 +33,8 @@ pub(super) fn schema(text: &str) -> Result<Schema, SchemaError> {
     Schema::checked(unit, csv, columns.collect::<Result<_, SchemaError>>()?)
 }
 
-/// The parser's own words, with line and column. They speak of TOML alone; its picture of the text
-/// would show a line of a file that may be anything.
+/// The parser's message, with line and column. It speaks of TOML alone. The parser's excerpt is
+/// left out: it would show a line of a file that may hold anything.
 fn syntax(text: &str, error: &toml::de::Error) -> SchemaError {
     let start = error.span().map_or(0, |span| span.start.min(text.len()));
     let before = String::from_utf8_lossy(&text.as_bytes()[..start]);
@@ -115,7 +115,7 @@ fn column(name: &str, value: &Value) -> Result<Column, SchemaError> {
     }
 }
 
-/// Errors of values do not know the column; those of keys do.
+/// Adds the column's name to errors about values; errors about keys already name it.
 fn named(error: SchemaError, column: &str) -> SchemaError {
     let is_named = matches!(
         error,
@@ -184,7 +184,7 @@ fn rule(word: Option<&str>) -> Rule<&str> {
     }
 }
 
-/// One table, and where it stands.
+/// One table, with its place for messages.
 struct Fields<'a> {
     place: String,
     table: &'a Table,
@@ -212,7 +212,7 @@ impl<'a> Fields<'a> {
         value.as_str().map(Some).ok_or_else(|| self.wrong(key, "text in quotes", value))
     }
 
-    /// Texts; numbers and booleans stand for their usual spelling.
+    /// A list of texts; whole numbers and booleans become their usual spelling.
     fn texts(&self, key: &str) -> Result<Option<Vec<String>>, SchemaError> {
         let Some(value) = self.optional(key) else { return Ok(None) };
         let words = value.as_array().and_then(|list| list.iter().map(word).collect::<Option<Vec<_>>>());
@@ -272,7 +272,7 @@ fn float(value: &Value) -> Option<f64> {
     }
 }
 
-/// A value in a message: numbers, and texts that could be names; of others the type.
+/// A value for a message: numbers and texts that look like names are shown, others only by type.
 fn shown(value: &Value) -> String {
     let is_plain = |value: &Value| matches!(value, Value::Integer(_) | Value::Float(_) | Value::Boolean(_));
     match value {

@@ -1,24 +1,24 @@
-//! A schema to fill in, from the header of a file: names and types,
-//! never a value. One line a column.
+//! A schema to fill in, made from the header of a file: names and types, never a value. Each column
+//! has one line.
 
 use std::fmt::Write;
 
 use super::dictionary::Dictionary;
 use super::{Column, CsvOptions, Rule};
 
-/// What a file says of a column before its first record.
+/// A column as the file's header describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HeaderColumn {
     /// The name.
     pub name: String,
-    /// What the format, not the data, says of its values.
+    /// The type of its values, as the format states it, not the data.
     pub hint: TypeHint,
 }
 
-/// What a format says of the values of a column.
+/// The type that a format states for the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TypeHint {
-    /// Anything.
+    /// The format states no type.
     Unknown,
     /// Bytes: whole numbers from 0 to 255.
     Byte,
@@ -28,19 +28,19 @@ pub enum TypeHint {
     Text,
     /// False or true.
     Boolean,
-    /// Nothing that a schema can describe, such as a list.
+    /// A type that a schema cannot describe, such as a list.
     Nested,
 }
 
-/// Consecutive numbered columns, such as `x1`, `x2`, ..., from which on one pattern stands for all.
-const SHORTEST_RUN: usize = 4;
+/// The fewest consecutive numbered columns, such as `x1`, `x2`, ..., that become one pattern.
+const MIN_RUN: usize = 4;
 
-/// A template for a table of these columns, in a CSV file of these options: valid TOML in which
-/// every column that needs a decision is ignored.
+/// A template for a table with these columns and CSV options: valid TOML in which every column that
+/// needs a decision is ignored.
 pub fn template(columns: &[HeaderColumn], csv: &CsvOptions) -> String {
     let mut text = head(csv);
     text.push_str(KINDS);
-    // Columns without names of their own are to be renamed, each in its line.
+    // Numbered columns of a file without a header keep a line each: the user renames them.
     let lines = match csv.names {
         None => folded(columns),
         Some(_) => columns.iter().map(|column| (column.name.clone(), column.hint)).collect(),
@@ -52,8 +52,8 @@ pub fn template(columns: &[HeaderColumn], csv: &CsvOptions) -> String {
     text
 }
 
-/// A schema for a table of these columns by a data dictionary. What the
-/// dictionary does not have is ignored.
+/// A schema for a table with these columns, from a data dictionary. Columns that are not in the
+/// dictionary are ignored.
 pub(super) fn filled(columns: &[HeaderColumn], csv: &CsvOptions, dictionary: &Dictionary) -> String {
     let mut text = format!("{FROM_DICTIONARY}{}[columns]\n", settings(csv));
     let mut patterns: Vec<&str> = Vec::new();
@@ -99,7 +99,7 @@ fn head(csv: &CsvOptions) -> String {
     )
 }
 
-/// Everything but columns.
+/// All keys of the schema except the columns.
 fn settings(csv: &CsvOptions) -> String {
     let mut text = String::from(
         "format_version = 1\n\
@@ -145,7 +145,7 @@ fn body(hint: TypeHint) -> &'static str {
     }
 }
 
-/// A declaration on one line.
+/// A declaration as an inline table.
 fn inline(column: &Column) -> String {
     let mut parts = Vec::new();
     match column {
@@ -157,7 +157,7 @@ fn inline(column: &Column) -> String {
             parts.extend(rule("missing", number.missing_rule(), spelled));
         }
         Column::Category(category) => {
-            // A rule's code is the place of a value: it was made by looking that up.
+            // No panic: a rule's code is the index of a listed value.
             let value = |code: u32| quoted(&category.values()[code as usize]);
             parts.push(format!("kind = \"{}\"", if category.is_boolean() { "boolean" } else { "category" }));
             if !category.is_boolean() {
@@ -179,12 +179,12 @@ fn rule<T>(key: &str, rule: Rule<T>, value: impl Fn(T) -> String) -> Option<Stri
     }
 }
 
-/// A number as TOML has it: whole ones without a point where they are exact.
+/// The number as TOML: whole numbers below 1e15 without a point.
 fn spelled(number: f64) -> String {
     if number.abs() < 1e15 { number.to_string() } else { format!("{number:?}") }
 }
 
-/// Runs of numbered columns such as `pixel_0`, `pixel_1`, ... become one pattern.
+/// Replaces runs of numbered columns such as `pixel_0`, `pixel_1`, ... by one pattern.
 fn folded(columns: &[HeaderColumn]) -> Vec<(String, TypeHint)> {
     let stem = |column: &HeaderColumn| {
         let stem = column.name.trim_end_matches(|c: char| c.is_ascii_digit());
@@ -194,9 +194,9 @@ fn folded(columns: &[HeaderColumn]) -> Vec<(String, TypeHint)> {
     let runs = columns.chunk_by(|left, right| stem(left).is_some() && stem(left) == stem(right));
     for run in runs {
         match stem(&run[0]) {
-            Some((stem, hint)) if hint == TypeHint::Byte || run.len() >= SHORTEST_RUN => {
+            Some((stem, hint)) if hint == TypeHint::Byte || run.len() >= MIN_RUN => {
                 let pattern = format!("{stem}*");
-                // Two runs of one stem are one pattern.
+                // Two runs with one stem share a pattern.
                 if !folded.iter().any(|(name, _)| *name == pattern) {
                     folded.push((pattern, hint));
                 }
@@ -207,13 +207,13 @@ fn folded(columns: &[HeaderColumn]) -> Vec<(String, TypeHint)> {
     folded
 }
 
-/// The name as a key: bare where TOML allows it, else a basic string on one line.
+/// The name as a TOML key: bare where TOML allows it, else quoted.
 fn key(name: &str) -> String {
     let is_bare = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
     if !name.is_empty() && name.bytes().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
 
-/// A basic string of TOML, on one line.
+/// The text as a basic TOML string, on one line.
 fn quoted(text: &str) -> String {
     let escaped = text.chars().map(|c| match c {
         '"' | '\\' => format!("\\{c}"),

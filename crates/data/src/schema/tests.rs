@@ -69,7 +69,7 @@ fn the_longest_pattern_decides_and_a_name_wins() {
 }
 
 #[test]
-fn what_is_misspelled_is_answered_with_the_nearest() {
+fn a_misspelled_word_gets_the_nearest_known_word() {
     refused("colums = {}", &["`colums` is not known here", "did you mean `columns`?"]);
     refused("columns.age = { kind = 'nubmer' }", &["column `age`: kind must be", "did you mean `number`?"]);
     refused(
@@ -84,7 +84,7 @@ fn what_is_misspelled_is_answered_with_the_nearest() {
 }
 
 #[test]
-fn what_is_missing_or_senseless_is_named() {
+fn missing_and_invalid_values_are_named() {
     refused("", &["no columns", "sordino schema"]);
     refused("[columns", &["not TOML", "line 1"]);
     refused("format_version = 2\n[columns]", &["format_version 2", "update"]);
@@ -137,7 +137,7 @@ fn a_template_is_a_schema_made_of_names() {
     let nameless =
         CsvOptions { names: Some(vec!["a".to_owned(), "b \"c\"".to_owned()]), ..CsvOptions::default() };
     assert_eq!(Schema::from_toml(&template(&columns, &nameless)).unwrap().csv(), &nameless);
-    // Twenty columns take a line each, and numbered ones one line together.
+    // Twenty columns take a line each; numbered columns share one line.
     let twenty: Vec<HeaderColumn> =
         (0..20).map(|c| column(&format!("{}_x", (b'a' + c) as char), TypeHint::Unknown)).collect();
     assert!(template(&twenty, &CsvOptions::default()).lines().count() <= 30);
@@ -150,8 +150,8 @@ fn a_template_is_a_schema_made_of_names() {
     );
 }
 
-/// Locks keep digests of schemas: options that came later must not
-/// change those of schemas without them.
+/// Locks keep digests of schemas: options that later versions added must not change the digest of
+/// a schema without them.
 #[test]
 fn digests_of_older_schemas_hold() {
     let schema = Schema::from_toml("columns.age = { kind = 'number', bounds = [0, 120] }").unwrap();
@@ -173,7 +173,7 @@ fn digests_of_older_schemas_hold() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever a text editor leaves behind, there is an answer.
+    /// A damaged text is refused or read, and what is read can be written and read again.
     #[test]
     fn a_damaged_schema_never_panics(cut in 0..HOSPITAL.len(), byte in any::<u8>(), extra in "\\PC{0,20}") {
         let mut bytes = HOSPITAL.as_bytes().to_vec();
@@ -219,7 +219,7 @@ fn whether_a_record_can_be_dropped_is_read_off_the_schema() {
     assert!(["a", "b", "c", "d"].iter().all(|c| drops(c, Door::Permissive)));
 }
 
-/// A ledger binds what a schema says, not how it is written.
+/// A ledger binds the declarations of a schema, not how they are written.
 #[test]
 fn equal_schemas_have_one_digest_and_others_another() {
     let digest = |text: &str| Schema::from_toml(text).unwrap().digest();
@@ -266,7 +266,7 @@ fn equal_schemas_have_one_digest_and_others_another() {
         assert!(!seen.contains(&other), "{from} -> {to}");
         seen.push(other);
     }
-    // Pinned: ledgers keep it.
+    // Pinned, because ledgers keep it.
     let small = digest("columns.age = { kind = 'number', bounds = [0, 120] }");
     assert_eq!(
         small.map(|byte| format!("{byte:02x}")).concat(),
@@ -274,8 +274,8 @@ fn equal_schemas_have_one_digest_and_others_another() {
     );
 }
 
-/// Whoever may name a schema can name any file: of one that is none,
-/// nothing is shown but a short name.
+/// A user who may name a schema can name any file. If it is no schema, the message shows nothing of
+/// it but a short name.
 #[test]
 fn a_file_that_is_no_schema_is_not_shown() {
     for (text, says) in [

@@ -1,13 +1,13 @@
-//! Whose records are protected together.
+//! The unit of protection, as a schema declares it.
 
 use sordino_privacy::{Count, Unit};
 
-/// One record, or all records that share a value of a column, of which at most so many are used.
+/// Whose records are protected together, and how many of them are used at most.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UnitRule {
     /// Each record is a unit of its own.
     Record,
-    /// All records of one value of `column` are one unit.
+    /// All records with one value of `column` are one unit.
     Column {
         /// The column that names the unit, such as a patient.
         column: String,

@@ -89,7 +89,7 @@ fn category(column: &CategoryColumn) -> Table {
         match rule {
             Rule::Undeclared => None,
             Rule::Drop => table.insert(key.to_owned(), "drop".into()),
-            // A rule's code is the place of a value: it was made by looking that up.
+            // No panic: a rule's code is the index of a listed value.
             Rule::Become(code) => {
                 table.insert(key.to_owned(), column.values()[code as usize].as_str().into())
             }

@@ -1,6 +1,5 @@
-//! Arrow IPC files (also called Feather, version 2), memory-mapped:
-//! columns are used where they lie.
-// Types of Arrow that are not read are many, and a new one is one of them.
+//! Arrow IPC files (also called Feather, version 2), memory-mapped: columns are read in place.
+// Arrow has many types that are not read, and a new one is not read either.
 #![expect(clippy::wildcard_enum_match_arm, reason = "types that are not named here are refused")]
 
 use std::fs::File;
@@ -28,7 +27,7 @@ use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
 pub(crate) const FORMAT: &str = "Arrow IPC";
-/// `ARROW1` and the length of the footer, at the end.
+/// The bytes of the trailer at the end: the length of the footer, and `ARROW1`.
 const TRAILER: usize = 10;
 
 /// The columns of a file.
@@ -74,7 +73,7 @@ fn values(kind: &DataType) -> &DataType {
     }
 }
 
-/// A mapped file and where its batches are.
+/// A mapped file and the places of its batches.
 pub(crate) struct ArrowFile {
     path: PathBuf,
     pub(crate) map: MappedFile,
@@ -85,7 +84,7 @@ pub(crate) struct ArrowFile {
 }
 
 impl ArrowFile {
-    /// An open file; the path is for messages.
+    /// Maps an open file; the path is for messages.
     pub(crate) fn of(path: &Path, file: &File) -> Result<Self, DataError> {
         let map = MappedFile::of(file).map_err(|source| DataError::io(path, source))?;
         let bytes = Buffer::from(map.bytes());
@@ -138,13 +137,13 @@ fn content(path: &Path, bytes: &Buffer, block: &Block) -> Result<Buffer, DataErr
     Ok(content)
 }
 
-/// The largest column of a batch, uncompressed: what a length in a file may ask for.
-const MOST_BYTES: i64 = 1 << 32;
+/// The largest column of a batch in bytes, uncompressed: a damaged file may state any length.
+const MAX_COLUMN_BYTES: i64 = 1 << 32;
 
-/// Every buffer of a batch lies within its body, and none claims to unpack to more than a
-/// machine has: the decoder trusts both.
+/// Checks that every buffer of a batch lies within its body, and that none claims to unpack to more
+/// than [`MAX_COLUMN_BYTES`]: the decoder trusts both.
 fn check_buffers(path: &Path, content: &Buffer, block: &Block) -> Result<(), DataError> {
-    // `content` made sure that there are metadata of this length.
+    // The function `content` has checked this length.
     let metadata = block.metaDataLength() as usize;
     let start = if content[..4] == [0xff; 4] { 8 } else { 4 };
     let message = root_as_message(&content[start..metadata]).map_err(|error| damaged(path, error))?;
@@ -158,7 +157,7 @@ fn check_buffers(path: &Path, content: &Buffer, block: &Block) -> Result<(), Dat
         };
         let bytes = place().ok_or_else(|| damaged(path, "a column lies outside of its batch"))?;
         let unpacked = bytes.first_chunk().map_or(0, |length| i64::from_le_bytes(*length));
-        if batch.compression().is_some() && unpacked > MOST_BYTES {
+        if batch.compression().is_some() && unpacked > MAX_COLUMN_BYTES {
             return Err(damaged(path, "a column would unpack to more than 4 GiB"));
         }
     }
@@ -211,7 +210,7 @@ impl ReadRows for ArrowRows {
     }
 }
 
-/// Adds all values; tells which ones are no numbers where one is wanted.
+/// Adds all values to the column. Returns the rows whose text is no number in a column of numbers.
 fn push_all(array: &dyn Array, column: &mut RawColumn) -> Vec<usize> {
     match array.data_type() {
         DataType::Boolean => {

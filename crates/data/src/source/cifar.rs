@@ -1,5 +1,5 @@
-//! The binary files of CIFAR-10 and CIFAR-100 (Krizhevsky 2009): one or two label
-//! bytes, then 3072 bytes of a picture.
+//! The binary files of CIFAR-10 and CIFAR-100 (Krizhevsky 2009): one or two label bytes, then 3072
+//! bytes of an image.
 
 use super::dense::{DenseLayout, Element, numbered};
 use super::kept::KeptFile;

@@ -1,4 +1,5 @@
-//! Formats whose libraries this build may or may not have, and a fence around those libraries.
+//! Formats whose libraries are features of this crate, and a fence that turns panics of those
+//! libraries into errors.
 
 use super::Layout;
 use super::kept::KeptFile;
@@ -34,8 +35,8 @@ fn left_out(file: &KeptFile, what: &str) -> DataError {
     DataError::Unsupported { path: file.path().to_owned(), what: what.to_owned(), instead }
 }
 
-/// The libraries of these formats panic on some damaged files; here that is an error like every
-/// other. What they were working on is not used again: an error ends the reading.
+/// The libraries of these formats panic on some damaged files. The fence turns such a panic into an
+/// error. Reading ends with it, so nothing uses the library's state again.
 #[cfg(any(feature = "parquet", feature = "arrow"))]
 mod fence {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -62,7 +63,7 @@ mod fence {
         }
     }
 
-    /// A reader behind the fence.
+    /// A reader whose panics become errors.
     pub(crate) fn fenced_rows(
         path: &Path,
         format: &'static str,
@@ -72,7 +73,7 @@ mod fence {
         Ok(Box::new(Fenced { path: path.to_owned(), format, rows }))
     }
 
-    /// Work behind the fence.
+    /// Does `work`, and turns a panic into an error.
     pub(crate) fn fenced<T>(
         path: &Path,
         format: &'static str,

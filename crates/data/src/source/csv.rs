@@ -1,22 +1,22 @@
-//! Comma-separated values (RFC 4180): quotes, line ends within quotes, any
-//! delimiter; types come from the schema.
+//! Comma-separated values (RFC 4180): quotes, line ends within quotes, any delimiter. Types come
+//! from the schema.
 //!
 //! # Blank lines
-//! Where there are several columns a blank line is no record: it has no fields. Where there
-//! is one column it is a record whose value is missing, so that how many records there are
-//! does not depend on what they hold.
+//! In a file with several columns a blank line is no record: it has no fields. In a file with one
+//! column it is a record whose value is missing, so that the number of records does not depend on
+//! their values.
 //!
 //! # Pitfalls
 //! A quote that is not closed makes the records after it part of one field, up to
-//! [`MAX_RECORD_BYTES`]: which bytes form a record is decided by the file, not record by record.
-//! Neighbouring data sets are sets of *records as parsed*. Whoever lets others write lines into a
-//! file must see to it that each line is one record.
+//! [`MAX_RECORD_BYTES`]: the file as a whole, not each record, decides which bytes form a record.
+//! Neighbouring data sets are sets of *records as parsed*. An owner who lets others write lines
+//! into a file must make sure that each line is one record.
 
 use std::io::{BufRead, BufReader, Chain, Cursor, Read};
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
-use super::first_line::{self, Start};
+use super::first_line::{self, Preamble};
 use super::kept::KeptFile;
 use super::packed::Unpacked;
 use super::{MAX_COLUMNS, MAX_RECORD_BYTES, Pick, ReadRows};
@@ -25,7 +25,7 @@ use crate::misfit::{Notes, Reason};
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{CsvOptions, HeaderColumn, TypeHint};
 
-/// Bytes of records that are held at a time.
+/// The bytes of records after which a chunk ends.
 const CHUNK_BYTES: usize = 32 << 20;
 
 /// A CSV file whose header is known.
@@ -90,8 +90,7 @@ fn records(file: &KeptFile, options: &CsvOptions, has_blanks: bool) -> Result<Re
         .map_err(|source| DataError::io(file.path(), source))
 }
 
-/// How many fields the first line has, whatever they are. `None`: there
-/// is no line that could be a header.
+/// The number of fields in the first line; `None` if the file has no line, or one that is too long.
 pub(super) fn width(file: &KeptFile, options: &CsvOptions) -> Result<Option<usize>, DataError> {
     let mut records = records(file, options, false)?;
     let next = records.next().map_err(|source| DataError::io(file.path(), source))?;
@@ -122,15 +121,14 @@ pub(super) fn header(file: &KeptFile, options: &CsvOptions) -> Result<Vec<String
     let text = |field: &[u8]| std::str::from_utf8(field).map(str::to_owned);
     let names: Result<Vec<String>, _> = records.fields().map(text).collect();
     let names = names.map_err(|_| DataError::HeaderNotText { path: path.to_owned() })?;
-    // A blank line may be the name of the one column that there is, or
-    // its first record: nobody can tell.
+    // In a file with one column, a blank line may be its name or its first record.
     match &names[..] {
         [name] if is_after_blank || name.is_empty() => Err(DataError::BlankHeader { path: path.to_owned() }),
         _ => Ok(names),
     }
 }
 
-/// The rows of a small public table, with its header, as texts.
+/// The rows of a public table of at most `most` bytes, its header first, as texts.
 pub(crate) fn small_table(
     path: &std::path::Path,
     options: &CsvOptions,
@@ -166,7 +164,7 @@ struct CsvRows {
     file: KeptFile,
     records: Records<Unpacked>,
     picks: Vec<Pick>,
-    /// Columns of the header.
+    /// The number of columns in the header.
     fields: usize,
     missing: Vec<Vec<u8>>,
     options: CsvOptions,
@@ -175,7 +173,7 @@ struct CsvRows {
 impl ReadRows for CsvRows {
     fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
         let (mut read, mut bytes) = (0, 0);
-        // Long records are taken fewer at a time.
+        // Long records come in shorter chunks.
         while read < rows && bytes <= CHUNK_BYTES {
             let row = chunk.first_row + chunk.rows() as u64 + 1;
             match self.records.next().map_err(|source| DataError::io(self.file.path(), source))? {
@@ -220,8 +218,8 @@ impl CsvRows {
         chunk.present.push(true);
     }
 
-    /// What to do about a field that is no number. Where another way to write numbers
-    /// would make it one, that is said.
+    /// What to do about a field that is no number. If other separators would make it a number, the
+    /// advice names them.
     fn not_a_number(&self, field: &[u8]) -> &'static str {
         let reads = |decimal, thousands| {
             let options = CsvOptions { decimal, thousands, ..self.options.clone() };
@@ -246,10 +244,10 @@ impl CsvRows {
     }
 }
 
-/// What the next record is.
+/// The result of reading one record.
 enum Next {
     Record,
-    /// Passed over: it was too long.
+    /// The record was too long and was skipped.
     TooLong,
     End,
 }
@@ -257,7 +255,7 @@ enum Next {
 /// Splits bytes into records and fields, in bounded memory.
 struct Records<R> {
     input: BufReader<Chain<Cursor<Vec<u8>>, R>>,
-    start: Start,
+    start: Preamble,
     core: csv_core::Reader,
     comment: Option<u8>,
     /// Whether a blank line is a record.
@@ -268,17 +266,18 @@ struct Records<R> {
     ended_with_return: bool,
     bytes: Vec<u8>,
     field_ends: Vec<usize>,
-    /// How many fields the record has, and bytes.
+    /// The number of fields of the record.
     ends: usize,
+    /// The bytes of the record.
     length: usize,
 }
 
 impl<R: Read> Records<R> {
-    /// Passes over what stands before the first line: a byte order mark, and a line `sep=;`.
+    /// Skips what is before the first line: a byte order mark, and a line `sep=;`.
     fn new(mut input: R, options: &CsvOptions, has_blanks: bool) -> std::io::Result<Self> {
         let mut bytes = Vec::new();
-        input.by_ref().take(Start::MOST_BYTES).read_to_end(&mut bytes)?;
-        let start = if options.names.is_some() { Start::of_record(&bytes) } else { Start::of(&bytes) };
+        input.by_ref().take(Preamble::MAX_BYTES).read_to_end(&mut bytes)?;
+        let start = if options.names.is_some() { Preamble::of_record(&bytes) } else { Preamble::of(&bytes) };
         let rest = Cursor::new(bytes.split_off(start.length)).chain(input);
         let mut builder = ReaderBuilder::new();
         Ok(Self {
@@ -319,7 +318,7 @@ impl<R: Read> Records<R> {
                 ReadRecordResult::OutputEndsFull if self.field_ends.len() <= MAX_COLUMNS => {
                     self.field_ends.resize(2 * self.field_ends.len(), 0);
                 }
-                // What is read from here on is thrown away, to the end of the record.
+                // The rest of this record is read and thrown away.
                 ReadRecordResult::OutputFull | ReadRecordResult::OutputEndsFull => {
                     (written, self.ends, is_too_long) = (0, 0, true);
                 }
@@ -330,8 +329,8 @@ impl<R: Read> Records<R> {
         }
     }
 
-    /// Takes one blank line as a record of one empty field, if one is next; comments before it are
-    /// passed over. The parser would pass over both.
+    /// If the next line is blank, takes it as a record of one empty field; skips comments before
+    /// it. The parser would skip both.
     fn take_blank(&mut self) -> std::io::Result<bool> {
         self.is_blank = false;
         if std::mem::take(&mut self.ended_with_return) {
@@ -352,7 +351,7 @@ impl<R: Read> Records<R> {
         Ok(true)
     }
 
-    /// Passes over these bytes, if they are next.
+    /// Skips these bytes, if they are next.
     fn skip(&mut self, bytes: &[u8]) -> std::io::Result<()> {
         if self.input.fill_buf()?.starts_with(bytes) {
             self.input.consume(bytes.len());

@@ -1,4 +1,4 @@
-//! Arrays of numbers: records of equally many elements of one type, one after the other.
+//! Arrays of numbers: records of a fixed number of elements of one type, one after the other.
 
 use std::io::{BufReader, Read};
 
@@ -10,14 +10,14 @@ use crate::misfit::Notes;
 use crate::raw::{RawChunk, RawColumn};
 use crate::schema::{HeaderColumn, TypeHint};
 
-/// Where the records of an array are, and what they are made of.
+/// The layout of an array's records.
 pub(super) struct DenseLayout {
     pub(super) format: &'static str,
     /// The bytes before the first record.
     pub(super) head: Vec<u8>,
     pub(super) rows: u64,
-    /// Whether the length of the content says how many records there are, so
-    /// that nothing may stand behind them.
+    /// Whether the number of records follows from the length of the content, so that nothing may
+    /// follow the last record.
     pub(super) is_whole: bool,
     pub(super) element: Element,
     /// Names of the elements of a record.
@@ -25,7 +25,7 @@ pub(super) struct DenseLayout {
     pub(super) labels: Option<Labels>,
 }
 
-/// A file with one more column, of bytes.
+/// A second file with one more column, of bytes.
 pub(super) struct Labels {
     pub(super) file: KeptFile,
     /// The column's name.
@@ -61,7 +61,7 @@ impl Element {
         }
     }
 
-    /// Adds the number that these bytes are to a column.
+    /// Adds the number with these bytes to a column.
     fn push(self, bytes: &[u8], column: &mut RawColumn) {
         let mut word = [0u8; 8];
         for (at, byte) in bytes.iter().enumerate() {
@@ -157,7 +157,7 @@ impl Elements {
         Ok(Self { file: file.clone(), format, input: BufReader::new(Unpacked::open(file)?) })
     }
 
-    /// Behind the header, which must be the one that was found when the file was opened.
+    /// Opens the file after its header, which must be the one that was found at first.
     fn behind(file: &KeptFile, head: &[u8], format: &'static str) -> Result<Self, DataError> {
         let mut elements = Self::open(file, format)?;
         let mut found = vec![0; head.len()];
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(value(Element::BYTE, &[255]), 255.0);
     }
 
-    /// Two units whose numbers are one double apart from each other are two units.
+    /// Two units whose numbers round to the same double are two units.
     #[test]
     fn large_integers_are_exact_as_text() {
         let element = Element { kind: ElementKind::Unsigned, bytes: 8, is_big_endian: false };

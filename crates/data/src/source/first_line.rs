@@ -1,9 +1,9 @@
-//! What stands before the first record of a CSV file: a byte order mark, a line `sep=;`, a header.
+//! Everything before the first record of a CSV file: a byte order mark, a line `sep=;`, a header.
 //!
 //! # Guarantee
-//! The delimiter is found in the header line alone, which is no record. A line that is a record
-//! (`--no-header`) is asked one thing: how many fields it has. What the first line holds is
-//! shown only where it can be a header.
+//! The delimiter is found from the header line alone, which is no record. If the first line is a
+//! record (`--no-header`), only the number of its fields is used. A message shows text of the first
+//! line only if the line can be a header.
 
 use std::path::Path;
 
@@ -15,30 +15,30 @@ use super::{csv, file_name, is_text, packed};
 use crate::error::DataError;
 use crate::schema::CsvOptions;
 
-/// Delimiters that are looked for, the usual one first.
+/// The delimiters that are tried, the usual one first.
 const DELIMITERS: [u8; 4] = *b",;\t|";
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What a spreadsheet writes before the first line.
+/// The bytes before the first line: a byte order mark, and a line `sep=;` from a spreadsheet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Start {
-    /// Its bytes.
+pub(super) struct Preamble {
+    /// Its length in bytes.
     pub(super) length: usize,
     /// The delimiter that a line `sep=;` states.
     pub(super) delimiter: Option<u8>,
 }
 
-impl Start {
-    /// A byte order mark and `"sep=;"` with a line end, and some more.
-    pub(super) const MOST_BYTES: u64 = 16;
+impl Preamble {
+    /// Bytes that suffice to find it: a byte order mark and `"sep=;"` with a line end have 12.
+    pub(super) const MAX_BYTES: u64 = 16;
 
-    /// What stands before the first line, if that line is a record. A record may say `sep=;`.
+    /// The preamble of a file whose first line is a record. `sep=;` may then be a record.
     pub(super) fn of_record(bytes: &[u8]) -> Self {
         let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         Self { length: mark, delimiter: None }
     }
 
-    /// What stands before the first line, if that line is a header.
+    /// The preamble of a file whose first line is a header.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mark = if bytes.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len() } else { 0 };
         let line = bytes[mark..].split_inclusive(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -54,43 +54,43 @@ impl Start {
     }
 }
 
-/// What the first line of a CSV file is said to be.
+/// What the user says about the first line of a CSV file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FirstLine {
-    /// A header, unless it looks like a record: that is refused.
+    /// A header; a line that looks like a record is refused.
     #[default]
     Header,
     /// A header, whatever it looks like.
     SurelyHeader,
-    /// A record. Columns are called `column_1`, `column_2`, ...
+    /// A record. The columns are named `column_1`, `column_2`, ...
     Record,
 }
 
-/// What is known of a CSV file that no schema describes yet. What is not given is
-/// found in its header line, or usual.
+/// What the user says about a CSV file that has no schema yet. The rest is found from its header
+/// line, or has its default.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CsvAsked {
-    /// What stands between two fields.
+    /// The character between two fields.
     pub delimiter: Option<u8>,
-    /// What stands before the fraction of a number.
+    /// The character before the fraction of a number.
     pub decimal: Option<u8>,
-    /// What stands between groups of three digits.
+    /// The character between groups of three digits.
     pub thousands: Option<u8>,
     /// What the first line is.
     pub first_line: FirstLine,
 }
 
-/// How a file is read that no schema describes yet.
+/// How a file that has no schema yet is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CsvFound {
     /// The options.
     pub options: CsvOptions,
-    /// The delimiter, if the header line shows one that is not usual.
+    /// The delimiter that was found, if it is not the default and the user did not name it.
     pub delimiter: Option<u8>,
 }
 
 impl CsvFound {
-    /// What to tell whoever did not name the delimiter.
+    /// A note for a user who did not name the delimiter.
     pub fn note(&self) -> Option<&'static str> {
         Some(match self.delimiter? {
             b',' => "fields are separated by `,`, as the header shows",
@@ -103,12 +103,12 @@ impl CsvFound {
 }
 
 impl CsvAsked {
-    /// These options, changed by what is given. Opens no file.
+    /// `options`, overridden by what the user says. Opens no file.
     pub fn over(&self, options: CsvOptions) -> CsvOptions {
         let first_line = match self.first_line {
             FirstLine::Header => (options.header, options.names),
             FirstLine::SurelyHeader => (true, options.names),
-            // Nobody has counted its fields.
+            // The fields are not counted here, so the list of names stays empty.
             FirstLine::Record => (options.header, Some(options.names.unwrap_or_default())),
         };
         CsvOptions {
@@ -121,13 +121,13 @@ impl CsvAsked {
         }
     }
 
-    /// Whether nothing is given.
+    /// Whether the user says nothing.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// The options of the file at this path. Reads its first line, and no more;
-    /// of files in other formats nothing.
+    /// The options of the file at this path. Uses its first line and nothing else; for a file in
+    /// another format, not even that.
     pub fn find(&self, path: &Path) -> Result<CsvFound, DataError> {
         let file = KeptFile::open(path)?;
         let magic = packed::magic(&file)?;
@@ -159,8 +159,7 @@ impl CsvAsked {
             options.names = Some((1..=width).map(|place| format!("column_{place}")).collect());
         }
         if expected == b'\t' && found == expected {
-            // A file of this name has tabs unless the options say otherwise, and
-            // the format has a name of its own.
+            // The default delimiter stands for tabs in a `.tsv` file, and keeps its format TSV.
             options.delimiter = CsvOptions::default().delimiter;
         }
         let delimiter = (self.delimiter.is_none() && found != expected).then_some(found);
@@ -168,7 +167,7 @@ impl CsvAsked {
     }
 }
 
-/// Whether name or first bytes are those of a format that is not CSV.
+/// Whether the name or the first bytes belong to a format other than CSV.
 fn is_other(name: &str, magic: &[u8]) -> bool {
     name.ends_with(".bin")
         || super::promised(name).is_some()
@@ -179,7 +178,7 @@ fn is_other(name: &str, magic: &[u8]) -> bool {
         || super::foreign(magic).is_some()
 }
 
-/// The delimiter by which the header line has the most fields.
+/// The delimiter that splits the header line into the most fields.
 fn delimiter(file: &KeptFile, expected: u8) -> Result<u8, DataError> {
     let mut widths = Vec::new();
     for delimiter in DELIMITERS {
@@ -200,7 +199,7 @@ fn delimiter(file: &KeptFile, expected: u8) -> Result<u8, DataError> {
     }
 }
 
-/// Refuses a first line that can be no header by this delimiter.
+/// Refuses a first line that cannot be a header with this delimiter.
 pub(super) fn check(path: &Path, names: &[String], delimiter: u8) -> Result<(), DataError> {
     if let [name] = names {
         let count = |other: u8| name.bytes().filter(|byte| *byte == other).count();
@@ -216,7 +215,7 @@ pub(super) fn check(path: &Path, names: &[String], delimiter: u8) -> Result<(), 
     }
 }
 
-/// ` called ...`, with the first two names, if the line can be a header by the other delimiter.
+/// ` called ...` with the first two names, if the line can be a header with this delimiter.
 fn called(name: &str, delimiter: char) -> String {
     let fields: Vec<&str> = name.split(delimiter).map(|field| field.trim().trim_matches('"')).collect();
     if not_a_name(fields.iter().copied()).is_some() {
@@ -232,8 +231,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_for_spreadsheets_and_a_mark_are_passed_over() {
-        let of = |bytes: &[u8]| (Start::of(bytes).length, Start::of(bytes).delimiter);
+    fn a_byte_order_mark_and_a_sep_line_are_skipped() {
+        let of = |bytes: &[u8]| (Preamble::of(bytes).length, Preamble::of(bytes).delimiter);
         assert_eq!(of(b"sep=;\r\na;b\r\n"), (7, Some(b';')));
         assert_eq!(of(b"\xef\xbb\xbfsep=\t\na\tb\n"), (9, Some(b'\t')));
         assert_eq!(of(b"\"sep=|\"\na|b\n"), (8, Some(b'|')));

@@ -1,5 +1,5 @@
-//! IDX, the format of MNIST (LeCun, Cortes, Burges): a type, the sizes of up to
-//! 255 dimensions, then the elements.
+//! IDX, the format of MNIST (LeCun, Cortes, Burges): a type, the sizes of the dimensions (up to
+//! four are read), then the elements.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ pub(super) fn layout(file: &KeptFile) -> Result<DenseLayout, DataError> {
 struct Header {
     element: Element,
     sizes: Vec<u32>,
-    /// All of it, as it stands in the file.
+    /// The bytes of the header.
     head: Vec<u8>,
 }
 
@@ -71,8 +71,8 @@ fn element(kind: u8) -> Option<Element> {
     Some(Element { kind, bytes, is_big_endian: true })
 }
 
-/// The labels beside a file of images: `t10k-images-idx3-ubyte.gz` has
-/// `t10k-labels-idx1-ubyte.gz`, packed or not.
+/// The file of labels beside a file of images: `t10k-labels-idx1-ubyte.gz`, packed or not, for
+/// `t10k-images-idx3-ubyte.gz`.
 fn labels_of(path: &Path, rows: u32) -> Result<Option<Labels>, DataError> {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let stem = name.trim_end_matches(".gz").trim_end_matches(".zst");

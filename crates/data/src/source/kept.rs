@@ -1,5 +1,5 @@
-//! A file that is opened once. Every pass reads the open file, wherever its path leads
-//! by then, and digests what it reads.
+//! A file that is opened once. Every pass reads the open file, wherever its path leads by then, and
+//! digests what it reads.
 //!
 //! A program that digests a file by its path and then opens the path again may read two files, if a
 //! link was moved in between. Here the path is used once. Comparing the digests of two passes shows

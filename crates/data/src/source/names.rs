@@ -1,16 +1,16 @@
-//! What cannot be the name of a column.
+//! Recognises texts that cannot be the name of a column.
 //!
-//! A file without a header line shows its first record where names are expected, and whoever prints
-//! the names prints that record. So a first line with a field that nobody calls a column is
-//! refused, by its place and its kind: the field itself may be somebody's value. A record of plain
-//! words cannot be told from a header.
+//! A file without a header line has its first record where names are expected, and a program that
+//! prints the names prints that record. So a first line is refused if one of its fields cannot be a
+//! name. The message states the number and the kind of the field and does not show it: it may be a
+//! person's value. A record of plain words cannot be told from a header.
 
 use std::collections::HashMap;
 
 /// Why a line is no header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NotAName {
-    /// The place of the field, from 1.
+    /// The number of the field, from 1.
     pub(super) field: usize,
     pub(super) what: &'static str,
 }
@@ -28,12 +28,12 @@ pub(super) fn not_a_name<'a>(fields: impl IntoIterator<Item = &'a str>) -> Optio
     None
 }
 
-/// What the field is, if it is no name.
+/// What the field is, if it cannot be a name.
 fn kind(field: &str) -> Option<&'static str> {
     if field.trim().is_empty() {
         return Some("empty");
     }
-    // Spellings such as `nan` are numbers to a parser, and missing values to people.
+    // Checked before numbers: a parser reads `nan` as a number, people as a missing value.
     const MARKS: [&str; 9] = ["na", "n/a", "#n/a", "nan", "null", "none", "nil", "true", "false"];
     if MARKS.contains(&field.to_lowercase().as_str()) {
         return Some("a missing value or a truth value");
@@ -52,7 +52,8 @@ fn kind(field: &str) -> Option<&'static str> {
     (is_address(field) || is_uuid(field)).then_some("an address or an identifier")
 }
 
-/// Digits with signs, and the words that dates have: `2024-05-01T10:30Z`, `1 May 2024`, `10:30 pm`.
+/// Whether it has only digits, signs and the words of dates: `2024-05-01T10:30Z`, `1 May 2024`,
+/// `10:30 pm`.
 fn is_date(field: &str) -> bool {
     const WORDS: [&str; 6] = ["t", "z", "am", "pm", "utc", "gmt"];
     let is_word = |word: &str| {
@@ -75,12 +76,12 @@ fn is_date(field: &str) -> bool {
             words.push(std::mem::take(&mut word));
         }
     }
-    // A digit beside a letter, as in `t1`, is a name unless the word belongs to a time.
+    // A short text such as `t1` is a name, unless it has the colon of a time.
     let is_apart = || field.len() >= 5 || field.contains(':');
     has_digit && !words.is_empty() && words.iter().all(|word| is_word(word)) && is_apart()
 }
 
-/// A month's name, or the start of one with three or four letters.
+/// Whether it is a month's name, or its first three or four letters.
 fn is_month(word: &str) -> bool {
     const MONTHS: [&str; 12] = [
         "january",
@@ -202,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_place_is_named() {
+    fn the_first_field_that_is_no_name_is_reported() {
         let at = |fields: &[&str]| not_a_name(fields.iter().copied()).map(|not| (not.field, not.what));
         assert_eq!(at(&["age", "41", ""]), Some((2, "a number")));
         assert_eq!(at(&["no", "yes", "no"]), Some((3, "the same as another field")));

@@ -1,5 +1,5 @@
-//! NPY, numpy's format for one array: a magic word, a header that is a
-//! Python dictionary, the elements.
+//! NPY, numpy's format for one array: a magic word, a header that is a Python dictionary, the
+//! elements.
 
 use super::MAX_COLUMNS;
 use super::dense::{DenseLayout, Element, ElementKind, Elements, numbered};
@@ -8,7 +8,7 @@ use crate::error::DataError;
 
 const FORMAT: &str = "NPY";
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
-/// numpy writes headers of 128 bytes; only names of fields make them longer.
+/// The longest header in bytes. numpy writes 128; only names of fields make it longer.
 const MAX_HEADER: usize = 1 << 16;
 
 pub(super) fn layout(file: &KeptFile) -> Result<DenseLayout, DataError> {
@@ -52,7 +52,7 @@ pub(super) fn layout(file: &KeptFile) -> Result<DenseLayout, DataError> {
     Ok(DenseLayout { format: FORMAT, head, rows, is_whole, element, names, labels: None })
 }
 
-/// All that stands before the elements, and the header's text.
+/// All bytes before the elements, and the header's text.
 fn header(file: &KeptFile) -> Result<(Vec<u8>, String), DataError> {
     let mut input = Elements::open(file, FORMAT)?;
     let mut head = vec![0; MAGIC.len() + 2];
@@ -73,7 +73,7 @@ fn header(file: &KeptFile) -> Result<(Vec<u8>, String), DataError> {
     Ok((head, String::from_utf8_lossy(&text).into_owned()))
 }
 
-/// The text behind `'key':` in a flat Python dictionary, up to the comma that ends it.
+/// The text after `'key':` in a flat Python dictionary, up to the comma that ends it.
 fn value<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     let (_, rest) = header.split_once(&format!("'{key}':"))?;
     let rest = rest.trim_start();
@@ -81,13 +81,13 @@ fn value<'a>(header: &'a str, key: &str) -> Option<&'a str> {
     Some(rest[..end?].trim())
 }
 
-/// `(3, 4)`, `(3,)`.
+/// The sizes of a shape such as `(3, 4)` or `(3,)`.
 fn sizes(shape: &str) -> Option<Vec<u64>> {
     let inner = shape.strip_prefix('(')?.strip_suffix(')')?;
     inner.split(',').map(str::trim).filter(|size| !size.is_empty()).map(|size| size.parse().ok()).collect()
 }
 
-/// `<f8`, `|u1`, `>i4`, `|b1`.
+/// The element of a type such as `<f8`, `|u1`, `>i4` or `|b1`.
 fn element(descr: &str) -> Option<Element> {
     let mut letters = descr.chars();
     let is_big_endian = match letters.next()? {

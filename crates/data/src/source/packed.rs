@@ -11,12 +11,12 @@ use crate::error::DataError;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 const ZSTD: &[u8] = &[0x28, 0xb5, 0x2f, 0xfd];
-/// What recognition looks at.
+/// The bytes of the content from which a format is recognised.
 const MAGIC_BYTES: u64 = 1024;
-/// A frame that asks for a larger window (256 MiB) is refused: memory must not depend on the file.
+/// The largest window of a zstd frame, 256 MiB: memory must not depend on the file.
 const ZSTD_WINDOW_LOG: u32 = 28;
 
-/// The content of a file, unpacked if it is packed; the digest is that of the file as it is.
+/// The content of a file, unpacked if it is packed. The digest is that of the packed file.
 pub(super) enum Unpacked {
     Plain(BufReader<Digesting>),
     Gzip(Box<MultiGzDecoder<BufReader<Digesting>>>),
@@ -42,9 +42,9 @@ impl Unpacked {
         }
     }
 
-    /// The SHA-256 of the whole file, with what stands behind the content.
+    /// The SHA-256 of the whole file, including all bytes after the content.
     pub(super) fn finish(self) -> io::Result<[u8; 32]> {
-        // What a buffer holds was digested when it was read.
+        // Bytes that are left in a buffer were digested when they were read.
         let file = match self {
             Self::Plain(input) => input,
             Self::Gzip(decoder) => decoder.into_inner(),
@@ -72,7 +72,7 @@ pub(super) fn magic(file: &KeptFile) -> Result<Vec<u8>, DataError> {
     Ok(start)
 }
 
-/// The SHA-256 of the content of a file that is packed. Of others it is the file's own.
+/// The SHA-256 of the unpacked content of a packed file; `None` if the file is not packed.
 pub(super) fn unpacked_digest(file: &KeptFile) -> Result<Option<[u8; 32]>, DataError> {
     let mut content = match Unpacked::open(file)? {
         Unpacked::Plain(_) => return Ok(None),
@@ -88,7 +88,7 @@ pub(super) fn unpacked_digest(file: &KeptFile) -> Result<Option<[u8; 32]>, DataE
     }
 }
 
-/// How many bytes the content has. What is packed tells it only by being read.
+/// The length of the content in bytes. A packed file has to be read for it.
 pub(super) fn content_length(file: &KeptFile) -> Result<u64, DataError> {
     let length = match Unpacked::open(file)? {
         Unpacked::Plain(_) => file.length(),

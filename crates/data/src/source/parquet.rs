@@ -1,4 +1,4 @@
-//! Parquet: flat columns, one group of rows after the other.
+//! Parquet files: flat columns, one row group after the other.
 
 use std::io::{BufReader, Read};
 use std::path::Path;
@@ -29,18 +29,18 @@ pub(crate) struct ParquetLayout {
 #[derive(Clone, PartialEq)]
 struct Leaf {
     name: String,
-    /// Its place among the leaves of the schema; nothing for a column that is nested.
+    /// Its index among the leaves of the schema; `None` for a nested column.
     leaf: Option<usize>,
     kind: Kind,
 }
 
-/// What a value means beyond its bytes.
+/// The meaning of a column's bytes.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Boolean,
     Integer,
     Unsigned,
-    /// Whole numbers of 10^-scale.
+    /// Whole multiples of 10^-scale.
     Decimal(i32),
     Float,
     Text,
@@ -113,7 +113,7 @@ struct ParquetRows {
     kept: KeptFile,
     file: SerializedFileReader<Chunks>,
     leaves: Vec<Leaf>,
-    /// The group of rows to be opened next.
+    /// The row group to open next.
     group: usize,
     readers: Vec<ColumnReader>,
     /// Rows of the open group that were not read.
@@ -144,7 +144,7 @@ impl ReadRows for ParquetRows {
 }
 
 impl ParquetRows {
-    /// Makes sure that there is a row to read; not at the end.
+    /// Opens row groups until there is a row to read; false at the end of the file.
     fn open_group(&mut self) -> Result<bool, DataError> {
         while self.left == 0 {
             if self.group == self.file.num_row_groups() {
@@ -153,7 +153,7 @@ impl ParquetRows {
             let failed = |error| damaged(self.kept.path(), &error);
             let group = self.file.get_row_group(self.group).map_err(failed)?;
             self.left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-            // Only flat columns are here: each has its leaf.
+            // Only flat columns are read, and each has its leaf.
             let readers =
                 self.leaves.iter().filter_map(|leaf| leaf.leaf).map(|leaf| group.get_column_reader(leaf));
             self.readers = readers.collect::<Result<_, _>>().map_err(failed)?;
@@ -163,7 +163,7 @@ impl ParquetRows {
     }
 }
 
-/// One column of one stretch of rows.
+/// A run of rows in one column.
 struct Place<'a> {
     path: &'a Path,
     leaf: &'a Leaf,
@@ -217,7 +217,7 @@ impl Place<'_> {
         }
     }
 
-    /// `push` adds a value and says whether it has a place in the column.
+    /// Reads `rows` values. `push` adds a value to the column and returns whether it fits.
     fn typed<T: DataType>(
         &mut self,
         reader: &mut ColumnReaderImpl<T>,
@@ -235,7 +235,7 @@ impl Place<'_> {
             if records == 0 {
                 return Err(self.wrong(format!("column `{}` ends before its last row", self.leaf.name)));
             }
-            // A column that must have values has no levels.
+            // A required column has no levels.
             let is_there = |at: usize| count == records || levels.get(at).is_some_and(|level| *level > 0);
             let mut values = values.iter();
             for at in 0..records {
@@ -260,7 +260,7 @@ impl Place<'_> {
     }
 }
 
-/// A kept file, as the format's library wants to read it.
+/// A kept file, for the reader of the Parquet library.
 struct Chunks(KeptFile);
 
 impl Length for Chunks {
@@ -293,6 +293,6 @@ fn open(file: &KeptFile) -> Result<SerializedFileReader<Chunks>, DataError> {
 }
 
 fn damaged(path: &Path, error: &ParquetError) -> DataError {
-    // Messages of the format's library speak of pages and bytes, not of values.
+    // Messages of the Parquet library speak of pages and bytes, not of values.
     DataError::Damaged { path: path.to_owned(), format: FORMAT, reason: error.to_string() }
 }

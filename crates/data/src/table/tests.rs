@@ -30,7 +30,7 @@ fn table(
 }
 
 #[test]
-fn values_go_where_the_schema_says() {
+fn values_follow_the_rules_of_the_schema() {
     let ages = [41.0, 200.0, f64::NAN, f64::NEG_INFINITY];
     let smokers = [Some("yes"), None, Some("often"), Some("no")];
     let table = table(&ages, &[70.0, 0.0, 1e9, 70.0], &smokers, &[1.0, 2.0, 1.0, 2.0], Door::Strict).unwrap();
@@ -57,13 +57,13 @@ fn the_strict_door_names_row_and_column_and_no_value() {
 }
 
 #[test]
-fn the_permissive_door_drops_what_has_no_place_and_moves_nobody() {
+fn the_permissive_door_drops_misfits_and_moves_no_other_record() {
     let weights = [1.0, f64::NAN, 3.0];
     let table =
         table(&[1.5, 2.0, 3.0], &weights, &[Some("no"); 3], &[1.0, 1.0, 9.0], Door::Permissive).unwrap();
     assert_eq!((table.slots(), table.records()), (3, 1));
     assert!(table.is_present(0) && !table.is_present(1) && !table.is_present(2));
-    // A fraction is no whole number: it becomes what a missing one becomes.
+    // A fraction in a column of whole numbers is treated as missing.
     assert_eq!(table.numbers("age").unwrap().1.collect::<Vec<_>>(), [40.0]);
 }
 
@@ -91,8 +91,8 @@ fn a_table_of_another_schema_is_refused() {
 }
 
 proptest! {
-    /// Pitfall 6: whatever comes in, what is computed with lies within what was declared; and the
-    /// error, if any, is the same for every value.
+    /// Pitfall 6: whatever the file holds, the values of a table lie within the declared bounds,
+    /// and the error, if any, is the same for every value.
     #[test]
     fn pitfall_06_bounded_data_is_bounded(
         ages in prop::collection::vec(prop::num::f64::ANY, 4),
@@ -113,8 +113,8 @@ proptest! {
         }
     }
 
-    /// A record's fate does not depend on the others: dropping one from
-    /// the input changes no other slot.
+    /// What happens to a record does not depend on the others: removing one from the input changes
+    /// no other slot.
     #[test]
     fn each_record_is_mapped_alone(
         ages in prop::collection::vec(prop::num::f64::ANY, 5),

@@ -1,5 +1,5 @@
-//! Files for tests, and how they are read.
-// Each test file uses its own part of this.
+//! Files for tests, and functions that read them.
+// Each test binary uses a part of this module only.
 #![allow(dead_code)]
 
 use std::io::Write;
@@ -10,7 +10,7 @@ use flate2::write::GzEncoder;
 use sordino_data::{DataError, Door, Loader, Schema, Source, Table};
 use sordino_noise::danger::seeded;
 
-/// A file of this content; names must differ between the tests of one binary.
+/// Writes a file with this content. Names must differ between the tests of one binary.
 pub(crate) fn file(name: &str, content: &[u8]) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(env!("CARGO_CRATE_NAME"));
     std::fs::create_dir_all(&folder).unwrap();
@@ -29,7 +29,7 @@ pub(crate) fn schema(text: &str) -> Schema {
     Schema::from_toml(text).unwrap()
 }
 
-/// All columns of the schema that are not ignored, bounded.
+/// Reads and bounds all columns of the schema that are not ignored.
 pub(crate) fn read(path: &Path, schema: &Schema, door: Door) -> Result<Table, DataError> {
     let source = Source::open(path, schema.csv())?;
     let used =
@@ -46,7 +46,7 @@ pub(crate) fn codes(table: &Table, name: &str) -> Vec<u32> {
     table.codes(name).unwrap().1.collect()
 }
 
-/// A refusal that says each of these.
+/// Checks that the result is an error whose message has each of these parts.
 #[track_caller]
 pub(crate) fn refused<T: std::fmt::Debug>(result: Result<T, DataError>, parts: &[&str]) {
     let message = result.expect_err("a refusal").to_string();

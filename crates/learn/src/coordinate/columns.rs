@@ -1,9 +1,9 @@
-//! Records by columns, and what a step does with one of them.
+//! The data stored by columns, and the sums of clipped derivatives over one column.
 //!
 //! # Row independence
 //! A record's clamped derivative is a function of its own row, its target and the public weights:
-//! its score is the sum of its own products, in an order that the steps gave. How a block is summed
-//! is what the grid's allowance is for.
+//! its score is the sum of its own products, in the order of the steps. The grid's allowance covers
+//! the rounding of a block's sum.
 //!
 //! # Joint clipping
 //! Record i's slope is clamped to `ρ_i = (1 - η) / sqrt(Σ_j (x_ij/C_j)²)`, so that it moves
@@ -21,13 +21,13 @@ use crate::error::LearnError;
 use crate::loss::Loss;
 use crate::weighting::Weighting;
 
-/// The data by columns: a copy, so that a step reads only what it needs.
+/// A copy of the data by columns, so that a step reads one column alone.
 pub(super) struct Columns {
     pub(super) slots: usize,
     values: Vec<f32>,
     targets: Vec<f64>,
     pub(super) present: Vec<bool>,
-    /// ρ of each record; infinite where coordinates are clamped by themselves.
+    /// ρ of each record; infinite where coordinates are clamped one by one.
     slopes: Vec<f64>,
     weighting: Weighting,
 }
@@ -48,12 +48,12 @@ impl Columns {
         Self { slots, values, targets, present, slopes: vec![f64::INFINITY; slots], weighting }
     }
 
-    /// From here on contributions of a record are short enough for all coordinates
-    /// together, whose grids these are.
+    /// Limits each record's slope so that its contributions to all coordinates together are short
+    /// enough. `grids` has one grid for each coordinate.
     pub(super) fn clip_jointly(&mut self, grids: &[Grid]) {
         let inflation = grids.iter().map(Grid::inflation).fold(0.0, f64::max);
-        // The last term is for the roundings of the norm, of ρ and of a
-        // product: some p + 10 of 2^-53 each.
+        // The last term covers the roundings of the norm, of ρ and of a product: about p + 10 of
+        // 2^-53 each.
         let rest = (grids.len() as f64).sqrt() * inflation + (grids.len() as f64 + 64.0) * f64::EPSILON;
         let mut squares = vec![0.0; self.slots];
         for (j, grid) in grids.iter().enumerate() {
@@ -61,9 +61,9 @@ impl Columns {
             let column = &self.values[j * self.slots..(j + 1) * self.slots];
             squares.iter_mut().zip(column).for_each(|(sum, x)| *sum += (f64::from(*x) / clip_norm).powi(2));
         }
-        // Squares that vanish: a coordinate below 1e-150 is counted as 1e-150.
+        // The square of a coordinate below 1e-150 may underflow, so it is counted as 1e-150.
         let norm = |square: f64| square.sqrt() + grids.len() as f64 * 1e-150;
-        // A row that is not finite has no norm and gets no slope.
+        // A row that is not finite has no norm and contributes nothing.
         let slope = |square: f64| if square.is_finite() { (1.0 - rest).max(0.0) / norm(square) } else { 0.0 };
         self.slopes = squares.into_iter().map(slope).collect();
     }
@@ -84,7 +84,7 @@ impl Columns {
         scores.iter_mut().zip(self.column(j)).for_each(|(score, x)| *score += change * f64::from(*x));
     }
 
-    /// Derivatives by weight j, each clipped, summed by blocks.
+    /// The sum of clipped derivatives by weight j, block by block.
     pub(super) fn clamped_sum(
         &self,
         loss: Loss,
@@ -93,7 +93,7 @@ impl Columns {
         grid: Grid,
     ) -> Result<GridSum, LearnError> {
         let is_exact = grid.allowance() == Allowance::Exact;
-        // A little less than the clip norm in steps, for the rounding of the product.
+        // The clip norm in steps of the grid, less a little for the rounding of the product.
         let limit = grid.clip_units() as f64 * (1.0 - 4.0 * f64::EPSILON);
         let factor = limit / grid.clip_norm();
         let mut sum = GridSum::new(grid);
@@ -106,11 +106,11 @@ impl Columns {
                 loss.differentiate(&mut score, self.targets[slot]);
                 let slope = score[0].clamp(-self.slopes[slot], self.slopes[slot]);
                 let part = slope * f64::from(column[slot]);
-                // Clipped first: with a weight of at most 1 it stays within the bound.
+                // The weight comes after clipping: at most 1, it keeps the contribution in bounds.
                 let weight = self.weighting.of_class(self.targets[slot]);
-                // What is not a number contributes nothing.
+                // NaN contributes nothing.
                 if is_exact {
-                    // The sum clips by itself, but it must not do so after the weight.
+                    // `Sum::add` clips too, but the weight must come after clipping.
                     let clipped = part.clamp(-grid.clip_norm(), grid.clip_norm());
                     sum.add(&[if weight < 1.0 && part.is_finite() { clipped * weight } else { part }])?;
                 } else if !part.is_nan() {

@@ -1,4 +1,4 @@
-//! The descent itself: passes over coordinates.
+//! One pass over all coordinates, and the state between two passes.
 
 use std::num::NonZero;
 
@@ -11,7 +11,7 @@ use super::columns::Columns;
 use super::iterates::{Iterates, Tail};
 use crate::error::LearnError;
 
-/// Everything that stays as it is while the weights move.
+/// What stays constant during a fit.
 pub(super) struct Descent<'a> {
     pub(super) learner: &'a CoordinateDescent,
     pub(super) n: f64,
@@ -33,7 +33,7 @@ impl State {
         Self { pass: 0, iterates: Iterates::new(width, tail(learner)) }
     }
 
-    /// As a checkpoint has it, with the smoothness.
+    /// The state that a checkpoint holds, and the smoothness.
     pub(super) fn of(
         mut checkpoint: Checkpoint,
         learner: &CoordinateDescent,
@@ -57,7 +57,7 @@ impl State {
 }
 
 impl Descent<'_> {
-    /// The next pass; `scores` are those of the weights, before and after.
+    /// Does the next pass. `scores` are those of the current weights, before and after it.
     pub(super) fn pass(
         &self,
         state: &mut State,
@@ -85,7 +85,8 @@ impl Descent<'_> {
     }
 }
 
-/// Steps before this pass, of all rounds. The last pass is shorter if they do not come out even.
+/// The number of steps before this pass, over all rounds. The last pass is shorter if the number of
+/// coordinates does not divide that of all steps.
 fn boundary(learner: &CoordinateDescent, pass: u64, width: usize) -> u64 {
     pass.saturating_mul(width as u64).min(learner.all_steps())
 }
@@ -94,11 +95,11 @@ fn tail(learner: &CoordinateDescent) -> Tail {
     Tail::new(learner.steps, learner.tail)
 }
 
-/// Coordinates in a random order, all of them equally likely: each has its turn once in a pass.
+/// The coordinates of one pass, each once, in a uniformly random order.
 pub(super) fn order(width: usize, bits: &mut dyn Bits) -> Vec<usize> {
     let mut coordinates: Vec<usize> = (0..width).collect();
     for taken in 0..width {
-        // At least 1: `taken` is below `width`.
+        // `taken` is below `width`, so the difference is at least 1.
         let rest = NonZero::new((width - taken) as u64).unwrap_or(NonZero::<u64>::MIN);
         coordinates.swap(taken, taken + uniform_below(rest, bits) as usize);
     }

@@ -1,4 +1,4 @@
-//! Clip norms of coordinates, and the grids that their sums are rounded to.
+//! The clip norms of coordinates, and the grids to which their sums are rounded.
 
 use sordino_data::Encoding;
 use sordino_noise::grid::{Grid, GridPlan};
@@ -8,8 +8,9 @@ use super::{CoordinateClipping, CoordinateDescent};
 use crate::block_sums;
 use crate::error::LearnError;
 
-/// Depth of the grids: noise of 2^30 steps, room for 2^32 records down to a multiplier of 1.
-const DEPTH: u32 = 30;
+/// The greatest depth of a grid: noise of 2^30 steps, which leaves room for 2^32 records down to a
+/// multiplier of 1.
+const MAX_DEPTH: u32 = 30;
 
 /// One grid of one dimension for each coordinate.
 pub(super) fn grids(
@@ -24,14 +25,14 @@ pub(super) fn grids(
     clip_norms(learner, encoding, smoothness).into_iter().map(grid).collect()
 }
 
-/// The deepest grid that is of use, or what it takes at least.
+/// The deepest grid up to [`MAX_DEPTH`] that the plan allows, or else the shallowest that it needs.
 pub(super) fn deepest(plan: &GridPlan) -> Result<Grid, LearnError> {
     let least = plan.least_depth()?;
-    let deeper = (least.depth()..=DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
+    let deeper = (least.depth()..=MAX_DEPTH).rev().find_map(|depth| plan.at_depth(depth).ok());
     Ok(deeper.unwrap_or(least))
 }
 
-/// C_j.
+/// C_j of each coordinate.
 fn clip_norms(learner: &CoordinateDescent, encoding: &Encoding, smoothness: &[f64]) -> Vec<f64> {
     let (total, p) = (smoothness.iter().sum::<f64>(), smoothness.len() as f64);
     match learner.clipping {
@@ -43,7 +44,7 @@ fn clip_norms(learner: &CoordinateDescent, encoding: &Encoding, smoothness: &[f6
             smoothness.iter().map(|m| norm * (p * m / total).sqrt()).collect()
         }
         CoordinateClipping::Lipschitz => {
-            // `check` has refused losses without a slope.
+            // `CoordinateDescent::check` refuses losses without a Lipschitz constant.
             let of = |bound| learner.loss.coordinate_lipschitz(bound).unwrap_or(f64::INFINITY).max(1e-30);
             encoding.coordinate_bounds().into_iter().map(of).collect()
         }

@@ -1,61 +1,62 @@
-//! Iterates of a round, and the mean of the last of them.
+//! The iterates of a round, and the mean of its last ones.
 //!
 //! # Definition
 //! With w(t) the weights after step t = 0, ..., K - 1 of a round, its result is the mean of w(t)
-//! over t >= F, F the first step of the tail. A step changes one weight, so the sum of the others
-//! waits: `since_j` says up to which iterate weight j was added. [`Iterates::settle`] adds what is
-//! outstanding, after which `since_j` is the same for all and need not be kept.
+//! over t >= F, F the first step of the tail. A step changes one weight, so the sums of the others
+//! are brought up to date later: `since_j` is the first iterate of weight j that is not in its sum.
+//! [`Iterates::settle`] adds all that are missing. Then `since_j` is the same for all j and need
+//! not be stored.
 
-/// Weights, and the sum of the round's tail so far.
+/// The weights, and the sum of the round's tail so far.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Iterates {
     pub(super) weights: Vec<f64>,
     pub(super) sum: Vec<f64>,
-    /// Iterates of weight j from this one on are not in the sum yet.
+    /// For each weight, the first iterate that is not in the sum yet.
     since: Vec<u64>,
     tail: Tail,
 }
 
-/// The last part of a round.
+/// Which iterates of a round are in its mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Tail {
-    /// K.
+    /// K, the steps of a round.
     pub(super) steps: u64,
-    /// F.
+    /// F, the first step of the tail.
     first: u64,
 }
 
 impl Tail {
-    /// A part `tail` of `steps`: at least one iterate, at most all.
+    /// The last `tail * steps` iterates, rounded up: at least one, at most all.
     pub(super) fn new(steps: u64, tail: f64) -> Self {
         Self { steps, first: steps - ((tail * steps as f64).ceil() as u64).clamp(1, steps) }
     }
 }
 
 impl Iterates {
-    /// Zeros, before the first step of a round.
+    /// Weights of 0, before the first step of a round.
     pub(super) fn new(dimension: usize, tail: Tail) -> Self {
         Self::from_parts(vec![0.0; dimension], vec![0.0; dimension], 0, tail)
     }
 
-    /// As they were settled before step `at` of a round.
+    /// The iterates as [`Self::settle`] left them before step `at` of a round.
     pub(super) fn from_parts(weights: Vec<f64>, sum: Vec<f64>, at: u64, tail: Tail) -> Self {
         let since = vec![tail.first.max(at); weights.len()];
         Self { weights, sum, since, tail }
     }
 
-    /// Step `at` of the round adds `change` to weight j.
+    /// Does step `at` of the round: adds `change` to weight j.
     pub(super) fn step(&mut self, at: u64, j: usize, change: f64) {
         self.add(at, j);
         self.weights[j] += change;
     }
 
-    /// Adds all iterates before step `at` of the round.
+    /// Adds all iterates before step `at` of the round to the sum.
     pub(super) fn settle(&mut self, at: u64) {
         (0..self.weights.len()).for_each(|j| self.add(at, j));
     }
 
-    /// After the last step of a round: the next one begins at the mean.
+    /// Ends a round after its last step: the weights become the mean.
     pub(super) fn end_round(&mut self) {
         let Tail { steps, first } = self.tail;
         self.settle(steps);
@@ -74,7 +75,7 @@ impl Iterates {
 mod tests {
     use super::*;
 
-    /// Step by step, all weights at each: the definition.
+    /// The definition: stores all weights after each step.
     fn naive(changes: &[(usize, f64)], steps: u64, first: u64, p: usize) -> Vec<f64> {
         let mut w = vec![0.0; p];
         for round in changes.chunks_exact(steps as usize) {
@@ -89,10 +90,10 @@ mod tests {
         w
     }
 
-    /// Rounds that end in the middle of passes, and a fit that is taken apart and
-    /// put together again after each pass.
+    /// Includes rounds that end in the middle of a pass, and a fit that is stored and restored
+    /// after each pass.
     #[test]
-    fn what_is_settled_at_passes_is_the_mean_of_the_definition() {
+    fn the_mean_is_that_of_the_definition_also_after_a_restore() {
         let p = 3;
         for (steps, rounds, tail) in
             [(7, 3, 0.5), (7, 2, 1.0), (5, 4, 0.01), (2, 6, 0.6), (12, 1, 0.3), (1, 5, 1.0)]

@@ -1,4 +1,4 @@
-//! A plan of coordinate descent, and how it is carried out: straight through, or kept and resumed.
+//! A plan of coordinate descent, and how it is fitted, with checkpoints and resumption.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -42,7 +42,7 @@ impl CoordinatePlan {
         self.learner.loss
     }
 
-    /// Weights of classes, if they were declared.
+    /// The class weights, if any were declared.
     pub fn class_weights(&self) -> Option<&ClassWeights> {
         self.learner.class_weights.as_ref()
     }
@@ -57,7 +57,7 @@ impl CoordinatePlan {
         self.learner.l2
     }
 
-    /// z of a step.
+    /// z, the noise multiplier of a step.
     pub fn noise_multiplier(&self) -> NoiseMultiplier {
         self.price.noise
     }
@@ -67,7 +67,7 @@ impl CoordinatePlan {
         self.learner.all_steps()
     }
 
-    /// M_j, penalty included.
+    /// M_j of each coordinate, penalty included.
     pub(super) fn smoothness(&self, columns: &Columns, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
         smoothness(&self.learner, &self.encoding, self.n, self.price.estimate, columns, bits)
     }
@@ -88,7 +88,7 @@ impl CoordinatePlan {
         Weighting::of(self.learner.class_weights.as_ref())
     }
 
-    /// All passes from `state` on.
+    /// Does the remaining passes from `state` on, and releases the model.
     fn passes(
         &self,
         descent: &Descent<'_>,
@@ -119,17 +119,17 @@ impl CoordinatePlan {
             .post_process(|weights| LinearModel::new(self.learner.loss, self.encoding.clone(), weights)))
     }
 
-    /// Everything public that a fit depends on. An encoding has tables whose order differs from
-    /// process to process; its JSON has not.
+    /// Everything public that a fit depends on. The encoding is given as JSON, because the order of
+    /// its tables in memory differs from process to process.
     fn made_of(&self) -> (String, Count, &CoordinateDescent, &Price) {
         (self.encoding.to_json(), self.n, &self.learner, &self.price)
     }
 }
 
-/// Who is told, and who may stop it.
+/// The callback for progress, and the flag that cancels the fit.
 type Watch<'a> = (Option<&'a mut dyn FnMut(Progress<'_>)>, Option<&'a AtomicBool>);
 
-/// Steps are passes.
+/// A step of this plan is a pass.
 impl StepwisePlan for CoordinatePlan {
     fn steps(&self) -> u64 {
         self.price.steps()
@@ -169,7 +169,7 @@ impl StepwisePlan for CoordinatePlan {
             PaidRun::go_on(&self.price, &self.made_of(), &checkpoint, paid, permit, checkpoints.as_ref())?;
         let source = Source::new(bits);
         let run = run.seeded(source.is_seeded())?.witnessed_by(witness);
-        // The smoothness that was released, whatever it was made from: it was paid for once.
+        // The smoothness comes from the checkpoint: an estimate was released and paid for once.
         let (state, smoothness) = State::of(checkpoint, &self.learner, self.encoding.width())?;
         let descent = self.descent(Columns::new(data, self.weighting()), smoothness)?;
         self.passes(&descent, state, run, source, (progress, cancel))

@@ -1,4 +1,4 @@
-//! What coordinate descent costs, whole and by passes.
+//! What coordinate descent costs: all of it, or some of its passes.
 
 use sordino_data::{ContributionLimit, Encoding};
 use sordino_optim::{OptimError, Priced};
@@ -7,18 +7,19 @@ use sordino_privacy::{Claim, Count, Event, Neighbours, NoiseMultiplier, Unit};
 use super::{CoordinateClipping, CoordinateDescent, Smoothness};
 use crate::error::LearnError;
 
-/// Noise and how often it is drawn; see the [module](super) for why that is what it costs.
+/// The noise and how often it is drawn. The [module](super) shows why these determine the cost.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Price {
-    /// z of a step.
+    /// z, the noise multiplier of a step.
     pub(super) noise: NoiseMultiplier,
-    /// The multiplier of the estimate of smoothness, if there is one.
+    /// The noise multiplier of the estimate of smoothness, if there is one.
     pub(super) estimate: Option<NoiseMultiplier>,
     neighbours: Neighbours,
     limit: ContributionLimit,
     passes: u64,
-    /// Gaussian releases of a pass, and of all: the last pass may be shorter.
-    of_a_pass: u64,
+    /// Gaussian releases in a full pass.
+    releases_per_pass: u64,
+    /// Gaussian releases in all passes. The last pass may be shorter.
     releases: Count,
 }
 
@@ -30,7 +31,7 @@ impl Price {
     ) -> Result<Self, LearnError> {
         let (width, steps) = (encoding.width() as u64, learner.all_steps());
         let passes = steps.div_ceil(width);
-        let (of_a_pass, releases) = match learner.clipping {
+        let (releases_per_pass, releases) = match learner.clipping {
             CoordinateClipping::Jointly { .. } => (1, passes),
             CoordinateClipping::BySmoothness { .. }
             | CoordinateClipping::Uniform { .. }
@@ -39,21 +40,30 @@ impl Price {
         let releases = Count::new(releases)?;
         let estimate = match learner.smoothness {
             Smoothness::Declared | Smoothness::Public(_) => None,
-            // Squares of inverse multipliers add up: the estimate has its share of them.
+            // Squares of inverse multipliers add up, and the estimate takes its share of the sum.
             Smoothness::Estimated { share, .. } => {
                 let ratio = ((1.0 - share) / (share * releases.get() as f64)).sqrt();
                 Some(NoiseMultiplier::new(noise.get() * ratio)?)
             }
         };
         let limit = ContributionLimit::of(encoding.schema().unit());
-        Ok(Self { noise, estimate, neighbours: learner.neighbours, limit, passes, of_a_pass, releases })
+        Ok(Self {
+            noise,
+            estimate,
+            neighbours: learner.neighbours,
+            limit,
+            passes,
+            releases_per_pass,
+            releases,
+        })
     }
 
-    /// Of the estimate and all passes.
+    /// The claim of the estimate and all passes.
     pub(super) fn whole(&self) -> Claim {
         self.with_estimate(Some(self.releases))
     }
 
+    /// The claim of the estimate and so many releases of steps.
     fn with_estimate(&self, releases: Option<Count>) -> Claim {
         let steps = releases.map(|releases| self.gaussians(releases));
         let event = match (self.estimate.map(Event::gaussian), steps) {
@@ -67,20 +77,21 @@ impl Price {
         Event::gaussian(self.noise).repeated(releases)
     }
 
-    /// Releases of so many passes, whichever they are: at most. None of no passes.
+    /// The most releases that this number of passes makes, whichever passes they are; `None` for 0
+    /// passes.
     fn releases_of(&self, passes: u64) -> Option<Count> {
-        let releases = passes.saturating_mul(self.of_a_pass).min(self.releases.get());
-        // Between 1 and a count, or none at all.
+        let releases = passes.saturating_mul(self.releases_per_pass).min(self.releases.get());
+        // Fails for 0 alone: the number is at most `self.releases`, which is a `Count`.
         Count::new(releases).ok()
     }
 
-    /// What costs a record this event, in terms of units.
+    /// The claim for units, from the event for one record.
     fn to_units(&self, event: Event) -> Claim {
         Claim::new(self.neighbours, self.limit.event(event))
     }
 }
 
-/// By passes.
+/// A step of the price is a pass.
 impl Priced for Price {
     fn steps(&self) -> u64 {
         self.passes
@@ -98,7 +109,7 @@ impl Priced for Price {
         Ok(self.with_estimate(self.releases_of(passes)))
     }
 
-    /// Without the estimate, which is never made a second time.
+    /// Excludes the estimate, which is never made a second time.
     fn claim_again(&self, passes: u64) -> Result<Claim, OptimError> {
         Ok(match self.releases_of(passes) {
             Some(releases) => self.to_units(self.gaussians(releases)),

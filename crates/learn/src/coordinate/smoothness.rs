@@ -1,12 +1,12 @@
-//! Smoothness of coordinates: declared, given, or estimated.
+//! The smoothness of coordinates: declared, public, or estimated.
 //!
 //! # Definition
 //! `M_j = κ (1/n) Σ x_ij² + λ`, κ the curvature of the loss. [`Smoothness::Declared`] takes the
-//! bound `x_ij² <= X_j²` from the encoding, for free. [`Smoothness::Estimated`] releases
+//! bound `x_ij² <= X_j²` from the encoding, at no cost. [`Smoothness::Estimated`] releases
 //! `Σ_i (x_ij²/X_j² - 1/2)` for all j at once: each record's vector has a norm of at most
-//! `sqrt(p)/2`. Two deviations of its noise, which are public, are added: steps that are too short
-//! cost a little, steps longer than 2/M_j diverge. An estimate below `floor` of its bound is raised
-//! to it. A wrong M_j harms convergence, never privacy.
+//! `sqrt(p)/2`. Two standard deviations of its noise, which are public, are added, because steps
+//! that are too short cost a little and steps longer than 2/M_j diverge. An estimate below `floor`
+//! times the declared bound is raised to that. A wrong M_j harms convergence, never privacy.
 
 use sordino_data::Encoding;
 use sordino_noise::Bits;
@@ -18,8 +18,9 @@ use super::grids::deepest;
 use super::{CoordinateDescent, Smoothness};
 use crate::error::LearnError;
 
-/// How many deviations of its noise an estimate of smoothness is raised by.
-const CAUTION: f64 = 2.0;
+/// By how many standard deviations of its noise an estimate is raised, so that it is rarely too
+/// low.
+const MARGIN_DEVIATIONS: f64 = 2.0;
 
 /// M_j, penalty included. An estimate has noise of multiplier `noise`.
 pub(super) fn smoothness(
@@ -38,15 +39,15 @@ pub(super) fn smoothness(
             let parts = estimate(columns, &bounds, n.get(), noise, bits)?;
             declared.zip(parts).map(|(most, part)| most * part.clamp(*floor, 1.0)).collect()
         }
-        // What has no price is not estimated.
+        // Without a noise multiplier, no estimate was paid for.
         (Smoothness::Declared, _) | (Smoothness::Estimated { .. }, None) => declared.collect(),
     };
     let of = |mean_square: f64| learner.loss.coordinate_smoothness(mean_square) + learner.l2;
-    // A coordinate that is always 0 never moves, whatever its step size.
+    // Not 0, also for a coordinate that is always 0: its weight is noise, which no score shows.
     Ok(mean_squares.into_iter().map(|square| of(square).max(1e-30)).collect())
 }
 
-/// `(1/n) Σ x_ij²/X_j²` for all j, with noise, and raised by [`CAUTION`] deviations of it.
+/// `(1/n) Σ x_ij²/X_j²` for all j, with noise, raised by [`MARGIN_DEVIATIONS`] deviations of it.
 fn estimate(
     columns: &Columns,
     bounds: &[f64],
@@ -65,6 +66,6 @@ fn estimate(
         }
         sum.add(&record)?;
     }
-    let raised = 0.5 + CAUTION * grid.noise_scale() / n as f64;
+    let raised = 0.5 + MARGIN_DEVIATIONS * grid.noise_scale() / n as f64;
     Ok(sum.add_gaussian(bits)?.to_f64().iter().map(|sum| sum / n as f64 + raised).collect())
 }

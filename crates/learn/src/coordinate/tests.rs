@@ -1,4 +1,4 @@
-//! Orders, means, and what one record can do over a pass.
+//! The order of coordinates, the mean of iterates, and how far one record moves a pass.
 
 use sordino_data::{
     Bounds, Column, ContributionLimit, Door, Encoded, EncodingOptions, NumberColumn, RawTable, Scaling,
@@ -31,7 +31,7 @@ fn encoded(columns: &[Vec<f64>], bound: f64) -> Encoded {
     Encoded::new(&encoding, &table).unwrap()
 }
 
-/// Numbers in [-1, 1] without pattern.
+/// Pseudo-random numbers in [-1, 1].
 fn numbers(seed: u64, count: usize) -> Vec<f64> {
     let mut bits = seeded(seed);
     (0..count).map(|_| (bits.next_u64() >> 11) as f64 / (1u64 << 52) as f64 - 1.0).collect()
@@ -47,7 +47,7 @@ fn weights(learner: &CoordinateDescent, data: &Encoded, z: f64, seed: u64) -> Ve
 }
 
 #[test]
-fn every_coordinate_has_its_turn_in_every_pass() {
+fn every_pass_has_every_coordinate_once() {
     let mut bits = seeded(1);
     let passes: Vec<Vec<usize>> = (0..50).map(|_| order(5, &mut bits)).collect();
     for pass in &passes {
@@ -58,9 +58,9 @@ fn every_coordinate_has_its_turn_in_every_pass() {
     assert!(passes.iter().any(|pass| *pass != passes[0]));
 }
 
-/// One coordinate, x = 1, target 1, next to no noise: w_k = 1 - (1 - γ)^k.
+/// With one coordinate, x = 1, target 1 and almost no noise, w_k = 1 - (1 - γ)^k.
 #[test]
-fn the_result_is_the_mean_of_the_last_part() {
+fn the_result_is_the_mean_of_the_last_iterates() {
     let data = encoded(&[vec![1.0; 8], vec![1.0; 8]], 1.0);
     let learner = CoordinateDescent::new(Loss::Squared)
         .smoothness(Smoothness::Declared)
@@ -70,7 +70,7 @@ fn the_result_is_the_mean_of_the_last_part() {
     let iterate = |k: i32| 1.0 - 0.5f64.powi(k);
     let close = |tail: f64, rounds: u64, expected: f64| {
         let got = weights(&learner.clone().tail(tail).rounds(rounds), &data, 1e-3, 1)[0];
-        // Noise of a step is 1e-3 · 10 / 8, so the mean of all is within 6 of its deviations.
+        // The noise of a step is 1e-3 · 10 / 8, so the mean of all is within 6 of its deviations.
         assert!((got - expected).abs() < 0.01, "tail {tail}: {got} against {expected}");
     };
     close(1.0, 1, (1..=5).map(iterate).sum::<f64>() / 5.0);
@@ -80,7 +80,7 @@ fn the_result_is_the_mean_of_the_last_part() {
 }
 
 #[test]
-fn a_part_outside_its_range_is_refused() {
+fn a_tail_outside_its_range_is_refused() {
     let data = encoded(&[vec![1.0; 8], vec![1.0; 8]], 1.0);
     let noise = Noise::Multiplier(NoiseMultiplier::new(1.0).unwrap());
     for tail in [0.0, 1.5, f64::NAN] {
@@ -90,9 +90,9 @@ fn a_part_outside_its_range_is_refused() {
     }
 }
 
-/// A pass is one release, and so is a pass that was only begun; clamped steps are one each.
+/// With joint clipping a pass is one release, complete or not. A clamped step is one release.
 #[test]
-fn passes_are_charged_jointly_and_steps_by_themselves() {
+fn joint_clipping_is_charged_by_passes_and_clamping_by_steps() {
     let columns: Vec<Vec<f64>> = (0..5).map(|j| numbers(j, 8)).collect();
     let data = encoded(&columns, 1.0);
     let event = |clipping, steps, rounds| {
@@ -112,13 +112,13 @@ fn passes_are_charged_jointly_and_steps_by_themselves() {
 }
 
 /// Over a pass, with scores that differ from step to step, one record moves the sums by at most 1
-/// in units of the noise's clip norms, and by nearly that if its slope is beyond the limit.
+/// in units of the clip norms, and by nearly 1 if its slope is beyond the limit.
 #[test]
 fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
     const P: usize = 6;
     let n = 5_000;
     let mut columns: Vec<Vec<f64>> = (0..=P as u64).map(|j| numbers(j + 1, n)).collect();
-    // Records that are long, short, thin, and nothing but one coordinate.
+    // Records that are long, short, zero, and dominated by one coordinate.
     for (slot, scale) in [(0, 1e6), (1, 1e-6), (2, 0.0), (4_500, 1e3)] {
         columns[..P].iter_mut().for_each(|column| column[slot] *= scale);
     }
@@ -141,7 +141,7 @@ fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
             without.present[slot] = false;
             let mut square = 0.0;
             for (j, grid) in grids.iter().enumerate() {
-                // What the record's score is at its turn is anybody's guess.
+                // The record's score may be anything when this coordinate has its turn.
                 let mut scores = numbers(100 + j as u64, n);
                 scores[slot] *= 1e9;
                 let sum = |columns: &Columns| {
@@ -158,8 +158,8 @@ fn one_record_moves_a_pass_by_at_most_one_clip_norm() {
     }
 }
 
-/// Many passes with a mean have less noise than the same number of steps in rounds of two a
-/// coordinate: the noise of a run is spent on all of its steps.
+/// One round of 40 passes has less noise than 20 rounds of 2 passes: its mean is over more
+/// iterates.
 #[test]
 fn noise_is_averaged_over_passes() {
     const P: usize = 4;
@@ -175,13 +175,13 @@ fn noise_is_averaged_over_passes() {
         let of = |seed| weights(&learner, &data, 1.0, seed).iter().map(|w| w * w).sum::<f64>();
         (1..=20).map(of).sum()
     };
-    // In theory 20 times; the sums have 80 degrees of freedom, and a
-    // factor of 4 is ten deviations away.
+    // The expected ratio is 20. The sums have 80 degrees of freedom, so a ratio of 4 is ten
+    // deviations away.
     let (one, many) = (square(1, 40), square(20, 2));
     assert!(4.0 * one < many, "{one} against {many}");
 }
 
-/// On float groups and on exact grids, clipped or not.
+/// Holds for float groups and exact grids, with and without clipping.
 #[test]
 fn a_weighted_derivative_is_the_weight_times_the_clipped_one() {
     let rows = vec![vec![0.6, -0.7], vec![-0.1, 0.9], vec![0.8, 0.1]];
@@ -206,11 +206,12 @@ fn a_weighted_derivative_is_the_weight_times_the_clipped_one() {
                 let (plain, weighted) = (sum(Weighting::default(), j), sum(Weighting(vec![0.25, 1.0]), j));
                 let weight = if class == 0 { 0.25 } else { 1.0 };
                 assert!((weighted - weight * plain).abs() <= 4.0, "{neighbours} {norm}: {weighted} {plain}");
-                // What a record adds is within the bound; not so for a weight that was not divided.
+                // The sum of three records is within the bound. The broken twin, weights above 1,
+                // is not.
                 let most = 3.0 * (1u64 << grid.depth()) as f64;
                 assert!(weighted.abs() <= most);
-                let undivided = sum(Weighting(vec![40.0, 40.0]), j);
-                assert!(norm > 1.0 || undivided.abs() > most || neighbours != Neighbours::ZeroOut);
+                let above_one = sum(Weighting(vec![40.0, 40.0]), j);
+                assert!(norm > 1.0 || above_one.abs() > most || neighbours != Neighbours::ZeroOut);
             }
         }
     }

@@ -1,12 +1,12 @@
 //! Derivatives of losses by the scores, for a tile of records.
 //!
 //! # Definition
-//! That of [`Loss::differentiate`], record by record, but with [`exp`] of this crate: the
-//! derivative of the logistic and of the softmax loss is off by at most a few times 2^-50. Scores
-//! stand by outputs, each with one number for each record of the tile.
+//! The derivative is that of [`Loss::differentiate`], record by record, but with [`exp`] of this
+//! crate: for the logistic and the softmax loss it is off by at most a few times 2^-50. `scores`
+//! has one array for each output, with one number for each record of the tile.
 //!
 //! # Row independence
-//! A lane is computed from its own numbers by the same operations whatever stands in the others.
+//! A lane is computed from its own numbers by the same operations, whatever the other lanes hold.
 
 use super::TILE;
 use super::exp::exp;
@@ -24,7 +24,7 @@ mod plain {
     pub(super) fn differentiate(loss: Loss, scores: &mut [[f64; TILE]], targets: [f64; TILE]) {
         match loss {
             Loss::Logistic => {
-                // Not `for_each`: its closure would be compiled for narrow registers.
+                // Not `for_each`, whose closure would be compiled for narrow registers.
                 for scores in scores {
                     logistic(scores, targets);
                 }
@@ -38,7 +38,7 @@ mod plain {
         }
     }
 
-    /// `-y/(1 + e^(y s))`. With `e = e^-|s|` neither side overflows.
+    /// `-y/(1 + e^(y s))`, from `e = e^-|s|`, which cannot overflow.
     #[inline(always)]
     fn logistic(scores: &mut [f64; TILE], targets: [f64; TILE]) {
         let mut e = *scores;
@@ -53,7 +53,7 @@ mod plain {
         }
     }
 
-    /// Probabilities, minus 1 for the class that it is.
+    /// The probability of each class, minus 1 for the record's own class.
     #[inline(always)]
     fn softmax(scores: &mut [[f64; TILE]], targets: [f64; TILE]) {
         let mut largest = [f64::NEG_INFINITY; TILE];
@@ -115,7 +115,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(2000))]
-        /// The readable version, record by record; and lanes do not see each other.
+        /// Compares with the readable version, record by record, and checks that a lane does not
+        /// depend on the others.
         #[test]
         fn derivatives_are_those_of_the_loss(
             scores in prop::array::uniform3(prop::array::uniform8(score())),
@@ -128,7 +129,7 @@ mod tests {
                 differentiate(loss, &mut tile, targets);
                 let mut narrow = scores[..k].to_vec();
                 plain::differentiate(loss, &mut narrow, targets);
-                prop_assert_eq!(bits(&tile), bits(&narrow), "wide registers do not show");
+                prop_assert_eq!(bits(&tile), bits(&narrow), "the bits depend on the width of registers");
                 for lane in 0..TILE {
                     let mut plainly: Vec<f64> = scores[..k].iter().map(|scores| scores[lane]).collect();
                     loss.differentiate(&mut plainly, targets[lane]);
@@ -149,10 +150,10 @@ mod tests {
         }
     }
 
-    /// A bound of the loss is one of what is computed; NaN stays NaN and
-    /// infinite scores have a limit.
+    /// The Lipschitz bound of the loss holds for the computed derivative. NaN stays NaN, and an
+    /// infinite score gives the limit.
     #[test]
-    fn ends_are_those_of_the_loss() {
+    fn extreme_scores_keep_the_bound_of_the_loss() {
         let scores = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 800.0, -800.0, 1e-320, 36.0, -36.0];
         for target in [0.0, 1.0] {
             let mut tile = [scores];

@@ -1,27 +1,27 @@
-//! e^x for eight numbers at once, none of them above 0.
+//! e^x for eight numbers x <= 0 at once.
 //!
 //! # Definition
 //! With k the integer nearest to `x / ln 2` and `r = x - k ln 2`, `e^x = 2^k e^r` and
-//! `|r| <= 0.347`; e^r is its Taylor polynomial of degree 13. Below -708 it is e^-708 (3e-308): no
-//! subnormal number comes out. NaN stays NaN.
+//! `|r| <= 0.347`; e^r is computed as its Taylor polynomial of degree 13. For x below -708 the
+//! result is e^-708 (3e-308), so it is never subnormal. NaN stays NaN.
 //!
 //! # Error
-//! Within 2^-50 of e^x, relatively. What the polynomial leaves out is below
+//! The relative error is below 2^-50. The remainder of the polynomial is below
 //! `r^14/14! (1 + r) < 2^-57`; k times the upper part of ln 2 is exact, so r is off by less than
-//! 2^-54; and each rounding of the polynomial is of terms that fall off by |r| and more.
+//! 2^-54; and each rounding of the polynomial is of terms that shrink by |r| or more.
 //!
 //! # Bits
-//! Products and sums only, no branch and no table: the same bits on every
-//! processor, and each lane's are its own.
+//! There are only products and sums, no branch and no table. So every processor gives the same
+//! bits, and a lane does not depend on the others.
 
 use super::TILE;
 
-/// Upper part of ln 2: 32 bits, so that the product with an integer of
-/// 11 bits is exact. And the rest.
+/// ln 2 in two parts. The upper one has 32 bits, so that its product with an integer of 11 bits is
+/// exact.
 const LN_2: [f64; 2] = [0.693_147_180_369_123_8, 1.908_214_929_270_587_7e-10];
-/// Added to a small number it leaves the nearest integer in the last bits.
+/// Adding this to a small number leaves the nearest integer in the last bits.
 const ROUND: f64 = 1.5 * (1u64 << 52) as f64;
-/// 1/n!.
+/// 1/n! for n = 0, ..., 13.
 const TAYLOR: [f64; 14] = {
     let mut terms = [1.0; 14];
     let (mut n, mut factorial) = (1, 1.0);
@@ -34,7 +34,7 @@ const TAYLOR: [f64; 14] = {
     terms
 };
 
-/// Overwrites each x with e^x; see the module. None may be above 0.
+/// Overwrites each x with e^x. No x may be above 0.
 #[inline(always)]
 pub(super) fn exp(numbers: &mut [f64; TILE]) {
     for x in numbers {
@@ -44,12 +44,12 @@ pub(super) fn exp(numbers: &mut [f64; TILE]) {
 
 #[inline(always)]
 fn exp_of_one(x: f64) -> f64 {
-    // Not `max`, which would make a number of NaN.
+    // Not `max`, which would turn NaN into a number.
     let x = if x < -708.0 { -708.0 } else { x };
     let shifted = x * std::f64::consts::LOG2_E + ROUND;
     let k = shifted - ROUND;
     let r = (x - k * LN_2[0]) - k * LN_2[1];
-    // Even and odd powers apart: two short chains instead of a long one.
+    // Even and odd powers are summed apart: two short chains of operations instead of a long one.
     let square = r * r;
     let (mut even, mut odd) = (TAYLOR[12], TAYLOR[13]);
     for n in (0..6).rev() {
@@ -76,7 +76,7 @@ mod tests {
         ((got - &exact) / exact).to_f64().value().abs()
     }
 
-    /// Random points, and those where the rounding to k turns.
+    /// Scattered points, and those where x / ln 2 is halfway between two integers.
     #[test]
     fn the_error_is_within_its_bound() {
         let mut worst = 0f64;
@@ -87,11 +87,11 @@ mod tests {
             }
         }
         assert!(worst < 2f64.powi(-50), "{worst:e}");
-        assert!(worst > 2f64.powi(-54), "and the test would see more: {worst:e}");
+        assert!(worst > 2f64.powi(-54), "the test must be able to see an error: {worst:e}");
     }
 
     #[test]
-    fn ends_are_those_of_the_definition() {
+    fn extreme_arguments_are_as_defined() {
         let mut got = [0.0, -0.0, -708.0, -709.0, f64::NEG_INFINITY, -1e300, f64::NAN, -f64::MIN_POSITIVE];
         exp(&mut got);
         assert_eq!(got[..2], [1.0, 1.0]);

@@ -1,53 +1,54 @@
-//! Weighted sums of `x xᵀ`, for which rows wait until there are enough.
+//! Weighted sums of `x xᵀ`, over batches of rows.
 //!
-//! A batch of [`ROWS`] rows stands in the nearest cache, once as it is and once multiplied by the
-//! weights; a piece of the result of [`HIGH`] by [`LONG`] numbers is then summed over the batch in
-//! registers. Only pieces that touch the lower triangle are made.
+//! A batch of [`BATCH`] rows is held in the L1 cache, once as it is and once multiplied by the
+//! weights. A piece of the result, [`PIECE_ROWS`] by [`PIECE_COLUMNS`] numbers, is then summed over
+//! the batch in registers. Only pieces that touch the lower triangle are computed.
 
 /// Rows of a batch.
-const ROWS: usize = 32;
-/// Pieces of the result.
-const HIGH: usize = 4;
-const LONG: usize = 8;
+const BATCH: usize = 32;
+/// Rows of a piece of the result.
+const PIECE_ROWS: usize = 4;
+/// Columns of a piece of the result.
+const PIECE_COLUMNS: usize = 8;
 
 /// The lower triangle of `Σ_i c_i x_i x_iᵀ`, for several sets of weights c at once.
 pub(crate) struct Gram {
-    /// Of a row, rounded up to whole pieces.
+    /// The width of a row, rounded up to whole pieces.
     padded: usize,
     rows: Vec<f64>,
     /// One batch of weights for each sum.
-    weights: Vec<[f64; ROWS]>,
+    weights: Vec<[f64; BATCH]>,
     scaled: Vec<f64>,
     filled: usize,
     sums: Vec<Vec<f64>>,
 }
 
 impl Gram {
-    /// `sums` sums over rows of `width`.
+    /// Makes `sums` empty sums for rows of `width` numbers.
     pub(crate) fn new(width: usize, sums: usize) -> Self {
-        let padded = width.next_multiple_of(LONG);
+        let padded = width.next_multiple_of(PIECE_COLUMNS);
         Self {
             padded,
-            rows: vec![0.0; ROWS * padded],
-            weights: vec![[0.0; ROWS]; sums],
-            scaled: vec![0.0; ROWS * padded],
+            rows: vec![0.0; BATCH * padded],
+            weights: vec![[0.0; BATCH]; sums],
+            scaled: vec![0.0; BATCH * padded],
             filled: 0,
             sums: vec![vec![0.0; padded * padded]; sums],
         }
     }
 
-    /// Adds a row to all sums, each with a weight of its own.
+    /// Adds a row to all sums. `weights` has its weight in each sum.
     pub(crate) fn add(&mut self, row: &[f32], weights: impl Iterator<Item = f64>) {
         let start = self.filled * self.padded;
         self.rows[start..].iter_mut().zip(row).for_each(|(to, x)| *to = f64::from(*x));
         self.weights.iter_mut().zip(weights).for_each(|(batch, weight)| batch[self.filled] = weight);
         self.filled += 1;
-        if self.filled == ROWS {
+        if self.filled == BATCH {
             self.flush();
         }
     }
 
-    /// The sums: entry (i, j), j <= i, of each is what the function gives.
+    /// The sums, each as a function that returns entry (i, j), j <= i.
     pub(crate) fn into_sums(mut self) -> Vec<impl Fn(usize, usize) -> f64> {
         self.flush();
         let padded = self.padded;
@@ -71,32 +72,32 @@ impl Gram {
 }
 
 for_all_registers! {
-    /// `sum += Σ_r a_r b_rᵀ` for rows of `padded` numbers, lower triangle.
+    /// `sum += Σ_r a_r b_rᵀ` for rows of `padded` numbers, in the lower triangle.
     fn add_products(sum: &mut [f64], a: &[f64], b: &[f64], padded: usize)
 }
 
 mod plain {
-    use super::{HIGH, LONG};
+    use super::{PIECE_COLUMNS, PIECE_ROWS};
 
     #[inline(always)]
     pub(super) fn add_products(sum: &mut [f64], a: &[f64], b: &[f64], padded: usize) {
-        let (a, _) = a.as_chunks::<HIGH>();
-        let (b, _) = b.as_chunks::<LONG>();
-        let (stride_a, stride_b) = (padded / HIGH, padded / LONG);
-        for i in (0..padded).step_by(HIGH) {
-            for j in (0..i + HIGH).step_by(LONG) {
-                let mut piece = [[0.0; LONG]; HIGH];
+        let (a, _) = a.as_chunks::<PIECE_ROWS>();
+        let (b, _) = b.as_chunks::<PIECE_COLUMNS>();
+        let (stride_a, stride_b) = (padded / PIECE_ROWS, padded / PIECE_COLUMNS);
+        for i in (0..padded).step_by(PIECE_ROWS) {
+            for j in (0..i + PIECE_ROWS).step_by(PIECE_COLUMNS) {
+                let mut piece = [[0.0; PIECE_COLUMNS]; PIECE_ROWS];
                 for (a, b) in a.chunks_exact(stride_a).zip(b.chunks_exact(stride_b)) {
-                    let (a, b) = (&a[i / HIGH], &b[j / LONG]);
-                    for h in 0..HIGH {
-                        for l in 0..LONG {
+                    let (a, b) = (&a[i / PIECE_ROWS], &b[j / PIECE_COLUMNS]);
+                    for h in 0..PIECE_ROWS {
+                        for l in 0..PIECE_COLUMNS {
                             piece[h][l] += a[h] * b[l];
                         }
                     }
                 }
                 for (h, piece) in piece.iter().enumerate() {
                     let start = (i + h) * padded + j;
-                    sum[start..start + LONG].iter_mut().zip(piece).for_each(|(sum, x)| *sum += x);
+                    sum[start..start + PIECE_COLUMNS].iter_mut().zip(piece).for_each(|(sum, x)| *sum += x);
                 }
             }
         }
@@ -107,7 +108,7 @@ mod plain {
 mod tests {
     use super::*;
 
-    /// The definition, for widths around whole pieces and numbers of rows around whole batches.
+    /// Covers widths around whole pieces and numbers of rows around whole batches.
     #[test]
     fn sums_are_those_of_the_definition() {
         for (width, n) in [(1, 1), (4, 32), (7, 33), (8, 31), (9, 64), (21, 100)] {

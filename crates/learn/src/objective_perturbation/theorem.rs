@@ -1,4 +1,4 @@
-//! What noise in the objective costs.
+//! The privacy cost of noise in the objective.
 //!
 //! # Setting
 //! w minimises `Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, exactly, for continuous b. For each data set w
@@ -7,18 +7,19 @@
 //! enough where second derivatives jump).
 //!
 //! # Determinants
-//! A record's Hessian M is positive, and all others together with the penalty are at least Λ. So
-//! the determinants of neighbours have a ratio of at most `det(I + M/Λ)`, whether a record is
-//! absent or another. One score: M has rank one and norm at most β. K scores of softmax: rank K - 1
-//! and trace at most `(1 - 1/K) X²`, and by concavity equal eigenvalues are worst:
+//! A record's Hessian M is positive semidefinite, and those of all other records together with the
+//! penalty are at least Λ. So the determinants of neighbours have a ratio of at most
+//! `det(I + M/Λ)`, whether a record is absent or replaced. One score: M has rank one and norm at
+//! most β. K scores of softmax: rank K - 1 and trace at most `(1 - 1/K) X²`, and by concavity equal
+//! eigenvalues are worst:
 //! ```text
 //! c = ln(1 + β/Λ),      c = (K - 1) ln(1 + X²/(KΛ))                                            (1)
 //! ```
 //! # Noise
-//! At one w the b of neighbours are at most one clip norm G apart, or two.
+//! At one w the b of neighbours are at most G apart, or 2G if a record is replaced.
 //!
-//! *Spherical*, of density `~ exp(-‖b‖/s)`: the densities have a ratio of at most
-//! `exp(G/s)`, or `exp(2G/s)`. Any losses.
+//! *Spherical*, of density `~ exp(-‖b‖/s)`: the densities have a ratio of at most `exp(G/s)`, or
+//! `exp(2G/s)`. This holds for every loss.
 //!
 //! *Gaussian*, one score only. An absent record moves b along its *fixed* row x, by
 //! `|φ'| ‖x‖ <= G`, so the loss is at most `c + a²/2 + a|Z|`, a = G/σ, Z standard normal; with
@@ -28,22 +29,23 @@
 //! ```
 //! H the Gaussian mechanism's δ at sensitivity a (Redberg, Koskela, Wang, *Improving the Privacy
 //! and Practicality of Objective Perturbation for Differentially Private Linear Learners*, 2023,
-//! for two signs). A record that becomes another moves b within the plane of both rows, by at most
-//! 2G: the loss is at most `c + m²/2 + m R`, m = 2G/σ, R Rayleigh, and with ε' = ε - c >= m²/2
+//! for two signs). A replaced record moves b within the plane of both rows, by at most 2G: the loss
+//! is at most `c + m²/2 + m R`, m = 2G/σ, R Rayleigh, and with ε' = ε - c >= m²/2
 //! ```text
 //! δ = sqrt(2π) m e^ε' Φ(-t),   t = ε'/m + m/2                                                  (3)
 //! ```
 //! *Gaussian*, K scores of softmax. A record's gradient is `x gᵀ`, where g depends on w and so on
 //! b, but its entries add up to zero: it lies in the K - 1 dimensions `x ⊗ 1^⊥`, which are fixed by
-//! the row. So b moves by at most G within a fixed subspace of k = K - 1 dimensions (2(K - 1) for a
-//! record that becomes another, by at most 2G), and its product with b is at most that length times
-//! the length R of b's part in there. The loss is at most `c + m²/2 + m R`, R of the law χ with k
-//! degrees of freedom, and with ε' = ε - c >= m²/2, t = (ε' - m²/2)/m, by parts
+//! the row. So b moves by at most G within a fixed subspace of k = K - 1 dimensions (by at most 2G
+//! within 2(K - 1) dimensions if a record is replaced). The inner product of this move and b is at
+//! most the length of the move times R, the length of b's projection on that subspace. The loss is
+//! at most `c + m²/2 + m R`, R of the law χ with k degrees of freedom, and with ε' = ε - c >= m²/2,
+//! t = (ε' - m²/2)/m, integration by parts gives
 //! ```text
 //! δ = E (1 - e^(ε' - m²/2 - m R))+ = ∫_t^∞ m e^(ε' - m²/2 - m r) P[R > r] dr                   (4)
 //! ```
-//! (2) and (3) are k = 1, but for the sign, and k = 2. For an odd k the next even one is taken: its
-//! R is stochastically larger, and its tail is a finite sum,
+//! (2) for two signs is the case k = 1, and (3) the case k = 2. For an odd k the next even one is
+//! used: its R is stochastically larger, and its tail is a finite sum,
 //! `P[R > r] = e^(-r²/2) Σ_{j<k/2} (r²/2)^j/j!`. The integral is replaced by an upper sum.
 
 use sordino_privacy::{
@@ -53,20 +55,20 @@ use sordino_privacy::{
 use crate::error::LearnError;
 use crate::loss::Loss;
 
-/// Covers the roundings of a formula.
-const UP: f64 = 1.0 + 1e-12;
+/// A factor that covers the roundings of a formula.
+const ROUNDING_MARGIN: f64 = 1.0 + 1e-12;
 
-/// Cells of the upper sum of (4), and how far it reaches beyond the bulk of
-/// R, whose tail is then below e^-70.
+/// Cells of the upper sum of (4).
 const CELLS: u32 = 4000;
-const REACH: f64 = 12.0;
-/// Below it, tails underflow.
-const LEAST_DELTA: f64 = 1e-290;
+/// How far the upper sum of (4) extends beyond the bulk of R. The tail of R there is below e^-70.
+const TAIL_REACH: f64 = 12.0;
+/// The least δ for softmax: below it, tails underflow.
+const MIN_DELTA: f64 = 1e-290;
 
 /// c of (1).
 pub(super) fn determinant(loss: Loss, row_norm: f64, ridge: f64) -> f64 {
     let (largest, times) = eigenvalues(loss, row_norm);
-    times * (largest / ridge).ln_1p() * UP
+    times * (largest / ridge).ln_1p() * ROUNDING_MARGIN
 }
 
 /// The least Λ for which (1) is at most c.
@@ -75,7 +77,7 @@ pub(super) fn least_ridge(loss: Loss, row_norm: f64, c: f64) -> f64 {
     largest / (c / times).exp_m1() * (1.0 + 1e-9)
 }
 
-/// The worst eigenvalues of a record's Hessian: how large, how many.
+/// The worst eigenvalues of a record's Hessian: their size and their number.
 fn eigenvalues(loss: Loss, row_norm: f64) -> (f64, f64) {
     match loss {
         Loss::Softmax { classes } => (row_norm * row_norm / classes as f64, classes as f64 - 1.0),
@@ -85,7 +87,7 @@ fn eigenvalues(loss: Loss, row_norm: f64) -> (f64, f64) {
     }
 }
 
-/// The least σ/G for (ε, δ) of the noise alone, by (2) or (3).
+/// The least σ/G for which the noise alone costs (ε, δ), by (2), (3) or (4).
 pub(super) fn gaussian(
     loss: Loss,
     neighbours: Neighbours,
@@ -95,7 +97,7 @@ pub(super) fn gaussian(
     if let Loss::Softmax { classes } = loss {
         return of_softmax(classes, neighbours, epsilon, delta);
     }
-    // Both formulas are for losses of noise whose least value is within ε.
+    // Both formulas need `a²/2 <= ε`, or `m²/2 <= ε`.
     let condition = |norms: f64| norms / (2.0 * epsilon).sqrt() * (1.0 + 1e-9);
     let least = match neighbours.contribution() {
         Some(Contribution::Absent) => {
@@ -105,15 +107,15 @@ pub(super) fn gaussian(
             let found = calibrate::noise_multiplier(epsilon, delta, Neighbours::ZeroOut, all, once)?;
             found.value.get().max(condition(1.0))
         }
-        // `check_public_size` has refused what has no contributions.
+        // `check_public_size` refuses relations without contributions.
         Some(Contribution::Changed) | None => {
             (2.0 / largest_shift(epsilon, delta, plane_delta)).max(condition(2.0))
         }
     };
-    Ok(NoiseMultiplier::new(least * UP)?)
+    Ok(NoiseMultiplier::new(least * ROUNDING_MARGIN)?)
 }
 
-/// Whether a record's label settles the sign of its derivative.
+/// Whether a record's label determines the sign of its derivative.
 fn has_one_sign(loss: Loss) -> bool {
     match loss {
         Loss::Logistic | Loss::SmoothHinge { .. } => true,
@@ -130,10 +132,10 @@ fn of_softmax(
 ) -> Result<NoiseMultiplier, LearnError> {
     let rows = match neighbours.contribution() {
         Some(Contribution::Absent) => 1,
-        // `check_public_size` has refused what has no contributions.
+        // `check_public_size` refuses relations without contributions.
         Some(Contribution::Changed) | None => 2,
     };
-    if !(epsilon > 0.0 && delta > LEAST_DELTA) {
+    if !(epsilon > 0.0 && delta > MIN_DELTA) {
         let expected = "large enough for Gaussian noise: ε above 0 and δ above 1e-290 for each record";
         return Err(LearnError::Parameter { name: "privacy budget", expected, got: epsilon.min(delta) });
     }
@@ -142,7 +144,7 @@ fn of_softmax(
     Ok(NoiseMultiplier::new(rows as f64 / shift * (1.0 + 1e-9))?)
 }
 
-/// The largest m, of those with `m²/2 <= ε`, for which `delta_of(ε, m)` is at most δ.
+/// The largest m with `m²/2 <= ε` and `delta_of(ε, m) <= δ`.
 fn largest_shift(epsilon: f64, delta: f64, delta_of: impl Fn(f64, f64) -> f64) -> f64 {
     let (mut low, mut high) = (0.0, (2.0 * epsilon).sqrt() * (1.0 - 1e-9));
     for _ in 0..100 {
@@ -152,24 +154,24 @@ fn largest_shift(epsilon: f64, delta: f64, delta_of: impl Fn(f64, f64) -> f64) -
     low
 }
 
-/// At least (4), for 2 `pairs` degrees of freedom: an upper sum up to where the tail is beyond
-/// reach, and the tail there for the rest.
+/// An upper bound on (4) for 2 `pairs` degrees of freedom: an upper sum up to [`TAIL_REACH`], plus
+/// the tail probability beyond.
 fn subspace_delta(epsilon: f64, m: f64, pairs: usize) -> f64 {
     let weight = |r: f64| (epsilon - 0.5 * m * m - m * r).min(0.0).exp();
     let start = (epsilon / m - 0.5 * m).max(0.0);
-    let end = start.max((2.0 * pairs as f64).sqrt()) + REACH;
+    let end = start.max((2.0 * pairs as f64).sqrt()) + TAIL_REACH;
     let step = (end - start) / CELLS as f64;
     let cell = |i: u32| {
         let r = start + f64::from(i) * step;
-        // What the weight falls by within the cell, without a difference
-        // of numbers that are almost equal.
+        // How much the weight falls within the cell, without the difference of two numbers that are
+        // almost equal.
         chi_tail(r, pairs) * weight(r) * -(-m * step).exp_m1()
     };
     (0..CELLS).map(cell).sum::<f64>() * (1.0 + 1e-9) + chi_tail(end, pairs)
 }
 
-/// At least `P[R > r]` for R of the law χ with 2 `pairs` degrees of freedom: the finite sum, or
-/// Chernoff's bound where its terms underflow.
+/// An upper bound on `P[R > r]` for R of the law χ with 2 `pairs` degrees of freedom: the finite
+/// sum, or Chernoff's bound where its terms underflow.
 fn chi_tail(r: f64, pairs: usize) -> f64 {
     let (x, half) = (0.5 * r * r, pairs as f64);
     if x > 600.0 {
@@ -184,8 +186,8 @@ fn chi_tail(r: f64, pairs: usize) -> f64 {
     (sum * (1.0 + 1e-9)).min(1.0)
 }
 
-/// At least (3): `Φ(-t) < φ(t) 4/(3t + sqrt(t² + 8))` for t > 0 (Sampford, *Some Inequalities on
-/// Mill's Ratio*, 1953), and `ε' - t²/2 = -(ε'/m - m/2)²/2`.
+/// An upper bound on (3): `Φ(-t) < φ(t) 4/(3t + sqrt(t² + 8))` for t > 0 (Sampford, *Some
+/// Inequalities on Mill's Ratio*, 1953), and `ε' - t²/2 = -(ε'/m - m/2)²/2`.
 fn plane_delta(epsilon: f64, m: f64) -> f64 {
     let (t, s) = (epsilon / m + 0.5 * m, epsilon / m - 0.5 * m);
     m * (-0.5 * s * s).exp() * 4.0 / (3.0 * t + (t * t + 8.0).sqrt())
@@ -197,11 +199,11 @@ mod tests {
 
     const LOGISTIC: Loss = Loss::Logistic;
 
-    /// Numbers and their classes.
+    /// Records as pairs of a number and its class.
     type Records = [(f64, f64)];
 
-    /// `E (1 - e^(ε - U))+` for a loss U(r) and a density of r >= 0, by Simpson's rule:
-    /// what (2) and (3) are in closed form.
+    /// `E (1 - e^(ε - U))+` for a loss U(r) and a density of r >= 0, by Simpson's rule. (2) and (3)
+    /// are closed forms of it.
     fn delta_of(epsilon: f64, loss: impl Fn(f64) -> f64, density: impl Fn(f64) -> f64) -> f64 {
         let (steps, end) = (200_000, 40.0);
         let value = |r: f64| (1.0 - (epsilon - loss(r)).exp()).max(0.0) * density(r);
@@ -225,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn noise_meets_the_delta_of_its_bound_and_no_more() {
+    fn noise_meets_its_delta_and_is_not_wasteful() {
         for (epsilon, delta) in [(0.5, 1e-5), (0.1, 1e-6), (3.0, 1e-3)] {
             let a = 1.0
                 / gaussian(Loss::Huber { width: 1.0 }, Neighbours::ZeroOut, epsilon, delta).unwrap().get();
@@ -240,7 +242,7 @@ mod tests {
         }
     }
 
-    /// (4) for two degrees of freedom is (3), and it meets its δ for others.
+    /// (4) for two degrees of freedom is (3), and it meets δ for more.
     #[test]
     fn noise_of_several_scores_meets_its_delta() {
         for (epsilon, delta) in [(0.5, 1e-5), (1.0, 1e-6), (3.0, 1e-3), (20.0, 1e-6)] {
@@ -276,12 +278,12 @@ mod tests {
         assert!(noise(3) > gaussian(LOGISTIC, Neighbours::ZeroOut, 1.0, 1e-6).unwrap().get());
     }
 
-    /// Beyond its finite sum the tail is bounded by Chernoff's inequality, which is never below it.
+    /// Chernoff's bound, which takes over from the finite sum, is never below it.
     #[test]
     fn tails_of_chi_are_never_too_small() {
         for pairs in [1, 5, 500] {
             let mut before = 1.0;
-            // Up to x = 600, where the bound takes over.
+            // Up to x = 600, where Chernoff's bound takes over.
             for i in 0..346 {
                 let tail = chi_tail(f64::from(i) * 0.1, pairs);
                 assert!((0.0..=1.0).contains(&tail) && tail <= before * (1.0 + 1e-6), "{pairs} {i}");
@@ -290,13 +292,13 @@ mod tests {
         }
         // χ² with 10 degrees of freedom: P[χ² > 18.307] = 0.05.
         assert!((chi_tail(18.307f64.sqrt(), 5) - 0.05).abs() < 1e-5);
-        // At x = 600 the two meet: the sum is smaller.
+        // At x = 600 the sum is below Chernoff's bound.
         let r = 1200f64.sqrt();
         assert!(chi_tail(r * (1.0 - 1e-12), 500) <= chi_tail(r * (1.0 + 1e-12), 500));
     }
 
-    /// The exact density of three scores for rows of one number: along (1, 1, 1) neighbours
-    /// agree, so two dimensions are left.
+    /// The exact density of three scores for rows of one number. Neighbours agree along (1, 1, 1),
+    /// so two dimensions remain.
     #[test]
     fn exact_densities_of_three_scores_are_within_the_theorem() {
         let (loss, ridge, epsilon, delta) = (Loss::Softmax { classes: 3 }, 0.8, 0.7, 1e-2);
@@ -351,8 +353,8 @@ mod tests {
         assert!(largest > delta, "a quarter of the noise is too little: {largest}");
     }
 
-    /// Tail bounds (ε = t a + a²/2 with probability 1 - δ) are valid too, and need more noise;
-    /// those figures are of β = 1/4, half of ε for the determinant.
+    /// Tail bounds (ε = t a + a²/2 with probability 1 - δ) are valid too, and need more noise. The
+    /// figures are for β = 1/4 and half of ε for the determinant.
     #[test]
     fn noise_is_below_that_of_tail_bounds() {
         let two_signs = Loss::Huber { width: 1.0 };
@@ -373,7 +375,8 @@ mod tests {
         }
     }
 
-    /// Random search for a worse ratio of determinants than (1), and a case that attains it.
+    /// Searches a grid of probabilities for a worse ratio of determinants than (1). Some case
+    /// attains (1).
     #[test]
     fn no_softmax_hessian_has_a_larger_determinant() {
         let loss = Loss::Softmax { classes: 3 };
@@ -399,8 +402,8 @@ mod tests {
         assert!((determinant(loss, 2.0, least_ridge(loss, 2.0, c)) - c).abs() < 1e-8);
     }
 
-    /// The exact density of w in one dimension: the hockey-stick divergence of neighbours, both
-    /// ways, against the theorem's ε and δ.
+    /// Compares the hockey-stick divergence of neighbours, both ways, from the exact density of w
+    /// in one dimension, with the theorem's ε and δ.
     #[test]
     fn exact_densities_in_one_dimension_are_within_the_theorem() {
         let hinge = Loss::SmoothHinge { width: 0.2 };
@@ -451,7 +454,7 @@ mod tests {
                     assert!(got <= delta, "{loss:?} {index}: {got}");
                     let pure = divergence(loss, one, two, &laplace, total);
                     assert!(pure < 1e-6, "{loss:?} {index}: {pure}");
-                    // Half of the noise is beyond the theorem for some pair.
+                    // Half of the noise breaks the bound for some pair.
                     let half = |b: f64| -b.abs() / (scale / 2.0) - scale.ln();
                     largest = largest.max(divergence(loss, one, two, &half, total));
                 }

@@ -3,9 +3,9 @@
 //! # Guarantee
 //! Where [`Cholesky::of`] succeeds on a symmetric matrix M, `L Lᵀ = M + E` with
 //! `‖E‖ <= γ_(d+1) tr(L Lᵀ)`, and so M has no eigenvalue below `-γ_(d+1) tr(M)/(1 - γ_(d+1))`;
-//! where it fails, M has one below `γ_(d+1) tr(M)/(1 - γ_(d+1))` (Higham, *Accuracy and
-//! Stability of Numerical Algorithms*, 2002, Theorems 10.3 and 10.7). [`slack`] is that
-//! number, with a factor of 2 to spare.
+//! where it fails, M has one below `γ_(d+1) tr(M)/(1 - γ_(d+1))` (Higham, *Accuracy and Stability
+//! of Numerical Algorithms*, 2002, Theorems 10.3 and 10.7). [`slack`] is at least twice that
+//! number.
 
 /// L with `L Lᵀ = M`, by rows.
 pub(crate) struct Cholesky {
@@ -14,8 +14,8 @@ pub(crate) struct Cholesky {
 }
 
 impl Cholesky {
-    /// Factors the matrix whose lower triangle stands in `matrix` by rows.
-    /// `None` where a pivot is not above 0.
+    /// Factors the square matrix whose lower triangle is in `matrix`, by rows. `None` if a pivot is
+    /// not above 0.
     pub(crate) fn of(mut matrix: Vec<f64>, dimension: usize) -> Option<Self> {
         for i in 0..dimension {
             let (above, here) = matrix.split_at_mut(i * dimension);
@@ -46,14 +46,14 @@ impl Cholesky {
     }
 }
 
-/// Within what of its least eigenvalue the success of a factorisation tells whether a
-/// matrix of this trace is positive.
+/// How far the least eigenvalue of a matrix of this trace must be from 0 for the success of its
+/// factorisation to tell the eigenvalue's sign.
 pub(crate) fn slack(dimension: usize, trace: f64) -> f64 {
     // 2 γ_(d+1)/(1 - γ_(d+1)) < 3 (d + 1) u as long as (d + 1) u < 1/10.
     3.0 * (dimension as f64 + 1.0) * (f64::EPSILON / 2.0) * trace
 }
 
-/// Over the length of the shorter.
+/// The dot product, over the length of the shorter vector.
 fn product(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn solutions_solve() {
+    fn a_solution_satisfies_the_system() {
         let d = 7;
         let entry = |i: usize, j: usize| 1.0 / (i + j + 1) as f64 + if i == j { 0.5 } else { 0.0 };
         let matrix: Vec<f64> = (0..d * d).map(|k| entry(k / d, k % d)).collect();
@@ -78,7 +78,7 @@ mod tests {
     fn success_tells_the_sign_of_the_least_eigenvalue() {
         let succeeds = |a: f64| Cholesky::of(vec![1.0, 0.0, a, 1.0], 2).is_some();
         assert!(succeeds(1.0 - 1e-14) && !succeeds(1.0 + 1e-14));
-        assert!(slack(2, 2.0) < 1e-14, "and the slack is no larger than that");
+        assert!(slack(2, 2.0) < 1e-14, "the slack must be no larger than that");
         assert!(!succeeds(f64::NAN));
     }
 }

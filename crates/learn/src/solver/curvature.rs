@@ -1,5 +1,4 @@
-//! What is known of the objective's curvature: a factor of a Hessian,
-//! and what steps have shown since.
+//! The known curvature of the objective: the factor of a Hessian, updated from later steps.
 //!
 //! # Definition
 //! B is the Hessian that was factored. After steps `s_1, s_2, ...` that changed the gradient by
@@ -8,38 +7,40 @@
 //! ```text
 //! A <- (I - ρ s yᵀ) A (I - ρ y sᵀ) + ρ s sᵀ,     ρ = 1/(sᵀ y)
 //! ```
-//! by the two loops of Nocedal, *Updating Quasi-Newton Matrices with Limited
-//! Storage*, 1980. On a quadratic the errors of B, those of a sample above all, so lose
-//! their effect as in conjugate gradients: with eigenvalues within a part r of 1 a step
-//! leaves about r/2 of the gradient instead of r.
+//! by the two loops of Nocedal, *Updating Quasi-Newton Matrices with Limited Storage*, 1980. On a
+//! quadratic this removes the errors of B, above all those of sampling, as conjugate gradients do:
+//! if the eigenvalues of `B⁻¹H` are within r of 1, a step leaves about r/2 of the gradient instead
+//! of r.
 
 use super::cholesky::Cholesky;
 use super::{add, dot};
 
-/// See the module.
+/// A factored Hessian and the steps since; the [module](self) defines the direction.
 pub(super) struct Curvature {
-    /// The identity, where the matrix had no factor: the gradient itself is then the direction.
+    /// The factor of B. `None`, where B has no factor, stands for the identity.
     factor: Option<Cholesky>,
     steps: Vec<Step>,
 }
 
 struct Step {
+    /// s.
     moved: Vec<f64>,
+    /// y.
     changed: Vec<f64>,
     /// ρ.
     inverse: f64,
 }
 
 impl Curvature {
-    /// That of a Hessian, its lower triangle by rows.
+    /// The curvature from a Hessian, given as its lower triangle by rows.
     pub(super) fn of(hessian: Vec<f64>, dimension: usize) -> Self {
         Self { factor: Cholesky::of(hessian, dimension), steps: Vec::new() }
     }
 
-    /// Takes a step into account.
+    /// Updates the curvature by a step and the change of the gradient that it made.
     pub(super) fn learn(&mut self, moved: Vec<f64>, changed: &[f64]) {
         let inverse = dot(&moved, changed).recip();
-        // Above 0 for every convex function, but for roundings.
+        // Above 0 for every convex function, up to roundings.
         if inverse > 0.0 && inverse.is_finite() {
             self.steps.push(Step { moved, changed: changed.to_vec(), inverse });
         }
@@ -67,7 +68,7 @@ impl Curvature {
 mod tests {
     use super::*;
 
-    /// The equation of the module, with whole matrices.
+    /// Compares with the module's equation for whole matrices.
     #[test]
     fn directions_are_those_of_the_updated_inverse() {
         let hessian = vec![4.0, 0.0, 0.0, 1.0, 3.0, 0.0, 0.5, -0.5, 2.0];
@@ -96,7 +97,7 @@ mod tests {
                 assert!((got - wanted).abs() < 1e-12, "{got} {wanted}");
             }
         }
-        // A step that cannot be one of a convex function is not learned from.
+        // A step that no convex function allows is ignored.
         let before = curvature.direction(&[1.0, 1.0, 1.0]);
         curvature.learn(vec![1.0, 0.0, 0.0], &[-1.0, 0.0, 0.0]);
         assert_eq!(curvature.direction(&[1.0, 1.0, 1.0]), before);

@@ -1,35 +1,35 @@
-//! What is minimised: `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, its
-//! derivatives, and how far off they can be.
+//! The objective `J(w) = Σ_i l_i(w) + (Λ/2)‖w‖² + <b, w>`, its derivatives, and a bound on the
+//! error of its gradient.
 //!
 //! # The gradient's error
-//! Rows are exact numbers of norm at most X, and so are targets, w, Λ and b: J is a function of
-//! reals, and what is computed differs from its gradient by at most
+//! Rows, of norm at most X, are exact numbers, and so are targets, w, Λ and b: J is a function of
+//! reals. The computed gradient differs from the exact one by at most
 //! ```text
 //! E = n X (κ γ_(p+2) X ‖w‖ + e) + γ_K X Σ_i |d_i| + 8u (Λ‖w‖ + ‖b‖ + ‖g‖)                      (1)
 //! ```
 //! in norm: scores err by `γ_(p+2) X ‖w‖` whatever the order of a dot product (Higham, *Accuracy
 //! and Stability of Numerical Algorithms*, 2002, section 3.1), which moves derivatives d by κ times
 //! as much, κ the curvature of the loss; e is the error of evaluating the derivative itself, with
-//! 2^-46 for the exponential function (ours has 2^-50) and what follows it; and sums of products
-//! err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums by blocks of
-//! 4096, and blocks in order, so that K is about 516 + n/4096. Four roundings of the last three
-//! terms would be enough; eight let every coordinate of b be rounded itself. The bound (1) is
-//! rounded up by a millionth, which covers its own evaluation.
+//! 2^-46 for the exponential function (its own error is 2^-50) and the operations after it; and
+//! sums of products err by γ_K, K the longest chain of additions. Rows are summed by 8, these sums
+//! by blocks of 4096, and blocks in order, so K is about 516 + n/4096. Four roundings of the last
+//! three terms would be enough; eight also allow that every coordinate of b is itself rounded. The
+//! bound (1) is rounded up by a millionth, which covers its own evaluation.
 //!
 //! # Class weights
 //! With a weight w_i of at most 1 for each record, J has `w_i l_i` for `l_i`. A computed derivative
 //! `d + e` becomes `w_i (d + e)(1 + u)`, which is off by at most `e` and one rounding of itself: K
-//! counts eight roundings more than there are without weights, and this is one of them. Curvature,
-//! and so the smoothness L, is at most that without weights.
+//! counts eight roundings more than occur without weights, and this is one of them. Curvature, and
+//! so the smoothness L, is at most that without weights.
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_threads::{available, gather};
 
-use crate::kernel::{TILE, accumulate, differentiate, dot, dots, fetch};
+use crate::kernel::{TILE, accumulate, differentiate, dot, dots, prefetch};
 use crate::loss::Loss;
 use crate::weighting::Weighting;
 
-/// Unit roundoff.
+/// The unit roundoff u of `f64`.
 const U: f64 = f64::EPSILON / 2.0;
 /// Roundings of a number on its way into the sum of a block: a product, three additions
 /// in its tile, and one for each tile.
@@ -37,7 +37,7 @@ const CHAIN: f64 = (4 + ROWS_PER_BLOCK / TILE) as f64;
 /// Relative error of evaluating a derivative, where the loss has slope 1.
 const EVALUATION: f64 = 1.0 / (1u64 << 46) as f64;
 
-/// See the module.
+/// An objective on data; the [module](self) defines it.
 pub(crate) struct Problem<'a> {
     pub(crate) loss: Loss,
     pub(crate) data: &'a Encoded,
@@ -51,23 +51,23 @@ pub(crate) struct Problem<'a> {
 /// The gradient at a point.
 pub(crate) struct Gradient {
     pub(crate) vector: Vec<f64>,
-    /// At least the norm of the exact gradient.
+    /// An upper bound on the norm of the exact gradient.
     pub(crate) norm_above: f64,
 }
 
 impl Problem<'_> {
-    /// Numbers that are looked for.
+    /// The number of parameters.
     pub(crate) fn dimension(&self) -> usize {
         self.loss.outputs() * self.data.width()
     }
 
-    /// L: the Lipschitz constant of the gradient.
+    /// L, the Lipschitz constant of the gradient.
     pub(crate) fn smoothness(&self) -> f64 {
         let row_norm = self.data.encoding().row_norm();
         self.loss.smoothness(row_norm) * self.data.slots() as f64 + self.ridge
     }
 
-    /// The gradient at `w`, and a bound on the exact one's norm.
+    /// The gradient at `w`, with an upper bound on the norm of the exact one.
     pub(crate) fn gradient(&self, w: &[f64]) -> Gradient {
         let blocks = self.by_blocks(|block| self.block_gradient(&block, w));
         let mut vector = vec![0.0; w.len()];
@@ -84,7 +84,7 @@ impl Problem<'_> {
         Gradient { vector, norm_above: (norm + error) * (1.0 + 1e-6) }
     }
 
-    /// Equation (1).
+    /// The bound (1), for `‖w‖ = size`, `Σ |d_i| = slopes` and `‖g‖ = norm`.
     fn error(&self, size: f64, slopes: f64, norm: f64) -> f64 {
         let (n, x) = (self.data.slots() as f64, self.data.encoding().row_norm());
         let p = self.data.width() as f64;
@@ -104,13 +104,13 @@ impl Problem<'_> {
         let empty = vec![0.0; width];
         for first in (0..block.targets.len()).step_by(TILE) {
             let (rows, targets, [soon, later]) = tile(block, first, &empty);
-            fetch(soon);
+            prefetch(soon);
             for (scores, w) in coefficients.iter_mut().zip(w.chunks_exact(width)) {
                 *scores = dots(rows, w);
             }
             differentiate(self.loss, &mut coefficients, targets);
             coefficients.iter_mut().for_each(|derivatives| self.weighting.apply(derivatives, targets));
-            fetch(later);
+            prefetch(later);
             for (sum, coefficients) in total.chunks_exact_mut(width).zip(&coefficients) {
                 accumulate(sum, rows, *coefficients);
             }
@@ -155,13 +155,13 @@ impl Problem<'_> {
         }
     }
 
-    /// One result for each block, in order: sums of them do not depend on the number of threads.
+    /// One result for each block, in order, so that sums do not depend on the number of threads.
     fn by_blocks<T: Send>(&self, work: impl Fn(BlockView<'_>) -> T + Sync) -> Vec<T> {
         let parts = self.by_threads(|blocks| blocks.iter().map(|block| work(*block)).collect::<Vec<_>>());
         parts.into_iter().flatten().collect()
     }
 
-    /// One result for each run of blocks.
+    /// One result for each run of blocks, one run for each thread.
     fn by_threads<T: Send>(&self, work: impl Fn(&[BlockView<'_>]) -> T + Sync) -> Vec<T> {
         on_threads(&self.data.blocks().collect::<Vec<_>>(), work)
     }
@@ -179,7 +179,7 @@ pub(super) fn on_threads<'a, T: Send>(
     gather(threads, blocks.chunks(blocks.len().div_ceil(threads.get())).collect(), work)
 }
 
-/// A bound on (1) from public numbers: at any point of norm up to `size`.
+/// A bound on (1) from public numbers, at any point of norm up to `size`.
 pub(crate) fn error_of_gradients(
     loss: Loss,
     slope: f64,
@@ -197,11 +197,11 @@ pub(crate) fn error_of_gradients(
     n * row_norm * of_record * (1.0 + 1e-6)
 }
 
-/// The absolute part of e: a few roundings, of numbers whose size the loss limits.
+/// The absolute part of e: a few roundings of numbers that the loss bounds.
 fn evaluation_error(loss: Loss) -> f64 {
     let parts = match loss {
         Loss::Logistic => 4.0,
-        // (1 + h - m)/(2h), m at most 1 + h where it is not clamped.
+        // For (1 + h - m)/(2h), where m is at most 1 + h unless it is clamped.
         Loss::SmoothHinge { width } => 4.0 + 4.0 / width,
         // The difference is rounded in proportion to itself.
         Loss::Squared => 0.0,
@@ -211,7 +211,7 @@ fn evaluation_error(loss: Loss) -> f64 {
     parts * EVALUATION
 }
 
-/// Rows and targets of the records that are there.
+/// The rows and targets of the block's records. Empty slots are left out.
 pub(super) fn records<'a>(
     block: &BlockView<'a>,
     width: usize,
@@ -220,8 +220,8 @@ pub(super) fn records<'a>(
     rows.filter(|(_, present)| **present).map(|((row, target), _)| (row, f64::from(*target)))
 }
 
-/// Rows and targets of the slots from `first` on, and what follows them, in two parts. A place
-/// without a record has the row `empty`, which adds nothing.
+/// The rows and targets of a tile of slots from `first` on, and the next tile's rows in two halves,
+/// to prefetch. A slot without a record has the row `empty`, which adds nothing.
 fn tile<'a>(
     block: &BlockView<'a>,
     first: usize,
@@ -239,12 +239,12 @@ fn tile<'a>(
     (rows, targets, [soon, &later[..later.len().min(TILE / 2 * width)]])
 }
 
-/// One score for each row of weights.
+/// Writes one score for each row of weights to `out`.
 pub(super) fn score(row: &[f32], weights: &[f64], out: &mut [f64]) {
     out.iter_mut().zip(weights.chunks_exact(row.len())).for_each(|(score, w)| *score = dot(row, w));
 }
 
-/// Norms of the derivatives of a tile.
+/// The norm of each record's derivative in a tile.
 fn lengths(derivatives: &[[f64; TILE]]) -> [f64; TILE] {
     if let [one] = derivatives {
         return one.map(f64::abs);

@@ -7,10 +7,10 @@
 //! each, and at most sqrt(2) together.
 //!
 //! # Arithmetic
-//! Blocks of 4096 slots are summed in `f64`, products of `f32` being exact there, then
-//! scaled and rounded to the grid once. Under relations that let records change places
-//! each record is quantised by itself. A row that is longer than declared, which no
-//! encoding makes, contributes nothing.
+//! Blocks of 4096 slots are summed in `f64`, in which products of `f32` are exact, then scaled and
+//! rounded to the grid once. Under relations that let records change places, each record is rounded
+//! to the grid by itself. A row that is longer than declared contributes nothing; no encoding makes
+//! one.
 
 use sordino_data::{BlockView, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{Allowance, Grid, GridSum, SumError};
@@ -20,51 +20,51 @@ use sordino_threads::{available, gather};
 use crate::block_sums;
 use crate::solver::{Cholesky, slack};
 
-/// The longest a record's vector can be: what a row may be longer than declared,
-/// squared, and the roundings of factors.
-pub(super) const LONGEST: f64 = std::f64::consts::SQRT_2 * (1.0 + SURPLUS);
-/// What is added to sensitivities for rows that are a part in 10^8 longer than declared.
-const SURPLUS: f64 = 3e-8;
-/// Halvings of the interval in which the least eigenvalue is looked for.
+/// The largest norm of a record's vector, with a margin.
+pub(super) const MAX_RECORD_NORM: f64 = std::f64::consts::SQRT_2 * (1.0 + NORM_MARGIN);
+/// The margin in sensitivities. It covers rows that are a part in 10^8 longer than declared, whose
+/// products are twice that longer, and the roundings of factors.
+const NORM_MARGIN: f64 = 3e-8;
+/// How often the interval that contains the least eigenvalue is halved.
 const HALVINGS: i32 = 60;
 
 /// The declared bounds of a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Bounds {
     pub(super) width: usize,
-    /// X.
+    /// X, the largest norm of a row.
     pub(super) row_norm: f64,
-    /// Y.
+    /// Y, the largest absolute target.
     pub(super) target: f64,
 }
 
-/// Both sums.
+/// The sums of `x xᵀ` and `x y`.
 #[derive(Debug)]
 pub(super) struct Moments {
-    /// On the grid.
+    /// Both sums, on the grid.
     pub(super) sum: GridSum,
     /// `XᵀX/X²` in floats, lower triangle by rows; for its least eigenvalue.
     gram: Vec<f64>,
 }
 
 impl Bounds {
-    /// Entries of the triangle.
+    /// The number of entries of the triangle.
     fn triangle(self) -> usize {
         self.width * (self.width + 1) / 2
     }
 
-    /// Coordinates of a record's vector.
+    /// The number of coordinates of a record's vector.
     pub(super) fn dimension(self) -> usize {
         self.triangle() + self.width
     }
 
-    /// How vectors become integers under a relation.
+    /// The allowance for float arithmetic under a relation.
     pub(super) fn allowance(self, neighbours: Neighbours) -> Allowance {
-        // Three factors after the loop.
+        // Beside the additions: one product, one scaling, and three roundings in its factor.
         block_sums::allowance(neighbours, 5)
     }
 
-    /// Sums over all records, on several threads; the integers do not depend on how many.
+    /// The sums over all records, on several threads. The integers do not depend on their number.
     pub(super) fn sum(self, data: &Encoded, grid: Grid) -> Result<Moments, SumError> {
         let blocks: Vec<BlockView<'_>> = data.blocks().collect();
         let share = |blocks: &[BlockView<'_>]| {
@@ -108,22 +108,22 @@ impl Bounds {
         let squares = self.row_norm * self.row_norm;
         moments.gram.iter_mut().zip(&plain).for_each(|(total, part)| *total += part / squares);
         if !is_exact {
-            // A little less than the clip norm in steps, for the roundings of the factor.
-            let units = moments.sum.grid().clip_units() as f64 / LONGEST * (1.0 - 8.0 * f64::EPSILON);
+            // The clip norm in steps of the grid, less a little for the roundings of the factor.
+            let units = moments.sum.grid().clip_units() as f64 / MAX_RECORD_NORM * (1.0 - 8.0 * f64::EPSILON);
             self.scale(&mut plain, units);
             moments.sum.add_group(&plain, block.present.len() as u32)?;
         }
         Ok(())
     }
 
-    /// Whether a row is at most a part in 10^8 longer than declared: what is computed is off by
-    /// less than that for up to 2^24 coordinates.
+    /// Whether the squared norm of a row is at most a part in 10^8 above its bound. Its computed
+    /// value is off by less than that for up to 2^24 coordinates.
     fn is_within(self, row: &[f32]) -> bool {
         let square: f64 = row.iter().map(|x| f64::from(*x) * f64::from(*x)).sum();
         square <= self.row_norm * self.row_norm * (1.0 + 1e-8)
     }
 
-    /// Adds the lower triangle of `x xᵀ`, then `x y`.
+    /// Adds the lower triangle of `x xᵀ` and `x y` to `out`.
     fn add_products(self, row: &[f32], target: f64, out: &mut [f64]) {
         let (mut triangle, products) = out.split_at_mut(self.triangle());
         for (i, x) in row.iter().enumerate() {
@@ -135,7 +135,7 @@ impl Bounds {
         products.iter_mut().zip(row).for_each(|(product, x)| *product += target * f64::from(*x));
     }
 
-    /// Plain sums to the coordinates of the module, times `units`.
+    /// Converts plain sums to the coordinates of the module, times `units`.
     fn scale(self, plain: &mut [f64], units: f64) {
         let (triangle, products) = plain.split_at_mut(self.triangle());
         let diagonal = units / (self.row_norm * self.row_norm);
@@ -147,7 +147,8 @@ impl Bounds {
         products.iter_mut().for_each(|product| *product *= factor);
     }
 
-    /// Noisy coordinates back to `XᵀX` (lower triangle, by rows of a square) and `Xᵀy`.
+    /// Converts noisy coordinates back to `XᵀX` (the lower triangle of a square, by rows) and
+    /// `Xᵀy`.
     pub(super) fn unscale(self, noisy: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let (triangle, products) = noisy.split_at(self.triangle());
         let squares = self.row_norm * self.row_norm;
@@ -160,23 +161,24 @@ impl Bounds {
     }
 
     /// How far [`Moments::least_eigenvalue`] can be from the exact one, in units of X², for n
-    /// records: the sums' error (n products of norm at most 1), the slack of the factorisation, the
-    /// width of the last interval, the rounding of what is subtracted, and rows a little too long.
+    /// records. The error has five parts: the sums (n products of norm at most 1), the slack of the
+    /// factorisation, the width of the last interval, the rounding of the subtraction, and rows a
+    /// little too long.
     pub(super) fn eigenvalue_error(self, n: u64) -> f64 {
         let (n, blocks) = (n as f64, n as f64 / ROWS_PER_BLOCK as f64);
         let chain = ROWS_PER_BLOCK as f64 + blocks + 16.0;
         let of_sums = chain * f64::EPSILON * n;
         let of_subtraction = f64::EPSILON * n;
         let of_factors = slack(self.width, n * (1.0 + 1e-6));
-        of_sums + of_subtraction + of_factors + n * 0.5f64.powi(HALVINGS - 1) + SURPLUS
+        of_sums + of_subtraction + of_factors + n * 0.5f64.powi(HALVINGS - 1) + NORM_MARGIN
     }
 }
 
 impl Moments {
-    /// The least eigenvalue of `XᵀX/X²`, by halving: a matrix has a
-    /// Cholesky factor if it is positive.
+    /// The least eigenvalue of `XᵀX/X²`, by bisection: a matrix has a Cholesky factor if it is
+    /// positive.
     pub(super) fn least_eigenvalue(&self, width: usize, n: u64) -> f64 {
-        let is_below = |shift: f64| {
+        let is_above = |shift: f64| {
             let mut square = vec![0.0; width * width];
             for (i, j, entry) in entries(&mut self.gram.clone()) {
                 square[i * width + j] = *entry - if i == j { shift } else { 0.0 };
@@ -186,13 +188,13 @@ impl Moments {
         let (mut low, mut high) = (0.0, n as f64);
         for _ in 0..HALVINGS {
             let middle = 0.5 * (low + high);
-            if is_below(middle) { low = middle } else { high = middle }
+            if is_above(middle) { low = middle } else { high = middle }
         }
         low
     }
 }
 
-/// Row, column and value of each entry of a triangle that stands by rows.
+/// The row, column and value of each entry of a lower triangle that is stored by rows.
 fn entries(triangle: &mut [f64]) -> impl Iterator<Item = (usize, usize, &mut f64)> {
     let mut place = (0, 0);
     triangle.iter_mut().map(move |entry| {
@@ -215,12 +217,13 @@ mod tests {
     }
 
     fn grid(bounds: Bounds, neighbours: Neighbours, n: u64) -> Grid {
-        let plan = GridPlan::new(LONGEST, 2.0, bounds.dimension(), n).allowance(bounds.allowance(neighbours));
+        let plan = GridPlan::new(MAX_RECORD_NORM, 2.0, bounds.dimension(), n)
+            .allowance(bounds.allowance(neighbours));
         plan.at_depth(30).unwrap()
     }
 
-    /// A record appears, disappears, becomes another: integers move by no more than the clip norm
-    /// and its inflation, and by nearly as much.
+    /// If a record appears, disappears or is replaced, the integers move by at most the clip norm
+    /// and its inflation (twice that if replaced), and by nearly as much in some case.
     #[test]
     fn no_record_moves_the_sums_by_more_than_the_sensitivity() {
         let base = |i: usize| vec![(i as f64).sin(), (i as f64 * 2.1).cos(), 0.1];
@@ -257,7 +260,7 @@ mod tests {
                 }
             }
         }
-        assert!(closest > 0.99, "half of the bound would not do: {closest}");
+        assert!(closest > 0.99, "some record must nearly attain the bound: {closest}");
     }
 
     #[test]
@@ -284,7 +287,7 @@ mod tests {
         }
     }
 
-    /// diag-like data with a known least eigenvalue, and a singular matrix.
+    /// Matrices with a known least eigenvalue, one of them singular.
     #[test]
     fn least_eigenvalues_are_found_to_their_stated_error() {
         for (triangle, least) in

@@ -1,19 +1,19 @@
-//! What a layer needs of its numbers and of what comes in. All that its size depends on is checked before anything of that size is made: a
-//! description may come from anywhere.
+//! Checks of a layer's settings and of its input. Everything that decides a size is checked before anything of that size is
+//! allocated: a description may come from anywhere.
 
-use super::Place;
+use super::LayerSite;
 use crate::error::NetworkError;
 use crate::op::activation::Activation;
-use crate::op::convolution::Window;
+use crate::op::convolution::KernelWindow;
 use crate::shape::Shape;
 
-/// The largest number of numbers in one array: weights of a layer, or what an example has between two layers.
+/// The largest array: weights of a layer, or values of an example between two layers.
 const LARGEST: usize = 1 << 28;
-/// The largest kernel, padding or dilation. That of a stride is less: its square is a number of tables.
+/// The largest kernel, padding or dilation. The largest stride is smaller: its square is a number of tables.
 const LARGEST_WINDOW: usize = 1 << 12;
 const LARGEST_STRIDE: usize = 1 << 8;
 
-/// Refuses inputs without numbers, and those that no computer holds.
+/// Refuses empty inputs, and inputs that no computer holds.
 pub(crate) fn check_input(input: Shape) -> Result<(), NetworkError> {
     match input.checked_size() {
         Some(1..=LARGEST) => Ok(()),
@@ -30,12 +30,12 @@ pub(crate) fn check_parameters(parameters: usize) -> Result<(), NetworkError> {
     }
 }
 
-impl Place {
-    /// That the kernel fits, and groups divide channels.
+impl LayerSite {
+    /// Checks that the kernel fits and that groups divide channels.
     pub(super) fn check_convolution(
         &self,
         channels: usize,
-        window: Window,
+        window: KernelWindow,
         groups: usize,
     ) -> Result<(), NetworkError> {
         let (from, size) = self.image()?;
@@ -51,15 +51,18 @@ impl Place {
         self.fits("channels", channels, &[channels, from / groups, window.kernel[0], window.kernel[1]])?;
         for (axis, length) in size.into_iter().enumerate() {
             if window.outputs(axis, length).is_none() {
-                let expected = "no larger than the padded picture, dilation counted".to_owned();
+                let expected = "no larger than the padded image, dilation included".to_owned();
                 return Err(self.parameter("kernel", expected, window.kernel[axis]));
             }
         }
         Ok(())
     }
 
-    /// Each number in its range.
-    fn check_window(&self, Window { kernel, stride, padding, dilation }: Window) -> Result<(), NetworkError> {
+    /// Checks the range of each number.
+    fn check_window(
+        &self,
+        KernelWindow { kernel, stride, padding, dilation }: KernelWindow,
+    ) -> Result<(), NetworkError> {
         let ranges = [
             ("kernel", kernel, 1, LARGEST_WINDOW),
             ("stride", stride, 1, LARGEST_STRIDE),
@@ -74,7 +77,7 @@ impl Place {
         Ok(())
     }
 
-    /// That its numbers are in range.
+    /// Checks the range of its settings.
     pub(super) fn check_activation(&self, function: Activation) -> Result<(), NetworkError> {
         match function {
             Activation::LeakyRelu { slope } if !(slope >= 0.0 && slope.is_finite()) => {
@@ -104,7 +107,7 @@ impl Place {
         format!("{} ({})", self.path, self.kind)
     }
 
-    /// Channels and (lines, columns).
+    /// Channels and [height, width].
     pub(super) fn image(&self) -> Result<(usize, [usize; 2]), NetworkError> {
         match self.input {
             Shape::Image { channels, height, width } => Ok((channels, [height, width])),
@@ -128,7 +131,7 @@ impl Place {
         Ok(())
     }
 
-    /// Refuses an array that no computer holds, before anything of its size is made.
+    /// Refuses an array that no computer holds, before anything of its size is allocated.
     pub(super) fn fits(&self, name: &'static str, got: usize, sides: &[usize]) -> Result<(), NetworkError> {
         let size = sides.iter().try_fold(1usize, |size, side| size.checked_mul(*side));
         if size.is_none_or(|size| size > LARGEST) {

@@ -1,4 +1,4 @@
-//! From a tree to layers. Defaults are PyTorch's.
+//! Reads layers from a tree of values. Defaults are PyTorch's.
 
 use serde_json::Value;
 use sordino_spelling::{hint_or_all as hint, quoted_name as quoted};
@@ -10,33 +10,77 @@ use crate::error::NetworkError;
 use crate::layer::Layer;
 use crate::op::activation::Activation;
 
-/// Every kind of layer with its fields beside `type`.
-const KINDS: [(&str, &[&str]); 22] = [
-    ("linear", &["outputs", "bias"]),
-    ("conv2d", &["channels", "kernel", "stride", "padding", "dilation", "groups", "bias", "standardised"]),
-    ("max_pool", &["kernel", "stride"]),
-    ("avg_pool", &["kernel", "stride"]),
-    ("adaptive_avg_pool", &["output"]),
-    ("adaptive_max_pool", &["output"]),
-    ("flatten", &[]),
-    ("group_norm", &["groups", "affine"]),
-    ("layer_norm", &["affine"]),
-    ("rms_norm", &["affine"]),
-    ("embedding", &["words", "features", "padding"]),
-    ("dropout", &["rate"]),
-    ("residual", &["body", "shortcut"]),
-    ("frozen", &["layer", "values"]),
-    ("relu", &[]),
-    ("leaky_relu", &["slope"]),
-    ("tanh", &[]),
-    ("sigmoid", &[]),
-    ("tempered_sigmoid", &["height", "slope", "shift"]),
-    ("gelu", &[]),
-    ("silu", &[]),
-    ("softmax", &[]),
+/// A kind of layer: its name, its fields beside `type`, and how a layer at some path is read from them.
+struct LayerKind {
+    name: &'static str,
+    fields: &'static [&'static str],
+    read: fn(&str, &mut Fields) -> Result<Layer, DescriptionError>,
+}
+
+const fn kind(
+    name: &'static str,
+    fields: &'static [&'static str],
+    read: fn(&str, &mut Fields) -> Result<Layer, DescriptionError>,
+) -> LayerKind {
+    LayerKind { name, fields, read }
+}
+
+/// Every kind of layer.
+const KINDS: [LayerKind; 22] = [
+    kind("linear", &["outputs", "bias"], |_, fields| {
+        let outputs = fields.optional_whole("outputs")?.unwrap_or(0);
+        Ok(Layer::Linear { outputs, bias: fields.flag("bias", true)? })
+    }),
+    kind(
+        "conv2d",
+        &["channels", "kernel", "stride", "padding", "dilation", "groups", "bias", "standardised"],
+        convolution,
+    ),
+    kind("max_pool", &["kernel", "stride"], |_, fields| {
+        let (kernel, stride) = pool(fields)?;
+        Ok(Layer::MaxPool { kernel, stride })
+    }),
+    kind("avg_pool", &["kernel", "stride"], |_, fields| {
+        let (kernel, stride) = pool(fields)?;
+        Ok(Layer::AvgPool { kernel, stride })
+    }),
+    kind("adaptive_avg_pool", &["output"], |_, fields| {
+        Ok(Layer::AdaptiveAvgPool { output: fields.pair("output")? })
+    }),
+    kind("adaptive_max_pool", &["output"], |_, fields| {
+        Ok(Layer::AdaptiveMaxPool { output: fields.pair("output")? })
+    }),
+    kind("flatten", &[], |_, _| Ok(Layer::Flatten)),
+    kind("group_norm", &["groups", "affine"], |_, fields| {
+        Ok(Layer::GroupNorm { groups: fields.whole("groups")?, affine: fields.flag("affine", true)? })
+    }),
+    kind("layer_norm", &["affine"], |_, fields| {
+        Ok(Layer::LayerNorm { affine: fields.flag("affine", true)? })
+    }),
+    kind("rms_norm", &["affine"], |_, fields| Ok(Layer::RmsNorm { affine: fields.flag("affine", true)? })),
+    kind("embedding", &["words", "features", "padding"], |_, fields| {
+        let (words, features) = (fields.whole("words")?, fields.whole("features")?);
+        Ok(Layer::Embedding { words, features, padding: fields.optional_whole("padding")? })
+    }),
+    kind("dropout", &["rate"], |_, fields| Ok(Layer::Dropout { rate: fields.number("rate")? })),
+    kind("residual", &["body", "shortcut"], residual),
+    kind("frozen", &["layer", "values"], frozen),
+    kind("relu", &[], |_, _| activation(Activation::Relu)),
+    kind("leaky_relu", &["slope"], |_, fields| {
+        activation(Activation::LeakyRelu { slope: fields.optional_single("slope")?.unwrap_or(0.01) })
+    }),
+    kind("tanh", &[], |_, _| activation(Activation::Tanh)),
+    kind("sigmoid", &[], |_, _| activation(Activation::Sigmoid)),
+    kind("tempered_sigmoid", &["height", "slope", "shift"], |_, fields| {
+        let [height, slope, shift] = ["height", "slope", "shift"].map(|name| fields.single(name));
+        activation(Activation::TemperedSigmoid { height: height?, slope: slope?, shift: shift? })
+    }),
+    kind("gelu", &[], |_, _| activation(Activation::Gelu)),
+    kind("silu", &[], |_, _| activation(Activation::Silu)),
+    kind("softmax", &[], |_, _| activation(Activation::Softmax)),
 ];
 
-/// The layers of a list that stands at `at`.
+/// The layers of the list at `at`.
 pub(super) fn list(at: &str, written: Vec<Value>) -> Result<Vec<Layer>, DescriptionError> {
     let each = written.into_iter().enumerate();
     each.map(|(number, value)| one(&format!("{at}[{number}]"), value)).collect()
@@ -53,52 +97,17 @@ pub(super) fn one(at: &str, value: Value) -> Result<Layer, DescriptionError> {
     if plain(&name) == "batchnorm" {
         return Err(NetworkError::MixesRecords { layer: format!("{at} (batch_norm)") }.into());
     }
-    let Some((kind, own)) = KINDS.iter().find(|(kind, _)| *kind == name) else {
-        let known = KINDS.map(|(kind, _)| kind);
+    let Some(LayerKind { name: kind, fields, read }) = KINDS.iter().find(|kind| kind.name == name) else {
+        let known = KINDS.map(|kind| kind.name);
         let (name, hint) = (quoted(&name), hint(&name, &known));
         return Err(DescriptionError::Unknown { at: at.to_owned(), what: "layer", name, hint });
     };
     let mut known = vec!["type"];
-    known.extend_from_slice(own);
-    layer(kind, at, &mut Fields::new(&format!("{at} ({kind})"), value, &known)?)
+    known.extend_from_slice(fields);
+    read(at, &mut Fields::new(&format!("{at} ({kind})"), value, &known)?)
 }
 
-fn layer(kind: &str, at: &str, fields: &mut Fields) -> Result<Layer, DescriptionError> {
-    Ok(match kind {
-        "linear" => Layer::Linear {
-            outputs: fields.optional_whole("outputs")?.unwrap_or(0),
-            bias: fields.flag("bias", true)?,
-        },
-        "conv2d" => convolution(fields)?,
-        "max_pool" => {
-            let (kernel, stride) = pool(fields)?;
-            Layer::MaxPool { kernel, stride }
-        }
-        "avg_pool" => {
-            let (kernel, stride) = pool(fields)?;
-            Layer::AvgPool { kernel, stride }
-        }
-        "adaptive_avg_pool" => Layer::AdaptiveAvgPool { output: fields.pair("output")? },
-        "adaptive_max_pool" => Layer::AdaptiveMaxPool { output: fields.pair("output")? },
-        "flatten" => Layer::Flatten,
-        "group_norm" => {
-            Layer::GroupNorm { groups: fields.whole("groups")?, affine: fields.flag("affine", true)? }
-        }
-        "layer_norm" => Layer::LayerNorm { affine: fields.flag("affine", true)? },
-        "rms_norm" => Layer::RmsNorm { affine: fields.flag("affine", true)? },
-        "embedding" => Layer::Embedding {
-            words: fields.whole("words")?,
-            features: fields.whole("features")?,
-            padding: fields.optional_whole("padding")?,
-        },
-        "dropout" => Layer::Dropout { rate: fields.number("rate")? },
-        "residual" => residual(at, fields)?,
-        "frozen" => frozen(at, fields)?,
-        function => Layer::Activation { function: activation(function, fields)? },
-    })
-}
-
-fn convolution(fields: &mut Fields) -> Result<Layer, DescriptionError> {
+fn convolution(_at: &str, fields: &mut Fields) -> Result<Layer, DescriptionError> {
     Ok(Layer::Conv2d {
         channels: fields.whole("channels")?,
         kernel: fields.pair("kernel")?,
@@ -111,7 +120,7 @@ fn convolution(fields: &mut Fields) -> Result<Layer, DescriptionError> {
     })
 }
 
-/// Windows side by side, unless a stride is written.
+/// Without a stride, windows are side by side.
 fn pool(fields: &mut Fields) -> Result<([usize; 2], [usize; 2]), DescriptionError> {
     let kernel = fields.pair("kernel")?;
     Ok((kernel, fields.optional_pair("stride")?.unwrap_or(kernel)))
@@ -133,22 +142,8 @@ fn frozen(at: &str, fields: &mut Fields) -> Result<Layer, DescriptionError> {
     Ok(Layer::Frozen { layer, values: fields.numbers("values")? })
 }
 
-fn activation(name: &str, fields: &mut Fields) -> Result<Activation, DescriptionError> {
-    Ok(match name {
-        "relu" => Activation::Relu,
-        "leaky_relu" => Activation::LeakyRelu { slope: fields.optional_single("slope")?.unwrap_or(0.01) },
-        "tanh" => Activation::Tanh,
-        "sigmoid" => Activation::Sigmoid,
-        "tempered_sigmoid" => Activation::TemperedSigmoid {
-            height: fields.single("height")?,
-            slope: fields.single("slope")?,
-            shift: fields.single("shift")?,
-        },
-        "gelu" => Activation::Gelu,
-        "silu" => Activation::Silu,
-        "softmax" => Activation::Softmax,
-        other => unreachable!("`{other}` is in the table of kinds, and all others were read"),
-    })
+fn activation(function: Activation) -> Result<Layer, DescriptionError> {
+    Ok(Layer::Activation { function })
 }
 
 fn untyped(at: &str) -> DescriptionError {

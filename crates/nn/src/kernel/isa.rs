@@ -1,16 +1,17 @@
-//! Which vector instructions the inner loops are compiled for, chosen once when the program runs.
+//! Which vector instructions the kernels are compiled for, chosen when the program runs.
 //!
-//! The loops are ordinary safe Rust on arrays of sixteen numbers. [`vectorised!`] compiles one body several times, each time for
-//! other instructions, and calls the one that this processor can run: 172 instead of 12 billion operations a second on a core
-//! with 512-bit registers. This file has the crate's only `unsafe`.
+//! Kernels are safe Rust on arrays of sixteen numbers. [`vectorised!`] compiles one body for several sets of
+//! instructions, and calls the best one that this processor runs: 172 instead of 12 billion operations per
+//! second on a core with 512-bit registers. This file has the crate's only `unsafe`.
 //!
-//! Results differ in their last bits between processors with and without fused multiplication, never between two calls
-//! on one processor.
+//! Results differ in their last bits between processors with and without fused multiplication, but never between
+//! two calls on one processor.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 
-/// What this processor can run. There is no way to make one but [`Isa::detect`]: that is what the calls below rest on.
+/// The instructions that this processor has. The `unsafe` calls below rely on [`Isa::detect`] being the only
+/// constructor of levels beyond `Portable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Isa(Level);
 
@@ -24,7 +25,7 @@ pub(crate) enum Level {
 }
 
 impl Isa {
-    /// Asks the processor (the answers are cached by the standard library).
+    /// Asks the processor; the standard library caches the answers.
     pub(crate) fn detect() -> Self {
         #[cfg(target_arch = "x86_64")]
         {
@@ -39,7 +40,7 @@ impl Isa {
         Self(Level::Portable)
     }
 
-    /// The loops as any processor can run them, to compare with.
+    /// Kernels that any processor runs, to compare with.
     #[cfg(test)]
     pub(crate) fn portable() -> Self {
         Self(Level::Portable)
@@ -61,59 +62,59 @@ impl Isa {
     }
 }
 
-/// What a body is compiled for: sixteen numbers at a time. A value of such a type is a proof that its instructions are there.
+/// What a kernel is compiled for. A value of such a type proves that the processor has its instructions.
 pub(crate) trait Machine: Copy {
-    /// Some numbers in one register, and how many.
+    /// One register, and how many numbers it holds.
     type Register: Copy;
     const WIDTH: usize;
 
     /// Sixteen numbers in registers.
-    type Line: Copy;
+    type Vector: Copy;
 
-    /// Rows of a tile of sixteen columns that the registers hold.
+    /// Rows of a tile of sixteen columns that fit in the registers.
     const ROWS: usize;
 
-    /// Times sixteen columns that so many rows may have.
+    /// Panels of sixteen columns that tiles of so many rows may have.
     const PANELS: usize;
 
-    fn load(self, numbers: &[f32; LANES]) -> Self::Line;
+    fn load(self, numbers: &[f32; LANES]) -> Self::Vector;
 
-    fn store(self, line: Self::Line) -> [f32; LANES];
+    fn store(self, vector: Self::Vector) -> [f32; LANES];
 
-    /// `x line + sum`, with one rounding where the instructions have it.
-    fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line;
+    /// `x vector + sum`, with one rounding if the instructions are fused.
+    fn multiply_add(self, x: f32, vector: Self::Vector, sum: Self::Vector) -> Self::Vector;
 
-    /// `x y + sum`, lane by lane, with one rounding where the instructions have it.
-    fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line;
+    /// `x y + sum`, lane by lane, with one rounding if the instructions are fused.
+    fn multiply_vectors(self, x: Self::Vector, y: Self::Vector, sum: Self::Vector) -> Self::Vector;
 
     /// `x` in all lanes.
     fn everywhere(self, x: f32) -> Self::Register;
 
-    /// Some numbers of a line: those of its first register, its second, ...
-    fn register(self, line: &[f32; LANES], part: usize) -> Self::Register;
+    /// Loads the first register of a vector, or its second, ...
+    fn register(self, vector: &[f32; LANES], part: usize) -> Self::Register;
 
-    /// Writes them back.
-    fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize);
+    /// Stores it back.
+    fn put(self, register: Self::Register, vector: &mut [f32; LANES], part: usize);
 
-    /// `x y + sum`, as in `multiply_lines`.
+    /// `x y + sum`, as in `multiply_vectors`.
     fn multiply_registers(self, x: Self::Register, y: Self::Register, sum: Self::Register) -> Self::Register;
 
-    /// `sum + x²`: the square is exact, and the sum has one rounding, with or without fused instructions.
+    /// `sum + x²`: the square is exact and the sum has one rounding, fused or not.
     #[inline(always)]
     fn add_square(self, x: f32, sum: f64) -> f64 {
         f64::from(x) * f64::from(x) + sum
     }
 
-    /// Asks for numbers that will be wanted soon; without effect on any result.
+    /// Prefetches numbers; no result depends on it.
     #[inline(always)]
     fn prefetch(self, _numbers: &[f32; LANES]) {}
 
-    fn zero(self) -> Self::Line {
+    fn zero(self) -> Self::Vector {
         self.load(&[0.0; LANES])
     }
 }
 
-/// Numbers in a line: two registers of 256 bits, one of 512.
+/// Numbers in a vector: two registers of 256 bits, or one of 512.
 pub(crate) const LANES: usize = 16;
 
 /// Instructions that every processor of the platform has.
@@ -124,30 +125,30 @@ impl Machine for Portable {
     type Register = [f32; 8];
     const WIDTH: usize = 8;
 
-    type Line = [f32; LANES];
+    type Vector = [f32; LANES];
 
     const ROWS: usize = 4;
 
     const PANELS: usize = 1;
 
     #[inline(always)]
-    fn load(self, numbers: &[f32; LANES]) -> Self::Line {
+    fn load(self, numbers: &[f32; LANES]) -> Self::Vector {
         *numbers
     }
 
     #[inline(always)]
-    fn store(self, line: Self::Line) -> [f32; LANES] {
-        line
+    fn store(self, vector: Self::Vector) -> [f32; LANES] {
+        vector
     }
 
     #[inline(always)]
-    fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line {
-        // `mul_add` without the instruction is a library call, some fifty times slower.
-        std::array::from_fn(|lane| x * line[lane] + sum[lane])
+    fn multiply_add(self, x: f32, vector: Self::Vector, sum: Self::Vector) -> Self::Vector {
+        // `mul_add` without the instruction is a library call, about fifty times slower.
+        std::array::from_fn(|lane| x * vector[lane] + sum[lane])
     }
 
     #[inline(always)]
-    fn multiply_lines(self, x: Self::Line, y: Self::Line, sum: Self::Line) -> Self::Line {
+    fn multiply_vectors(self, x: Self::Vector, y: Self::Vector, sum: Self::Vector) -> Self::Vector {
         std::array::from_fn(|lane| x[lane] * y[lane] + sum[lane])
     }
 
@@ -157,13 +158,13 @@ impl Machine for Portable {
     }
 
     #[inline(always)]
-    fn register(self, line: &[f32; LANES], part: usize) -> Self::Register {
-        line.as_chunks().0[part]
+    fn register(self, vector: &[f32; LANES], part: usize) -> Self::Register {
+        vector.as_chunks().0[part]
     }
 
     #[inline(always)]
-    fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize) {
-        line.as_chunks_mut().0[part] = register;
+    fn put(self, register: Self::Register, vector: &mut [f32; LANES], part: usize) {
+        vector.as_chunks_mut().0[part] = register;
     }
 
     #[inline(always)]
@@ -172,10 +173,13 @@ impl Machine for Portable {
     }
 }
 
-/// A machine whose registers hold a line or a half of one.
+/// A machine whose registers hold a vector or half of one.
 #[cfg(target_arch = "x86_64")]
 macro_rules! machine {
-    ($(#[$doc:meta])* $name:ident, $register:ty, $width:literal, $rows:literal, $panels:literal, $everywhere:ident, $fused:ident) => {
+    (
+        $(#[$doc:meta])* $name:ident,
+        $register:ty, $width:literal, $rows:literal, $panels:literal, $everywhere:ident, $fused:ident
+    ) => {
         $(#[$doc])*
         #[derive(Clone, Copy)]
         pub(crate) struct $name(());
@@ -189,36 +193,36 @@ macro_rules! machine {
             }
         }
 
-        #[allow(unsafe_code, reason = "instructions of which `self` is the proof, and arrays of plain numbers")]
+        #[allow(unsafe_code, reason = "`self` proves that the instructions exist; arrays of plain numbers")]
         impl Machine for $name {
             type Register = $register;
             const WIDTH: usize = $width;
 
-            type Line = [$register; LANES / $width];
+            type Vector = [$register; LANES / $width];
 
             const ROWS: usize = $rows;
 
             const PANELS: usize = $panels;
 
             #[inline(always)]
-            fn load(self, numbers: &[f32; LANES]) -> Self::Line {
-                // SAFETY: both are 64 bytes of numbers, for which every pattern of bits is a value.
-                unsafe { std::mem::transmute::<[f32; LANES], Self::Line>(*numbers) }
+            fn load(self, numbers: &[f32; LANES]) -> Self::Vector {
+                // SAFETY: both are 64 bytes of numbers, and every bit pattern is a number.
+                unsafe { std::mem::transmute::<[f32; LANES], Self::Vector>(*numbers) }
             }
 
             #[inline(always)]
-            fn store(self, line: Self::Line) -> [f32; LANES] {
+            fn store(self, vector: Self::Vector) -> [f32; LANES] {
                 // SAFETY: as in `load`.
-                unsafe { std::mem::transmute::<Self::Line, [f32; LANES]>(line) }
+                unsafe { std::mem::transmute::<Self::Vector, [f32; LANES]>(vector) }
             }
 
             #[inline(always)]
-            fn multiply_add(self, x: f32, line: Self::Line, sum: Self::Line) -> Self::Line {
-                self.multiply_lines([self.everywhere(x); LANES / $width], line, sum)
+            fn multiply_add(self, x: f32, vector: Self::Vector, sum: Self::Vector) -> Self::Vector {
+                self.multiply_vectors([self.everywhere(x); LANES / $width], vector, sum)
             }
 
             #[inline(always)]
-            fn multiply_lines(self, x: Self::Line, y: Self::Line, mut sum: Self::Line) -> Self::Line {
+            fn multiply_vectors(self, x: Self::Vector, y: Self::Vector, mut sum: Self::Vector) -> Self::Vector {
                 for part in 0..LANES / $width {
                     sum[part] = self.multiply_registers(x[part], y[part], sum[part]);
                 }
@@ -232,15 +236,15 @@ macro_rules! machine {
             }
 
             #[inline(always)]
-            fn register(self, line: &[f32; LANES], part: usize) -> Self::Register {
+            fn register(self, vector: &[f32; LANES], part: usize) -> Self::Register {
                 // SAFETY: as in `load`.
-                unsafe { std::mem::transmute::<[f32; $width], $register>(line.as_chunks().0[part]) }
+                unsafe { std::mem::transmute::<[f32; $width], $register>(vector.as_chunks().0[part]) }
             }
 
             #[inline(always)]
-            fn put(self, register: Self::Register, line: &mut [f32; LANES], part: usize) {
+            fn put(self, register: Self::Register, vector: &mut [f32; LANES], part: usize) {
                 // SAFETY: as in `load`.
-                line.as_chunks_mut().0[part] =
+                vector.as_chunks_mut().0[part] =
                     unsafe { std::mem::transmute::<$register, [f32; $width]>(register) };
             }
 
@@ -262,7 +266,7 @@ macro_rules! machine {
 
             #[inline(always)]
             fn prefetch(self, numbers: &[f32; LANES]) {
-                // SAFETY: reads nothing, and would not fault anywhere.
+                // SAFETY: a prefetch reads nothing and never faults.
                 unsafe { _mm_prefetch::<_MM_HINT_T1>(numbers.as_ptr().cast()) }
             }
         }
@@ -271,22 +275,21 @@ macro_rules! machine {
 
 #[cfg(target_arch = "x86_64")]
 machine!(
-    /// 256-bit registers, sixteen of them, and fused multiplication.
+    /// Sixteen registers of 256 bits, with fused multiplication.
     Avx2, __m256, 8, 6, 1, _mm256_set1_ps, _mm256_fmadd_ps
 );
 
 #[cfg(target_arch = "x86_64")]
 machine!(
-    /// 512-bit registers, thirty-two of them.
+    /// Thirty-two registers of 512 bits.
     Avx512, __m512, 16, 12, 2, _mm512_set1_ps, _mm512_fmadd_ps
 );
 
-/// Makes `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine that `isa` stands for. The body must
-/// be `#[inline(always)]`: only what is inlined is compiled for the machine.
+/// Defines `fn name(isa, ...)`, which calls `body(machine, ...)` compiled for the machine of `isa`. The body must
+/// be `#[inline(always)]`: only inlined code is compiled for the machine.
 macro_rules! vectorised {
     ($(#[$doc:meta])* fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? = $body:ident;) => {
         $(#[$doc])*
-        #[allow(clippy::too_many_arguments, reason = "as many as the body has")]
         pub(crate) fn $name(isa: $crate::kernel::isa::Isa, $($argument: $type),*) $(-> $result)? {
             use $crate::kernel::isa::{Level, Portable};
             #[cfg(target_arch = "x86_64")]
@@ -301,8 +304,8 @@ macro_rules! vectorised {
             }
             match isa.level() {
                 Level::Portable => $body(Portable, $($argument),*),
-                // SAFETY: an `Isa` of this level is made by `Isa::detect` alone, and only where the processor and its operating
-                // system have the features that `avx2` is compiled for.
+                // SAFETY: only `Isa::detect` makes an `Isa` of this level, and only if the processor and its
+                // operating system have the features that `avx2` is compiled for.
                 #[cfg(target_arch = "x86_64")]
                 #[allow(unsafe_code, reason = "instructions that the processor was found to have")]
                 Level::Avx2 => unsafe { avx2($crate::kernel::isa::Avx2::proven(), $($argument),*) },

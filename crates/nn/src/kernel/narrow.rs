@@ -1,37 +1,39 @@
-//! Dense layers of few outputs and many inputs, whose rows are read wherever they are.
+//! Dense layers with few outputs and many inputs, whose rows are read wherever they are.
 //!
 //! # Definition
-//! With x_r the r-th of some rows of K numbers, W a matrix of N rows (N below [`LANES`]), and q_r a run of N numbers,
+//! With `x_r` row r of K numbers, W a matrix of N rows (N below [`LANES`]), and `q_r` a row of N numbers,
 //! ```text
 //! out[r] = bias + W x_r              narrow_product
 //! out   += Σ_r q_r x_r^T             narrow_outer
 //! ```
-//! Lanes of registers are K: with so few outputs most of them would be idle on the other way.
+//! Lanes run along K: along so few outputs, most of them would be idle.
 //!
-//! The product takes [`DEEP`] columns at a time, for all rows: of W it has then as much at hand as a first-level cache holds, and of
-//! each row it reads a stretch. Rows come in pairs, so that what is read of W serves two. The outer product takes as many columns as have their sums in registers.
+//! The product takes [`DEEP`] columns at a time, for all rows, so that their part of W stays in a first-level
+//! cache. Rows are read in pairs, so that each number of W is read once for both. The outer product takes as many columns as
+//! have room for their sums in registers.
 //!
 //! # Order
-//! A number of a product is as many chains as a register has lanes, which are added: the bits of a row depend on that row and W alone. A number of an
-//! outer product is one chain over all rows, whatever calls they come in.
+//! A number of a product is a sum of as many chains as a register has lanes: the bits of a row depend on that
+//! row and W alone. A number of an outer product is one chain over all rows, however calls divide them.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::outer::Write;
 
-/// Columns of a part.
+/// Columns that are used at a time.
 const DEEP: usize = 256;
 
-/// A part of a row, in lines.
-type Part = [[f32; LANES]; LINES];
-const LINES: usize = DEEP / LANES;
+/// [`DEEP`] columns of a row, as vectors.
+type RowPart = [[f32; LANES]; VECTORS];
+const VECTORS: usize = DEEP / LANES;
 
-/// Numbers that a packed W takes, with some to spare before it.
+/// Numbers that a packed W takes, with some before it for alignment.
 pub(crate) fn narrow_len(inputs: usize, outputs: usize) -> usize {
     inputs.next_multiple_of(DEEP) * outputs + LANES
 }
 
-/// Packs W, which is stored by rows, part by part: its rows are often a power of two apart, and then all in the same few sets of a cache.
-/// Says where in `packed` it begins: at a line of the cache, for a load that goes across two takes twice as long.
+/// Packs W, which is stored by rows, part by part: rows are often a power of two apart, and then compete for the
+/// same few sets of a cache. Returns where in `packed` it begins: at a cache line, because a load across two of
+/// them takes twice as long.
 pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) -> usize {
     let inputs = weights.len() / outputs;
     let start = packed.as_ptr().align_offset(LANES * size_of::<f32>()).min(LANES);
@@ -47,36 +49,38 @@ pub(crate) fn pack_narrow(packed: &mut [f32], outputs: usize, weights: &[f64]) -
     start
 }
 
-/// Whether a layer is worth it.
+/// Whether these kernels are faster for a layer.
 pub(crate) fn is_narrow(inputs: usize, outputs: usize) -> bool {
     outputs < LANES && inputs >= 4 * LANES
 }
 
 vectorised! {
-    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`], and where they are wanted `squares[r]`, at least ‖x_r‖² and hardly more
-    /// (see [`INEXACT`]). `room` is a place to work in, which grows as it needs to.
+    /// `out[r] = bias + W x_r`, with W from [`pack_narrow`]. If `squares` are wanted, `squares[r]` is at least
+    /// ‖x_r‖² and hardly more (see [`INEXACT`]). `scratch` grows as needed.
     fn narrow_product(
         rows: &[&[f32]],
         weights: &[f32],
         bias: &[f32],
-        room: &mut Vec<f32>,
+        scratch: &mut Vec<f32>,
         squares: Option<&mut [f64]>,
         out: &mut [f32],
     ) = product_body;
 }
 
-/// What part of a sum of squares may be missing: in a part of a row each lane of eight or more is a chain of at most `DEEP/8` additions of numbers that
-/// are not negative, each with a relative error of at most 2^-24. Four times that, for whatever double precision does to it.
+/// The largest relative error of a sum of squares. In each part of a row a lane is a chain of at most `DEEP/8`
+/// additions of numbers that are not negative, each with a relative error of at most 2^-24. Four times that
+/// also covers the additions in double precision.
 const INEXACT: f64 = 4.0 * (DEEP / 8) as f64 / (1 << 24) as f64;
 
-/// What may be missing of a square that is no normal number, even where a library has told the processor to take such numbers for 0.
+/// The largest error of a subnormal square, even if a library has told the processor to flush them to 0.
 const TINY: f64 = f32::MIN_POSITIVE as f64;
 
-/// How many rows before its turn a row is asked for.
-const AHEAD: usize = 4;
+/// How many rows ahead rows are prefetched.
+const PREFETCH_DISTANCE: usize = 4;
 
-/// Sums of a pair of rows for one output, in the lanes of a register each; where two registers are a line, both are in the first.
-type Pair = [[f32; LANES]; 2];
+/// Partial sums of a pair of rows for one output, a register each. If two registers make a vector, both are in
+/// the first vector.
+type PairSums = [[f32; LANES]; 2];
 
 #[inline(always)]
 fn product_body<M: Machine>(
@@ -84,23 +88,26 @@ fn product_body<M: Machine>(
     rows: &[&[f32]],
     weights: &[f32],
     bias: &[f32],
-    room: &mut Vec<f32>,
+    scratch: &mut Vec<f32>,
     mut squares: Option<&mut [f64]>,
     out: &mut [f32],
 ) {
     let (outputs, depth) = (bias.len(), rows.first().map_or(0, |row| row.len()));
     squares.iter_mut().for_each(|squares| squares.fill(TINY * depth as f64));
-    room.clear();
-    room.resize(rows.len().div_ceil(2) * outputs * 2 * LANES, 0.0);
-    let sums: &mut [Pair] = room.as_chunks_mut().0.as_chunks_mut().0;
+    scratch.clear();
+    scratch.resize(rows.len().div_ceil(2) * outputs * 2 * LANES, 0.0);
+    let sums: &mut [PairSums] = scratch.as_chunks_mut().0.as_chunks_mut().0;
     let (mut spare, parts) = (Spare::default(), weights.as_chunks().0.as_chunks().0.chunks_exact(outputs));
     for (from, weights) in (0..depth).step_by(DEEP).zip(parts) {
-        let lines = (depth - from).div_ceil(LANES).min(LINES);
+        let vectors = (depth - from).div_ceil(LANES).min(VECTORS);
         for ((pair, sums), first) in rows.chunks(2).zip(sums.chunks_exact_mut(outputs)).zip((0..).step_by(2))
         {
-            let next = rows[first..].get(AHEAD..).unwrap_or_default();
+            // Ends of rows, and rows beyond the last, need no prefetch.
+            let ahead = rows[first..].get(PREFETCH_DISTANCE..).unwrap_or_default();
+            let mut ahead = ahead.iter().take(2).map(|row| whole(row, from));
+            let next = [ahead.next().flatten(), ahead.next().flatten()];
             let x = spare.parts(pair, from);
-            let found = all_outputs(machine, x, next, from, weights, lines, sums, squares.is_some());
+            let found = all_outputs(machine, x, next, weights, vectors, sums, squares.is_some());
             if let Some(squares) = &mut squares {
                 squares[first..].iter_mut().zip(found).for_each(|(square, found)| *square += found);
             }
@@ -118,14 +125,15 @@ fn product_body<M: Machine>(
     }
 }
 
-/// A place for parts that are not whole: the others are read where they are.
+/// Room for parts at the ends of rows; whole parts are read in place.
 #[derive(Default)]
-struct Spare([Part; 2]);
+struct Spare([RowPart; 2]);
 
 impl Spare {
-    /// A part of two rows, or of one twice. Ends are padded with zeros; all calls for one column have as many numbers.
+    /// A part of two rows, or of one row twice. Ends are padded with zeros, which stay: all calls with one `from`
+    /// have the same length.
     #[inline(always)]
-    fn parts<'a>(&'a mut self, pair: &[&'a [f32]], from: usize) -> [&'a Part; 2] {
+    fn parts<'a>(&'a mut self, pair: &[&'a [f32]], from: usize) -> [&'a RowPart; 2] {
         let (first, last) = (pair[0], pair[pair.len() - 1]);
         if let (Some(first), Some(last)) = (whole(first, from), whole(last, from)) {
             return [first, last];
@@ -138,43 +146,39 @@ impl Spare {
 }
 
 #[inline(always)]
-fn whole(row: &[f32], from: usize) -> Option<&Part> {
+fn whole(row: &[f32], from: usize) -> Option<&RowPart> {
     row[from..].as_chunks().0.first_chunk()
 }
 
-/// A part of a pair of rows against all outputs, as many at a time as registers have room for, while that of later rows comes nearer.
-/// The squares of both, if they are wanted.
+/// Multiplies a part of a pair of rows with all outputs, as many at a time as registers have room for, and
+/// prefetches `next`. Returns the squares of both rows, if they are wanted.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "all that a product is made of")]
 fn all_outputs<M: Machine>(
     machine: M,
-    x: [&Part; 2],
-    next: &[&[f32]],
-    from: usize,
-    weights: &[Part],
-    lines: usize,
-    sums: &mut [Pair],
+    x: [&RowPart; 2],
+    mut next: [Option<&RowPart>; 2],
+    weights: &[RowPart],
+    vectors: usize,
+    sums: &mut [PairSums],
     has_squares: bool,
 ) -> [f64; 2] {
-    // With the first two tiles one each; a single tile has both. The last pairs, and ends of rows, are near already, or soon.
-    let mut ahead = next.iter().take(2).map(|row| whole(row, from));
-    let mut next = [ahead.next().flatten(), ahead.next().flatten()];
     let (outputs, mut squares) = (weights.len(), [0.0; 2]);
     for (first, count) in tiles(outputs, M::ROWS) {
         let (weights, sums) = (&weights[first..], &mut sums[first..]);
+        // The first two tiles prefetch one row each; a single tile prefetches both.
         let [now, later] = next;
-        let asked = if outputs <= M::ROWS { next } else { [now, None] };
+        let prefetched = if outputs <= M::ROWS { next } else { [now, None] };
         next = [later, None];
-        // The last tile has them.
+        // The last tile computes them.
         let has_squares = has_squares && first + count == outputs;
         macro_rules! of_count {
             ($($n:literal)*) => {
                 match (count, has_squares) {
                     $(($n, false) if $n <= M::ROWS => {
-                        product_tile::<M, $n, false>(machine, x, asked, weights, lines, sums);
+                        product_tile::<M, $n, false>(machine, x, prefetched, weights, vectors, sums);
                     })*
                     $(($n, true) if $n <= M::ROWS => {
-                        squares = product_tile::<M, $n, true>(machine, x, asked, weights, lines, sums);
+                        squares = product_tile::<M, $n, true>(machine, x, prefetched, weights, vectors, sums);
                     })*
                     _ => unreachable!("a tile has at most as many outputs as the registers hold"),
                 }
@@ -185,15 +189,15 @@ fn all_outputs<M: Machine>(
     squares
 }
 
-/// A part of a pair of rows against N outputs; the squares of both if S.
+/// Multiplies a part of a pair of rows with N outputs. Returns the squares of both if S.
 #[inline(always)]
 fn product_tile<M: Machine, const N: usize, const S: bool>(
     machine: M,
-    x: [&Part; 2],
-    next: [Option<&Part>; 2],
-    weights: &[Part],
-    lines: usize,
-    sums: &mut [Pair],
+    x: [&RowPart; 2],
+    next: [Option<&RowPart>; 2],
+    weights: &[RowPart],
+    vectors: usize,
+    sums: &mut [PairSums],
 ) -> [f64; 2] {
     let (Some(weights), Some(sums)) = (weights.first_chunk::<N>(), sums.first_chunk_mut::<N>()) else {
         unreachable!("a tile has its weights and sums");
@@ -205,8 +209,8 @@ fn product_tile<M: Machine, const N: usize, const S: bool>(
             totals[n][r] = machine.register(&sums[n][r / parts], r % parts);
         }
     }
-    for k in 0..lines.min(LINES) {
-        // A line at a time: many at once would wait for each other, and everything for them.
+    for k in 0..vectors.min(VECTORS) {
+        // One cache line at a time: many at once would wait for each other.
         for next in next.iter().flatten() {
             machine.prefetch(&next[k]);
         }
@@ -230,14 +234,14 @@ fn product_tile<M: Machine, const N: usize, const S: bool>(
     }
     let mut found = [0.0; 2];
     for r in 0..if S { 2 } else { 0 } {
-        let mut line = [0.0; LANES];
-        machine.put(squares[r], &mut line, 0);
-        found[r] = line[..M::WIDTH].iter().map(|x| f64::from(*x)).sum();
+        let mut vector = [0.0; LANES];
+        machine.put(squares[r], &mut vector, 0);
+        found[r] = vector[..M::WIDTH].iter().map(|x| f64::from(*x)).sum();
     }
     found
 }
 
-/// Where tiles of at most so many outputs begin, and how many outputs each has: as few tiles as can be, of nearly the same height.
+/// The first output and the number of outputs of each tile: as few tiles as possible, of nearly the same height.
 #[inline(always)]
 fn tiles(outputs: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
     let count = outputs.div_ceil(most);
@@ -246,8 +250,14 @@ fn tiles(outputs: usize, most: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 vectorised! {
-    /// Writes `Σ_r q_r x_r^T`, by rows of K numbers, to `out`; `factors` has N numbers for each row.
-    fn narrow_outer(outputs: usize, factors: &[f32], rows: &[&[f32]], write: Write, out: &mut [f32]) = outer_body;
+    /// Writes `Σ_r q_r x_r^T` to `out`, in rows of K numbers; `factors` has N numbers for each row.
+    fn narrow_outer(
+        outputs: usize,
+        factors: &[f32],
+        rows: &[&[f32]],
+        write: Write,
+        out: &mut [f32],
+    ) = outer_body;
 }
 
 #[inline(always)]
@@ -261,15 +271,15 @@ fn outer_body<M: Machine>(
 ) {
     // Two registers of columns at a time.
     match M::WIDTH {
-        16 => all_stretches::<M, 2>(machine, outputs, factors, rows, write, out),
-        8 => all_stretches::<M, 1>(machine, outputs, factors, rows, write, out),
+        16 => all_columns::<M, 2>(machine, outputs, factors, rows, write, out),
+        8 => all_columns::<M, 1>(machine, outputs, factors, rows, write, out),
         _ => unreachable!("no machine has other registers"),
     }
 }
 
-/// L lines of columns at a time, for all rows: their sums stay in registers.
+/// Takes L vectors of columns at a time, for all rows: their sums stay in registers.
 #[inline(always)]
-fn all_stretches<M: Machine, const L: usize>(
+fn all_columns<M: Machine, const L: usize>(
     machine: M,
     outputs: usize,
     factors: &[f32],
@@ -278,10 +288,10 @@ fn all_stretches<M: Machine, const L: usize>(
     out: &mut [f32],
 ) {
     let width = out.len() / outputs;
-    // From the end: what the product read last is still at hand.
+    // From the end: what the product read last is still in a cache.
     for from in (0..width).step_by(L * LANES).rev() {
         for (first, count) in tiles(outputs, M::ROWS) {
-            let place = Stretch { outputs, first, from, width };
+            let place = OuterTile { outputs, first, from, width };
             macro_rules! of_count {
                 ($($n:literal)*) => {
                     match count {
@@ -295,39 +305,39 @@ fn all_stretches<M: Machine, const L: usize>(
     }
 }
 
-/// Which outputs, of how many, and which columns.
+/// Which outputs of how many, and which columns of how many.
 #[derive(Clone, Copy)]
-struct Stretch {
+struct OuterTile {
     outputs: usize,
     first: usize,
     from: usize,
     width: usize,
 }
 
-/// N outputs from one on, and some columns.
+/// Sums N outputs in L vectors of columns.
 #[inline(always)]
 fn outer_tile<M: Machine, const N: usize, const L: usize>(
     machine: M,
-    place: Stretch,
+    place: OuterTile,
     factors: &[f32],
     rows: &[&[f32]],
     write: Write,
     out: &mut [f32],
 ) {
-    let Stretch { outputs, first, from, width } = place;
+    let OuterTile { outputs, first, from, width } = place;
     let (parts, count) = (LANES / M::WIDTH, (L * LANES).min(width - from));
     let (mut sums, mut spare) = ([[machine.everywhere(0.0); 2]; N], [[0.0; LANES]; L]);
     if write == Write::Add {
         for n in 0..N {
-            let lines = lines_at(&out[(first + n) * width..][..width], from, &mut spare);
+            let vectors = vectors_at(&out[(first + n) * width..][..width], from, &mut spare);
             for r in 0..2 {
-                sums[n][r] = machine.register(&lines[r / parts], r % parts);
+                sums[n][r] = machine.register(&vectors[r / parts], r % parts);
             }
         }
     }
-    // Arrays of factors go on; what is beyond these rows is of others.
+    // Arrays of factors may be longer than these rows.
     for (row, factors) in rows.iter().zip(factors.chunks_exact(outputs)) {
-        let (x, Some(q)) = (lines_at(row, from, &mut spare), factors[first..].first_chunk::<N>()) else {
+        let (x, Some(q)) = (vectors_at(row, from, &mut spare), factors[first..].first_chunk::<N>()) else {
             unreachable!("a row has a factor for every output");
         };
         let (a, b) = (machine.register(&x[0], 0), machine.register(&x[1 / parts], 1 % parts));
@@ -349,16 +359,16 @@ fn outer_tile<M: Machine, const N: usize, const L: usize>(
     }
 }
 
-/// L lines of a row, where they are or, at its end, in a place of their own, with whatever was there behind them.
+/// L vectors of a row: in place, or at the end of a row in `spare`, where arbitrary numbers follow.
 #[inline(always)]
-fn lines_at<'a, const L: usize>(
+fn vectors_at<'a, const L: usize>(
     row: &'a [f32],
     from: usize,
     spare: &'a mut [[f32; LANES]; L],
 ) -> &'a [[f32; LANES]; L] {
     let rest = &row[from..];
-    if let Some(lines) = rest.as_chunks().0.first_chunk() {
-        return lines;
+    if let Some(vectors) = rest.as_chunks().0.first_chunk() {
+        return vectors;
     }
     spare.as_flattened_mut()[..rest.len()].copy_from_slice(rest);
     spare
@@ -375,13 +385,13 @@ mod tests {
     }
 
     fn product(isa: Isa, rows: &[&[f32]], weights: &[f32], bias: &[f32]) -> Vec<f32> {
-        let (mut room, mut out) = (vec![f32::NAN; 7], vec![9.0; (rows.len() + 1) * bias.len()]);
+        let (mut scratch, mut out) = (vec![f32::NAN; 7], vec![9.0; (rows.len() + 1) * bias.len()]);
         let weights: Vec<f64> = weights.iter().map(|weight| f64::from(*weight)).collect();
         let mut packed = vec![0.0; narrow_len(weights.len() / bias.len(), bias.len())];
         let start = pack_narrow(&mut packed, bias.len(), &weights);
         let mut squares = vec![f64::NAN; rows.len()];
         let packed = &packed[start..];
-        narrow_product(isa, rows, packed, bias, &mut room, Some(&mut squares), &mut out);
+        narrow_product(isa, rows, packed, bias, &mut scratch, Some(&mut squares), &mut out);
         for (row, square) in rows.iter().zip(squares) {
             let exact: f64 = row.iter().map(|x| f64::from(*x).powi(2)).sum();
             let is_near = square >= exact && square <= exact * 1.00001 + 1e-30;
@@ -393,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn products_are_the_plain_ones() {
+    fn products_equal_plain_sums() {
         for (count, depth, outputs) in [(1, 1, 1), (2, 16, 3), (7, 70, 10), (5, 1100, 15), (3, 5200, 2)] {
             let (data, weights, bias) =
                 (numbers(count * depth, 1), numbers(depth * outputs, 2), numbers(outputs, 3));
@@ -413,9 +423,9 @@ mod tests {
         }
     }
 
-    /// A row's result has the same bits alone, among others, in any place, and beside rows that are not finite.
+    /// Alone, among other rows, at any place, and beside rows that are not finite.
     #[test]
-    fn a_row_does_not_feel_its_neighbours() {
+    fn the_bits_of_a_row_do_not_depend_on_other_rows() {
         let (depth, outputs) = (1041, 10);
         let (weights, bias, row) = (numbers(depth * outputs, 4), numbers(outputs, 5), numbers(depth, 6));
         let other = vec![f32::NAN; depth];
@@ -437,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn outer_products_are_the_plain_ones() {
+    fn outer_products_equal_plain_sums() {
         for (count, width, outputs) in [(1, 1, 1), (3, 70, 10), (64, 64, 3), (130, 300, 15), (65, 513, 7)] {
             // Factors of other rows follow.
             let (data, factors) = (numbers(count * width, 7), numbers((count + 1) * outputs, 8));
@@ -470,9 +480,9 @@ mod tests {
         assert_eq!(sum, [0.0, 0.0]);
     }
 
-    /// Micro-batches of other sizes make the same sums.
+    /// So micro-batches of any size give the same sums.
     #[test]
-    fn outer_products_have_the_same_bits_in_any_parts() {
+    fn the_bits_of_outer_products_do_not_depend_on_how_calls_divide_the_rows() {
         let (count, width, outputs) = (23, 300, 10);
         let (data, factors) = (numbers(count * width, 10), numbers(count * outputs, 11));
         let rows: Vec<&[f32]> = data.chunks(width).collect();

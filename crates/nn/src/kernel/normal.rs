@@ -1,15 +1,16 @@
-//! Normalisation of an image, a row of channels for each position, in double precision: by columns, where a set has all positions, and by
-//! rows, where it has one.
+//! Normalisation of an image, a row of channels for each position, in double precision: by columns if a set
+//! covers all positions, by rows if it covers one.
 //!
-//! Sums of squares are of distances from a number k of the set itself. The mean of n numbers is at most sqrt(n) deviations away from it, so that
-//! `Σ(x - k)²/n - (mean - k)²` has lost at most n^1.5 roundings of double precision: of a set of a million numbers, nothing that single precision had.
+//! Squares are of distances from a number k of the set itself. The mean of n numbers is at most sqrt(n)
+//! standard deviations away from k, so `Σ(x - k)²/n - (mean - k)²` loses at most n^1.5 roundings of double
+//! precision: for a million numbers, nothing that single precision had.
 
 use super::isa::{Machine, vectorised};
 
-/// Chains of additions in a row.
+/// Independent chains of additions in a row.
 const LANES: usize = 8;
 
-/// Of n numbers that have these sums of distances and their squares: the mean's distance, and `1/sqrt(variance + epsilon)`.
+/// The mean's distance and `1/sqrt(variance + epsilon)`, from sums of distances and of their squares.
 pub(crate) fn moments(sum: f64, squares: f64, count: usize, epsilon: f64) -> (f64, f64) {
     let moved = sum / count as f64;
     let variance = squares / count as f64 - moved * moved;
@@ -19,7 +20,7 @@ pub(crate) fn moments(sum: f64, squares: f64, count: usize, epsilon: f64) -> (f6
 }
 
 vectorised! {
-    /// Adds `x - from` and its square to sums of columns.
+    /// Adds `x - from` and its square to the sums of each column.
     fn column_moments(x: &[f32], from: &[f64], sums: &mut [f64], squares: &mut [f64]) = column_moments_body;
 }
 
@@ -60,7 +61,7 @@ fn column_map_body<M: Machine>(
 }
 
 vectorised! {
-    /// Adds d and `d (x - mean)` to sums of columns.
+    /// Adds d and `d (x - mean)` to the sums of each column.
     fn column_products(
         x: &[f32],
         means: &[f64],
@@ -91,30 +92,34 @@ fn column_products_body<M: Machine>(
 
 vectorised! {
     /// `a d - b - e (x - mean)`, each column with its own.
-    fn column_slopes(
+    fn column_backward(
         x: &[f32],
         means: &[f64],
         d: &[f32],
-        a: &[f64],
-        b: &[f64],
-        e: &[f64],
+        coefficients: ColumnCoefficients<'_>,
         to: &mut [f32],
-    ) = column_slopes_body;
+    ) = column_backward_body;
+}
+
+/// What [`column_backward`] multiplies by: one number of each for every column.
+#[derive(Clone, Copy)]
+pub(crate) struct ColumnCoefficients<'a> {
+    pub(crate) a: &'a [f64],
+    pub(crate) b: &'a [f64],
+    pub(crate) e: &'a [f64],
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "what slopes are made of")]
-fn column_slopes_body<M: Machine>(
+fn column_backward_body<M: Machine>(
     _: M,
     x: &[f32],
     means: &[f64],
     d: &[f32],
-    a: &[f64],
-    b: &[f64],
-    e: &[f64],
+    coefficients: ColumnCoefficients<'_>,
     to: &mut [f32],
 ) {
     let channels = means.len();
+    let ColumnCoefficients { a, b, e } = coefficients;
     let (a, b, e) = (&a[..channels], &b[..channels], &e[..channels]);
     let rows = x.chunks_exact(channels).zip(d.chunks_exact(channels)).zip(to.chunks_exact_mut(channels));
     for ((x, d), to) in rows {
@@ -125,17 +130,17 @@ fn column_slopes_body<M: Machine>(
 }
 
 vectorised! {
-    /// Sums of `x - from` and of its squares in a row.
+    /// The sums of `x - from` and of its square in a row.
     fn row_moments(x: &[f32], from: f64) -> [f64; 2] = row_moments_body;
 }
 
 #[inline(always)]
 fn row_moments_body<M: Machine>(_: M, x: &[f32], from: f64) -> [f64; 2] {
     let (mut sums, mut squares) = ([0.0; LANES], [0.0; LANES]);
-    let (lines, rest) = x.as_chunks::<LANES>();
-    for line in lines {
+    let (vectors, rest) = x.as_chunks::<LANES>();
+    for vector in vectors {
         for lane in 0..LANES {
-            let moved = f64::from(line[lane]) - from;
+            let moved = f64::from(vector[lane]) - from;
             sums[lane] += moved;
             squares[lane] += moved * moved;
         }
@@ -171,30 +176,28 @@ fn row_map_body<M: Machine>(
 }
 
 vectorised! {
-    /// Adds d and `d x^` to sums of columns; with `x^ = (x - mean) factor`, the row's `Σ d gain` and `Σ d gain x^`.
-    fn row_products(
-        x: &[f32],
-        mean: f64,
-        factor: f64,
-        gains: &[f64],
-        d: &[f32],
-        sums: &mut [f64],
-        products: &mut [f64],
-    ) -> [f64; 2] = row_products_body;
+    /// Adds d and `d x^` to the sums of each column. Returns the row's `Σ d gain` and `Σ d gain x^`.
+    fn row_products(row: NormalRow<'_>, sums: &mut [f64], products: &mut [f64]) -> [f64; 2] = row_products_body;
+}
+
+/// A row with `x^ = (x - mean) factor`, the gains of its columns, and the gradient d by its outputs.
+#[derive(Clone, Copy)]
+pub(crate) struct NormalRow<'a> {
+    pub(crate) x: &'a [f32],
+    pub(crate) mean: f64,
+    pub(crate) factor: f64,
+    pub(crate) gains: &'a [f64],
+    pub(crate) d: &'a [f32],
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "what sums are made of")]
 fn row_products_body<M: Machine>(
     _: M,
-    x: &[f32],
-    mean: f64,
-    factor: f64,
-    gains: &[f64],
-    d: &[f32],
+    row: NormalRow<'_>,
     sums: &mut [f64],
     products: &mut [f64],
 ) -> [f64; 2] {
+    let NormalRow { x, mean, factor, gains, d } = row;
     let channels = x.len();
     let (gains, d) = (&gains[..channels], &d[..channels]);
     let (sums, products) = (&mut sums[..channels], &mut products[..channels]);
@@ -203,51 +206,32 @@ fn row_products_body<M: Machine>(
         products[c] += f64::from(d[c]) * ((f64::from(x[c]) - mean) * factor);
     }
     let (mut sum, mut product) = ([0.0; LANES], [0.0; LANES]);
-    let (lines, rest) = x.as_chunks::<LANES>();
-    let (slopes, slopes_rest) = d.as_chunks::<LANES>();
-    let (gain_lines, gains_rest) = gains.as_chunks::<LANES>();
-    for ((x, d), gains) in lines.iter().zip(slopes).zip(gain_lines) {
+    let (x_vectors, x_rest) = x.as_chunks::<LANES>();
+    let (d_vectors, d_rest) = d.as_chunks::<LANES>();
+    let (gain_vectors, gain_rest) = gains.as_chunks::<LANES>();
+    for ((x, d), gains) in x_vectors.iter().zip(d_vectors).zip(gain_vectors) {
         for lane in 0..LANES {
-            let slope = f64::from(d[lane]) * gains[lane];
-            sum[lane] += slope;
-            product[lane] += slope * ((f64::from(x[lane]) - mean) * factor);
+            let gained = f64::from(d[lane]) * gains[lane];
+            sum[lane] += gained;
+            product[lane] += gained * ((f64::from(x[lane]) - mean) * factor);
         }
     }
-    for (lane, x) in rest.iter().enumerate() {
-        let slope = f64::from(slopes_rest[lane]) * gains_rest[lane];
-        sum[lane] += slope;
-        product[lane] += slope * ((f64::from(*x) - mean) * factor);
+    for (lane, x) in x_rest.iter().enumerate() {
+        let gained = f64::from(d_rest[lane]) * gain_rest[lane];
+        sum[lane] += gained;
+        product[lane] += gained * ((f64::from(*x) - mean) * factor);
     }
     [sum.iter().sum(), product.iter().sum()]
 }
 
 vectorised! {
     /// `factor (d gain - b - x^ e)` in a row.
-    fn row_slopes(
-        x: &[f32],
-        mean: f64,
-        factor: f64,
-        gains: &[f64],
-        d: &[f32],
-        b: f64,
-        e: f64,
-        to: &mut [f32],
-    ) = row_slopes_body;
+    fn row_backward(row: NormalRow<'_>, b: f64, e: f64, to: &mut [f32]) = row_backward_body;
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "what slopes are made of")]
-fn row_slopes_body<M: Machine>(
-    _: M,
-    x: &[f32],
-    mean: f64,
-    factor: f64,
-    gains: &[f64],
-    d: &[f32],
-    b: f64,
-    e: f64,
-    to: &mut [f32],
-) {
+fn row_backward_body<M: Machine>(_: M, row: NormalRow<'_>, b: f64, e: f64, to: &mut [f32]) {
+    let NormalRow { x, mean, factor, gains, d } = row;
     let channels = x.len();
     let (gains, d, to) = (&gains[..channels], &d[..channels], &mut to[..channels]);
     for c in 0..channels {
@@ -261,14 +245,14 @@ mod tests {
     use super::super::isa::Isa;
     use super::*;
 
-    /// In two passes.
+    /// Mean and variance in two passes.
     fn plain(x: &[f32]) -> (f64, f64) {
         let mean = x.iter().map(|x| f64::from(*x)).sum::<f64>() / x.len() as f64;
         let square = x.iter().map(|x| (f64::from(*x) - mean).powi(2)).sum::<f64>() / x.len() as f64;
         (mean, square)
     }
 
-    /// Numbers far from 0, all the same, and with the first one far from the others.
+    /// Numbers far from 0, all equal, or with the first one far from the others.
     #[test]
     fn means_and_variances_keep_their_digits() {
         let small = |i: u16| f32::from(i * 37 % 101) / 50.0;
@@ -290,9 +274,8 @@ mod tests {
         }
     }
 
-    /// What is not finite is neither mean nor factor.
     #[test]
-    fn numbers_that_are_not_finite_show() {
+    fn a_number_that_is_not_finite_makes_mean_and_factor_not_finite() {
         for strange in [f32::NAN, f32::INFINITY] {
             let row = [1.0, strange, 2.0];
             let [sum, square] = row_moments(Isa::detect(), &row, 1.0);

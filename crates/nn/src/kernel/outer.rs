@@ -1,24 +1,25 @@
 //! Sums of outer products over rows: gradients of weights.
 //!
 //! # Definition
-//! With p_r the numbers of row r in the order of its segments, and q_r a run of numbers,
+//! With `p_r` the numbers of row r in the order of its segments, and `q_r` a contiguous row,
 //! ```text
 //! out += Σ_r p_r q_r^T
 //! ```
-//! Rows are summed in runs, each from zero, and the runs are added to `out`. With runs of at most [`RUN`] the longest chain of additions
-//! that leads to a number is `min(R, RUN) + ceil(R/RUN)` for R rows, which is what the allowance for float sums counts. Where nothing counts chains, runs of
-//! [`FREE_RUN`] go to memory less often.
+//! Rows are summed in runs, each from zero, and the runs are added to `out`. With runs of at most [`RUN`], the
+//! longest chain of additions for R rows is `min(R, RUN) + ceil(R/RUN)`, which the allowance for float sums
+//! counts. Where chains are not counted, runs of [`FREE_RUN`] access memory less often.
 
 use super::isa::{LANES, Machine, vectorised};
-use super::product::{Rows, Segment};
+use super::product::{RowTable, Segment};
 
 /// Rows of one chain, where chains are counted.
 pub(crate) const RUN: usize = 64;
 
-/// Rows of one chain, where they are not: one example's gradient is a number of its own, however it was made.
+/// Rows of one chain, where they are not: a materialised gradient is measured as it was rounded.
 pub(crate) const FREE_RUN: usize = 256;
 
-/// The second factor: rows of `width` numbers, `step` apart. The array must go on for [`LANES`] numbers after the last row.
+/// The second factor: rows of `width` numbers, `step` apart. The array must have [`LANES`] more numbers after the
+/// last row.
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a> {
     pub(crate) data: &'a [f32],
@@ -27,7 +28,7 @@ pub(crate) struct Columns<'a> {
     pub(crate) width: usize,
 }
 
-/// What becomes of the numbers that `out` has.
+/// What happens to the numbers in `out`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Write {
     /// They are overwritten.
@@ -37,30 +38,24 @@ pub(crate) enum Write {
 }
 
 vectorised! {
-    /// Writes `Σ_r p_r q_r^T` over the first `count` rows, by rows of `columns.width` numbers, to `out`, in runs of at most `run`.
-    fn outer(
-        rows: &Rows,
-        count: usize,
-        data: &[f32],
-        columns: Columns<'_>,
-        run: usize,
-        write: Write,
-        out: &mut [f32],
-    ) = outer_body;
+    /// Writes `Σ_r p_r q_r^T` to `out`, in rows of `columns.width` numbers.
+    fn outer(factors: OuterProduct<'_>, write: Write, out: &mut [f32]) = outer_body;
+}
+
+/// The factors of a sum of outer products: the first `count` rows of `data` and of `columns`, in runs of at most
+/// `run` rows.
+#[derive(Clone, Copy)]
+pub(crate) struct OuterProduct<'a> {
+    pub(crate) rows: &'a RowTable,
+    pub(crate) count: usize,
+    pub(crate) data: &'a [f32],
+    pub(crate) columns: Columns<'a>,
+    pub(crate) run: usize,
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
-fn outer_body<M: Machine>(
-    machine: M,
-    rows: &Rows,
-    count: usize,
-    data: &[f32],
-    columns: Columns<'_>,
-    run: usize,
-    write: Write,
-    out: &mut [f32],
-) {
+fn outer_body<M: Machine>(machine: M, factors: OuterProduct<'_>, write: Write, out: &mut [f32]) {
+    let OuterProduct { rows, count, data, columns, run } = factors;
     if count == 0 && write == Write::Set {
         out.fill(0.0);
     }
@@ -74,13 +69,13 @@ fn outer_body<M: Machine>(
             pack(&mut strip[..panels], columns, from, bases.len());
             let mut panel = 0;
             while panel < panels {
-                let place = Place { width: columns.width, column: column + panel * LANES, write };
-                // Two panels at a time, where registers have room: what is read of a row serves both.
-                if let (2, Some(lines)) = (M::PANELS, strip[panel..panels].first_chunk::<2>()) {
-                    all_segments(machine, bases, data, &rows.segments, lines, place, out);
+                let place = Destination { width: columns.width, column: column + panel * LANES, write };
+                // Two panels at a time if there are registers for both: each number of a row is read once.
+                if let (2, Some(vectors)) = (M::PANELS, strip[panel..panels].first_chunk::<2>()) {
+                    all_segments(machine, bases, data, &rows.segments, vectors, place, out);
                     panel += 2;
-                } else if let Some(lines) = strip[panel..].first_chunk::<1>() {
-                    all_segments(machine, bases, data, &rows.segments, lines, place, out);
+                } else if let Some(vectors) = strip[panel..].first_chunk::<1>() {
+                    all_segments(machine, bases, data, &rows.segments, vectors, place, out);
                     panel += 1;
                 }
             }
@@ -88,32 +83,32 @@ fn outer_body<M: Machine>(
     }
 }
 
-/// Panels of columns that are copied out at a time. Rows of columns are often a power of two apart, and then all in the same few
-/// sets of a cache: what every tile reads again must not be there.
+/// Panels of columns that are copied at a time. Rows of columns are often a power of two apart, and then compete
+/// for the same few sets of a cache; every tile reads the copy instead.
 const STRIP: usize = 2;
 
 /// Copies `count` rows of some panels, from `from` on.
 #[inline(always)]
 fn pack(strip: &mut [[[f32; LANES]; FREE_RUN]], columns: Columns<'_>, from: usize, count: usize) {
     for row in 0..count {
-        for (panel, lines) in strip.iter_mut().enumerate() {
-            let Some(line) = columns.data[from + row * columns.step + panel * LANES..].first_chunk() else {
-                unreachable!("arrays go on for a line after their last row");
+        for (panel, vectors) in strip.iter_mut().enumerate() {
+            let Some(vector) = columns.data[from + row * columns.step + panel * LANES..].first_chunk() else {
+                unreachable!("arrays have a vector to spare after their last row");
             };
-            lines[row] = *line;
+            vectors[row] = *vector;
         }
     }
 }
 
-/// Where sums go: columns from one on, in rows of so many.
+/// Where sums go: columns from `column` on, in rows of `width`.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Destination {
     pub(super) width: usize,
     pub(super) column: usize,
     pub(super) write: Write,
 }
 
-/// All segments against P panels.
+/// Multiplies all segments with P panels.
 #[inline(always)]
 fn all_segments<M: Machine, const P: usize>(
     machine: M,
@@ -121,14 +116,14 @@ fn all_segments<M: Machine, const P: usize>(
     data: &[f32],
     segments: &[Segment],
     strip: &[[[f32; LANES]; FREE_RUN]; P],
-    place: Place,
+    place: Destination,
     out: &mut [f32],
 ) {
-    let lines: [&[[f32; LANES]]; P] = std::array::from_fn(|panel| &strip[panel][..bases.len()]);
-    let mut line = 0;
+    let vectors: [&[[f32; LANES]]; P] = std::array::from_fn(|panel| &strip[panel][..bases.len()]);
+    let mut first = 0;
     for segment in segments {
-        segment_body(machine, bases, data, *segment, lines, place, &mut out[line * place.width..]);
-        line += segment.length;
+        segment_body(machine, bases, data, *segment, vectors, place, &mut out[first * place.width..]);
+        first += segment.length;
     }
 }
 
@@ -138,21 +133,22 @@ fn segment_body<M: Machine, const P: usize>(
     bases: &[usize],
     data: &[f32],
     segment: Segment,
-    lines: [&[[f32; LANES]]; P],
-    place: Place,
+    vectors: [&[[f32; LANES]]; P],
+    place: Destination,
     out: &mut [f32],
 ) {
-    let (mut line, mut tiles) = (0, segment.length.div_ceil(M::ROWS));
+    let (mut row, mut tiles) = (0, segment.length.div_ceil(M::ROWS));
     while tiles > 0 {
-        let height = (segment.length - line).div_ceil(tiles);
-        let from = &data[segment.offset + line..];
-        let to = &mut out[line * place.width..];
+        let height = (segment.length - row).div_ceil(tiles);
+        let from = &data[segment.offset + row..];
+        let to = &mut out[row * place.width..];
         macro_rules! of_height {
             ($($h:literal)*) => {
                 match height {
                     $($h if $h <= M::ROWS => {
-                        for (panel, sums) in tile::<M, $h, P>(machine, bases, from, lines).into_iter().enumerate() {
-                            put(machine, sums, Place { column: place.column + panel * LANES, ..place }, to);
+                        let tiles = tile::<M, $h, P>(machine, bases, from, vectors);
+                        for (panel, sums) in tiles.into_iter().enumerate() {
+                            put(machine, sums, Destination { column: place.column + panel * LANES, ..place }, to);
                         }
                     })*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
@@ -160,28 +156,28 @@ fn segment_body<M: Machine, const P: usize>(
             };
         }
         of_height!(1 2 3 4 5 6 7 8 9 10 11 12);
-        line += height;
+        row += height;
         tiles -= 1;
     }
 }
 
-/// H numbers of each row against P panels.
+/// Multiplies H numbers of each row with P panels.
 #[inline(always)]
 fn tile<M: Machine, const H: usize, const P: usize>(
     machine: M,
     bases: &[usize],
     from: &[f32],
-    lines: [&[[f32; LANES]]; P],
-) -> [[M::Line; H]; P] {
+    vectors: [&[[f32; LANES]]; P],
+) -> [[M::Vector; H]; P] {
     let mut sums = [[machine.zero(); H]; P];
-    let lines: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &lines[p][..bases.len()]);
+    let vectors: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &vectors[p][..bases.len()]);
     for (row, base) in bases.iter().enumerate() {
         let Some(x) = from[*base..].first_chunk::<H>() else {
             unreachable!("a row has all numbers of its segments");
         };
         for i in 0..H {
             for p in 0..P {
-                sums[p][i] = machine.multiply_add(x[i], machine.load(&lines[p][row]), sums[p][i]);
+                sums[p][i] = machine.multiply_add(x[i], machine.load(&vectors[p][row]), sums[p][i]);
             }
         }
     }
@@ -189,8 +185,13 @@ fn tile<M: Machine, const H: usize, const P: usize>(
 }
 
 #[inline(always)]
-pub(super) fn put<M: Machine, const H: usize>(machine: M, sums: [M::Line; H], place: Place, out: &mut [f32]) {
-    let Place { width, column, write } = place;
+pub(super) fn put<M: Machine, const H: usize>(
+    machine: M,
+    sums: [M::Vector; H],
+    place: Destination,
+    out: &mut [f32],
+) {
+    let Destination { width, column, write } = place;
     let lanes = LANES.min(width - column);
     for (i, sum) in sums.iter().enumerate() {
         let to = &mut out[i * width + column..][..lanes];
@@ -228,12 +229,12 @@ fn sum_rows_body<M: Machine>(
         for column in (0..width).step_by(LANES) {
             let mut sums = machine.zero();
             for row in first..count.min(first + run) {
-                let Some(line) = data[start + row * step + column..].first_chunk() else {
-                    unreachable!("arrays go on for a line after their last row");
+                let Some(vector) = data[start + row * step + column..].first_chunk() else {
+                    unreachable!("arrays have a vector to spare after their last row");
                 };
-                sums = machine.multiply_add(1.0, machine.load(line), sums);
+                sums = machine.multiply_add(1.0, machine.load(vector), sums);
             }
-            put(machine, [sums], Place { width, column, write }, out);
+            put(machine, [sums], Destination { width, column, write }, out);
         }
     }
     if count == 0 && write == Write::Set {

@@ -1,14 +1,15 @@
-//! Functions of single numbers, vectors of them at a time, and sums of squares.
+//! Functions of single numbers, a vector at a time, and sums of squares.
 //!
 //! # Accuracy
-//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision): `x = n ln 2 + r` with |r| <= ln(2)/2, then `e^r - 1` by its Taylor polynomial of degree 7, whose
-//! next term is below 2e-8 of r.
+//! [`exp_m1`] and [`exp`] have a relative error below 3e-7 (tests compare them with double precision). With
+//! `x = n ln 2 + r` and |r| <= ln(2)/2, `e^r - 1` is its Taylor polynomial of degree 7, whose next term is below
+//! 2e-8 of r.
 //!
-//! So have `tanh`, the logistic function and their derivatives, which are made of them. A derivative is kept, and not found from the value later: where a
-//! function has all but reached its limit, `1 - y²` of a rounded y has few digits or none.
+//! `tanh`, the logistic function and their derivatives have the same error. Derivatives are kept, and not computed
+//! from values: near a limit of the function, `1 - y²` of a rounded y has few digits or none.
 //!
 //! # Row independence
-//! No operation is reordered by its neighbours: a number's result depends on that number alone.
+//! A number's result depends on that number alone.
 
 use super::isa::{Machine, vectorised};
 
@@ -31,7 +32,7 @@ pub(crate) fn exp(x: f32) -> f32 {
 fn reduced(x: f32) -> (f32, f32) {
     // Adding 1.5 · 2^23 rounds to an integer, in the last bits of the sum.
     const ROUND: f32 = 12_582_912.0;
-    // ln 2 in two parts: the first has few bits, so that its multiples are exact.
+    // ln 2 in two parts. The first has few bits, so its multiples are exact.
     const LN2_HIGH: f32 = 0.693_359_4;
     const LN2_LOW: f32 = -2.121_944_4e-4;
     let clamped = x.clamp(-87.0, 88.0);
@@ -60,7 +61,7 @@ fn logistic(x: f32) -> (f32, f32) {
     (if x < 0.0 { e * part } else { part }, e * part * part)
 }
 
-/// Makes a vectorised function that replaces each number.
+/// Defines a vectorised function that replaces each number.
 macro_rules! each {
     ($(#[$doc:meta])* $name:ident, $body:ident, |$x:ident $(, $parameter:ident)*| $value:expr) => {
         vectorised! {
@@ -87,11 +88,11 @@ each!(
     relu_all, relu_body, |x| if x < 0.0 { 0.0 } else { x }
 );
 each!(
-    /// Multiplies all by one number.
+    /// Multiplies all numbers by one.
     scale_all, scale_body, |x, factor| x * factor
 );
 
-/// Makes a vectorised function that replaces each number and keeps the derivative.
+/// Defines a vectorised function that replaces each number and keeps the derivative.
 macro_rules! each_kept {
     ($(#[$doc:meta])* $name:ident, $body:ident, |$x:ident $(, $parameter:ident)*| $value:expr) => {
         vectorised! {
@@ -128,49 +129,49 @@ each_kept!(
     }
 );
 
-/// Makes a vectorised function that multiplies slopes by derivatives, given the function's values.
-macro_rules! each_slope {
+/// Defines a vectorised function that multiplies gradients by derivatives, given the function's values.
+macro_rules! each_gradient {
     ($(#[$doc:meta])* $name:ident, $body:ident, |$y:ident $(, $parameter:ident)*| $value:expr) => {
         vectorised! {
             $(#[$doc])*
-            fn $name(values: &[f32], slopes: &mut [f32] $(, $parameter: f32)*) = $body;
+            fn $name(values: &[f32], gradients: &mut [f32] $(, $parameter: f32)*) = $body;
         }
 
         #[inline(always)]
-        fn $body<M: Machine>(_: M, values: &[f32], slopes: &mut [f32] $(, $parameter: f32)*) {
-            for (slope, value) in slopes.iter_mut().zip(values) {
+        fn $body<M: Machine>(_: M, values: &[f32], gradients: &mut [f32] $(, $parameter: f32)*) {
+            for (gradient, value) in gradients.iter_mut().zip(values) {
                 let $y = *value;
-                *slope *= $value;
+                *gradient *= $value;
             }
         }
     };
 }
 
-each_slope!(
-    /// Of the leaky rectifier; at 0 the derivative is 1. A slope of 0 makes -0 of negative numbers.
-    leaky_relu_slopes, leaky_relu_slopes_body, |y, slope| if y.is_sign_negative() { slope } else { 1.0 }
+each_gradient!(
+    /// Of the leaky rectifier; at 0 the derivative is 1. With slope 0, negative numbers have become -0.
+    leaky_relu_backward, leaky_relu_backward_body, |y, slope| if y.is_sign_negative() { slope } else { 1.0 }
 );
-each_slope!(
+each_gradient!(
     /// Of the rectifier; at 0 the derivative is 0.
-    relu_slopes, relu_slopes_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
+    relu_backward, relu_backward_body, |y| if y > 0.0 { 1.0 } else { 0.0 }
 );
-each_slope!(
-    /// By derivatives that were kept.
-    kept_slopes, kept_slopes_body, |y| y
+each_gradient!(
+    /// Multiplies by kept factors.
+    multiply_all, multiply_body, |y| y
 );
 
 vectorised! {
-    /// `Σ x²` in double precision: products of two `f32` are exact there, and the sum of n of them is below the truth by at most
-    /// n 2^-53 of it.
+    /// `Σ x²` in double precision. Products of two `f32` are exact there, and the sum of n of them has a relative
+    /// error of at most n 2^-53.
     fn sum_of_squares(data: &[f32]) -> f64 = sum_of_squares_body;
 }
 
 #[inline(always)]
 fn sum_of_squares_body<M: Machine>(machine: M, data: &[f32]) -> f64 {
     let mut sums = [0.0f64; 16];
-    let (lines, rest) = data.as_chunks::<16>();
-    for line in lines {
-        for (sum, x) in sums.iter_mut().zip(line) {
+    let (vectors, rest) = data.as_chunks::<16>();
+    for vector in vectors {
+        for (sum, x) in sums.iter_mut().zip(vector) {
             *sum = machine.add_square(*x, *sum);
         }
     }
@@ -185,16 +186,16 @@ vectorised! {
 
 #[inline(always)]
 fn add_scaled_body<M: Machine>(machine: M, sum: &mut [f32], factor: f32, x: &[f32]) {
-    let (lines, rest) = sum.as_chunks_mut();
+    let (vectors, rest) = sum.as_chunks_mut();
     let (from, from_rest) = x.as_chunks();
-    for (line, x) in lines.iter_mut().zip(from) {
-        *line = machine.store(machine.multiply_add(factor, machine.load(x), machine.load(line)));
+    for (vector, x) in vectors.iter_mut().zip(from) {
+        *vector = machine.store(machine.multiply_add(factor, machine.load(x), machine.load(vector)));
     }
     rest.iter_mut().zip(from_rest).for_each(|(sum, x)| *sum += factor * x);
 }
 
 vectorised! {
-    /// `sum += Σ_i w_i x_i` over the examples whose weight is not 0, in their order; x has `sum.len()` numbers for each.
+    /// `sum += Σ_i w_i x_i` over the examples with a weight other than 0, in order. Each has `sum.len()` numbers.
     fn add_weighted(sum: &mut [f32], weights: &[f32], x: &[f32]) = add_weighted_body;
 }
 
@@ -220,7 +221,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn functions_are_those_of_double_precision() {
+    fn functions_agree_with_double_precision() {
         let mut worst = [0.0f64; 6];
         for step in -86_900..88_000 {
             let x = step as f32 * 1e-3;
@@ -232,7 +233,7 @@ mod tests {
                 (tanh(x).0, exact.tanh()),
                 (logistic(x).0, part),
             ];
-            // Beyond, numbers are too small for single precision.
+            // Beyond 40, derivatives are too small for single precision.
             if x.abs() < 40.0 {
                 pairs.extend([
                     (tanh(x).1, exact.cosh().powi(-2)),
@@ -260,9 +261,9 @@ mod tests {
         }
     }
 
-    /// What must not count may be anything.
+    /// Its numbers may be NaN.
     #[test]
-    fn examples_of_weight_zero_are_not_looked_at() {
+    fn an_example_of_weight_zero_is_not_read() {
         let (length, weights) = (NEAR + 19, [0.5, 0.0, -2.0]);
         let mut x: Vec<f32> = (0..3 * length).map(|i| (i % 101) as f32 * 0.125).collect();
         x[length..2 * length].fill(f32::NAN);

@@ -1,29 +1,33 @@
-//! Products of rows with a packed matrix: forward passes (but of [layers of few outputs](super::narrow)), and backward passes to inputs.
+//! Products of rows with a packed matrix: forward passes (except of [layers with few outputs](super::narrow)),
+//! and backward passes to inputs.
 //!
 //! # Definition
-//! A row is a list of *segments* of one array, each at the same distance from the row's base. With x the numbers of row r in
-//! the order of its segments, and B a matrix of K rows and N columns,
+//! A row is a list of *segments* of one array, each at a fixed distance from the row's base. With x the numbers
+//! of row r in the order of its segments, and B a matrix of K rows and N columns,
 //! ```text
 //! out[r] = init + x B
 //! ```
-//! A dense layer has one segment; a convolution on channels-last images has one for each line of its kernel, so that no patch
-//! is ever copied out.
+//! A dense layer has one segment. A convolution on channels-last images has one for each row of its kernel, so
+//! no patch is ever copied.
 //!
 //! # Row independence
-//! Every number of the result is one chain `(((init + x_1 B_1) + x_2 B_2) + ...)` in the order of the segments, the same in a full
-//! tile and in a tile of one row: the bits of a row depend on that row and B alone. A test removes and replaces the others.
+//! Every number of the result is one chain `(((init + x_1 B_1) + x_2 B_2) + ...)` in the order of the segments,
+//! in a full tile and in a tile of one row alike: the bits of a row depend on that row and B alone. A test
+//! removes and replaces the other rows.
 
 use super::isa::{LANES, Machine, vectorised};
 use super::tile::{load_some, store_some};
+use crate::op::reserved;
 
-/// Rows of B that are used at a time: a panel of them is half of a first-level cache.
+/// Rows of B that are used at a time: a panel of them takes half of a first-level cache.
 const DEEP: usize = 256;
 
-/// Rows whose products are done before the next numbers of B have come, and how many numbers before their turn they are asked for.
-const FEW: usize = 6;
-const AHEAD: usize = 32;
+/// Tiles of at most so many rows are faster than memory, so they prefetch B.
+const PREFETCH_ROWS: usize = 6;
+/// How many rows of B ahead they prefetch.
+const PREFETCH_DISTANCE: usize = 32;
 
-/// A run of numbers in an array.
+/// A contiguous part of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Segment {
     /// Distance from the row's base.
@@ -33,15 +37,15 @@ pub(crate) struct Segment {
 
 /// Which rows of an array are multiplied, and where their results go.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
-    /// Of each row.
+pub(crate) struct RowTable {
+    /// Where each row begins.
     pub(crate) bases: Vec<usize>,
     /// Where each row's result begins.
     pub(crate) outs: Vec<usize>,
     pub(crate) segments: Vec<Segment>,
 }
 
-impl Rows {
+impl RowTable {
     /// `count` rows of `width` numbers one after the other, with results of `out_width` numbers.
     pub(crate) fn dense(count: usize, width: usize, out_width: usize) -> Self {
         Self {
@@ -51,13 +55,14 @@ impl Rows {
         }
     }
 
-    /// K: numbers in a row.
-    pub(crate) fn depth(&self) -> usize {
-        self.segments.iter().map(|segment| segment.length).sum()
+    /// Bytes that its arrays have reserved.
+    pub(crate) fn bytes(&self) -> usize {
+        let Self { bases, outs, segments } = self;
+        reserved(bases) + reserved(outs) + reserved(segments)
     }
 }
 
-/// Cuts a run into pieces of at most [`DEEP`].
+/// Cuts a contiguous row into segments of at most [`DEEP`].
 pub(crate) fn pieces(offset: usize, length: usize) -> impl Iterator<Item = Segment> {
     (0..length)
         .step_by(DEEP)
@@ -69,11 +74,11 @@ pub(crate) fn packed_len(depth: usize, width: usize) -> usize {
     depth * width.next_multiple_of(LANES)
 }
 
-/// Packs a matrix in panels of [`LANES`] columns, each by rows; missing columns are zero.
+/// Packs a matrix in panels of [`LANES`] columns, each row by row; missing columns are zero.
 pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl Fn(usize, usize) -> f32) {
-    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
-        for (row, line) in lines.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            for (lane, out) in line.iter_mut().enumerate() {
+    for (panel, rows) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+        for (row, vector) in rows.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+            for (lane, out) in vector.iter_mut().enumerate() {
                 let column = panel * LANES + lane;
                 *out = if column < width { entry(row, column) } else { 0.0 };
             }
@@ -81,34 +86,34 @@ pub(crate) fn pack(packed: &mut [f32], depth: usize, width: usize, entry: impl F
     }
 }
 
-/// Packs some rows, from `first` on, of a matrix of `depth` that is stored by rows: `B[first + k][n] = rows[k * width + n]`.
+/// Packs rows from `first` on of a matrix that is stored by rows: `B[first + k][n] = rows[k * width + n]`.
 pub(crate) fn pack_rows(packed: &mut [f32], depth: usize, first: usize, width: usize, rows: &[f64]) {
-    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+    for (panel, vectors) in packed.chunks_exact_mut(depth * LANES).enumerate() {
         let column = panel * LANES;
         let lanes = LANES.min(width - column);
-        let lines = &mut lines.as_chunks_mut::<LANES>().0[first..];
-        for (line, row) in lines.iter_mut().zip(rows.chunks_exact(width)) {
-            line.iter_mut().zip(&row[column..column + lanes]).for_each(|(to, from)| *to = *from as f32);
+        let vectors = &mut vectors.as_chunks_mut::<LANES>().0[first..];
+        for (vector, row) in vectors.iter_mut().zip(rows.chunks_exact(width)) {
+            vector.iter_mut().zip(&row[column..column + lanes]).for_each(|(to, from)| *to = *from as f32);
         }
     }
 }
 
 /// Packs a matrix that is stored by columns: `B[k][n] = matrix[n * depth + k]`.
 pub(crate) fn pack_columns(packed: &mut [f32], depth: usize, matrix: &[f64]) {
-    /// Lines that stay in a first-level cache while their numbers come one by one.
+    /// Vectors that stay in a first-level cache while their lanes are filled one by one.
     const NEAR: usize = 128;
-    for (panel, lines) in packed.chunks_exact_mut(depth * LANES).enumerate() {
+    for (panel, vectors) in packed.chunks_exact_mut(depth * LANES).enumerate() {
         let columns = &matrix[panel * LANES * depth..];
-        for (part, lines) in lines.as_chunks_mut::<LANES>().0.chunks_mut(NEAR).enumerate() {
+        for (part, vectors) in vectors.as_chunks_mut::<LANES>().0.chunks_mut(NEAR).enumerate() {
             for (lane, column) in columns.chunks_exact(depth).take(LANES).enumerate() {
-                let column = &column[part * NEAR..][..lines.len()];
-                lines.iter_mut().zip(column).for_each(|(line, from)| line[lane] = *from as f32);
+                let column = &column[part * NEAR..][..vectors.len()];
+                vectors.iter_mut().zip(column).for_each(|(vector, from)| vector[lane] = *from as f32);
             }
         }
     }
 }
 
-/// What a result begins with.
+/// What a result starts from.
 #[derive(Clone, Copy)]
 pub(crate) enum Init<'a> {
     Zero,
@@ -117,43 +122,43 @@ pub(crate) enum Init<'a> {
 }
 
 impl Init<'_> {
-    /// What `lanes` columns begin with.
+    /// What `lanes` columns start from.
     #[inline(always)]
-    pub(crate) fn line(self, column: usize, lanes: usize) -> [f32; LANES] {
-        let mut line = [0.0; LANES];
+    pub(crate) fn vector(self, column: usize, lanes: usize) -> [f32; LANES] {
+        let mut vector = [0.0; LANES];
         if let Init::Bias(bias) = self {
-            line[..lanes].copy_from_slice(&bias[column..column + lanes]);
+            vector[..lanes].copy_from_slice(&bias[column..column + lanes]);
         }
-        line
+        vector
     }
 }
 
+/// A matrix of `depth` rows and `width` columns, packed by [`pack`].
+#[derive(Clone, Copy)]
+pub(crate) struct PackedMatrix<'a> {
+    pub(crate) packed: &'a [f32],
+    pub(crate) depth: usize,
+    pub(crate) width: usize,
+}
+
+/// The factors of a product: the first `count` rows of `data` and a matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<'a> {
+    pub(crate) rows: &'a RowTable,
+    pub(crate) count: usize,
+    pub(crate) data: &'a [f32],
+    pub(crate) matrix: PackedMatrix<'a>,
+    pub(crate) init: Init<'a>,
+}
+
 vectorised! {
-    /// `out[r] = init + x_r B` for the first `count` rows.
-    fn product(
-        rows: &Rows,
-        count: usize,
-        data: &[f32],
-        packed: &[f32],
-        width: usize,
-        init: Init<'_>,
-        out: &mut [f32],
-    ) = product_body;
+    /// `out[r] = init + x_r B`.
+    fn product(factors: Product<'_>, out: &mut [f32]) = product_body;
 }
 
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "one level of a nest of loops")]
-fn product_body<M: Machine>(
-    machine: M,
-    rows: &Rows,
-    count: usize,
-    data: &[f32],
-    packed: &[f32],
-    width: usize,
-    init: Init<'_>,
-    out: &mut [f32],
-) {
-    let depth = rows.depth();
+fn product_body<M: Machine>(machine: M, factors: Product<'_>, out: &mut [f32]) {
+    let Product { rows, count, data, matrix: PackedMatrix { packed, depth, width }, init } = factors;
     let mut done = 0;
     let mut rest = &rows.segments[..];
     while !rest.is_empty() {
@@ -161,14 +166,14 @@ fn product_body<M: Machine>(
         let mut column = 0;
         while column < width {
             let panels = &packed[column * depth..];
-            let part = Part { rows, count, data, segments: now, from: done, deep, depth, column, width };
+            let block = Block { rows, count, data, segments: now, from: done, deep, depth, column, width };
             let init = (done == 0).then_some(init);
-            // Two panels at a time, where registers have room: what is read of a row serves both.
+            // Two panels at a time if there are registers for both: each number of a row is read once.
             if M::PANELS == 2 && width - column > LANES {
-                sweep::<M, 2>(machine, part, panels, init, out);
+                sweep::<M, 2>(machine, block, panels, init, out);
                 column += 2 * LANES;
             } else {
-                sweep::<M, 1>(machine, part, panels, init, out);
+                sweep::<M, 1>(machine, block, panels, init, out);
                 column += LANES;
             }
         }
@@ -177,23 +182,23 @@ fn product_body<M: Machine>(
     }
 }
 
-/// Some rows of B against some columns.
+/// Some rows and columns of B, against all rows of data.
 #[derive(Clone, Copy)]
-struct Part<'a> {
-    rows: &'a Rows,
+struct Block<'a> {
+    rows: &'a RowTable,
     count: usize,
     data: &'a [f32],
     segments: &'a [Segment],
-    /// Rows of B: the first, how many, and how many it has.
+    /// Rows of B: the first, how many, and K.
     from: usize,
     deep: usize,
     depth: usize,
-    /// The first column, and how many there are.
+    /// The first column, and N.
     column: usize,
     width: usize,
 }
 
-/// As many whole segments as are used at a time, and their length.
+/// Splits off as many whole segments as are used at a time; also their total length.
 fn split(segments: &[Segment]) -> (&[Segment], &[Segment], usize) {
     let (mut taken, mut deep) = (1, segments[0].length);
     while taken < segments.len() && deep + segments[taken].length <= DEEP {
@@ -208,26 +213,27 @@ fn split(segments: &[Segment]) -> (&[Segment], &[Segment], usize) {
 #[inline(always)]
 fn sweep<M: Machine, const P: usize>(
     machine: M,
-    part: Part<'_>,
+    block: Block<'_>,
     panels: &[f32],
     init: Option<Init<'_>>,
     out: &mut [f32],
 ) {
-    let Part { rows, from, deep, depth, column, width, .. } = part;
+    let Block { rows, from, deep, depth, column, width, .. } = block;
     let lanes: [usize; P] = std::array::from_fn(|panel| LANES.min(width - column - panel * LANES));
-    let init = init.map(|init| std::array::from_fn(|panel| init.line(column + panel * LANES, lanes[panel])));
-    let lines: [&[[f32; LANES]]; P] =
-        std::array::from_fn(|panel| &panels.as_chunks().0[panel * depth + from..][..deep]);
-    let (mut row, mut tiles) = (0, part.count.div_ceil(M::ROWS));
+    let init =
+        init.map(|init| std::array::from_fn(|panel| init.vector(column + panel * LANES, lanes[panel])));
+    let vectors = std::array::from_fn(|panel| &panels.as_chunks().0[panel * depth + from..][..deep]);
+    let panels = Panels { vectors, init, lanes };
+    let (mut row, mut tiles) = (0, block.count.div_ceil(M::ROWS));
     while tiles > 0 {
-        // Tiles of nearly the same height: the shortest chain of tiles that covers all rows.
-        let height = (part.count - row).div_ceil(tiles);
+        // As few tiles as possible, of nearly the same height.
+        let height = (block.count - row).div_ceil(tiles);
         let bases = &rows.bases[row..row + height];
         let outs = &rows.outs[row..row + height];
         macro_rules! of_height {
             ($($h:literal)*) => {
                 match height {
-                    $($h if $h <= M::ROWS => tile::<M, $h, P>(machine, part, bases, outs, lines, init, lanes, out),)*
+                    $($h if $h <= M::ROWS => tile::<M, $h, P>(machine, block, bases, outs, panels, out),)*
                     _ => unreachable!("a tile has at most as many rows as the registers hold"),
                 }
             };
@@ -238,20 +244,27 @@ fn sweep<M: Machine, const P: usize>(
     }
 }
 
-#[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
-fn tile<M: Machine, const H: usize, const P: usize>(
-    machine: M,
-    part: Part<'_>,
-    bases: &[usize],
-    outs: &[usize],
-    mut lines: [&[[f32; LANES]]; P],
+/// The rows of P panels of a [`Block`], what their results start from if this is the first block, and the
+/// columns that each panel has.
+#[derive(Clone, Copy)]
+struct Panels<'a, const P: usize> {
+    vectors: [&'a [[f32; LANES]]; P],
     init: Option<[[f32; LANES]; P]>,
     lanes: [usize; P],
+}
+
+#[inline(always)]
+fn tile<M: Machine, const H: usize, const P: usize>(
+    machine: M,
+    block: Block<'_>,
+    bases: &[usize],
+    outs: &[usize],
+    panels: Panels<'_, P>,
     out: &mut [f32],
 ) {
-    let place = |row: usize, panel: usize| outs[row] + part.column + panel * LANES;
-    let first = |p: usize, out: &[f32]| -> [M::Line; H] {
+    let Panels { mut vectors, init, lanes } = panels;
+    let place = |row: usize, panel: usize| outs[row] + block.column + panel * LANES;
+    let first = |p: usize, out: &[f32]| -> [M::Vector; H] {
         if let Some(first) = &init {
             return [machine.load(&first[p]); H];
         }
@@ -265,29 +278,29 @@ fn tile<M: Machine, const H: usize, const P: usize>(
     for (p, sums) in sums.iter_mut().enumerate().skip(1) {
         *sums = first(p, out);
     }
-    for segment in part.segments {
+    for segment in block.segments {
         let row: [&[f32]; H] =
-            std::array::from_fn(|i| &part.data[bases[i] + segment.offset..][..segment.length]);
-        let now: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &lines[p][..segment.length]);
+            std::array::from_fn(|i| &block.data[bases[i] + segment.offset..][..segment.length]);
+        let now: [&[[f32; LANES]]; P] = std::array::from_fn(|p| &vectors[p][..segment.length]);
         for k in 0..segment.length {
-            // Few rows wait for what is read of B: it is asked for in time.
-            if H <= FEW {
-                for later in lines.iter().filter_map(|lines| lines.get(k + AHEAD)) {
+            // With few rows the processor would wait for B.
+            if H <= PREFETCH_ROWS {
+                for later in vectors.iter().filter_map(|vectors| vectors.get(k + PREFETCH_DISTANCE)) {
                     machine.prefetch(later);
                 }
             }
-            let mut line = [machine.zero(); P];
+            let mut vector = [machine.zero(); P];
             for p in 0..P {
-                line[p] = machine.load(&now[p][k]);
+                vector[p] = machine.load(&now[p][k]);
             }
             for i in 0..H {
                 for p in 0..P {
-                    sums[p][i] = machine.multiply_add(row[i][k], line[p], sums[p][i]);
+                    sums[p][i] = machine.multiply_add(row[i][k], vector[p], sums[p][i]);
                 }
             }
         }
-        for lines in &mut lines {
-            *lines = &lines[segment.length..];
+        for vectors in &mut vectors {
+            *vectors = &vectors[segment.length..];
         }
     }
     for i in 0..H {
@@ -308,14 +321,15 @@ mod tests {
     }
 
     fn dense(isa: Isa, data: &[f32], count: usize, packed: &[f32], depth: usize, width: usize) -> Vec<f32> {
-        let rows = Rows::dense(count, depth, width);
+        let rows = RowTable::dense(count, depth, width);
         let mut out = vec![0.0; count * width];
-        product(isa, &rows, count, data, packed, width, Init::Zero, &mut out);
+        let matrix = PackedMatrix { packed, depth, width };
+        product(isa, Product { rows: &rows, count, data, matrix, init: Init::Zero }, &mut out);
         out
     }
 
     #[test]
-    fn products_are_the_plain_ones() {
+    fn products_equal_plain_sums() {
         for (count, depth, width) in [(1, 1, 1), (7, 5, 3), (13, 300, 17), (6, 600, 40)] {
             let data = numbers(count * depth, 1);
             let matrix = numbers(depth * width, 2);
@@ -348,9 +362,9 @@ mod tests {
         assert!(packed[0] == packed[1] && packed[0] == packed[2]);
     }
 
-    /// A row's result has the same bits alone, among others, in any place, and beside rows that are not finite.
+    /// Alone, among other rows, at any place, and beside rows that are not finite.
     #[test]
-    fn a_row_does_not_feel_its_neighbours() {
+    fn the_bits_of_a_row_do_not_depend_on_other_rows() {
         let (depth, width, most) = (301, 19, 29);
         let matrix = numbers(depth * width, 4);
         let mut packed = vec![0.0; packed_len(depth, width)];

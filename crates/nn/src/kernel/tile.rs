@@ -1,70 +1,69 @@
-//! The innermost loop of products: a tile of a few rows and sixteen columns, in registers from its first number to its last.
+//! The innermost loop of products: a tile of a few rows and sixteen columns, which stays in registers.
 //!
 //! ```text
-//! sums[i] = ((sums[i] + x_1[i] l_1) + x_2[i] l_2) + ...
+//! sums[i] = ((sums[i] + x_1[i] v_1) + x_2[i] v_2) + ...
 //! ```
-//! Numbers x and lines l lie in memory in the order in which they are used. Of 12 multiplications a machine with 256-bit registers
-//! does two in a cycle, if it gets them: four turns of the loop are written as one, so that what counts turns does not take their place
-//! (a core whose other half is busy decodes half as much, and was a tenth slower).
+//! Factors x and vectors v are in memory in the order of their use. The loop is unrolled four times: its counter
+//! would take decoding slots from multiplications. (A core that shares its decoder was a tenth slower.)
 
 use super::isa::{LANES, Machine};
 
-/// Turns of the loop that are written as one.
-const TURNS: usize = 4;
+/// Turns of the loop that are unrolled.
+const UNROLLED: usize = 4;
 
-/// Adds `Σ_k x_k l_k^T`, one chain for each number.
+/// Adds `Σ_k x_k v_k^T`, one chain for each number.
 #[inline(always)]
 pub(crate) fn tile<M: Machine, const H: usize>(
     machine: M,
     factors: &[[f32; H]],
-    lines: &[[f32; LANES]],
-    mut sums: [M::Line; H],
-) -> [M::Line; H] {
-    let (factors, last_factors) = factors.as_chunks::<TURNS>();
-    let (lines, last_lines) = lines.as_chunks::<TURNS>();
-    for (factors, lines) in factors.iter().zip(lines) {
-        for turn in 0..TURNS {
-            sums = turned(machine, &factors[turn], &lines[turn], sums);
+    vectors: &[[f32; LANES]],
+    mut sums: [M::Vector; H],
+) -> [M::Vector; H] {
+    let (factors, last_factors) = factors.as_chunks::<UNROLLED>();
+    let (vectors, last_vectors) = vectors.as_chunks::<UNROLLED>();
+    for (factors, vectors) in factors.iter().zip(vectors) {
+        for turn in 0..UNROLLED {
+            sums = add_scaled(machine, &factors[turn], &vectors[turn], sums);
         }
     }
-    for (factors, line) in last_factors.iter().zip(last_lines) {
-        sums = turned(machine, factors, line, sums);
+    for (factors, vector) in last_factors.iter().zip(last_vectors) {
+        sums = add_scaled(machine, factors, vector, sums);
     }
     sums
 }
 
 #[inline(always)]
-fn turned<M: Machine, const H: usize>(
+fn add_scaled<M: Machine, const H: usize>(
     machine: M,
     factors: &[f32; H],
-    line: &[f32; LANES],
-    mut sums: [M::Line; H],
-) -> [M::Line; H] {
-    let line = machine.load(line);
+    vector: &[f32; LANES],
+    mut sums: [M::Vector; H],
+) -> [M::Vector; H] {
+    let vector = machine.load(vector);
     for i in 0..H {
-        sums[i] = machine.multiply_add(factors[i], line, sums[i]);
+        sums[i] = machine.multiply_add(factors[i], vector, sums[i]);
     }
     sums
 }
 
-/// Up to sixteen numbers; the others are zero.
+/// Loads up to sixteen numbers; the other lanes are zero.
 #[inline(always)]
-pub(crate) fn load_some<M: Machine>(machine: M, from: &[f32]) -> M::Line {
-    // A whole line is two instructions; a part of one is a call.
-    if let Some(line) = from.first_chunk() {
-        return machine.load(line);
+pub(crate) fn load_some<M: Machine>(machine: M, from: &[f32]) -> M::Vector {
+    // A whole vector is two instructions; a part of one is a call.
+    if let Some(vector) = from.first_chunk() {
+        return machine.load(vector);
     }
-    let mut line = [0.0; LANES];
-    line[..from.len()].copy_from_slice(from);
-    machine.load(&line)
+    let mut vector = [0.0; LANES];
+    vector[..from.len()].copy_from_slice(from);
+    machine.load(&vector)
 }
 
-/// As many numbers of a line as there is room for, at most sixteen.
+/// Stores as many numbers of a vector as `to` takes, at most sixteen.
 #[inline(always)]
-pub(crate) fn store_some<M: Machine>(machine: M, line: M::Line, to: &mut [f32]) {
-    let line = machine.store(line);
+pub(crate) fn store_some<M: Machine>(machine: M, vector: M::Vector, to: &mut [f32]) {
+    let vector = machine.store(vector);
     match to.first_chunk_mut() {
-        Some(to) => *to = line,
-        None => to.copy_from_slice(&line[..to.len()]),
+        Some(to) => *to = vector,
+        None => to.copy_from_slice(&vector[..to.len()]),
     }
 }

@@ -1,4 +1,5 @@
-//! What is reserved after steps on all kinds of layers is what was stated, to the byte: an array that grows on its way, or that nobody counted, is found here.
+//! After steps on all kinds of layers, exactly the stated bytes are reserved: these tests find arrays that grow during
+//! a step, or that are not counted.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::seeded;
@@ -6,7 +7,7 @@ use sordino_optim::{Clipping, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 use super::*;
-use crate::{Activation, Example, Layer, Loss, Shape, View, preset};
+use crate::{Activation, Example, Layer, NetworkLoss, Shape, View, preset};
 
 const TWO: NonZero<usize> = NonZero::new(2).unwrap();
 
@@ -67,8 +68,8 @@ fn check(name: &str, network: &Network, sampling: Sampling, slots: usize, batch:
         objective.clipped_sum(&parameters, &batch, &clip, TWO).unwrap();
     }
     let stated = objective.batch_bytes(TWO);
-    let memory = objective.memory.lock().unwrap();
-    let reserved = memory.workers.iter().map(Worker::bytes).sum::<usize>() + memory.kept.bytes();
+    let buffers = objective.buffers.lock().unwrap();
+    let reserved = buffers.workers.iter().map(Worker::bytes).sum::<usize>() + buffers.slab.bytes();
     assert_eq!(reserved, stated, "{name}, {sampling:?}");
 }
 
@@ -142,7 +143,7 @@ fn every_kind_of_layer_reserves_what_it_states() {
     for (name, input, layers) in cases {
         for views in [1, 3] {
             let views = vec![View::Same; views];
-            let network = Network::with_views(input, &layers, Loss::CrossEntropy, &views).unwrap();
+            let network = Network::with_views(input, &layers, NetworkLoss::CrossEntropy, &views).unwrap();
             check(name, &network, Sampling::FullBatch, 90, 90.0, None);
             check(name, &network, poisson(0.05), 3000, 150.0, None);
             check(name, &network, poisson(0.05), 3000, 150.0, Some(0.8));
@@ -172,5 +173,5 @@ fn the_slow_road_employs_no_workers_of_the_fast_one() {
     let batches = plan.batches();
     let batch = batches.batches().next(&mut seeded(1)).unwrap();
     objective.clipped_sum(&parameters, &batch, &clip, TWO).unwrap();
-    assert!(objective.memory.lock().unwrap().workers.is_empty());
+    assert!(objective.buffers.lock().unwrap().workers.is_empty());
 }

@@ -8,7 +8,7 @@ use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 use super::*;
 use crate::danger::unclipped_sum;
-use crate::{Example, Layer, Loss, Shape};
+use crate::{Example, Layer, NetworkLoss, Shape};
 
 const ONE: NonZero<usize> = NonZero::<usize>::MIN;
 const CLASSES: usize = 3;
@@ -49,7 +49,7 @@ impl Examples for Few {
 
 fn network() -> Network {
     let layers = [Layer::linear(6), Layer::tanh(), Layer::linear(CLASSES)];
-    Network::new(Shape::Features(4), &layers, Loss::CrossEntropy).unwrap()
+    Network::new(Shape::Features(4), &layers, NetworkLoss::CrossEntropy).unwrap()
 }
 
 /// The sum over all records in steps, and how far one record may move it.

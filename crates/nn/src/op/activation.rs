@@ -1,11 +1,12 @@
-//! Functions that are applied to each number, or to the channels of each position, in place.
+//! Functions of each number, or of the channels of each position, applied in place.
 
 use serde::{Deserialize, Serialize};
 
 use super::dropout::Dropout;
-use super::{Pass, Saved};
+use super::{Pass, State, reserved};
 use crate::kernel::pointwise::{
-    kept_slopes, leaky_relu_all, leaky_relu_slopes, logistic_all, relu_all, relu_slopes, silu_all, tanh_all,
+    leaky_relu_all, leaky_relu_backward, logistic_all, multiply_all, relu_all, relu_backward, silu_all,
+    tanh_all,
 };
 use crate::loss::softmax;
 
@@ -20,12 +21,12 @@ pub enum Activation {
         /// At least 0; PyTorch has 0.01.
         slope: f32,
     },
-    /// Hyperbolic tangent: bounded, which suits clipped gradients (Papernot, Thakurta, Song, Chien, Erlingsson, *Tempered Sigmoid
-    /// Activations for Deep Learning with Differential Privacy*, 2021).
+    /// Hyperbolic tangent: bounded, which suits clipped gradients (Papernot, Thakurta, Song, Chien,
+    /// Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021).
     Tanh,
     /// `1/(1 + e^-x)`.
     Sigmoid,
-    /// `height/(1 + e^(-slope x)) - shift`, of the same paper; the hyperbolic tangent is (2, 2, 1).
+    /// `height/(1 + e^(-slope x)) - shift`, from the same paper; (2, 2, 1) is the hyperbolic tangent.
     TemperedSigmoid {
         /// s.
         height: f32,
@@ -42,50 +43,83 @@ pub enum Activation {
     Softmax,
 }
 
-/// What works in place.
+/// A layer that works in place.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum InPlace {
     Activation(Activation),
     Dropout(Dropout),
 }
 
+/// What an in-place layer keeps of one micro-batch.
+#[derive(Debug)]
+pub(crate) struct InPlaceState {
+    /// What each number's gradient is multiplied by: a derivative, or a factor of dropout. Empty for
+    /// activations whose values tell their derivatives.
+    factors: Vec<f32>,
+}
+
+impl State for InPlaceState {
+    fn bytes(&self) -> usize {
+        let Self { factors } = self;
+        reserved(factors)
+    }
+}
+
 impl InPlace {
-    pub(crate) fn save(self, numbers: usize) -> Saved {
+    /// For so many numbers.
+    pub(crate) fn state(self, numbers: usize) -> InPlaceState {
+        InPlaceState { factors: vec![0.0; if self.keeps_factors() { numbers } else { 0 }] }
+    }
+
+    fn keeps_factors(self) -> bool {
         match self {
-            Self::Activation(activation) => activation.save(numbers),
-            Self::Dropout(_) => Saved { input: vec![0.0; numbers], ..Saved::default() },
+            Self::Activation(activation) => activation.keeps_derivatives(),
+            Self::Dropout(_) => true,
         }
     }
 
-    /// Whether slopes can be told from what is in the array after `next` has been there, too.
-    pub(crate) fn bears(self, next: Self) -> bool {
+    /// Whether its backward pass still works after `next` has changed the array.
+    pub(crate) fn allows_after(self, next: Self) -> bool {
         match (self, next) {
-            // Its factors are kept elsewhere.
-            (Self::Dropout(_), _) => true,
-            // Signs are all that counts, and what is left out has no slope.
+            // Rectifiers need signs only, and what dropout leaves out has no gradient.
             (Self::Activation(Activation::Relu | Activation::LeakyRelu { .. }), Self::Dropout(_)) => true,
-            (Self::Activation(activation), _) => activation.keeps(),
+            _ => self.keeps_factors(),
         }
     }
 
-    pub(crate) fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], saved: &mut Saved) {
+    pub(crate) fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], state: &mut InPlaceState) {
         match self {
-            Self::Activation(activation) => activation.forward(pass, channels, data, saved),
-            Self::Dropout(dropout) => dropout.forward(pass, data, saved),
+            Self::Activation(activation) => activation.forward(pass, channels, data, &mut state.factors),
+            Self::Dropout(dropout) => dropout.forward(pass, data, &mut state.factors),
         }
     }
 
+    /// Turns gradients by values into gradients by inputs.
     pub(crate) fn backward(
         self,
         pass: &Pass,
         channels: usize,
         values: &[f32],
-        slopes: &mut [f32],
-        saved: &Saved,
+        gradients: &mut [f32],
+        state: &InPlaceState,
     ) {
         match self {
-            Self::Activation(activation) => activation.backward(pass, channels, values, slopes, saved),
-            Self::Dropout(_) => kept_slopes(pass.isa, &saved.input, slopes),
+            Self::Activation(Activation::Relu) => relu_backward(pass.isa, values, gradients),
+            Self::Activation(Activation::LeakyRelu { slope }) => {
+                leaky_relu_backward(pass.isa, values, gradients, slope);
+            }
+            Self::Activation(Activation::Softmax) => {
+                let positions = values.chunks_exact(channels).zip(gradients.chunks_exact_mut(channels));
+                positions.for_each(|(values, gradients)| softmax_backward(values, gradients));
+            }
+            Self::Activation(
+                Activation::Tanh
+                | Activation::Sigmoid
+                | Activation::TemperedSigmoid { .. }
+                | Activation::Gelu
+                | Activation::Silu,
+            )
+            | Self::Dropout(_) => multiply_all(pass.isa, &state.factors, gradients),
         }
     }
 }
@@ -105,66 +139,40 @@ impl Activation {
         }
     }
 
-    /// Whether derivatives are kept beside values, which do not tell them well enough.
-    fn keeps(self) -> bool {
+    /// Whether derivatives are kept, because values do not tell them well enough.
+    fn keeps_derivatives(self) -> bool {
         match self {
             Self::Tanh | Self::Sigmoid | Self::TemperedSigmoid { .. } | Self::Gelu | Self::Silu => true,
             Self::Relu | Self::LeakyRelu { .. } | Self::Softmax => false,
         }
     }
 
-    pub(crate) fn save(self, numbers: usize) -> Saved {
-        Saved { input: vec![0.0; if self.keeps() { numbers } else { 0 }], ..Saved::default() }
-    }
-
-    pub(crate) fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], saved: &mut Saved) {
+    fn forward(self, pass: &Pass, channels: usize, data: &mut [f32], derivatives: &mut [f32]) {
         match self {
             Self::Relu => relu_all(pass.isa, data),
             Self::LeakyRelu { slope } => leaky_relu_all(pass.isa, data, slope),
-            Self::Tanh => tanh_all(pass.isa, data, &mut saved.input),
-            Self::Sigmoid => logistic_all(pass.isa, data, &mut saved.input, 1.0, 1.0, 0.0),
+            Self::Tanh => tanh_all(pass.isa, data, derivatives),
+            Self::Sigmoid => logistic_all(pass.isa, data, derivatives, 1.0, 1.0, 0.0),
             Self::TemperedSigmoid { height, slope, shift } => {
-                logistic_all(pass.isa, data, &mut saved.input, height, slope, shift);
+                logistic_all(pass.isa, data, derivatives, height, slope, shift);
             }
             Self::Gelu => {
-                data.iter_mut().zip(&mut saved.input).for_each(|(x, kept)| (*x, *kept) = gelu(*x));
+                data.iter_mut().zip(derivatives).for_each(|(x, derivative)| (*x, *derivative) = gelu(*x));
             }
-            Self::Silu => silu_all(pass.isa, data, &mut saved.input),
+            Self::Silu => silu_all(pass.isa, data, derivatives),
             Self::Softmax => data.chunks_exact_mut(channels).for_each(softmax),
-        }
-    }
-
-    /// Slopes by inputs from slopes by values.
-    pub(crate) fn backward(
-        self,
-        pass: &Pass,
-        channels: usize,
-        values: &[f32],
-        slopes: &mut [f32],
-        saved: &Saved,
-    ) {
-        match self {
-            Self::Relu => relu_slopes(pass.isa, values, slopes),
-            Self::LeakyRelu { slope } => leaky_relu_slopes(pass.isa, values, slopes, slope),
-            Self::Tanh | Self::Sigmoid | Self::TemperedSigmoid { .. } | Self::Gelu | Self::Silu => {
-                kept_slopes(pass.isa, &saved.input, slopes);
-            }
-            Self::Softmax => {
-                let positions = values.chunks_exact(channels).zip(slopes.chunks_exact_mut(channels));
-                positions.for_each(|(values, slopes)| softmax_slopes(values, slopes));
-            }
         }
     }
 }
 
-/// `y_j (d_j - Σ y_k d_k)`. As the y have a sum of 1, all d may be moved by one number: by that of the largest y, of whose slope otherwise nothing
-/// would be left where it has all but reached 1.
-fn softmax_slopes(values: &[f32], slopes: &mut [f32]) {
-    let largest = values.iter().zip(slopes.iter()).max_by(|(a, _), (b, _)| a.total_cmp(b));
+/// `y_j (d_j - Σ y_k d_k)`. The y sum to 1, so all d may be shifted by one number. Shifting by the d of the
+/// largest y keeps its gradient from cancelling where that y is all but 1.
+fn softmax_backward(values: &[f32], gradients: &mut [f32]) {
+    let largest = values.iter().zip(gradients.iter()).max_by(|(a, _), (b, _)| a.total_cmp(b));
     let from = largest.map_or(0.0, |(_, d)| *d);
-    slopes.iter_mut().for_each(|d| *d -= from);
-    let mean: f32 = values.iter().zip(slopes.iter()).map(|(y, d)| y * d).sum();
-    slopes.iter_mut().zip(values).for_each(|(d, y)| *d = y * (*d - mean));
+    gradients.iter_mut().for_each(|d| *d -= from);
+    let mean: f32 = values.iter().zip(gradients.iter()).map(|(y, d)| y * d).sum();
+    gradients.iter_mut().zip(values).for_each(|(d, y)| *d = y * (*d - mean));
 }
 
 /// `x Φ(x)` and its derivative `Φ(x) + x φ(x)`.

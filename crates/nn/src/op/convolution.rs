@@ -1,41 +1,48 @@
 //! Two-dimensional convolutions, without copies of patches.
 //!
 //! # Definition
-//! On a picture with channels last, padded by zeros,
+//! On an image with channels last, padded by zeros,
 //! ```text
 //! y[oy, ox, n] = bias[n] + Σ_(ky, kx, c) x[oy s + ky d, ox s + kx d, c] W[ky, kx, c, n]            (1)
 //! ```
-//! with stride s and dilation d. A line of the kernel is a run of memory, so (1) is a product of rows in segments (see
-//! [`product`]); so is the gradient by W, and so is that by x: pixels with the same remainder modulo the stride get their
-//! slopes from the same taps, and for each remainder (a *phase*) it is a convolution of stride 1 with those taps.
+//! with stride s and dilation d. A row of the kernel is contiguous in memory, so (1) is a product of rows in
+//! segments (see [`product`]), and so is the gradient by W. The gradient by x is one too: pixels with the same
+//! remainder modulo the stride get their gradients from the same taps. Each remainder is a *phase*: a
+//! convolution of stride 1 with those taps.
 //!
-//! With groups, channels are cut into that many parts and each output sees the inputs of its part.
+//! With groups, channels are divided into that many parts, and each output sees the inputs of its part.
 //!
-//! Weights are in the order (group, ky, kx, c, n), then the bias.
+//! Weights are in the order (group, ky, kx, c, n), followed by the bias.
 //!
 //! # Weight standardisation
-//! Each output's weights are brought to mean 0 and variance 1 before use (Qiao, Wang, Liu, Shen, Yuille, *Micro-Batch Training with
-//! Batch-Channel Normalization and Weight Standardization*, 2019). That is a function of the parameters alone, so it mixes no records;
-//! an example's gradient by the parameters is a linear map of that by the standardised weights, and what is clipped is the former.
+//! Each output's weights are brought to mean 0 and variance 1 before use (Qiao, Wang, Liu, Shen, Yuille,
+//! *Micro-Batch Training with Batch-Channel Normalization and Weight Standardization*, 2019). Standardised
+//! weights are a function of the parameters alone, so no records are mixed. An example's gradient by the
+//! parameters is a linear map of the gradient by the standardised weights, and the former is clipped.
 
 mod geometry;
 mod standard;
 
-pub(crate) use geometry::Window;
+pub(crate) use geometry::KernelWindow;
+
+use std::ops::Range;
 
 use geometry::Phase;
-use standard::{standard_slopes, standardise};
+use standard::{standardise, standardise_backward};
 
-use super::{Leaf, Op, Pass, Ready, SPARE, Saved, Size, Style, cheapest, ghost, uniform_start, weigh};
-use crate::kernel::outer::{Columns, Write, outer, sum_rows};
+use super::{
+    LayerData, Leaf, NormBound, NormMethod, Op, Pass, Role, SPARE, State, WeightTensor, Work, ghost,
+    reserved, uniform_start, weigh,
+};
+use crate::kernel::outer::{Columns, OuterProduct, Write, outer, sum_rows};
 use crate::kernel::pointwise::{add_scaled, add_weighted, sum_of_squares};
-use crate::kernel::product::{Init, Rows, pack, packed_len, product};
+use crate::kernel::product::{Init, PackedMatrix, Product, RowTable, pack, packed_len, product};
 use crate::shape::Shape;
 
 #[derive(Debug)]
 pub(crate) struct Convolution {
-    window: Window,
-    /// Lines and columns.
+    window: KernelWindow,
+    /// Height and width.
     input: [usize; 2],
     output: [usize; 2],
     /// In each group.
@@ -45,12 +52,12 @@ pub(crate) struct Convolution {
     has_bias: bool,
     is_standardised: bool,
     positions: usize,
-    style: Style,
-    /// One for each group.
-    forward: Vec<Rows>,
+    method: NormMethod,
+    /// Rows of the forward product, one table per group.
+    forward: Vec<RowTable>,
     phases: Vec<Phase>,
-    /// Lines and columns of padded slopes, and where the first slope is.
-    slopes: [usize; 2],
+    /// Height and width of padded output gradients, and the position of the first one.
+    padded_output: [usize; 2],
     margin: [usize; 2],
 }
 
@@ -59,7 +66,7 @@ impl Convolution {
     pub(crate) fn new(
         input: Shape,
         channels: usize,
-        window: Window,
+        window: KernelWindow,
         groups: usize,
         has_bias: bool,
         views: usize,
@@ -71,14 +78,15 @@ impl Convolution {
         let output = [0, 1].map(|axis| window.outputs(axis, input[axis]).unwrap_or(0));
         let (inputs, outputs) = (from / groups, channels / groups);
         let positions = output[0] * output[1] * views;
-        let style = match cheapest(positions, inputs * window.kernel[0] * window.kernel[1], outputs) {
-            // One position is no common case: the general road serves.
-            Style::RankOne => Style::Materialised,
-            style @ (Style::Materialised | Style::Ghost) => style,
+        let depth = inputs * window.kernel[0] * window.kernel[1];
+        let method = match NormMethod::cheapest(positions, depth, outputs) {
+            // One position is rare, and has no code of its own.
+            NormMethod::RankOne => NormMethod::Materialised,
+            method @ (NormMethod::Materialised | NormMethod::Ghost) => method,
         };
         let margin =
             [0, 1].map(|axis| (window.kernel[axis] - 1) * window.dilation[axis] / window.stride[axis]);
-        let slopes = [0, 1].map(|axis| {
+        let padded_output = [0, 1].map(|axis| {
             let last = (input[axis] - 1 + window.padding[axis]) / window.stride[axis];
             margin[axis] + output[axis].max(last + 1)
         });
@@ -92,10 +100,10 @@ impl Convolution {
             has_bias,
             is_standardised: false,
             positions,
-            style,
+            method,
             forward: Vec::new(),
             phases: Vec::new(),
-            slopes,
+            padded_output,
             margin,
         };
         this.forward = (0..groups).map(|group| this.forward_rows(group)).collect();
@@ -103,9 +111,9 @@ impl Convolution {
         this
     }
 
-    /// With weights brought to mean 0 and variance 1. Gradients are materialised: they are mapped before they are measured.
+    /// Standardises weights. Gradients are materialised, because they are mapped before they are measured.
     pub(crate) fn standardised(self) -> Self {
-        Self { is_standardised: true, style: Style::Materialised, ..self }
+        Self { is_standardised: true, method: NormMethod::Materialised, ..self }
     }
 
     fn padded(&self) -> [usize; 2] {
@@ -125,7 +133,7 @@ impl Convolution {
         self.output[0] * self.output[1] * self.outputs * self.groups
     }
 
-    /// K of one group.
+    /// Inputs of an output: K of one group.
     fn depth(&self) -> usize {
         self.window.kernel[0] * self.window.kernel[1] * self.inputs
     }
@@ -134,118 +142,146 @@ impl Convolution {
         self.groups * self.depth() * self.outputs
     }
 
-    /// The input as the products see it: padded, or as it is.
-    fn source<'a>(&self, input: &'a [f32], saved: &'a Saved, image: usize) -> &'a [f32] {
-        let data = if self.window.padding == [0, 0] { input } else { &saved.input };
-        &data[image * self.padded_size()..][..self.padded_size()]
+    fn is_padded(&self) -> bool {
+        self.window.padding != [0, 0]
     }
 
     /// The gradient of some images by the weights as they are used.
-    #[allow(clippy::too_many_arguments, reason = "all that a gradient is made of")]
-    fn gradient(
-        &self,
-        pass: &Pass,
-        input: &[f32],
-        d_output: &[f32],
-        saved: &Saved,
-        images: std::ops::Range<usize>,
-        write: Write,
-        sum: &mut [f32],
-    ) {
+    fn gradient(&self, factors: Factors<'_>, images: Range<usize>, write: Write, sum: &mut [f32]) {
+        let Factors { pass, data, d_output } = factors;
         let (pixels, channels) = (self.output[0] * self.output[1], self.outputs * self.groups);
         let (weights, bias) = sum.split_at_mut(self.weights());
+        let run = self.method.run();
         for image in images.clone() {
             let write = if image == images.start { write } else { Write::Add };
-            let data = self.source(input, saved, image);
-            let parts = weights.chunks_exact_mut(self.depth() * self.outputs).zip(&self.forward);
-            for (group, (part, rows)) in parts.enumerate() {
+            let data = &data[image * self.padded_size()..][..self.padded_size()];
+            let groups = weights.chunks_exact_mut(self.depth() * self.outputs).zip(&self.forward);
+            for (group, (weights, rows)) in groups.enumerate() {
                 let start = image * self.output_size() + group * self.outputs;
                 let columns = Columns { data: d_output, start, step: channels, width: self.outputs };
-                outer(pass.isa, rows, pixels, data, columns, self.style.run(), write, part);
+                outer(pass.isa, OuterProduct { rows, count: pixels, data, columns, run }, write, weights);
             }
             if self.has_bias {
                 let start = image * self.output_size();
                 let columns = Columns { data: d_output, start, step: channels, width: channels };
-                sum_rows(pass.isa, columns, pixels, self.style.run(), write, bias);
+                sum_rows(pass.isa, columns, pixels, run, write, bias);
             }
         }
     }
 
-    /// The gradient of some images by the parameters: [`gradient`](Self::gradient), mapped where weights are standardised.
-    #[allow(clippy::too_many_arguments, reason = "all that a gradient is made of")]
+    /// The gradient of some images by the parameters: [`gradient`](Self::gradient), mapped if weights are
+    /// standardised.
     fn mapped_gradient(
         &self,
-        pass: &Pass,
-        ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
-        saved: &Saved,
-        images: std::ops::Range<usize>,
+        factors: Factors<'_>,
+        prepared: &ConvolutionWeights,
+        images: Range<usize>,
         sum: &mut [f32],
     ) {
-        self.gradient(pass, input, d_output, saved, images, Write::Set, sum);
+        self.gradient(factors, images, Write::Set, sum);
         if self.is_standardised {
-            let (standard, factors) = ready.exact.split_at(self.weights());
             let groups = sum[..self.weights()].chunks_exact_mut(self.depth() * self.outputs);
-            let standards = standard.chunks_exact(self.depth() * self.outputs);
-            for ((sum, standard), factors) in groups.zip(standards).zip(factors.chunks_exact(self.outputs)) {
-                standard_slopes(sum, standard, factors);
+            let standards = prepared.standardised.chunks_exact(self.depth() * self.outputs);
+            let factors = prepared.factors.chunks_exact(self.outputs);
+            for ((sum, standard), factors) in groups.zip(standards).zip(factors) {
+                standardise_backward(sum, standard, factors);
             }
         }
     }
 
-    /// By [`ghost`], group after group: their gradients are different weights.
-    fn ghost_size(
-        &self,
-        pass: &Pass,
-        input: &[f32],
-        d_output: &[f32],
-        saved: &Saved,
-        room: &mut Vec<f32>,
-        example: usize,
-    ) -> Size {
+    /// Bounds an example's norm by [`ghost`], group by group: groups have different weights.
+    fn ghost_norm(&self, factors: Factors<'_>, scratch: &mut Vec<f32>, example: usize) -> NormBound {
+        let Factors { pass, data, d_output } = factors;
         let pixels = self.output[0] * self.output[1];
         let channels = self.outputs * self.groups;
         let images = || example * pass.views..(example + 1) * pass.views;
-        let mut size = Size { squared: 0.0, spread: 0.0, largest: 0.0 };
+        let mut norm = NormBound { squared: 0.0, spread: 0.0, largest: 0.0 };
         for (group, rows) in self.forward.iter().enumerate() {
-            room.clear();
+            scratch.clear();
             for image in images() {
-                let data = self.source(input, saved, image);
+                let data = &data[image * self.padded_size()..][..self.padded_size()];
                 for base in &rows.bases {
                     for segment in &rows.segments {
-                        room.extend_from_slice(&data[base + segment.offset..][..segment.length]);
+                        scratch.extend_from_slice(&data[base + segment.offset..][..segment.length]);
                     }
                 }
             }
             for image in images() {
                 for pixel in 0..pixels {
                     let start = image * self.output_size() + pixel * channels + group * self.outputs;
-                    room.extend_from_slice(&d_output[start..start + self.outputs]);
+                    scratch.extend_from_slice(&d_output[start..start + self.outputs]);
                 }
             }
-            let (patches, slopes) = room.split_at(self.positions * self.depth());
-            let part = ghost::size(patches, slopes, self.positions, self.has_bias);
-            size.squared += part.squared;
-            size.spread += part.spread;
-            size.largest = if part.largest > size.largest || !part.largest.is_finite() {
-                part.largest
+            let (patches, d_outputs) = scratch.split_at(self.positions * self.depth());
+            let of_group = ghost::norm(patches, d_outputs, self.positions, self.has_bias);
+            norm.squared += of_group.squared;
+            norm.spread += of_group.spread;
+            norm.largest = if of_group.largest > norm.largest || !of_group.largest.is_finite() {
+                of_group.largest
             } else {
-                size.largest
+                norm.largest
             };
         }
-        size
+        norm
     }
 }
 
-/// Copies lines of `line` numbers into the middle of a larger picture.
-fn place(from: &[f32], line: usize, to: &mut [f32], to_line: usize, first: usize) {
-    for (y, from) in from.chunks_exact(line).enumerate() {
-        to[first + y * to_line..][..line].copy_from_slice(from);
+/// Both factors of a gradient, for all images of a pass.
+#[derive(Clone, Copy)]
+struct Factors<'a> {
+    pass: &'a Pass<'a>,
+    /// Inputs, padded if there is padding.
+    data: &'a [f32],
+    d_output: &'a [f32],
+}
+
+/// Copies an image with rows of `width` numbers into a larger one with rows of `to_width`, from `first` on.
+fn paste(from: &[f32], width: usize, to: &mut [f32], to_width: usize, first: usize) {
+    for (y, from) in from.chunks_exact(width).enumerate() {
+        to[first + y * to_width..][..width].copy_from_slice(from);
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct ConvolutionWeights {
+    bias: Vec<f32>,
+    /// A packed matrix per group.
+    forward: Vec<Vec<f32>>,
+    /// A packed matrix per phase.
+    backward: Vec<Vec<f32>>,
+    /// Standardised weights, and the factor of each output; empty if weights are used as they are.
+    standardised: Vec<f64>,
+    factors: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct ConvolutionState {
+    /// Inputs of all images with their padding; empty if there is none.
+    padded_input: Vec<f32>,
+    /// Output gradients of one image, padded for the backward product. Only the middle is ever written.
+    padded_gradient: Vec<f32>,
+    /// Gradients of all examples, if they are materialised.
+    gradients: Vec<f32>,
+}
+
+impl ConvolutionState {
+    /// The input as the products read it.
+    fn source<'a>(&'a self, layer: &Convolution, input: &'a [f32]) -> &'a [f32] {
+        if layer.is_padded() { &self.padded_input } else { input }
+    }
+}
+
+impl State for ConvolutionState {
+    fn bytes(&self) -> usize {
+        let Self { padded_input, padded_gradient, gradients } = self;
+        [padded_input, padded_gradient, gradients].into_iter().map(reserved).sum()
     }
 }
 
 impl Op for Convolution {
+    type Prepared = ConvolutionWeights;
+    type State = ConvolutionState;
+
     fn output(&self) -> Shape {
         let [height, width] = self.output;
         Shape::Image { channels: self.outputs * self.groups, height, width }
@@ -256,14 +292,22 @@ impl Op for Convolution {
     }
 
     fn leaves(&self) -> Vec<Leaf> {
-        vec![Leaf { parameters: self.parameters(), style: self.style, positions: self.positions }]
+        vec![Leaf { parameters: self.parameters(), method: self.method, positions: self.positions }]
     }
 
-    fn room(&self, _images: usize) -> usize {
-        match self.style {
-            // Patches and slopes of one group of channels, of one example.
-            Style::Ghost => self.positions * (self.depth() + self.outputs),
-            Style::RankOne | Style::Materialised => 0,
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let (channels, [height, width]) = (self.outputs * self.groups, self.window.kernel);
+        let weight = WeightTensor::weight([channels, self.inputs, height, width]);
+        let mut tensors = vec![WeightTensor { groups: Some(self.groups), ..weight }];
+        tensors.extend(self.has_bias.then(|| WeightTensor::bias(channels)));
+        tensors
+    }
+
+    fn scratch(&self, _images: usize) -> usize {
+        match self.method {
+            // Patches and output gradients of one example, in one group of channels.
+            NormMethod::Ghost => self.positions * (self.depth() + self.outputs),
+            NormMethod::RankOne | NormMethod::Materialised => 0,
         }
     }
 
@@ -271,159 +315,153 @@ impl Op for Convolution {
         uniform_start(self.depth(), uniform, parameters);
     }
 
-    fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
+    fn prepare(&self, parameters: &[f64], prepared: &mut ConvolutionWeights) {
         let (depth, n) = (self.depth(), self.outputs);
-        ready.panels.resize_with(1 + self.groups + self.phases.len(), Vec::new);
-        let (bias, panels) = ready.panels.split_at_mut(1);
-        bias[0].resize(n * self.groups, 0.0);
-        bias[0].iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
+        let ConvolutionWeights { bias, forward, backward, standardised, factors } = prepared;
+        bias.resize(n * self.groups, 0.0);
+        bias.iter_mut().zip(&parameters[self.weights()..]).for_each(|(bias, p)| *bias = *p as f32);
         let mut weights = &parameters[..self.weights()];
         if self.is_standardised {
-            ready.exact.clear();
-            ready.exact.extend_from_slice(weights);
-            let groups = ready.exact.chunks_exact_mut(depth * n);
-            let factors: Vec<f64> = groups.flat_map(|group| standardise(group, n)).collect();
-            ready.exact.extend(factors);
-            weights = &ready.exact;
+            standardised.clear();
+            standardised.extend_from_slice(weights);
+            factors.clear();
+            factors.extend(standardised.chunks_exact_mut(depth * n).flat_map(|group| standardise(group, n)));
+            weights = standardised;
         }
-        let (forward, backward) = panels.split_at_mut(self.groups);
         let of_group = |group: usize| &weights[group * depth * n..][..depth * n];
-        for (group, panel) in forward.iter_mut().enumerate() {
-            panel.resize(packed_len(depth, n), 0.0);
+        forward.resize_with(self.groups, Vec::new);
+        for (group, packed) in forward.iter_mut().enumerate() {
+            packed.resize(packed_len(depth, n), 0.0);
             let weights = of_group(group);
-            pack(panel, depth, n, |k, output| weights[k * n + output] as f32);
+            pack(packed, depth, n, |k, output| weights[k * n + output] as f32);
         }
-        // A stride beyond the kernel leaves pixels that no output sees.
+        backward.resize_with(self.phases.len(), Vec::new);
+        // A phase without taps has no matrix: a stride beyond the kernel leaves pixels that no output sees.
         let phases = self.phases.iter().zip(backward).filter(|(phase, _)| !phase.taps.is_empty());
-        for (phase, panel) in phases {
-            panel.resize(packed_len(phase.taps.len() * n, self.inputs), 0.0);
+        for (phase, packed) in phases {
+            packed.resize(packed_len(phase.taps.len() * n, self.inputs), 0.0);
             let weights = of_group(phase.group);
-            pack(panel, phase.taps.len() * n, self.inputs, |k, input| {
+            pack(packed, phase.taps.len() * n, self.inputs, |k, input| {
                 weights[(phase.taps[k / n] * self.inputs + input) * n + k % n] as f32
             });
         }
     }
 
-    fn save(&self, images: usize) -> Saved {
-        let is_padded = self.window.padding != [0, 0];
+    fn state(&self, images: usize, role: Role) -> ConvolutionState {
         let views = self.positions / (self.output[0] * self.output[1]);
-        let gradients = match self.style {
-            Style::Materialised => images / views * self.parameters(),
-            Style::RankOne | Style::Ghost => 0,
+        let gradients = match (self.method, role) {
+            (NormMethod::Materialised, Role::Learned) => images / views * self.parameters(),
+            (NormMethod::Materialised, Role::Frozen) | (NormMethod::RankOne | NormMethod::Ghost, _) => 0,
         };
-        Saved {
-            input: vec![0.0; if is_padded { images * self.padded_size() + SPARE } else { 0 }],
-            work: vec![0.0; self.slopes[0] * self.slopes[1] * self.outputs * self.groups + SPARE],
+        let padded_gradient = self.padded_output[0] * self.padded_output[1] * self.outputs * self.groups;
+        ConvolutionState {
+            padded_input: vec![0.0; if self.is_padded() { images * self.padded_size() + SPARE } else { 0 }],
+            padded_gradient: vec![0.0; padded_gradient + SPARE],
             gradients: vec![0.0; gradients],
-            ..Saved::default()
         }
     }
 
-    fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let Work { pass, prepared, state, .. } = work;
         let channels = self.inputs * self.groups;
         for image in 0..pass.images {
-            if self.window.padding != [0, 0] {
-                let (line, padded_line) = (self.input[1] * channels, self.padded()[1] * channels);
-                let first = self.window.padding[0] * padded_line + self.window.padding[1] * channels;
+            if self.is_padded() {
+                let (width, padded_width) = (self.input[1] * channels, self.padded()[1] * channels);
+                let first = self.window.padding[0] * padded_width + self.window.padding[1] * channels;
                 let from = &input[image * self.input_size()..][..self.input_size()];
-                let to = &mut saved.input[image * self.padded_size()..][..self.padded_size()];
-                place(from, line, to, padded_line, first);
+                let to = &mut state.padded_input[image * self.padded_size()..][..self.padded_size()];
+                paste(from, width, to, padded_width, first);
             }
-            let data = self.source(input, saved, image);
+            let data = &state.source(self, input)[image * self.padded_size()..][..self.padded_size()];
             let to = &mut output[image * self.output_size()..][..self.output_size()];
-            for (group, rows) in self.forward.iter().enumerate() {
-                let init = Init::Bias(&ready.panels[0][group * self.outputs..][..self.outputs]);
-                let packed = &ready.panels[1 + group];
-                product(pass.isa, rows, rows.bases.len(), data, packed, self.outputs, init, to);
+            for (group, (rows, packed)) in self.forward.iter().zip(&prepared.forward).enumerate() {
+                let factors = Product {
+                    rows,
+                    count: rows.bases.len(),
+                    data,
+                    matrix: PackedMatrix { packed, depth: self.depth(), width: self.outputs },
+                    init: Init::Bias(&prepared.bias[group * self.outputs..][..self.outputs]),
+                };
+                product(pass.isa, factors, to);
             }
         }
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        ready: &Ready,
-        _input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        saved: &mut Saved,
-    ) {
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
         let Some(d_input) = d_input else { return };
+        let Work { pass, prepared, state, .. } = work;
         let channels = self.outputs * self.groups;
-        let (line, padded_line) = (self.output[1] * channels, self.slopes[1] * channels);
-        let first = self.margin[0] * padded_line + self.margin[1] * channels;
+        let (width, padded_width) = (self.output[1] * channels, self.padded_output[1] * channels);
+        let first = self.margin[0] * padded_width + self.margin[1] * channels;
         for image in 0..pass.images {
-            let from = &d_output[image * self.output_size()..][..self.output_size()];
-            place(from, line, &mut saved.work, padded_line, first);
+            let from = &data.d_output[image * self.output_size()..][..self.output_size()];
+            paste(from, width, &mut state.padded_gradient, padded_width, first);
             let to = &mut d_input[image * self.input_size()..][..self.input_size()];
-            for (phase, packed) in self.phases.iter().zip(&ready.panels[1 + self.groups..]) {
-                if phase.taps.is_empty() {
-                    phase.rows.outs.iter().for_each(|out| to[*out..][..self.inputs].fill(0.0));
+            for (Phase { rows, taps, .. }, packed) in self.phases.iter().zip(&prepared.backward) {
+                if taps.is_empty() {
+                    rows.outs.iter().for_each(|out| to[*out..][..self.inputs].fill(0.0));
                     continue;
                 }
-                let count = phase.rows.bases.len();
-                product(pass.isa, &phase.rows, count, &saved.work, packed, self.inputs, Init::Zero, to);
+                let depth = taps.len() * self.outputs;
+                let factors = Product {
+                    rows,
+                    count: rows.bases.len(),
+                    data: &state.padded_gradient,
+                    matrix: PackedMatrix { packed, depth, width: self.inputs },
+                    init: Init::Zero,
+                };
+                product(pass.isa, factors, to);
             }
         }
     }
 
-    fn measure(
-        &self,
-        pass: &Pass,
-        ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
-        saved: &mut Saved,
-        sizes: &mut [Vec<Size>],
-    ) {
-        // Out of the way of the borrow of the rest.
-        if self.style == Style::Ghost {
-            let mut room = std::mem::take(&mut saved.room);
-            let size = |example| self.ghost_size(pass, input, d_output, saved, &mut room, example);
-            sizes[0].extend((0..pass.examples()).map(size));
-            saved.room = room;
+    fn measure(&self, work: Work<'_, Self>, data: LayerData<'_>, norms: &mut [Vec<NormBound>]) {
+        let Work { pass, prepared, state, scratch } = work;
+        let ConvolutionState { padded_input, gradients, .. } = state;
+        let source = if self.is_padded() { padded_input } else { data.input };
+        let factors = Factors { pass, data: source, d_output: data.d_output };
+        if self.method == NormMethod::Ghost {
+            norms[0].extend((0..pass.examples()).map(|example| self.ghost_norm(factors, scratch, example)));
             return;
         }
-        let mut gradients = std::mem::take(&mut saved.gradients);
-        for (example, gradient) in
-            gradients.chunks_exact_mut(self.parameters()).take(pass.examples()).enumerate()
-        {
+        let gradients = gradients.chunks_exact_mut(self.parameters()).take(pass.examples());
+        for (example, gradient) in gradients.enumerate() {
             let images = example * pass.views..(example + 1) * pass.views;
-            self.mapped_gradient(pass, ready, input, d_output, saved, images, gradient);
-            sizes[0].push(Size::of_whole(sum_of_squares(pass.isa, gradient)));
+            self.mapped_gradient(factors, prepared, images, gradient);
+            norms[0].push(NormBound::of_whole(sum_of_squares(pass.isa, gradient)));
         }
-        saved.gradients = gradients;
     }
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        ready: &Ready,
+        work: Work<'_, Self>,
         input: &[f32],
         d_output: &mut [f32],
-        saved: &mut Saved,
         weights: Option<&[Vec<f32>]>,
         sum: &mut [f32],
     ) {
-        if let (Some(weights), Style::Materialised) = (weights, self.style) {
-            add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
+        let Work { pass, prepared, state, .. } = work;
+        if let (Some(weights), NormMethod::Materialised) = (weights, self.method) {
+            add_weighted(pass.isa, sum, &weights[0], &state.gradients);
             return;
         }
         if let Some(weights) = weights {
             weigh(pass.isa, &mut d_output[..pass.images * self.output_size()], &weights[0]);
         }
+        let factors = Factors { pass, data: state.source(self, input), d_output };
         if self.is_standardised {
             let mut whole = vec![0.0; self.parameters()];
-            self.mapped_gradient(pass, ready, input, d_output, saved, 0..pass.images, &mut whole);
+            self.mapped_gradient(factors, prepared, 0..pass.images, &mut whole);
             add_scaled(pass.isa, sum, 1.0, &whole);
         } else {
-            self.gradient(pass, input, d_output, saved, 0..pass.images, Write::Add, sum);
+            self.gradient(factors, 0..pass.images, Write::Add, sum);
         }
     }
 
-    fn erase(&self, _pass: &Pass, saved: &mut Saved, images: std::ops::Range<usize>) {
-        if self.window.padding != [0, 0] {
-            saved.input[images.start * self.padded_size()..images.end * self.padded_size()].fill(0.0);
+    fn erase(&self, _pass: &Pass, state: &mut ConvolutionState, images: Range<usize>) {
+        if self.is_padded() {
+            let numbers = images.start * self.padded_size()..images.end * self.padded_size();
+            state.padded_input[numbers].fill(0.0);
         }
     }
 }

@@ -1,6 +1,7 @@
-//! The same numbers in an array of their own: for a function that works in place where the one before must find its values again.
+//! A copy of its input: used before an in-place function that would overwrite values which the function
+//! before it still needs.
 
-use super::{Op, Pass, Ready, Saved};
+use super::{LayerData, Op, Pass, Role, Work};
 use crate::shape::Shape;
 
 #[derive(Debug)]
@@ -20,25 +21,22 @@ impl Copied {
 }
 
 impl Op for Copied {
+    type Prepared = ();
+    type State = ();
+
     fn output(&self) -> Shape {
         self.shape
     }
 
-    fn forward(&self, pass: &Pass, _ready: &Ready, input: &[f32], output: &mut [f32], _saved: &mut Saved) {
-        self.copy(pass, input, output);
+    fn state(&self, _images: usize, _role: Role) {}
+
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        self.copy(work.pass, input, output);
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        _ready: &Ready,
-        _input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        _saved: &mut Saved,
-    ) {
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
         if let Some(d_input) = d_input {
-            self.copy(pass, d_output, d_input);
+            self.copy(work.pass, data.d_output, d_input);
         }
     }
 }

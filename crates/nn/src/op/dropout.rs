@@ -1,27 +1,27 @@
-//! Numbers that are left out at random, in training only.
+//! Leaves numbers out at random, in training only.
 //!
-//! Which ones is decided by a public seed, of the parameters, the slot and the view: a function of the record's own slot, and not of its place
-//! in the batch, which others' presence moves. What is left is divided by the probability of staying (Srivastava, Hinton, Krizhevsky,
-//! Sutskever, Salakhutdinov, *Dropout*, 2014).
+//! A public seed decides which: it depends on parameters, slot and view, and not on the place in the batch,
+//! which the presence of other records moves. What stays is divided by the probability of staying
+//! (Srivastava, Hinton, Krizhevsky, Sutskever, Salakhutdinov, *Dropout*, 2014).
 
-use super::{Pass, Saved};
+use super::Pass;
 use crate::network::Stream;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Dropout {
     /// The probability of being left out.
     pub(crate) rate: f64,
-    /// Its number in the network: layers do not choose alike.
+    /// Its number in the network, so that layers choose independently.
     pub(crate) layer: u64,
 }
 
 impl Dropout {
-    /// Multiplies by factors, and keeps them.
-    pub(crate) fn forward(self, pass: &Pass, data: &mut [f32], saved: &mut Saved) {
+    /// Multiplies each number by a factor, and keeps the factors.
+    pub(crate) fn forward(self, pass: &Pass, data: &mut [f32], factors: &mut [f32]) {
         let size = data.len() / pass.images.max(1);
         let stays = 1.0 / (1.0 - self.rate);
         for ((seed, data), factors) in
-            pass.seeds.iter().zip(data.chunks_exact_mut(size)).zip(saved.input.chunks_exact_mut(size))
+            pass.seeds.iter().zip(data.chunks_exact_mut(size)).zip(factors.chunks_exact_mut(size))
         {
             let mut stream = Stream(seed ^ self.layer.wrapping_mul(0x9e6c_63d0_876a_3f6b));
             for (x, factor) in data.iter_mut().zip(factors) {

@@ -1,6 +1,6 @@
-//! From positions and channels to plain features, channels first: the order that PyTorch has.
+//! From positions and channels to plain features, channels first, in PyTorch's order.
 
-use super::{Op, Pass, Ready, Saved};
+use super::{LayerData, Op, Role, Work};
 use crate::shape::Shape;
 
 #[derive(Debug)]
@@ -13,7 +13,7 @@ impl Flatten {
         Self { input }
     }
 
-    /// (channels first, channels last) of each number.
+    /// The index of each number in both orders: (channels first, channels last).
     fn pairs(&self) -> impl Iterator<Item = (usize, usize)> {
         let (positions, channels) = (self.input.positions(), self.input.channels());
         (0..channels).flat_map(move |channel| {
@@ -24,28 +24,25 @@ impl Flatten {
 }
 
 impl Op for Flatten {
+    type Prepared = ();
+    type State = ();
+
     fn output(&self) -> Shape {
         Shape::Features(self.input.size())
     }
 
-    fn forward(&self, pass: &Pass, _ready: &Ready, input: &[f32], output: &mut [f32], _saved: &mut Saved) {
-        let size = self.input.size();
-        for (from, to) in input.chunks_exact(size).zip(output.chunks_exact_mut(size)).take(pass.images) {
+    fn state(&self, _images: usize, _role: Role) {}
+
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let (size, images) = (self.input.size(), work.pass.images);
+        for (from, to) in input.chunks_exact(size).zip(output.chunks_exact_mut(size)).take(images) {
             self.pairs().for_each(|(first, last)| to[first] = from[last]);
         }
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        _ready: &Ready,
-        _input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        _saved: &mut Saved,
-    ) {
-        let (size, Some(d_input)) = (self.input.size(), d_input) else { return };
-        for (from, to) in d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(size)).take(pass.images) {
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
+        let (size, images, Some(d_input)) = (self.input.size(), work.pass.images, d_input) else { return };
+        for (from, to) in data.d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(size)).take(images) {
             self.pairs().for_each(|(first, last)| to[last] = from[first]);
         }
     }

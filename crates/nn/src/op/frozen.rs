@@ -1,22 +1,46 @@
-//! Layers whose weights are fixed: public numbers that are not learned, and so neither measured nor noisy.
+//! A layer with fixed weights: public numbers that are not learned, and so neither measured nor noisy.
 
-use super::{Op, Pass, Ready, Saved};
+use super::{AnyOp, AnyPrepared, AnyWork, LayerData, Op, Pass, Role, State, Work};
 use crate::shape::Shape;
 
 #[derive(Debug)]
 pub(crate) struct Frozen {
-    op: Box<dyn Op>,
+    op: Box<dyn AnyOp>,
     values: Vec<f64>,
 }
 
 impl Frozen {
-    /// `values` has all of the layer's parameters: the caller has checked it.
-    pub(crate) fn new(op: Box<dyn Op>, values: Vec<f64>) -> Self {
+    /// `values` are all of the layer's parameters: the caller has checked their number.
+    pub(crate) fn new(op: Box<dyn AnyOp>, values: Vec<f64>) -> Self {
         Self { op, values }
     }
 }
 
+/// The inner layer's weights, once they are prepared.
+#[derive(Debug, Default)]
+pub(crate) struct FrozenWeights(Option<AnyPrepared>);
+
+impl FrozenWeights {
+    fn get(&self) -> &AnyPrepared {
+        self.0.as_ref().unwrap_or_else(|| unreachable!("weights are prepared before every pass"))
+    }
+}
+
+/// The inner layer's state.
+#[derive(Debug)]
+pub(crate) struct FrozenState(Box<dyn State>);
+
+impl State for FrozenState {
+    fn bytes(&self) -> usize {
+        let Self(inner) = self;
+        size_of_val(&**inner) + inner.bytes()
+    }
+}
+
 impl Op for Frozen {
+    type Prepared = FrozenWeights;
+    type State = FrozenState;
+
     fn output(&self) -> Shape {
         self.op.output()
     }
@@ -25,34 +49,29 @@ impl Op for Frozen {
         self.op.footprint()
     }
 
-    fn room(&self, images: usize) -> usize {
-        self.op.room(images)
+    fn scratch(&self, images: usize) -> usize {
+        self.op.scratch(images)
     }
 
-    fn prepare(&self, _parameters: &[f64], ready: &mut Ready) {
-        self.op.prepare(&self.values, ready);
+    fn prepare(&self, _parameters: &[f64], prepared: &mut FrozenWeights) {
+        self.op.prepare(&self.values, prepared.0.get_or_insert_with(|| self.op.unprepared()));
     }
 
-    fn save(&self, images: usize) -> Saved {
-        // Its gradients are never formed.
-        Saved { gradients: Vec::new(), ..self.op.save(images) }
+    fn state(&self, images: usize, _role: Role) -> FrozenState {
+        FrozenState(self.op.state(images, Role::Frozen))
     }
 
-    fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
-        self.op.forward(pass, ready, input, output, saved);
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let Work { pass, prepared, state: FrozenState(state), scratch } = work;
+        let work = AnyWork { pass, prepared: prepared.get(), state: &mut **state, scratch };
+        self.op.forward(work, input, output);
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        saved: &mut Saved,
-    ) {
-        // Nothing inside is measured either.
-        let pass = Pass { is_private: false, ..*pass };
-        self.op.backward(&pass, ready, input, d_output, d_input, saved);
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
+        let Work { pass, prepared, state: FrozenState(state), scratch } = work;
+        // Nothing inside is measured.
+        let pass = &Pass { is_private: false, ..*pass };
+        let work = AnyWork { pass, prepared: prepared.get(), state: &mut **state, scratch };
+        self.op.backward(work, data, d_input);
     }
 }

@@ -1,8 +1,8 @@
 //! Normalisation of one example by its own numbers.
 //!
 //! # Definition
-//! A *set* of numbers is brought to mean 0 and variance 1 (for the root mean square: to mean square 1), then each channel has its gain and
-//! shift:
+//! A *set* of numbers is brought to mean 0 and variance 1 (RMS normalisation: to mean square 1). Then each
+//! channel has its gain and shift:
 //! ```text
 //! x^ = (x - mean)/sqrt(var + ε)          y = gain_c x^ + shift_c                                   (1)
 //! ```
@@ -13,30 +13,32 @@
 //! | layer normalisation | all channels at one position | yes |
 //! | root mean square | all channels at one position, mean not subtracted | no |
 //!
-//! Of a set of a few numbers the normalised ones say hardly anything but their order, and slopes by x are differences of nearly equal numbers:
-//! they are in double precision, from x itself and not from rounded x^.
+//! In small sets gradients by x are differences of nearly equal numbers. They are computed in double
+//! precision, from x itself and not from rounded x^.
 //!
-//! An example's gradient by gains is `Σ_t d_t x^_t`, by shifts `Σ_t d_t`: two numbers a channel, materialised.
+//! An example's gradient is `Σ_t d_t x^_t` by gains and `Σ_t d_t` by shifts: two numbers per channel, which are
+//! materialised.
 //!
 //! # Pitfalls
-//! Statistics over the *batch* would let each record change all others' contributions.
+//! Statistics over the *batch* would let each record change what all others contribute.
 
-use super::{Leaf, Op, Pass, Ready, Saved, Size, Style};
+use super::{LayerData, Leaf, NormBound, NormMethod, Op, Role, State, WeightTensor, Work, reserved};
 use crate::kernel::isa::Isa;
 use crate::kernel::normal::{
-    column_map, column_moments, column_products, column_slopes, moments, row_map, row_moments, row_products,
-    row_slopes,
+    ColumnCoefficients, NormalRow, column_backward, column_map, column_moments, column_products, moments,
+    row_backward, row_map, row_moments, row_products,
 };
 use crate::kernel::pointwise::{add_weighted, sum_of_squares};
 use crate::shape::Shape;
 
+/// Which numbers are normalised together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sets {
-    /// So many groups of channels.
+    /// So many groups of channels, each over all positions.
     Groups(usize),
-    /// Positions.
+    /// The channels of each position.
     Positions,
-    /// Positions, means not subtracted.
+    /// The channels of each position, mean not subtracted.
     MeanSquares,
 }
 
@@ -51,6 +53,50 @@ pub(crate) struct Normalisation {
     positions: usize,
 }
 
+/// Gain and shift of each channel.
+#[derive(Debug, Default)]
+pub(crate) struct Affine {
+    gains: Vec<f64>,
+    shifts: Vec<f64>,
+}
+
+#[derive(Debug)]
+pub(crate) struct NormalisationState {
+    /// Mean and `1/sqrt(var + ε)`: per image, of each channel or of each position.
+    means: Vec<f64>,
+    factors: Vec<f64>,
+    /// `Σ d` and `Σ d x^` after the backward pass: per image, of each channel.
+    sums: Vec<f64>,
+    products: Vec<f64>,
+    /// Coefficients of the backward pass of one image: three per channel.
+    coefficients: Vec<f64>,
+    /// Gradients of all examples.
+    gradients: Vec<f32>,
+}
+
+impl State for NormalisationState {
+    fn bytes(&self) -> usize {
+        let Self { means, factors, sums, products, coefficients, gradients } = self;
+        let statistics = [means, factors, sums, products, coefficients].into_iter().map(reserved);
+        statistics.sum::<usize>() + reserved(gradients)
+    }
+}
+
+/// The statistics of one image.
+struct ImageMoments<'a> {
+    means: &'a mut [f64],
+    factors: &'a mut [f64],
+    sums: &'a mut [f64],
+    products: &'a mut [f64],
+}
+
+/// One image on its way back: input, output gradient, and where the gradient by the input goes.
+struct ImageGradient<'a> {
+    x: &'a [f32],
+    d: &'a [f32],
+    to: Option<&'a mut [f32]>,
+}
+
 impl Normalisation {
     pub(crate) fn new(shape: Shape, sets: Sets, epsilon: f32, is_affine: bool, views: usize) -> Self {
         Self { shape, sets, epsilon, is_affine, positions: shape.positions() * views }
@@ -60,37 +106,45 @@ impl Normalisation {
         self.sets != Sets::MeanSquares
     }
 
-    /// Means and factors of one image: of each channel, or of each position.
-    fn lines(&self) -> usize {
+    /// Means of one image: one for each channel, or for each position.
+    fn means(&self) -> usize {
         match self.sets {
             Sets::Groups(_) => self.shape.channels(),
             Sets::Positions | Sets::MeanSquares => self.shape.positions(),
         }
     }
 
-    /// Numbers that are kept of one image.
-    fn kept(&self) -> usize {
-        2 * (self.lines() + self.shape.channels())
-    }
-
-    /// Images that were kept; and a place for three numbers of each channel.
-    fn split<'a>(&self, statistics: &'a mut [f64]) -> (impl Iterator<Item = Kept<'a>>, &'a mut [f64]) {
-        let (lines, channels) = (self.lines(), self.shape.channels());
-        let (images, place) = statistics.split_at_mut(statistics.len() - 3 * channels);
-        let each = images.chunks_exact_mut(self.kept()).map(move |kept| {
-            let (means, rest) = kept.split_at_mut(lines);
-            let (factors, rest) = rest.split_at_mut(lines);
-            let (sums, products) = rest.split_at_mut(channels);
-            Kept { means, factors, sums, products }
+    /// The statistics image by image, the coefficients, and the gradients of examples.
+    fn split<'a>(
+        &self,
+        state: &'a mut NormalisationState,
+    ) -> (impl Iterator<Item = ImageMoments<'a>>, &'a mut [f64], &'a mut [f32]) {
+        let (count, channels) = (self.means(), self.shape.channels());
+        let NormalisationState { means, factors, sums, products, coefficients, gradients } = state;
+        let statistics = means.chunks_exact_mut(count).zip(factors.chunks_exact_mut(count));
+        let by_channel = sums.chunks_exact_mut(channels).zip(products.chunks_exact_mut(channels));
+        let images = statistics.zip(by_channel).map(|((means, factors), (sums, products))| ImageMoments {
+            means,
+            factors,
+            sums,
+            products,
         });
-        (each, place)
+        (images, coefficients, gradients)
     }
 
-    /// One image, in groups of channels.
-    fn map_groups(&self, isa: Isa, groups: usize, ready: &Ready, x: &[f32], y: &mut [f32], kept: Kept) {
-        let Kept { means, factors, sums, products: squares } = kept;
+    /// Normalises one image in groups of channels.
+    fn map_groups(
+        &self,
+        isa: Isa,
+        groups: usize,
+        Affine { gains, shifts }: &Affine,
+        x: &[f32],
+        y: &mut [f32],
+        image: ImageMoments,
+    ) {
+        // Until the backward pass, the arrays of gradient sums have room for sums of x and x².
+        let ImageMoments { means, factors, sums, products: squares } = image;
         let channels = self.shape.channels();
-        let (gains, shifts) = ready.exact.split_at(channels);
         let (group, count) = (channels / groups, x.len() / groups);
         for (number, means) in means.chunks_exact_mut(group).enumerate() {
             means.fill(f64::from(x[number * group]));
@@ -109,41 +163,39 @@ impl Normalisation {
         column_map(isa, x, means, sums, shifts, y);
     }
 
-    /// One image, position by position.
-    fn map_positions(&self, isa: Isa, ready: &Ready, x: &[f32], y: &mut [f32], kept: Kept) {
+    /// Normalises one image position by position.
+    fn map_positions(&self, isa: Isa, affine: &Affine, x: &[f32], y: &mut [f32], image: ImageMoments) {
         let channels = self.shape.channels();
-        let (gains, shifts) = ready.exact.split_at(channels);
         let rows = x.chunks_exact(channels).zip(y.chunks_exact_mut(channels));
-        for ((x, y), (mean, factor)) in rows.zip(kept.means.iter_mut().zip(kept.factors)) {
+        for ((x, y), (mean, factor)) in rows.zip(image.means.iter_mut().zip(image.factors)) {
             let from = if self.has_shift() { f64::from(x[0]) } else { 0.0 };
             let [sum, squares] = row_moments(isa, x, from);
             let sum = if self.has_shift() { sum } else { 0.0 };
             let (moved, found) = moments(sum, squares, channels, f64::from(self.epsilon));
             (*mean, *factor) = (from + moved, found);
-            row_map(isa, x, *mean, *factor, gains, shifts, y);
+            row_map(isa, x, *mean, *factor, &affine.gains, &affine.shifts, y);
         }
     }
 
-    /// Slopes by x from slopes by y, of one image in groups of channels; and sums by channels.
-    #[allow(clippy::too_many_arguments, reason = "what slopes are made of")]
-    fn slopes_of_groups(
+    /// Sums by channels, and the gradient by x, of one image in groups of channels.
+    fn groups_backward(
         &self,
         isa: Isa,
         groups: usize,
         gains: &[f64],
-        [x, d]: [&[f32]; 2],
-        to: Option<&mut [f32]>,
-        kept: Kept,
-        place: &mut [f64],
+        image: ImageGradient<'_>,
+        moments: ImageMoments,
+        coefficients: &mut [f64],
     ) {
-        let Kept { means, factors, sums, products } = kept;
+        let ImageGradient { x, d, to } = image;
+        let ImageMoments { means, factors, sums, products } = moments;
         let channels = self.shape.channels();
         sums.fill(0.0);
         products.fill(0.0);
         column_products(isa, x, means, d, sums, products);
         products.iter_mut().zip(&*factors).for_each(|(product, factor)| *product *= factor);
         let Some(to) = to else { return };
-        let (a, rest) = place.split_at_mut(channels);
+        let (a, rest) = coefficients.split_at_mut(channels);
         let (b, e) = rest.split_at_mut(channels);
         let (group, count) = (channels / groups, (x.len() / groups) as f64);
         for first in (0..channels).step_by(group) {
@@ -159,54 +211,42 @@ impl Normalisation {
                 e[channel] = factor * factor * part;
             }
         }
-        column_slopes(isa, x, means, d, a, b, e, to);
+        column_backward(isa, x, means, d, ColumnCoefficients { a, b, e }, to);
     }
 
     /// The same, position by position.
-    fn slopes_of_positions(
-        &self,
-        isa: Isa,
-        gains: &[f64],
-        [x, d]: [&[f32]; 2],
-        mut to: Option<&mut [f32]>,
-        kept: Kept,
-    ) {
-        let Kept { means, factors, sums, products } = kept;
+    fn positions_backward(&self, isa: Isa, gains: &[f64], image: ImageGradient<'_>, moments: ImageMoments) {
+        let ImageGradient { x, d, mut to } = image;
+        let ImageMoments { means, factors, sums, products } = moments;
         let channels = self.shape.channels();
         sums.fill(0.0);
         products.fill(0.0);
         let rows = x.chunks_exact(channels).zip(d.chunks_exact(channels));
         for (row, ((x, d), (mean, factor))) in rows.zip(means.iter().zip(&*factors)).enumerate() {
-            let [sum, product] = row_products(isa, x, *mean, *factor, gains, d, sums, products);
+            let normal = NormalRow { x, mean: *mean, factor: *factor, gains, d };
+            let [sum, product] = row_products(isa, normal, sums, products);
             let b = if self.has_shift() { sum / channels as f64 } else { 0.0 };
             if let Some(to) = &mut to {
                 let to = &mut to[row * channels..][..channels];
-                row_slopes(isa, x, *mean, *factor, gains, d, b, product / channels as f64, to);
+                row_backward(isa, normal, b, product / channels as f64, to);
             }
         }
     }
 
-    /// Adds the gradient of images that were kept.
-    fn gradient<'a>(&self, images: impl Iterator<Item = Kept<'a>>, sum: &mut [f32]) {
+    /// Adds the gradient of some images.
+    fn gradient<'a>(&self, images: impl Iterator<Item = ImageMoments<'a>>, sum: &mut [f32]) {
         let (gains, shifts) = sum.split_at_mut(self.shape.channels());
-        for kept in images {
-            gains.iter_mut().zip(kept.products).for_each(|(gain, product)| *gain += *product as f32);
-            shifts.iter_mut().zip(kept.sums).for_each(|(shift, sum)| *shift += *sum as f32);
+        for image in images {
+            gains.iter_mut().zip(image.products).for_each(|(gain, product)| *gain += *product as f32);
+            shifts.iter_mut().zip(image.sums).for_each(|(shift, sum)| *shift += *sum as f32);
         }
     }
 }
 
-/// What is kept of one image.
-struct Kept<'a> {
-    means: &'a mut [f64],
-    /// `1/sqrt(var + ε)`.
-    factors: &'a mut [f64],
-    /// `Σ d` and `Σ d x^` of each channel, after the pass back.
-    sums: &'a mut [f64],
-    products: &'a mut [f64],
-}
-
 impl Op for Normalisation {
+    type Prepared = Affine;
+    type State = NormalisationState;
+
     fn output(&self) -> Shape {
         self.shape
     }
@@ -220,103 +260,105 @@ impl Op for Normalisation {
     }
 
     fn leaves(&self) -> Vec<Leaf> {
-        let leaf =
-            Leaf { parameters: self.parameters(), style: Style::Materialised, positions: self.positions };
+        let (parameters, positions) = (self.parameters(), self.positions);
+        let leaf = Leaf { parameters, method: NormMethod::Materialised, positions };
         if self.is_affine { vec![leaf] } else { Vec::new() }
+    }
+
+    fn tensors(&self) -> Vec<WeightTensor> {
+        let channels = self.shape.channels();
+        let (gains, shifts) = (WeightTensor::weight([channels]), WeightTensor::bias(channels));
+        match (self.is_affine, self.has_shift()) {
+            (false, _) => Vec::new(),
+            (true, false) => vec![gains],
+            (true, true) => vec![gains, shifts],
+        }
     }
 
     fn initialise(&self, _uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
         parameters.iter_mut().take(self.shape.channels()).for_each(|gain| *gain = 1.0);
     }
 
-    fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
+    fn prepare(&self, parameters: &[f64], prepared: &mut Affine) {
         let channels = self.shape.channels();
         let or = |default: f64| move |index: usize| parameters.get(index).copied().unwrap_or(default);
-        ready.exact.clear();
-        ready.exact.extend((0..channels).map(or(1.0)));
-        ready.exact.extend((channels..2 * channels).map(or(0.0)));
+        prepared.gains.clear();
+        prepared.gains.extend((0..channels).map(or(1.0)));
+        prepared.shifts.clear();
+        prepared.shifts.extend((channels..2 * channels).map(or(0.0)));
     }
 
-    fn save(&self, images: usize) -> Saved {
-        let examples = images * self.shape.positions() / self.positions;
-        Saved {
-            statistics: vec![0.0; images * self.kept() + 3 * self.shape.channels()],
+    fn state(&self, images: usize, role: Role) -> NormalisationState {
+        let channels = self.shape.channels();
+        let examples = match role {
+            Role::Learned => images * self.shape.positions() / self.positions,
+            Role::Frozen => 0,
+        };
+        NormalisationState {
+            means: vec![0.0; images * self.means()],
+            factors: vec![0.0; images * self.means()],
+            sums: vec![0.0; images * channels],
+            products: vec![0.0; images * channels],
+            coefficients: vec![0.0; 3 * channels],
             gradients: vec![0.0; examples * self.parameters()],
-            ..Saved::default()
         }
     }
 
-    fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let Work { pass, prepared, state, .. } = work;
         let size = self.shape.size();
         let images = input.chunks_exact(size).zip(output.chunks_exact_mut(size));
-        let (kept, _) = self.split(&mut saved.statistics);
-        for ((x, y), kept) in images.zip(kept).take(pass.images) {
+        let (moments, ..) = self.split(state);
+        for ((x, y), moments) in images.zip(moments).take(pass.images) {
             match self.sets {
-                Sets::Groups(groups) => self.map_groups(pass.isa, groups, ready, x, y, kept),
-                Sets::Positions | Sets::MeanSquares => self.map_positions(pass.isa, ready, x, y, kept),
+                Sets::Groups(groups) => self.map_groups(pass.isa, groups, prepared, x, y, moments),
+                Sets::Positions | Sets::MeanSquares => self.map_positions(pass.isa, prepared, x, y, moments),
             }
         }
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
-        mut d_input: Option<&mut [f32]>,
-        saved: &mut Saved,
-    ) {
-        let (size, gains) = (self.shape.size(), &ready.exact[..self.shape.channels()]);
-        let (kept, place) = self.split(&mut saved.statistics);
-        for (image, kept) in kept.take(pass.images).enumerate() {
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, mut d_input: Option<&mut [f32]>) {
+        let Work { pass, prepared: Affine { gains, .. }, state, .. } = work;
+        let size = self.shape.size();
+        let (moments, coefficients, _) = self.split(state);
+        for (image, moments) in moments.take(pass.images).enumerate() {
             let all = image * size..(image + 1) * size;
-            let from = [&input[all.clone()], &d_output[all.clone()]];
-            let to = d_input.as_mut().map(|to| &mut to[all]);
+            let (x, d) = (&data.input[all.clone()], &data.d_output[all.clone()]);
+            let image = ImageGradient { x, d, to: d_input.as_mut().map(|to| &mut to[all]) };
             match self.sets {
                 Sets::Groups(groups) => {
-                    self.slopes_of_groups(pass.isa, groups, gains, from, to, kept, place);
+                    self.groups_backward(pass.isa, groups, gains, image, moments, coefficients);
                 }
                 Sets::Positions | Sets::MeanSquares => {
-                    self.slopes_of_positions(pass.isa, gains, from, to, kept);
+                    self.positions_backward(pass.isa, gains, image, moments);
                 }
             }
         }
     }
 
-    fn measure(
-        &self,
-        pass: &Pass,
-        _ready: &Ready,
-        _input: &[f32],
-        _d_output: &[f32],
-        saved: &mut Saved,
-        sizes: &mut [Vec<Size>],
-    ) {
-        let Some(sizes) = sizes.first_mut() else { return };
-        let (mut kept, _) = self.split(&mut saved.statistics);
-        for gradient in saved.gradients.chunks_exact_mut(self.parameters()).take(pass.examples()) {
+    fn measure(&self, work: Work<'_, Self>, _data: LayerData<'_>, norms: &mut [Vec<NormBound>]) {
+        let Work { pass, state, .. } = work;
+        let Some(norms) = norms.first_mut() else { return };
+        let (mut images, _, gradients) = self.split(state);
+        for gradient in gradients.chunks_exact_mut(self.parameters()).take(pass.examples()) {
             gradient.fill(0.0);
-            self.gradient(kept.by_ref().take(pass.views), gradient);
-            sizes.push(Size::of_whole(sum_of_squares(pass.isa, gradient)));
+            self.gradient(images.by_ref().take(pass.views), gradient);
+            norms.push(NormBound::of_whole(sum_of_squares(pass.isa, gradient)));
         }
     }
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        _ready: &Ready,
+        work: Work<'_, Self>,
         _input: &[f32],
         _d_output: &mut [f32],
-        saved: &mut Saved,
         weights: Option<&[Vec<f32>]>,
         sum: &mut [f32],
     ) {
+        let Work { pass, state, .. } = work;
         match weights {
-            Some(weights) => {
-                add_weighted(pass.isa, sum, &weights[0], &saved.gradients);
-            }
-            None => self.gradient(self.split(&mut saved.statistics).0.take(pass.images), sum),
+            Some(weights) => add_weighted(pass.isa, sum, &weights[0], &state.gradients),
+            None => self.gradient(self.split(state).0.take(pass.images), sum),
         }
     }
 }

@@ -1,89 +1,104 @@
 //! Largest and mean values of windows.
 //!
-//! Windows are `kernel` wide, `stride` apart, and lie inside of the picture (no padding). Adaptive pooling has windows from
-//! `floor(i H/O)` to `ceil((i + 1) H/O)`, as PyTorch has it.
+//! Windows are `kernel` wide, `stride` apart, and lie inside the image (no padding). Windows of adaptive
+//! pooling go from `floor(i H/O)` to `ceil((i + 1) H/O)`, as in PyTorch.
 //!
-//! Of several equal largest values the first is taken, in both directions.
+//! Of several equal largest values, the first one gets the gradient.
 
-use super::{Op, Pass, Ready, Saved};
+use super::{LayerData, Op, Role, State, Work, reserved};
 use crate::kernel::isa::{LANES, Machine, vectorised};
 use crate::shape::Shape;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum PoolKind {
     Largest,
     Mean,
 }
 
-/// A run of lines or columns.
+/// A range of rows or columns.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Window {
+pub(crate) struct Span {
     start: usize,
     length: usize,
 }
 
+/// The rows and columns that one output sees.
+#[derive(Clone, Copy, Debug)]
+struct PoolWindow {
+    rows: Span,
+    columns: Span,
+}
+
+impl PoolWindow {
+    #[inline(always)]
+    fn pixels(self) -> usize {
+        self.rows.length * self.columns.length
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct Pool {
-    kind: Kind,
+    kind: PoolKind,
     width: usize,
     channels: usize,
     input_size: usize,
-    lines: Vec<Window>,
-    columns: Vec<Window>,
+    rows: Vec<Span>,
+    columns: Vec<Span>,
     /// Whether each pixel is in one window and no other.
     is_partition: bool,
 }
 
 impl Pool {
-    /// Windows of one size. They fit: the caller has checked it.
-    pub(crate) fn sliding(kind: Kind, input: Shape, kernel: [usize; 2], stride: [usize; 2]) -> Self {
+    /// Windows of one size. The caller has checked that they fit.
+    pub(crate) fn sliding(kind: PoolKind, input: Shape, kernel: [usize; 2], stride: [usize; 2]) -> Self {
         let Shape::Image { height, width, .. } = input else { unreachable!("the caller has checked it") };
         let windows = |length: usize, kernel: usize, stride: usize| {
-            (0..=length - kernel).step_by(stride).map(|start| Window { start, length: kernel }).collect()
+            (0..=length - kernel).step_by(stride).map(|start| Span { start, length: kernel }).collect()
         };
-        let (lines, columns) = (windows(height, kernel[0], stride[0]), windows(width, kernel[1], stride[1]));
-        Self::new(kind, input, [height, width], lines, columns)
+        let (rows, columns) = (windows(height, kernel[0], stride[0]), windows(width, kernel[1], stride[1]));
+        Self::new(kind, input, [height, width], rows, columns)
     }
 
-    /// As many windows as outputs are wanted.
-    pub(crate) fn adaptive(kind: Kind, input: Shape, output: [usize; 2]) -> Self {
+    /// As many windows as there are outputs.
+    pub(crate) fn adaptive(kind: PoolKind, input: Shape, output: [usize; 2]) -> Self {
         let Shape::Image { height, width, .. } = input else { unreachable!("the caller has checked it") };
         let windows = |length: usize, count: usize| {
             (0..count).map(move |i| {
                 let start = i * length / count;
-                Window { start, length: ((i + 1) * length).div_ceil(count) - start }
+                Span { start, length: ((i + 1) * length).div_ceil(count) - start }
             })
         };
-        let (lines, columns) = (windows(height, output[0]).collect(), windows(width, output[1]).collect());
-        Self::new(kind, input, [height, width], lines, columns)
+        let (rows, columns) = (windows(height, output[0]).collect(), windows(width, output[1]).collect());
+        Self::new(kind, input, [height, width], rows, columns)
     }
 
-    fn new(kind: Kind, input: Shape, size: [usize; 2], lines: Vec<Window>, columns: Vec<Window>) -> Self {
-        let is_partition = follow(&lines, size[0]) && follow(&columns, size[1]);
+    fn new(kind: PoolKind, input: Shape, size: [usize; 2], rows: Vec<Span>, columns: Vec<Span>) -> Self {
+        let is_partition = follow(&rows, size[0]) && follow(&columns, size[1]);
         let (channels, input_size) = (input.channels(), input.size());
-        Self { kind, width: size[1], channels, input_size, lines, columns, is_partition }
+        Self { kind, width: size[1], channels, input_size, rows, columns, is_partition }
     }
 
     fn output_size(&self) -> usize {
-        self.lines.len() * self.columns.len() * self.channels
+        self.rows.len() * self.columns.len() * self.channels
     }
 
-    /// Every window: where its output's channels begin, its lines and its columns.
+    /// Calls `f` for every window, with the index where its output begins.
     #[inline(always)]
-    fn each(&self, mut f: impl FnMut(usize, Window, Window)) {
+    fn each(&self, mut f: impl FnMut(usize, PoolWindow)) {
         let mut out = 0;
-        for line in &self.lines {
-            for column in &self.columns {
-                f(out, *line, *column);
+        for rows in &self.rows {
+            for columns in &self.columns {
+                f(out, PoolWindow { rows: *rows, columns: *columns });
                 out += self.channels;
             }
         }
     }
 
-    /// Where the channels of each pixel of a window begin, in order.
+    /// Calls `f` for every pixel of a window, with the index where its channels begin.
     #[inline(always)]
-    fn pixels(&self, lines: Window, columns: Window, mut f: impl FnMut(usize)) {
-        for y in lines.start..lines.start + lines.length {
+    fn pixels(&self, window: PoolWindow, mut f: impl FnMut(usize)) {
+        let PoolWindow { rows, columns } = window;
+        for y in rows.start..rows.start + rows.length {
             let first = (y * self.width + columns.start) * self.channels;
             for x in 0..columns.length {
                 f(first + x * self.channels);
@@ -92,15 +107,16 @@ impl Pool {
     }
 }
 
-/// Whether windows follow each other without gaps, to the end.
-fn follow(windows: &[Window], length: usize) -> bool {
+/// Whether windows cover `length` pixels without gaps or overlaps.
+fn follow(windows: &[Span], length: usize) -> bool {
     let end = windows
         .iter()
         .try_fold(0, |end, window| (window.start == end).then_some(window.start + window.length));
     end == Some(length)
 }
 
-/// Sixteen channels of one pixel after the other, from one on. Whole lines are instructions; parts of lines are calls, so who has only whole ones says so.
+/// Sixteen channels from `first` on, or fewer. A whole vector is one instruction and a part of one is a call,
+/// so `WHOLE` is known when compiling.
 #[derive(Clone, Copy)]
 struct Lanes<const WHOLE: bool> {
     first: usize,
@@ -108,30 +124,30 @@ struct Lanes<const WHOLE: bool> {
 }
 
 impl<const WHOLE: bool> Lanes<WHOLE> {
-    /// The numbers at a pixel; zeros where there are fewer than sixteen.
+    /// The numbers at a pixel, followed by zeros if there are fewer than sixteen.
     #[inline(always)]
     fn read(self, data: &[f32], pixel: usize) -> [f32; LANES] {
         let from = &data[pixel + self.first..];
-        let Some(line) = from.first_chunk().filter(|_| WHOLE) else {
-            let mut line = [0.0; LANES];
-            line[..self.count].copy_from_slice(&from[..self.count]);
-            return line;
+        let Some(vector) = from.first_chunk().filter(|_| WHOLE) else {
+            let mut vector = [0.0; LANES];
+            vector[..self.count].copy_from_slice(&from[..self.count]);
+            return vector;
         };
-        *line
+        *vector
     }
 
     #[inline(always)]
-    fn write(self, data: &mut [f32], pixel: usize, line: &[f32; LANES]) {
+    fn write(self, data: &mut [f32], pixel: usize, vector: &[f32; LANES]) {
         let to = &mut data[pixel + self.first..];
         if WHOLE && let Some(to) = to.first_chunk_mut() {
-            *to = *line;
+            *to = *vector;
         } else {
-            to[..self.count].copy_from_slice(&line[..self.count]);
+            to[..self.count].copy_from_slice(&vector[..self.count]);
         }
     }
 }
 
-/// Calls a function for the channels in parts of up to sixteen.
+/// Evaluates an expression for up to sixteen channels at a time.
 macro_rules! in_parts {
     ($channels:expr, |$lanes:ident| $call:expr) => {
         for first in (0..$channels).step_by(LANES) {
@@ -154,26 +170,26 @@ vectorised! {
 #[inline(always)]
 fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32]) {
     in_parts!(pool.channels, |lanes| {
-        pool.each(|out, lines, columns| {
-            let share = 1.0 / (lines.length * columns.length) as f32;
+        pool.each(|out, window| {
+            let share = 1.0 / window.pixels() as f32;
             let mut result = match pool.kind {
-                Kind::Largest => [f32::NEG_INFINITY; LANES],
-                Kind::Mean => [0.0; LANES],
+                PoolKind::Largest => [f32::NEG_INFINITY; LANES],
+                PoolKind::Mean => [0.0; LANES],
             };
-            pool.pixels(lines, columns, |pixel| {
+            pool.pixels(window, |pixel| {
                 let from = lanes.read(input, pixel);
                 for lane in 0..LANES {
                     let (x, best) = (from[lane], result[lane]);
                     result[lane] = match pool.kind {
-                        // NaN is taken and stays: it must reach the loss.
-                        Kind::Largest => {
+                        // NaN wins and stays: it must reach the loss.
+                        PoolKind::Largest => {
                             if x > best || x.is_nan() {
                                 x
                             } else {
                                 best
                             }
                         }
-                        Kind::Mean => best + x * share,
+                        PoolKind::Mean => best + x * share,
                     };
                 }
             });
@@ -183,8 +199,14 @@ fn forward_body<M: Machine>(_: M, pool: &Pool, input: &[f32], output: &mut [f32]
 }
 
 vectorised! {
-    /// `largest` has the values that were taken; of equal ones the first was.
-    fn backward_image(pool: &Pool, input: &[f32], largest: &[f32], d_output: &[f32], d_input: &mut [f32]) = backward_body;
+    /// `largest` has each window's largest values.
+    fn backward_image(
+        pool: &Pool,
+        input: &[f32],
+        largest: &[f32],
+        d_output: &[f32],
+        d_input: &mut [f32],
+    ) = backward_body;
 }
 
 #[inline(always)]
@@ -200,18 +222,18 @@ fn backward_body<M: Machine>(
         d_input.fill(0.0);
     }
     in_parts!(pool.channels, |lanes| {
-        pool.each(|out, lines, columns| {
-            let slopes = lanes.read(d_output, out);
+        pool.each(|out, window| {
+            let gradient = lanes.read(d_output, out);
             match pool.kind {
-                Kind::Largest => {
+                PoolKind::Largest => {
                     let best = lanes.read(largest, out);
-                    give_to_largest(pool, lines, columns, lanes, slopes, best, input, d_input);
+                    give_to_largest(pool, window, lanes, [gradient, best], input, d_input);
                 }
-                Kind::Mean => {
-                    let share = 1.0 / (lines.length * columns.length) as f32;
-                    pool.pixels(lines, columns, |pixel| {
-                        let mut to = slopes_so_far(pool, d_input, pixel, lanes);
-                        (0..LANES).for_each(|lane| to[lane] += slopes[lane] * share);
+                PoolKind::Mean => {
+                    let share = 1.0 / window.pixels() as f32;
+                    pool.pixels(window, |pixel| {
+                        let mut to = gradient_so_far(pool, d_input, pixel, lanes);
+                        (0..LANES).for_each(|lane| to[lane] += gradient[lane] * share);
                         lanes.write(d_input, pixel, &to);
                     });
                 }
@@ -220,9 +242,9 @@ fn backward_body<M: Machine>(
     });
 }
 
-/// What other windows gave to a pixel.
+/// What other windows have given to a pixel.
 #[inline(always)]
-fn slopes_so_far<const WHOLE: bool>(
+fn gradient_so_far<const WHOLE: bool>(
     pool: &Pool,
     d_input: &[f32],
     pixel: usize,
@@ -231,27 +253,25 @@ fn slopes_so_far<const WHOLE: bool>(
     if pool.is_partition { [0.0; LANES] } else { lanes.read(d_input, pixel) }
 }
 
-/// Gives the slopes of up to sixteen channels to the first pixel that has the largest value.
+/// Gives the gradient of up to sixteen channels to the first pixel that has the largest value.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "the innermost level of a nest of loops")]
 fn give_to_largest<const WHOLE: bool>(
     pool: &Pool,
-    lines: Window,
-    columns: Window,
+    window: PoolWindow,
     lanes: Lanes<WHOLE>,
-    slopes: [f32; LANES],
-    best: [f32; LANES],
+    [gradient, best]: [[f32; LANES]; 2],
     input: &[f32],
     d_input: &mut [f32],
 ) {
-    // What has not been given away, as bits: masks keep the loop free of branches.
+    // What has not been given away yet, as bits: masks keep the loop free of branches.
     let mut left = [0; LANES];
-    (0..LANES).for_each(|lane| left[lane] = slopes[lane].to_bits());
-    // No closure: one that is not inlined is compiled for any processor.
-    for y in lines.start..lines.start + lines.length {
+    (0..LANES).for_each(|lane| left[lane] = gradient[lane].to_bits());
+    let PoolWindow { rows, columns } = window;
+    // No closure: unless inlined, it would be compiled without vector instructions.
+    for y in rows.start..rows.start + rows.length {
         for x in columns.start..columns.start + columns.length {
             let pixel = (y * pool.width + x) * pool.channels;
-            let (values, mut to) = (lanes.read(input, pixel), slopes_so_far(pool, d_input, pixel, lanes));
+            let (values, mut to) = (lanes.read(input, pixel), gradient_so_far(pool, d_input, pixel, lanes));
             for lane in 0..LANES {
                 let mask = if values[lane] == best[lane] { u32::MAX } else { 0 };
                 to[lane] += f32::from_bits(left[lane] & mask);
@@ -262,43 +282,50 @@ fn give_to_largest<const WHOLE: bool>(
     }
 }
 
+#[derive(Debug)]
+pub(crate) struct PoolState {
+    /// The largest value of each window: activations may change the output in place. Empty for means.
+    largest: Vec<f32>,
+}
+
+impl State for PoolState {
+    fn bytes(&self) -> usize {
+        let Self { largest } = self;
+        reserved(largest)
+    }
+}
+
 impl Op for Pool {
+    type Prepared = ();
+    type State = PoolState;
+
     fn output(&self) -> Shape {
-        Shape::Image { channels: self.channels, height: self.lines.len(), width: self.columns.len() }
+        Shape::Image { channels: self.channels, height: self.rows.len(), width: self.columns.len() }
     }
 
-    fn save(&self, images: usize) -> Saved {
-        // Activations may change the output in place; what was largest is kept.
-        let kept = if self.kind == Kind::Largest { images * self.output_size() } else { 0 };
-        Saved { work: vec![0.0; kept], ..Saved::default() }
+    fn state(&self, images: usize, _role: Role) -> PoolState {
+        let numbers = if self.kind == PoolKind::Largest { images * self.output_size() } else { 0 };
+        PoolState { largest: vec![0.0; numbers] }
     }
 
-    fn forward(&self, pass: &Pass, _ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
-        let size = self.output_size();
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let (pass, size) = (work.pass, self.output_size());
         let images = input.chunks_exact(self.input_size).zip(output.chunks_exact_mut(size)).take(pass.images);
         for (image, (input, output)) in images.enumerate() {
             forward_image(pass.isa, self, input, output);
-            if self.kind == Kind::Largest {
-                saved.work[image * size..][..size].copy_from_slice(output);
+            if self.kind == PoolKind::Largest {
+                work.state.largest[image * size..][..size].copy_from_slice(output);
             }
         }
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        _ready: &Ready,
-        input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        saved: &mut Saved,
-    ) {
-        let (size, Some(d_input)) = (self.output_size(), d_input) else { return };
-        let images = d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(self.input_size));
-        let images = images.zip(input.chunks_exact(self.input_size)).take(pass.images);
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
+        let (pass, size, Some(d_input)) = (work.pass, self.output_size(), d_input) else { return };
+        let images = data.d_output.chunks_exact(size).zip(d_input.chunks_exact_mut(self.input_size));
+        let images = images.zip(data.input.chunks_exact(self.input_size)).take(pass.images);
         for (image, ((d_output, d_input), input)) in images.enumerate() {
-            let kept = if self.kind == Kind::Largest { image * size..(image + 1) * size } else { 0..0 };
-            backward_image(pass.isa, self, input, &saved.work[kept], d_output, d_input);
+            let kept = if self.kind == PoolKind::Largest { image * size..(image + 1) * size } else { 0..0 };
+            backward_image(pass.isa, self, input, &work.state.largest[kept], d_output, d_input);
         }
     }
 }

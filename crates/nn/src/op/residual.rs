@@ -1,8 +1,8 @@
-//! Two branches from one input, added: `y = body(x) + shortcut(x)`; the shortcut may be nothing but x.
+//! Two branches of one input, added: `y = body(x) + shortcut(x)`. An empty shortcut is x itself.
 
 use std::ops::Range;
 
-use super::{Leaf, Op, Pass, Ready, Saved, Size};
+use super::{AnyPrepared, LayerData, Leaf, NormBound, Op, Pass, Role, State, Work, reserved};
 use crate::chain::{Chain, ChainState};
 use crate::shape::Shape;
 
@@ -13,7 +13,7 @@ pub(crate) struct Residual {
 }
 
 impl Residual {
-    /// The caller has checked that both give one shape.
+    /// Both branches have the same output shape: the caller has checked it.
     pub(crate) fn new(body: Chain, shortcut: Chain) -> Self {
         Self { body, shortcut }
     }
@@ -22,8 +22,8 @@ impl Residual {
         [&self.body, &self.shortcut]
     }
 
-    /// Each branch with its part of all leaves and of all parameters.
-    fn parts(&self) -> [(&Chain, Range<usize>, Range<usize>); 2] {
+    /// Each branch with its range of leaves and of parameters.
+    fn ranges(&self) -> [(&Chain, Range<usize>, Range<usize>); 2] {
         let (leaves, parameters) = (self.body.leaves().len(), self.body.parameters());
         [
             (&self.body, 0..leaves, 0..parameters),
@@ -37,13 +37,36 @@ impl Residual {
 }
 
 /// The last array.
-fn end(arrays: &mut [Vec<f32>]) -> &mut [f32] {
-    // There is always the input.
+fn last(arrays: &mut [Vec<f32>]) -> &mut [f32] {
+    // A chain always has the array of its input.
     let last = arrays.len() - 1;
     &mut arrays[last]
 }
 
+/// Prepared weights of body and shortcut, layer by layer.
+#[derive(Debug, Default)]
+pub(crate) struct BranchWeights([Vec<AnyPrepared>; 2]);
+
+#[derive(Debug)]
+pub(crate) struct ResidualState {
+    /// Body and shortcut.
+    branches: [ChainState; 2],
+    /// Norms by leaf and example, measured on the way back.
+    norms: Vec<Vec<NormBound>>,
+}
+
+impl State for ResidualState {
+    fn bytes(&self) -> usize {
+        let Self { branches, norms } = self;
+        let branches = branches.iter().map(ChainState::bytes).sum::<usize>();
+        branches + reserved(norms) + norms.iter().map(reserved).sum::<usize>()
+    }
+}
+
 impl Op for Residual {
+    type Prepared = BranchWeights;
+    type State = ResidualState;
+
     fn output(&self) -> Shape {
         self.body.output()
     }
@@ -65,36 +88,36 @@ impl Op for Residual {
     }
 
     fn initialise(&self, uniform: &mut dyn FnMut() -> f64, parameters: &mut [f64]) {
-        for (chain, _, range) in self.parts() {
+        for (chain, _, range) in self.ranges() {
             chain.initialise(uniform, &mut parameters[range]);
         }
     }
 
-    fn prepare(&self, parameters: &[f64], ready: &mut Ready) {
-        if ready.inner.is_empty() {
-            ready.inner =
-                self.branches().map(|chain| Ready { inner: chain.ready(), ..Ready::default() }).into();
-        }
-        for ((chain, _, range), ready) in self.parts().into_iter().zip(&mut ready.inner) {
-            chain.prepare(&parameters[range], &mut ready.inner);
+    fn prepare(&self, parameters: &[f64], BranchWeights(prepared): &mut BranchWeights) {
+        for ((chain, _, range), prepared) in self.ranges().into_iter().zip(prepared) {
+            if prepared.is_empty() {
+                *prepared = chain.unprepared();
+            }
+            chain.prepare(&parameters[range], prepared);
         }
     }
 
-    fn save(&self, images: usize) -> Saved {
-        let inner = self.branches().map(|chain| chain.state(images)).into();
-        // As many as examples; an example has an image or more.
-        let sizes = self.leaves().iter().map(|_| Vec::with_capacity(images)).collect();
-        Saved { inner, sizes, ..Saved::default() }
+    fn state(&self, images: usize, role: Role) -> ResidualState {
+        let branches = self.branches().map(|chain| chain.state(images, role));
+        // One for each example, and an example has at least one image.
+        let norms = self.leaves().iter().map(|_| Vec::with_capacity(images)).collect();
+        ResidualState { branches, norms }
     }
 
-    fn forward(&self, pass: &Pass, ready: &Ready, input: &[f32], output: &mut [f32], saved: &mut Saved) {
-        let work = self.branches().into_iter().zip(&ready.inner).zip(&mut saved.inner);
+    fn forward(&self, work: Work<'_, Self>, input: &[f32], output: &mut [f32]) {
+        let Work { pass, prepared: BranchWeights(prepared), state, .. } = work;
+        let branches = self.branches().into_iter().zip(prepared).zip(&mut state.branches);
         let numbers = pass.images * self.output().size();
-        for (number, ((chain, ready), state)) in work.enumerate() {
+        for (number, ((chain, prepared), state)) in branches.enumerate() {
             let from = pass.images * chain.input().size();
             state.values[0][..from].copy_from_slice(&input[..from]);
-            chain.forward(pass, &ready.inner, state);
-            let result = &end(&mut state.values)[..numbers];
+            chain.forward(pass, prepared, state);
+            let result = &last(&mut state.values)[..numbers];
             if number == 0 {
                 output[..numbers].copy_from_slice(result);
             } else {
@@ -103,65 +126,48 @@ impl Op for Residual {
         }
     }
 
-    fn backward(
-        &self,
-        pass: &Pass,
-        ready: &Ready,
-        _input: &[f32],
-        d_output: &[f32],
-        d_input: Option<&mut [f32]>,
-        saved: &mut Saved,
-    ) {
+    fn backward(&self, work: Work<'_, Self>, data: LayerData<'_>, d_input: Option<&mut [f32]>) {
+        let Work { pass, prepared: BranchWeights(prepared), state, .. } = work;
+        let ResidualState { branches, norms } = state;
         let numbers = pass.images * self.output().size();
-        let wants_input = d_input.is_some();
-        saved.sizes.iter_mut().for_each(Vec::clear);
-        let work = self.parts().into_iter().zip(&ready.inner).zip(&mut saved.inner);
-        for (((chain, leaves, _), ready), state) in work {
-            end(&mut state.slopes)[..numbers].copy_from_slice(&d_output[..numbers]);
-            chain.backward(pass, &ready.inner, state, wants_input, &mut saved.sizes[leaves]);
+        norms.iter_mut().for_each(Vec::clear);
+        let each = self.ranges().into_iter().zip(prepared).zip(&mut *branches);
+        for (((chain, leaves, _), prepared), state) in each {
+            last(&mut state.gradients)[..numbers].copy_from_slice(&data.d_output[..numbers]);
+            chain.backward(pass, prepared, state, d_input.is_some(), &mut norms[leaves]);
         }
         if let Some(d_input) = d_input {
-            let [body, shortcut] = &saved.inner[..] else { unreachable!("there are two branches") };
-            for (to, (a, b)) in d_input.iter_mut().zip(body.slopes[0].iter().zip(&shortcut.slopes[0])) {
+            let [body, shortcut] = branches;
+            for (to, (a, b)) in d_input.iter_mut().zip(body.gradients[0].iter().zip(&shortcut.gradients[0])) {
                 *to = a + b;
             }
         }
     }
 
-    fn measure(
-        &self,
-        _pass: &Pass,
-        _ready: &Ready,
-        _input: &[f32],
-        _d_output: &[f32],
-        saved: &mut Saved,
-        sizes: &mut [Vec<Size>],
-    ) {
-        // They were measured on the way back.
-        sizes.iter_mut().zip(&saved.sizes).for_each(|(to, from)| to.extend_from_slice(from));
+    fn measure(&self, work: Work<'_, Self>, _data: LayerData<'_>, norms: &mut [Vec<NormBound>]) {
+        // The branches measured on the way back.
+        norms.iter_mut().zip(&work.state.norms).for_each(|(to, from)| to.extend_from_slice(from));
     }
 
     fn accumulate(
         &self,
-        pass: &Pass,
-        ready: &Ready,
+        work: Work<'_, Self>,
         _input: &[f32],
         _d_output: &mut [f32],
-        saved: &mut Saved,
         weights: Option<&[Vec<f32>]>,
         sum: &mut [f32],
     ) {
-        let work = self.parts().into_iter().zip(&ready.inner).zip(&mut saved.inner);
-        for (((chain, leaves, parameters), ready), state) in work {
+        let Work { pass, prepared: BranchWeights(prepared), state, .. } = work;
+        let branches = self.ranges().into_iter().zip(prepared).zip(&mut state.branches);
+        for (((chain, leaves, parameters), prepared), state) in branches {
             let weights = weights.map(|weights| &weights[leaves]);
-            chain.accumulate(pass, &ready.inner, state, weights, |_| true, &mut sum[parameters]);
+            chain.accumulate(pass, prepared, state, weights, |_| true, &mut sum[parameters]);
         }
     }
 
-    fn erase(&self, pass: &Pass, saved: &mut Saved, images: Range<usize>) {
+    fn erase(&self, pass: &Pass, state: &mut ResidualState, images: Range<usize>) {
         let example = images.start / pass.views;
-        let states: &mut [ChainState] = &mut saved.inner;
-        for (chain, state) in self.branches().into_iter().zip(states) {
+        for (chain, state) in self.branches().into_iter().zip(&mut state.branches) {
             chain.erase(pass, state, example);
         }
     }

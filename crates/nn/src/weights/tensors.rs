@@ -1,13 +1,14 @@
-//! The tensors of a network: names and layouts of PyTorch, and where their numbers are among ours.
+//! The tensors of a network: PyTorch's names and layouts, and where their numbers are in ours.
 //!
 //! # Definition
-//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations counted: `0.weight`. A residual block is a
-//! module with two of them, `body` and `shortcut`: `3.body.0.weight`. A frozen layer has the name that it has unfrozen.
+//! Names are those of `torch.nn.Sequential` with the same layers in the same order, activations included: `0.weight`. A
+//! residual block is a module with two of them, `body` and `shortcut`: `3.body.0.weight`. A frozen layer has the name of
+//! the layer itself.
 //!
 //! | layer | tensors | our order |
 //! |---|---|---|
 //! | linear | `weight` [out, in], `bias` [out] | the same |
-//! | convolution | `weight` [out, in/groups, lines, columns], `bias` [out] | (group, line, column, in, out of the group) |
+//! | convolution | `weight` [out, in/groups, rows, columns], `bias` [out] | (group, row, column, in, out of the group) |
 //! | group and layer normalisation | `weight` [channels], `bias` [channels] | the same |
 //! | root mean square | `weight` [channels] | the same |
 //! | embedding | `weight` [words, features] | the same |
@@ -17,56 +18,57 @@ use std::ops::Range;
 use crate::build::{self, BODY, SHORTCUT, number};
 use crate::error::NetworkError;
 use crate::layer::Layer;
+use crate::op::WeightTensor;
 use crate::shape::Shape;
 
 /// A tensor of a network.
 #[derive(Debug)]
 pub(super) struct Tensor {
     pub(super) name: String,
-    /// As PyTorch has it.
+    /// In PyTorch's layout.
     pub(super) shape: Vec<usize>,
-    pub(super) numbers: Numbers,
-    /// Of a convolution.
+    pub(super) numbers: TensorNumbers,
+    /// The groups of a convolution.
     groups: Option<usize>,
-    /// Of an embedding.
+    /// The padding word of an embedding.
     pub(super) padding: Option<usize>,
 }
 
 /// Where a tensor's numbers are.
 #[derive(Debug)]
-pub(super) enum Numbers {
+pub(super) enum TensorNumbers {
     /// Among the parameters.
     Learned(Range<usize>),
-    /// In the frozen layer of that number, counted through the network.
+    /// In a frozen layer, by its number among all frozen layers of the network.
     Frozen(usize, Vec<f64>),
 }
 
 impl Tensor {
-    /// How many numbers it has.
+    /// The number of its numbers.
     pub(super) fn len(&self) -> usize {
         self.shape.iter().product()
     }
 
-    /// For each number in PyTorch's order, its place in ours.
+    /// For each number in PyTorch's order, its index in ours.
     pub(super) fn places(&self) -> impl Iterator<Item = usize> {
         let sides: [usize; 4] = match (self.groups, &self.shape[..]) {
-            (Some(_), [out, inputs, lines, columns]) => [*out, *inputs, *lines, *columns],
+            (Some(_), [out, inputs, rows, columns]) => [*out, *inputs, *rows, *columns],
             _ => [self.len(), 1, 1, 1],
         };
         let groups = self.groups.unwrap_or(1);
-        let [all, inputs, lines, columns] = sides;
+        let [all, inputs, rows, columns] = sides;
         let outputs = all / groups;
         (0..self.len()).map(move |at| {
             let (rest, column) = (at / columns, at % columns);
-            let (rest, line) = (rest / lines, rest % lines);
+            let (rest, row) = (rest / rows, rest % rows);
             let (out, input) = (rest / inputs, rest % inputs);
             let (group, out) = (out / outputs, out % outputs);
-            (((group * lines + line) * columns + column) * inputs + input) * outputs + out
+            (((group * rows + row) * columns + column) * inputs + input) * outputs + out
         })
     }
 }
 
-/// All tensors of layers, in the order of parameters. The layers fit: they are those of a network.
+/// All tensors of a network's layers, in the order of parameters.
 pub(super) fn tensors(input: Shape, layers: &[Layer]) -> Result<Vec<Tensor>, NetworkError> {
     let mut walk = Walk { tensors: Vec::new(), learned: 0, frozen: 0 };
     walk.list(input, layers, "", 0, &mut None)?;
@@ -75,13 +77,13 @@ pub(super) fn tensors(input: Shape, layers: &[Layer]) -> Result<Vec<Tensor>, Net
 
 struct Walk {
     tensors: Vec<Tensor>,
-    /// Parameters of the layers before.
+    /// Parameters of earlier layers.
     learned: usize,
-    /// Frozen layers before.
+    /// The number of earlier frozen layers.
     frozen: usize,
 }
 
-/// What is left of a frozen layer's values, and its number.
+/// The number of a frozen layer, and its values that no tensor has taken yet.
 type Fixed<'a> = Option<(usize, &'a [f64])>;
 
 impl Walk {
@@ -100,7 +102,7 @@ impl Walk {
         Ok(shape)
     }
 
-    /// Adds a layer's tensors; gives the shape that comes out. `place` is its number in the network, as when it was built.
+    /// Adds a layer's tensors, and returns its output shape. `place` is its number in the network.
     fn layer(
         &mut self,
         input: Shape,
@@ -119,85 +121,39 @@ impl Walk {
             self.frozen += 1;
             return self.layer(input, layer, name, place, &mut Some((frozen, &values)));
         }
-        for Part { name: part, shape, groups, padding } in parts(layer, input) {
+        let (tensors, output) = build::tensors(input, layer)?;
+        for WeightTensor { name: own, shape, groups, padding } in tensors {
             let numbers = self.numbers(shape.iter().product(), fixed);
-            self.tensors.push(Tensor { name: format!("{name}{part}"), shape, numbers, groups, padding });
+            self.tensors.push(Tensor { name: format!("{name}{own}"), shape, numbers, groups, padding });
         }
-        build::output(input, layer)
+        Ok(output)
     }
 
-    /// The next so many numbers.
-    fn numbers(&mut self, count: usize, fixed: &mut Fixed<'_>) -> Numbers {
+    /// The next `count` numbers.
+    fn numbers(&mut self, count: usize, fixed: &mut Fixed<'_>) -> TensorNumbers {
         if let Some((frozen, values)) = fixed {
             let (own, rest) = values.split_at(count);
             *values = rest;
-            return Numbers::Frozen(*frozen, own.to_vec());
+            return TensorNumbers::Frozen(*frozen, own.to_vec());
         }
         self.learned += count;
-        Numbers::Learned(self.learned - count..self.learned)
-    }
-}
-
-/// A tensor of one layer.
-struct Part {
-    name: &'static str,
-    shape: Vec<usize>,
-    groups: Option<usize>,
-    padding: Option<usize>,
-}
-
-/// Tensors of one layer.
-fn parts(layer: &Layer, input: Shape) -> Vec<Part> {
-    let from = input.channels();
-    let weight =
-        |shape: &[usize]| Part { name: "weight", shape: shape.to_vec(), groups: None, padding: None };
-    let bias = |size: usize| Part { name: "bias", shape: vec![size], groups: None, padding: None };
-    match layer {
-        Layer::Linear { outputs, bias: has_bias } => {
-            [weight(&[*outputs, from])].into_iter().chain(has_bias.then(|| bias(*outputs))).collect()
-        }
-        Layer::Conv2d { channels, kernel: [lines, columns], groups, bias: has_bias, .. } => {
-            let weight = weight(&[*channels, from / groups, *lines, *columns]);
-            let weight = Part { groups: Some(*groups), ..weight };
-            [weight].into_iter().chain(has_bias.then(|| bias(*channels))).collect()
-        }
-        Layer::GroupNorm { affine: true, .. } | Layer::LayerNorm { affine: true } => {
-            vec![weight(&[from]), bias(from)]
-        }
-        Layer::RmsNorm { affine: true } => vec![weight(&[from])],
-        Layer::Embedding { words, features, padding } => {
-            vec![Part { padding: *padding, ..weight(&[*words, *features]) }]
-        }
-        Layer::GroupNorm { affine: false, .. }
-        | Layer::LayerNorm { affine: false }
-        | Layer::RmsNorm { affine: false }
-        | Layer::MaxPool { .. }
-        | Layer::AvgPool { .. }
-        | Layer::AdaptiveAvgPool { .. }
-        | Layer::AdaptiveMaxPool { .. }
-        | Layer::Flatten
-        | Layer::Dropout { .. }
-        | Layer::Activation { .. }
-        // Blocks have none of their own, and the last is in no network.
-        | Layer::Residual { .. }
-        | Layer::Frozen { .. }
-        | Layer::BatchNorm => Vec::new(),
+        TensorNumbers::Learned(self.learned - count..self.learned)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Loss, Network, preset};
+    use crate::{Network, NetworkLoss, preset};
 
     #[test]
-    fn learned_tensors_follow_each_other_and_are_all_parameters() {
+    fn learned_tensors_cover_all_parameters_in_order() {
         let image = Shape::Image { channels: 3, height: 16, width: 16 };
         for description in [preset::resnet20(), preset::cifar_cnn(), preset::mlp(&[7, 5])] {
             let network = description.network_for(image, 4).unwrap();
             let mut end = 0;
             for tensor in tensors(image, network.layers()).unwrap() {
-                let Numbers::Learned(range) = &tensor.numbers else { panic!("nothing is frozen") };
+                let TensorNumbers::Learned(range) = &tensor.numbers else { panic!("nothing is frozen") };
                 assert_eq!((range.start, range.len()), (end, tensor.len()));
                 end = range.end;
             }
@@ -213,7 +169,7 @@ mod tests {
         let shortcut = vec![frozen];
         let layers = [Layer::tanh(), Layer::Residual { body, shortcut }, Layer::Flatten, Layer::linear(3)];
         let input = Shape::Image { channels: 2, height: 2, width: 2 };
-        assert!(Network::new(input, &layers, Loss::CrossEntropy).is_ok());
+        assert!(Network::new(input, &layers, NetworkLoss::CrossEntropy).is_ok());
         let names: Vec<String> =
             tensors(input, &layers).unwrap().into_iter().map(|tensor| tensor.name).collect();
         let expected = [
@@ -229,9 +185,9 @@ mod tests {
         assert_eq!(names, expected);
     }
 
-    /// The places of a convolution are a permutation, and the table of the module's doc says which.
+    /// As the table in the module's documentation says.
     #[test]
-    fn weights_of_convolutions_are_permuted_as_documented() {
+    fn convolution_weights_are_permuted_as_documented() {
         let input = Shape::Image { channels: 4, height: 9, width: 9 };
         let layer = Layer::Conv2d {
             channels: 6,

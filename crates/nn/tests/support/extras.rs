@@ -1,7 +1,7 @@
 //! Random networks with everything between their layers that keeps positions: normalisations, dense layers at each position, softmax, frozen layers,
 //! dropout, branches.
 
-use sordino_nn::{Activation, Layer, Loss, Network, Shape, View};
+use sordino_nn::{Activation, Layer, Network, NetworkLoss, Shape, View};
 
 use super::Case;
 use super::random::{Random, shape_of};
@@ -127,7 +127,8 @@ impl Random {
     }
 
     fn frozen(&mut self, shape: Shape, layer: Layer) -> Layer {
-        let count = Network::new(shape, std::slice::from_ref(&layer), Loss::Squared).unwrap().parameters();
+        let count =
+            Network::new(shape, std::slice::from_ref(&layer), NetworkLoss::Squared).unwrap().parameters();
         let values = (0..count).map(|_| f64::from(self.uniform() as f32)).collect();
         Layer::Frozen { layer: Box::new(layer), values }
     }

@@ -2,7 +2,7 @@
 #![allow(dead_code, reason = "each test uses its part")]
 
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Examples, Layer, Loss, Network, NetworkObjective, Rows, Shape};
+use sordino_nn::{DenseExamples, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_noise::danger::{seeded, unprotected};
 use sordino_optim::{ClippedSum, Clipping, Objective, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
@@ -73,7 +73,7 @@ pub(crate) fn clipped_sum<E: Examples + ?Sized>(
 pub(crate) struct Case {
     pub(crate) input: Shape,
     pub(crate) layers: Vec<Layer>,
-    pub(crate) loss: Loss,
+    pub(crate) loss: NetworkLoss,
     pub(crate) examples: usize,
     pub(crate) seed: u64,
 }
@@ -84,7 +84,7 @@ impl Case {
     }
 
     /// Random examples.
-    pub(crate) fn rows(&self, network: &Network) -> Rows {
+    pub(crate) fn rows(&self, network: &Network) -> DenseExamples {
         let mut random = random::Random(self.seed);
         let (size, targets) = (self.input.size(), network.targets());
         let inputs = (0..self.examples * size).map(|_| self.number(&mut random)).collect();
@@ -92,12 +92,12 @@ impl Case {
         let targets_all = (0..self.examples * targets)
             .map(|_| match self.loss {
                 // Now and then a target that is to be ignored, where there are several.
-                Loss::CrossEntropy if targets > 1 && random.below(4) == 0 => -1.0,
-                Loss::CrossEntropy => random.below(classes) as f32,
-                Loss::Squared => random.uniform() as f32,
+                NetworkLoss::CrossEntropy if targets > 1 && random.below(4) == 0 => -1.0,
+                NetworkLoss::CrossEntropy => random.below(classes) as f32,
+                NetworkLoss::Squared => random.uniform() as f32,
             })
             .collect();
-        Rows::new(inputs, size, targets_all, targets)
+        DenseExamples::new(inputs, size, targets_all, targets)
     }
 
     fn number(&self, random: &mut random::Random) -> f32 {

@@ -4,7 +4,7 @@ use std::num::NonZero;
 
 use sordino_data::Batch;
 use sordino_nn::danger::cap_count;
-use sordino_nn::{Example, Examples, Network, NetworkObjective, Rows, View};
+use sordino_nn::{DenseExamples, Example, Examples, Network, NetworkObjective, View};
 use sordino_noise::danger::unprotected;
 use sordino_optim::{Clipping, Objective};
 use sordino_privacy::Neighbours;
@@ -17,7 +17,7 @@ use super::{Case, dropout, length, plan};
 pub(crate) struct Subject {
     pub(crate) case: Case,
     pub(crate) network: Network,
-    pub(crate) rows: Rows,
+    pub(crate) rows: DenseExamples,
     pub(crate) parameters: Vec<f64>,
     pub(crate) gradients: Vec<Vec<f64>>,
 }
@@ -164,7 +164,7 @@ fn factor(clipping: &Clipping, norm: f64, clip_norm: f64) -> f64 {
 
 /// One slot of several; the others are empty.
 pub(crate) struct Only<'a> {
-    pub(crate) rows: &'a Rows,
+    pub(crate) rows: &'a DenseExamples,
     pub(crate) slot: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Networks of every road through the engine, batches, and examples that hold something else.
 
 use sordino_data::{Batch, BatchPlan, Sampling};
-use sordino_nn::{Example, Examples, Layer, Loss, Rows, Shape};
+use sordino_nn::{DenseExamples, Example, Examples, Layer, NetworkLoss, Shape};
 use sordino_noise::danger::seeded;
 use sordino_optim::Clipping;
 use sordino_privacy::{Count, Neighbours, SamplingRate};
@@ -22,26 +22,26 @@ pub(crate) fn mixed() -> Case {
         Layer::linear(4),
     ];
     let input = Shape::Image { channels: 2, height: 13, width: 12 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 90, seed: 3 }
+    Case { input, layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 3 }
 }
 
 /// Nothing but dense layers, large enough to be deferred, all of them.
 pub(crate) fn dense() -> Case {
     let layers = vec![Layer::linear(300), Layer::relu(), Layer::linear(400), Layer::tanh(), Layer::linear(5)];
-    Case { input: Shape::Features(37), layers, loss: Loss::CrossEntropy, examples: 300, seed: 4 }
+    Case { input: Shape::Features(37), layers, loss: NetworkLoss::CrossEntropy, examples: 300, seed: 4 }
 }
 
 /// Few outputs of many inputs, which are read where they are.
 pub(crate) fn narrow() -> Case {
     let layers = vec![Layer::linear(7), Layer::tanh(), Layer::linear(3)];
-    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 6 }
+    Case { input: Shape::Features(150), layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 6 }
 }
 
 /// A branch after a layer whose inputs are read where they are.
 pub(crate) fn narrow_branch() -> Case {
     let branch = Layer::Residual { body: vec![Layer::linear(10)], shortcut: Vec::new() };
     let layers = vec![Layer::linear(10), branch, Layer::linear(3)];
-    Case { input: Shape::Features(150), layers, loss: Loss::CrossEntropy, examples: 90, seed: 7 }
+    Case { input: Shape::Features(150), layers, loss: NetworkLoss::CrossEntropy, examples: 90, seed: 7 }
 }
 
 /// Convolutions with few positions and many channels: norms by products of pairs of positions, never a gradient of a record.
@@ -55,7 +55,7 @@ pub(crate) fn ghost() -> Case {
         Layer::linear(4),
     ];
     let input = Shape::Image { channels: 24, height: 4, width: 4 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 5 }
+    Case { input, layers, loss: NetworkLoss::CrossEntropy, examples: 70, seed: 5 }
 }
 
 /// Words, and dense layers at each of them.
@@ -69,7 +69,7 @@ pub(crate) fn words() -> Case {
         Layer::linear(3),
     ];
     let input = Shape::Tokens { length: 6 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 6 }
+    Case { input, layers, loss: NetworkLoss::CrossEntropy, examples: 70, seed: 6 }
 }
 
 /// Pictures that are normalised in groups of channels, then by positions.
@@ -85,7 +85,7 @@ pub(crate) fn normalised() -> Case {
         Layer::linear(3),
     ];
     let input = Shape::Image { channels: 2, height: 5, width: 5 };
-    Case { input, layers, loss: Loss::CrossEntropy, examples: 70, seed: 8 }
+    Case { input, layers, loss: NetworkLoss::CrossEntropy, examples: 70, seed: 8 }
 }
 
 pub(crate) fn flat(norm: f64) -> Clipping {
@@ -114,7 +114,7 @@ pub(crate) fn empty_batch(slots: usize) -> Batch {
 
 /// Some slots hold something else.
 pub(crate) struct Altered<'a> {
-    pub(crate) rows: &'a Rows,
+    pub(crate) rows: &'a DenseExamples,
     pub(crate) at: Vec<(usize, Content)>,
 }
 

@@ -1,7 +1,7 @@
 //! A small task for whole runs: a bright line on noise, upright or lying. No single pixel tells the two apart.
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
-use sordino_nn::{Layer, Loss, Network, Rows, Shape};
+use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, Shape};
 use sordino_optim::{Clipping, Plan, PlanOptions, TrainingOptions, UpdateRule};
 use sordino_privacy::{Claim, Count, Delta, Neighbours, NoiseMultiplier, Permit, SamplingRate, Unit, danger};
 
@@ -9,7 +9,7 @@ use super::random::Random;
 
 pub(crate) const SLOTS: usize = 2000;
 
-pub(crate) fn lines() -> Rows {
+pub(crate) fn lines() -> DenseExamples {
     let mut random = Random(5);
     let (mut inputs, mut targets) = (Vec::new(), Vec::new());
     for slot in 0..SLOTS {
@@ -19,7 +19,7 @@ pub(crate) fn lines() -> Rows {
         inputs.extend(picture);
         targets.push((slot % 2) as f32);
     }
-    Rows::new(inputs, 64, targets, 1)
+    DenseExamples::new(inputs, 64, targets, 1)
 }
 
 /// 2 178 weights.
@@ -33,7 +33,8 @@ pub(crate) fn network() -> Network {
         Layer::tanh(),
         Layer::linear(2),
     ];
-    Network::new(Shape::Image { channels: 1, height: 8, width: 8 }, &layers, Loss::CrossEntropy).unwrap()
+    Network::new(Shape::Image { channels: 1, height: 8, width: 8 }, &layers, NetworkLoss::CrossEntropy)
+        .unwrap()
 }
 
 pub(crate) fn poisson(rate: f64) -> Sampling {

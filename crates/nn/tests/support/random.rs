@@ -1,6 +1,6 @@
 //! Random networks.
 
-use sordino_nn::{Activation, Layer, Loss, Shape};
+use sordino_nn::{Activation, Layer, NetworkLoss, Shape};
 
 use super::Case;
 use super::dual::Dual;
@@ -138,7 +138,7 @@ impl Random {
     }
 
     pub(crate) fn case(&mut self, input: Shape, layers: Vec<Layer>) -> Case {
-        let loss = if self.below(3) == 0 { Loss::Squared } else { Loss::CrossEntropy };
+        let loss = if self.below(3) == 0 { NetworkLoss::Squared } else { NetworkLoss::CrossEntropy };
         Case { input, layers, loss, examples: self.within(1, 6), seed: self.bits() }
     }
 

@@ -1,7 +1,7 @@
 //! Networks in double precision with their derivatives, straight from their definitions: channels first, one number after the other. Nothing
 //! of the engine is used.
 
-use sordino_nn::{Activation, Layer, Loss, Shape, View};
+use sordino_nn::{Activation, Layer, NetworkLoss, Shape, View};
 
 use super::dropout;
 use super::dual::Dual;
@@ -19,7 +19,7 @@ pub(crate) struct Place {
 pub(crate) struct Model<'a> {
     pub(crate) input: Shape,
     pub(crate) layers: &'a [Layer],
-    pub(crate) loss: Loss,
+    pub(crate) loss: NetworkLoss,
     pub(crate) views: &'a [View],
     /// Of each view.
     pub(crate) seeds: Vec<u64>,
@@ -71,10 +71,10 @@ fn seen(view: View, shape: Shape, x: &[Dual]) -> Vec<Dual> {
 }
 
 /// Of outputs.
-fn loss(shape: Shape, loss: Loss, y: &[Dual], target: &[f32]) -> Dual {
+fn loss(shape: Shape, loss: NetworkLoss, y: &[Dual], target: &[f32]) -> Dual {
     let (positions, channels) = (shape.positions(), shape.channels());
     match loss {
-        Loss::CrossEntropy => (0..positions)
+        NetworkLoss::CrossEntropy => (0..positions)
             .filter(|position| target[*position] >= 0.0)
             .map(|position| {
                 let score = |channel: usize| y[channel * positions + position];
@@ -82,7 +82,7 @@ fn loss(shape: Shape, loss: Loss, y: &[Dual], target: &[f32]) -> Dual {
                 sum.ln() - score(target[position] as usize)
             })
             .sum(),
-        Loss::Squared => (0..positions * channels)
+        NetworkLoss::Squared => (0..positions * channels)
             .map(|at| {
                 let (position, channel) = (at / channels, at % channels);
                 let error = y[channel * positions + position] - f64::from(target[at]).into();

@@ -6,8 +6,8 @@ use super::content::Title;
 use super::icons::Icons;
 use super::{Bar, Block, Figure, Inline, Section, Table, Text};
 use crate::escape::{html as escaped, script};
-use crate::plot::{Curve, Line};
 use crate::report::Report;
+use sordino_plot::{Curve, Line};
 
 const STYLE: &str = include_str!("html/style.css");
 
@@ -147,7 +147,7 @@ fn entry(curve: &Curve, out: &mut String) {
     let class = curve.line.class();
     let sign = match curve.line {
         Line::Mark => format!("<circle class=\"{class}\" cx=\"16\" cy=\"6\" r=\"4\"/>"),
-        Line::Main | Line::Second | Line::Reference => {
+        Line::Main | Line::Second | Line::Reference | Line::Series(_) => {
             format!("<path class=\"line {class}\" d=\"M0 6H32\"/>")
         }
     };

@@ -178,10 +178,10 @@ impl Model {
 }
 
 /// The name of a network's loss.
-pub(crate) fn network_loss(loss: sordino_nn::Loss) -> &'static str {
+pub(crate) fn network_loss(loss: sordino_nn::NetworkLoss) -> &'static str {
     match loss {
-        sordino_nn::Loss::CrossEntropy => "cross entropy",
-        sordino_nn::Loss::Squared => "squared",
+        sordino_nn::NetworkLoss::CrossEntropy => "cross entropy",
+        sordino_nn::NetworkLoss::Squared => "squared",
     }
 }
 

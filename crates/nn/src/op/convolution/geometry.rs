@@ -1,40 +1,40 @@
-//! Where the numbers of a convolution are: rows of the products that it is made of.
+//! Where a convolution's numbers are: the rows of its products.
 
 use super::Convolution;
-use crate::kernel::product::{Rows, Segment};
+use crate::kernel::product::{RowTable, Segment};
 
-/// The numbers of a convolution, as (lines, columns).
+/// Kernel, stride, padding and dilation of a convolution, each as (height, width).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Window {
+pub(crate) struct KernelWindow {
     pub(crate) kernel: [usize; 2],
     pub(crate) stride: [usize; 2],
     pub(crate) padding: [usize; 2],
     pub(crate) dilation: [usize; 2],
 }
 
-impl Window {
-    /// Outputs along one axis; none if the kernel does not fit.
+impl KernelWindow {
+    /// Outputs along one axis; `None` if the kernel does not fit.
     pub(crate) fn outputs(&self, axis: usize, length: usize) -> Option<usize> {
         let reach = self.dilation[axis] * (self.kernel[axis] - 1) + 1;
         Some((length + 2 * self.padding[axis]).checked_sub(reach)? / self.stride[axis] + 1)
     }
 }
 
-/// Pixels with one remainder, for one group.
+/// Pixels with one remainder modulo the stride, for one group.
 #[derive(Debug)]
 pub(super) struct Phase {
     pub(super) group: usize,
-    pub(super) rows: Rows,
+    pub(super) rows: RowTable,
     /// Kernel positions in the order of the segments.
     pub(super) taps: Vec<usize>,
 }
 
 impl Convolution {
-    /// Equation (1): a row for each output pixel of the group.
-    pub(super) fn forward_rows(&self, group: usize) -> Rows {
-        let ([_, width], channels, Window { kernel, stride, dilation, .. }) =
+    /// The rows of equation (1): one for each output pixel of the group.
+    pub(super) fn forward_rows(&self, group: usize) -> RowTable {
+        let ([_, width], channels, KernelWindow { kernel, stride, dilation, .. }) =
             (self.padded(), self.inputs * self.groups, self.window);
-        let mut rows = Rows::default();
+        let mut rows = RowTable::default();
         for (y, x) in grid(self.output) {
             rows.bases.push((y * stride[0] * width + x * stride[1]) * channels);
             rows.outs.push((y * self.output[1] + x) * self.outputs * self.groups + group * self.outputs);
@@ -53,8 +53,8 @@ impl Convolution {
 
     /// With `iy + p = q s + φ` and `ky d = j s + φ`, pixel iy gets tap ky of output `q - j`.
     fn phase(&self, group: usize, remainder: [usize; 2]) -> Phase {
-        let Window { kernel, stride, padding, dilation } = self.window;
-        let (width, channels) = (self.slopes[1], self.outputs * self.groups);
+        let KernelWindow { kernel, stride, padding, dilation } = self.window;
+        let (width, channels) = (self.padded_output[1], self.outputs * self.groups);
         let taps_of = |axis: usize| -> Vec<(usize, usize)> {
             let taps = (0..kernel[axis]).filter(|k| k * dilation[axis] % stride[axis] == remainder[axis]);
             taps.map(|k| (k, (k * dilation[axis] - remainder[axis]) / stride[axis])).rev().collect()
@@ -64,7 +64,7 @@ impl Convolution {
         let pixels = |axis: usize| {
             (0..self.input[axis]).filter(move |i| (i + padding[axis]) % stride[axis] == remainder[axis])
         };
-        let mut rows = Rows::default();
+        let mut rows = RowTable::default();
         for y in pixels(0) {
             for x in pixels(1) {
                 let line = (y + padding[0]) / stride[0] + self.margin[0] - furthest[0];
@@ -83,12 +83,12 @@ impl Convolution {
     }
 }
 
-/// All pairs, lines first.
+/// All pairs, row by row.
 fn grid(size: [usize; 2]) -> impl Iterator<Item = (usize, usize)> {
     (0..size[0]).flat_map(move |y| (0..size[1]).map(move |x| (y, x)))
 }
 
-/// Segments that follow each other without a gap become one.
+/// Joins segments that follow each other without a gap.
 fn joined(segments: impl Iterator<Item = Segment>) -> Vec<Segment> {
     let mut all: Vec<Segment> = Vec::new();
     for segment in segments {

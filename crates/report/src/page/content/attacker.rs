@@ -4,8 +4,8 @@ use super::{heads, paragraph, section};
 use crate::number::{down, given, of_100, percent_up, up};
 use crate::page::{Block, Figure, Section, Table, Text};
 use crate::picture::attacker as attacker_plot;
-use crate::plot::{Axis, Curve, Line, Plot, Shape};
 use crate::report::{ProfileEntry, Report};
+use sordino_plot::{Axis, Curve, Line, Plot, Shape};
 
 pub(super) fn attacker(report: &Report<'_>) -> Section {
     let whose = report.whose();
@@ -133,6 +133,7 @@ fn profile_plot(report: &Report<'_>) -> Plot {
         y: Axis::linear("ε", 0.0, if highest > 0.0 { highest } else { 1.0 }),
         shape: Shape::Wide,
         curves,
+        notes: Vec::new(),
     }
 }
 

@@ -4,9 +4,9 @@ use super::scores::{self, value};
 use super::{heads, paragraph, section};
 use crate::number::{count, rounded};
 use crate::page::{Block, Figure, Section, Table, Text};
-use crate::plot::{Axis, Curve as Drawn, Line, Plot, Shape};
 use crate::report::Report;
 use crate::run::{Better, Curve, Evaluation, Scale, Score};
+use sordino_plot::{Axis, Curve as Drawn, Line, Plot, Shape};
 
 /// The least part of an axis that scores cover, so that small differences look small: ten points of
 /// a share, or a tenth of the largest number.
@@ -93,6 +93,7 @@ fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
         },
         shape: Shape::Wide,
         curves: std::iter::once(line).chain(marked).collect(),
+        notes: Vec::new(),
         title: name,
     })
 }

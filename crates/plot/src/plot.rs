@@ -1,83 +1,112 @@
-//! Line plots as SVG text: two axes, a few curves, light and dark.
-//!
-//! Written by hand because it is a page of code, needs no fonts, and lets the reader's own
-//! colours decide. A plot is written either as a file of its own, with its title, legend and
-//! colours, or for a page that brings its own style and writes the words around it, where
-//! they can wrap on a narrow screen.
-
-mod axis;
+//! One plot: axes, curves, notes, legend.
 
 use std::fmt::Write;
 
-pub(crate) use self::axis::Axis;
-use crate::escape::html as escaped;
+use crate::axis::Axis;
+use crate::text::escaped;
 
 /// Curves against two axes.
 #[derive(Clone, Debug)]
-pub(crate) struct Plot {
-    pub(crate) title: String,
+pub struct Plot {
+    /// The title of a file, and its name for those who cannot see it.
+    pub title: String,
     /// What a person who cannot see the picture is told.
-    pub(crate) description: String,
-    pub(crate) x: Axis,
-    pub(crate) y: Axis,
-    pub(crate) shape: Shape,
-    pub(crate) curves: Vec<Curve>,
+    pub description: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// Height against width.
+    pub shape: Shape,
+    /// The curves, in the order of the legend.
+    pub curves: Vec<Curve>,
+    /// Words beside points.
+    pub notes: Vec<Note>,
 }
 
-/// Points from left to right.
+/// A curve.
 #[derive(Clone, Debug)]
-pub(crate) struct Curve {
-    pub(crate) label: String,
-    pub(crate) line: Line,
-    pub(crate) points: Vec<(f64, f64)>,
+pub struct Curve {
+    /// The words of the legend; a curve without any is left out of it.
+    pub label: String,
+    /// How it is drawn.
+    pub line: Line,
+    /// Points from left to right.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// Words to the right of a point.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// The point, in units of the axes.
+    pub at: (f64, f64),
+    /// The words.
+    pub words: String,
 }
 
 /// How a curve is drawn; told apart without colours too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub enum Line {
+    /// What the plot is about.
     Main,
+    /// What it is compared with.
     Second,
+    /// A limit, a law, or guessing.
     Reference,
     /// Points that are not joined.
     Mark,
+    /// One of several equals, by number from 0: a line through marked points. There are [`SERIES`]
+    /// styles, and more series than that repeat them.
+    Series(usize),
 }
+
+/// Styles of [`Line::Series`].
+pub const SERIES: usize = 6;
 
 /// Height against width.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub enum Shape {
+    /// As high as wide.
     Square,
+    /// Three fifths as high as wide.
     Wide,
 }
 
 /// Width of the area between the axes.
-const SIZE: f64 = 344.0;
+pub(crate) const SIZE: f64 = 344.0;
 /// Label and numbers of the vertical axis, also where a page makes them larger.
-const LEFT: f64 = 80.0;
+pub(crate) const LEFT: f64 = 80.0;
 const RIGHT: f64 = 36.0;
-const WIDTH: f64 = LEFT + SIZE + RIGHT;
-const LEGEND_LINE: f64 = 20.0;
+pub(crate) const WIDTH: f64 = LEFT + SIZE + RIGHT;
+pub(crate) const LEGEND_LINE: f64 = 20.0;
 /// Where the lines of a legend begin.
 const SIGN: f64 = 20.0;
 /// Room for the title of a file, and for half a line of numbers on a page.
-const TITLE: f64 = 40.0;
+pub(crate) const TITLE: f64 = 40.0;
 const MARGIN: f64 = 12.0;
 /// Numbers and label of the horizontal axis.
-const BELOW: f64 = 52.0;
+pub(crate) const BELOW: f64 = 52.0;
 
-const STYLE: &str = "\
+pub(crate) const STYLE: &str = "\
 text{font:13px system-ui,sans-serif;fill:#1a1a1a}.title{font-size:15px;font-weight:600}\
 .frame{fill:none;stroke:#1a1a1a}.grid{stroke:#1a1a1a;stroke-opacity:.15}\
 .line{fill:none;stroke-width:2.2}.main{stroke:#0b5cad}.second{stroke:#b3541e;stroke-dasharray:7 4}\
 .reference{stroke:#6b6b6b;stroke-dasharray:2 4}.mark{fill:#1a1a1a}.paper{fill:#fff}\
+.series0{stroke:#0b5cad}.series1{stroke:#b3541e}.series2{stroke:#2e7d32;stroke-dasharray:7 4}\
+.series3{stroke:#7b3fa0;stroke-dasharray:7 4}.series4{stroke:#a07d00;stroke-dasharray:2 3}\
+.series5{stroke:#5f6b76;stroke-dasharray:2 3}circle.line{fill:#fff;stroke-width:1.6;stroke-dasharray:none}\
 @media(prefers-color-scheme:dark){text{fill:#eee}.frame{stroke:#eee}.grid{stroke:#eee}.paper{fill:#16181c}\
-.main{stroke:#6db3f2}.second{stroke:#f0a06a}.reference{stroke:#a0a0a0}.mark{fill:#eee}}";
+.main{stroke:#6db3f2}.second{stroke:#f0a06a}.reference{stroke:#a0a0a0}.mark{fill:#eee}\
+.series0{stroke:#6db3f2}.series1{stroke:#f0a06a}.series2{stroke:#7cc47f}.series3{stroke:#c79be0}\
+.series4{stroke:#d9bd5a}.series5{stroke:#a9b4bf}circle.line{fill:#16181c}}";
 
 impl Plot {
     /// A file of its own.
-    pub(crate) fn file(&self) -> String {
+    pub fn file(&self) -> String {
         let area = self.area(TITLE);
-        let height = area.bottom() + 60.0 + LEGEND_LINE * self.curves.len() as f64;
-        let width = self.curves.iter().map(|curve| legend_width(&curve.label)).fold(WIDTH, f64::max);
+        let legend = named(&self.curves);
+        let height = area.bottom() + 60.0 + LEGEND_LINE * legend.len() as f64;
+        let width = legend.iter().map(|curve| legend_width(&curve.label)).fold(WIDTH, f64::max);
         let mut svg = self.begin("plot", (width, height), "");
         let _ = write!(
             svg,
@@ -86,18 +115,27 @@ impl Plot {
             escaped(&self.title)
         );
         self.draw(area, &mut svg);
-        self.legend(area, &mut svg);
+        draw_legend(&legend, area.bottom() + 66.0, &mut svg);
         svg.push_str("</svg>\n");
         svg
     }
 
     /// A part of a page, whose style gives the colours; `id` is its own there.
-    pub(crate) fn inline(&self, id: &str) -> String {
+    pub fn inline(&self, id: &str) -> String {
         let area = self.area(MARGIN);
         let mut svg = self.begin(id, (WIDTH, area.bottom() + BELOW), " class=\"plot\"");
         self.draw(area, &mut svg);
         svg.push_str("</svg>\n");
         svg
+    }
+
+    /// A panel of [`panels`](crate::panels) at the origin, with its title, but no legend.
+    pub(crate) fn panel(&self) -> (String, f64) {
+        let area = self.area(TITLE);
+        let mut svg =
+            format!("<text class=\"title\" x=\"{LEFT}\" y=\"24\">{}</text>\n", escaped(&self.title));
+        self.draw(area, &mut svg);
+        (svg, area.bottom() + BELOW)
     }
 
     fn area(&self, top: f64) -> Area {
@@ -126,6 +164,10 @@ impl Plot {
         for curve in &self.curves {
             curve.draw(|(x, y)| area.place(self.x.place(x), self.y.place(y)), svg);
         }
+        for Note { at, words } in &self.notes {
+            let (x, y) = area.place(self.x.place(at.0), self.y.place(at.1));
+            text(svg, (x + 8.0, y + 4.0), "start", words);
+        }
     }
 
     fn axes(&self, area: Area, svg: &mut String) {
@@ -153,20 +195,6 @@ impl Plot {
             escaped(self.y.label())
         );
     }
-
-    fn legend(&self, area: Area, svg: &mut String) {
-        for (index, curve) in self.curves.iter().enumerate() {
-            let y = area.bottom() + 66.0 + LEGEND_LINE * index as f64;
-            let _ = writeln!(
-                svg,
-                "<path class=\"line {}\" d=\"M{SIGN} {} H{}\"/>",
-                curve.line.class(),
-                y - 4.0,
-                SIGN + 34.0
-            );
-            text(svg, (SIGN + 42.0, y), "start", &curve.label);
-        }
-    }
 }
 
 impl Curve {
@@ -185,17 +213,47 @@ impl Curve {
             let _ = write!(svg, "{x:.2},{y:.2} ");
         }
         svg.push_str("\"/>\n");
+        if matches!(self.line, Line::Series(_)) {
+            for &point in &self.points {
+                let (x, y) = place(point);
+                let _ = writeln!(svg, "<circle class=\"line {class}\" cx=\"{x:.2}\" cy=\"{y:.2}\" r=\"3\"/>");
+            }
+        }
     }
 }
 
 impl Line {
-    pub(crate) fn class(self) -> &'static str {
+    /// The class that a page's style names.
+    pub fn class(self) -> &'static str {
+        const NAMES: [&str; SERIES] = ["series0", "series1", "series2", "series3", "series4", "series5"];
         match self {
             Self::Main => "main",
             Self::Second => "second",
             Self::Reference => "reference",
             Self::Mark => "mark",
+            Self::Series(number) => NAMES[number % SERIES],
         }
+    }
+}
+
+/// The curves that a legend names.
+pub(crate) fn named(curves: &[Curve]) -> Vec<&Curve> {
+    curves.iter().filter(|curve| !curve.label.is_empty()).collect()
+}
+
+pub(crate) fn draw_legend(curves: &[&Curve], top: f64, svg: &mut String) {
+    for (index, curve) in curves.iter().enumerate() {
+        let y = top + LEGEND_LINE * index as f64;
+        let (class, end, middle) = (curve.line.class(), SIGN + 34.0, y - 4.0);
+        let _ = match curve.line {
+            Line::Mark => {
+                writeln!(svg, "<circle class=\"{class}\" cx=\"{}\" cy=\"{middle}\" r=\"4.5\"/>", SIGN + 17.0)
+            }
+            Line::Main | Line::Second | Line::Reference | Line::Series(_) => {
+                writeln!(svg, "<path class=\"line {class}\" d=\"M{SIGN} {middle} H{end}\"/>")
+            }
+        };
+        text(svg, (SIGN + 42.0, y), "start", &curve.label);
     }
 }
 
@@ -243,6 +301,7 @@ mod tests {
             y: Axis::shares("y"),
             shape: Shape::Square,
             curves: vec![Curve { label: "a < b".into(), line: Line::Main, points }],
+            notes: Vec::new(),
         }
     }
 
@@ -252,6 +311,18 @@ mod tests {
         assert!(svg.contains("points=\"80.00,384.00 424.00,40.00 252.00,40.00 \""), "{svg}");
         assert!(svg.contains("t &amp; u") && svg.contains("a &lt; b") && !svg.contains("t & u"));
         assert_eq!(svg.matches("<text").count(), 1 + 12 + 2 + 1);
+    }
+
+    #[test]
+    fn series_mark_their_points_and_notes_stand_beside_theirs() {
+        let mut plot = plot(Vec::new());
+        let points = vec![(0.0, 0.0), (1.0, 1.0)];
+        plot.curves = vec![Curve { label: String::new(), line: Line::Series(7), points }];
+        plot.notes = vec![Note { at: (1.0, 1.0), words: "here".into() }];
+        let svg = plot.file();
+        assert_eq!(svg.matches("<circle class=\"line series1\"").count(), 2);
+        assert!(svg.contains("<text x=\"432.00\" y=\"44.00\" text-anchor=\"start\">here</text>"), "{svg}");
+        assert!(!svg.contains("<path class=\"line"), "a curve without a label is not in the legend");
     }
 
     #[test]
