@@ -2,9 +2,8 @@
 
     accounting.py [--quick] [--ends]
 
-Work of the same name as in ../src/bin/accounting.rs. `upper` is the library's answer (connect the dots,
-pessimistic); with --ends its optimistic estimate (privacy buckets) is computed too, untimed: values do not change
-from round to round.
+../src/bin/accounting.rs does work of the same names. `upper` is the library's answer (connect the dots, pessimistic).
+With --ends its optimistic estimate (privacy buckets) is computed too, untimed; it does not change from round to round.
 """
 
 import sys

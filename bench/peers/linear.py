@@ -2,8 +2,8 @@
 
     linear.py --data FOLDER [--quick]
 
-Work of the same name as in ../src/bin/linear, on the files that it wrote: rows of norm at most 1, the label last. Each
-contestant has a process of its own, because of its peak of memory. All cores, as all contestants.
+../src/bin/linear does work of the same names, and writes the files: rows of norm at most 1, the label last. Each
+contestant has a process of its own, so that its peak memory is its own. All contestants use all cores.
 """
 
 import pathlib
@@ -54,7 +54,7 @@ def run(system):
         taken.append(time.perf_counter() - begun)
     processor = (time.process_time() - before) / REPEATS
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    # Probabilities by hand, in double precision: diffprivlib's own are for other versions of scikit-learn.
+    # Probabilities are computed here, in double precision: diffprivlib's need other versions of scikit-learn.
     xt, yt = load("test")
     score = xt.astype(np.float64) @ model.coef_[0].astype(np.float64) + model.intercept_[0]
     loss = float(np.mean(np.logaddexp(0, -np.where(yt > 0, 1.0, -1.0) * score)))

@@ -1,4 +1,4 @@
-"""One measurement a line, as JSON: {workload, system, metric, value, config}.
+"""Measurements as lines of JSON: {workload, system, metric, value, config}.
 
 The Rust programs in ../src/bin print the same lines; `cargo xtask bench` puts them side by side.
 """
@@ -10,7 +10,7 @@ import time
 
 
 def one_core():
-    """One core and one thread; to be called before numpy is imported."""
+    """Limits this process to one core and one thread. Call it before numpy is imported."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -23,7 +23,7 @@ def emit(workload, system, metric, value, **config):
 
 
 def seconds(work, at_least=0.0):
-    """(result, median seconds of one call), calling until `at_least` seconds are filled."""
+    """Calls `work` until `at_least` seconds have passed. Returns its result and the median seconds of one call."""
     taken, result = [], None
     begun = time.perf_counter()
     while not taken or time.perf_counter() - begun < at_least:

@@ -2,7 +2,7 @@
 
     mechanisms.py [--quick]
 
-Work of the same name as in ../src/bin/mechanisms.rs: nanoseconds for one released value. epsilon = 1, sensitivity 1.
+../src/bin/mechanisms.rs does work of the same names: nanoseconds for one released value. epsilon = 1, sensitivity 1.
 """
 
 import sys
@@ -19,7 +19,7 @@ with warnings.catch_warnings():
     from diffprivlib import mechanisms as ibm  # noqa: E402
 
 QUICK = "--quick" in sys.argv
-# Both need microseconds a value: a shorter vector says as much.
+# Both need microseconds for a value, so a shorter vector is enough.
 LENGTH = 2_000 if QUICK else 20_000
 CHOICES = 100 if QUICK else 1_000
 CANDIDATES = 100
@@ -42,7 +42,7 @@ def opendp():
         atom = dp.atom_domain(T=kind) if kind == "i64" else dp.atom_domain(T=kind, nan=False)
         domain = dp.vector_domain(atom)
         values = [i % 1000 for i in range(LENGTH)] if kind == "i64" else [float(i % 1000) for i in range(LENGTH)]
-        # What it takes to carry a Python list in and out is not the mechanism's time.
+        # The time to convert a Python list is not counted.
         identity = dp.t.make_identity(domain, dp.symmetric_distance())
         lists = nanoseconds(lambda: identity(values), LENGTH)
         mechanism = make(domain)
@@ -52,7 +52,7 @@ def opendp():
     # Gumbel noise: the exponential mechanism.
     choice = dp.m.make_noisy_max(
         domain, dp.linf_distance(T="i64"), dp.zero_concentrated_divergence(), scale=2.0)
-    # With the call from Python: a list of 100 goes in, one number comes out.
+    # The time includes the call from Python: a list of 100 goes in, one number comes out.
     whole = nanoseconds(lambda: [choice(SCORES) for _ in range(CHOICES)], CHOICES)
     lines.emit("exponential, 100 candidates", "opendp", "ns", whole, values=CHOICES, exact=True, secure=True)
 
@@ -71,7 +71,7 @@ def diffprivlib():
     ]:
         lines.emit(workload, "diffprivlib", "ns", nanoseconds(each(mechanism, values), LENGTH), values=LENGTH, **config)
 
-    # Scores are given when it is made, so that making it is part of a choice.
+    # The constructor takes the scores, so construction is part of a choice.
     def choose():
         return [ibm.Exponential(epsilon=1, sensitivity=1, utility=SCORES).randomise() for _ in range(CHOICES)]
 

@@ -4,10 +4,10 @@
     networks.py [--quick] --turns N --one SYSTEM MODEL:BATCH    one of them, which waits for a line of input before each of N blocks
     networks.py [--all] --list MODEL:BATCH                their names
 
-Work of the same name as in ../src/bin/networks: a step is forward, backward, clip, noise, update on a batch that is already in memory. 32-bit
+../src/bin/networks does work of the same names: a step is forward, backward, clip, noise, update on a batch that is already in memory. 32-bit
 floats, two threads, noise from each library's default generator, which is not cryptographically secure. Each contestant has a
-process of its own. `(huge pages)` is the same with transparent huge pages switched on from outside, which helps whoever makes large arrays anew
-at each step.
+process of its own. `(huge pages)` is the same with transparent huge pages switched on from outside, which helps a library that allocates large
+arrays at each step.
 """
 
 import os
@@ -22,9 +22,9 @@ import lines
 QUICK, ALL = "--quick" in sys.argv, "--all" in sys.argv
 THREADS = 2
 RATE, CLIP_NORM, NOISE = 0.05, 1.0, 1.1
-# A figure is the median of so many blocks of so many seconds.
+# A figure is the median over this many blocks of this many seconds.
 BLOCKS, SECONDS = (3, 0.1) if QUICK else (7, 0.5)
-# Shorter ones where there are many turns; who takes longer than a second for one step has fewer.
+# With turns, blocks are shorter, and a contestant whose step takes longer than a second has fewer of them.
 TURN_SECONDS, LONG_TURNS = min(SECONDS, 0.2), 5
 HUGE = " (huge pages)"
 
@@ -43,12 +43,13 @@ MODELS = {
 }
 WORK = ["mnist-cnn:256", "mnist-cnn:2048", "mlp:256", "mlp:2048", "softmax:2048", "cifar-cnn:256"]
 SYSTEMS = ["torch", "opacus hooks", "opacus ghost", "opacus ghost" + HUGE, "jax vmap", "jax-privacy"]
-# With --all; nowhere the fastest of their library.
+# Only with --all: these are never the fastest of their library.
 SLOWER = ["opacus hooks" + HUGE, "opacus functorch", "opacus ew", "jax-privacy whole batch"]
 
 
 def is_hopeless(system, work):
-    """Gradients of single examples of the MLP are 1.9 GB at 256 (hundred times slower than ghosts), 15 GB at 2048."""
+    """Whether a contestant would form per-example gradients that are too large: 1.9 GB for the MLP at 256 (a hundred times slower than ghost
+    norms), 15 GB at 2048."""
     forms_gradients = system.startswith(("jax", "opacus")) and "ghost" not in system
     return forms_gradients and (work == "mlp:2048" or work == "mlp:256" and system != "jax vmap" and not ALL)
 
@@ -155,7 +156,7 @@ def jax_step(shape, layers, batch, system):
     else:
         import jax_privacy
 
-        # Its default, nan_safe, costs up to twenty-fold on CPUs; parts of 32 are faster than the whole batch.
+        # The default, nan_safe, is up to twenty times slower on CPUs; parts of 32 are faster than the whole batch.
         parts = None if system.endswith("whole batch") else min(32, batch)
         clipped = jax_privacy.clipped_grad(
             loss, l2_clip_norm=CLIP_NORM, batch_argnums=(1, 2), normalize_by=batch, microbatch_size=parts, nan_safe=False)
@@ -178,7 +179,8 @@ def jax_step(shape, layers, batch, system):
 
 
 def steady(step, turns):
-    """(median seconds of one call over blocks, number of blocks), after a second of warm-up. Waits for its turn before each block, if it has turns."""
+    """Measures `step` in blocks, after a second of warm-up. With turns, waits before each block. Returns the median seconds of one call and the
+    number of blocks."""
     begun, calls = time.perf_counter(), 0
     while calls < 2 or time.perf_counter() - begun < 2 * SECONDS:
         step()
@@ -192,7 +194,7 @@ def steady(step, turns):
         if turns:
             print("waiting", flush=True)
             sys.stdin.readline()
-            # Who has waited has cold caches: some steps are not counted. (In steps of seconds there is nothing to see of it.)
+            # After a wait the caches are cold, so the first steps are not counted. (Steps of seconds are not affected.)
             for _ in range(-(-count // 8) if one <= 1 else 0):
                 step()
         start = time.perf_counter()
@@ -222,7 +224,7 @@ def contestants(work):
 
 
 def alone(system, work, turns=0):
-    """A process of its own for a contestant, on two processors: the words that start it, and its environment."""
+    """The command and the environment that start a contestant in a process of its own, on two processors."""
     names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
     environment = dict(os.environ, JAX_PLATFORMS="cpu", CUDA_VISIBLE_DEVICES="", **{name: str(THREADS) for name in names})
     if system.endswith(HUGE):

@@ -2,7 +2,7 @@
 
     noise.py [--quick]
 
-Work of the same name as in ../src/bin/noise.rs: nanoseconds for one draw out of a whole vector.
+../src/bin/noise.rs does work of the same names: nanoseconds for one draw in a whole vector.
 """
 
 import sys
@@ -17,7 +17,7 @@ import opendp.prelude as dp  # noqa: E402
 QUICK = "--quick" in sys.argv
 SCALES = [1, 10] if QUICK else [1, 10, 2**10, 2**20, 2**30]
 LENGTH = 1_000_000
-# OpenDP needs about 10 microseconds a draw: a shorter vector says as much.
+# OpenDP needs about 10 microseconds for a draw, so a shorter vector is enough.
 OPENDP_LENGTH = 2_000 if QUICK else 20_000
 FILL = 0.05 if QUICK else 0.2
 
@@ -53,7 +53,7 @@ def opendp_noise():
     for name, make in makers.items():
         for scale in SCALES:
             mechanism = make(float(scale))
-            # What it takes to carry a Python list in and out is not the sampler's time.
+            # The time to convert a Python list is not counted.
             own = nanoseconds(lambda: mechanism(zeros), OPENDP_LENGTH) - lists
             config = dict(draws=OPENDP_LENGTH, exact=True, secure=True, list_conversion_ns=lists)
             lines.emit(f"{name}, scale {scale}", "opendp", "ns", own, **config)

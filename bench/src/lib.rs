@@ -1,6 +1,6 @@
-//! One measurement a line, as JSON: `{workload, system, metric, value, config}`. The
-//! programs in `bench/peers` print the same lines for the same work;
-//! `cargo xtask bench` puts them side by side.
+//! Measurements as lines of JSON: `{workload, system, metric, value, config}`. The programs in
+//! `bench/peers` print the same lines for the same work, and `cargo xtask bench` puts them side by
+//! side.
 #![expect(clippy::print_stdout, reason = "the lines are the program's result")]
 #![forbid(unsafe_code)]
 
@@ -11,25 +11,25 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// The folder of the documentation: where Cargo says that the project
-/// is now, or in the working folder.
+/// The folder of the documentation: that of the checkout from which Cargo runs the program, or
+/// `docs` in the working folder.
 pub fn docs() -> PathBuf {
     let own = std::env::var_os("CARGO_MANIFEST_DIR");
     own.map_or_else(|| PathBuf::from("docs"), |own| Path::new(&own).join("../docs"))
 }
 
-/// What the command line asks for.
+/// The options of a benchmark program.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
     /// Less work, to see that everything runs.
     pub quick: bool,
-    /// With `--turns N`: contestants take turns, N times each, and wait in between.
+    /// N of `--turns N`: contestants take turns, N times each, and wait in between.
     turns: Option<usize>,
 }
 
 impl Options {
-    /// From the program's arguments; `--ends` (the ends of intervals are wanted) needs nothing
-    /// here, since Sordino always has them.
+    /// The options in the program's arguments. `--ends`, which asks for both ends of intervals, is
+    /// ignored: Sordino always prints them.
     pub fn from_arguments() -> Self {
         let turns = std::env::args().skip_while(|word| word != "--turns").nth(1);
         Self {
@@ -38,7 +38,7 @@ impl Options {
         }
     }
 
-    /// The program's arguments that are no options.
+    /// The program's arguments that are not options.
     pub fn words(self) -> Vec<String> {
         let mut words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--quick").collect();
         if let Some(at) = words.iter().position(|word| word == "--turns") {
@@ -47,22 +47,22 @@ impl Options {
         words
     }
 
-    /// A figure is the median of so many blocks of work.
+    /// How many blocks of work a figure is the median of.
     pub fn blocks(self) -> usize {
         self.turns.unwrap_or(if self.quick { 3 } else { 7 })
     }
 
-    /// Before each block: says so and waits for a line on the standard
-    /// input, if contestants take turns.
+    /// Before each block: if contestants take turns, says so and waits for a line on standard
+    /// input.
     pub fn wait(self) {
         if self.turns.is_some() {
             println!("waiting");
-            // Where nobody says whose turn it is, it is ours.
+            // Without a line, for instance if the input is closed, the turn begins at once.
             let _ = std::io::stdin().read_line(&mut String::new());
         }
     }
 
-    /// How long one figure is measured: calls are repeated until this is filled.
+    /// How long one figure is measured: calls are repeated until this time has passed.
     pub fn fill(self) -> Duration {
         Duration::from_millis(if self.quick { 20 } else { 200 })
     }
@@ -73,7 +73,7 @@ pub fn emit(workload: &str, metric: &str, value: f64, config: Value) {
     emit_for("sordino", workload, metric, value, config);
 }
 
-/// Prints one measurement of one of several ways in which Sordino does the work.
+/// Prints one measurement of a variant of Sordino.
 pub fn emit_for(system: &str, workload: &str, metric: &str, value: f64, config: Value) {
     let line = json!({
         "workload": workload, "system": system, "metric": metric, "value": value, "config": config,
@@ -81,7 +81,7 @@ pub fn emit_for(system: &str, workload: &str, metric: &str, value: f64, config: 
     println!("{line}");
 }
 
-/// Median seconds of one call, after a first call that is not counted.
+/// The median of the seconds of one call, after a first call that is not counted.
 pub fn seconds(fill: Duration, mut work: impl FnMut()) -> f64 {
     work();
     let mut taken = Vec::new();
@@ -92,6 +92,6 @@ pub fn seconds(fill: Duration, mut work: impl FnMut()) -> f64 {
         taken.push(start.elapsed().as_secs_f64());
     }
     taken.sort_by(f64::total_cmp);
-    // There are at least three.
+    // Not empty: there are at least three.
     taken[taken.len() / 2]
 }

@@ -1,5 +1,5 @@
-//! The README and the book: every page is in the table of contents, and every
-//! command shown does what the page says.
+//! Checks of the README and the book: every page is in the table of contents, and every command
+//! prints what its page shows.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,8 +9,8 @@ use crate::console::{self, Shown};
 use crate::failure::Failure;
 use crate::run;
 
-/// Every page of the book is listed in its table of contents, every listed page exists, and every
-/// relative link in the book and in the root's documents leads to a file.
+/// Checks that every page of the book is in its table of contents, that every listed page exists,
+/// and that every relative link in the book and in the root's documents leads to a file.
 pub(crate) fn check_contents() -> Result<(), Failure> {
     let source = run::root().join("docs");
     let summary = source.join("SUMMARY.md");
@@ -30,7 +30,7 @@ pub(crate) fn check_contents() -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(Failure::check(problems.join("\n"))) }
 }
 
-/// Every command that a page shows gives the exit code and the output that the page shows.
+/// Checks that every command on a page has the exit code and the output that the page shows.
 pub(crate) fn check_outputs() -> Result<(), Failure> {
     let mut count = 0;
     for (page, text, commands) in pages_with_commands()? {
@@ -52,18 +52,18 @@ pub(crate) fn check_outputs() -> Result<(), Failure> {
     Ok(())
 }
 
-/// Puts the real output of every shown command into its page.
+/// Writes the real output of every command into its page.
 pub(crate) fn write_outputs() -> Result<(), Failure> {
     for (page, text, commands) in pages_with_commands()? {
         let mut lines: Vec<String> = text.lines().map(String::from).collect();
         let folder = fresh_folder()?;
         let run = |shown: &Shown| execute(shown, &folder).map_err(|f| at(&page, shown, &f.to_string()));
         let outputs = commands.iter().map(run).collect::<Result<Vec<_>, _>>()?;
-        // Last command first, so that the line numbers of the others stay true.
+        // Last command first, so that the line numbers of the others stay valid.
         for (shown, came) in commands.iter().zip(&outputs).rev() {
             let claimed = lines[shown.output.clone()].join("\n");
             if shown.is_random && console::agree(&claimed, came, true) {
-                continue; // as true as what came now
+                continue; // only the random numbers differ
             }
             lines
                 .splice(shown.output.clone(), came.trim_end().lines().map(|line| line.trim_end().to_owned()));
@@ -95,8 +95,8 @@ fn pages_with_commands() -> Result<Vec<(PathBuf, String, Vec<Shown>)>, Failure> 
     Ok(found)
 }
 
-/// A folder for the commands of one page, with the examples where a reader in the root folder has
-/// them. What commands write stays there.
+/// A fresh folder for the commands of one page, with a copy of `examples` as in the root folder.
+/// Files that commands write stay in it.
 fn fresh_folder() -> Result<PathBuf, Failure> {
     let folder = run::target_dir().join("pages");
     let _ = std::fs::remove_dir_all(&folder);
@@ -116,7 +116,7 @@ fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Runs one shown command and gives back what a reader would see.
+/// Runs one command and returns what a reader would see.
 fn execute(shown: &Shown, folder: &Path) -> Result<String, Failure> {
     let program = run::target_dir().join("debug").join(format!("sordino{}", std::env::consts::EXE_SUFFIX));
     let mut command = Command::new(program);

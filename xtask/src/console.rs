@@ -1,16 +1,16 @@
-//! Console blocks in Markdown: the commands that a page shows, and the output it claims for them.
+//! Console blocks in Markdown: the commands that a page shows, and the output that it claims.
 //!
-//! A block opens with ` ```console `, or with ` ```console exit-2 ` when the shown command is meant
-//! to fail. Where noise is part of what is shown, ` ```console random `: words are compared, and
-//! numbers must be there, but may be others. Lines that begin with `$
-//! ` are commands (a trailing `\` continues on the next line); what follows is the output, standard
-//! output for a command that succeeds and standard error for one that fails.
+//! A block opens with ` ```console `, or with ` ```console exit-2 ` if the command must fail with
+//! that code. Where the output has noise, it opens with ` ```console random `: words are compared,
+//! and numbers must be present but may differ. A line that starts with a dollar sign and a blank is
+//! a command (a trailing `\` continues it on the next line). The lines after it are its output:
+//! standard output if it succeeds, standard error if it fails.
 //!
 //! # Pitfall
 //! A number in a page is a claim. Output is compared word by word, and numbers to a relative 1e-6,
 //! because the last digits of a Fourier transform depend on the processor's vector width.
 
-/// One command and what the page says it prints.
+/// One command, and the output that the page claims.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Shown {
     /// The words after the program's name.
@@ -27,10 +27,10 @@ pub(crate) struct Shown {
     pub(crate) line: usize,
 }
 
-/// How a page may name the program.
+/// The names of the program on pages.
 const PROGRAM: [&str; 2] = ["sordino ", "cargo run --release -p sordino-cli -- "];
 
-/// Every command of this project that `page` shows. Other programs' commands are passed over.
+/// Every command of this project that `page` shows. Commands of other programs are skipped.
 pub(crate) fn commands(page: &str) -> Result<Vec<Shown>, String> {
     let lines: Vec<&str> = page.lines().collect();
     let mut found = Vec::new();
@@ -47,7 +47,7 @@ pub(crate) fn commands(page: &str) -> Result<Vec<Shown>, String> {
     Ok(found)
 }
 
-/// Whether the output that came is the output that was claimed.
+/// Whether the real output agrees with the claimed one.
 pub(crate) fn agree(claimed: &str, came: &str, is_random: bool) -> bool {
     let numbers = if is_random { are_numbers } else { numbers_agree };
     let lines = |text: &str| text.trim_end().lines().map(str::trim_end).map(String::from).collect::<Vec<_>>();
@@ -98,7 +98,8 @@ fn in_block(
     Ok(())
 }
 
-/// Splits as a shell would, as far as our pages need: blanks, both kinds of quotes, `< file`.
+/// Splits a command as a shell does, as far as pages need it: blanks, both kinds of quotes,
+/// `< file`.
 fn split(text: &str) -> Result<(Vec<String>, Option<String>), String> {
     let mut words = vec![];
     let (mut word, mut quote, mut begun) = (String::new(), None, false);
@@ -138,8 +139,8 @@ fn lines_agree(claimed: &str, came: &str, numbers: fn(&str, &str) -> bool) -> bo
     }
 }
 
-/// Words and numbers apart from the punctuation around them, so that
-/// `{"upper":1.25}` has its number alone.
+/// Words and numbers without the punctuation around them, so that the number in `{"upper":1.25}` is
+/// a token.
 fn tokens(line: &str) -> Vec<&str> {
     line.split(|c: char| c.is_whitespace() || "\"{}[],:=()".contains(c)).filter(|t| !t.is_empty()).collect()
 }
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_checked_is_refused() {
+    fn commands_that_cannot_be_checked_are_refused() {
         for page in
             ["```console\n$ sordino a | b\n```", "```console\n$ sordino 'a\n```", "```console\n$ sordino"]
         {
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn random_numbers_may_be_others_and_words_may_not() {
+    fn random_numbers_may_differ_and_words_may_not() {
         assert!(agree("accuracy 0.92 of 113", "accuracy 0.95 of 113", true));
         assert!(!agree("accuracy 0.92", "accuracy none", true));
         assert!(!agree("accuracy 0.92", "error 0.92", true));

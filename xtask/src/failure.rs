@@ -1,4 +1,4 @@
-//! How a chore fails: one message for a person, and an exit code.
+//! The failure of a chore: a message and an exit code.
 
 use std::fmt;
 use std::path::Path;
@@ -16,8 +16,7 @@ impl Failure {
         Self { message: message.into(), exit_code: 1 }
     }
 
-    /// The chore could not run: a wrong word on the command line, or
-    /// something missing on this machine.
+    /// The chore could not run: a wrong command line, or something missing on this machine.
     pub(crate) fn usage(message: impl Into<String>) -> Self {
         Self { message: message.into(), exit_code: 2 }
     }

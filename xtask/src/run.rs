@@ -1,4 +1,4 @@
-//! Starting other programs: where, how, and what is said when they fail.
+//! Starts other programs, and reports their failures.
 
 use std::ffi::OsStr;
 use std::io::ErrorKind;
@@ -8,12 +8,11 @@ use std::sync::LazyLock;
 
 use crate::failure::Failure;
 
-/// The folder that holds the workspace's `Cargo.toml`: where Cargo says that it is now.
-/// (Programs are kept between checkouts, and what was written into them when they were built
-/// may lie in another one, or nowhere.)
+/// The folder of the workspace's `Cargo.toml`, as Cargo reports it at run time. (A path compiled
+/// into the program may be that of another checkout, because builds are shared between checkouts.)
 pub(crate) fn root() -> &'static Path {
     static ROOT: LazyLock<PathBuf> = LazyLock::new(|| {
-        // `xtask` lies directly below the root.
+        // `xtask` is directly below the root.
         let own = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
         own.as_deref().and_then(Path::parent).unwrap_or(Path::new(".")).to_owned()
     });
@@ -27,12 +26,12 @@ pub(crate) fn cargo() -> Command {
     command
 }
 
-/// Where Cargo puts what it builds.
+/// Cargo's target directory.
 pub(crate) fn target_dir() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), |dir| root().join(dir))
 }
 
-/// Runs to the end with its output shown.
+/// Runs a command to its end, with its output shown.
 pub(crate) fn shown(command: &mut Command) -> Result<(), Failure> {
     let status = command.status().map_err(|error| not_started(command, &error))?;
     if status.success() {
@@ -41,7 +40,7 @@ pub(crate) fn shown(command: &mut Command) -> Result<(), Failure> {
     Err(Failure::check(format!("failed ({status}): {}", written(command))))
 }
 
-/// Runs to the end and gives back its standard output; its standard error is shown.
+/// Runs a command to its end and returns its standard output. Its standard error is shown.
 pub(crate) fn captured(command: &mut Command) -> Result<String, Failure> {
     let output = command.stderr(Stdio::inherit()).output().map_err(|error| not_started(command, &error))?;
     if output.status.success() {

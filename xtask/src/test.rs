@@ -1,11 +1,11 @@
-//! `cargo xtask test`: every check, the cheapest first, stopping at the first that fails.
+//! `cargo xtask test`: runs every check, the cheapest first, and stops at the first failure.
 
 use std::time::Instant;
 
 use crate::failure::Failure;
 use crate::{book, run, widths};
 
-/// One check: what it is called, and how it is done.
+/// A check: its name, and the function that does it.
 type Check = (&'static str, fn() -> Result<(), Failure>);
 
 const CHECKS: &[Check] = &[
@@ -18,10 +18,10 @@ const CHECKS: &[Check] = &[
     ("commands shown in the README and the book", book::check_outputs),
 ];
 
-/// What is asked for at build time is checked too.
+/// The optional features, which are checked too.
 const ALL_FEATURES: &str = "sordino-cli/postgresql,sordino/postgresql,sordino/arrow,sordino/parquet";
 
-/// Runs every check and says how long each took.
+/// Runs every check and prints how long each took.
 pub(crate) fn everything() -> Result<(), Failure> {
     let start = Instant::now();
     for (number, (name, check)) in CHECKS.iter().enumerate() {

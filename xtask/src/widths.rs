@@ -1,4 +1,5 @@
-//! Widths of Rust sources. `rustfmt` breaks code, but neither comments nor strings.
+//! Checks the widths of lines in Rust sources. `rustfmt` wraps code, but neither comments nor
+//! strings.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -6,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::failure::Failure;
 use crate::run;
 
-/// Columns of a line of code, as in `rustfmt.toml`.
-const CODE: usize = 110;
-/// Columns of a line of prose in a comment. Tables, blocks of code and links may be as wide as code.
-const PROSE: usize = 100;
+/// The most columns in a line of code, as in `rustfmt.toml`.
+const MAX_CODE: usize = 110;
+/// The most columns in a line of prose in a comment. Tables, code blocks and links may be as wide
+/// as code.
+const MAX_PROSE: usize = 100;
 
 /// Checks every Rust file of the project.
 pub(crate) fn check() -> Result<(), Failure> {
@@ -23,7 +25,7 @@ pub(crate) fn check() -> Result<(), Failure> {
     if problems.is_empty() { Ok(()) } else { Err(Failure::check(problems.join("\n"))) }
 }
 
-/// A line that is too wide, by its number from 1.
+/// A line that is too wide. Lines are counted from 1.
 #[derive(Debug, PartialEq, Eq)]
 struct Wide {
     line: usize,
@@ -43,13 +45,13 @@ fn too_wide(text: &str) -> impl Iterator<Item = Wide> {
         let limit = match comment(line) {
             None => {
                 in_block = false;
-                CODE
+                MAX_CODE
             }
             Some(prose) => {
                 let is_fence = prose.starts_with("```");
                 in_block ^= is_fence;
                 let is_prose = !in_block && !is_fence && !prose.starts_with('|') && !prose.contains("://");
-                if is_prose { PROSE } else { CODE }
+                if is_prose { MAX_PROSE } else { MAX_CODE }
             }
         };
         let columns = line.chars().count();
@@ -57,13 +59,13 @@ fn too_wide(text: &str) -> impl Iterator<Item = Wide> {
     })
 }
 
-/// The text of a line that is nothing but a comment.
+/// The text of a comment that has its own line.
 fn comment(line: &str) -> Option<&str> {
     let text = line.trim_start().strip_prefix("//")?;
     Some(text.trim_start_matches(['/', '!']).trim())
 }
 
-/// All Rust files of a folder; none where there is no such folder.
+/// All Rust files below a folder; none if the folder does not exist.
 fn rust_below(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(Vec::new()) };
     let mut files = Vec::new();

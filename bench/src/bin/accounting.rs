@@ -1,6 +1,6 @@
 //! Seconds for one certified answer: ε of training runs and of a mixture, and calibration.
 //!
-//! Work of the same name as in `peers/accounting.py`.
+//! `peers/accounting.py` does work of the same names.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -12,7 +12,7 @@ use sordino_bench::{Options, emit, seconds};
 
 const DELTA: f64 = 1e-5;
 
-/// Name, noise multiplier, sampling rate, steps.
+/// Training runs: name, noise multiplier, sampling rate, steps.
 const TRAINING: [(&str, f64, f64, u64); 5] = [
     ("mnist", 1.1, 256.0 / 60_000.0, 14_062),
     ("low noise", 0.7, 0.01, 10_000),
@@ -39,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn epsilon(options: Options, workload: &str, claim: &Claim, delta: Delta) -> Result<(), Box<dyn Error>> {
     let answer = accounting::epsilon(claim, delta, Accountant::Auto)?;
     let taken = seconds(options.fill(), || {
-        // The same question was answered above.
+        // Cannot fail: the same question was answered above.
         let _ = black_box(accounting::epsilon(black_box(claim), delta, Accountant::Auto));
     });
     let config = json!({

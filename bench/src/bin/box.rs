@@ -11,9 +11,9 @@ use std::time::Instant;
 
 use sordino::prelude::*;
 
-/// Relative gap, or distance from a target, that is worth a line of its own.
+/// The relative gap, or distance from a target, above which a point is printed.
 const WIDE: f64 = 1e-3;
-/// Seconds that are worth a line of their own.
+/// The seconds above which a point is printed.
 const SLOW: f64 = 1.0;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -66,8 +66,7 @@ fn noises(points: u64, random: &mut Random) -> Result<(), Box<dyn Error>> {
         let question = format!("epsilon {target:.5e} q {rate:.5e} T {steps} delta {delta:.3e}");
         match found {
             Ok(found) => {
-                // How far the certified cost, and the least cost it may
-                // really have, are from the target.
+                // How far the upper and the lower end of the cost are below the target.
                 let miss = 1.0 - found.epsilon.upper / target;
                 let loose = 1.0 - found.epsilon.lower / target;
                 if miss.abs() > WIDE || loose > 2.0 * WIDE || taken > 3.0 * SLOW {
@@ -107,8 +106,8 @@ fn summary(what: &str, mut values: Vec<f64>, limit: f64) {
     );
 }
 
-/// Time on the processor, where the system tells it (others may be at
-/// work too); else time on the wall.
+/// Processor time of this thread where the system reports it, else wall time. Processor time does
+/// not count the work of other processes.
 struct Clock(Option<u64>, Instant);
 
 impl Clock {
@@ -128,7 +127,7 @@ impl Clock {
     }
 }
 
-/// SplitMix64: the points of one seed are the same everywhere.
+/// SplitMix64, so that a seed gives the same points everywhere.
 struct Random(u64);
 
 impl Random {
@@ -144,7 +143,7 @@ impl Random {
         (low.ln() + (high / low).ln() * self.unit()).exp().clamp(low, high)
     }
 
-    /// Rate, steps, delta.
+    /// A sampling rate, a number of steps and δ.
     fn training(&mut self) -> (f64, u64, f64) {
         let steps = self.log_uniform(1.0, 1e9).round() as u64;
         (self.log_uniform(1e-9, 1.0), steps, self.log_uniform(1e-18, 0.1))

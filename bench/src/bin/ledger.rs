@@ -1,7 +1,7 @@
-//! Durable charges a second with one and with eight writers, and what the n-th charge costs.
+//! Durable charges per second with one and with eight writers, and the time of the n-th charge.
 //!
-//! The ledger is a file in the folder of the program, so that the disk is the one that the project
-//! is built on. Started as `ledger writer FILE COUNT`, this program is one of the writers.
+//! The ledger is a file in the folder of the program, so it is on the disk of the build. Started as
+//! `ledger writer FILE COUNT`, this program is one of the writers.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use sordino::privacy::Terms;
 use sordino_bench::{Options, emit};
 use sordino_ledger::{Account, Digest, Identity, Label, Ledger};
 
-/// Charges whose median stands for the n-th.
+/// The time of the n-th charge is the median of so many charges from it on.
 const AROUND: u64 = 51;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -61,7 +61,7 @@ fn write(path: &Path, count: u64) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// All of them together: `charges` divided by the time until the last has finished.
+/// Measures all writers together: `charges` divided by the time until the last one has finished.
 fn throughput(folder: &Path, writers: u64, charges: u64) -> Result<(), Box<dyn Error>> {
     let path = folder.join(format!("{writers}.ledger"));
     create(&path, &Terms::new(Epsilon::new(1.0)?, Neighbours::AddRemove))?;
@@ -81,7 +81,7 @@ fn throughput(folder: &Path, writers: u64, charges: u64) -> Result<(), Box<dyn E
     Ok(())
 }
 
-/// The median of some charges from the 10th, 1000th, ... on.
+/// Measures the 10th, 1000th, ... charge, each as the median of [`AROUND`] charges from it on.
 fn nth_charge(
     folder: &Path,
     kind: &str,

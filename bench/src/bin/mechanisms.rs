@@ -1,7 +1,7 @@
 //! Nanoseconds for one released value: noisy counts in vectors of a million, and choices among a
 //! hundred candidates, on one core, permit and guarantee included.
 //!
-//! Work of the same name as in `peers/mechanisms.py`.
+//! `peers/mechanisms.py` does work of the same names.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -30,7 +30,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         mechanism.release(&counts, permit(mechanism.claim(), pure)).map(|release| drop(black_box(release)))
     })?;
 
-    // Real vectors: the sum is begun anew each time, since a release takes it with it.
+    // Each release consumes its sum, so every call makes a new one.
     let vectors = Contributions::new(RELATION, ClipNorm::new(1.0)?, Count::new(1000)?)
         .of_dimension(Count::new(LENGTH)?);
     let mechanism = Laplace::new(epsilon, vectors.clone())?;
@@ -58,7 +58,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// Measures `work`, which releases so many values, and what it takes for one.
+/// Measures `work`, which releases `values` values, and prints the time for one.
 fn released<E: Error + 'static>(
     options: Options,
     workload: &str,
@@ -77,9 +77,9 @@ fn released<E: Error + 'static>(
     Ok(())
 }
 
-/// What is measured is the release. A price at δ = 0 is a closed form; what other prices take is
-/// measured by the bench of accounting.
+/// An unmetered permit. Its accounting at δ = 0 is a closed form and takes no time; the benchmark
+/// of accounting measures the other cases.
 fn permit(claim: Claim, delta: Delta) -> Permit {
-    // Proof: every claim here has a price at its δ.
+    // Proof: an accountant can bound every claim here at its δ.
     danger::unmetered(claim, Unit::Record, delta).expect("a claim with a price")
 }

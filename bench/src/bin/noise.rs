@@ -1,7 +1,7 @@
-//! Nanoseconds for one draw of exact noise out of a vector of a million, on one
-//! core, with the cryptographic stream.
+//! Nanoseconds for one draw of exact noise in a vector of a million, on one core, with the
+//! cryptographic stream.
 //!
-//! Work of the same name as in `peers/noise.py`.
+//! `peers/noise.py` does work of the same names.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -43,14 +43,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     others(options, &mut bits)
 }
 
-/// Noise of other shapes, which is drawn one by one or in shorter vectors.
+/// Other samplers, which draw one by one or in shorter vectors.
 fn others(options: Options, bits: &mut Entropy) -> Result<(), Box<dyn Error>> {
     let cauchy = RoundedCauchy::new(1000)?;
     draws(options, "cauchy, scale 1000", bits, |bits, out| out.fill_with(|| cauchy.sample(bits)));
     let spherical = RoundedSpherical::new(20)?;
     draws(options, "spherical, 1000 dimensions", bits, |bits, out| {
         for vector in out.chunks_mut(1000) {
-            // Proof: far fewer dimensions than are too many.
+            // Proof: 1000 is far below the largest dimension.
             spherical.fill(bits, vector).expect("1000 dimensions");
         }
     });

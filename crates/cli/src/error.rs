@@ -89,7 +89,9 @@ pub(crate) enum Error {
     #[error("a budget is split into at most {limit} parts, got {number}")]
     TooManyParts { number: u64, limit: u64 },
 
-    #[error("the ledger records who owns the data, and the system tells no user's name; give --owner NAME")]
+    #[error(
+        "the ledger records the owner of the data, and the system states no user name; give --owner NAME"
+    )]
     NoOwner,
 
     #[error("no data set `{name}` in this ledger; `sordino ledger show` lists them")]

@@ -36,13 +36,13 @@ fn many_parts_gain_from_a_delta() {
         assert!(ends(&object["epsilon"]).1 <= 1.0, "{object}");
         parts(&object).iter().sum::<f64>()
     };
-    // Advanced composition: 200 parts at δ = 1e-5 cost about sqrt(2 ·
-    // 200 · ln 1e5) of one, not 200.
+    // Advanced composition: 200 parts at δ = 1e-5 cost about sqrt(2 · 200 · ln 1e5) of one, not
+    // 200.
     assert!(sum("1e-5") > 2.0 * sum("0"));
 }
 
 #[test]
-fn without_a_delta_parts_are_pure_and_that_is_said() {
+fn without_a_delta_parts_are_pure_and_a_note_says_so() {
     let run = sordino("calibrate --epsilon 1 --parts 3");
     assert_eq!(run.line("delta"), "0");
     let each: f64 = run.line("each of 3 parts").parse().unwrap();

@@ -1,4 +1,4 @@
-//! A budget says what is left, what a charge takes, and what can still be asked, and is true to it.
+//! A budget says what is left, what a charge takes and what can still be asked, and keeps to it.
 
 mod command;
 
@@ -32,7 +32,7 @@ fn run(here: &Path, line: &str) -> Run {
     sordino_in(here, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// `train` or `query`, without its price and what is paid with.
+/// Runs `train` or `query` at a price that the ledger pays.
 fn paid(here: &Path, words: &str, epsilon: f64, more: &str) -> Run {
     run(here, &format!("{words} --epsilon {epsilon} --schema t.toml --ledger b.ledger {more}"))
 }
@@ -45,8 +45,8 @@ fn left(here: &Path) -> f64 {
     shown(here)["left"].as_f64().unwrap()
 }
 
-/// What pays, in the order in which it is asked for; each word of `{}`
-/// becomes a new model's directory.
+/// Commands that charge, in their order, each with its ε. One that ends in `--out` gets a new
+/// directory each time.
 const ROUND: [(&str, f64); 5] = [
     ("train t.csv --target y --method gradient-descent --steps 20 --out", 0.3),
     ("query t.csv count", 0.01),
@@ -55,10 +55,10 @@ const ROUND: [(&str, f64); 5] = [
     ("query t.csv histogram y", 0.1),
 ];
 
-/// A budget of 3 had 2.70 left after a training run for 0.3, then 1.63 after a count for 0.01,
+/// A budget of 3 once had 2.70 left after a training run for 0.3, then 1.63 after a count for 0.01,
 /// then 1.60 after another training run.
 #[test]
-fn twenty_charges_take_what_they_were_said_to_take() {
+fn twenty_charges_take_what_their_plans_said() {
     let here = scene("twenty", "--epsilon 3 --delta 1e-6");
     let mut before = left(&here);
     assert_eq!(before, 3.0);
@@ -74,7 +74,7 @@ fn twenty_charges_take_what_they_were_said_to_take() {
         let fell = before - after;
         assert!((after - plan["left_after"].as_f64().unwrap()).abs() < 1e-9, "{after} {plan}");
         assert!(fell > 0.0 && fell <= 1.5 * said, "turn {turn}: {fell}, and {said} was said");
-        // What the flags say is an upper end of it, here.
+        // Here the ε of the flags is an upper bound on what a charge takes.
         assert!(fell <= 1.5 * epsilon, "turn {turn}: {fell} for {epsilon}");
         before = after;
     }
@@ -95,12 +95,12 @@ fn the_price_is_shown_before_anybody_pays() {
         "{train:?}"
     );
     assert_eq!((left(&here), shown(&here)["charges"].as_u64()), (1.0, Some(0)), "a plan charges nothing");
-    // The answer took what was said.
+    // The query takes what its plan said.
     let answer = paid(&here, "query t.csv mean age", 0.1, "");
     assert_eq!((answer.line("took"), answer.line("left")), (plan.line("takes"), after.as_str()));
-    // A plan that would be refused is.
+    // A plan is refused if its run would be.
     assert_eq!(paid(&here, "query t.csv mean age", 2.0, "--plan").code, 1);
-    // Without a ledger there is a price, and nothing to take it from.
+    // Without a ledger there is a price, and no budget to take it from.
     let free = run(&here, "query t.csv mean age --epsilon 0.1 --schema t.toml --plan");
     assert!(
         !free.stdout.contains("left") && free.line("spend").starts_with("epsilon at most 0.1, "),
@@ -109,7 +109,7 @@ fn the_price_is_shown_before_anybody_pays() {
 }
 
 #[test]
-fn what_is_left_is_what_can_still_be_asked() {
+fn a_budget_says_how_often_usual_charges_still_fit() {
     let here = scene("ask", "--epsilon 3 --delta 1e-6");
     let show = run(&here, "ledger show b.ledger");
     let said = show.line("can ask").to_owned();
@@ -120,14 +120,14 @@ fn what_is_left_is_what_can_still_be_asked() {
     };
     let before = asks();
     assert!(before[0] > 100 && before[1] > 9, "{before:?}");
-    // One training fewer can be asked after one training at that price.
+    // After one training at that price, one training fewer fits.
     assert_eq!(
         paid(&here, "train t.csv --target y --method gradient-descent --steps 9 --out m", 0.3, "").code,
         0
     );
     let after = asks();
     assert!(after[1] + 1 == before[1] && after[0] < before[0], "{before:?} {after:?}");
-    // To the end: as often as was said, and not once more.
+    // The budget pays as often as it said, and not once more.
     let small = scene("asks-all", "--epsilon 0.05 --delta 0");
     let times = shown(&small)["can_ask"][0]["times"].as_u64().unwrap();
     assert_eq!(times, 100);
@@ -139,10 +139,10 @@ fn what_is_left_is_what_can_still_be_asked() {
     assert_eq!(run(&small, "ledger show b.ledger").line("can ask"), "no count at 0.0005");
 }
 
-/// Large pure charges take their ε; the first one that needs δ has less to
-/// start from, and `show` says so before.
+/// Large pure charges take their ε. The first charge that needs δ then has less to spend, and
+/// `show` says so in advance.
 #[test]
-fn what_pure_charges_leave_for_others_is_said() {
+fn show_says_what_pure_charges_leave_for_training() {
     let here = scene("pure", "--epsilon 3 --delta 1e-6");
     for _ in 0..3 {
         assert_eq!(paid(&here, "query t.csv mean age", 0.5, "").code, 0);
@@ -161,8 +161,8 @@ fn what_pure_charges_leave_for_others_is_said() {
     assert!(plan["left_after"].as_f64().unwrap() > 0.4, "{plan}");
 }
 
-/// An owner who trains by full batches gets a tenth more of it from a budget that adds up
-/// squares; samples are refused in words.
+/// An owner who trains by full batches gets a tenth more models from a budget that adds up squares.
+/// Such a budget refuses sampled batches, with a reason.
 #[test]
 fn a_budget_may_add_up_squares_of_gaussian_distances() {
     let trainings = |here: &Path| shown(here)["can_ask"][1]["times"].as_u64().unwrap();
@@ -182,7 +182,7 @@ fn a_budget_may_add_up_squares_of_gaussian_distances() {
         paid(&gaussian, "train t.csv --target y --method gradient-descent --steps 9 --out m", 0.3, "").code
             == 0
     );
-    // A share adds up the same.
+    // A grant adds up squares too.
     assert_eq!(run(&gaussian, "ledger grant b.ledger t.csv --to ann --epsilon 1").code, 0);
     assert_eq!(paid(&gaussian, &sampled.replace("--out m", "--out m2"), 0.1, "--who ann").code, 1);
 }
@@ -211,8 +211,8 @@ fn an_analyst_sees_what_is_left_of_their_own_grant() {
     assert!(show.line("for ann").ends_with("0.125 left of 0.5"), "{show:?}");
 }
 
-/// "Ask the owner for more" was said where no owner can give more, and
-/// without the way where one can.
+/// The message once said "ask the owner for more" where no owner can give more, and did not say how
+/// where one can.
 #[test]
 fn a_refusal_exits_1_and_says_what_can_be_done() {
     let here = scene("refusals", "--epsilon 1 --delta 0");
@@ -235,25 +235,25 @@ fn a_refusal_exits_1_and_says_what_can_be_done() {
     assert_eq!(stranger.code, 1, "{stranger:?}");
 }
 
-/// A run that died after its charge and before its first checkpoint is
-/// lost with it, and that is said.
+/// A run that died after its charge and before its first checkpoint is lost, and the message says
+/// so.
 #[test]
-fn a_run_without_a_checkpoint_has_nothing_to_go_on_from() {
+fn a_run_without_a_checkpoint_cannot_be_resumed() {
     let here = scene("no-checkpoint", "--epsilon 1 --delta 1e-6");
     fs::create_dir(here.join("m.part")).unwrap();
     fs::write(here.join("m.part/receipt.json"), "{}").unwrap();
     let words = "train t.csv --target y --method gradient-descent --steps 9 --out m";
     paid(&here, words, 0.3, "--resume").refuses(&["before its first checkpoint", "its charge stays spent"]);
     assert_eq!(left(&here), 1.0);
-    // Begun anew, it is paid anew.
+    // A new run is charged again.
     assert_eq!(paid(&here, words, 0.3, "").code, 0);
     assert!(left(&here) < 1.0);
 }
 
-/// Nobody is asked for a name that the system knows.
+/// The command does not ask for a name that the system knows.
 #[cfg(target_os = "linux")]
 #[test]
-fn who_asks_is_the_systems_user() {
+fn the_analyst_is_the_systems_user_by_default() {
     let here = scene("who", "--epsilon 1 --delta 0");
     let mut command = Command::new(env!("CARGO_BIN_EXE_sordino"));
     for name in ["USER", "LOGNAME", "USERNAME"] {
@@ -268,8 +268,8 @@ fn who_asks_is_the_systems_user() {
     assert_eq!(charge["who"].as_str(), Some(name.trim()));
 }
 
-/// An auditor who may read the files and nothing else. Tests of root run the command as
-/// nobody, whom permissions concern.
+/// The auditor may read the files and do nothing else. Root ignores permissions, so under root the
+/// test runs the command as the user `nobody`.
 #[cfg(unix)]
 #[test]
 fn an_auditor_who_may_only_read_can_show_and_verify() {
@@ -278,7 +278,7 @@ fn an_auditor_who_may_only_read_can_show_and_verify() {
 
     let scene = scene("auditor", "--epsilon 1 --delta 0");
     assert_eq!(paid(&scene, "query t.csv count", 0.25, "").code, 0);
-    // Where everybody can go, also to the program.
+    // Everybody may enter this folder and run the copied program.
     let here = sordino_testing::Scratch::new("auditor");
     fs::create_dir(here.join("books")).unwrap();
     let allow = |path: &Path, mode: u32| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -306,13 +306,13 @@ fn an_auditor_who_may_only_read_can_show_and_verify() {
     assert!(history.code == 0 && history.stdout.contains("query count"), "{history:?}");
     assert_eq!(audit(&["ledger", "verify", books]).line("verified"), "4 entries");
     assert_eq!(audit(&["ledger", "export", books]).code, 0);
-    // Who may only read spends nothing, and leaves nothing behind.
+    // The auditor can spend nothing, and leaves no file behind.
     let spends = audit(&["ledger", "grant", books, "t.csv", "--to", "eve", "--epsilon", "1"]);
     assert_eq!((spends.code, spends.stdout.as_str()), (2, ""), "{spends:?}");
     let files: Vec<_> =
         fs::read_dir(here.join("books")).unwrap().map(|file| file.unwrap().file_name()).collect();
     assert_eq!(files.len(), 2, "{files:?}");
-    // A log that somebody left behind is not passed over: what was written last would be missing.
+    // A leftover log is not ignored: without it, the last entries would be missing.
     allow(&here.join("books"), 0o755);
     fs::write(here.join("books/b.ledger-wal"), b"not empty").unwrap();
     allow(&here.join("books/b.ledger-wal"), 0o444);

@@ -1,5 +1,5 @@
-//! Two analysts share a budget: it falls, it is refused, and a run that dies
-//! is finished without paying twice.
+//! Two analysts share a budget: it falls, it refuses, and a run that dies is finished without
+//! paying twice.
 
 mod command;
 
@@ -50,13 +50,13 @@ fn two_analysts_share_a_budget_and_the_next_request_is_refused() {
     let first = train(&here, "--epsilon 1 --steps 10 --who ann --out ann");
     let (left, of) = first.line("left").split_once(' ').unwrap();
     assert!((0.0..=0.5).contains(&left.parse().unwrap()) && of == "of 1.2, the grant of ann", "{first:?}");
-    // Ann has spent her share, Bob has his own.
+    // Ann has spent her share; Bob has his own.
     let refused = train(&here, "--epsilon 1 --steps 10 --who ann --out more");
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("the grant of `ann`"), "{refused:?}");
     let second = train(&here, "--epsilon 0.5 --steps 10 --who bob --out bob");
     assert_eq!(second.code, 0, "{second:?}");
-    // Someone without a share, and what is more than all that is left.
+    // An analyst without a share is refused, and so is a charge above all that is left.
     assert_eq!(train(&here, "--epsilon 0.1 --steps 10 --who eve --out eve").code, 1);
     let history = sordino_in(&here, &["ledger", "history", "b.ledger"]);
     for part in ["ann", "bob", "train diagnosis", "booked"] {
@@ -65,8 +65,8 @@ fn two_analysts_share_a_budget_and_the_next_request_is_refused() {
     assert!(!here.join("more").exists() && !here.join("more.part").exists());
 }
 
-/// An exhausted budget is exit 1, and the data is not read: a record that would
-/// stop the strict door is not found.
+/// An exhausted budget means exit 1, and no record is reported: one that would stop the strict door
+/// is not named.
 #[test]
 fn a_refused_run_reads_nothing_and_writes_nothing() {
     let here = folder("refused");
@@ -82,7 +82,7 @@ fn a_refused_run_reads_nothing_and_writes_nothing() {
     let refused = train("1");
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("left of 0.1"), "{refused:?}");
-    // What the budget would allow is then stopped by the record, before anything is charged.
+    // A run that the budget allows is stopped by the record, before anything is charged.
     let strict = train("0.05");
     strict.refuses(&["row 2", "column `a`"]);
     assert!(!strict.stderr.contains("SECRET"), "{strict:?}");
@@ -91,8 +91,7 @@ fn a_refused_run_reads_nothing_and_writes_nothing() {
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with("t.model")), "{left:?}");
 }
 
-/// What would it cost? The plan says, and asks nothing of the data: a record
-/// that would stop the run is not found.
+/// A plan states the cost and checks no record: one that would stop the run is not named.
 #[test]
 fn a_plan_spends_nothing_and_reads_no_record() {
     let here = folder("planned");
@@ -114,7 +113,7 @@ fn a_plan_spends_nothing_and_reads_no_record() {
     assert_eq!(said.line("left before"), "1 of 1");
     let object = plan("--epsilon 0.5 --rows 100000 --json").object();
     assert_eq!((object["rows"].as_u64(), object["event"]["count"].as_u64()), (Some(100_000), Some(3000)));
-    // More records, less harm.
+    // With more records, the noise costs less accuracy.
     let few = plan("--epsilon 0.5 --rows 100 --json").object();
     let harm = |object: &Value| {
         object["score_without_noise"].as_f64().unwrap() - object["score_with_noise"].as_f64().unwrap()
@@ -125,8 +124,8 @@ fn a_plan_spends_nothing_and_reads_no_record() {
     assert!(!here.join("t.model.part").exists());
 }
 
-/// A ledger for another relation or another file cannot pay for training. One that promises pure
-/// privacy cannot pay for Gaussian noise, and so the default method has none.
+/// A ledger for another relation or another file cannot pay for training. A pure budget cannot pay
+/// for Gaussian noise, so the default method then uses none.
 #[test]
 fn a_ledger_that_cannot_pay_says_why() {
     let here = folder("other-relation");
@@ -146,8 +145,8 @@ fn a_ledger_that_cannot_pay_says_why() {
     sordino_in(&here, &words(&data, &schema, "--epsilon 1")).refuses(&["nuclei"]);
 }
 
-/// A kind of run long enough to be caught: its flags, what it counts, and whether an
-/// estimate is paid for beside the steps.
+/// A kind of run that is long enough to be interrupted: its flags, what it counts, and whether it
+/// pays for an estimate beside the steps.
 struct Long {
     name: &'static str,
     flags: &'static str,
@@ -155,7 +154,7 @@ struct Long {
     has_estimate: bool,
 }
 
-/// 4000 steps, or passes over the 31 coordinates of the table.
+/// Runs of 4000 steps, or of passes over the 31 coordinates of the table.
 const LONG: [Long; 2] = [
     Long { name: "gradients", flags: "--steps 4000", counts: "steps", has_estimate: false },
     Long {
@@ -182,10 +181,9 @@ fn guarantee(folder: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.join("m/guarantee.json")).unwrap()).unwrap()
 }
 
-/// SIGKILL, the machine's own way of stopping: up to `--checkpoint-every` steps are
-/// done and charged again, and no more.
+/// After SIGKILL, at most `--checkpoint-every` steps are done and charged again.
 #[test]
-fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
+fn a_killed_run_is_resumed_and_pays_for_the_steps_it_repeats() {
     for Long { name, flags, has_estimate, .. } in LONG {
         let here = folder(&format!("killed-{name}"));
         ledger(&here, "--epsilon 2 --delta 1e-6 --neighbours zero_out");
@@ -203,12 +201,11 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
         let done = steps().unwrap();
         assert!(done < 4000, "{done}");
 
-        // Without --resume the rest is not thrown away.
+        // Without --resume the unfinished run is kept.
         train(&here, &more).refuses(&["m.part", "--resume"]);
         let resumed = train(&here, &format!("{more} --resume"));
         assert_eq!(resumed.code, 0, "{resumed:?}");
-        // 4020 steps were paid for, and the guarantee says so; what was
-        // estimated was paid for once.
+        // 4020 steps were paid for, and the guarantee says so; the estimate was paid for once.
         let guarantee = guarantee(&here);
         let events = guarantee["event"]["events"].as_array().unwrap();
         let counts: Vec<u64> = events.iter().filter_map(|event| event["count"].as_u64()).collect();
@@ -225,11 +222,11 @@ fn a_killed_run_goes_on_and_pays_for_what_it_repeats() {
     }
 }
 
-/// Ctrl-C: the run stops between two steps, says how to go on, and going on costs nothing: the
-/// budget allows it once and no more.
+/// Ctrl-C stops the run between two steps, and the message says how to resume. Resuming is free,
+/// once: the budget would not pay for a second run.
 #[cfg(unix)]
 #[test]
-fn a_stopped_run_goes_on_at_no_cost() {
+fn a_stopped_run_is_resumed_at_no_cost() {
     for Long { name, flags, counts, .. } in LONG {
         let here = folder(&format!("stopped-{name}"));
         ledger(&here, "--epsilon 1 --delta 1e-6 --neighbours zero_out");
@@ -249,8 +246,7 @@ fn a_stopped_run_goes_on_at_no_cost() {
         assert_eq!(resumed.code, 0, "{resumed:?}");
         let upper = ends(&guarantee(&here)["epsilon"]).1;
         assert!(upper <= 1.0, "{upper}");
-        // Going on has an entry of its own, and was no charge: one line
-        // says what became of the run.
+        // The resumption has a free entry of its own; the history shows the run in one line.
         let history = sordino_in(&here, &["ledger", "history", "b.ledger"]);
         assert!(history.stdout.lines().count() == 2 && !history.stdout.contains("0 events"), "{history:?}");
         assert!(history.stdout.contains("booked, 4000 steps"), "{history:?}");
@@ -258,9 +254,9 @@ fn a_stopped_run_goes_on_at_no_cost() {
     }
 }
 
-/// A run dies after its last step and before its model is where it belongs (here: because that
-/// cannot be written). Going on does no step, costs nothing and writes the model; the budget says
-/// so, for every learner that has steps.
+/// A run dies after its last step and before its model is in place (here: because it cannot be
+/// written). For every learner with steps, resuming does no step, costs nothing and writes the
+/// model.
 #[test]
 fn a_run_that_has_paid_for_its_model_writes_it_later() {
     let here = folder("unplaced");

@@ -31,7 +31,7 @@ fn standard_input_is_a_file_named_by_a_dash() {
 }
 
 #[test]
-fn what_is_printed_can_be_read_again() {
+fn printed_json_can_be_read_again() {
     let first =
         sordino("account --noise-multiplier 1.1 --sampling-rate 0.01 --steps 100 --delta 1e-5 --json")
             .object();
@@ -98,7 +98,7 @@ fn a_directory_is_not_a_file() {
 }
 
 #[test]
-fn what_no_accountant_can_bound_is_refused_by_name_and_never_free() {
+fn an_event_that_no_accountant_can_bound_is_refused_by_name() {
     let event = br#"{"type":"toeplitz","steps":100,"bands":4,
         "participations":1,"separation":null,"noise_multiplier":1}"#;
     sordino_reading("account -", event).refuses(&["toeplitz"]);

@@ -1,5 +1,5 @@
 //! A hospital has a table of 456 images of cell nuclei, and 113 more that are public. It trains a
-//! classifier, looks at what is promised, and uses it.
+//! classifier, reads its guarantee, and uses it.
 
 mod command;
 
@@ -73,7 +73,8 @@ fn a_model_is_trained_explained_and_used() {
     assert_eq!(object["classes"], serde_json::json!(["malignant", "benign"]));
 }
 
-/// `--json`, `run.json` and the copy inside the report say the same; large numbers are pointed out.
+/// `--json`, `run.json` and the copy inside the report are equal; the report points out large
+/// numbers.
 #[test]
 fn the_report_holds_what_json_says() {
     let here = folder("report");
@@ -90,10 +91,10 @@ fn the_report_holds_what_json_says() {
     assert!(fs::read_to_string(here.join("m/card.md")).unwrap().starts_with("# "));
 }
 
-/// The report is handed out: it says what a number means before it says the
-/// number, and not where the files lie.
+/// The report is handed out: it says what a number means before it states the number, and does not
+/// show where the files are.
 #[test]
-fn a_report_is_for_the_colleague_who_was_not_there() {
+fn a_report_is_readable_without_knowing_the_run() {
     let here = folder("handed-out");
     let ledger = here.join("b.ledger").display().to_string();
     let data = example("data/breast-cancer-train.csv.gz");
@@ -119,9 +120,9 @@ fn a_report_is_for_the_colleague_who_was_not_there() {
     assert!(kept.contains(&ledger) && kept.contains("tuned_on = \"none\""), "{kept}");
 }
 
-/// The schema is part of the model: nobody who predicts can change it.
+/// The schema is part of the model, so a user who predicts cannot change it.
 #[test]
-fn advice_to_whoever_predicts_can_be_followed() {
+fn advice_for_predictions_can_be_followed() {
     let here = folder("advice");
     fs::write(here.join("t.csv"), "age,ward,ill\n41,north,no\n57,south,yes\n33,north,no\n").unwrap();
     let schema = "columns.age = { kind = 'number', bounds = [0, 120] }
@@ -146,7 +147,7 @@ fn advice_to_whoever_predicts_can_be_followed() {
     }
 }
 
-/// Round trips: a copy predicts the same, and the effective configuration is a configuration.
+/// A copy predicts the same, and the effective configuration can be read as a configuration.
 #[test]
 fn a_copied_directory_predicts_the_same() {
     let here = folder("copied");
@@ -166,7 +167,8 @@ fn a_copied_directory_predicts_the_same() {
     assert_eq!(first, third);
 }
 
-/// Noise, and nothing else, tells two runs apart; a seed makes them one, and voids the guarantee.
+/// Two runs differ in their noise and in nothing else. A seed makes them equal, and voids the
+/// guarantee.
 #[test]
 fn the_same_command_gives_another_model_unless_it_is_seeded() {
     let here = folder("again");
@@ -185,8 +187,8 @@ fn the_same_command_gives_another_model_unless_it_is_seeded() {
     assert!(predict(&here, "c", "").stderr.contains("nothing is promised"));
 }
 
-/// A penalty that the method chose by itself is a setting like any other: written
-/// down, and the same when it is read.
+/// A penalty that the method chose is a setting like any other: it is written, and read back the
+/// same.
 #[test]
 fn a_penalty_that_was_chosen_is_written_down() {
     let here = folder("chosen");
@@ -240,7 +242,7 @@ fn a_tampered_model_or_guarantee_is_noticed() {
         fs::write(&path, before).unwrap();
     }
 
-    // Whoever rewrites the manifest as well is found out by the ledger alone.
+    // If the manifest is rewritten too, only the ledger finds out.
     let path = here.join("m/guarantee.json");
     let text = fs::read_to_string(&path).unwrap().replace("\"record\"", "\"client\"");
     fs::write(&path, &text).unwrap();

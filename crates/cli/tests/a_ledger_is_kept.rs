@@ -30,7 +30,7 @@ fn ledger(folder: &Path, verb: &str, words: &str) -> Run {
     sordino(&format!("ledger {verb} {}/a.ledger {words}", folder.display()))
 }
 
-/// Spends, as a program of an analyst would.
+/// Charges the ledger, as an analyst's program would.
 fn spend(folder: &Path, epsilon: f64, is_booked: bool) {
     let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
     let ledger = Ledger::open(&folder.join("a.ledger")).unwrap();
@@ -42,7 +42,7 @@ fn spend(folder: &Path, epsilon: f64, is_booked: bool) {
     }
 }
 
-/// As many as the budget allows.
+/// Charges Gaussian releases until the budget refuses.
 fn spend_gaussians(folder: &Path, noise_multiplier: f64) {
     let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
     let ledger = Ledger::open(&folder.join("a.ledger")).unwrap();
@@ -66,7 +66,7 @@ fn a_new_budget_is_shown_whole() {
 }
 
 #[test]
-fn what_is_spent_is_shown_in_words_as_a_bar_and_as_json() {
+fn the_used_share_is_shown_in_words_as_a_bar_and_as_json() {
     let folder = scene("spent");
     create(&folder, "--epsilon 1 --delta 0");
     spend(&folder, 0.25, true);
@@ -118,7 +118,7 @@ fn a_budget_says_how_its_data_is_read_and_whose_it_is() {
     let folder = scene("read");
     let run = create(&folder, "--epsilon 1 --delta 0 --neighbours zero_out");
     assert_eq!(run.line("read as"), "CSV, columns named by the first line");
-    // The user, where nobody is named.
+    // Without --owner, the owner is the user.
     assert_eq!(run.line("owner"), "ada");
     assert!(!run.stdout.contains("locked"), "{run:?}");
 
@@ -148,7 +148,7 @@ fn a_budget_says_how_its_data_is_read_and_whose_it_is() {
     assert_eq!(&export["data_sets"][0]["rules"], rules);
 }
 
-/// The system's user, where the environment names none.
+/// If the environment names no user, the owner is the system's user.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_owner_has_a_name() {
@@ -172,7 +172,7 @@ fn an_owner_has_a_name() {
 }
 
 #[test]
-fn a_locked_data_set_holds_analysts_to_what_its_owner_said() {
+fn a_locked_data_set_holds_analysts_to_the_owners_rules() {
     let folder = scene("locked");
     let schema = schema(&folder, "columns.age = { kind = 'number', bounds = [0, 120] }");
     let results = folder.join("results");
@@ -181,7 +181,7 @@ fn a_locked_data_set_holds_analysts_to_what_its_owner_said() {
     let words = "--epsilon 1 --delta 0 --neighbours zero_out";
     create(&folder, &format!("{words} {schema} {lock}")).refuses(&["results`: No such file"]);
     fs::create_dir(&results).unwrap();
-    // All of it, or none of it.
+    // A lock needs all of its flags.
     create(&folder, &format!("{words} {lock}")).refuses(&["--schema"]);
     for (left_out, named) in [
         ("--verbs query,schema", "--verbs"),
@@ -226,7 +226,7 @@ fn a_locked_data_set_holds_analysts_to_what_its_owner_said() {
 }
 
 #[test]
-fn a_data_set_without_rules_gets_some_once() {
+fn a_data_set_without_rules_gets_rules_once() {
     let folder = scene("rule");
     let identity = Identity { name: Label::new("census.csv").unwrap(), content: Digest::of(DATA.as_bytes()) };
     let terms = sordino::privacy::Terms::new(Epsilon::new(1.0).unwrap(), Neighbours::ZeroOut);
@@ -250,7 +250,7 @@ fn a_data_set_without_rules_gets_some_once() {
 }
 
 #[test]
-fn history_says_how_far_a_run_is_and_what_is_seeded() {
+fn history_shows_the_steps_of_a_run_and_seeded_charges() {
     let folder = scene("steps");
     create(&folder, "--epsilon 1 --delta 0 --neighbours zero_out");
     spend(&folder, 0.25, false);
@@ -289,7 +289,7 @@ fn a_database_needs_a_program_that_was_built_for_it() {
 }
 
 #[test]
-fn history_says_who_did_what_and_what_became_of_it() {
+fn history_shows_who_charged_what_and_its_state() {
     let folder = scene("history");
     create(&folder, "--epsilon 1 --delta 0");
     spend(&folder, 0.25, true);
@@ -330,7 +330,7 @@ fn a_changed_file_is_linked_by_its_owner_and_shares_the_budget() {
 }
 
 #[test]
-fn verify_prints_a_head_and_finds_what_was_changed_since() {
+fn verify_prints_a_head_and_finds_later_changes() {
     let folder = scene("verify");
     create(&folder, "--epsilon 1 --delta 0");
     spend(&folder, 0.5, true);
@@ -354,14 +354,14 @@ fn verify_prints_a_head_and_finds_what_was_changed_since() {
     let run = ledger(&folder, "verify", "");
     assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
     assert!(run.stderr.contains("tampered with or damaged at entry 5"), "{run:?}");
-    // And nothing else works with it.
+    // Every other command refuses the ledger too.
     for verb in ["show", "history", "export"] {
         ledger(&folder, verb, "").refuses(&["at entry 5"]);
     }
 }
 
 #[test]
-fn a_backup_is_a_ledger_and_is_not_written_over() {
+fn a_backup_is_a_ledger_and_is_not_overwritten() {
     let folder = scene("backup");
     create(&folder, "--epsilon 1 --delta 0");
     spend(&folder, 0.5, true);
@@ -393,16 +393,16 @@ fn exports_are_json_or_csv() {
 }
 
 #[test]
-fn without_a_delta_the_default_is_taken_and_said() {
+fn without_a_delta_the_default_is_taken_and_a_note_says_so() {
     let folder = scene("delta");
     let run = create(&folder, "--epsilon 1");
     assert!(run.stderr.contains("took delta = 1e-6"), "{run:?}");
     assert_eq!(run.line("budget"), "epsilon 1, delta 1e-6");
 }
 
-/// A budget is never replaced: one that `train` could not spend was a trap.
+/// A budget is never replaced, so a default that `train` cannot spend would be a trap.
 #[test]
-fn without_a_relation_the_one_that_training_needs_is_taken_and_said() {
+fn the_default_relation_is_the_one_that_training_needs_and_a_note_says_so() {
     let folder = scene("relation");
     let run = create(&folder, "--epsilon 1 --delta 0");
     assert!(run.stderr.contains("took zero_out") && run.stderr.contains("add_remove hides it"), "{run:?}");
@@ -412,9 +412,9 @@ fn without_a_relation_the_one_that_training_needs_is_taken_and_said() {
     assert_eq!((run.line("neighbours"), run.stderr.as_str()), ("add_remove", ""));
 }
 
-/// A budget of 0.5 was said to have let out more than 0.5.
+/// `show` once said of a budget of 0.5 that more than 0.5 was released.
 #[test]
-fn nothing_beyond_the_budget_is_said_to_be_out() {
+fn the_running_bound_never_exceeds_the_budget() {
     let folder = scene("so-far");
     create(&folder, "--epsilon 0.5 --delta 0");
     let data = folder.join("census.csv").display().to_string();
@@ -436,8 +436,8 @@ fn nothing_beyond_the_budget_is_said_to_be_out() {
     let set = &ledger(&folder, "show", "--json").object()["data_sets"][0];
     assert_eq!((set["spent"].as_f64(), set["so_far"]["by"].as_str()), (Some(0.5), Some("odometer")));
 
-    // Gaussians up to the end: sums at every moment cost more than the
-    // budget, which holds all the same.
+    // Gaussian charges until the budget refuses: a bound at every moment would be larger than the
+    // budget, which holds anyway.
     let folder = scene("so-far-full");
     create(&folder, "--epsilon 1.5 --delta 1e-6");
     spend_gaussians(&folder, 40.0);
@@ -449,7 +449,7 @@ fn nothing_beyond_the_budget_is_said_to_be_out() {
 }
 
 #[test]
-fn bad_words_leave_no_ledger_behind() {
+fn a_refused_create_leaves_no_ledger_behind() {
     let folder = scene("bad");
     create(&folder, "--epsilon -1").refuses(&["epsilon must be"]);
     create(&folder, "--epsilon 1 --unit person").refuses(&["a unit is `record`, `client` or `column:NAME`"]);

@@ -1,4 +1,4 @@
-//! A model is scored on public records: how good, how sure, against what, and for whom.
+//! A model is scored on public records: scores, intervals, the best constant, and groups.
 
 mod command;
 
@@ -51,10 +51,9 @@ fn close(got: &Value, expected: f64) {
     assert!((got - expected).abs() < 1e-9, "{got} instead of {expected}");
 }
 
-/// An accuracy alone, without an interval and with nothing to compare
-/// it with, was all that was said.
+/// The command once showed an accuracy alone, without an interval and without a comparison.
 #[test]
-fn every_score_stands_beside_that_of_a_constant() {
+fn every_score_is_shown_with_that_of_the_best_constant() {
     let here = folder("scores");
     let test = example(TEST);
     let run = train(&here, &format!("--target diagnosis --public-test {test} --out m --json")).object();
@@ -116,7 +115,7 @@ fn numbers_are_scored_as_they_are_predicted() {
         is.iter().map(|is| (is - mean).powi(2)).sum::<f64>(),
     );
     let near = |got: &Value, expected: f64| {
-        // Targets are kept in single precision.
+        // Targets are stored in single precision.
         assert!((got.as_f64().unwrap() / expected - 1.0).abs() < 1e-4, "{got} instead of {expected}");
     };
     near(&score(scores, "root mean squared error")["value"], (squares / n).sqrt());
@@ -128,9 +127,9 @@ fn numbers_are_scored_as_they_are_predicted() {
     near(&score(scores, "R²")["value"], 1.0 - squares / spread);
 }
 
-/// A threshold that is declared with the other settings is part of the model.
+/// A threshold is declared with the other settings and is part of the model.
 #[test]
-fn a_threshold_is_declared_before_and_used_after() {
+fn a_declared_threshold_decides_predictions() {
     let here = folder("threshold");
     let test = example(TEST);
     let line = format!("--target diagnosis --public-test {test} --threshold malignant=0.05 --out m --json");
@@ -141,7 +140,7 @@ fn a_threshold_is_declared_before_and_used_after() {
         let malignant: f64 = fields[1].parse().unwrap();
         assert_eq!(fields[0], if malignant >= 0.05 { "malignant" } else { "benign" });
     }
-    // The scores are those of the same decisions.
+    // The scores belong to the same decisions.
     let right = truth("diagnosis").iter().zip(&predicted).filter(|(is, fields)| *is == &fields[0]).count();
     close(&score(&run["evaluation"]["scores"], "accuracy")["value"], right as f64 / 113.0);
     let report = fs::read_to_string(here.join("m/report.html")).unwrap();
@@ -187,7 +186,7 @@ fn groups_are_scored_by_a_column_of_the_public_records() {
     let parts = hits(&groups[0]["scores"], 180.0) + hits(&groups[1]["scores"], 20.0);
     assert!((parts - hits(&run["evaluation"]["scores"], 200.0)).abs() < 1e-9);
     assert!(fs::read_to_string(here.join("m/report.html")).unwrap().contains("few records"));
-    // A column that no model may use can still be grouped by: its values are listed.
+    // A column that no model may use can still define groups: its values are listed.
     train("--public-test public.csv --by sex --out n")
         .refuses(&["declares no values", "--by sex=VALUE,VALUE"]);
     let text = train("--public-test public.csv --by sex=f,m --out n");
@@ -199,7 +198,7 @@ fn groups_are_scored_by_a_column_of_the_public_records() {
     train("--by ward --out p").refuses(&["--by has no meaning for a run without --public-test"]);
 }
 
-/// Nobody was told that the model had learned nothing.
+/// The command once did not say that the model had learned nothing.
 #[test]
 fn a_model_that_is_no_better_than_a_constant_says_so() {
     let here = folder("constant");
@@ -222,7 +221,7 @@ fn a_model_that_is_no_better_than_a_constant_says_so() {
         let text = fs::read_to_string(here.join("m").join(file)).unwrap();
         assert!(text.contains("no better than always naming the commonest class"), "{file}");
     }
-    // One that has learned something says nothing of the kind.
+    // A model that has learned something gets no such note.
     let test = example(TEST);
     let run = train(&here, &format!("--target diagnosis --public-test {test} --out n"));
     let loud = sordino_in(&here, &["predict", "n", &test]);

@@ -1,5 +1,5 @@
-//! Styles of clipping and averages of a network: by flags or a file, in
-//! plan, price, record and report alike.
+//! Clipping and averaging of a network: set by flags or a file, and the same in plan, price, stored
+//! settings and report.
 
 mod command;
 
@@ -26,16 +26,16 @@ fn pictures(name: &str) -> PathBuf {
     here
 }
 
-/// A setting of a run's record, by its name.
+/// The setting of this name in `run.json`.
 fn setting<'a>(run: &'a Value, name: &str) -> Option<&'a Value> {
     let settings = run["method"]["settings"].as_array().unwrap();
     settings.iter().find(|setting| setting["name"] == name).map(|setting| &setting["value"])
 }
 
-/// 1438 digits, ε = 8, twelve passes. Seeded: a chance of one in ten would be 0.1, and each style
-/// is right more than seven times of ten.
+/// 1438 digits, ε = 8, twelve passes, seeded. Guessing would be right one time in ten; each kind of
+/// clipping is right more than seven times in ten.
 #[test]
-fn digits_are_learned_in_every_style_at_the_same_price() {
+fn digits_are_learned_with_every_clipping_at_the_same_price() {
     let here = pictures("styles");
     let line = format!("{TRAIN} --delta 1e-6 --epochs 12 --danger-seed 5 --public-test public.csv");
     let mut events = Vec::new();
@@ -58,12 +58,11 @@ fn digits_are_learned_in_every_style_at_the_same_price() {
     for first in 0..models.len() {
         assert!(models[first + 1..].iter().all(|model| *model != models[first]), "{}", STYLES[first]);
     }
-    // The constants of a style are part of the record; those of others are not.
+    // The settings of the chosen clipping are stored; those of other kinds are not.
     let automatic = json(&here.join("automatic/run.json"));
     assert_eq!(setting(&automatic, "clip_gamma").unwrap(), 0.01);
     assert!(setting(&automatic, "clip_quantile").is_none());
-    // Nobody who asks for nothing gets something else, and what was
-    // written down is the same run again.
+    // Without flags the default is unchanged, and the stored configuration repeats the same run.
     for (out, more) in [("usual", ""), ("named", "--clipping flat --averaging tail --averaging-tail 0.1")] {
         assert_eq!(sordino(&here, &format!("{line} {more} --out {out}")).code, 0);
         assert_eq!(fs::read(here.join(out).join("model.safetensors")).unwrap(), models[0], "{out}");
@@ -76,8 +75,8 @@ fn digits_are_learned_in_every_style_at_the_same_price() {
     }
 }
 
-/// The count of unclipped records is one more release of each step. Noise multiplier z is that of
-/// both together: `1/z² = 1/z_g² + 1/z_b²`.
+/// The count of unclipped records is one more release of each step. The noise multiplier z is that
+/// of both together: `1/z² = 1/z_g² + 1/z_b²`.
 #[test]
 fn adaptive_clipping_pays_for_its_count() {
     let here = pictures("count");
@@ -100,7 +99,7 @@ fn adaptive_clipping_pays_for_its_count() {
     );
     assert!(clipping.contains(" of gradients and ") && clipping.ends_with(" of a count"), "{clipping}");
 
-    // What was planned is what is charged, promised and reported.
+    // The planned event is charged, guaranteed and reported.
     let run = sordino(&here, &format!("{line} --out m --json")).object();
     let charge = sordino(&here, "ledger export b.ledger").object()["charges"][0]["event"].clone();
     let guarantee = json(&here.join("m/guarantee.json"));
@@ -118,7 +117,7 @@ fn adaptive_clipping_pays_for_its_count() {
 }
 
 #[test]
-fn averages_are_what_is_asked_for_and_cost_nothing() {
+fn each_average_is_stored_and_gives_another_model() {
     let here = pictures("averages");
     let line = format!("{TRAIN} --delta 1e-6 --epochs 10 --danger-seed 5");
     let mut models = Vec::new();
@@ -136,10 +135,10 @@ fn averages_are_what_is_asked_for_and_cost_nothing() {
     }
 }
 
-/// A run whose model cannot be written is paid for and waits. In another style it would be
-/// another run, which nobody paid for.
+/// A run whose model cannot be written is paid for and waits. With another clipping it would be
+/// another run, which nobody has paid for.
 #[test]
-fn a_run_goes_on_in_the_style_that_it_began_in() {
+fn a_run_resumes_with_its_clipping_only() {
     let here = pictures("other-style");
     let line = format!("{TRAIN} --delta 1e-6 --steps 6 --out m");
     for style in STYLES {
@@ -168,7 +167,7 @@ fn a_run_goes_on_in_the_style_that_it_began_in() {
 }
 
 #[test]
-fn styles_that_cannot_be_are_refused_before_anything_is_charged() {
+fn invalid_clipping_is_refused_before_anything_is_charged() {
     let here = pictures("refused-styles");
     let create = "ledger create b.ledger --data train.csv --epsilon 10 --delta 1e-6 --neighbours zero_out";
     assert_eq!(sordino(&here, create).code, 0);

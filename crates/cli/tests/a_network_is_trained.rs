@@ -1,5 +1,5 @@
-//! A post office reads digits with a small convolutional network: pictures in a table, a
-//! budget, a machine that dies midway.
+//! A post office reads digits with a small convolutional network: images in a table, a budget, and
+//! a machine that dies midway.
 
 mod command;
 
@@ -22,9 +22,9 @@ fn json(path: &Path) -> Value {
     serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// ε = 8 and δ = 10^-6 for each of 1438 records: nine of ten digits that it has not seen are read.
-/// The noise is the system's; runs are right about 95 times of 100 with a spread of 0.01, so that
-/// one in which it is not is not expected in a million.
+/// ε = 8 and δ = 10^-6 for each of 1438 records: the network reads nine of ten unseen digits. The
+/// noise comes from the system. The accuracy is about 0.95 with a deviation of 0.01, so fewer than
+/// one run in a million fails.
 #[test]
 fn a_post_office_reads_digits_with_a_network() {
     let here = folder("digits");
@@ -43,7 +43,7 @@ fn a_post_office_reads_digits_with_a_network() {
         ends(&guarantee["epsilon"]).1 <= 8.0 && guarantee["event"].to_string().contains("poisson_sampled")
     );
 
-    // A copy of the directory predicts the same, and as well as was said.
+    // A copy of the directory predicts the same, with the stated accuracy.
     fs::create_dir(here.join("copy")).unwrap();
     for file in fs::read_dir(here.join("reader")).unwrap() {
         let file = file.unwrap();
@@ -60,8 +60,7 @@ fn a_post_office_reads_digits_with_a_network() {
         predictions.stdout.lines().nth(1).unwrap().split(',').skip(1).map(|x| x.parse().unwrap()).collect();
     assert!(probabilities.len() == 10 && (probabilities.iter().sum::<f64>() - 1.0).abs() < 1e-9);
 
-    // What is said about it: curve, settings and weights are in the report, and a
-    // change of the description is noticed.
+    // Curve, settings and weights are in the report, and a change of the description is noticed.
     let facts = json(&here.join("reader/run.json")).to_string();
     for part in ["neural network", "cnn", "noise_multiplier", "momentum", "9258", "type = \\\"conv2d\\\""] {
         assert!(facts.contains(part), "{part}: {facts}");
@@ -72,9 +71,10 @@ fn a_post_office_reads_digits_with_a_network() {
     assert!(refused.code == 1 && refused.stderr.contains("network.toml"), "{refused:?}");
 }
 
-/// SIGKILL between two checkpoints: what may have been done twice is paid for twice, and no more.
+/// After SIGKILL between two checkpoints, the steps that may have been done twice are paid for
+/// twice, and no others.
 #[test]
-fn a_killed_network_goes_on_and_pays_for_what_it_repeats() {
+fn a_killed_network_is_resumed_and_pays_for_the_steps_it_repeats() {
     let here = folder("killed");
     digits(&here);
     let create = "ledger create b.ledger --data train.csv --epsilon 4 --delta 1e-6 --neighbours zero_out";
@@ -111,13 +111,13 @@ fn a_killed_network_goes_on_and_pays_for_what_it_repeats() {
         .collect();
     assert_eq!(counts, [3000, 50], "{guarantee}");
     assert_eq!(sordino(&here, "predict m public.csv --ledger b.ledger").code, 0);
-    // The budget does not allow it a second time.
+    // The budget does not pay for a second run.
     let refused = sordino(&here, &line.replace("--out m", "--out n").replace("--epsilon 2", "--epsilon 3"));
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
 }
 
-/// A description in a file, a table of numbers and categories, a number to be
-/// predicted; and what it would take.
+/// A description in a file, a table of numbers and categories, and a number to predict; also its
+/// plan.
 #[test]
 fn a_described_network_predicts_a_measure() {
     let here = folder("described");
@@ -143,10 +143,10 @@ fn a_described_network_predicts_a_measure() {
     sordino(&here, &format!("predict m {test} --proba")).refuses(&["squared loss has no probabilities"]);
 }
 
-/// `--memory` makes micro-batches smaller; the plan says how small, the configuration remembers it,
-/// and the model is the same but for roundings.
+/// `--memory` makes micro-batches smaller. The plan says how small, the configuration keeps the
+/// setting, and the model is the same up to rounding.
 #[test]
-fn a_limit_of_memory_is_planned_kept_and_changes_nothing_else() {
+fn a_memory_limit_changes_micro_batches_and_nothing_else() {
     let here = folder("memory");
     digits(&here);
     let line = format!(
@@ -178,7 +178,7 @@ fn a_limit_of_memory_is_planned_kept_and_changes_nothing_else() {
 }
 
 #[test]
-fn networks_that_cannot_be_are_refused_before_anything_is_charged() {
+fn invalid_networks_are_refused_before_anything_is_charged() {
     let here = folder("refused");
     digits(&here);
     let refused = |more: &str| sordino(&here, &format!("{TRAIN} --epsilon 1 --steps 2 {more}"));

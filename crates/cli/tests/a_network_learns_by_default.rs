@@ -1,5 +1,5 @@
-//! `--model mlp` with no other setting: on small tables, on rare classes, and with
-//! probabilities that can be believed.
+//! `--model mlp` without other settings learns from small tables and rare classes, and its
+//! probabilities are calibrated.
 
 mod command;
 
@@ -16,7 +16,7 @@ fn sordino(folder: &Path, line: &str) -> Run {
     sordino_in(folder, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Uniform numbers from [0, 1): a linear congruential generator (Knuth's MMIX).
+/// Draws uniform numbers from [0, 1) by a linear congruential generator (Knuth's MMIX).
 struct Numbers(u64);
 
 impl Numbers {
@@ -25,14 +25,14 @@ impl Numbers {
         (self.0 >> 11) as f64 * 2f64.powi(-53)
     }
 
-    /// A sum of uniform numbers, of mean 0 and deviation 1.
+    /// A sum of uniform numbers, with mean 0 and deviation 1.
     fn bell(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }
 }
 
-/// A table and one of public records of the same kind, and their schema. `target` makes a
-/// value and how far it moves features.
+/// Writes a table, a table of public records of the same kind, and their schema. `target` draws a
+/// value and says how far it moves the features.
 fn tables(
     name: &str,
     rows: [usize; 2],
@@ -61,7 +61,7 @@ fn tables(
     here
 }
 
-/// A class of every sixteenth record or so.
+/// About one record in sixteen has the rare class.
 fn rare(name: &str) -> PathBuf {
     tables(name, [4000, 2000], "kind = 'category', values = ['no', 'yes']", |numbers| {
         if numbers.next() < 0.06 { ("yes".to_owned(), 0.35) } else { ("no".to_owned(), -0.1) }
@@ -83,9 +83,8 @@ fn setting(run: &Value, name: &str) -> Value {
     settings.iter().find(|setting| setting["name"] == name).unwrap()["value"].clone()
 }
 
-/// The median gradient was that of the class that is well predicted: the clip norm
-/// followed it towards 0, steps became as short, and every record of the rare class
-/// was predicted to be of the other.
+/// The median gradient once belonged to the class that is well predicted: the clip norm followed it
+/// towards 0, steps became as short, and the model never predicted the rare class.
 #[test]
 fn adaptive_clipping_finds_a_rare_class() {
     let here = rare("rare-adaptive");
@@ -96,9 +95,9 @@ fn adaptive_clipping_finds_a_rare_class() {
     }
 }
 
-/// Log loss and calibration of a rare class, with noise and almost without.
+/// Log loss and calibration of a rare class, with noise and almost without noise.
 #[test]
-fn probabilities_are_believable_with_the_default_clip_norm() {
+fn probabilities_are_calibrated_with_the_default_clip_norm() {
     let here = rare("rare-flat");
     for epsilon in [1, 100] {
         let run = train(&here, &format!("--epsilon {epsilon} --out m{epsilon}"));
@@ -107,8 +106,8 @@ fn probabilities_are_believable_with_the_default_clip_norm() {
     }
 }
 
-/// 400 records and a number to be learned: networks of 1024 units twice took
-/// long and were worse than the mean.
+/// 400 records and a number to learn: networks with two layers of 1024 units once took long and
+/// were worse than the mean.
 #[test]
 fn a_small_table_of_numbers_is_learned() {
     let here = tables("small-number", [400, 1000], "kind = 'number', bounds = [0, 10]", |numbers| {
@@ -123,8 +122,7 @@ fn a_small_table_of_numbers_is_learned() {
     }
 }
 
-/// The width is a setting like others: it stands in what is written down,
-/// and the same run can be had again.
+/// The width is a setting like others: it is stored, and the same run can be repeated.
 #[test]
 fn the_width_follows_from_public_numbers_and_is_written_down() {
     let here = rare("widths");

@@ -46,7 +46,7 @@ fn an_event_says_more_than_a_pair() {
 }
 
 #[test]
-fn the_picture_is_written_where_it_is_asked_for() {
+fn the_picture_is_written_to_the_named_file() {
     let path = place("curve.svg");
     let run = sordino(&format!("explain --epsilon 1 --svg {}", path.display()));
     assert!(run.stderr.contains("the picture is in"), "{run:?}");
@@ -69,8 +69,8 @@ fn nonsense_is_refused() {
     sordino("explain --event missing.json").refuses(&["cannot read `missing.json`"]);
 }
 
-/// The trade-off of a group of five asks for losses so far out that cells had no number, and
-/// the sum of their numbers overflowed.
+/// The trade-off curve of a group of five needs losses so far out that the numbers of their cells
+/// once overflowed.
 #[test]
 fn a_sampled_run_with_little_noise_is_explained() {
     let event =

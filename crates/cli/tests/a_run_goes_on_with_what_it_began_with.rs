@@ -1,5 +1,5 @@
-//! A run that goes on rests on what its first part was charged: for the same
-//! data, from the same ledger, and once.
+//! A resumed run relies on the charge of its first part: for the same data, from the same ledger,
+//! and once.
 
 mod command;
 
@@ -15,7 +15,7 @@ fn run(here: &Path, line: &str) -> Run {
     sordino_in(here, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Two tables that look alike: as many records, one schema.
+/// Two tables with equally many records and one schema.
 fn tables(name: &str) -> PathBuf {
     let here = folder(name);
     for (file, odd) in [("a.csv", 0), ("b.csv", 1)] {
@@ -62,8 +62,8 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The budget of one table once paid for the model of another: going
-/// on was free, whatever the data.
+/// The budget of one table once paid for the model of another: resuming was free, whatever the
+/// data.
 #[test]
 fn one_table_does_not_pay_for_the_model_of_another() {
     for (kind, model) in [("linear", ""), ("network", "--model mlp --hidden 4")] {
@@ -74,7 +74,7 @@ fn one_table_does_not_pay_for_the_model_of_another() {
         let stolen = train(&here, "b.csv", &format!("--ledger l {model} --resume"));
         stolen.refuses(&["other data", "the file that it was begun with"]);
         assert!(!here.join("m").exists() && spent(&here, "l", 1) == 0.0);
-        // Its own data still goes on, and for nothing.
+        // With its own data the run still resumes, for free.
         let before = spent(&here, "l", 0);
         let own = train(&here, "a.csv", &format!("--ledger l {model} --resume"));
         assert_eq!(own.code, 0, "{own:?}");
@@ -83,23 +83,23 @@ fn one_table_does_not_pay_for_the_model_of_another() {
 }
 
 #[test]
-fn without_a_ledger_other_data_is_refused_as_well() {
+fn without_a_ledger_other_data_is_refused_too() {
     let here = tables("unmetered");
     unfinished(&here, "a.csv", "--delta 1e-6");
     train(&here, "b.csv", "--delta 1e-6 --resume").refuses(&["other data"]);
-    // A ledger takes over nothing that was not charged there.
+    // A ledger does not resume a run that was not charged there.
     budget(&here, "l", "a.csv", 10.0);
     train(&here, "a.csv", "--ledger l --resume").refuses(&["begun without a ledger"]);
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --resume").code, 0);
 }
 
 #[test]
-fn a_run_goes_on_with_the_ledger_that_paid_for_it() {
+fn a_run_resumes_only_with_the_ledger_that_paid_for_it() {
     let here = tables("other-ledger");
     for ledger in ["one", "two"] {
         budget(&here, ledger, "a.csv", 10.0);
     }
-    // A charge of the same number in both.
+    // Both ledgers have a charge of the same number.
     unfinished(&here, "a.csv", "--ledger one");
     let other = run(&here, "query a.csv count --schema t.toml --epsilon 0.1 --ledger two");
     assert_eq!(other.code, 0, "{other:?}");
@@ -108,9 +108,9 @@ fn a_run_goes_on_with_the_ledger_that_paid_for_it() {
     assert_eq!(train(&here, "a.csv", "--ledger one --resume").code, 0);
 }
 
-/// Another activation has as many weights, and would go on from weights that mean something else.
+/// A network with another activation has equally many weights, but they mean something else.
 #[test]
-fn a_network_goes_on_as_the_same_network() {
+fn a_network_resumes_only_as_the_same_network() {
     let here = tables("other-network");
     for (name, activation) in [("tanh", "tanh"), ("relu", "relu")] {
         let network = format!(
@@ -122,7 +122,7 @@ fn a_network_goes_on_as_the_same_network() {
     unfinished(&here, "a.csv", "--delta 1e-6 --model tanh.toml");
     train(&here, "a.csv", "--delta 1e-6 --model relu.toml --resume")
         .refuses(&["begun with --model \"tanh.toml\", and now it is \"relu.toml\""]);
-    // The same file, rewritten meanwhile.
+    // The same file, rewritten in between.
     let tanh = fs::read_to_string(here.join("tanh.toml")).unwrap();
     fs::copy(here.join("relu.toml"), here.join("tanh.toml")).unwrap();
     train(&here, "a.csv", "--delta 1e-6 --model tanh.toml --resume").refuses(&["the file of --model"]);
@@ -130,10 +130,10 @@ fn a_network_goes_on_as_the_same_network() {
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model tanh.toml --resume").code, 0);
 }
 
-/// Views are no layers, and were forgotten: a run that had looked at pictures as they are
-/// went on with their mirror images.
+/// Views are not layers, and were once forgotten: a run that had begun with plain images resumed
+/// with mirrored ones.
 #[test]
-fn a_network_goes_on_with_the_views_that_it_began_with() {
+fn a_network_resumes_only_with_the_same_views() {
     let here = tables("other-views");
     let layers = "[[layers]]\ntype = 'flatten'\n[[layers]]\ntype = 'linear'\noutputs = 2\n";
     for (name, views) in [("same", "['same']"), ("mirrored", "['same', 'mirrored']")] {
@@ -145,8 +145,8 @@ fn a_network_goes_on_with_the_views_that_it_began_with() {
     assert_eq!(train(&here, "a.csv", "--delta 1e-6 --model same.toml --resume").code, 0);
 }
 
-/// "Another plan or other options" left everybody to compare the lines by
-/// themselves, and was said after the charge.
+/// The message once was "another plan or other options", came after the charge, and left users to
+/// compare the flags themselves.
 #[test]
 fn the_flag_that_differs_is_named() {
     let here = tables("other-flags");
@@ -173,7 +173,7 @@ fn the_flag_that_differs_is_named() {
     ] {
         line(&format!("{flags} --resume")).refuses(&[says, "give all flags as before"]);
     }
-    // Rows of the same width that mean something else.
+    // Rows of the same width whose coordinates mean something else.
     fs::write(here.join("t.toml"), SCHEMA.replace("[0, 1]", "[0, 2]")).unwrap();
     line("--epsilon 1 --steps 20 --resume").refuses(&["the file of --schema"]);
     fs::write(here.join("t.toml"), SCHEMA).unwrap();
@@ -181,8 +181,8 @@ fn the_flag_that_differs_is_named() {
     assert_eq!(line("--epsilon 1 --steps 20 --threads 1 --resume").code, 0);
 }
 
-/// A copy of the working folder, put back once the model is written, would be
-/// another model for the same price.
+/// A copy of the working folder that is put back after the model is written would give a second
+/// model for the same price.
 #[test]
 fn a_folder_that_is_put_back_is_refused_by_the_ledger() {
     let here = tables("put-back");
@@ -196,9 +196,9 @@ fn a_folder_that_is_put_back_is_refused_by_the_ledger() {
     assert!(!here.join("m").exists());
 }
 
-/// Whoever goes on leaves older copies behind, even if he never ends.
+/// Resuming a run makes older copies of its folder void, even if the resumed run never ends.
 #[test]
-fn a_copy_from_before_somebody_went_on_is_refused() {
+fn a_copy_from_before_a_resumption_is_refused() {
     let here = tables("left-behind");
     budget(&here, "l", "a.csv", 10.0);
     unfinished(&here, "a.csv", "--ledger l");
@@ -216,10 +216,10 @@ fn a_copy_from_before_somebody_went_on_is_refused() {
     assert!(charges.as_array().unwrap().iter().all(|charge| charge["state"] == "booked"), "{charges}");
 }
 
-/// The strict door tells the owner for nothing which record does not fit. It is nobody else's: an
-/// analyst with a share of the budget could ask it about any row, for next to nothing.
+/// The strict door tells the owner for free which record does not fit. Nobody else may use it: an
+/// analyst with a share of the budget could ask about any row, for next to nothing.
 #[test]
-fn the_strict_door_is_the_owners() {
+fn only_the_owner_learns_which_record_does_not_fit() {
     let here = tables("shares");
     let create = "ledger create l --data a.csv --epsilon 10 --delta 1e-6 --neighbours zero_out --owner owner";
     assert_eq!(run(&here, create).code, 0);
@@ -244,12 +244,12 @@ fn the_strict_door_is_the_owners() {
             assert!(answered.stderr.contains("only the owner is"), "{answered:?}");
         }
     }
-    // With shares about, nobody is taken for the owner without one.
+    // Once grants exist, the owner needs one too.
     ask("owner").iter().for_each(|refused| assert_eq!(refused.code, 1, "{refused:?}"));
 }
 
-/// A schema that was bought is not bought again, and is not another data set's,
-/// another question's or another ledger's.
+/// A schema that was paid for is not paid for again, and does not serve another data set, another
+/// question or another ledger.
 #[test]
 fn a_bought_schema_answers_its_own_question() {
     let here = tables("bought");
@@ -260,7 +260,7 @@ fn a_bought_schema_answers_its_own_question() {
         let line = "--target y --epsilon 4 --steps 20 --out m --estimate-schema-with 0.5 --numbers x";
         run(&here, &format!("train {data} {line} {more}"))
     };
-    // The schema stays, and the run is given up.
+    // The schema is kept, and the run is abandoned.
     fs::write(here.join("y.toml"), "columns.y = { kind = 'category', values = ['no', 'yes'] }").unwrap();
     fs::create_dir(here.join("m.part")).unwrap();
     fs::write(here.join("m.part/model"), "in the way").unwrap();
@@ -272,7 +272,7 @@ fn a_bought_schema_answers_its_own_question() {
     buy("a.csv", "--ledger l --schema wider.toml").refuses(&["other columns or another price"]);
     buy("b.csv", "--ledger l --schema y.toml").refuses(&["other data"]);
     buy("a.csv", "--ledger other --schema y.toml").refuses(&["another ledger"]);
-    // Nothing is set aside without a ledger.
+    // Without a ledger no δ is set aside, so the price differs.
     buy("a.csv", "--delta 1e-6 --schema y.toml").refuses(&["another price"]);
     let before = spent(&here, "l", 0);
     let again = buy("a.csv", "--ledger l --schema y.toml");
@@ -282,7 +282,7 @@ fn a_bought_schema_answers_its_own_question() {
 }
 
 #[test]
-fn what_is_private_is_no_public_test() {
+fn private_data_is_refused_as_a_public_test() {
     let here = tables("public-test");
     fs::copy(here.join("a.csv"), here.join("copy.csv")).unwrap();
     train(&here, "a.csv", "--delta 1e-6 --public-test copy.csv").refuses(&["is private", "one more release"]);

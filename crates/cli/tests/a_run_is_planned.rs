@@ -1,5 +1,5 @@
-//! With so many records, so much budget and so many minutes: what should be
-//! done? The data need not be there.
+//! A planner chooses settings for a number of records, a budget and a limit of time. It needs no
+//! data.
 
 mod command;
 
@@ -21,9 +21,9 @@ fn a_planner_needs_a_schema_and_a_number_of_records() {
     let candidates = object["candidates"].as_array().unwrap();
     assert!(candidates.len() >= 6, "{object}");
     let score = |candidate: &Value| candidate["score"].as_f64().unwrap();
-    // The default comes first where scores cannot tell it from the best.
+    // The default comes first if its score is within the error of the best.
     assert!(candidates[1..].windows(2).all(|pair| score(&pair[0]) >= score(&pair[1])), "{object}");
-    // Invented records can be told apart nine times out of ten.
+    // The classes of synthetic records can be told apart nine times out of ten.
     assert!(score(&candidates[0]) > 0.8 && score(&candidates[0]) < 1.0, "{object}");
     for candidate in candidates {
         assert!(candidate["seconds"].as_f64().unwrap() <= 300.0, "{candidate}");
@@ -37,7 +37,7 @@ fn a_planner_needs_a_schema_and_a_number_of_records() {
     assert!(said.line("sure").starts_with("best of "), "{said:?}");
 }
 
-/// What is advised is what a run with these flags costs.
+/// A run with the advised flags costs what the advice says.
 #[test]
 fn advice_can_be_followed() {
     let said = plan("--rows 456 --minutes 1 --method gradient-descent");
@@ -65,8 +65,8 @@ fn network_plan(more: &str) -> Run {
     sordino_in(&std::env::temp_dir(), &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// Networks are not rehearsed: their candidates are ranked by a bound, typed
-/// here again from the documentation.
+/// Networks are not rehearsed. Their candidates are ranked by a bound, which is typed here again
+/// from the documentation.
 #[test]
 fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
     let object = network_plan("--minutes 10 --json").object();
@@ -86,8 +86,9 @@ fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
         let bound = ((1.0 + noise * noise) / of(candidate, "steps")).sqrt();
         assert!((of(candidate, "bound") / bound - 1.0).abs() < 1e-9, "{candidate}");
         assert!(of(candidate, "seconds") <= 600.0 && candidate["score"].is_null(), "{candidate}");
-        // The rule for rates, solved for the length of the first weights, which is the same for
-        // all: noise moves them by 3 lengths in all, unless the rate is as long as is stable.
+        // The rule for learning rates, solved for the norm of the initial weights, which is the
+        // same for all candidates: the noise moves the weights by 3 norms in all, unless the rate
+        // is the largest stable one.
         let steps = of(candidate, "steps");
         let signal = steps.sqrt() / noise;
         let clip_norm = (100.0 * signal.powf(0.4).clamp(1.0, 10.0)).round() / 100.0;
@@ -107,7 +108,7 @@ fn batches_passes_and_rate_of_a_network_are_chosen_by_a_bound() {
     assert!(alike.into_iter().all(|other| of(other, "seconds") >= of(best, "seconds")), "{object}");
 }
 
-/// What is advised on a network is what a run with these flags does, and no accuracy is promised.
+/// A network run with the advised flags does what the advice says. No accuracy is promised.
 #[test]
 fn advice_on_a_network_can_be_followed() {
     let said = network_plan("--minutes 10 --batch-size 128");
@@ -120,7 +121,7 @@ fn advice_on_a_network_can_be_followed() {
     assert_eq!(followed.line("noise multiplier"), said.line("noise multiplier"), "{followed:?}");
     assert_eq!(followed.line("spend"), said.line("spend"), "{followed:?}");
     network_plan("--minutes 0.0000001").refuses(&["no method is done within", "--minutes"]);
-    // Every record in each batch, as given; then there are steps to be chosen.
+    // With full batches, only the number of passes is chosen.
     let full = network_plan("--minutes 10 --method gradient-descent");
     assert!(full.line("use").starts_with("--epochs "), "{full:?}");
 }

@@ -41,7 +41,7 @@ fn an_owner_buys_a_schema_and_trains_with_it() {
     assert_eq!((income.bounds().lower(), income.bounds().upper()), (64.0, 1024.0));
     let Some(Column::Category(city)) = schema.column("city") else { panic!("{text}") };
     assert_eq!(city.values(), ["bonn", "ulm", "other"]);
-    // What was declared stays, and one person's village appears nowhere.
+    // Declared columns stay as they were, and the village of one person appears nowhere.
     let Some(Column::Number(age)) = schema.column("age") else { panic!("{text}") };
     assert_eq!(age.bounds().upper(), 120.0);
     assert!(!text.contains("littlehampton") && text.starts_with('#'), "{text}");
@@ -51,8 +51,7 @@ fn an_owner_buys_a_schema_and_trains_with_it() {
     assert!(ends(&guarantee["epsilon"]).1 <= 1.0 && guarantee["metered"] == true, "{guarantee}");
     assert_eq!(guarantee["neighbours"], "zero_out");
 
-    // The budget has fallen, and pays for a model as well; what is more
-    // than all that is left is refused.
+    // The budget has fallen and still pays for a model; a charge above all that is left is refused.
     let history = sordino(&here, "ledger history b.ledger");
     assert!(history.stdout.contains("schema") && history.stdout.contains("booked"), "{history:?}");
     let train = "train t.csv --schema s.toml --target city --epsilon 1 --steps 5 --ledger b.ledger --out m";
@@ -63,7 +62,7 @@ fn an_owner_buys_a_schema_and_trains_with_it() {
 }
 
 #[test]
-fn without_a_ledger_the_schema_comes_out_and_says_that_nobody_paid() {
+fn without_a_ledger_the_schema_is_printed_and_says_that_nothing_was_charged() {
     let here = folder("unmetered");
     table(&here);
     let found = sordino(&here, "schema t.csv --epsilon 1 --numbers income --danger-seed 1");
@@ -73,13 +72,13 @@ fn without_a_ledger_the_schema_comes_out_and_says_that_nobody_paid() {
     let object = sordino(&here, "schema t.csv --epsilon 1 --categories city --json").object();
     assert_eq!(object["columns"][0]["found"], "category");
     assert_eq!(object["guarantee"]["metered"], false);
-    // At so small an ε nothing stands out, which is said.
+    // At so small an ε nothing stands out of the noise, and a note says so.
     let nothing = sordino(&here, "schema t.csv --epsilon 1e-5 --numbers income");
     assert!(nothing.code == 0 && nothing.stderr.contains("income: ignored"), "{nothing:?}");
 }
 
 #[test]
-fn what_cannot_be_found_is_refused_before_anything_is_charged() {
+fn an_invalid_search_is_refused_before_anything_is_charged() {
     let here = folder("refused");
     table(&here);
     sordino(&here, "schema t.csv --epsilon 1").refuses(&["`income`", "--numbers", "--categories"]);
@@ -101,10 +100,10 @@ fn what_cannot_be_found_is_refused_before_anything_is_charged() {
     assert_eq!(charges["charges"].as_array().map(Vec::len), Some(0));
 }
 
-/// The report says what was spent before the command and after it: the
-/// schema that it bought is in between.
+/// The report states what was spent before and after the command; the price of the schema is the
+/// difference.
 #[test]
-fn the_budget_before_is_that_before_the_schema_was_bought() {
+fn the_stated_budget_before_the_run_is_that_before_the_schema_was_paid() {
     let here = folder("before");
     table(&here);
     let create =
@@ -127,15 +126,15 @@ fn the_budget_before_is_that_before_the_schema_was_bought() {
     assert!(first["guarantee"]["metered"].as_bool().unwrap(), "{first}");
 }
 
-/// `train` can buy the schema itself: one promise for both, and a run
-/// that stops does not buy it twice.
+/// `train` can pay for the schema itself: one guarantee covers both, and a run that stops does not
+/// pay for the schema twice.
 #[test]
 fn a_part_of_the_budget_buys_the_schema_of_a_model() {
     let here = folder("part");
     table(&here);
     let line = "train t.csv --target income --epsilon 2 --delta 1e-5 --estimate-schema-with 0.25 --numbers \
         income,age --steps 5 --out m";
-    // What cannot be trained is found out after the schema was bought; it is kept.
+    // The run turns out to be impossible after the schema was paid for; the schema is kept.
     sordino(&here, &format!("{line} --loss logistic")).refuses(&["logistic loss"]);
     let first = fs::read_to_string(here.join("m.part/schema.toml")).unwrap();
     sordino(&here, &line.replace("income,age", "income")).refuses(&["m.part/schema.toml", "other columns"]);

@@ -10,7 +10,7 @@ fn a_template_names_every_column_and_no_value() {
     std::fs::write(&path, "patient_id,age,\"blood pressure\"\np77,41,138\n").unwrap();
     let run = sordino(&format!("schema {}", path.display()));
     assert_eq!(run.code, 0, "{run:?}");
-    // One line a column.
+    // Each column has one line.
     for part in ["\npatient_id = {", "\nage = {", "\n\"blood pressure\" = {", "unit = \"record\""] {
         assert!(run.stdout.contains(part), "{part} is not in {run:?}");
     }
@@ -23,7 +23,7 @@ fn a_template_names_every_column_and_no_value() {
 }
 
 #[test]
-fn the_header_as_an_object() {
+fn the_header_is_printed_as_json() {
     let path = place("digits-idx1");
     std::fs::write(&path, [0, 0, 8, 1, 0, 0, 0, 1, 7]).unwrap();
     let object = sordino(&format!("schema {} --json", path.display())).object();

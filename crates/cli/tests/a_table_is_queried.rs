@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use command::{place, sordino};
 use serde_json::Value;
 
-/// 2000 people from 20 to 69 years, every fourth a smoker, each with four records of visits.
+/// 2000 records of people from 20 to 69 years, every fourth a smoker, with four records per person.
 fn table(name: &str) -> PathBuf {
     let mut text = String::from("person,age,smoker\n");
     for row in 0..2000 {
@@ -28,7 +28,7 @@ fn number(object: &Value, field: &str) -> f64 {
     object[field].as_f64().unwrap_or_else(|| panic!("no {field} in {object}"))
 }
 
-/// Every noise here is beyond its bound with a probability below 1e-9.
+/// Each noise exceeds its bound with a probability below 1e-9.
 #[test]
 fn every_statistic_is_answered_near_the_truth() {
     let data = table("near.csv");
@@ -50,7 +50,7 @@ fn every_statistic_is_answered_near_the_truth() {
 }
 
 #[test]
-fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
+fn the_answer_states_its_guarantee_and_that_nothing_was_charged() {
     let data = table("guarantee.csv");
     let run = query(&data, "mean age --bounds 0,120 --epsilon 0.5");
     assert!(
@@ -65,10 +65,10 @@ fn the_answer_carries_its_guarantee_and_says_that_nobody_counts() {
     assert_eq!(object["value"], again["value"]);
 }
 
-/// A release of 0.5 was certified to cost 0.5000000000000019, because the accountant
-/// rounded a quotient up by many units.
+/// A release at ε = 0.5 was once certified to cost 0.5000000000000019, because the accountant
+/// rounded a quotient up by many units in the last place.
 #[test]
-fn no_release_costs_more_than_was_asked_for() {
+fn no_release_costs_more_than_its_epsilon() {
     let data = table("cost.csv");
     for statistic in [
         "count",
@@ -108,16 +108,16 @@ fn a_unit_is_protected_as_a_whole() {
     assert_eq!(count["guarantee"]["unit"]["column"], "person");
     let alone = query(&data, "count --epsilon 5 --json").object();
     assert!(number(&count, "error") > 1.5 * number(&alone, "error"), "{count} {alone}");
-    // A histogram counts people, each at most once for a value: everybody has a "no"
-    // among any two records but the first.
+    // A histogram counts people, each at most once for a value. Only the first record of a person
+    // is a "yes", so any two records contain a "no".
     let people: i64 = ask("histogram smoker")["counts"][0]["count"].as_i64().unwrap();
     assert!((people - 500).abs() < 20, "{people}");
 }
 
-/// A mean divided by the number of records that were left tells how many were dropped, to the last
-/// digit: under `replace` that number is taken to be public.
+/// A mean that divides by the number of remaining records tells exactly how many were dropped:
+/// under `replace` that number would be treated as public.
 #[test]
-fn what_drops_records_is_not_asked_where_their_number_is_public() {
+fn a_column_that_drops_records_is_refused_where_n_is_public() {
     let data = table("drops.csv");
     let schema = place("drops.toml");
     let text = "[columns.person]\nkind = \"ignore\"\n[columns.smoker]\nkind = \"ignore\"\n\
@@ -130,7 +130,7 @@ fn what_drops_records_is_not_asked_where_their_number_is_public() {
         for relation in ["replace", "zero_out"] {
             ask("\"drop\"", &format!("{statistic} --neighbours {relation}"))
                 .refuses(&["drops records", "`missing = 60`"]);
-            // What is left out of a sum or a mean is filled in; a variance has nothing to fill in.
+            // For a sum or a mean a missing value can be replaced; for a variance it cannot.
             let permissive = ask("40", &format!("{statistic} --neighbours {relation} --permissive"));
             if statistic == "variance age" {
                 permissive.refuses(&["--permissive"]);
@@ -165,7 +165,7 @@ fn a_ledger_pays_and_then_refuses() {
     let refused = ask();
     assert_eq!((refused.code, refused.stdout.as_str()), (1, ""), "{refused:?}");
     assert!(refused.stderr.contains("this release costs"), "{refused:?}");
-    // A slip of the pen costs nothing.
+    // A misspelled column costs nothing.
     let words = format!("mean agee --bounds 0,120 --epsilon 0.1 --ledger {} --who ada", ledger.display());
     query(&data, &words).refuses(&["did you mean `age`?"]);
     let history = sordino(&format!("ledger history {}", ledger.display()));
@@ -177,10 +177,10 @@ fn a_ledger_pays_and_then_refuses() {
     assert_eq!(changed.code, 2, "{changed:?}");
 }
 
-/// A schema that forgets a column, a column that is not there, a record that does not fit: each is
-/// found out before anything is charged.
+/// A schema that lacks a column, a column that does not exist, a record that does not fit: each is
+/// found before anything is charged.
 #[test]
-fn what_cannot_be_answered_is_not_charged() {
+fn a_query_that_cannot_be_answered_is_not_charged() {
     let (data, ledger, schema) = (place("unpaid.csv"), place("unpaid.ledger"), place("unpaid.toml"));
     let _ = fs::remove_file(&ledger);
     let _ = fs::remove_file(place("unpaid.ledger-head"));
@@ -206,7 +206,7 @@ fn what_cannot_be_answered_is_not_charged() {
 }
 
 #[test]
-fn what_is_not_declared_or_not_there_is_refused() {
+fn undeclared_and_absent_columns_are_refused() {
     let data = table("refused.csv");
     query(&data, "mean age --epsilon 1").refuses(&["must not be read off the data", "--bounds"]);
     query(&data, "mean agee --bounds 0,120 --epsilon 1")
@@ -219,8 +219,8 @@ fn what_is_not_declared_or_not_there_is_refused() {
     query(&data, "middle age --bounds 0,120 --epsilon 1").refuses(&["middle"]);
     query(&data, "count smoker --values no,yes --equals maybe --epsilon 1").refuses(&["maybe", "no, yes"]);
     query(Path::new("nowhere.csv"), "count --epsilon 1").refuses(&["nowhere.csv"]);
-    // A cell that is no number is named by row and column, never by its
-    // value; the permissive door maps it.
+    // A cell that is no number is named by row and column, never by its value; the permissive door
+    // drops or replaces it.
     let odd = place("odd.csv");
     fs::write(&odd, "age\n30\nSECRET\n40\n").unwrap();
     let strict = query(&odd, "mean age --bounds 0,120 --epsilon 1");

@@ -48,7 +48,7 @@ fn the_table_rounds_the_promise_up_and_the_lower_end_down() {
 }
 
 #[test]
-fn without_a_delta_the_default_is_taken_and_said() {
+fn without_a_delta_the_default_is_taken_and_a_note_says_so() {
     let run = sordino("account --noise-multiplier 4 --json");
     assert_eq!(run.object()["delta"], 1e-6);
     assert!(run.stderr.starts_with("note: ") && run.stderr.contains("delta = 1e-6"), "{run:?}");

@@ -1,5 +1,5 @@
-//! Somebody who was not there has to sign for a release. All that it takes stands in one block, and
-//! the numbers on the page do not contradict each other.
+//! An officer who did not run it has to sign for a release. One block of the report has all that
+//! the signature needs, and the numbers on the page do not contradict each other.
 
 mod command;
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use command::{example, folder, sordino, sordino_in};
 use serde_json::Value;
 
-/// A model that a ledger paid for; its directory.
+/// The directory of a model that a ledger paid for.
 fn released(name: &str, words: &str) -> PathBuf {
     let here = folder(name);
     let data = example("data/breast-cancer-train.csv.gz");
@@ -79,7 +79,7 @@ fn one_block_has_all_that_a_signature_needs() {
     let shown = sordino_in(&here, &["ledger", "show", "b.ledger"]);
     let content = shown.line("content");
     assert_eq!(content.strip_prefix("sha256 ").map(str::len), Some(64), "{content}");
-    // The digest itself would let whoever guesses the records check the guess.
+    // With the digest itself, an attacker could check a guess of all records.
     let set = sordino_in(&here, &["ledger", "show", "b.ledger", "--json"]).object();
     let content = set["data_sets"][0]["contents"][0].as_str().unwrap().to_owned();
     for file in ["report.html", "run.json", "card.md"] {
@@ -89,7 +89,7 @@ fn one_block_has_all_that_a_signature_needs() {
     assert!(card.contains("For the signature") && card.contains(digest));
 }
 
-/// The page said 55 of 100 and `sordino explain --epsilon 1` 74 of 100, and nothing said why.
+/// The page once said 55 of 100 and `sordino explain --epsilon 1` 74 of 100, without a reason.
 #[test]
 fn two_numbers_for_one_epsilon_are_reconciled() {
     let here = released("reconciled", "--target diagnosis");
@@ -104,15 +104,15 @@ fn two_numbers_for_one_epsilon_are_reconciled() {
         promise.contains("right in at most 55 of 100") && promise.contains("55 is the one for this model")
     );
     assert!(words.contains("A given release may tell less") && words.contains("--event"), "{words}");
-    // The picture shows the same numbers before anything is scrolled.
+    // The picture at the top shows the same numbers.
     let head = html.split("<main>").next().unwrap();
     assert!(
         head.matches("class=\"filled\"").count() == 45 + 55 && head.matches("class=\"empty\"").count() == 100
     );
 }
 
-/// The headline was the score of an average, the curve that of iterates; 31 features were 30 and an
-/// intercept.
+/// The headline once was the score of an average and the curve that of iterates; "31 features" were
+/// 30 and an intercept.
 #[test]
 fn the_model_and_its_iterates_are_told_apart() {
     let here = released("iterates", "--target mean_radius");
@@ -126,10 +126,10 @@ fn the_model_and_its_iterates_are_told_apart() {
     assert_eq!(run["source"]["features"], 31);
 }
 
-/// The page of an analyst with a grant stated the grant as the promise
-/// to those who see all releases.
+/// The report for an analyst with a grant once stated the grant as the promise against those who
+/// see all releases.
 #[test]
-fn a_grant_is_not_what_is_promised_to_those_who_see_all() {
+fn a_grant_is_not_the_promise_against_those_who_see_all_releases() {
     let here = folder("granted");
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
     let run = |line: &str| {

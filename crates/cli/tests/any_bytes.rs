@@ -1,8 +1,8 @@
-//! Seeded mutations of everything that comes in from outside: refused in words, or read as what it
-//! is. Never a panic, never a row outside of its bounds.
+//! Seeded mutations of every input: each is refused with a message or read correctly. No input
+//! causes a panic or a row outside of its bounds.
 //!
-//! The targets in `fuzz/` run the same functions for as long as one likes; both
-//! begin with the files in `fuzz/seeds`.
+//! The targets in `fuzz/` run the same functions without a time limit; both start from the files in
+//! `fuzz/seeds`.
 
 #[path = "common/any.rs"]
 mod any;
@@ -21,7 +21,7 @@ impl Random {
         (self.0 >> 33) as usize % end.max(1)
     }
 
-    /// One to four changes of a kind that disks, editors and forgers make.
+    /// One to four changes, such as disks, editors and forgers make.
     fn mutated(&mut self, whole: &[u8]) -> Vec<u8> {
         let mut bytes = whole.to_vec();
         for _ in 0..=self.below(4) {
@@ -45,13 +45,13 @@ impl Random {
     }
 }
 
-/// The folder of a target's files.
+/// The folder of a target's seed files.
 fn seeds(target: &str) -> PathBuf {
     let own = std::env::var("CARGO_MANIFEST_DIR").expect("Cargo says where it is");
     Path::new(&own).join("../../fuzz/seeds").join(target)
 }
 
-/// The files of a target, and `rounds` mutations of them.
+/// Runs `body` on the seed files of a target, and on `rounds` mutations of them.
 fn each(target: &str, rounds: usize, body: impl Fn(&[u8])) {
     let folder = seeds(target);
     let mut files: Vec<_> =

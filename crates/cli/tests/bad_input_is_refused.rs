@@ -1,5 +1,5 @@
-//! Whatever comes in, the command says what was wrong and exits with 2: no
-//! panic, no hang, no silent answer.
+//! Whatever the input, the command says what is wrong and exits with 2. It does not panic, hang or
+//! answer silently.
 
 mod command;
 
@@ -13,7 +13,7 @@ fn refused(json: &str, parts: &[&str]) {
 }
 
 #[test]
-fn numbers_that_are_not_numbers() {
+fn texts_in_place_of_numbers_are_refused() {
     for value in ["nan", "inf", "-inf", "-1", "x", "", "1e400", "--json"] {
         let value = if value.is_empty() { "=" } else { value };
         sordino(&format!("account --noise-multiplier {value}")).refuses(&["--noise-multiplier"]);
@@ -26,7 +26,7 @@ fn numbers_that_are_not_numbers() {
 }
 
 #[test]
-fn numbers_out_of_range() {
+fn numbers_out_of_range_are_refused() {
     sordino("account --noise-multiplier 0").refuses(&["noise multiplier must be", "got 0"]);
     sordino("account --noise-multiplier -1.1").refuses(&["noise multiplier must be", "got -1.1"]);
     sordino("account --noise-multiplier 1 --delta 1").refuses(&["delta must be", "got 1"]);
@@ -41,7 +41,7 @@ fn numbers_out_of_range() {
 }
 
 #[test]
-fn a_count_of_two_to_the_63() {
+fn a_count_of_two_to_the_63_is_refused() {
     let count = "9223372036854775808";
     sordino(&format!("account --noise-multiplier 1 --sampling-rate 0.01 --steps {count}")).refuses(&[count]);
     refused(
@@ -54,7 +54,7 @@ fn a_count_of_two_to_the_63() {
 
 /// The float next to this number is 2^53, which would be allowed.
 #[test]
-fn a_count_just_too_large_is_shown_as_it_came() {
+fn a_count_just_too_large_is_shown_unrounded() {
     let (count, message) = ("9007199254740993", "2^53, got 9007199254740993");
     sordino(&format!("account --noise-multiplier 1 --steps {count}")).refuses(&["--steps", message]);
     sordino(&format!("calibrate --epsilon 1 --parts {count}")).refuses(&["--parts", message]);
@@ -65,7 +65,7 @@ fn a_count_just_too_large_is_shown_as_it_came() {
 }
 
 #[test]
-fn counts_that_multiply_beyond_64_bits() {
+fn counts_whose_product_exceeds_64_bits_are_refused() {
     let inner = r#"{"type":"gaussian","noise_multiplier":100}"#;
     let nested = (0..8).fold(inner.to_owned(), |event, _| {
         format!(r#"{{"type":"repeated","count":1000000000,"event":{event}}}"#)
@@ -74,7 +74,7 @@ fn counts_that_multiply_beyond_64_bits() {
 }
 
 #[test]
-fn truncated_json() {
+fn truncated_json_is_refused() {
     let whole = concat!(
         r#"{"neighbours":"add_remove","#,
         r#""event":{"type":"repeated","count":7,"event":{"type":"pure","epsilon":0.5}}}"#
@@ -86,7 +86,7 @@ fn truncated_json() {
 }
 
 #[test]
-fn nesting_a_hundred_thousand_deep() {
+fn nesting_a_hundred_thousand_deep_is_refused() {
     let depth = 100_000;
     refused(&"[".repeat(depth), &["standard input"]);
     refused(&r#"{"a":"#.repeat(depth), &["standard input"]);
@@ -99,7 +99,7 @@ fn nesting_a_hundred_thousand_deep() {
 }
 
 #[test]
-fn hostile_numbers() {
+fn hostile_numbers_are_refused() {
     refused(r#"{"type":"gaussian","noise_multiplier":1e400}"#, &["standard input"]);
     refused(r#"{"type":"gaussian","noise_multiplier":NaN}"#, &["standard input"]);
     refused(r#"{"type":"gaussian","noise_multiplier":-Infinity}"#, &["standard input"]);
@@ -120,7 +120,7 @@ fn hostile_numbers() {
 }
 
 #[test]
-fn wrong_types_unknown_words_and_duplicates() {
+fn wrong_types_unknown_words_and_duplicates_are_refused() {
     refused(r#"{"type":"gaussian","noise_multiplier":"1"}"#, &["standard input"]);
     refused(r#"{"type":"gaussian","noise_multiplier":[1]}"#, &["standard input"]);
     refused(r#"{"type":"gaussian"}"#, &["noise_multiplier"]);
@@ -139,24 +139,24 @@ fn wrong_types_unknown_words_and_duplicates() {
 }
 
 #[test]
-fn bytes_that_are_not_text() {
+fn bytes_that_are_not_text_are_refused() {
     account_file("latin.json", b"{\"type\":\"p\xfcre\"}", "").refuses(&["latin.json", "UTF-8", "byte 11"]);
     let utf16: Vec<u8> = "{}".encode_utf16().flat_map(u16::to_le_bytes).collect();
     account_file("wide.json", &[&[0xff, 0xfe], &utf16[..]].concat(), "").refuses(&["wide.json", "UTF-8"]);
 }
 
 #[test]
-fn a_file_without_end() {
+fn an_enormous_file_is_refused() {
     let path = place("huge.json");
-    // A hole: no disk is used.
+    // A sparse file takes no space on disk.
     File::create(&path).and_then(|file| file.set_len((64 << 20) + 1)).unwrap();
     sordino(&format!("account {}", path.display())).refuses(&["huge.json", "67108864 bytes", "repeated"]);
 }
 
 #[test]
-fn unknown_flags_and_verbs() {
+fn unknown_flags_and_verbs_are_refused() {
     sordino("account --noise-multiplyer 1").refuses(&["--noise-multiplyer", "--noise-multiplier"]);
     sordino("acount").refuses(&["acount", "account"]);
-    // Verbs come with their code: none is a stub.
+    // A verb that is planned has no stub.
     sordino("synthesize data.csv").refuses(&["synthesize"]);
 }

@@ -1,5 +1,5 @@
-//! What can be wrong with a table, a schema, a flag or a disk: each is named, with what to do,
-//! before anything is charged or written.
+//! Whatever is wrong with a table, a schema, a flag or a disk, the message names it and says what
+//! to do, before anything is charged or written.
 
 mod command;
 
@@ -16,7 +16,7 @@ columns.ward = { kind = 'category', values = ['north', 'south'] }
 columns.ill = { kind = 'category', values = ['no', 'yes'] }
 ";
 
-/// Trains on a file of this content, and expects to leave nothing behind if that fails.
+/// Trains on a file with this content, and checks that a failed run leaves nothing behind.
 fn train(folder: &Path, data: &[u8], more: &str) -> Run {
     fs::write(folder.join("t.csv"), data).unwrap();
     let schema = folder.join("t.toml");
@@ -36,13 +36,13 @@ fn train(folder: &Path, data: &[u8], more: &str) -> Run {
 const GOOD: &[u8] = b"age,ward,ill\n41,north,no\n57,south,yes\n33,north,no\n";
 
 #[test]
-fn the_table_that_all_others_are_changed_from_is_sound() {
+fn the_unchanged_table_is_sound() {
     let run = train(&folder("good"), GOOD, "");
     assert_eq!(run.code, 0, "{run:?}");
 }
 
 #[test]
-fn columns_and_values_that_do_not_fit() {
+fn columns_and_values_that_do_not_fit_are_refused() {
     let here = folder("columns");
     train(&here, b"age,wards,ill\n41,north,no\n", "").refuses(&["`wards`", "did you mean `ward`?"]);
     train(&here, b"age,ill\n41,no\n", "").refuses(&["the schema declares column `ward`"]);
@@ -56,14 +56,14 @@ fn columns_and_values_that_do_not_fit() {
     other.refuses(&["row 2", "column `ward`", "one of the declared values"]);
     assert!(!other.stderr.contains("SECRET"), "{other:?}");
     train(&here, b"age,ward,ill\n41,north,no\n41,north\n", "").refuses(&["row 2", "3 fields, got 2"]);
-    // The permissive door maps and drops, and says nothing about it.
+    // The permissive door replaces and drops without a message.
     assert_eq!(train(&here, b"age,ward,ill\n41,north,no\nSECRET,x,y\n", "--permissive").code, 0);
 }
 
-/// How many records a schema drops is private, so that none is left is
-/// nobody's business: the model is noise.
+/// The number of records that a schema drops is private, so no message may say that none is left:
+/// the model is noise.
 #[test]
-fn a_table_of_which_no_record_is_left_gives_noise_and_no_message() {
+fn a_table_whose_records_are_all_dropped_gives_noise_and_no_message() {
     let here = folder("dropped");
     fs::write(
         here.join("t.toml"),
@@ -77,7 +77,7 @@ fn a_table_of_which_no_record_is_left_gives_noise_and_no_message() {
 }
 
 #[test]
-fn files_that_are_no_tables() {
+fn files_that_are_no_tables_are_refused() {
     let here = folder("files");
     train(&here, b"", "").refuses(&["t.csv` is empty"]);
     train(&here, b"age,ward,ill\n", "").refuses(&["has no records"]);
@@ -94,7 +94,7 @@ fn files_that_are_no_tables() {
     folder.refuses(&["directory"]);
     #[cfg(target_os = "linux")]
     {
-        // A file that is there and cannot be read, whoever asks.
+        // A file that exists and that no user can read.
         let words = ["train", "/proc/self/mem", "--schema", "t.toml", "--target", "ill", "--epsilon", "1"];
         sordino_in(&here, &words).refuses(&["cannot read `/proc/self/mem`"]);
     }
@@ -127,7 +127,7 @@ fn a_nested_column_of_parquet_is_named() {
 }
 
 #[test]
-fn schemas_and_settings_that_do_not_fit() {
+fn schemas_and_settings_that_do_not_fit_are_refused() {
     let here = folder("settings");
     train(&here, GOOD, "--epsilon 0").refuses(&["--epsilon 0", "above 0"]);
     train(&here, GOOD, "--epsilon -1").refuses(&["epsilon must be"]);
@@ -143,11 +143,11 @@ fn schemas_and_settings_that_do_not_fit() {
         .refuses(&["--sampling-rate has no meaning for gradient-descent on a linear model"]);
     train(&here, GOOD, "--loss squared").refuses(&["squared loss", "a category of 2 values"]);
     train(&here, GOOD, "--who ada").refuses(&["--who has no meaning for a run without --ledger"]);
-    train(&here, GOOD, "--resume").refuses(&["no run to go on with"]);
+    train(&here, GOOD, "--resume").refuses(&["no run to resume"]);
     train(&here, GOOD, "--public-test no.csv").refuses(&["cannot read `no.csv`"]);
     fs::write(here.join("half.csv"), "age,ward\n41,north\n").unwrap();
     train(&here, GOOD, "--public-test half.csv").refuses(&["half.csv` has no column `ill`"]);
-    // A schema of another file, and none at all.
+    // A schema of another file, and no schema at all.
     let digits = example("digits.toml");
     let words = ["train", "t.csv", "--schema", &digits, "--target", "ill", "--epsilon", "1"];
     sordino_in(&here, &words).refuses(&["none of the columns that the schema declares"]);
@@ -159,11 +159,11 @@ fn schemas_and_settings_that_do_not_fit() {
 }
 
 #[test]
-fn places_that_cannot_be_written() {
+fn places_that_cannot_be_written_are_refused() {
     let here = folder("places");
     train(&here, GOOD, "--out t.csv/m").refuses(&["cannot write `t.csv/m.part`"]);
     train(&here, GOOD, "--out no/such/folder").refuses(&["cannot write `no/such/folder.part`"]);
-    // The report's place too, before anything is charged; a file that is there keeps
+    // The place of the report is checked too, before anything is charged; an existing file keeps
     // its content if the run fails later.
     train(&here, GOOD, "--report t.csv/report.html").refuses(&["cannot write `t.csv/report.html`"]);
     train(&here, GOOD, "--report .").refuses(&["cannot write `.`"]);
@@ -176,8 +176,8 @@ fn places_that_cannot_be_written() {
     train(&here, GOOD, "--out taken").refuses(&["`taken` exists", "never overwritten"]);
     #[cfg(unix)]
     {
-        // A limit on the size of files does what a full disk does; the shell
-        // passes on that its signal is ignored.
+        // A limit on the size of files acts like a full disk. The shell ignores its signal, and so
+        // does the command.
         let limited = Command::new("sh")
             .args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_sordino")])
             .args(["train", "t.csv", "--schema", "t.toml", "--target", "ill", "--epsilon", "1"])
@@ -191,8 +191,8 @@ fn places_that_cannot_be_written() {
     }
 }
 
-/// A write that was cut short leaves `OUT.part` behind: never half a model under its own name,
-/// and nothing that stands in the way.
+/// A write that was cut short leaves `OUT.part` behind: never half a model under its own name, and
+/// nothing that blocks the next run.
 #[test]
 fn half_a_model_is_never_taken_for_one() {
     let here = folder("interrupted");
@@ -205,7 +205,7 @@ fn half_a_model_is_never_taken_for_one() {
     assert_eq!(train(&here, GOOD, "").code, 0);
     assert!(!part.exists());
     assert_eq!(sordino_in(&here, &["predict", "t.model", "p.csv"]).code, 0);
-    // A file of the directory that is shorter than it was.
+    // A file of the directory is shortened.
     let weights = here.join("t.model/model.safetensors");
     let whole = fs::read(&weights).unwrap();
     fs::write(&weights, &whole[..whole.len() / 2]).unwrap();
@@ -213,8 +213,8 @@ fn half_a_model_is_never_taken_for_one() {
     assert!(cut.code == 1 && cut.stderr.contains("SHA-256 differs"), "{cut:?}");
 }
 
-/// The place of the model is taken while it is being trained. It was paid for: going on
-/// writes it, and costs nothing more.
+/// Another file takes the place of the model during training. The model is paid for: resuming
+/// writes it at no further cost.
 #[test]
 fn a_model_whose_place_was_taken_is_written_later() {
     let here = folder("taken");
@@ -248,12 +248,12 @@ fn a_model_whose_place_was_taken_is_written_later() {
     assert!(!here.join("m.part").exists());
 }
 
-/// Methods that are done at once have nothing to go on from: their model is put elsewhere, whole.
+/// Methods without steps cannot be resumed, so their model is written elsewhere, whole.
 #[test]
 fn a_model_that_cannot_be_written_is_not_lost() {
     let here = folder("rescued");
     fs::create_dir(here.join("tmp")).unwrap();
-    // What is no folder cannot be made way for.
+    // A file in place of the working folder cannot be replaced.
     fs::create_dir(here.join("m.part")).unwrap();
     fs::write(here.join("m.part/model"), "").unwrap();
     let (data, schema) = (example("data/breast-cancer-train.csv.gz"), example("breast-cancer.toml"));
@@ -274,7 +274,7 @@ fn a_model_that_cannot_be_written_is_not_lost() {
 }
 
 #[test]
-fn models_and_tables_that_do_not_fit_each_other() {
+fn tables_that_do_not_fit_the_model_are_refused() {
     let here = folder("predicted");
     assert_eq!(train(&here, GOOD, "--out m").code, 0);
     let predict = |data: &str, more: &str| {
@@ -282,12 +282,12 @@ fn models_and_tables_that_do_not_fit_each_other() {
         let line = format!("predict m p.csv {more}");
         sordino_in(&here, &line.split_whitespace().collect::<Vec<_>>())
     };
-    // The target may be there or not, with whatever is in it.
+    // The target may be present or absent, with any values.
     assert_eq!(predict("age,ward,ill\n41,north,?\n", "").stdout.lines().count(), 2);
     assert_eq!(predict("ward,age\nsouth,41\n", "").stdout.lines().count(), 2);
     predict("age\n41\n", "").refuses(&["`ward`"]);
     predict("age,ward\n41,nroth\n", "").refuses(&["row 1", "column `ward`"]);
-    // A record without a place has a line without a prediction.
+    // A record that does not fit has a line without a prediction.
     let mapped = predict("age,ward\n41,nroth\n41,north\n", "--permissive");
     let lines: Vec<&str> = mapped.stdout.lines().collect();
     assert!(lines.len() == 3 && lines[1].is_empty() && !lines[2].is_empty(), "{mapped:?}");

@@ -1,4 +1,4 @@
-//! A rare class counts for more, by weights that are declared before anything is seen.
+//! A rare class counts for more, by weights that are declared before the data is seen.
 
 mod command;
 
@@ -11,7 +11,7 @@ const SCHEMA: &str = "columns.x = { kind = 'number', bounds = [0, 1] }\n\
     columns.z = { kind = 'number', bounds = [0, 1] }\n\
     columns.ill = { kind = 'category', values = ['no', 'yes'] }";
 
-/// One record in ten is ill, and x, which is 0.3 larger then, tells it with much overlap.
+/// One record in ten is ill. x is then 0.3 larger, with much overlap between the classes.
 fn table(records: u64, seed: u64) -> String {
     let mut state = seed;
     let mut uniform = || {
@@ -40,14 +40,13 @@ fn train(here: &Path, words: &str) -> Run {
     sordino_in(here, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// The part of the ill that are found.
+/// The recall of the ill.
 fn recall(run: &serde_json::Value) -> f64 {
     let count = |predicted: usize| run["evaluation"]["confusion"]["counts"][1][predicted].as_f64().unwrap();
     count(1) / (count(0) + count(1))
 }
 
-/// Nothing but a threshold could make a model that predicts *no* for
-/// everybody look for the one in ten.
+/// Without weights the model predicts *no* for everybody; only a threshold could change that.
 #[test]
 fn the_recall_of_a_rare_class_rises_with_its_weight() {
     let here = scene("weighted");
@@ -93,7 +92,7 @@ fn the_weights_are_stated_wherever_the_settings_are() {
             .any(|setting| setting["name"] == "class_weights" && setting["value"] == "no=0.25,yes=1"),
         "{settings:?}"
     );
-    // Divided by the largest once, they are what they were; and equal ones are none.
+    // Scaled weights stay the same when they are read again; equal weights count as none.
     let again = train(&here, "--target ill --config m/configuration.toml --out again --json").object();
     let weights = |folder: &str| fs::read(here.join(folder).join("model.safetensors")).unwrap();
     assert_eq!(again["guarantee"], json["guarantee"]);
@@ -108,7 +107,7 @@ fn the_weights_are_stated_wherever_the_settings_are() {
 }
 
 #[test]
-fn what_is_no_weight_of_every_class_is_refused() {
+fn invalid_class_weights_are_refused() {
     let here = scene("refused");
     for (words, says) in [
         ("--target ill --class-weights balanced", ["counts of the private data", "public knowledge"]),
@@ -129,9 +128,10 @@ fn what_is_no_weight_of_every_class_is_refused() {
     assert!(!here.join("a.model").exists());
 }
 
-/// Killed, and gone on with other weights, a run would be half of one model and half of another.
+/// A run that is killed and resumed with other weights would be half of one model and half of
+/// another.
 #[test]
-fn a_run_goes_on_with_the_weights_that_it_began_with() {
+fn a_run_resumes_only_with_the_same_weights() {
     let here = scene("resumed");
     for (number, how) in ["--steps 20", "--model softmax --epochs 2"].iter().enumerate() {
         let line = |weights: &str, more: &str| {

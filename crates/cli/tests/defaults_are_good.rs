@@ -1,5 +1,5 @@
-//! What `train` does where nobody says how: good models from uneven columns, quick ones from many
-//! records, and a word where nothing can be learned.
+//! `train` without a method learns good models from uneven columns, learns quickly from many
+//! records, and says so when nothing can be learned.
 
 mod command;
 
@@ -9,7 +9,8 @@ use std::path::Path;
 
 use command::{Run, folder, sordino_in};
 
-/// Repeatable numbers between -1 and 1, nearly normal: means of four uniform ones, twice as wide.
+/// Draws repeatable numbers between -1 and 1, nearly normal: means of four uniform numbers, scaled
+/// by two.
 struct Numbers(u64);
 
 impl Numbers {
@@ -23,8 +24,8 @@ impl Numbers {
     }
 }
 
-/// Six columns whose deviations are from 0.002 to 0.2 of their range, far
-/// from its middle. All matter alike.
+/// Six columns whose deviations are 0.002 to 0.2 of their range, far from its middle. All matter
+/// equally.
 fn uneven(here: &Path, classes: bool) {
     let mut numbers = Numbers(7);
     for (name, rows) in [("train.csv", 6000), ("test.csv", 2000)] {
@@ -62,7 +63,7 @@ fn number(run: &Run, line: &str) -> f64 {
     run.line(line).split(' ').next().unwrap().parse().unwrap_or_else(|_| panic!("{run:?}"))
 }
 
-/// 100 steps of gradient descent stood at 0.66, whatever ε was.
+/// 100 steps of gradient descent once reached 0.66 only, whatever ε was.
 #[test]
 fn uneven_columns_are_learned_from() {
     let here = folder("uneven");
@@ -78,7 +79,7 @@ fn uneven_columns_are_learned_from() {
     );
 }
 
-/// 100 steps of gradient descent had an R² of 0.22, whatever ε was.
+/// 100 steps of gradient descent once reached an R² of 0.22 only, whatever ε was.
 #[test]
 fn numbers_are_learned_from_uneven_columns() {
     let here = folder("uneven-number");
@@ -89,10 +90,10 @@ fn numbers_are_learned_from_uneven_columns() {
     assert!(number(&large, "R²") > 0.93, "{large:?}");
 }
 
-/// A hundred columns and half a million records: in one go. A plan takes the
-/// number of records as it is stated.
+/// A hundred columns and half a million records are learned from in one pass. The plan uses the
+/// stated number of records.
 #[test]
-fn many_records_are_learned_from_in_one_go() {
+fn many_records_are_learned_from_in_one_pass() {
     let here = folder("many");
     let names: Vec<String> = (0..100).map(|j| format!("x{j}")).collect();
     let mut schema = String::from("columns.y = { kind = 'category', values = ['no', 'yes'] }\n");
@@ -137,7 +138,7 @@ fn settings_imply_their_method() {
     }
 }
 
-/// Every setting of a default run is in its configuration, and makes the same plan again.
+/// The configuration of a default run has every setting, and gives the same plan again.
 #[test]
 fn the_configuration_of_a_default_makes_the_same_model() {
     let here = folder("again");

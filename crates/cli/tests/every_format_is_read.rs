@@ -1,5 +1,4 @@
-//! The same pictures in every format: described, asked about, learned from
-//! and predicted by the real commands.
+//! The real commands describe, query, learn from and predict the same images in every format.
 
 mod command;
 
@@ -17,14 +16,14 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::parser::parse_message_type;
 
-/// Pictures, half of which are bright on the left, and the others on the right.
+/// The number of images; half of them are bright on the left, the others on the right.
 const PICTURES: usize = 240;
 
 fn label(picture: usize) -> u8 {
     (picture % 2) as u8
 }
 
-/// A pixel: 200 and some on the bright side, some on the other.
+/// A pixel: above 200 on the bright side, small on the other.
 fn pixel(picture: usize, column: usize, width: usize) -> u8 {
     let is_right = column % width >= width / 2;
     let some = ((picture * 31 + column * 17) % 50) as u8;
@@ -36,7 +35,7 @@ fn pixels(width: usize, size: usize) -> impl Iterator<Item = (u8, Vec<u8>)> {
         .map(move |picture| (label(picture), (0..size).map(|column| pixel(picture, column, width)).collect()))
 }
 
-/// Columns of the 4 by 4 pictures, the label last.
+/// The columns of the 4 by 4 images, the label last.
 fn columns() -> Vec<(String, Vec<u8>)> {
     let of = |column| (0..PICTURES).map(|picture| pixel(picture, column, 4)).collect();
     let mut columns: Vec<_> = (0..16).map(|column| (format!("pixel_{column}"), of(column))).collect();
@@ -80,7 +79,7 @@ fn write_arrow(path: &Path) {
     writer.finish().unwrap();
 }
 
-/// Pictures, and their labels in a file beside them.
+/// Writes the images, and their labels in a file beside them.
 fn write_idx(folder: &Path) {
     let n = (PICTURES as u32).to_be_bytes();
     let mut images = [&[0, 0, 8, 3][..], &n, &4u32.to_be_bytes(), &4u32.to_be_bytes()].concat();
@@ -93,7 +92,7 @@ fn write_idx(folder: &Path) {
     fs::write(folder.join("train-labels-idx1-ubyte"), labels).unwrap();
 }
 
-/// One array of 17 columns, of which the last is the label.
+/// One array of 17 columns; the last is the label.
 fn npy() -> Vec<u8> {
     let header = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({PICTURES}, 17), }}\n");
     let mut file = b"\x93NUMPY\x01\x00".to_vec();
@@ -132,7 +131,7 @@ fn write_all(folder: &Path) {
     fs::write(folder.join("array.toml"), schema("x", "x16")).unwrap();
 }
 
-/// Each file, what it is called, its columns, its schema, its target and its first pixel.
+/// Each file with its format, its columns, its schema, its target and its first pixel.
 const FILES: [(&str, &str, usize, &str, &str, &str); 8] = [
     ("plain.csv", "CSV", 17, "pictures.toml", "label", "pixel_0"),
     ("packed.csv.gz", "CSV", 17, "pictures.toml", "label", "pixel_0"),
@@ -148,7 +147,7 @@ fn sordino(folder: &Path, line: &str) -> Run {
     sordino_in(folder, &line.split_whitespace().collect::<Vec<_>>())
 }
 
-/// How many predictions are right.
+/// The number of right predictions.
 #[track_caller]
 fn right(predictions: &Run) -> usize {
     assert_eq!(predictions.code, 0, "{predictions:?}");
@@ -157,8 +156,8 @@ fn right(predictions: &Run) -> usize {
     said.into_iter().enumerate().filter(|(picture, said)| *said == label(*picture)).count()
 }
 
-/// What holds the same records gives the same schema, the same answers and, with the same
-/// seed, the same model to the last bit.
+/// Files with the same records give the same schema, the same answers and, with the same seed, the
+/// same model to the last bit.
 #[test]
 fn every_command_reads_every_format() {
     let here = folder("formats");
@@ -191,13 +190,13 @@ fn every_command_reads_every_format() {
             let weights = fs::read(here.join(&out).join("model.safetensors")).unwrap();
             let (same, text) = first.get_or_insert_with(|| (weights.clone(), predictions.stdout.clone()));
             assert!(*same == weights, "{file}: other weights than from {}", FILES[0].0);
-            // But for the header, which has the target's name.
+            // Except for the header, which has the target's name.
             assert_eq!(text.split_once('\n').unwrap().1, predictions.stdout.split_once('\n').unwrap().1);
         }
     }
 }
 
-/// Pictures as arrays: NPY says nothing of their shape, IDX and CIFAR do.
+/// Images as arrays: NPY does not state their shape, IDX and CIFAR do.
 #[test]
 fn networks_learn_from_arrays_of_every_kind() {
     let here = folder("networks");
@@ -221,11 +220,11 @@ fn networks_learn_from_arrays_of_every_kind() {
         let configuration = fs::read_to_string(here.join(&out).join("configuration.toml")).unwrap();
         assert!(configuration.contains(&format!("image = \"{image}\"")), "{configuration}");
         let right = right(&sordino(&here, &format!("predict {out} {file}")));
-        // Half would be guessing. The two halves of a picture tell a
-        // hundred times more than the noise.
+        // Guessing would be right half of the time. The difference between the two halves of an
+        // image is a hundred times the noise.
         assert!(right > PICTURES * 3 / 4, "{file}: {right}, {run:?}");
     }
-    // Without its shape an array is a row of numbers.
+    // Without a stated shape, an array is rows of numbers.
     let line = "train array.npy --schema array.toml --target x16 --epsilon 8 --model cnn";
     sordino(&here, line).refuses(&["an image"]);
 }

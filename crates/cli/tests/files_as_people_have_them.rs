@@ -1,4 +1,4 @@
-//! Tables without headers, from other countries, out of spreadsheets, and with mistakes in them.
+//! Tables without headers, from other countries, from spreadsheets, and with mistakes in them.
 
 mod command;
 
@@ -35,7 +35,8 @@ fn table(delimiter: &str, decimal: &str) -> String {
     text
 }
 
-/// `schema` wrote the first record's values as column names, under "no value was looked at".
+/// `schema` once wrote the first record's values as column names, under the line "no value was
+/// looked at".
 #[test]
 fn the_first_record_is_no_header() {
     let here = folder("headless");
@@ -56,7 +57,7 @@ fn the_first_record_is_no_header() {
         values.iter().for_each(|value| assert!(!run.stderr.contains(value), "{line}: {run:?}"));
     }
 
-    // Its columns are numbered instead, and the template reads the file.
+    // The columns are numbered instead, and the template reads the file.
     let run = sordino(&here, "schema t.csv --no-header");
     assert_eq!(run.code, 0, "{run:?}");
     values.iter().for_each(|value| assert!(!run.stdout.contains(value), "{run:?}"));
@@ -76,7 +77,7 @@ fn the_first_record_is_no_header() {
 }
 
 #[test]
-fn a_header_of_numbers_is_one_for_whoever_says_so() {
+fn a_header_of_numbers_is_read_if_the_user_says_so() {
     let here = folder("years");
     write(&here, "t.csv", "city,2019,2020\nulm,1,2\n");
     sordino(&here, "schema t.csv").refuses(&["field 2 is a number", "--header"]);
@@ -91,8 +92,8 @@ fn a_header_of_numbers_is_one_for_whoever_says_so() {
     assert_eq!(sordino(&here, "query t.csv sum 2019 --schema t.toml --epsilon 1").code, 0);
 }
 
-/// A record of plain words looks like a header, and messages of a
-/// schema for other names would show it.
+/// A record of plain words looks like a header, and messages about a schema with other names would
+/// show it.
 #[test]
 fn a_first_line_that_the_schema_does_not_know_is_not_shown() {
     let here = folder("words");
@@ -108,7 +109,7 @@ fn a_first_line_that_the_schema_does_not_know_is_not_shown() {
     );
 }
 
-/// A German spreadsheet: semicolons, decimal commas, a mark and a line for Excel.
+/// A German spreadsheet has semicolons, decimal commas, a byte order mark and a line `sep=;`.
 #[test]
 fn a_table_from_another_country_is_read() {
     let here = folder("german");
@@ -126,7 +127,7 @@ fn a_table_from_another_country_is_read() {
             format!("train {name} --schema t.toml --target ill --epsilon 1 --steps 5 --out {name}.model");
         let trained = sordino(&here, &train);
         assert_eq!(trained.code, 0, "{trained:?}");
-        // `query` takes what `train` takes, and finds the delimiter itself.
+        // `query` reads the files that `train` reads, and finds the delimiter itself.
         for flags in
             ["--schema t.toml", "--bounds 0,9000 --decimal ,", "--bounds 0,9000 --delimiter ; --decimal ,"]
         {
@@ -172,7 +173,7 @@ fn a_wrong_delimiter_is_named() {
     sordino(&here, "schema two.csv --decimal x").refuses(&["--decimal"]);
 }
 
-/// The owner's recorded reading binds: flags are no way round it.
+/// The owner's recorded reading binds; flags cannot change it.
 #[test]
 fn flags_do_not_change_how_the_owner_reads() {
     let here = folder("owners");
@@ -188,12 +189,12 @@ fn flags_do_not_change_how_the_owner_reads() {
         let found = format!("schema t.csv --epsilon 0.5 --numbers age --ledger l {flags}");
         sordino(&here, &found).refuses(&["the owner of the data has stated csv."]);
     }
-    // The file is read alike whether its header is surely one or not.
+    // `--header` does not change how this file is read.
     assert_eq!(sordino(&here, &format!("{query} --header")).code, 0);
 }
 
 #[test]
-fn what_spreadsheets_save_otherwise_is_refused_with_a_remedy() {
+fn other_formats_of_spreadsheets_are_refused_with_a_remedy() {
     let here = folder("spreadsheets");
     let wide: Vec<u8> =
         format!("\u{feff}{}", table("\t", ",")).encode_utf16().flat_map(u16::to_le_bytes).collect();
@@ -205,7 +206,7 @@ fn what_spreadsheets_save_otherwise_is_refused_with_a_remedy() {
     sordino(&here, "schema latin.csv").refuses(&["not UTF-8", "iconv -f WINDOWS-1252"]);
 }
 
-/// One mistake a run was named, and a table with forty took forty runs.
+/// Each run once named one mistake, so a table with forty mistakes took forty runs.
 #[test]
 fn the_owner_learns_of_all_mistakes_in_one_run() {
     let here = folder("mistakes");
@@ -232,11 +233,11 @@ fn the_owner_learns_of_all_mistakes_in_one_run() {
             .iter()
             .for_each(|value| assert!(!run.stderr.contains(value), "{run:?}"));
     }
-    // Whoever is not the owner is told nothing.
+    // An analyst who is not the owner is told nothing.
     let analyst =
         sordino(&here, "train t.csv --schema t.toml --target ill --epsilon 1 --ledger l --who bob --out m2");
     assert!(analyst.code == 0 && !analyst.stderr.contains("row"), "{analyst:?}");
-    // Predictions: the schema is the model's.
+    // For predictions, the schema is the model's.
     let run = sordino(&here, "predict m2 t.csv");
     run.refuses(&["does not fit the model in", "--permissive", "row 201, column `age`"]);
 }
@@ -286,7 +287,7 @@ fn gzip(text: &[u8], level: u32) -> Vec<u8> {
     packed.finish().unwrap()
 }
 
-/// The private file, packed, was taken for a public test.
+/// The private file was once accepted as a public test when it was packed.
 #[test]
 fn the_private_table_is_private_however_it_is_packed() {
     let here = folder("packed");
@@ -308,7 +309,7 @@ fn the_private_table_is_private_however_it_is_packed() {
             train(data, test, "--delta 1e-6 --out m").refuses(&["is private"]);
         }
     }
-    // A table with a budget, packed, beside other data.
+    // A packed table that has a budget, as the public test of other data.
     write(&here, "other.csv", &(text.clone() + "33,1000,no\n"));
     assert_eq!(sordino(&here, "ledger create l --data t.csv --epsilon 5 --delta 1e-6").code, 0);
     assert_eq!(sordino(&here, "ledger create l --data other.csv --epsilon 5 --delta 1e-6").code, 0);
@@ -319,7 +320,7 @@ fn the_private_table_is_private_however_it_is_packed() {
 }
 
 #[test]
-fn small_frictions_of_query_are_gone() {
+fn query_suggests_near_names_and_rounds_by_the_error() {
     let here = folder("queries");
     write(&here, "t.csv", &table(",", "."));
     write(&here, "t.toml", SCHEMA);
@@ -338,7 +339,7 @@ fn small_frictions_of_query_are_gone() {
         sordino(&here, &format!("query t.csv mean {column} --schema pattern.toml --epsilon 1"))
             .refuses(&[&format!("no column `{column}`"), &format!("did you mean `{near}`?")]);
     }
-    // Two digits of the error, and no more of the value.
+    // The error has two digits, and the value ends at the same place.
     let mean = sordino(&here, "query t.csv mean age --bounds 0,120 --epsilon 1");
     let (value, error) = mean.line("mean age").split_once(" ± ").unwrap();
     let digits =
@@ -346,7 +347,7 @@ fn small_frictions_of_query_are_gone() {
     assert_eq!(digits(error), 2, "{mean:?}");
     let decimals = |text: &str| text.split_once('.').map_or(0, |(_, decimals)| decimals.len());
     assert_eq!(decimals(value), decimals(error), "{mean:?}");
-    // A target of one value has nothing to tell apart.
+    // A target with one value leaves nothing to learn.
     write(&here, "one.toml", &SCHEMA.replace("'no', 'yes'", "'no'"));
     let one = sordino(&here, "train t.csv --schema one.toml --target ill --epsilon 1");
     one.refuses(&["the target `ill` has one value, `no`", "nothing to tell apart"]);
@@ -358,7 +359,7 @@ fn a_histogram_of_numbers_has_declared_edges() {
     write(&here, "t.csv", &table(",", "."));
     write(&here, "t.toml", SCHEMA);
     let line = "query t.csv histogram age --epsilon 1000 --json";
-    // Ages are 20 to 79: 200 records, of which those of 20 to 39 come four times.
+    // 200 records with ages from 20 to 79; each age from 20 to 39 occurs four times.
     let count = |object: &serde_json::Value| -> Vec<i64> {
         object["counts"].as_array().unwrap().iter().map(|cell| cell["count"].as_i64().unwrap()).collect()
     };
@@ -366,7 +367,7 @@ fn a_histogram_of_numbers_has_declared_edges() {
     assert_eq!(count(&inline), [80, 60, 60], "{inline}");
     assert_eq!(inline["counts"][0]["bounds"], serde_json::json!([0.0, 40.0]));
     assert_eq!(inline["counts"][2]["value"], "[60, 120]");
-    // With a schema its bounds are edges, too.
+    // With a schema, its bounds are edges too.
     let by_schema = sordino(&here, &format!("{line} --edges 40,60 --schema t.toml")).object();
     assert_eq!(count(&by_schema), [80, 60, 60], "{by_schema}");
     let table = sordino(&here, "query t.csv histogram age --epsilon 1 --edges 0,40,120");

@@ -1,5 +1,5 @@
-//! Other targets than two classes: a post office reads digits of 8 by 8 pixels, a
-//! laboratory predicts a measure from others.
+//! Targets other than two classes: a post office reads digits of 8 by 8 pixels, a laboratory
+//! predicts one measurement from others.
 
 mod command;
 
@@ -23,7 +23,7 @@ fn a_post_office_reads_digits() {
     let here = folder("digits");
     digits(&here);
     let run = train_reader(&here, "--steps 30");
-    // One in ten would be guessing.
+    // Guessing would be right one time in ten.
     assert!(score(&run, "accuracy") > 0.6, "{run:?}");
     assert!(run.line("learned by").contains("softmax"), "{run:?}");
     let predictions = sordino_in(&here, &["predict", "reader", "public.csv", "--quiet"]);

@@ -1,4 +1,4 @@
-//! A message names what went wrong in the words of whoever asked, and a remedy that the verb has.
+//! A message says what went wrong in the user's words, and names a remedy that the verb has.
 
 mod command;
 
@@ -29,8 +29,8 @@ fn schema(here: &Path, columns: &str) {
 
 const IGNORED: &str = "id = { kind = \"ignore\" }\nRaucher = { kind = \"ignore\" }\n";
 
-/// The message spoke of a variance that nobody had asked for, and of a
-/// relation that a ledger fixes.
+/// The message once spoke of a variance that the user had not asked for, and of changing a relation
+/// that a ledger fixes.
 #[test]
 fn a_column_that_drops_records_says_what_to_write_instead() {
     let here = scene("drops");
@@ -82,7 +82,7 @@ fn a_question_without_a_schema_is_not_told_to_change_one() {
 }
 
 #[test]
-fn a_copy_under_another_name_is_told_the_first() {
+fn a_copy_under_another_name_gets_the_first_name() {
     let here = scene("copy");
     schema(&here, &format!("{IGNORED}Kosten = {{ kind = \"number\", bounds = [0, 8000] }}\n"));
     let made = run(
@@ -129,7 +129,7 @@ fn a_median_is_called_a_median() {
     assert!(refused.code == 2 && refused.stderr.contains("--at"), "{refused:?}");
 }
 
-/// The plan said 0.352063 and the refusal 0.352064, and nothing said what would fit.
+/// The plan once said 0.352063 and the refusal 0.352064, and neither said what would fit.
 #[test]
 fn a_refusal_says_what_would_fit_and_the_owner_how_to_get_a_share() {
     let here = scene("fits");

@@ -13,7 +13,7 @@ fn close(value: &Value, least: f64) {
     assert!(least * (1.0 - 1e-9) <= value && value <= 1.001 * least, "{value} for {least}");
 }
 
-/// Least noise multipliers by contour integral at high precision.
+/// The least noise multipliers, from a contour integral at high precision.
 #[test]
 fn the_noise_is_enough_and_not_much_more() {
     for (epsilon, least) in [(1.0, 2.024_858_411), (2.93, 0.980_391_567), (8.0, 0.655_708_163_9)] {
@@ -25,7 +25,7 @@ fn the_noise_is_enough_and_not_much_more() {
 }
 
 #[test]
-fn the_object_repeats_what_was_given_and_names_what_was_found() {
+fn the_object_repeats_given_numbers_and_names_the_solved_one() {
     let object = sordino("calibrate --epsilon 2 --delta 1e-5 --neighbours replace --json").object();
     assert_eq!(object["sordino"], env!("CARGO_PKG_VERSION"));
     assert_eq!(object["format_version"], 1);
@@ -64,7 +64,7 @@ fn the_sampling_rate_is_the_largest_that_fits() {
 }
 
 #[test]
-fn the_table_shows_what_was_found_first_and_rounds_the_noise_up() {
+fn the_table_shows_the_solved_number_first_and_rounds_the_noise_up() {
     let words = "--epsilon 2 --delta 1e-5 --sampling-rate 0.01 --steps 1000";
     let exact = sordino(&format!("calibrate {words} --json")).object()["noise_multiplier"].as_f64().unwrap();
     let run = sordino(&format!("calibrate {words}"));
@@ -76,7 +76,7 @@ fn the_table_shows_what_was_found_first_and_rounds_the_noise_up() {
 }
 
 #[test]
-fn without_a_delta_the_default_is_taken_and_said() {
+fn without_a_delta_the_default_is_taken_and_a_note_says_so() {
     let run = sordino("calibrate --epsilon 2 --json");
     assert_eq!(run.object()["delta"], 1e-6);
     assert!(run.stderr.contains("delta = 1e-6"), "{run:?}");
@@ -91,7 +91,7 @@ fn a_solved_number_can_be_named() {
         sordino("calibrate --epsilon 3 --delta 1e-5 --noise-multiplier 1.1 --solve sampling-rate --json")
             .object();
     assert_eq!((object["solved"].as_str(), object["steps"].as_u64()), (Some("sampling_rate"), Some(1)));
-    // In the spelling of JSON too.
+    // The spelling of JSON works too.
     for (unknown, given) in [("noise_multiplier", ""), ("sampling_rate", "--noise-multiplier 30")] {
         let line = format!("calibrate --epsilon 3 --delta 1e-5 {given} --solve {unknown} --json");
         assert_eq!(sordino(&line).object()["solved"], unknown);
@@ -99,7 +99,7 @@ fn a_solved_number_can_be_named() {
 }
 
 #[test]
-fn what_cannot_be_reached_is_an_honest_no_that_says_what_to_change() {
+fn an_unreachable_target_exits_1_and_says_what_to_change() {
     let run =
         sordino("calibrate --epsilon 0.001 --delta 1e-9 --noise-multiplier 0.1 --sampling-rate 0.5 --json");
     assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{run:?}");
@@ -108,7 +108,7 @@ fn what_cannot_be_reached_is_an_honest_no_that_says_what_to_change() {
 }
 
 #[test]
-fn too_many_or_too_few_numbers_are_refused_with_the_way_out() {
+fn too_many_or_too_few_numbers_are_refused_with_a_remedy() {
     sordino("calibrate --epsilon 1 --noise-multiplier 1").refuses(&[
         "two unknowns",
         "--steps",

@@ -1,5 +1,5 @@
-//! Stories on data sets that everybody knows and the project does not ship: they run where
-//! `SORDINO_DATA` names the folder that `cargo xtask data` filled, and say so where it does not.
+//! Runs on well-known data sets that the project does not ship. They need `SORDINO_DATA` to name
+//! the folder that `cargo xtask data` filled; otherwise they print a note and pass.
 
 mod command;
 
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use command::{Run, example, folder, sordino_in};
 
-/// The files of a set, or nothing, which is said.
+/// The files of a data set; `None`, with a printed note, if they are not there.
 fn files<const N: usize>(names: [&str; N]) -> Option<[String; N]> {
     let folder = std::env::var_os("SORDINO_DATA").map(PathBuf::from);
     let there = folder.filter(|folder| names.iter().all(|name| folder.join(name).is_file()));
@@ -21,7 +21,7 @@ fn accuracy(run: &Run) -> f64 {
     run.line("accuracy").split(' ').next().unwrap().parse().unwrap()
 }
 
-/// Census: who earns much? 76 of 100 are right who say that nobody does.
+/// Census: who has a high income? The best constant, nobody, is right 76 times in 100.
 #[test]
 fn a_census_office_predicts_incomes() {
     let Some([data, test]) = files(["adult/adult.data.gz", "adult/adult.test.gz"]) else { return };
@@ -42,7 +42,7 @@ fn a_post_office_reads_mnist() {
     let Some([data, test]) = files(names) else { return };
     let here = folder("mnist");
     let schema = example("mnist.toml");
-    // No --image: the file says that it holds pictures.
+    // No --image is needed: the file states that it holds images.
     let line = format!(
         "train {data} --schema {schema} --target label --epsilon 3 --delta 1e-5 --model tanh_cnn --epochs 1 \
         --batch-size 1000 --public-test {test} --out m"

@@ -1,6 +1,5 @@
 //! Pitfall 14: a change of version, or of a flag, switches the private path off and nobody notices.
-//! Here every method of the command is asked for by the name that the command itself lists, so that
-//! one which is added is tested too.
+//! These tests run every method that the command itself lists, so a new method is tested too.
 
 mod command;
 
@@ -53,7 +52,7 @@ fn pitfall_14_every_method_adds_the_noise_that_it_states() {
     }
 }
 
-/// Networks too: other weights each time, and within ε.
+/// Networks too have other weights each time, and stay within ε.
 #[test]
 fn pitfall_14_networks_add_the_noise_that_they_state() {
     let here = folder("networks");
@@ -76,8 +75,8 @@ fn pitfall_14_networks_add_the_noise_that_they_state() {
     assert!(guarantee["event"].to_string().contains("poisson_sampled"), "{guarantee}");
 }
 
-/// No flag of the command switches noise, clipping or the permit off: the only
-/// dangerous one marks what it makes.
+/// No flag of the command switches noise, clipping or the permit off. The only dangerous flag marks
+/// its results.
 #[test]
 fn pitfall_14_only_the_flag_called_danger_voids_a_guarantee() {
     let help = sordino("train --help").stdout;
@@ -88,7 +87,7 @@ fn pitfall_14_only_the_flag_called_danger_voids_a_guarantee() {
     assert_eq!(flags.iter().filter(|flag| flag.contains("danger")).count(), 1, "{flags:?}");
 }
 
-/// What is logged is about the run, and never about a record.
+/// A log is about the run, never about a record.
 #[test]
 fn a_log_carries_no_data() {
     let here = folder("log");

@@ -58,7 +58,7 @@ fn a_closed_pipe_is_not_an_error() {
             .stderr(Stdio::piped())
             .spawn()
             .unwrap();
-        // The reader leaves before the command knows what to write.
+        // The reader closes the pipe before the command has a result.
         drop(child.stdout.take());
         child.stdin.take().unwrap().write_all(br#"{"type":"pure","epsilon":0.5}"#).unwrap();
         let output = child.wait_with_output().unwrap();
@@ -86,7 +86,7 @@ fn results_are_plain_text() {
     assert!(run.stdout.lines().all(|line| line == line.trim_end()), "{run:?}");
 }
 
-/// From the one definition of the flags: a flag that is added is in all of them.
+/// All come from one definition of the flags, so a new flag is in all of them.
 #[test]
 fn shells_and_manual_pages_know_every_verb_and_flag() {
     for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
@@ -99,15 +99,15 @@ fn shells_and_manual_pages_know_every_verb_and_flag() {
     let (all, train) = (sordino("man").stdout, sordino("man train").stdout);
     assert!(all.contains(".TH sordino 1") && all.contains("sordino\\-predict(1)"), "{all}");
     assert!(train.contains(".TH sordino-train 1") && train.contains("\\-\\-checkpoint\\-every"), "{train}");
-    // `man ledger create` was one word too many.
+    // `man ledger create` was once refused for its second word.
     let create = sordino("man ledger create").stdout;
     assert!(create.contains(".TH sordino-ledger-create 1") && create.contains("\\-\\-epsilon"), "{create}");
     sordino("man ledger creat").refuses(&["no verb `creat`", "did you mean `create`?"]);
     sordino("man trane").refuses(&["no verb `trane`", "did you mean `train`?"]);
 }
 
-/// What a command writes to a terminal, standard output and standard error together.
-/// None if the system has no `script`.
+/// What a command writes to a terminal, standard output and standard error together; `None` if the
+/// system has no `script`.
 #[cfg(target_os = "linux")]
 fn on_a_terminal(folder: &std::path::Path, line: &str, colour: bool) -> Option<String> {
     let mut command = Command::new("script");
@@ -125,10 +125,10 @@ fn on_a_terminal(folder: &std::path::Path, line: &str, colour: bool) -> Option<S
     Some(String::from_utf8_lossy(&output.ok()?.stdout).into_owned())
 }
 
-/// A wrong flag was red, and everything else that went wrong was not.
+/// Errors about flags were once red, and other errors were not.
 #[cfg(target_os = "linux")]
 #[test]
-fn errors_are_coloured_as_those_of_flags_are() {
+fn all_errors_are_coloured_like_those_of_flags() {
     let here = command::folder("terminal");
     let ours = "man trane";
     let Some(text) = on_a_terminal(&here, ours, true) else { return };
@@ -138,7 +138,7 @@ fn errors_are_coloured_as_those_of_flags_are() {
     assert!(flag.contains(label), "{flag:?}");
     let plain = on_a_terminal(&here, ours, false).unwrap();
     assert!(plain.contains("error: there is no verb") && !plain.contains('\u{1b}'), "{plain:?}");
-    // Not on a terminal.
+    // There is no colour outside of a terminal.
     assert!(sordino(ours).stderr.starts_with("error: there is no verb"));
 }
 

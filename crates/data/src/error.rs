@@ -32,7 +32,7 @@ pub enum DataError {
     },
     /// The path is a pipe, a device or a socket.
     #[error(
-        "cannot read `{}`: it is no regular file, and has to be read more than once; save it as a file",
+        "cannot read `{}`: it is not a regular file, which can be read more than once; save it as a file",
         path.display()
     )]
     NotAFile {
@@ -53,7 +53,7 @@ pub enum DataError {
     },
     /// Neither the name nor the first bytes of the file show its format.
     #[error(
-        "`{}` is in no format that is known; expected {}", path.display(), crate::source::KNOWN_FORMATS
+        "`{}` has an unknown format; expected {}", path.display(), crate::source::KNOWN_FORMATS
     )]
     UnknownFormat {
         /// The file.

@@ -25,7 +25,7 @@ fn absent_files_and_files_without_data_are_refused() {
     strict("empty.csv", b"", &["is empty"]);
     strict("blank.csv", b"\n\n", &["is empty"]);
     strict("header-only.csv", b"age,smoker\n", &["has no records"]);
-    strict("noise.dat", &[0, 159, 3, 0, 7], &["no format that is known"]);
+    strict("noise.dat", &[0, 159, 3, 0, 7], &["unknown format"]);
     strict("not.parquet", b"age,smoker\n", &["not a sound Parquet file", "PAR1"]);
     strict("not.npy", b"age,smoker\n", &["not a sound NPY file"]);
     strict("odd.bin", &[1; 3000], &["3073"]);

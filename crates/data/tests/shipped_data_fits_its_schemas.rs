@@ -58,7 +58,7 @@ fn shipped_files_are_small_and_the_other_schemas_are_sound() {
 
 /// The guide's schema has twenty columns on few lines, and its dictionary can be read.
 #[test]
-fn what_the_guide_shows_is_read() {
+fn the_guides_schema_and_dictionary_are_read() {
     let guide = include_str!("../../../docs/guide/schema.md");
     let block = |start: &str| {
         let from = guide.find(start).unwrap_or_else(|| panic!("{start}"));

@@ -329,6 +329,6 @@ fn a_survey_fails_at_once_if_the_columns_do_not_fit_the_schema() {
 fn a_file_that_cannot_be_read_twice_is_refused() {
     refused(
         Source::open(Path::new("/dev/null"), &Default::default()),
-        &["no regular file", "save it as a file"],
+        &["not a regular file", "save it as a file"],
     );
 }

@@ -16,7 +16,7 @@ impl<'a> Source<'a> {
         self.0.as_ref().is_some_and(|bits| bits.is_seeded())
     }
 
-    /// What `draw` makes of these bits.
+    /// Calls `draw` with these bits.
     pub(crate) fn draw<T>(
         &mut self,
         draw: impl FnOnce(&mut dyn Bits) -> Result<T, LearnError>,

@@ -281,8 +281,8 @@ impl CoordinateDescent {
                 if *share > 0.0 && *share < 1.0 { Ok(()) } else { Err(error) }
             }
             Smoothness::Public(all) if all.len() != encoding.width() => Err(LearnError::Parameter {
-                name: "number of given smoothness constants",
-                expected: "that of the coordinates",
+                name: "number of smoothness constants",
+                expected: "the number of coordinates",
                 got: all.len() as f64,
             }),
             Smoothness::Public(all) => all.iter().try_for_each(|m| above("coordinate smoothness", *m)),

@@ -22,7 +22,7 @@ pub enum LearnError {
         got: String,
     },
     /// The learner does not support the loss.
-    #[error("{learner} does not do the {loss} loss; {instead}")]
+    #[error("{learner} does not support the {loss} loss; {instead}")]
     Loss {
         /// The learner.
         learner: &'static str,
@@ -64,7 +64,7 @@ pub enum LearnError {
     /// A privacy parameter outside its range.
     #[error(transparent)]
     Param(#[from] ParamError),
-    /// No grid has room for the sum and its noise.
+    /// No grid can be made for the sum.
     #[error(transparent)]
     Grid(#[from] GridError),
     /// The grid does not allow the sum.

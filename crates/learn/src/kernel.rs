@@ -40,7 +40,7 @@ macro_rules! for_all_registers {
                 // processor a few lines above.
                 #[allow(
                     unsafe_code,
-                    reason = "instructions that the processor was found to have; three times as fast"
+                    reason = "the processor has these instructions, which are three times as fast"
                 )]
                 return unsafe { wide($($argument),*) };
             }

@@ -1,4 +1,4 @@
-//! Killed, stopped, resumed: fits of many steps, with what each of it costs.
+//! Fits that are killed or stopped, and resumed, with what each resumption costs.
 
 mod contract;
 
@@ -24,11 +24,12 @@ use sordino_privacy::{
 };
 use sordino_testing::ScratchFile;
 
+/// Steps between two checkpoints.
 const EVERY: u64 = 4;
-/// Coordinates of [`easy`] data.
+/// The number of coordinates of [`easy`] data.
 const P: u64 = 3;
 
-/// A plan of ten steps, and what four of them cost, written down once more.
+/// A plan of ten steps, and the event of [`EVERY`] steps, stated independently.
 struct Case {
     name: &'static str,
     plan: Box<dyn StepwisePlan<Model = LinearModel, Error = LearnError>>,
@@ -39,7 +40,7 @@ fn multiplier(z: f64) -> Noise {
     Noise::Multiplier(NoiseMultiplier::new(z).unwrap())
 }
 
-/// Of gradient descent by sampling, of coordinate descent by clipping and smoothness.
+/// Gradient descent with each sampling, and coordinate descent with each clipping and smoothness.
 fn cases(noise: Noise) -> Vec<Case> {
     let half = SamplingRate::new(0.5).unwrap();
     let size = Count::new(50).unwrap();
@@ -63,7 +64,7 @@ fn cases(noise: Noise) -> Vec<Case> {
     all
 }
 
-/// Ways of coordinate descent, with the Gaussian releases of [`EVERY`] passes.
+/// Variants of coordinate descent, each with the number of Gaussian releases in [`EVERY`] passes.
 fn kinds() -> [(&'static str, CoordinateClipping, Smoothness, u64); 4] {
     let (jointly, clamped) =
         (CoordinateClipping::Jointly { norm: 1.0 }, CoordinateClipping::BySmoothness { norm: 1.0 });
@@ -79,8 +80,8 @@ fn estimated() -> Smoothness {
     Smoothness::Estimated { share: 0.1, floor: 1e-4 }
 }
 
-/// Two rounds of 14 steps: the first ends in the middle of the fifth
-/// pass, the tenth pass has one step.
+/// Two rounds of 14 steps: the first ends in the middle of the fifth pass, and the tenth pass has
+/// one step.
 fn coordinates(clipping: CoordinateClipping, smoothness: Smoothness, noise: Noise) -> CoordinatePlan {
     let learner = CoordinateDescent::new(LOGISTIC).rounds(2).steps(14).tail(0.7).l2(0.01);
     let learner = learner.clipping(clipping).smoothness(smoothness);
@@ -104,7 +105,7 @@ fn free(plan: &Plan) -> Permit {
     unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
 }
 
-/// Goes on with what the checkpoint says was paid, on its word.
+/// Resumes, and takes the checkpoint's word for what was paid.
 fn resume(
     plan: &Plan,
     data: &Encoded,
@@ -116,8 +117,8 @@ fn resume(
     plan.resume(data, checkpoint, paid, permit, options)
 }
 
-/// A kill, as far as a test can have one: a panic after step 6, between two checkpoints;
-/// or later, when going on from one.
+/// Simulates a kill by a panic after step 6, between two checkpoints, of a new fit or of one that
+/// resumes from a checkpoint.
 fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
     let done = from.as_ref().map_or(0, Checkpoint::steps);
     let died = catch_unwind(AssertUnwindSafe(|| {
@@ -135,7 +136,7 @@ fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
     assert!(died.is_err());
 }
 
-/// A fit that is stopped after `steps` steps, with its checkpoint.
+/// Stops a fit after `steps` steps, and returns its checkpoint.
 fn stop(plan: &Plan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
     let flag = AtomicBool::new(steps == 0);
     let mut told = Vec::new();
@@ -155,7 +156,7 @@ fn stop(plan: &Plan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Ch
 }
 
 #[test]
-fn a_killed_fit_goes_on_and_its_replays_are_charged() {
+fn a_killed_fit_resumes_and_its_replays_are_charged() {
     let data = easy(LOGISTIC);
     for Case { name, plan, of_every } in cases(multiplier(5.0)) {
         let (plan, path) = (&*plan, place(&format!("kill-{name}")));
@@ -164,10 +165,10 @@ fn a_killed_fit_goes_on_and_its_replays_are_charged() {
         assert_eq!((checkpoint.steps(), plan.steps()), (4, 10), "{name}");
         let replays = plan.replay_claim(&checkpoint).unwrap();
         assert_eq!(replays, Claim::new(plan.claim().neighbours, of_every.clone()), "{name}");
-        // Not for free.
+        // A permit for nothing is refused.
         let refused = resume(plan, &data, checkpoint.clone(), free(plan), kept(&path));
         assert!(matches!(refused, Err(LearnError::Optim(OptimError::Release(_)))), "{name}: {refused:?}");
-        // A second kill is charged a second time, and the file knows of both charges.
+        // A second kill is charged a second time, and the file states both charges.
         kill(plan, &path, Some(checkpoint));
         let checkpoint = Checkpoint::read(&path).unwrap();
         let once = plan.claim().event.followed_by(of_every.clone());
@@ -175,12 +176,12 @@ fn a_killed_fit_goes_on_and_its_replays_are_charged() {
         assert_eq!(plan.replay_claim(&checkpoint).unwrap(), replays, "{name}");
         let release = resume(plan, &data, checkpoint, unmetered(replays), kept(&path)).unwrap();
         assert_eq!(release.guarantee().event, once.followed_by(of_every), "{name}");
-        assert!(!path.exists(), "{name}: a fit that has ended leaves nothing to go on with");
+        assert!(!path.exists(), "{name}: a fit that has ended leaves no checkpoint");
     }
 }
 
 #[test]
-fn a_budget_without_room_for_replays_does_not_let_it_go_on() {
+fn a_budget_without_room_for_replays_refuses_to_resume() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
     for Case { name, plan, .. } in cases(Noise::Budget { epsilon, delta }) {
         let (plan, path) = (&*plan, place(&format!("budget-{name}")));
@@ -192,13 +193,13 @@ fn a_budget_without_room_for_replays_does_not_let_it_go_on() {
     }
 }
 
-/// With the same noise, a fit that was stopped and resumed is the one that was not. What is
-/// drawn comes from one stream, so a resumed fit that drew anything twice, an estimate of
-/// smoothness for one, would end elsewhere.
+/// With the same noise, a fit that was stopped and resumed has the same result as one that was not.
+/// All noise comes from one stream, so a resumed fit that drew anything twice, such as an estimate
+/// of smoothness, would end elsewhere.
 #[test]
-fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
+fn a_stopped_fit_resumes_for_free_with_the_same_result() {
     let data = easy(LOGISTIC);
-    // 5 and 9 lie in the middle of a round; at 0 there is nothing but the smoothness.
+    // 5 and 9 are in the middle of a round; at 0 the checkpoint holds only the smoothness.
     for (noise, steps) in [(1e-6, 5), (5.0, 5), (5.0, 9), (5.0, 0)] {
         for Case { name, plan, .. } in cases(multiplier(noise)) {
             let (plan, path) = (&*plan, place(&format!("stop-{name}")));
@@ -216,10 +217,10 @@ fn a_stopped_fit_goes_on_for_free_and_as_if_nothing_had_happened() {
     }
 }
 
-/// The process dies after the last step, before anybody has put the model away:
-/// nothing is done or paid for again.
+/// The process dies after the last step, before the model is stored: no step is done or paid for
+/// again.
 #[test]
-fn a_fit_that_has_ended_can_be_ended_again_for_free() {
+fn a_fit_with_all_steps_done_resumes_for_free() {
     let data = easy(LOGISTIC);
     for Case { name, plan, .. } in cases(multiplier(5.0)) {
         let (plan, path) = (&*plan, place(&format!("ended-{name}")));
@@ -238,8 +239,8 @@ fn a_fit_that_has_ended_can_be_ended_again_for_free() {
     }
 }
 
-/// What was estimated was released once. Going on, with bits of the system and on other data of
-/// the same shape, leaves it as it is.
+/// The estimate was released once. Resuming with new bits, on other data of the same shape, does
+/// not change it.
 #[test]
 fn smoothness_is_estimated_once() {
     let other = contract::data::encoded(LOGISTIC, &[vec![0.01; 400], vec![0.0; 400]], &[1.0; 400], true);
@@ -259,7 +260,7 @@ fn smoothness_is_estimated_once() {
 }
 
 #[test]
-fn a_copy_pays_for_all_passes_that_are_left() {
+fn a_copy_pays_for_all_remaining_passes() {
     for (name, clipping, smoothness, of_every) in kinds() {
         let plan = coordinates(clipping, smoothness, multiplier(5.0));
         let path = place(&format!("copy-{name}"));
@@ -294,8 +295,8 @@ fn a_checkpoint_of_another_plan_is_refused() {
     }
 }
 
-/// Steps of one loss are no beginning for another, though all numbers
-/// of plan and training are the same.
+/// The two losses have equal plans and training options. The checkpoint of one is refused for the
+/// other all the same.
 #[test]
 fn a_checkpoint_of_another_loss_is_refused() {
     let data = easy(LOGISTIC);
@@ -346,8 +347,8 @@ fn replays_are_charged_to_units() {
     );
 }
 
-/// While a fit lasts its ε grows from that of the estimate to that of the whole; resumed,
-/// it is that of all that was charged.
+/// During a fit, ε grows from that of the estimate to that of the whole. In a resumed fit it is
+/// that of all charges.
 #[test]
 fn progress_states_what_passes_cost() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
@@ -379,7 +380,7 @@ fn progress_states_what_passes_cost() {
 }
 
 #[test]
-fn threads_do_not_show_in_a_fit() {
+fn a_fit_does_not_depend_on_the_number_of_threads() {
     let data = easy(LOGISTIC);
     for Case { name, plan, .. } in cases(multiplier(1.0)) {
         let with = |threads: usize| {

@@ -1,5 +1,5 @@
-//! Weights of classes, learner by learner: equal ones change nothing, others find the minimum of
-//! the weighted loss, and a stopped fit does not go on with others.
+//! Class weights for each learner: equal weights change nothing, others lead to the minimum of the
+//! weighted loss, and a stopped fit does not resume with other weights.
 
 mod contract;
 
@@ -41,11 +41,12 @@ fn descent(learner: GradientDescent, loss: Loss, data: &Encoded) -> GradientDesc
     learner.clipping(Clipping::Flat { norm: 2.0 })
 }
 
+/// Hardly any noise.
 fn quiet() -> Noise {
     Noise::Multiplier(NoiseMultiplier::new(1e-3).unwrap())
 }
 
-/// Every method that does classes, with hardly any noise, with weights or without.
+/// Every method for classes, with hardly any noise, with or without weights.
 fn plans(loss: Loss, data: &Encoded, weights: Option<&ClassWeights>) -> Vec<(&'static str, AnyPlan)> {
     let (encoding, n) = (data.encoding(), Count::new(N).unwrap());
     let (epsilon, delta) = (Epsilon::new(1e6).unwrap(), Delta::new(1e-6).unwrap());
@@ -88,7 +89,7 @@ fn with_little_noise_every_learner_finds_the_optimum_of_the_weighted_loss() {
         let class_weights = class_weights(&data, &declared(loss));
         let optimum = weights(&non_private_weighted_optimum(loss, &class_weights, &data, L2).unwrap());
         let plain = weights(&non_private_optimum(loss, &data, L2).unwrap());
-        assert!(distance(&optimum, &plain) > 0.1, "{loss:?}: the weights say something");
+        assert!(distance(&optimum, &plain) > 0.1, "{loss:?}: the weights must make a difference");
         for (name, plan) in plans(loss, &data, Some(&class_weights)) {
             let found = fit(&*plan, &data, 4).unwrap();
             let off = distance(&found, &optimum);
@@ -97,8 +98,8 @@ fn with_little_noise_every_learner_finds_the_optimum_of_the_weighted_loss() {
     }
 }
 
-/// A weight of three is three copies of every record, with the penalty for
-/// as many records as there then are.
+/// A class weight of 3 has the effect of three copies of each record, with the penalty adjusted to
+/// the larger number of records.
 #[test]
 fn the_weighted_optimum_is_that_of_repeated_records() {
     let (x, n) = (|i: usize| (i as f64 * 0.7).sin(), 60);
@@ -112,7 +113,7 @@ fn the_weighted_optimum_is_that_of_repeated_records() {
     let (once, often) = (of(&(0..n).collect::<Vec<_>>()), of(&repeated));
     let class_weights = class_weights(&once, &[1.0, 3.0]);
     let weighted = non_private_weighted_optimum(LOGISTIC, &class_weights, &once, L2).unwrap();
-    // (1/3) of what is summed over the copies, so three times the penalty.
+    // Weights are divided by 3, so the weighted sum is a third of that over the copies.
     let l2 = 3.0 * L2 * n as f64 / repeated.len() as f64;
     let copied = non_private_optimum(LOGISTIC, &often, l2).unwrap();
     let off = distance(&weights(&weighted), &weights(&copied));
@@ -120,7 +121,7 @@ fn the_weighted_optimum_is_that_of_repeated_records() {
 }
 
 #[test]
-fn equal_weights_change_no_bit() {
+fn equal_weights_change_no_bit_of_the_result() {
     for loss in [LOGISTIC, HINGE, SOFTMAX] {
         let data = easy(loss);
         let equal = class_weights(&data, &vec![0.7; loss.outputs().max(2)]);
@@ -135,9 +136,9 @@ fn equal_weights_change_no_bit() {
     }
 }
 
-/// Weights have no price: the event is the same whatever they are.
+/// Weights cost nothing: the event is the same for all.
 #[test]
-fn weights_change_no_claim() {
+fn weights_do_not_change_the_claim() {
     let data = easy(LOGISTIC);
     let weights = class_weights(&data, &[1.0, 4.0]);
     for ((name, with), (_, without)) in
@@ -161,7 +162,7 @@ fn weights_for_another_target_are_refused() {
 }
 
 #[test]
-fn a_stopped_fit_does_not_go_on_with_other_weights() {
+fn a_stopped_fit_does_not_resume_with_other_weights() {
     let data = easy(LOGISTIC);
     let folder = Scratch::new("class-weights");
     let of =
@@ -206,7 +207,7 @@ fn a_stopped_fit_does_not_go_on_with_other_weights() {
             let error = resume(other).unwrap_err().to_string();
             assert!(error.contains("another plan"), "{error}");
         }
-        // The same weights, spelled otherwise.
+        // The same weights after division by the largest.
         resume(Some(&[2.0, 6.0])).unwrap();
     }
 }

@@ -1,6 +1,5 @@
-//! One contract for every learner and every loss that it does: register it in
-//! `contract/learners.rs` and it is held to all of this. At the end, learners that are broken on
-//! purpose: the contract must not let them pass.
+//! One contract for every learner and every loss that it supports. A learner that is registered in
+//! `contract/learners.rs` is held to all of it. At the end are broken twins, which must fail.
 
 mod contract;
 
@@ -17,7 +16,7 @@ use sordino_privacy::{
     Budget, Charge, Count, Delta, Epsilon, Event, Neighbours, ReleaseError, Terms, Unit, danger,
 };
 
-/// Every learner with each of its losses.
+/// Calls `check` for every learner with each of its losses.
 fn each(mut check: impl FnMut(&Learner, Loss, &str)) {
     for learner in learners() {
         for loss in learner.losses {
@@ -30,7 +29,8 @@ fn plan(learner: &Learner, loss: Loss, data: &Encoded, level: Level) -> AnyPlan 
     (learner.plan)(loss, data.encoding(), data.slots() as u64, level).unwrap()
 }
 
-const SOME: Level = Level::Budget { epsilon: 1.0, delta: 1e-6 };
+/// A usual budget.
+const BUDGET: Level = Level::Budget { epsilon: 1.0, delta: 1e-6 };
 
 #[test]
 fn a_permit_for_something_else_is_refused_before_data_is_read() {
@@ -47,7 +47,7 @@ fn a_budget_pays_for_a_fit_and_for_no_second_one() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-6).unwrap());
     for learner in learners() {
         let (name, data) = (learner.name, easy(learner.audited));
-        let plan = plan(&learner, learner.audited, &data, SOME);
+        let plan = plan(&learner, learner.audited, &data, BUDGET);
         let mut budget = Budget::new(Terms::new(epsilon, plan.claim().neighbours).with_delta(delta));
         let permit = budget.charge_claim(plan.claim()).unwrap();
         let release = plan.fit(&data, permit).unwrap();
@@ -74,9 +74,9 @@ fn with_little_noise_every_learner_finds_the_optimum_of_every_loss() {
     });
 }
 
-/// Sane results, and no error that depends on a record.
+/// Results are finite, and no error depends on a record.
 #[test]
-fn strange_data_is_learned_from_like_any_other() {
+fn unusual_data_is_learned_like_any_other() {
     each(|learner, loss, name| {
         for (case, data) in strange(loss) {
             let plan = plan(learner, loss, &data, Level::Tiny { epsilon: 1.0, delta: 1e-6 });
@@ -87,7 +87,7 @@ fn strange_data_is_learned_from_like_any_other() {
 }
 
 #[test]
-fn what_is_drawn_from_a_seed_says_so() {
+fn a_guarantee_says_if_the_noise_was_seeded() {
     each(|learner, loss, name| {
         let data = encoded(loss, &[vec![0.3, -0.2]], &[1.0, 0.0], true);
         let plan = plan(learner, loss, &data, Level::Tiny { epsilon: 1.0, delta: 1e-6 });
@@ -109,15 +109,15 @@ fn a_loss_for_another_target_is_refused_by_the_schema_alone() {
         let (name, data) = (learner.name, easy(learner.audited));
         let others = [LOGISTIC, Loss::Squared, SOFTMAX, Loss::Softmax { classes: 2 }];
         for loss in others.into_iter().filter(|loss| loss.check(data.encoding()).is_err()) {
-            assert!((learner.plan)(loss, data.encoding(), 400, SOME).is_err(), "{name} {loss:?}");
+            assert!((learner.plan)(loss, data.encoding(), 400, BUDGET).is_err(), "{name} {loss:?}");
         }
         let broken = Loss::SmoothHinge { width: 0.0 };
-        assert!((learner.plan)(broken, easy(LOGISTIC).encoding(), 400, SOME).is_err(), "{name}");
+        assert!((learner.plan)(broken, easy(LOGISTIC).encoding(), 400, BUDGET).is_err(), "{name}");
     }
 }
 
-/// Users with two records each: the event is that of groups, only a permit for users pays for it,
-/// and data that was not limited is refused.
+/// Users have two records each. The event is that of groups, only a permit for users pays for it,
+/// and data without the limit is refused.
 #[test]
 fn a_unit_of_several_records_is_charged_as_a_group() {
     let user = Unit::Column("user".to_owned());
@@ -141,8 +141,9 @@ fn a_unit_of_several_records_is_charged_as_a_group() {
     }
 }
 
-/// One record that is there or is not, or that becomes its opposite. Regression has forty others:
-/// with them a record moves numerator and denominator of the solution, and both the same way.
+/// A pair of neighbours: a record is present or absent, or replaced by its opposite. Regression has
+/// forty more records; with them, one record moves the numerator and the denominator of the
+/// solution, and both in the same direction.
 fn neighbours(loss: Loss, relation: Neighbours) -> (Encoded, Encoded) {
     let others = if loss.is_classification() { 0 } else { 40 };
     let of = |x: f64, y: f64| {
@@ -163,13 +164,13 @@ fn tiny(times: f64) -> Level {
     Level::Tiny { epsilon: times * EPSILON, delta: DELTA }
 }
 
-/// The plan that claims `EPSILON` and has the noise of one that costs `times` as much.
+/// A plan that claims [`EPSILON`] and has the noise of one that costs `times` as much.
 fn twin(learner: &Learner, data: &Encoded, times: f64) -> Impostor {
     let of = |times| plan(learner, learner.audited, data, tiny(times));
     Impostor { claims: of(1.0).claim(), does: of(times) }
 }
 
-/// Each audit has an error of 1e-7, so that all of them raise a false alarm with
+/// Each audit has an error probability of 1e-7, so all of them together raise a false alarm with
 /// probability below 1e-5 for new seeds.
 #[test]
 fn audits_find_nothing_against_any_learner() {
@@ -186,7 +187,8 @@ fn audits_find_nothing_against_any_learner() {
 fn audits_catch_half_of_the_noise_in_every_learner() {
     for (seed, learner) in learners().iter().enumerate() {
         let pair = audited_pair(learner);
-        let audit = audit(&twin(learner, &pair.0, learner.half), &pair, EPSILON, DELTA, seed as u64);
+        let audit =
+            audit(&twin(learner, &pair.0, learner.half_noise_cost), &pair, EPSILON, DELTA, seed as u64);
         assert!(survives(&audit).is_err(), "{}: {audit}", learner.name);
     }
 }
@@ -196,7 +198,7 @@ fn audited_pair(learner: &Learner) -> (Encoded, Encoded) {
     neighbours(learner.audited, relation)
 }
 
-/// Numbers of all sizes, and some that are none.
+/// Numbers of all sizes, infinity and NaN.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -1.0..1.0f64,
@@ -205,7 +207,8 @@ fn value() -> impl Strategy<Value = f64> {
     ]
 }
 
-/// Two data sets of two columns that differ in one record: it becomes another, or an empty slot.
+/// Two data sets of two columns that differ in one record: it is replaced, or becomes an empty
+/// slot.
 fn pair(loss: Loss, rows: &[[f64; 3]], place: usize, other: Option<[f64; 3]>) -> (Encoded, Encoded) {
     let of = |rows: &[[f64; 3]]| {
         let column = |j: usize| rows.iter().map(|row| row[j]).collect::<Vec<_>>();
@@ -218,7 +221,7 @@ fn pair(loss: Loss, rows: &[[f64; 3]], place: usize, other: Option<[f64; 3]>) ->
     };
     let mut changed = rows.to_vec();
     changed[place] = other.unwrap_or([f64::NAN, 0.0, 0.5]);
-    // NaN is no class: a number instead, so that every other cell can be anything.
+    // A target of NaN becomes a number: it is no class.
     let clean = |rows: Vec<[f64; 3]>| {
         rows.into_iter().map(|[a, b, y]| [a, b, if y.is_nan() { 0.3 } else { y }]).collect::<Vec<_>>()
     };
@@ -227,7 +230,7 @@ fn pair(loss: Loss, rows: &[[f64; 3]], place: usize, other: Option<[f64; 3]>) ->
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(40))]
-    /// With the same noise, what one record moves is at most what the noise was made for.
+    /// With the same noise, one record moves the weights by at most the sensitivity.
     #[test]
     fn no_record_moves_any_learner_by_more_than_is_paid_for(
         rows in prop::collection::vec(prop::array::uniform3(value()), 1..9),
@@ -251,8 +254,7 @@ proptest! {
     }
 }
 
-/// The contract itself can fail: learners that are broken on purpose,
-/// each by the check that is for it.
+/// Broken twins: each fails the check that is made for it.
 mod broken {
     use super::*;
 
@@ -268,7 +270,7 @@ mod broken {
     }
 
     #[test]
-    fn looking_before_paying_is_caught() {
+    fn a_fit_before_the_permit_is_caught() {
         let data = easy(LOGISTIC);
         let other = encoded(LOGISTIC, &[vec![0.0; 3]], &[1.0; 3], false);
         for learner in learners().iter().filter(|learner| learner.audited == LOGISTIC) {
@@ -277,7 +279,7 @@ mod broken {
         }
     }
 
-    /// Noise for clip norm 1/4 on gradients that are clipped to 1/2.
+    /// The noise is for clip norm 1/4, and gradients are clipped to 1/2.
     #[test]
     fn a_sensitivity_that_is_half_of_the_true_one_is_caught() {
         let (one, two) = super::neighbours(LOGISTIC, Neighbours::ZeroOut);
@@ -289,7 +291,7 @@ mod broken {
         assert!(one_record_moves_at_most(&broken, (&one, &two), most, 3).is_err());
     }
 
-    /// Noise for a record that is absent, promised for one that becomes another: off by two.
+    /// The noise is for an absent record, and the claim is for a replaced one.
     #[test]
     fn a_relation_that_is_off_by_two_is_caught() {
         let pair = super::neighbours(LOGISTIC, Neighbours::Replace);

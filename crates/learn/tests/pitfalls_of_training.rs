@@ -1,5 +1,5 @@
-//! What went wrong elsewhere, shown not to happen in learners: seen in their results,
-//! not in what they say of themselves.
+//! Shows that pitfalls known from other systems do not occur in learners. The tests look at
+//! results, not at claims alone.
 
 mod contract;
 
@@ -12,10 +12,10 @@ use sordino_noise::danger::seeded;
 use sordino_optim::{Clipping, TrainingOptions};
 use sordino_privacy::{Count, Event, FixedSample, NoiseMultiplier, SamplingRate};
 
-/// Slots 0 to `there` hold a record with x = 1 and the second class, whose gradient
-/// at 0 is -1/2; the others are empty.
-fn ones(there: usize, slots: usize) -> Encoded {
-    let x = |slot| if slot < there { 1.0 } else { f64::NAN };
+/// The first `present` slots hold a record with x = 1 and the second class, whose gradient at 0 is
+/// -1/2; the others are empty.
+fn ones(present: usize, slots: usize) -> Encoded {
+    let x = |slot| if slot < present { 1.0 } else { f64::NAN };
     encoded(LOGISTIC, &[(0..slots).map(x).collect()], &vec![1.0; slots], false)
 }
 
@@ -23,7 +23,7 @@ fn count(n: u64) -> Count {
     Count::new(n).unwrap()
 }
 
-/// Steps of length 1 from zero, gradients of length 1.
+/// Steps from zero with learning rate 1 and clip norm 1.
 fn plan(learner: GradientDescent, steps: u64, slots: u64, z: f64) -> GradientPlan {
     let learner = learner.steps(count(steps)).training(TrainingOptions::default());
     let learner = learner.clipping(Clipping::Flat { norm: 1.0 });
@@ -40,9 +40,9 @@ fn poisson(rate: f64) -> GradientDescent {
     GradientDescent::poisson(LOGISTIC, SamplingRate::new(rate).unwrap())
 }
 
-/// Batches were shuffled elsewhere and accounted as Poisson samples. Here what is sampled,
-/// counted through the weights, has the law that is accounted for: chi-square with 6
-/// cells, 60 is a false alarm of 1e-11.
+/// Other systems shuffle batches and account for them as Poisson samples. Here the number of
+/// sampled records, read off the weights, has the distribution that is accounted for. Chi-square
+/// with 6 cells; a limit of 60 has a false alarm of 1e-11.
 #[test]
 fn pitfall_01_learners_sample_what_they_claim() {
     let (data, runs) = (ones(8, 8), 2000);
@@ -64,7 +64,7 @@ fn pitfall_01_learners_sample_what_they_claim() {
         (f64::from(*seen) - expected).powi(2) / expected
     });
     assert!(cells.sum::<f64>() < 60.0, "{seen:?}");
-    // Samples of fixed size: three of eight, each time.
+    // Samples of fixed size have three of eight records each time.
     let fixed = plan(GradientDescent::fixed_size(LOGISTIC, count(3)), 1, 8, 1e-3);
     let sample = FixedSample::distinct(count(3), count(8)).unwrap();
     assert_eq!(fixed.claim().event, step.sampled_without_replacement(sample).repeated(Count::ONE));
@@ -75,19 +75,19 @@ fn pitfall_01_learners_sample_what_they_claim() {
     assert!((weight(&fixed, &data, 1) - 0.5).abs() < 0.01);
 }
 
-/// Noisy sums were divided elsewhere by how many records there are, or
-/// were sampled. Here empty slots count.
+/// Other systems divide noisy sums by the number of records in the data or in the sample. Here the
+/// divisor is public: empty slots count.
 #[test]
 fn pitfall_02_a_learner_divides_by_a_public_number() {
     let full = plan(GradientDescent::full_batch(LOGISTIC), 1, 8, 1e-3);
-    for there in 0..=8 {
-        let expected = 0.5 * there as f64 / 8.0;
-        assert!((weight(&full, &ones(there, 8), 5) - expected).abs() < 0.01, "{there}");
+    for present in 0..=8 {
+        let expected = 0.5 * present as f64 / 8.0;
+        assert!((weight(&full, &ones(present, 8), 5) - expected).abs() < 0.01, "{present}");
     }
 }
 
-/// Means were taken for sums elsewhere. One step on nothing is noise of deviation z C/n: 4000
-/// draws, six deviations of the variance, a false alarm of 2e-9.
+/// Other systems scale the noise of a sum as if it were a mean. Here one step without records is
+/// noise of deviation z C/n. 4000 draws, within six deviations of the variance; false alarm 2e-9.
 #[test]
 fn pitfall_03_the_noise_of_a_learner_is_that_of_a_sum() {
     let full = plan(GradientDescent::full_batch(LOGISTIC), 1, 8, 3.0);
@@ -98,7 +98,7 @@ fn pitfall_03_the_noise_of_a_learner_is_that_of_a_sum() {
     assert!((variance / expected - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{variance} {expected}");
 }
 
-/// An empty sample ended training elsewhere, or was skipped. Here it is a step like any other.
+/// In other systems an empty sample ends training, or is skipped. Here it is a step like any other.
 #[test]
 fn pitfall_15_a_learner_takes_a_step_for_an_empty_batch() {
     let rare = plan(poisson(1e-12), 7, 8, 1.0);
@@ -109,7 +109,7 @@ fn pitfall_15_a_learner_takes_a_step_for_an_empty_batch() {
     let options =
         FitOptions { progress: Some(&mut progress), bits: Some(&mut bits), ..FitOptions::default() };
     let release = rare.fit_under(&data, unmetered(rare.claim()), options).unwrap();
-    // Noise of deviation 1 over a divisor of 8e-12.
+    // The noise has deviation 1 over a divisor of 8e-12.
     assert!(release.value().weights().next().unwrap()[0].abs() > 1e9);
     assert_eq!(steps, 7);
 }

@@ -1,4 +1,4 @@
-//! Clipped sums on integers: leave one record out, move others, change threads.
+//! Clipped sums as integers: one record is left out, and the number of threads changes.
 
 use std::num::NonZero;
 
@@ -52,7 +52,7 @@ fn plan(n: usize, clipping: Clipping, sampling: Sampling, neighbours: Neighbours
     Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
 }
 
-/// The sum of one batch, in steps, and the largest distance that one record may move it.
+/// The sum of one batch in steps, and how far one record may move it.
 fn sum(data: &Encoded, plan: &Plan, clip_norm: f64, w: &[f64], threads: usize, seed: u64) -> (Vec<i64>, f64) {
     let objective = LinearObjective::new(Loss::Logistic, data);
     let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
@@ -67,7 +67,7 @@ fn distance(a: &[i64], b: &[i64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| ((a - b) as f64).powi(2)).sum::<f64>().sqrt()
 }
 
-/// Numbers of all sizes, and some that are none.
+/// Numbers of all sizes, infinity and NaN.
 fn value() -> impl Strategy<Value = f64> {
     prop_oneof![
         4 => -1.0..1.0f64,
@@ -91,7 +91,7 @@ proptest! {
         let out = out.index(rows.len());
         let n = rows.len();
         let mut without = rows.clone();
-        without[out].0 = [f64::NAN; WIDTH]; // no place in the schema: an empty slot
+        without[out].0 = [f64::NAN; WIDTH]; // does not fit the schema: an empty slot
         let (data, other) = (encoded(&rows), encoded(&without));
         prop_assert!(other.row(out).is_none());
         let poisson = Sampling::Poisson { rate: SamplingRate::new(0.5).unwrap() };
@@ -110,7 +110,7 @@ proptest! {
                         {neighbours}");
                     let sampled = plan.batches().batches().next(&mut seeded(seed)).unwrap();
                     if !sampled.iter().any(|slot| slot == out) {
-                        prop_assert_eq!(&with, &without); // not sampled: not one step
+                        prop_assert_eq!(&with, &without); // a record that is not sampled moves nothing
                     }
                 }
             }
@@ -118,7 +118,7 @@ proptest! {
     }
 }
 
-/// The definition, record by record, in data units.
+/// The clipped sum by its definition, record by record, in data units.
 fn plain_sum(loss: Loss, data: &Encoded, clip_norm: f64, w: &[f64]) -> Vec<f64> {
     let mut total = vec![0.0; w.len()];
     for (slot, row) in (0..data.slots()).filter_map(|slot| Some((slot, data.row(slot)?))) {
@@ -140,7 +140,8 @@ fn small_or_nan() -> impl Strategy<Value = f64> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
-    /// Numbers of records around whole tiles, with and without gaps, some clipped and some not.
+    /// Covers numbers of records around whole tiles, empty slots, and gradients on both sides of
+    /// the clip norm.
     #[test]
     fn sums_are_those_of_the_definition(
         rows in prop::collection::vec((prop::array::uniform3(small_or_nan()), any::<bool>()), 1..40),
@@ -157,7 +158,7 @@ proptest! {
                 let clip = plan.clip(clip_norm, w.len(), objective.float_sums()).unwrap();
                 let batch = plan.batches().batches().next(&mut seeded(1)).unwrap();
                 let sum = objective.clipped_sum(w, &batch, &clip, NonZero::<usize>::MIN).unwrap();
-                // One step is lost for the group, or for each record.
+                // Rounding to the grid loses up to one step for the group, or for each record.
                 let steps = 1.0 + if clip.is_exact() { rows.len() as f64 } else { 1.0 };
                 let plain_sums = plain_sum(loss, &data, clip_norm, w);
                 for (units, plain) in unprotected(&sum.gradient).iter().zip(plain_sums) {
@@ -169,9 +170,9 @@ proptest! {
     }
 }
 
-/// More than one block: bits do not depend on threads.
+/// The data has more than one block.
 #[test]
-fn threads_do_not_show() {
+fn sums_do_not_depend_on_the_number_of_threads() {
     let rows: Vec<_> = (0..9000)
         .map(|i| ([f64::from(i).sin(), 1e3 / f64::from(i + 1), f64::from(i % 17)], i % 3 == 0))
         .collect();
@@ -183,8 +184,8 @@ fn threads_do_not_show() {
     }
 }
 
-/// Raw values were used elsewhere after clean ones had been made. Here a value beyond its bounds
-/// has no other life than the clamped one: both data sets train the same model.
+/// Other systems clean values and then train on the raw ones. Here a value beyond its bounds exists
+/// only as the clamped one: both data sets give the same sums.
 #[test]
 fn pitfall_06_only_bounded_values_reach_a_learner() {
     let beyond = encoded(&[([1e300, 0.0, 0.0], true), ([0.0, 2.0, 0.0], false)]);

@@ -1,7 +1,8 @@
-//! Which iterate, or which average of them, is the result. Free: all iterates are accounted for.
+//! Which iterate, or which average of iterates, is the result. The choice costs nothing: all
+//! iterates are accounted for.
 //!
-//! With w_1 .. w_T the iterates after each step: the last; `(1/T) Σ w_t`; the same over the last
-//! part of them; or `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
+//! With w_1 .. w_T the iterates after each step, the result is the last; `(1/T) Σ w_t`; the mean of
+//! the last ones; or `a <- β a + (1 - β) w_t`, divided by `1 - β^T` so that it is an average.
 
 use std::num::NonZero;
 
@@ -10,21 +11,21 @@ use serde::{Deserialize, Serialize};
 use crate::error::{OptimError, within};
 use crate::threads::in_parts;
 
-/// What a run returns.
+/// Which iterates make the result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Averaging {
     /// The last iterate.
     #[default]
     Last,
-    /// The mean of all.
+    /// The mean of all iterates.
     All,
-    /// The mean of the last part of them.
+    /// The mean of the last iterates.
     Tail {
-        /// Which part, above 0 and at most 1.
+        /// Which fraction of all iterates, above 0 and at most 1.
         fraction: f64,
     },
-    /// Weights that fall off exponentially.
+    /// A mean whose weights fall off exponentially.
     Exponential {
         /// β, at least 0 and below 1.
         decay: f64,
@@ -50,18 +51,18 @@ impl Averaging {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Average {
     pub(crate) averaging: Averaging,
-    /// Empty where only the last iterate counts: the parameters are that.
+    /// The weighted sum of iterates; empty where only the last one counts.
     pub(crate) sum: Vec<f64>,
-    /// Sum of the weights.
+    /// The sum of the weights.
     pub(crate) weight: f64,
 }
 
 impl Average {
     pub(crate) fn new(averaging: Averaging, dimension: usize) -> Self {
-        Self { averaging, sum: vec![0.0; kept(averaging, dimension)], weight: 0.0 }
+        Self { averaging, sum: vec![0.0; sum_length(averaging, dimension)], weight: 0.0 }
     }
 
-    /// Takes in the iterate after step `t` (from 0) of `steps`.
+    /// Adds the iterate after step `t` (from 0) of `steps`.
     pub(crate) fn take(&mut self, iterate: &[f64], t: u64, steps: u64, threads: NonZero<usize>) {
         let (keep, add) = match self.averaging {
             Averaging::Last => (0.0, 1.0),
@@ -93,12 +94,12 @@ impl Average {
     }
 
     pub(crate) fn has_dimension(&self, dimension: usize) -> bool {
-        self.sum.len() == kept(self.averaging, dimension)
+        self.sum.len() == sum_length(self.averaging, dimension)
     }
 }
 
-/// Numbers that have to be kept beside the parameters.
-fn kept(averaging: Averaging, dimension: usize) -> usize {
+/// How many numbers the sum has.
+fn sum_length(averaging: Averaging, dimension: usize) -> usize {
     match averaging {
         Averaging::Last => 0,
         Averaging::All | Averaging::Tail { .. } | Averaging::Exponential { .. } => dimension,
@@ -128,8 +129,8 @@ mod tests {
     }
 
     #[test]
-    fn long_averages_are_those_of_each_coordinate() {
-        let d = 2 * crate::threads::MANY + 3;
+    fn averages_do_not_depend_on_the_number_of_threads() {
+        let d = 2 * crate::threads::MIN_PART + 3;
         let iterate: Vec<f64> = (0..d).map(|j| j as f64).collect();
         for threads in [1, 2, 3] {
             let mut average = Average::new(Averaging::All, d);

@@ -1,9 +1,9 @@
-//! Weights of classes, declared before data is seen.
+//! Class weights, declared before data is seen.
 //!
 //! # Definition
-//! A record of class c counts with weight `w_c`: its loss, and so its gradient and its second
-//! derivative, is multiplied by it. Methods that clip multiply what is left after clipping,
-//! `w_c clip(g)`, which is the gradient `w_c g` of the weighted loss, clipped to `w_c C`.
+//! A record of class c has weight `w_c`: its loss, and so its gradient and its second derivative,
+//! is multiplied by `w_c`. Methods that clip use `w_c clip(g)`, which is the gradient `w_c g` of
+//! the weighted loss, clipped to `w_c C`.
 //!
 //! # Guarantee
 //! Declared weights are divided by the largest of them, so that `0 < w_c <= 1`. Then every bound on
@@ -11,30 +11,29 @@
 //! Lipschitz constants and smoothness only shrink, and a record's Hessian `w_c M` is at most M, so
 //! that determinants `det(I + w_c M/Λ)` are at most those of weight 1. No sensitivity, event or
 //! price changes. A float product with a number of at most 1 is rounded to at most the other
-//! factor, so that bounds which are met in floats stay met.
+//! factor, so bounds that hold in floats still hold.
 //!
 //! # Pitfalls
-//! - Weights above 1 without division would multiply the sensitivity,
-//!   and nobody would have paid for it.
-//! - *Balanced* weights, n/(K n_c), are counts of the private data: one more release.
-//!   Weights come from public knowledge.
-//! - Noise stays that of weight 1: records that count for less stand out less from it.
+//! - Weights above 1, not divided, would raise the sensitivity above what was paid for.
+//! - *Balanced* weights, n/(K n_c), are computed from counts of the private data, which would be
+//!   one more release. Take weights from public knowledge.
+//! - The noise is that of weight 1, so records of small weight are harder to tell from it.
 
 use sordino_data::Encoding;
 use sordino_spelling::hint;
 
-/// The least weight, where the largest is 1: less is as good as leaving a class out.
-const LEAST: f64 = 1e-6;
+/// The least weight, where the largest is 1. A smaller one would amount to leaving the class out.
+const MIN_WEIGHT: f64 = 1e-6;
 
 /// One weight for each class of a target, above 0, the largest of them 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClassWeights {
-    /// In order of classes.
+    /// The weights in order of classes.
     weights: Vec<f64>,
 }
 
 impl ClassWeights {
-    /// The declared weights, each class of the target with its own, divided by the largest.
+    /// The declared weights, one for each class of the target, divided by the largest.
     pub fn new(encoding: &Encoding, declared: &[(String, f64)]) -> Result<Self, ClassWeightsError> {
         let classes = encoding.classes().ok_or(ClassWeightsError::NoClasses)?;
         let mut weights = vec![None; classes.len()];
@@ -55,20 +54,20 @@ impl ClassWeights {
             weights.into_iter().enumerate().map(|(number, weight)| weight.ok_or_else(|| missing(number)));
         let weights: Vec<f64> = all.collect::<Result<_, _>>()?;
         let largest = weights.iter().copied().fold(0.0, f64::max);
-        // A quotient of two floats, the divisor the larger, is rounded to at most 1.
+        // A quotient of two floats with the larger one as divisor is rounded to at most 1.
         let weights: Vec<f64> = weights.iter().map(|weight| weight / largest).collect();
-        match weights.iter().position(|weight| *weight < LEAST) {
+        match weights.iter().position(|weight| *weight < MIN_WEIGHT) {
             Some(number) => Err(ClassWeightsError::Spread { class: classes[number].clone() }),
             None => Ok(Self { weights }),
         }
     }
 
-    /// In order of classes.
+    /// The weights in order of classes.
     pub fn as_slice(&self) -> &[f64] {
         &self.weights
     }
 
-    /// That the target of this encoding has as many classes as there are weights.
+    /// Checks that the target of this encoding has as many classes as there are weights.
     pub fn check(&self, encoding: &Encoding) -> Result<(), ClassWeightsError> {
         let classes = encoding.classes().ok_or(ClassWeightsError::NoClasses)?.len();
         let weights = self.weights.len();
@@ -76,7 +75,7 @@ impl ClassWeights {
     }
 }
 
-/// Weights that cannot be.
+/// Why class weights cannot be used.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClassWeightsError {
@@ -87,12 +86,12 @@ pub enum ClassWeightsError {
     #[error("the target has no class `{}`{hint}; give each class of the target a \
         weight", class.escape_debug())]
     Unknown {
-        /// What came.
+        /// The name given.
         class: String,
-        /// The nearest class.
+        /// A hint at the nearest class.
         hint: String,
     },
-    /// A class that is named twice.
+    /// A class with two weights.
     #[error("class `{}` has two weights; give it one", class.escape_debug())]
     Twice {
         /// The class.
@@ -105,15 +104,15 @@ pub enum ClassWeightsError {
         /// The class.
         class: String,
     },
-    /// A weight that is no finite number above 0.
+    /// A weight that is not a finite number above 0.
     #[error("the weight of class `{}` must be a finite number above 0, got {got}", class.escape_debug())]
     OutOfRange {
         /// The class.
         class: String,
-        /// What came.
+        /// The weight given.
         got: f64,
     },
-    /// A weight that is next to nothing.
+    /// A weight that is too small beside the largest.
     #[error(
         "the weight of class `{}` is less than a millionth of the largest; give weights that are nearer to \
         each other",
@@ -123,14 +122,14 @@ pub enum ClassWeightsError {
         /// The class.
         class: String,
     },
-    /// Weights that were made for another target.
+    /// Weights for another target.
     #[error(
         "there are weights for {weights} classes, and the target has {classes}; make them for this encoding"
     )]
     OtherTarget {
-        /// Of the encoding.
+        /// The number of classes in the encoding.
         classes: usize,
-        /// Of the weights.
+        /// The number of weights.
         weights: usize,
     },
 }
@@ -157,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_largest_is_one_and_the_order_that_of_the_schema() {
+    fn the_largest_weight_is_one_and_the_order_is_that_of_the_schema() {
         let made = weights("ill", &[("perhaps", 2.0), ("yes", 8.0), ("no", 1.0)]).unwrap();
         assert_eq!(made.as_slice(), [0.125, 1.0, 0.25]);
         let again = weights("ill", &[("no", 0.125), ("yes", 1.0), ("perhaps", 0.25)]).unwrap();
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_of_every_class_is_refused() {
+    fn weights_that_do_not_match_the_classes_are_refused() {
         for (target, declared, says) in [
             ("x", vec![("no", 1.0)], "is a number"),
             ("ill", vec![("no", 1.0), ("yess", 1.0), ("perhaps", 1.0)], "did you mean `yes`?"),

@@ -1,7 +1,7 @@
-//! How long one record's gradient may be.
+//! How one record's gradient is clipped.
 //!
 //! # Definition
-//! With g a record's gradient and C the clip norm, what is summed is
+//! With g a record's gradient and C the clip norm, a record contributes to the sum
 //!
 //! | [`Clipping`] | contribution | norm at most |
 //! |---|---|---|
@@ -10,73 +10,73 @@
 //! | `Coordinates` | `clamp(g_j, -C_j, C_j)/C_j` in coordinate j | sqrt(d) |
 //! | `Quantile` | as `Flat`, with a C that follows a quantile of the norms | C |
 //!
-//! With `scales` s, the record's gradient is `g_j/s_j` throughout and the noisy sum is
-//! multiplied by s again: noise in proportion to s (Asi, Duchi, Fallah, Javidbakht, Talwar,
-//! *Private Adaptive Gradient Methods*, 2021). Coordinate bounds are such scales. A gradient
-//! that is not finite contributes nothing.
+//! With `scales` s, the record's gradient is `g_j/s_j` throughout and the noisy sum is multiplied
+//! by s again, so the noise is proportional to s (Asi, Duchi, Fallah, Javidbakht, Talwar, *Private
+//! Adaptive Gradient Methods*, 2021). Coordinate bounds are such scales. A gradient that is not
+//! finite contributes nothing.
 //!
 //! # The adaptive quantile
-//! Andrew, Thakkar, McMahan, Ramaswamy, *Differentially Private Learning with Adaptive
-//! Clipping*, 2021. Beside the gradients, `Σ (1[‖g_i‖ <= C] - 1/2)` is released with noise
-//! σ_b. Both together are one Gaussian release of the vector
-//! `(g_i/(z_g C), (b_i - 1/2)/σ_b)`, whose norm is at most 1/z for
+//! Andrew, Thakkar, McMahan, Ramaswamy, *Differentially Private Learning with Adaptive Clipping*,
+//! 2021. Beside the gradients, the count `Σ (1[‖g_i‖ <= C] - 1/2)` is released with noise σ_b. Both
+//! together are one Gaussian release of the vector `(g_i/(z_g C), (b_i - 1/2)/σ_b)`, whose norm is
+//! at most 1/z for
 //! ```text
 //! z_g = (z^-2 - (2 σ_b)^-2)^(-1/2)                                                          (1)
 //! ```
 //! so the event is that of multiplier z, and the count is paid for. Then `C <- C exp(-η (b~ - γ))`;
-//! a step uses the C from before it. Clipped gradients and their noise are as long as C, and a
-//! learning rate that suits one is too large for a larger one: noisy gradients, with their penalty,
-//! are multiplied by `min(1, C_0/C)`, with the first clip norm C_0. (Post-processing.)
+//! a step uses the C from before it. Clipped gradients and their noise grow with C, so a learning
+//! rate that suits the first clip norm C_0 would be too large for a larger one. Therefore the noisy
+//! gradient, with its penalty, is multiplied by `min(1, C_0/C)`, which is post-processing.
 //!
 //! # Pitfalls
-//! - `g max(1, C/‖g‖)` and `g / min(1, ‖g‖/C)` enlarge short vectors and
-//!   leave long ones: no bound at all.
-//! - Clipping is a bias that noise does not repair: a clip norm far below
-//!   typical norms moves the optimum.
+//! - `g max(1, C/‖g‖)` and `g / min(1, ‖g‖/C)` lengthen short vectors and leave long ones: they
+//!   give no bound at all.
+//! - Clipping is a bias that averaging over noise does not remove: a clip norm far below typical
+//!   norms moves the optimum.
 
 use sordino_noise::grid::{Allowance, Grid};
 
 use crate::error::{OptimError, positive, within};
 
-/// Leaves room for the roundings of a quotient and a product.
-const SHY: f64 = 1.0 - 4.0 * f64::EPSILON;
+/// A factor just below 1 that covers the roundings of a quotient and a product.
+const ROUNDING_MARGIN: f64 = 1.0 - 4.0 * f64::EPSILON;
 
 /// How a plan clips; all numbers are public.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Clipping {
-    /// To a norm.
+    /// Gradients longer than a norm are shortened to it.
     Flat {
-        /// C.
+        /// C, the clip norm.
         norm: f64,
     },
-    /// To a norm, short gradients lengthened.
+    /// All gradients are brought to nearly the same norm, short ones included.
     Automatic {
-        /// C.
+        /// C, the clip norm.
         norm: f64,
         /// γ; 0.01 in the paper.
         gamma: f64,
     },
-    /// Each coordinate to its own bound.
+    /// Each coordinate is clamped to its own bound.
     Coordinates {
-        /// C_j.
+        /// C_j, the bound of each coordinate.
         bounds: Vec<f64>,
     },
-    /// To a norm that follows a quantile of the gradients' norms.
+    /// As `Flat`, with a clip norm that follows a quantile of the gradients' norms.
     Quantile {
-        /// C of the first step, which the learning rate is meant for; C
-        /// never falls below a quarter of it.
+        /// C of the first step, for which the learning rate is chosen. C never falls below a
+        /// quarter of it.
         initial: f64,
-        /// γ: the part of gradients that should not be clipped.
+        /// γ, the fraction of gradients that should not be clipped.
         quantile: f64,
-        /// η.
+        /// η, how fast C follows the quantile.
         rate: f64,
-        /// σ_b: noise of the count, in records.
+        /// σ_b, the standard deviation of the noise in the count, in records.
         count_noise: f64,
     },
 }
 
 impl Clipping {
-    /// Checks all numbers, and that z of the whole leaves something for the gradients.
+    /// Checks all numbers, and that the count does not use up the noise multiplier z of a step.
     pub(crate) fn check(&self, noise_multiplier: f64) -> Result<(), OptimError> {
         match self {
             Self::Flat { norm } => positive("clip norm", *norm).map(drop),
@@ -98,12 +98,12 @@ impl Clipping {
         }
     }
 
-    /// Noise multipliers of the gradients and of the count, where there is one: equation (1).
+    /// The noise multipliers of the gradients and of the count, if there is one, by equation (1).
     pub(crate) fn multipliers(&self, z: f64) -> (f64, Option<f64>) {
         match self {
             Self::Flat { .. } | Self::Automatic { .. } | Self::Coordinates { .. } => (z, None),
             Self::Quantile { count_noise, .. } => {
-                // The count's clip norm is 1/2. Roundings go to the safe side.
+                // The count's clip norm is 1/2. The last factor rounds up, to the safe side.
                 let of_count = 2.0 * count_noise;
                 let gradients = (z.powi(-2) - of_count.powi(-2)).powf(-0.5) * (1.0 + 1e-12);
                 (gradients, Some(of_count))
@@ -112,21 +112,21 @@ impl Clipping {
     }
 }
 
-/// What is done to one record's gradient.
+/// How one record's gradient becomes its contribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ClipRule {
-    /// `min(1, C/‖g‖)`.
+    /// Multiplied by `min(1, C/‖g‖)`.
     Flat,
-    /// `C/(‖g‖ + γ)`.
+    /// Multiplied by `C/(‖g‖ + γ)`.
     Automatic {
         /// γ.
         gamma: f64,
     },
-    /// Each (scaled) coordinate to [-1, 1].
+    /// Each scaled coordinate clamped to [-1, 1].
     Coordinates,
 }
 
-/// Clipping of one step: the grid that sums live on, and what turns gradients into contributions.
+/// The clipping of one step: the grid of its sum, and how gradients become contributions.
 #[derive(Clone, Copy, Debug)]
 pub struct Clip<'a> {
     grid: Grid,
@@ -145,17 +145,17 @@ impl<'a> Clip<'a> {
         self.grid
     }
 
-    /// What is done to a record.
+    /// How a gradient becomes a contribution.
     pub fn rule(&self) -> ClipRule {
         self.rule
     }
 
-    /// What coordinates are divided by before they are clipped.
+    /// The numbers by which coordinates are divided before clipping.
     pub fn scales(&self) -> Option<&'a [f64]> {
         self.scales
     }
 
-    /// The grid of the count of unclipped records, where one is wanted.
+    /// The grid of the count of unclipped records, if a count is needed.
     pub fn count(&self) -> Option<Grid> {
         self.count
     }
@@ -166,20 +166,20 @@ impl<'a> Clip<'a> {
     }
 
     /// The factor that turns a (scaled) gradient of norm at most `norm` into a contribution in the
-    /// units that the sum takes: steps of the grid in float groups, data units one by one. The
-    /// factor times `norm` is at most the clip norm in those units, whatever roundings do. `norm`
-    /// must be finite and not below the true norm.
+    /// units that the sum takes: steps of the grid for float groups, data units for records one by
+    /// one. The factor times `norm` is at most the clip norm in those units, roundings included.
+    /// `norm` must be finite and not below the true norm.
     #[inline]
     pub fn weight(&self, norm: f64) -> f64 {
-        let most = self.clip_units() * SHY / norm;
+        let most = self.clip_units() * ROUNDING_MARGIN / norm;
         let wanted = match self.rule {
             ClipRule::Flat | ClipRule::Coordinates => self.clip_units() / self.grid.clip_norm(),
             ClipRule::Automatic { gamma } => self.clip_units() / (norm + gamma),
         };
-        wanted.min(most) // the quotient by 0 is infinite, and the minimum is the other
+        wanted.min(most) // for norm 0, `most` is infinite
     }
 
-    /// [`weight`](Self::weight) for several norms; together they take hardly longer than one.
+    /// [`weight`](Self::weight) for several norms, in hardly more time than for one.
     #[inline]
     pub fn weights<const N: usize>(&self, mut norms: [f64; N]) -> [f64; N] {
         norms.iter_mut().for_each(|norm| *norm = self.weight(*norm));
@@ -189,12 +189,12 @@ impl<'a> Clip<'a> {
     /// The largest absolute value of one (scaled) coordinate under [`ClipRule::Coordinates`],
     /// in the units that the sum takes.
     pub fn coordinate_limit(&self) -> f64 {
-        self.clip_units() * SHY / (self.grid.dimension() as f64).sqrt()
+        self.clip_units() * ROUNDING_MARGIN / (self.grid.dimension() as f64).sqrt()
     }
 
     #[inline]
     fn clip_units(&self) -> f64 {
-        if self.is_exact() { self.grid.clip_norm() } else { self.grid.clip_units() as f64 * SHY }
+        if self.is_exact() { self.grid.clip_norm() } else { self.grid.clip_units() as f64 * ROUNDING_MARGIN }
     }
 }
 
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn no_factor_lets_a_gradient_be_longer_than_the_clip_norm() {
+    fn no_factor_makes_a_gradient_longer_than_the_clip_norm() {
         for rule in [ClipRule::Flat, ClipRule::Automatic { gamma: 1e-300 }] {
             for norm in [1e-300, 1e-20, 0.1, 1.0 - 1e-16, 1.0, 1.0 + 1e-16, 3.0, 1e20, 1e300] {
                 assert!(clip(rule).weight(norm) * norm <= 1.0, "{rule:?} {norm}");
@@ -229,14 +229,14 @@ mod tests {
         }
     }
 
-    /// z = 1, σ_b = 10: the paper's figure.
+    /// For z = 1 and σ_b = 10, as in the paper.
     #[test]
-    fn the_count_is_paid_for_out_of_the_same_noise() {
+    fn gradients_and_count_together_cost_one_release() {
         let quantile = Clipping::Quantile { initial: 1.0, quantile: 0.5, rate: 0.2, count_noise: 10.0 };
         let (gradients, count) = quantile.multipliers(1.0);
         assert!((gradients - 1.001252348644).abs() < 1e-9);
         let together = (gradients.powi(-2) + count.unwrap().powi(-2)).powf(-0.5);
         assert!((1.0..1.0 + 1e-9).contains(&together));
-        assert!(quantile.check(25.0).is_err(), "a count with too little noise leaves none for the gradients");
+        assert!(quantile.check(25.0).is_err(), "a count with too little noise uses up the budget");
     }
 }

@@ -1,4 +1,4 @@
-//! Why nothing was trained. No message depends on a record.
+//! Errors of plans and runs. No message depends on a record.
 
 use std::path::PathBuf;
 
@@ -9,18 +9,18 @@ use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, Release
 
 use crate::class_weights::ClassWeightsError;
 
-/// A plan that cannot be made, or a run that ended early.
+/// Why a plan cannot be made, or why a run ended early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptimError {
-    /// A number outside its range.
+    /// A parameter outside its range.
     #[error("{name} must be {expected}, got {got}")]
     Parameter {
         /// The parameter, in words.
         name: &'static str,
         /// Its range, in words.
         expected: &'static str,
-        /// What came.
+        /// The value given.
         got: f64,
     },
     /// A vector of the wrong length.
@@ -28,12 +28,12 @@ pub enum OptimError {
     Length {
         /// The vector.
         what: &'static str,
-        /// Parameters of the objective.
+        /// The number of parameters of the objective.
         expected: usize,
-        /// What came.
+        /// The length given.
         got: usize,
     },
-    /// The objective has other data than the plan was made for.
+    /// The data has another number of records than the plan.
     #[error("the plan is for {planned} records and the data has {slots}; make the plan for this data's n")]
     OtherData {
         /// n of the plan.
@@ -41,54 +41,54 @@ pub enum OptimError {
         /// n of the objective.
         slots: usize,
     },
-    /// Data that the plan was not made for.
-    #[error("the plan was made for another encoding than the data's; plan with the encoding of this data")]
+    /// The data has another encoding than the plan.
+    #[error("the data has another encoding than the plan; make the plan with the encoding of this data")]
     OtherEncoding,
-    /// Data with another number of records a unit than the plan's.
+    /// The data has another unit, or another limit of records per unit, than the plan.
     #[error(
-        "the data was bounded for another unit, or for another number of records a unit, than the plan is \
-        for; use one schema for both"
+        "the data was limited for another unit, or for another number of records per unit, than the plan \
+        is for; use one schema for both"
     )]
     OtherLimit,
-    /// Data without a target.
+    /// The data has no target.
     #[error("the data has no target column; encode it with the column that is to be predicted")]
     NoTarget,
-    /// A learner that divides by n.
+    /// The learner divides by n, which is private under this relation.
     #[error("learning needs a public n, which {neighbours} does not give; state zero_out or replace")]
     PrivateSize {
         /// The relation.
         neighbours: Neighbours,
     },
-    /// n is private under this relation, and something must divide.
+    /// n is private under this relation, and the plan states no divisor.
     #[error(
-        "under {neighbours} the number of records is private, and nothing else says what a noisy sum is to \
-        be divided by; state a public divisor"
+        "under {neighbours} the number of records is private, so noisy sums cannot be divided by it; state \
+        a public divisor"
     )]
     NoDivisor {
         /// The relation.
         neighbours: Neighbours,
     },
-    /// Inputs that are not records.
+    /// A relation under which training has no guarantee.
     #[error("training has no guarantee under {neighbours}; state zero_out, replace or add_remove")]
     Relation {
         /// The relation.
         neighbours: Neighbours,
     },
-    /// Stopped on request.
+    /// The run was stopped on request.
     #[error("stopped on request after {steps} steps; all that was charged stays charged")]
     Cancelled {
-        /// Steps that were done.
+        /// The number of steps done.
         steps: u64,
     },
-    /// A checkpoint that cannot be written or read.
+    /// A checkpoint could not be written or read.
     #[error("checkpoint `{}`: {source}", path.display())]
     CheckpointFile {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// A checkpoint of something else.
+    /// A checkpoint is damaged, or belongs to another run.
     #[error("checkpoint `{}` cannot be used: {reason}", path.display())]
     CheckpointContent {
         /// The file.
@@ -96,31 +96,31 @@ pub enum OptimError {
         /// What is wrong, and what to do.
         reason: String,
     },
-    /// Progress that could not be recorded.
-    #[error("what a checkpoint keeps could not be recorded, and the run stops: {0}")]
+    /// The witness could not record a checkpoint.
+    #[error("the progress of the run could not be recorded, so the run stops: {0}")]
     Witness(Box<dyn std::error::Error + Send + Sync>),
-    /// Class weights that do not suit the target.
+    /// The class weights do not suit the target.
     #[error(transparent)]
     ClassWeights(#[from] ClassWeightsError),
-    /// Batches that cannot be drawn.
+    /// The batches cannot be drawn.
     #[error(transparent)]
     Batch(#[from] BatchError),
-    /// A grid that cannot be made.
+    /// No grid can be made for the sum.
     #[error(transparent)]
     Grid(#[from] GridError),
-    /// A sum that its grid does not allow.
+    /// The grid does not allow the sum.
     #[error(transparent)]
     Sum(#[from] SumError),
-    /// No random bits.
+    /// The operating system gave no random bits.
     #[error(transparent)]
     Entropy(#[from] EntropyError),
-    /// A permit for something else.
+    /// The permit is for another claim.
     #[error(transparent)]
     Release(#[from] ReleaseError),
-    /// No accountant knows the event.
+    /// No accountant could bound the event, or no noise meets the target.
     #[error(transparent)]
     Account(#[from] AccountError),
-    /// A charge that was not granted.
+    /// The budget refused the charge.
     #[error(transparent)]
     Charge(#[from] ChargeError),
     /// A privacy parameter outside its range.
@@ -128,12 +128,12 @@ pub enum OptimError {
     Param(#[from] ParamError),
 }
 
-/// A finite number above 0, or an error that names it.
+/// Returns `got` if it is finite and above 0, else an error that names it.
 pub(crate) fn positive(name: &'static str, got: f64) -> Result<f64, OptimError> {
     within(name, "a finite number above 0", got, |x| x > 0.0 && x.is_finite())
 }
 
-/// A number that satisfies `valid`, or an error that names it.
+/// Returns `got` if it satisfies `valid`, else an error that names it.
 pub(crate) fn within(
     name: &'static str,
     expected: &'static str,

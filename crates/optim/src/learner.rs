@@ -116,7 +116,7 @@ pub enum Noise {
         /// δ.
         delta: Delta,
     },
-    /// Noise of each step, in clip norms.
+    /// The noise of each step, in clip norms.
     Multiplier(NoiseMultiplier),
 }
 

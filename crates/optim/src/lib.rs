@@ -6,14 +6,14 @@
 //!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release
 //! ```
 //! # Guarantee
-//! A [`Plan`] is made from public numbers. What is sampled, what is clipped to, what divides, how
-//! much noise is drawn and what is charged are all read from that one value, so they cannot
-//! disagree. All iterates are accounted for as if they were released; update rules, schedules,
-//! averaging, projections and penalties are post-processing.
+//! A [`Plan`] is made from public numbers. Sampling, clip norm, divisor, noise and charge are all
+//! read from that one value, so they cannot disagree. All iterates are accounted for as if they
+//! were released; update rules, schedules, averaging, projections and penalties are
+//! post-processing.
 //!
 //! # Beyond gradients
-//! What is not about gradients, a [`PaidRun`] that is paid for, kept and resumed, serves every
-//! learner that has steps ([`Priced`]).
+//! A [`PaidRun`] checks the payment of a run and writes its checkpoints. It serves every learner
+//! with steps ([`Priced`]), gradients or not.
 //!
 //! # Words
 //! An [`Objective`] knows the data and returns the *sum* of clipped gradients as integers on the

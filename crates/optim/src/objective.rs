@@ -1,15 +1,16 @@
-//! What is minimised: the waist of the hour-glass.
+//! The objective that training minimises: the one interface between losses and the training loop.
 //!
 //! # Contract
 //! [`Objective::clipped_sum`] returns `Σ_{i in batch} clip(g_i)` as integers on the
 //! clip's grid, a *sum* and never a mean.
-//! - Each contribution is a function of its own record and the public parameters, to the last bit:
-//!   not of its neighbours, its place in the batch, the number of records or of threads.
+//! - Each contribution is a function of its own record and the public parameters, to the last bit.
+//!   It does not depend on other records, its place in the batch, or the number of threads.
 //! - On a grid for float groups, groups are those of [`Batch::groups`] (fixed blocks of slots), and
 //!   [`FloatSums`] bounds how they are summed. On an exact grid records are added one by one.
 //! - An empty slot, and a record whose gradient is not finite, adds nothing.
 //!
-//! [`sum_by_groups`] does the part that all objectives share: groups over threads, integers merged.
+//! [`sum_by_groups`] does the part that all objectives share: it distributes groups over threads
+//! and merges integers.
 
 use std::num::NonZero;
 
@@ -23,19 +24,19 @@ use crate::error::OptimError;
 
 /// A sum of losses over records, one for each slot.
 pub trait Objective: Sync {
-    /// Number of parameters.
+    /// The number of parameters.
     fn dimension(&self) -> usize;
 
-    /// n: slots of the data, empty ones included.
+    /// n, the number of slots, empty ones included.
     fn slots(&self) -> usize;
 
-    /// How many records of one unit the data has at most. A record is a unit of its own, unless the
-    /// data says otherwise; the plan must be for the same.
+    /// The most records of one unit in the data. By default each record is a unit of its own. The
+    /// plan must have the same limit.
     fn limit(&self) -> ContributionLimit {
         ContributionLimit::of(&UnitRule::Record)
     }
 
-    /// How sums of groups are made in floating point.
+    /// How groups are summed in floating point.
     fn float_sums(&self) -> FloatSums;
 
     /// The clipped sum over `batch` at `parameters`.
@@ -47,44 +48,44 @@ pub trait Objective: Sync {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError>;
 
-    /// Takes back a gradient that has been released and used: the next
-    /// sum may be made in its place.
+    /// Takes back a gradient that has been released and used, so that the next sum can reuse its
+    /// memory.
     fn take_back(&self, _spent: NoisySum) {}
 }
 
-/// What an objective returns.
+/// The clipped sum of a batch.
 #[derive(Debug)]
 pub struct ClippedSum {
     /// The sum of contributions.
     pub gradient: GridSum,
-    /// Half for each record that was not clipped, minus half for each that was, where asked for.
+    /// 1/2 for each record that was not clipped and -1/2 for each that was, if a count is needed.
     pub count: Option<GridSum>,
 }
 
-/// How float sums of groups are made; see [`FloatGroups`] for the terms.
+/// How groups are summed in floats; [`FloatGroups`] defines the terms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FloatSums {
     /// Slots in a block.
     pub block: u32,
-    /// Most records in a group, m.
+    /// m, the most records in a group.
     pub group_size: u32,
-    /// Longest chain of additions plus 2, K.
+    /// K, the longest chain of additions plus 2.
     pub chain: u64,
-    /// Of the format that is computed in.
+    /// The unit roundoff of the floats in use.
     pub unit_roundoff: f64,
-    /// `w_i b_i <= beta C`.
+    /// A bound `w_i b_i <= beta C`.
     pub beta: f64,
-    /// Positions that make up a record's gradient, T.
+    /// T, the positions that make up a record's gradient.
     pub positions: u64,
 }
 
 impl FloatSums {
-    /// How contributions become integers under a relation.
+    /// The allowance for float sums under a relation.
     ///
     /// Groups are fixed blocks of slots, which is enough where all other records keep their slots.
     /// Where they need not (n is private, or data sets are multisets), rounding in groups would
-    /// show the order of records even in steps in which the changed record was not sampled; then
-    /// records are quantised one by one.
+    /// reveal the order of records even in steps in which the changed record was not sampled.
+    /// There, records are rounded to the grid one by one.
     pub(crate) fn allowance(self, neighbours: Neighbours) -> Result<Allowance, OptimError> {
         match neighbours {
             Neighbours::ZeroOut | Neighbours::ReplaceOrdered => Ok(Allowance::FloatGroups(FloatGroups {
@@ -107,9 +108,9 @@ impl FloatSums {
 /// One thread's share of a sum.
 #[derive(Debug)]
 pub struct Partial {
-    /// Where contributions go.
+    /// The sum of contributions.
     pub gradient: GridSum,
-    /// Where counts go, where asked for.
+    /// The count of unclipped records, if it is needed.
     pub count: Option<GridSum>,
 }
 
@@ -135,9 +136,9 @@ impl Partial {
     }
 }
 
-/// Calls `add` for every group of the batch, on several threads, and merges what they
-/// summed. Integers make the result the same at any number of threads. `workspace` makes
-/// what one thread needs beside its share.
+/// Calls `add` for every group of the batch, on several threads, and merges their sums. The sums
+/// are integers, so the result does not depend on the number of threads. `workspace` makes the
+/// buffers of one thread.
 pub fn sum_by_groups<W>(
     clip: &Clip<'_>,
     batch: &Batch,

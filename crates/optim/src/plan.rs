@@ -1,14 +1,14 @@
-//! One value from which sampling, clipping, divisor, noise, grid and event follow.
+//! One value that determines sampling, clipping, divisor, noise, grid and event.
 //!
 //! # Guarantee
 //! Each step releases `Σ_{i in batch} clip(g_i) + N(0, (z C)² I)`, rounded to the grid, which is
-//! post-processing; one record moves the sum by at most C (2C under `replace`, which the accountant
-//! doubles, not the plan). Together with the law of the batches that is [`Plan::event`], and it
-//! depends on public numbers only. The sum is divided by a public constant: the expected size of a
-//! batch where n is public, else what the plan states. Never by the size of the batch at hand,
-//! which is a statistic of the data.
+//! post-processing. One record moves the sum by at most C (2C under `replace`; the accountant
+//! doubles it, not the plan). Together with the distribution of the batches this is
+//! [`Plan::event`], and it depends on public numbers only. The sum is divided by a public constant:
+//! the expected size of a batch where n is public, else the divisor that the plan states. It is
+//! never divided by the size of the actual batch, which is a statistic of the data.
 //!
-//! Where a unit has up to k records the event is that of groups of k.
+//! Where a unit has up to k records, the event is that of groups of k.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling};
 use sordino_noise::grid::{Grid, GridPlan, MAX_DEPTH};
@@ -22,48 +22,49 @@ use crate::error::{OptimError, positive};
 use crate::objective::FloatSums;
 use crate::run::Priced;
 
-/// Bits of depth beyond those of the number of records: truncation then
-/// moves no sum by 1/512 of the noise.
+/// Bits of depth beyond those of the number of records. With them, truncation moves no sum by 1/512
+/// of the noise.
 const SPARE_BITS: u32 = 9;
 
-/// Where n is private, the records that every grid has room for: the most that a table can hold.
-const MOST_RECORDS: u64 = u32::MAX as u64;
+/// The number of records that every grid has room for where n is private: the most that a table can
+/// hold.
+const MAX_RECORDS: u64 = u32::MAX as u64;
 
-/// What a plan is made of, beside its noise.
+/// The parts of a plan, without its noise.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlanOptions {
     /// How batches are drawn.
     pub sampling: Sampling,
-    /// n: slots of the data. Public under `zero_out` and `replace`.
+    /// n, the number of slots of the data. Public under `zero_out` and `replace`.
     pub slots: Count,
-    /// Batches, or epochs for samplings by epochs.
+    /// The number of batches, or of epochs where sampling is by epochs.
     pub rounds: Count,
-    /// The relation.
+    /// The neighbouring relation.
     pub neighbours: Neighbours,
     /// How gradients are clipped.
     pub clipping: Clipping,
-    /// What coordinates of gradients are divided by before clipping, and
-    /// multiplied by after the noise.
+    /// Public numbers by which the coordinates of gradients are divided before clipping, and those
+    /// of the noisy sum multiplied again.
     pub scales: Option<Vec<f64>>,
-    /// What noisy sums are divided by; the expected size of a batch if not given.
+    /// The divisor of noisy sums; by default the expected size of a batch.
     pub divisor: Option<f64>,
-    /// How many records a unit has.
+    /// The unit, and the most records of one unit.
     pub limit: ContributionLimit,
 }
 
-/// Noise multipliers of what a step releases: together they cost what one release
-/// of [`Plan::noise_multiplier`] does.
+/// The noise multipliers of a step's releases. Together they cost as much as one release of
+/// [`Plan::noise_multiplier`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseSplit {
-    /// Of the sum of gradients, in clip norms.
+    /// The multiplier of the sum of gradients, in clip norms.
     pub gradients: f64,
-    /// Of the count of unclipped records, where the clip norm follows one: in halves of a
-    /// record, which is what one contributes.
+    /// The multiplier of the count of unclipped records, if clipping is adaptive. Its unit is 1/2,
+    /// which is what one record contributes.
     pub count: Option<f64>,
 }
 
 impl NoiseSplit {
-    /// Gradients and count, where there is one.
+    /// The multipliers of gradients and count, if there is a count.
     pub fn with_count(&self) -> Option<(f64, f64)> {
         Some((self.gradients, self.count?))
     }
@@ -76,12 +77,12 @@ pub struct Plan {
     batches: BatchPlan,
     noise_multiplier: NoiseMultiplier,
     divisor: f64,
-    /// Scales, or the bounds of coordinates.
+    /// The scales, or the bounds of coordinates.
     scales: Option<Vec<f64>>,
 }
 
 impl Plan {
-    /// A plan with this noise multiplier a step.
+    /// A plan with this noise multiplier for each step.
     pub fn with_noise(options: PlanOptions, noise_multiplier: NoiseMultiplier) -> Result<Self, OptimError> {
         let PlanOptions { sampling, slots, rounds, neighbours, .. } = options;
         let batches = BatchPlan::new(sampling, slots, rounds, neighbours)?;
@@ -89,7 +90,7 @@ impl Plan {
             return Err(OptimError::Relation { neighbours });
         }
         options.clipping.check(noise_multiplier.get())?;
-        if !neighbours.has_public_size() && slots.get() > MOST_RECORDS {
+        if !neighbours.has_public_size() && slots.get() > MAX_RECORDS {
             let expected = "at most 4294967295 where their number is private";
             return Err(OptimError::Parameter { name: "records", expected, got: slots.get() as f64 });
         }
@@ -127,7 +128,7 @@ impl Plan {
             | Sampling::BallsInBins { .. } => None,
         };
         Ok(match rate.filter(|_| limit.max_records() == Count::ONE) {
-            // The fast road: closed form without sampling.
+            // The fast path: a closed form where nothing is sampled.
             Some(rate) => calibrate::noise_multiplier(epsilon, delta, neighbours, rate, rounds)?,
             None => calibrate::noise_of(epsilon, delta, |noise| {
                 Claim::new(neighbours, limit.event(batches.event(Event::gaussian(noise))))
@@ -135,19 +136,19 @@ impl Plan {
         })
     }
 
-    /// What the whole run costs.
+    /// The event of the whole run.
     pub fn event(&self) -> Event {
         self.event_of(&self.batches)
     }
 
-    /// What the whole run costs, under the relation.
+    /// The claim of the whole run.
     pub fn claim(&self) -> Claim {
         Claim::new(self.neighbours(), self.event())
     }
 
-    /// What `steps` of its steps cost; of epochs, as many as the steps have begun.
+    /// The claim of `steps` steps. An epoch that has begun counts as a whole.
     pub fn claim_of(&self, steps: u64) -> Result<Claim, OptimError> {
-        let rounds = steps.div_ceil(self.steps_a_round());
+        let rounds = steps.div_ceil(self.steps_per_round());
         let event = if rounds == 0 {
             Event::composed([])
         } else {
@@ -157,8 +158,8 @@ impl Plan {
         Ok(Claim::new(self.neighbours(), event))
     }
 
-    /// What must be charged before a run can go on from `checkpoint`: the
-    /// steps that may be done a second time.
+    /// The claim that must be paid before a run can resume from `checkpoint`: the steps that may be
+    /// done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
         checkpoint.replay_claim(self)
     }
@@ -167,38 +168,38 @@ impl Plan {
         self.options.limit.event(batches.event(Event::gaussian(self.noise_multiplier)))
     }
 
-    /// Batches in an epoch; 1 where there are none.
-    pub(crate) fn steps_a_round(&self) -> u64 {
+    /// The number of batches in an epoch; 1 where sampling is not by epochs.
+    pub(crate) fn steps_per_round(&self) -> u64 {
         self.batches.steps() / self.options.rounds.get()
     }
 
-    /// How many records a unit has.
+    /// The unit, and the most records of one unit.
     pub fn limit(&self) -> &ContributionLimit {
         &self.options.limit
     }
 
-    /// The relation.
+    /// The neighbouring relation.
     pub fn neighbours(&self) -> Neighbours {
         self.options.neighbours
     }
 
-    /// Which batches are drawn.
+    /// How batches are drawn.
     pub fn batches(&self) -> &BatchPlan {
         &self.batches
     }
 
-    /// z of a step, as it is accounted.
+    /// z, the noise multiplier of a step as it is accounted for.
     pub fn noise_multiplier(&self) -> NoiseMultiplier {
         self.noise_multiplier
     }
 
-    /// How the noise of a step is shared out between what it releases.
+    /// How the noise of a step is split between gradients and count.
     pub fn noise_split(&self) -> NoiseSplit {
         let (gradients, count) = self.options.clipping.multipliers(self.noise_multiplier.get());
         NoiseSplit { gradients, count }
     }
 
-    /// What noisy sums are divided by.
+    /// The divisor of noisy sums.
     pub fn divisor(&self) -> f64 {
         self.divisor
     }
@@ -217,13 +218,13 @@ impl Plan {
         }
     }
 
-    /// Clipping and grids of a step with clip norm C, for an objective of this shape.
+    /// The clipping and the grids of a step with clip norm C, for an objective of this shape.
     pub fn clip(&self, clip_norm: f64, dimension: usize, sums: FloatSums) -> Result<Clip<'_>, OptimError> {
         let (gradients, count) = self.options.clipping.multipliers(self.noise_multiplier.get());
         let most = self.largest_batch();
         let plan = GridPlan::new(clip_norm, gradients, dimension, most);
-        let grid = deep(plan.allowance(sums.allowance(self.neighbours())?), most)?;
-        let count = count.map(|noise| deep(GridPlan::new(0.5, noise, 1, most), most)).transpose()?;
+        let grid = deepest(plan.allowance(sums.allowance(self.neighbours())?), most)?;
+        let count = count.map(|noise| deepest(GridPlan::new(0.5, noise, 1, most), most)).transpose()?;
         let rule = match self.options.clipping {
             Clipping::Flat { .. } | Clipping::Quantile { .. } => ClipRule::Flat,
             Clipping::Automatic { gamma, .. } => ClipRule::Automatic { gamma },
@@ -232,7 +233,7 @@ impl Plan {
         Ok(Clip::new(grid, rule, self.scales.as_deref(), count))
     }
 
-    /// What coordinate j of a noisy sum is multiplied by.
+    /// The factor of coordinate j of a noisy sum.
     #[inline]
     pub(crate) fn scale(&self, j: usize) -> f64 {
         self.scales.as_ref().map_or(1.0, |scales| scales[j])
@@ -247,11 +248,11 @@ impl Plan {
         }
     }
 
-    /// Records of the largest batch that can occur, by public numbers: the depth of
-    /// a grid shows in what is released.
+    /// The size of the largest possible batch. It depends on public numbers alone, because released
+    /// numbers reveal the depth of their grid.
     fn largest_batch(&self) -> u64 {
         let is_public = self.options.neighbours.has_public_size();
-        let n = if is_public { self.options.slots.get() } else { MOST_RECORDS };
+        let n = if is_public { self.options.slots.get() } else { MAX_RECORDS };
         match self.options.sampling {
             Sampling::Poisson { .. } | Sampling::BallsInBins { .. } | Sampling::FullBatch => n,
             Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => size.get(),
@@ -278,8 +279,9 @@ impl Priced for Plan {
     }
 }
 
-/// The deepest grid that is of use, down to what truncation of one record needs.
-fn deep(plan: GridPlan, most: u64) -> Result<Grid, OptimError> {
+/// The deepest grid that the plan allows, up to [`SPARE_BITS`] beyond the bits of `most`, the size
+/// of the largest batch; or else the shallowest grid that it allows.
+fn deepest(plan: GridPlan, most: u64) -> Result<Grid, OptimError> {
     let least = plan.least_depth()?;
     let wanted = (u64::BITS - most.leading_zeros() + SPARE_BITS).min(MAX_DEPTH);
     let deeper = (least.depth() + 1..=wanted).rev().find_map(|depth| plan.at_depth(depth).ok());

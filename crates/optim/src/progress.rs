@@ -1,27 +1,27 @@
-//! How far a run is. Never a batch's size, a loss or a norm: those are private.
+//! The progress of a run. It never states a batch's size, a loss or a norm, which are private.
 
 use sordino_privacy::{Accountant, Bound, Claim, Delta, Event, accounting};
 
 use crate::error::OptimError;
 use crate::run::Priced;
 
-/// What a run tells while it lasts; all of it is public.
+/// The state of a run after a step. All of it is public.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     pub(crate) step: u64,
     pub(crate) plan: &'a dyn Priced,
     pub(crate) parameters: &'a [f64],
-    /// All that was charged, of a run that was resumed.
+    /// All that was charged, if the run was resumed.
     pub(crate) whole: Option<&'a Event>,
 }
 
 impl<'a> Progress<'a> {
-    /// Steps done.
+    /// The number of steps done.
     pub fn step(&self) -> u64 {
         self.step
     }
 
-    /// Steps in all.
+    /// The number of all steps.
     pub fn of(&self) -> u64 {
         self.plan.steps()
     }
@@ -31,9 +31,9 @@ impl<'a> Progress<'a> {
         self.parameters
     }
 
-    /// ε at `delta` of the steps done so far; of a run that was resumed, that of all that was
-    /// charged, replays included. For display: the whole run was charged before it began. Takes a
-    /// moment where batches are sampled; do not ask at every step.
+    /// ε at `delta` of the steps done so far; for a resumed run, that of all charges, replays
+    /// included. For display only: the whole run was charged before it began. Takes a moment where
+    /// batches are sampled, so do not call it at every step.
     pub fn epsilon(&self, delta: Delta) -> Result<Bound, OptimError> {
         let claim = match self.whole {
             None => self.plan.claim_of(self.step)?,

@@ -1,4 +1,4 @@
-//! What a noisy gradient does to the parameters. Post-processing, all of it.
+//! How a noisy gradient updates the parameters. All of it is post-processing.
 //!
 //! # Definition
 //! With g the noisy mean gradient (penalty included) and η the rate:
@@ -14,8 +14,8 @@
 //! | `Diagonal` | | `w_j -= η a_j g_j` |
 //!
 //! `Adam` divides m and v by `1 - β^t`. s² is the variance of the noise in the mean gradient, which
-//! is public: v estimates `E g² + s²`, and where the noise is the larger part plain Adam is
-//! gradient descent with a strange rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
+//! is public. v estimates `E g² + s²`; where the noise dominates, plain Adam is nearly gradient
+//! descent with an arbitrary rate (Tang, Shpilevskiy, Lécuyer, *DP-AdamBC*, 2023).
 
 use std::num::NonZero;
 
@@ -24,42 +24,42 @@ use serde::{Deserialize, Serialize};
 use crate::error::{OptimError, positive, within};
 use crate::threads::in_parts;
 
-/// How parameters move.
+/// How a noisy gradient updates the parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum UpdateRule {
-    /// Plain steps.
+    /// Plain gradient descent.
     #[default]
     Sgd,
-    /// Heavy ball.
+    /// Momentum (heavy ball).
     Momentum {
-        /// β.
+        /// β, the decay of past gradients.
         momentum: f64,
     },
-    /// Heavy ball that looks ahead.
+    /// Nesterov's momentum.
     Nesterov {
-        /// β.
+        /// β, the decay of past gradients.
         momentum: f64,
     },
     /// Kingma, Ba, *Adam*, 2015.
     Adam {
-        /// β1.
+        /// β1, the decay of the first moment.
         first: f64,
-        /// β2.
+        /// β2, the decay of the second moment.
         second: f64,
-        /// ε.
+        /// ε, the least denominator.
         floor: f64,
-        /// Whether the variance of the noise is subtracted.
+        /// Whether the variance of the noise is subtracted from the second moment.
         corrected: bool,
     },
     /// Duchi, Hazan, Singer, *Adaptive Subgradient Methods*, 2011.
     AdaGrad {
-        /// ε.
+        /// ε, the least denominator.
         floor: f64,
     },
-    /// Public factors, one for each coordinate.
+    /// Gradient descent with a public factor for each coordinate.
     Diagonal {
-        /// a.
+        /// The factors a_j.
         factors: Vec<f64>,
     },
 }
@@ -88,7 +88,7 @@ impl UpdateRule {
     }
 }
 
-/// The memory of a rule: m and v, each empty where the rule has none.
+/// The state of a rule: m and v, each empty where the rule has none.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct RuleState {
     pub(crate) first: Vec<f64>,
@@ -97,15 +97,15 @@ pub(crate) struct RuleState {
 
 impl RuleState {
     pub(crate) fn new(rule: &UpdateRule, dimension: usize) -> Self {
-        let [first, second] = kept(rule, dimension).map(|length| vec![0.0; length]);
+        let [first, second] = state_lengths(rule, dimension).map(|length| vec![0.0; length]);
         Self { first, second }
     }
 
     pub(crate) fn has_dimension(&self, rule: &UpdateRule, dimension: usize) -> bool {
-        [self.first.len(), self.second.len()] == kept(rule, dimension)
+        [self.first.len(), self.second.len()] == state_lengths(rule, dimension)
     }
 
-    /// One update. `t` counts from 0.
+    /// Does one update. `t` counts steps from 0.
     pub(crate) fn update(
         &mut self,
         rule: &UpdateRule,
@@ -120,15 +120,15 @@ impl RuleState {
     }
 }
 
-/// The noisy gradient, each coordinate made when it is needed: nobody keeps it.
+/// The noisy gradient as functions, so that no vector of it is stored.
 pub(crate) struct Gradient<G, D> {
-    /// Coordinate j where the parameter is w.
+    /// Coordinate j of the gradient, for parameter w.
     pub(crate) of: G,
-    /// Standard deviation of the noise in coordinate j.
+    /// The standard deviation of the noise in coordinate j.
     pub(crate) deviation: D,
 }
 
-/// An update of the coordinates from `start` on: their parameters, m and v.
+/// Updates the coordinates from `start` on: their parameters, m and v.
 fn update_part<G: Fn(usize, f64) -> f64, D: Fn(usize) -> f64>(
     rule: &UpdateRule,
     t: u64,
@@ -177,8 +177,8 @@ fn update_part<G: Fn(usize, f64) -> f64, D: Fn(usize) -> f64>(
     }
 }
 
-/// Lengths of m and v.
-fn kept(rule: &UpdateRule, dimension: usize) -> [usize; 2] {
+/// The lengths of m and v.
+fn state_lengths(rule: &UpdateRule, dimension: usize) -> [usize; 2] {
     match rule {
         UpdateRule::Sgd | UpdateRule::Diagonal { .. } => [0, 0],
         UpdateRule::Momentum { .. } | UpdateRule::Nesterov { .. } => [dimension, 0],
@@ -198,7 +198,7 @@ fn each(parameters: &mut [f64], rate: f64, mut step: impl FnMut(usize, f64) -> f
 mod tests {
     use super::*;
 
-    /// Two steps of gradient 1, then 2, from 0 with rate 1.
+    /// How far two steps with gradients 1 and 2 move a parameter from 0, at rate 1.
     fn after_two(rule: UpdateRule) -> f64 {
         let mut state = RuleState::new(&rule, 1);
         let mut w = [0.0];
@@ -228,11 +228,11 @@ mod tests {
         assert!(UpdateRule::Diagonal { factors: vec![1.0] }.check(2).is_err());
     }
 
-    /// Coordinates that differ, in so many parts that each has an offset: the same bits at any
-    /// number of threads, and those of the coordinate alone.
+    /// Coordinates differ, and there are enough of them that each thread has a part with its own
+    /// offset.
     #[test]
     fn updates_do_not_depend_on_the_number_of_threads() {
-        let d = 2 * crate::threads::MANY + 3;
+        let d = 2 * crate::threads::MIN_PART + 3;
         let number = |j: usize| 1.0 + (j % 1013) as f64 / 1013.0;
         let adam = UpdateRule::Adam { first: 0.9, second: 0.5, floor: 1e-9, corrected: true };
         let rules = [

@@ -1,14 +1,14 @@
-//! A run that was paid for: what it costs, what it may go on from, and what it leaves.
+//! A run that was paid for: its permit, its checkpoints and its release.
 //!
 //! # Guarantee
-//! A [`PaidRun`] is made against a permit: for all that its plan costs, or for what is done a second
-//! time after a [`Checkpoint`]. Whoever makes one has the place of its checkpoints to himself. The
-//! result is sealed with all that was charged, in this run and in those before it.
+//! A [`PaidRun`] is made against a permit: for the whole plan, or for the steps that are done a
+//! second time after a [`Checkpoint`]. No other run can use the path of its checkpoints. The result
+//! is sealed with all that was charged, in this run and in earlier parts.
 //!
 //! # How to use it
-//! Make it before the data is touched; `keep` before the first step, so that whoever goes on sees
-//! what was charged; `keep_if_due` after each step; `keep_last` if it stops on request; `keep_end`
-//! and `finish` at the end. Between two calls no more than one step may be done.
+//! Make it before the data is read. Call `keep` before the first step, so that the checkpoint
+//! states what was charged; `keep_if_due` after each step; `keep_last` if the run is stopped on
+//! request; `keep_end` and `finish` at the end. Do at most one step between two calls.
 
 use std::fmt::{self, Write};
 
@@ -19,41 +19,41 @@ use crate::checkpoint::{Checkpoint, Checkpoints, Snapshot, Witness, Writer};
 use crate::error::OptimError;
 use crate::progress::Progress;
 
-/// A plan of many steps, by what they cost. Public numbers alone.
+/// What the steps of a plan cost, from public numbers alone.
 pub trait Priced: fmt::Debug {
-    /// How many steps there are.
+    /// The number of steps.
     fn steps(&self) -> u64;
 
-    /// What the whole run costs.
+    /// The claim of the whole run.
     fn claim(&self) -> Claim;
 
-    /// Whom it protects.
+    /// The unit that the claim protects.
     fn unit(&self) -> Unit;
 
-    /// What the first `steps` of it cost, with all that comes before them.
+    /// The claim of the first `steps` steps, and of all releases before them.
     fn claim_of(&self, steps: u64) -> Result<Claim, OptimError>;
 
-    /// What any `steps` of it cost that are done once more.
+    /// The claim of any `steps` steps that are done again.
     fn claim_again(&self, steps: u64) -> Result<Claim, OptimError> {
         self.claim_of(steps)
     }
 }
 
-/// One run of a plan.
+/// A run of a plan that a permit pays for.
 #[derive(Debug)]
 pub struct PaidRun<'a> {
     plan: &'a dyn Priced,
     permit: Permit,
-    /// What the permit is for.
+    /// The event that the result is sealed with: everything charged so far.
     event: Event,
     is_new: bool,
     writer: Option<Writer<'a>>,
 }
 
 impl<'a> PaidRun<'a> {
-    /// From the first step, against a permit for the plan's claim. `made_of` is everything public
-    /// that the run depends on, in a form that is the same in every process: a checkpoint is only
-    /// good for a run that is made of the same.
+    /// Begins a run at the first step, against a permit for the plan's claim. `made_of` is
+    /// everything public that the run depends on, in a form that is the same in every process. Only
+    /// a run with the same `made_of` can resume from its checkpoints.
     pub fn begin(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
@@ -66,13 +66,14 @@ impl<'a> PaidRun<'a> {
         Ok(Self { plan, permit, event: claim.event, is_new: true, writer: writer.transpose()? })
     }
 
-    /// From a checkpoint on, against a permit for its [`replay_claim`](Checkpoint::replay_claim).
-    /// Where that is less than all that is left to do, the run must be kept in the checkpoint's own
-    /// place: nobody may go on from there a second time.
+    /// Resumes from a checkpoint, against a permit for its
+    /// [`replay_claim`](Checkpoint::replay_claim). Unless that covers all remaining steps, the run
+    /// must write its checkpoints to the same file, so that no one can resume from it twice.
     ///
     /// `paid` is evidence of what was charged so far, from the budget that has recorded it. It must
-    /// begin with the plan's own price, and with all that the checkpoint says was paid. It may have
-    /// more: a run that died between a charge and its first checkpoint has left none that says so.
+    /// begin with the plan's claim and with all that the checkpoint says was paid. It may have
+    /// more: a run that died between a charge and its first checkpoint has left no checkpoint that
+    /// states the charge.
     pub fn go_on(
         plan: &'a dyn Priced,
         made_of: &dyn fmt::Debug,
@@ -94,8 +95,8 @@ impl<'a> PaidRun<'a> {
         let pays_for_all = from.replays(plan.steps()) == from.left(plan.steps());
         if !pays_for_all && !checkpoints.is_some_and(|checkpoints| from.is_at(&checkpoints.path)) {
             return Err(from.refused(
-                "a run that goes on from it must be kept in its place, or it could be gone on from twice; \
-                name it as the place of checkpoints",
+                "a run that resumes from it must write its checkpoints to the same file, or two runs could \
+                resume from it; give its path for the checkpoints",
             ));
         }
         let writer = checkpoints.map(|checkpoints| Writer::new(checkpoints, run, Some(from)));
@@ -105,14 +106,14 @@ impl<'a> PaidRun<'a> {
         Ok(Self { plan, permit, event, is_new: false, writer })
     }
 
-    /// With somebody who is told of every checkpoint.
+    /// Sets a witness that is told of every checkpoint.
     pub fn witnessed_by(mut self, witness: Option<&'a dyn Witness>) -> Self {
         self.writer.iter_mut().for_each(|writer| writer.witness = witness);
         self
     }
 
-    /// Marks that noise comes from a fixed seed, if it does. Refused where the permit does not
-    /// allow it; to be asked before a bit is drawn.
+    /// Marks the noise as seeded, if it is. Fails if the permit does not allow seeds. Call it
+    /// before a bit is drawn.
     pub fn seeded(self, is_seeded: bool) -> Result<Self, OptimError> {
         let permit = self.permit.drawn_with(is_seeded)?;
         Ok(Self { permit, ..self })
@@ -134,23 +135,23 @@ impl<'a> PaidRun<'a> {
         if is_due { self.write(snapshot, false) } else { Ok(()) }
     }
 
-    /// Writes a checkpoint after which no step is done: going on from it costs nothing.
+    /// Writes a checkpoint after which no step is done, so that resuming from it costs nothing.
     pub fn keep_last(&self, snapshot: &Snapshot<'_>) -> Result<(), OptimError> {
         self.write(snapshot, true)
     }
 
-    /// How far it is, after `step` steps.
+    /// The progress after `step` steps.
     pub fn progress<'b>(&'b self, step: u64, parameters: &'b [f64]) -> Progress<'b> {
         let whole = if self.is_new { None } else { Some(&self.event) };
         Progress { step, plan: self.plan, parameters, whole }
     }
 
-    /// After the last step: where the file is to [stay](Checkpoints::keep), all of it is in there.
+    /// Writes a checkpoint after the last step, if the file is to [stay](Checkpoints::keep).
     pub fn keep_end(&self, snapshot: &Snapshot<'_>) {
         self.writer.iter().for_each(|writer| writer.write_last(snapshot, self.permit.guarantee()));
     }
 
-    /// The result, with what is promised about it.
+    /// Seals the result with its guarantee.
     pub fn finish<T>(self, value: T) -> Result<Release<T>, OptimError> {
         let release = self.permit.seal(self.event, value)?;
         self.writer.map(Writer::end).transpose()?;
@@ -162,8 +163,7 @@ impl<'a> PaidRun<'a> {
     }
 }
 
-/// The digest of what a run is made of. Networks begin at many numbers, and a
-/// checkpoint need not spell them out.
+/// The digest of what a run depends on. A digest, because networks start from many numbers.
 fn fingerprint(made_of: &dyn fmt::Debug) -> String {
     struct Hasher(Sha256);
     impl Write for Hasher {
@@ -173,13 +173,14 @@ fn fingerprint(made_of: &dyn fmt::Debug) -> String {
         }
     }
     let mut hasher = Hasher(Sha256::new());
-    // A digest takes every text.
+    // Writing to a digest cannot fail.
     let _ = write!(hasher, "{made_of:?}");
     hasher.0.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Whether `event` is `first`, or a composition that begins with it, however deep. What follows a
-/// composition extends it, so `first` may be the beginning of a list as well as its first member.
+/// Whether `event` is `first`, or a composition that begins with it, at any depth.
+/// [`Event::followed_by`] extends a composition, so `first` may be a prefix of its list as well as
+/// its first member.
 fn begins_with(event: &Event, first: &Event) -> bool {
     let Event::Composed { events } = event else { return event == first };
     let is_prefix = matches!(first, Event::Composed { events: firsts }
@@ -194,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_paid_first_is_found_after_any_number_of_charges() {
+    fn the_first_charge_is_found_after_any_number_of_others() {
         let one = |z| Event::gaussian(NoiseMultiplier::new(z).unwrap());
         let steps = one(2.0).repeated(Count::new(10).unwrap());
         for first in [steps.clone(), Event::composed([one(1.0), steps.clone()])] {

@@ -1,4 +1,4 @@
-//! How long steps are, by their number alone.
+//! Learning-rate schedules, which depend on the number of the step alone.
 //!
 //! # Definition
 //! Of T steps with base rate η, step t = 0, 1, ... has
@@ -11,29 +11,29 @@
 //! | `Cosine` | η (1 + cos(π t/T))/2 |
 //! | `HalvedMidway` | η, and η/2 from step T/2 on |
 //!
-//! A schedule that looked at a loss on the data would be another release.
+//! A schedule that used a loss on the data would need another release.
 
 use serde::{Deserialize, Serialize};
 
-/// See the table of the module.
+/// How the learning rate changes from step to step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Schedule {
-    /// Steps of one length.
+    /// η at every step.
     #[default]
     Constant,
-    /// For convex losses with averaging.
+    /// `η / sqrt(t + 1)`, for convex losses with averaging.
     InverseSqrt,
-    /// For strongly convex losses.
+    /// `η / (t + 1)`, for strongly convex losses.
     Inverse,
-    /// Down to 0 along a cosine.
+    /// `η (1 + cos(π t/T))/2`, down to 0 along a cosine.
     Cosine,
-    /// Half the length for the second half.
+    /// η, and η/2 in the second half of the steps.
     HalvedMidway,
 }
 
 impl Schedule {
-    /// The rate of step `t` of `steps`, as a part of the base rate.
+    /// The rate of step `t` of `steps`, divided by the base rate.
     pub fn factor(self, t: u64, steps: u64) -> f64 {
         let number = (t + 1) as f64;
         match self {

@@ -1,21 +1,22 @@
-//! Work on long vectors, coordinate by coordinate, that is shared by threads.
+//! Work on the coordinates of long vectors, shared by threads.
 
 use std::num::NonZero;
 
 use sordino_threads::share;
 
-/// Coordinates from which on another thread is worth waking.
-pub(crate) const MANY: usize = 1 << 14;
+/// The fewest coordinates for which waking another thread pays off.
+pub(crate) const MIN_PART: usize = 1 << 14;
 
-/// Calls `work` with parts of all arrays and where they start, on several threads. The arrays have
-/// the same length, or are empty: then so are their parts. Few coordinates are one part.
+/// Calls `work` on several threads, with the start of a part and that part of each array. The
+/// arrays have the same length or are empty; the parts of an empty array are empty. A part has at
+/// least [`MIN_PART`] coordinates, except the last.
 pub(crate) fn in_parts<const N: usize>(
     threads: NonZero<usize>,
     arrays: [&mut [f64]; N],
     work: impl Fn(usize, [&mut [f64]; N]) + Sync,
 ) {
     let length = arrays.iter().map(|array| array.len()).max().unwrap_or(0);
-    let part = length.div_ceil(threads.get()).max(MANY);
+    let part = length.div_ceil(threads.get()).max(MIN_PART);
     let mut arrays = arrays;
     let starts = (0..length).step_by(part);
     let parts: Vec<_> =
@@ -34,8 +35,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_coordinate_is_visited_once_wherever_it_is() {
-        for length in [0, 1, MANY, MANY + 1, 5 * MANY + 3] {
+    fn every_coordinate_is_visited_once() {
+        for length in [0, 1, MIN_PART, MIN_PART + 1, 5 * MIN_PART + 3] {
             for threads in [1, 2, 3, 8] {
                 let (mut numbers, mut empty) = (vec![0.0; length], []);
                 let threads = NonZero::new(threads).unwrap();

@@ -9,14 +9,14 @@
 //! w  <- Proj_r(update(w, g~))
 //! ```
 //! # Guarantee
-//! The permit is checked before anything of the data is touched, and the run does the steps that
-//! the plan's event names: no more, and an empty batch is a step. Bits come from the operating
-//! system, anew for each step; given bits that repeat a seed mark the guarantee as void. Errors,
-//! progress and results depend on noisy sums and public numbers alone.
+//! The permit is checked before the data is read, and the run does the steps that the plan's event
+//! names and no more; an empty batch is a step. Bits come from the operating system, fresh for each
+//! step. If the caller's bits are seeded, the guarantee is marked as void. Errors, progress and
+//! results depend on noisy sums and public numbers alone.
 //!
 //! # Pitfalls
-//! Stopping when a loss on the data looks good is another mechanism; T is fixed before the first
-//! step. Time is not protected: a Poisson batch's size shows in how long its step takes.
+//! Stopping when a loss on the data looks good would be another mechanism; T is fixed before the
+//! first step. Time is not protected: the time of a step reveals the size of a Poisson batch.
 
 mod state;
 mod under;
@@ -40,37 +40,37 @@ use crate::run::PaidRun;
 use crate::schedule::Schedule;
 use state::State;
 
-/// An adaptive clip norm never falls below this part of the first one. Where most gradients are
-/// short, as those of a class that is well predicted, their quantile falls and falls; steps would
-/// end before the rare long ones have counted.
-const LEAST_CLIP_NORM: f64 = 0.25;
+/// The least adaptive clip norm, as a fraction of the first one. Where most gradients are short, as
+/// for a class that is well predicted, their quantile keeps falling; without this floor, updates
+/// would vanish before the rare long gradients have had an effect.
+const MIN_CLIP_FRACTION: f64 = 0.25;
 
-/// Everything about a run that is post-processing.
+/// The options of a run that are post-processing.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingOptions {
-    /// How parameters move.
+    /// The update rule.
     pub rule: UpdateRule,
-    /// η; with [`Clipping::Quantile`], that of the first clip norm.
+    /// η; with [`Clipping::Quantile`], the rate for the first clip norm.
     pub learning_rate: f64,
-    /// How η changes.
+    /// How η changes from step to step.
     pub schedule: Schedule,
-    /// Which iterates are the result.
+    /// Which iterates make the result.
     pub averaging: Averaging,
-    /// λ of `(λ/2)‖w‖²`, outside of what is clipped.
+    /// λ of the penalty `(λ/2)‖w‖²`, which is not clipped.
     pub l2: f64,
-    /// The ball that parameters are projected to.
+    /// The radius of the ball to which parameters are projected.
     pub radius: Option<f64>,
-    /// Where to begin; at zero if not given. Must not come from the data.
+    /// The initial parameters; zero by default. They must not come from the data.
     pub start: Option<Vec<f64>>,
 }
 
 impl TrainingOptions {
-    /// Checks every number, for an objective of so many parameters.
-    /// Plans do it before they are paid for.
+    /// Checks every number, for an objective of so many parameters. Plans do this before they are
+    /// paid for.
     pub fn check(&self, dimension: usize) -> Result<(), OptimError> {
         self.rule.check(dimension)?;
         self.averaging.check()?;
-        // Before the rate, which may follow from it.
+        // Checked before the rate, which may follow from it.
         within("l2 penalty", "a finite number of at least 0", self.l2, |x| x >= 0.0 && x.is_finite())?;
         positive("learning rate", self.learning_rate)?;
         self.radius.map(|radius| positive("radius", radius)).transpose()?;
@@ -97,8 +97,8 @@ impl Default for TrainingOptions {
     }
 }
 
-/// One run of a plan on an objective. It runs once and takes its start with it, which is not kept a
-/// second time; who wants to repeat it makes a copy before.
+/// One run of a plan on an objective. A run consumes it, so that the initial parameters are not
+/// stored twice; clone it to run it again.
 ///
 /// See `crates/optim/tests` for a whole example; learners wrap it.
 #[derive(Debug)]
@@ -121,15 +121,16 @@ impl<O: ?Sized> Clone for Training<'_, O> {
     }
 }
 
-/// Whom bits come from.
+/// Where bits come from.
 enum Source<'a> {
-    /// The operating system, asked anew at each step.
+    /// The operating system, with fresh entropy for each step.
     System,
+    /// The caller.
     Given(&'a mut dyn Bits),
 }
 
 impl<'a, O: Objective + ?Sized> Training<'a, O> {
-    /// Checks that all parts fit; reads no record.
+    /// Checks that plan, objective and options fit together. Reads no record.
     pub fn new(plan: &'a Plan, objective: &'a O, options: TrainingOptions) -> Result<Self, OptimError> {
         let dimension = objective.dimension();
         plan.check_dimension(dimension)?;
@@ -146,8 +147,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })
     }
 
-    /// On this many threads. The result is the same, as far as the objective does
-    /// not depend on their number itself.
+    /// Sets the number of threads. The result does not depend on it, unless the objective does.
     pub fn threads(self, threads: NonZero<usize>) -> Self {
         Self { threads, ..self }
     }
@@ -157,15 +157,15 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Self { cancel: Some(flag), ..self }
     }
 
-    /// Says what is public about the objective, its loss and encoding for instance, and the same in
-    /// every process: checkpoints of others are refused.
+    /// Describes the objective by what is public and the same in every process: its loss and
+    /// encoding, for instance. Checkpoints with another description are refused.
     pub fn about(self, objective: String) -> Self {
         Self { about: objective, ..self }
     }
 
-    /// Writes checkpoints. Runs by epochs can only go on at the beginning of one.
+    /// Writes checkpoints. Runs by epochs can only resume at the beginning of an epoch.
     pub fn with_checkpoints(self, checkpoints: Checkpoints) -> Result<Self, OptimError> {
-        let epoch = self.plan.steps_a_round();
+        let epoch = self.plan.steps_per_round();
         if checkpoints.every == 0 || !checkpoints.every.is_multiple_of(epoch) {
             let expected = "a multiple of the steps of an epoch, above 0";
             let got = checkpoints.every as f64;
@@ -174,7 +174,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(Self { checkpoints: Some(checkpoints), ..self })
     }
 
-    /// Tells somebody of every checkpoint.
+    /// Sets a witness that is told of every checkpoint.
     pub fn witnessed_by(self, witness: &'a dyn Witness) -> Self {
         Self { witness: Some(witness), ..self }
     }
@@ -188,7 +188,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         self.begin(permit, Source::System, progress)
     }
 
-    /// The same with given bits; seeded ones void the guarantee, which says so.
+    /// Runs all steps with the given bits. Seeded bits void the guarantee, which says so.
     pub fn run_with(
         self,
         permit: Permit,
@@ -198,15 +198,15 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         self.begin(permit, Source::Given(bits), progress)
     }
 
-    /// What must be charged before a run can go on from `checkpoint`: the
-    /// steps that may be done a second time.
+    /// The claim that must be paid before a run can resume from `checkpoint`: the steps that may be
+    /// done a second time.
     pub fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, OptimError> {
         self.plan.replay_claim(checkpoint)
     }
 
-    /// Goes on from a checkpoint, against a permit for
-    /// [`replay_claim`](Self::replay_claim). The guarantee of the result is that of this
-    /// charge and of those before it, of which `paid` is the evidence.
+    /// Resumes from a checkpoint, against a permit for [`replay_claim`](Self::replay_claim). The
+    /// guarantee of the result covers this charge and the earlier ones, of which `paid` is the
+    /// evidence.
     pub fn resume(
         self,
         checkpoint: Checkpoint,
@@ -217,7 +217,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         self.go_on(checkpoint, paid, permit, Source::System, progress)
     }
 
-    /// The same with given bits.
+    /// Resumes with the given bits.
     pub fn resume_with(
         self,
         checkpoint: Checkpoint,
@@ -259,7 +259,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         self.steps(state, run, source, progress)
     }
 
-    /// All steps from `state` on.
+    /// Does the remaining steps from `state` on, and releases the result.
     fn steps(
         &self,
         mut state: State,
@@ -276,9 +276,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let mut batches = self.plan.batches().batches_from(state.step)?;
         while state.step < of {
             if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
-                // In the middle of an epoch nothing can go on: the last checkpoint stays, and what
-                // came after it is charged again.
-                if state.step.is_multiple_of(self.plan.steps_a_round()) {
+                // A run cannot resume in the middle of an epoch: the last checkpoint stays, and the
+                // steps after it are charged again.
+                if state.step.is_multiple_of(self.plan.steps_per_round()) {
                     run.keep_last(&state.snapshot())?;
                 }
                 return Err(OptimError::Cancelled { steps: state.step });
@@ -308,8 +308,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
         let (divisor, units) = (plan.divisor(), noisy.units());
         let unit = noisy.grid().step() / divisor;
-        // A learning rate is meant for the first clip norm: what is as long as another one that is
-        // larger is brought back to it, and the penalty with it.
+        // The learning rate is chosen for the first clip norm, so gradients clipped to a larger one
+        // are scaled back to it, and the penalty with them.
         let factor = (plan.initial_clip_norm(self.objective.dimension()) / state.clip_norm).min(1.0);
         let gradient = Gradient {
             of: |j: usize, w: f64| factor * (units[j] as f64 * unit * plan.scale(j) + options.l2 * w),
@@ -322,9 +322,9 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         options.radius.iter().for_each(|radius| project(&mut state.parameters, *radius));
         if let (Some(count), Clipping::Quantile { quantile, rate, .. }) = (sum.count, plan.clipping()) {
             let part = count.add_gaussian(bits)?.to_f64()[0] / divisor + 0.5;
-            // Within a factor of e a step, and of what grids can hold.
+            // C changes by at most a factor of e in a step, and stays within the range of grids.
             let exponent = (-rate * (part - quantile)).clamp(-1.0, 1.0);
-            let least = LEAST_CLIP_NORM * plan.initial_clip_norm(self.objective.dimension());
+            let least = MIN_CLIP_FRACTION * plan.initial_clip_norm(self.objective.dimension());
             state.clip_norm = (state.clip_norm * exponent.exp()).max(least).clamp(1e-30, 1e30);
         }
         state.average.take(&state.parameters, state.step, plan.batches().steps(), self.threads);
@@ -332,7 +332,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(())
     }
 
-    /// Everything public that the run is made of: what a checkpoint must agree with.
+    /// Everything public that the run depends on. A checkpoint must agree with it.
     fn made_of(&self) -> (&Plan, &TrainingOptions, &str) {
         (self.plan, &self.options, &self.about)
     }

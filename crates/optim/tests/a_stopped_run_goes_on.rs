@@ -1,4 +1,4 @@
-//! Crashes, cancellation, checkpoints: no step is released twice for the price of one.
+//! Crashes, cancellation, checkpoints: no step is released twice for one charge.
 
 #[path = "../../privacy/tests/durable/mod.rs"]
 mod durable;
@@ -36,7 +36,7 @@ fn points() -> Points {
     Points(vec![vec![1.0, -1.0]; 20])
 }
 
-/// What a checkpoint says was paid, on its word.
+/// What a checkpoint says was paid, taken at its word.
 fn paid(checkpoint: &Checkpoint) -> Paid {
     danger::unmetered_paid(checkpoint.statement()).unwrap()
 }
@@ -47,7 +47,7 @@ fn training<'a>(plan: &'a Plan, points: &'a Points, path: &Path) -> Training<'a,
     training.with_checkpoints(checkpoints).unwrap()
 }
 
-/// Where the head of a checkpoint begins: after a line and its length.
+/// The offset of a checkpoint's head, after the first line and the length of the head.
 const HEAD: usize = 27;
 
 fn head(path: &Path) -> String {
@@ -56,7 +56,7 @@ fn head(path: &Path) -> String {
     String::from_utf8(bytes[HEAD..HEAD + length as usize].to_vec()).unwrap()
 }
 
-/// Puts another head on a checkpoint, and the digest that goes with it.
+/// Replaces the head of a checkpoint, and makes its digest match.
 fn forge(path: &Path, text: &str) {
     let (bytes, old) = (std::fs::read(path).unwrap(), head(path).len());
     let mut forged = bytes[..HEAD - 8].to_vec();
@@ -68,7 +68,7 @@ fn forge(path: &Path, text: &str) {
     std::fs::write(path, forged).unwrap();
 }
 
-/// A crash, as far as a test can have one: the run ends by a panic in the middle of step 7.
+/// Simulates a crash by a panic after step 6, before the next checkpoint.
 fn crash(plan: &Plan, points: &Points, path: &Path) {
     let died = std::panic::catch_unwind(|| {
         let training = training(plan, points, path);
@@ -86,7 +86,7 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     let training = training(&plan, &points, &path);
     let replays = training.replay_claim(&checkpoint).unwrap();
     assert_eq!(replays, plan.claim_of(4).unwrap());
-    // Not for free, and not for the price of something else.
+    // A permit for fewer steps is refused.
     let refused = training.clone().resume(
         checkpoint.clone(),
         paid(&checkpoint),
@@ -103,7 +103,7 @@ fn a_crash_is_resumed_and_replays_are_charged_again() {
     assert_eq!(release.guarantee().event, both);
     let alone = permit(plan.claim()).guarantee().epsilon.upper;
     assert!(release.guarantee().epsilon.upper > alone);
-    assert!(!path.exists(), "a run that has ended leaves nothing to go on with");
+    assert!(!path.exists(), "a run that has ended leaves no checkpoint");
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn a_second_crash_is_charged_a_second_time() {
 }
 
 #[test]
-fn a_copy_pays_for_all_that_it_will_do() {
+fn a_copy_pays_for_all_remaining_steps() {
     let (plan, points, path) = (poisson_plan(), points(), place("copy"));
     crash(&plan, &points, &path);
     let copy = path.with_file_name("copy");
@@ -135,21 +135,20 @@ fn a_copy_pays_for_all_that_it_will_do() {
     assert_eq!(training.replay_claim(&checkpoint).unwrap(), plan.claim_of(6).unwrap());
 }
 
-/// A checkpoint in memory is no licence: who goes on leaves nothing for
-/// others, and who comes second is told.
+/// Two runs read the same checkpoint. Only the first can resume from it, and the second is refused.
 #[test]
-fn nobody_goes_on_twice_for_the_price_of_one() {
+fn no_one_resumes_twice_for_one_charge() {
     let (plan, points, path) = (poisson_plan(), points(), place("second"));
     crash(&plan, &points, &path);
     let (first, second) = (Checkpoint::read(&path).unwrap(), Checkpoint::read(&path).unwrap());
     let replays = || permit(plan.replay_claim(&first).unwrap());
-    // Without a place, or in another one, the file would stay as it is.
+    // Without checkpoints, or with checkpoints in another file, this file would stay as it is.
     let nowhere = Training::new(&plan, &points, TrainingOptions::default()).unwrap();
     let elsewhere = training(&plan, &points, &path.with_file_name("elsewhere"));
     for training in [nowhere, elsewhere] {
         let error =
             training.resume(first.clone(), paid(&first), replays(), &mut |_| {}).unwrap_err().to_string();
-        assert!(error.contains("kept in its place"), "{error}");
+        assert!(error.contains("write its checkpoints to the same file"), "{error}");
     }
     let flag = AtomicBool::new(false);
     let training = || training(&plan, &points, &path);
@@ -160,13 +159,13 @@ fn nobody_goes_on_twice_for_the_price_of_one() {
     for _ in 0..2 {
         let late = training().resume(second.clone(), paid(&second), replays(), &mut |_| {});
         let error = late.unwrap_err().to_string();
-        assert!(error.contains("has gone on from it since"), "{error}");
-        // Nor when the other run has ended.
+        assert!(error.contains("has resumed from it since"), "{error}");
+        // The second is also refused when the other run has ended.
         std::fs::remove_file(&path).unwrap_or_default();
     }
 }
 
-/// Zero steps between two checkpoints would be nothing to charge again.
+/// With zero steps between two checkpoints, no replays would be charged.
 #[test]
 fn checkpoints_are_at_least_a_step_apart() {
     let (plan, path) = (poisson_plan(), place("zero"));
@@ -176,7 +175,7 @@ fn checkpoints_are_at_least_a_step_apart() {
 }
 
 #[test]
-fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happened() {
+fn a_run_that_was_stopped_on_request_resumes_for_free_with_the_same_result() {
     let (plan, points, path) =
         (plan(options(20, 10, Sampling::FullBatch, 1.0), 1e-9), points(), place("stop"));
     let flag = AtomicBool::new(false);
@@ -200,19 +199,19 @@ fn a_run_that_was_stopped_on_request_goes_on_for_free_and_as_if_nothing_had_happ
     assert!(resumed.guarantee().seeded, "the first half came from a seed");
 }
 
-/// The process dies after the last step, before anybody has put the result away:
-/// nothing is done or paid for again.
+/// The process dies after the last step, before the result is stored: no step is done or paid for
+/// again.
 #[test]
-fn a_run_that_has_ended_can_be_ended_again_for_free() {
+fn a_run_with_all_steps_done_resumes_for_free() {
     let (plan, points, path) = (poisson_plan(), points(), place("ended"));
-    // Whether or not the last step is one after which a checkpoint is due.
+    // With 5, a checkpoint is due after the last step; with 4, it is not.
     for every in [4, 5] {
         let checkpoints = Checkpoints { path: path.to_owned(), every, keep: true };
         let averaging = Averaging::Tail { fraction: 0.5 };
         let options = TrainingOptions { averaging, ..TrainingOptions::default() };
         let training = Training::new(&plan, &points, options).unwrap().with_checkpoints(checkpoints).unwrap();
         let first = training.clone().run(permit(plan.claim()), &mut |_| {}).unwrap();
-        // A second time as a first: the file that was left is one to go on from.
+        // Twice, since the file that is left can be resumed from again.
         for _ in 0..2 {
             let checkpoint = Checkpoint::read(&path).unwrap();
             assert_eq!(checkpoint.steps(), 10);
@@ -225,7 +224,7 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
             assert_eq!(again.value(), first.value());
             assert_eq!(again.guarantee().epsilon, first.guarantee().epsilon);
         }
-        // A copy has nothing more to do either.
+        // A copy has no step left either.
         let copy = path.with_file_name("copy");
         std::fs::rename(&path, &copy).unwrap();
         let checkpoint = Checkpoint::read(&copy).unwrap();
@@ -237,7 +236,7 @@ fn a_run_that_has_ended_can_be_ended_again_for_free() {
 fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     let (plan, points, path) = (poisson_plan(), points(), place("other"));
     crash(&plan, &points, &path);
-    // A new run does not write over what an old one may go on from.
+    // A new run does not overwrite the checkpoint of an old one.
     let refused = training(&plan, &points, &path).run(permit(plan.claim()), &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })));
     let other = Plan::with_noise(
@@ -255,7 +254,7 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
 }
 
 #[test]
-fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
+fn two_runs_cannot_share_a_file_and_epochs_resume_at_their_beginning() {
     let (plan, points, path) = (poisson_plan(), points(), place("lock"));
     let inner = || training(&plan, &points, &path).run(permit(plan.claim()), &mut |_| {});
     let mut refused = None;
@@ -269,7 +268,7 @@ fn two_processes_cannot_share_a_place_and_epochs_go_on_at_their_beginning() {
     assert!(training.with_checkpoints(Checkpoints { path: path.to_owned(), every: 4, keep: false }).is_err());
 }
 
-/// A file that says that nothing was paid would give a guarantee of nothing.
+/// If the file says that nothing was paid, the guarantee would omit the first charge.
 #[test]
 fn a_checkpoint_that_was_not_paid_for_is_refused() {
     let (plan, points, path) = (poisson_plan(), points(), place("unpaid"));
@@ -295,15 +294,15 @@ fn terms(plan: &Plan) -> Terms {
     terms.with_delta(Delta::new(1e-6).unwrap()).planned()
 }
 
-/// As another process does that goes on with the run.
+/// The budget as another process opens it to resume the run.
 fn opened_anew(budget: &Budget, plan: &Plan) -> Budget {
     Budget::with_journal(&terms(plan), budget.journal().clone()).unwrap()
 }
 
-/// A run that nobody paid for, in whose checkpoint `"metered":false` became `true`: going on with
-/// it, paid from a budget, made a release that said that all of it had been paid for.
+/// Regression: in the checkpoint of an unmetered run, `"metered":false` was changed to `true`. When
+/// the run resumed, paid from a budget, its release said that all of it had been paid for.
 #[test]
-fn what_a_file_says_was_paid_is_no_evidence() {
+fn a_checkpoint_is_no_evidence_of_what_was_paid() {
     let (plan, points, path) = (poisson_plan(), points(), place("evidence"));
     crash(&plan, &points, &path);
     forge(&path, &head(&path).replace("\"metered\":false", "\"metered\":true"));
@@ -311,7 +310,7 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     assert!(checkpoint.statement().metered);
     let mut budget = Budget::new(terms(&plan));
     let replays = budget.charge_claim(plan.replay_claim(&checkpoint).unwrap()).unwrap();
-    // What the budget has recorded is not what the run has cost.
+    // The budget has recorded the replays, but not the run itself.
     let mut again = opened_anew(&budget, &plan);
     let recorded = again.paid(&[replays.reservation().unwrap()]).unwrap();
     let refused = training(&plan, &points, &path).resume(checkpoint.clone(), recorded, replays, &mut |_| {});
@@ -322,8 +321,8 @@ fn what_a_file_says_was_paid_is_no_evidence() {
     assert!(!release.guarantee().metered);
 }
 
-/// The process died after the charge for its replays and before the checkpoint that would have said
-/// so. The budget knows of both charges, and so does the guarantee.
+/// The process dies after the charge for its replays, before the checkpoint that would state it.
+/// The budget knows of both charges, and the guarantee states both.
 #[test]
 fn a_charge_that_left_no_checkpoint_is_counted() {
     let (plan, points, path) = (poisson_plan(), points(), place("no-checkpoint"));
@@ -346,8 +345,7 @@ fn a_charge_that_left_no_checkpoint_is_counted() {
     assert_eq!(release.guarantee().event, Event::composed([plan.event(), again(), again()]));
 }
 
-/// A ledger's permit and bits that anybody can draw again: refused before the
-/// first of them, and nothing is kept.
+/// Seeded bits are refused for a ledger's permit before one is drawn, and no checkpoint is written.
 #[test]
 fn a_ledger_pays_for_no_seeded_run() {
     let (plan, points, path) = (poisson_plan(), points(), place("seeds"));
@@ -363,8 +361,8 @@ fn a_ledger_pays_for_no_seeded_run() {
     assert!(release.guarantee().seeded && release.guarantee().metered);
 }
 
-/// The order of an epoch is forgotten with the process: the run goes on
-/// at its beginning, and pays for it.
+/// The order of an epoch is lost with the process. The run resumes at the beginning of the epoch,
+/// and pays for that.
 #[test]
 fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     let (points, path) = (points(), place("epoch"));
@@ -392,9 +390,9 @@ fn a_stop_in_the_middle_of_an_epoch_keeps_the_last_checkpoint() {
     assert!((spent - guarantee.epsilon.upper).abs() < 1e-9, "progress counts replays too");
 }
 
-/// The noise of the count that adaptive clipping follows, read off the clip norm in checkpoints: on
-/// nothing, `ln C` changes by `-η(noise/n + 1/2 - γ)` a step. 300 draws; six deviations of a
-/// variance, false alarm below 1e-8. No noise, or half, is caught.
+/// Measures the noise of the count by the clip norm in checkpoints: without records, `ln C` changes
+/// by `-η(noise/n + 1/2 - γ)` in a step. 300 draws, within six deviations of the variance; false
+/// alarm below 1e-8. No noise, or half of it, is caught.
 #[test]
 fn the_count_of_adaptive_clipping_has_its_noise() {
     let (n, rate, noise, draws) = (20.0, 0.2, 30.0, 300);
@@ -421,7 +419,7 @@ fn the_count_of_adaptive_clipping_has_its_noise() {
     assert!((ratio - 1.0).abs() < 6.0 * (2.0 / draws as f64).sqrt(), "{ratio}");
 }
 
-/// Remembers what it was told, and refuses to be told of more than so many steps.
+/// A witness that remembers what it was told, and fails beyond a number of steps.
 #[derive(Debug)]
 struct Memory {
     told: Mutex<Vec<Kept>>,
@@ -448,10 +446,10 @@ impl Witness for Memory {
     }
 }
 
-/// A copy of the checkpoint after step 4, put back after step 8 was kept, used to redo all
-/// steps since for the price of four.
+/// Regression: a copy of the checkpoint after step 4, put back after step 8, used to redo all steps
+/// since for the price of four.
 #[test]
-fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
+fn a_copy_that_is_put_back_pays_for_all_steps_since() {
     let (plan, points, path) = (poisson_plan(), points(), place("copy-put-back"));
     let (witness, copy) = (Memory::up_to(u64::MAX), path.with_extension("copy"));
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -480,8 +478,7 @@ fn a_copy_that_is_put_back_pays_for_all_that_was_done_since() {
     training.resume(old, again, permit(plan.claim_of(6).unwrap()), &mut |_| {}).unwrap();
 }
 
-/// A checkpoint of a run that stopped on request costs nothing, but
-/// not once more steps are known of.
+/// Resuming a run that stopped on request costs nothing, unless the witness knows of more steps.
 #[test]
 fn a_final_checkpoint_is_free_only_while_it_is_the_last() {
     let (plan, points, path) = (poisson_plan(), points(), place("final-copy"));
@@ -497,9 +494,9 @@ fn a_final_checkpoint_is_free_only_while_it_is_the_last() {
     assert_eq!(plan.replay_claim(&last.known_to_have(5)).unwrap(), plan.claim_of(6).unwrap());
 }
 
-/// What cannot be recorded is not kept: the run stops, and the checkpoint before it stays.
+/// If the witness fails, the run stops, and the previous checkpoint stays.
 #[test]
-fn a_run_stops_when_nobody_records_how_far_it_is() {
+fn a_run_stops_when_its_witness_fails() {
     let (plan, points, path) = (poisson_plan(), points(), place("no-witness"));
     let witness = Memory::up_to(4);
     let mut done = 0;

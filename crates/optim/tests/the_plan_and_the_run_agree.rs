@@ -1,4 +1,4 @@
-//! What is charged, sampled, clipped, divided by and drawn is one thing.
+//! Charge, sampling, clipping, divisor and noise of a run are those of its plan.
 
 mod support;
 
@@ -27,8 +27,8 @@ fn run(points: &Points, plan: &Plan, options: TrainingOptions, seed: u64) -> Vec
     release.into_parts().0
 }
 
-/// Batches were shuffled elsewhere and accounted as Poisson samples. Here
-/// the event is read off the sampler.
+/// Other systems shuffle batches and account for them as Poisson samples. Here the event is that of
+/// the sampler.
 #[test]
 fn pitfall_01_the_event_is_that_of_the_sampler() {
     let noise = NoiseMultiplier::new(2.0).unwrap();
@@ -40,7 +40,7 @@ fn pitfall_01_the_event_is_that_of_the_sampler() {
     let shuffled = Sampling::ShuffledEpochs { batches: count(10) };
     let epochs = Event::ShuffledEpochs { epochs: count(3), event: Box::new(step) };
     assert_eq!(support::plan(options(100, 3, shuffled, 1.0), 2.0).event(), epochs);
-    // Fixed-size samples have no theorem under zero_out: there is no such plan.
+    // No theorem covers samples of fixed size under zero_out, so there is no such plan.
     let fixed = Sampling::WithoutReplacement { size: count(10) };
     let refused = Plan::with_noise(options(100, 3, fixed, 1.0), noise);
     assert!(matches!(refused, Err(OptimError::Batch(_))), "{refused:?}");
@@ -49,16 +49,16 @@ fn pitfall_01_the_event_is_that_of_the_sampler() {
     assert_eq!(Plan::with_noise(replace, noise).unwrap().claim().neighbours, Neighbours::Replace);
 }
 
-/// Elsewhere noisy sums were divided by the size of the batch at hand, or by n off the data. Here
-/// one record more in the sample moves the update by its own gradient over a constant.
+/// Other systems divide noisy sums by the size of the actual batch, or by an n read from the data.
+/// Here one more record in the sample moves the update by its own gradient over a constant.
 #[test]
 fn pitfall_02_a_public_constant_divides() {
     let plan = plan(options(8, 1, poisson(), 1.0), 0.05);
     assert_eq!(plan.divisor(), 2.0);
     let mut sizes = std::collections::BTreeSet::new();
     for seed in 0..20 {
-        // The sum of gradients at 0 is minus the number of sampled records:
-        // those that the same bits draw here.
+        // The sum of gradients at 0 is minus the number of sampled records. The same bits draw the
+        // same sample below.
         let moved = run(&Points(vec![vec![1.0]; 8]), &plan, sgd(1.0), seed)[0];
         let sampled = plan.batches().batches().next(&mut seeded(seed)).unwrap().len();
         assert!((moved - sampled as f64 / 2.0).abs() < 0.2, "{moved} of {sampled}");
@@ -73,9 +73,9 @@ fn pitfall_02_a_public_constant_divides() {
     assert_eq!(support::plan(private_n, 1.0).divisor(), 5.0);
 }
 
-/// Clipped means were taken for clipped sums elsewhere, and the noise was scaled for the other.
-/// The deviation of what is released is z C / D, with ten thousand draws; false alarm below 1e-6
-/// by the chi-square tail at 1 ± 0.04.
+/// Other systems confuse clipped means with clipped sums, and scale the noise for the wrong one.
+/// Here the deviation of the release is z C / D. Ten thousand draws; 1 ± 0.04 has a false alarm
+/// below 1e-6 by the chi-square tail.
 #[test]
 fn pitfall_03_the_noise_is_that_of_a_sum() {
     let (noise, clip, n) = (1.5, 0.5, 40);
@@ -87,8 +87,8 @@ fn pitfall_03_the_noise_is_that_of_a_sum() {
     assert!((deviation / expected - 1.0).abs() < 0.04, "{deviation} against {expected}");
 }
 
-/// An empty sample crashed training elsewhere, or was skipped, which tells
-/// that it was empty. Here it is noise.
+/// In other systems an empty sample crashes training, or is skipped, which reveals that it was
+/// empty. Here it is a step with noise.
 #[test]
 fn pitfall_15_an_empty_batch_is_a_step_with_noise() {
     let rare = Sampling::Poisson { rate: SamplingRate::new(1e-12).unwrap() };
@@ -100,12 +100,12 @@ fn pitfall_15_an_empty_batch_is_a_step_with_noise() {
         steps += 1;
         assert_eq!((progress.step(), progress.of()), (steps, 25));
     });
-    assert!(release.unwrap().value()[0].abs() > 1.0, "25 draws of deviation 1e12 leave 0");
+    assert!(release.unwrap().value()[0].abs() > 1.0, "25 draws of deviation 1e12 cannot stay near 0");
     assert_eq!(steps, 25);
 }
 
 #[test]
-fn a_permit_for_something_else_is_refused_before_data_is_touched() {
+fn a_permit_for_something_else_is_refused_before_data_is_read() {
     let plan = plan(options(4, 10, poisson(), 1.0), 1.0);
     let points = Points(vec![vec![1.0]; 4]);
     let training = Training::new(&plan, &points, sgd(1.0)).unwrap();
@@ -119,7 +119,7 @@ fn a_permit_for_something_else_is_refused_before_data_is_touched() {
 }
 
 #[test]
-fn guarantees_say_what_was_done_and_whether_it_was_seeded() {
+fn a_guarantee_states_the_event_and_whether_it_was_seeded() {
     let plan = plan(options(64, 10, poisson(), 1.0), 2.0);
     let points = Points(vec![vec![1.0, 0.0]; 64]);
     let training = Training::new(&plan, &points, sgd(0.1)).unwrap();
@@ -165,26 +165,26 @@ fn every_kind_of_training_finds_the_mean_when_noise_is_small() {
     }
 }
 
-/// Gradients that are longer than any clip norm, so that C grows with every step and what is summed
-/// grows with it. Steps do not: they are those of the first clip norm, with momentum, too.
+/// Gradients are longer than any clip norm, so C and the clipped sums grow with every step. Updates
+/// do not: they are those of the first clip norm, also with momentum.
 #[test]
-fn a_clip_norm_that_grows_makes_no_longer_steps() {
+fn a_growing_clip_norm_keeps_the_step_length() {
     let clipping = Clipping::Quantile { initial: 0.5, quantile: 0.9, rate: 0.5, count_noise: 0.1 };
     let base = || options(10, 20, Sampling::FullBatch, 0.5);
     let growing = plan(sordino_optim::PlanOptions { clipping, ..base() }, 1e-6);
     let fixed = plan(base(), 1e-6);
     let points = Points(vec![vec![1e9]; 10]);
     for rule in [UpdateRule::Sgd, UpdateRule::Momentum { momentum: 0.9 }] {
-        let way = |plan: &Plan| {
-            let (mut way, options) = (Vec::new(), TrainingOptions { rule: rule.clone(), ..sgd(0.1) });
+        let iterates = |plan: &Plan| {
+            let (mut iterates, options) = (Vec::new(), TrainingOptions { rule: rule.clone(), ..sgd(0.1) });
             let training = Training::new(plan, &points, options).unwrap();
             let release = training.run_with(permit(plan.claim()), &mut seeded(1), &mut |progress| {
-                way.push(progress.parameters()[0]);
+                iterates.push(progress.parameters()[0]);
             });
             release.unwrap();
-            way
+            iterates
         };
-        for (growing, fixed) in way(&growing).into_iter().zip(way(&fixed)) {
+        for (growing, fixed) in iterates(&growing).into_iter().zip(iterates(&fixed)) {
             assert!((growing / fixed - 1.0).abs() < 1e-4, "{growing} for {fixed} with {rule:?}");
         }
     }
@@ -230,7 +230,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
-fn calibration_lands_on_the_safe_side_for_every_sampling() {
+fn calibrated_noise_meets_epsilon_for_every_sampling() {
     let (epsilon, delta) = (Epsilon::new(1.0).unwrap(), Delta::new(1e-5).unwrap());
     let fixed = Sampling::WithoutReplacement { size: Count::new(10).unwrap() };
     let cases = [
@@ -266,10 +266,10 @@ fn progress_states_epsilon_so_far() {
     assert!((spent[2] - release.guarantee().epsilon.upper).abs() < 1e-9);
 }
 
-/// The depth of a grid shows in the bits of what is released. Under `add_remove` n is private, and
-/// 511 and 512 records had grids of different depth.
+/// Regression: the bits of a release reveal the depth of its grid. Under `add_remove` n is private,
+/// and 511 and 512 records had grids of different depth.
 #[test]
-fn grids_tell_nothing_about_a_private_n() {
+fn grids_reveal_nothing_about_a_private_n() {
     let grid = |slots: u64, neighbours| {
         let options = sordino_optim::PlanOptions {
             neighbours,
@@ -298,10 +298,9 @@ fn a_permit_for_another_unit_is_refused() {
     );
 }
 
-/// Records are units of their own, unless the data says otherwise: a plan for users does not
-/// fit them, nor the other way round.
+/// Each record of this data is a unit of its own, so a plan for users does not fit it.
 #[test]
-fn a_plan_for_other_units_than_the_datas_is_refused() {
+fn a_plan_for_another_unit_than_that_of_the_data_is_refused() {
     let users =
         sordino_data::UnitRule::Column { column: "user".to_owned(), max_records: Count::new(3).unwrap() };
     let limit = sordino_data::ContributionLimit::of(&users);

@@ -1,5 +1,5 @@
-//! Writes a report of an invented run: `cargo run -p sordino-report --example sample_report --
-//! FOLDER` makes `report.html`, `report.md` and `report.json` there.
+//! Writes a report on a made-up run: `cargo run -p sordino-report --example sample_report --
+//! FOLDER` writes `report.html`, `report.md` and `report.json` there.
 
 mod sample;
 

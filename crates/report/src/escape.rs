@@ -1,10 +1,10 @@
-//! Words that others chose (names of columns, of files, of models) inside our
-//! text, in each language that we write.
+//! Escapes texts that others chose (names of columns, files, models) for each language that a
+//! report is written in.
 //!
-//! A name may hold markup, quotes, control characters, or characters that turn the
-//! direction of writing. It is shown as it is where that is harmless, and spelled out where
-//! it is not, so that a name can neither run nor reorder the sentence around it ("Trojan
-//! Source", Boucher and Anderson, 2021).
+//! A name may hold markup, quotes, control characters, or characters that turn the direction of
+//! writing. Harmless characters are shown as they are, and the others are spelled out, so that a
+//! name can neither run nor reorder the sentence around it ("Trojan Source", Boucher and Anderson,
+//! 2021).
 
 pub(crate) use sordino_plot::{escaped as html, visible};
 
@@ -13,7 +13,7 @@ pub(crate) fn markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in visible(text).chars() {
         match character {
-            // Entities, since not every reader of Markdown lets a backslash stand before these.
+            // Entities, because not every reader of Markdown accepts a backslash before these.
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -27,10 +27,10 @@ pub(crate) fn markdown(text: &str) -> String {
     out
 }
 
-/// JSON inside a `<script>` element: the same JSON value, in which no `<` can end the element, and
-/// no character is a line end to JavaScript but not to JSON.
+/// The same JSON value for a `<script>` element: no `<` can end the element, and no character is a
+/// line end in JavaScript but not in JSON.
 pub(crate) fn script(json: &str) -> String {
-    // In JSON these stand inside strings only, where the escape means the same.
+    // In JSON these occur inside strings only, where the escape means the same.
     json.replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_seen_is_spelled_out() {
+    fn invisible_characters_are_spelled_out() {
         assert_eq!(visible("a\u{202e}b\0c\nd"), "aU+202EbU+0000cU+000Ad");
         assert_eq!(visible("שלום, naïve 数"), "שלום, naïve 数");
     }

@@ -1,23 +1,23 @@
-//! What a guarantee means for one person: the facts.
+//! The facts about what a guarantee means for one person.
 //!
 //! # Theorems
 //! Let an attacker see the release, know every other record, and decide whether one unit took part.
-//! At a rate f of false alarms its detections are at most `1 - T(f)` with T the trade-off curve of
-//! the mechanism; for one (ε, δ) that is `min(e^ε f + δ, 1 - e^-ε (1 - δ - f))` (Kairouz, Oh,
-//! Viswanath, *The Composition Theorem for Differential Privacy*, 2015; Dong, Roth, Su, *Gaussian
-//! Differential Privacy*, 2019). From it follow
-//! - the share of right guesses when both answers were as likely before: `(1 + advantage) / 2`;
-//! - what a conclusion about the person can become: one that is drawn in a share f of outcomes
+//! At a rate f of false alarms its detections are at most `1 - T(f)`, where T is the trade-off
+//! curve of the mechanism; for one (ε, δ) that is `min(e^ε f + δ, 1 - e^-ε (1 - δ - f))` (Kairouz,
+//! Oh, Viswanath, *The Composition Theorem for Differential Privacy*, 2015; Dong, Roth, Su,
+//! *Gaussian Differential Privacy*, 2019). From it follow
+//! - the share of right guesses if both answers were equally likely before: `(1 + advantage) / 2`;
+//! - how far a conclusion about the person can change: one that is drawn in a share f of outcomes
 //!   without the person is drawn in at most `1 - T(f)` of them with the person, so its odds grow by
 //!   a factor of at most `(1 - T(f)) / f`. T is convex with T(0) <= 1, so the factor is largest for
 //!   the rarest conclusions; [`Odds`] is for those that are drawn in one of 100 outcomes or more.
-//!   With δ = 0 it is at most `e^ε` for all.
+//!   With δ = 0 the factor is at most `e^ε` for all.
 //!
 //! A group of k units loses at most (k ε, δ (e^{kε} - 1)/(e^ε - 1)).
 //!
 //! # Pitfalls
-//! - The promise is about what taking part *adds*. That smoking causes cancer may become known,
-//!   about smokers who did not take part as well.
+//! - The promise is about what taking part *adds*. A study may still find that smoking causes
+//!   cancer, and that concerns smokers who did not take part too.
 //! - δ is not the probability that something goes wrong; but publishing one whole record chosen at
 //!   random has δ = 1/n, so a δ that is not far below 1/n promises little.
 
@@ -32,16 +32,16 @@ use sordino_privacy::{AccountError, Claim, Count, Delta, Epsilon, Event, Neighbo
 pub use self::whose::Whose;
 pub use self::words::words;
 
-/// Rates of false alarms that an attacker is asked about.
+/// The rates of false alarms at which an attacker's detections are shown.
 const ALARMS: [f64; 4] = [0.001, 0.01, 0.05, 0.1];
-/// What an observer believed before.
+/// The prior beliefs for which odds are shown.
 const PRIORS: [f64; 3] = [0.01, 0.1, 0.5];
-/// Conclusions that [`Odds`] speak of are drawn in at least this share of outcomes.
-pub(crate) const CONCLUSION: f64 = 0.01;
-/// The groups that are always shown.
+/// The rarest conclusions that [`Odds`] cover: they are drawn in this share of outcomes.
+pub(crate) const RAREST_CONCLUSION: f64 = 0.01;
+/// The sizes of groups that are always shown.
 const GROUPS: [u64; 2] = [2, 5];
 
-/// A guarantee as it is explained: a pair (ε, δ), and the whole curve where an event is known.
+/// A guarantee to explain: a pair (ε, δ), and the whole curve if the event is known.
 #[derive(Clone, Debug)]
 pub struct Promise {
     epsilon: f64,
@@ -52,20 +52,20 @@ pub struct Promise {
 }
 
 impl Promise {
-    /// (ε, δ) and nothing else is known.
+    /// A promise of which only (ε, δ) is known.
     pub fn pair(epsilon: Epsilon, delta: Delta, neighbours: Neighbours) -> Self {
         let curve = TradeOff::from(Approximate::new(epsilon, delta));
         Self { epsilon: epsilon.get(), delta, neighbours, claim: None, curve }
     }
 
-    /// Everything that an event releases. Its curve says more than any one pair of it.
+    /// The promise of an event. Its curve is tighter than any single pair (ε, δ).
     pub fn of(claim: Claim, delta: Delta) -> Result<Self, AccountError> {
         let epsilon = accounting::epsilon(&claim, delta, Accountant::Auto)?.bound.upper;
         let curve = TradeOff::of(&claim)?;
         Ok(Self { epsilon, delta, neighbours: claim.neighbours, claim: Some(claim), curve })
     }
 
-    /// Nothing is promised.
+    /// A promise of nothing: ε is infinite.
     pub(crate) fn none(delta: Delta, neighbours: Neighbours) -> Self {
         Self { epsilon: f64::INFINITY, delta, neighbours, claim: None, curve: TradeOff::from_profile(&[]) }
     }
@@ -80,30 +80,30 @@ impl Promise {
         self.delta
     }
 
-    /// What it is a promise about.
+    /// The neighbouring relation.
     pub fn neighbours(&self) -> Neighbours {
         self.neighbours
     }
 
-    /// The best attacker's errors.
+    /// The trade-off curve: the best attacker's errors.
     pub fn curve(&self) -> &TradeOff {
         &self.curve
     }
 
-    /// What the pair (ε, δ) alone would allow, where more than the pair is known.
+    /// The curve that (ε, δ) alone would allow; `None` if nothing more is known.
     pub(crate) fn pair_curve(&self) -> Option<TradeOff> {
         let epsilon = self.claim.as_ref().and_then(|_| Epsilon::new(self.epsilon).ok())?;
         Some(TradeOff::from(Approximate::new(epsilon, self.delta)))
     }
 
-    /// The promise to k units together.
+    /// The promise to a group of units.
     fn for_group(&self, size: Count) -> GroupPromise {
         let by_event = self.claim.as_ref().and_then(|claim| {
             let claim =
                 Claim::new(claim.neighbours, Event::Group { size, event: Box::new(claim.event.clone()) });
             Promise::of(claim, self.delta).ok()
         });
-        // An event knows more about its groups than the rule for pairs does.
+        // The event gives a tighter bound for groups than (ε, δ) alone.
         let Promise { epsilon, delta, curve, .. } = by_event.unwrap_or_else(|| self.group_of_pair(size));
         GroupPromise {
             size: size.get(),
@@ -118,7 +118,7 @@ impl Promise {
         let whole = Epsilon::new(self.epsilon).ok().map(|epsilon| Approximate::new(epsilon, self.delta));
         match whole.and_then(|pair| pair.group(size).ok()) {
             Some(group) => Promise::pair(group.epsilon(), group.delta(), self.neighbours),
-            // No ε at all, or none that a double can hold: no promise to the group.
+            // ε is infinite or overflows: the group is promised nothing.
             None => Promise::none(self.delta, self.neighbours),
         }
     }
@@ -132,68 +132,68 @@ pub struct Explanation {
     pub epsilon: f64,
     /// δ.
     pub delta: f64,
-    /// The relation: whose taking part is hidden.
+    /// The neighbouring relation.
     pub neighbours: Neighbours,
-    /// The most that detections exceed false alarms by.
+    /// The largest difference between detections and false alarms.
     pub advantage: f64,
-    /// The most guesses that are right, if both answers were as likely before.
+    /// The largest share of right guesses, if both answers were equally likely before.
     pub right_guesses: f64,
-    /// The best attacker at some rates of false alarms.
+    /// The best attacker's detections at some rates of false alarms.
     pub attacks: Vec<Attack>,
-    /// What becomes of what was believed before.
+    /// How far beliefs can rise.
     pub odds: Vec<Odds>,
-    /// What groups lose.
+    /// The promises to groups.
     pub groups: Vec<GroupPromise>,
-    /// What δ means for a crowd, if its size was given.
+    /// What δ means for a crowd, if its size is given.
     pub crowd: Option<Crowd>,
 }
 
 /// One point of the trade-off curve.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Attack {
-    /// Share of those who did not take part, and are said to have.
+    /// The share of false alarms among those who did not take part.
     pub false_positive_rate: f64,
-    /// Share of those who did take part that is found, at most.
+    /// The largest share of detections among those who took part.
     pub true_positive_rate: f64,
 }
 
-/// Belief in a conclusion about one person, which is drawn in at least one of
-/// 100 outcomes (any outcome if δ = 0).
+/// The belief in a conclusion about one person. The conclusion is drawn in at least one of 100
+/// outcomes (in any share of outcomes if δ = 0).
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Odds {
-    /// Without the person's data.
+    /// The belief without the person's data.
     pub before: f64,
-    /// With it, at most.
+    /// The largest belief with it.
     pub after: f64,
 }
 
-/// A group whose records all change together.
+/// The promise to a group whose data changes together.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct GroupPromise {
-    /// How many units.
+    /// The number of units.
     pub size: u64,
-    /// ε for all of them, at [`Self::delta`].
+    /// ε for the group, at [`Self::delta`].
     pub epsilon: f64,
-    /// δ for all of them.
+    /// δ for the group.
     pub delta: f64,
-    /// Detections minus false alarms, at most.
+    /// The largest difference between detections and false alarms.
     pub advantage: f64,
-    /// Detections at one per cent of false alarms, at most.
+    /// The largest share of detections at one per cent of false alarms.
     pub detections_at_1_percent: f64,
 }
 
 /// δ beside the number of people.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Crowd {
-    /// How many people there are.
+    /// The number of people.
     pub people: u64,
-    /// δ times their number: whole records that δ alone would allow to be published, on average.
+    /// δ times their number: how many whole records δ alone would allow to publish, on average.
     pub exposed: f64,
 }
 
 impl Explanation {
-    /// What `promise` means, to `people` people if their number is
-    /// public, and to a group of `group`.
+    /// What `promise` means: for `people` people, if their number is public, and for a group of
+    /// `group` units.
     pub fn of(promise: &Promise, people: Option<Count>, group: Option<Count>) -> Self {
         let curve = promise.curve();
         let advantage = curve.advantage();
@@ -205,7 +205,7 @@ impl Explanation {
         let mut sizes: Vec<u64> = GROUPS.into_iter().chain(group.map(Count::get)).collect();
         sizes.sort_unstable();
         sizes.dedup();
-        // Sizes are above 0: two constants, and a count that was given and is one.
+        // No size is lost: all are above 0.
         let sizes = sizes.into_iter().filter_map(|size| Count::new(size).ok());
         Self {
             epsilon: promise.epsilon,
@@ -224,13 +224,13 @@ impl Explanation {
     }
 }
 
-/// By how much a conclusion's odds can grow. Where ε alone bounds it (δ =
-/// 0), it does so for rarer ones too.
+/// The factor by which a conclusion's odds can grow. If δ = 0, ε alone bounds it, for rarer
+/// conclusions too.
 fn odds_factor(promise: &Promise) -> f64 {
     if promise.delta.get() == 0.0 || promise.epsilon == f64::INFINITY {
         return promise.epsilon.exp();
     }
-    promise.curve.true_positive_rate(CONCLUSION) / CONCLUSION
+    promise.curve.true_positive_rate(RAREST_CONCLUSION) / RAREST_CONCLUSION
 }
 
 #[cfg(test)]
@@ -311,7 +311,7 @@ mod tests {
             let facts = explained(&promise);
             close(facts.attacks[1].true_positive_rate, found, 6e-6);
             close(facts.advantage, advantage, 1e-6);
-            // One pair of the curve says less.
+            // A single pair of the curve gives a looser bound.
             let loose = explained(&pair(facts.epsilon, 1e-5));
             assert!(loose.attacks[1].true_positive_rate > 2.0 * found);
             // A pair of Gaussians at twice the distance.

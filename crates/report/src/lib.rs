@@ -2,18 +2,18 @@
 //!
 //! - [`Explanation`]: what (ε, δ), or everything that an event releases, lets the best attacker do.
 //! - [`picture`]: the same as a trade-off curve, a self-contained SVG.
-//! - [`RunFacts`]: everything that is said about one release, in JSON; it
-//!   has room for public things only.
+//! - [`RunFacts`]: everything that a report states about one release, in JSON; it holds public
+//!   facts only.
 //! - [`Report`]: a run as one self-contained HTML file and as a Markdown model card, with the
 //!   [`Finding`]s that weaken its claim.
 //!
 //! # Rule
-//! Every number is rounded against us: what an attacker can do is rounded up, where it errs down;
-//! scores of a model are rounded away from what is better. No number is turned into a colour or a
-//! grade, and nothing is called anonymous.
+//! Every number is rounded against us: an attacker's success is rounded up, an attacker's errors
+//! down, and the scores of a model towards worse. No number becomes a colour or a grade, and
+//! nothing is called anonymous.
 #![forbid(unsafe_code)]
 
-// The sample of `examples/` is written from outside; unit tests use it too.
+// The sample in `examples/` uses the crate by its name; unit tests use the sample too.
 #[cfg(test)]
 extern crate self as sordino_report;
 

@@ -1,8 +1,8 @@
-//! What weakens a claim, in plain words.
+//! Findings that weaken a claim, in plain words.
 //!
-//! Each [`Finding`] follows from what stands in the run, and from accounting for its event once
-//! more. None of them is a grade: some say that nothing is promised, some only what the promise
-//! rests on. Codes are stable, so that programs can ask for one; sentences may change.
+//! Each [`Finding`] follows from the facts of the run and from computing the cost of its event
+//! again. Findings are not grades: some say that nothing is promised, some only what the promise
+//! rests on. Codes are stable, so programs can look for one; sentences may change.
 
 mod code;
 
@@ -16,23 +16,24 @@ use crate::explain::Whose;
 use crate::number::{count, given, up};
 use crate::run::{RunFacts, Tuning, WholeBudget, hides_size};
 
-/// Above it, e^ε is more than 2980: one conclusion may become three thousand times as likely.
+/// The ε above which a finding is made: e^8 is 2980, so a conclusion may become three thousand
+/// times as likely.
 const LARGE_EPSILON: f64 = 8.0;
 
-/// How much two accounts of the same event may differ by rounding alone, relatively.
+/// The largest relative difference between two accounts of one event that rounding explains.
 const ROUNDING: f64 = 1e-9;
 
 /// One thing that weakens a claim.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Finding {
-    /// Which one.
+    /// Its code, for programs.
     pub code: Code,
-    /// Why, for people.
+    /// The reason, for people.
     pub text: String,
 }
 
-/// All of them, the gravest first. `recomputed` is ε of the event by today's accountant.
+/// All findings, the gravest first. `recomputed` is ε of the event by this program's accountant.
 pub(crate) fn findings(run: &RunFacts, recomputed: Option<Bound>) -> Vec<Finding> {
     let mut found = Vec::new();
     promise(run, recomputed, &mut found);
@@ -133,7 +134,7 @@ fn budget(run: &RunFacts, found: &mut Vec<Finding>) {
                 add(found, Code::OverBudget, "More was spent than the budget allows.");
             }
             let others = match budget.whole {
-                // What others have spent is not told to an analyst.
+                // An analyst is not told what others have spent.
                 Some(_) => Some("Others may release from the same data, each from a grant of their own."),
                 None => (budget.spent_before.get() > 0.0)
                     .then_some("Others have learned from the same data before."),
@@ -256,7 +257,8 @@ fn relation(run: &RunFacts, found: &mut Vec<Finding>) {
     }
 }
 
-/// Two values of a record are joined by two steps, through the empty one: the rule for groups of 2.
+/// Two contents of a record are two steps apart, through the empty one, so the rule for groups of 2
+/// applies.
 fn zero_out(run: &RunFacts) -> String {
     let guarantee = &run.guarantee;
     let pair =
@@ -280,7 +282,7 @@ fn add(found: &mut Vec<Finding>, code: Code, text: impl Into<String>) {
     found.push(Finding { code, text: text.into() });
 }
 
-/// The types of an event and of everything in it, as JSON names them.
+/// The JSON types of an event and of all its parts.
 pub(crate) fn kinds(event: &Event) -> Vec<String> {
     fn collect(value: &serde_json::Value, kinds: &mut Vec<String>) {
         match value {
@@ -313,7 +315,7 @@ mod tests {
         findings(run, recomputed(run)).iter().map(|finding| finding.code.name()).collect()
     }
 
-    /// Each change of a good run has its own finding, and no other.
+    /// Each change to a good run adds its own finding, and no other.
     #[test]
     fn every_weakness_is_found_by_itself() {
         let good = sample::logistic();
@@ -347,7 +349,7 @@ mod tests {
         }
     }
 
-    /// A grant is what one analyst may spend, and promises nothing about what others release.
+    /// A grant limits one analyst, and promises nothing about the releases of others.
     #[test]
     fn a_grant_is_not_the_promise() {
         let mut run = sample::logistic();
@@ -390,7 +392,7 @@ mod tests {
         assert!(!codes(&run).contains(&"large_epsilon"));
     }
 
-    /// δ = 1/n is the border: one whole record may be published.
+    /// δ = 1/n is the limit: it allows publishing one whole record.
     #[test]
     fn delta_is_compared_with_one_over_n() {
         let mut run = sample::logistic();
@@ -402,7 +404,7 @@ mod tests {
         }
     }
 
-    /// A number of records that was made under one relation and is shown under another.
+    /// A number of records that is public under one relation is stated under another.
     #[test]
     fn a_size_that_the_relation_hides_is_named() {
         let mut run = sample::logistic();

@@ -1,41 +1,41 @@
-//! Numbers as they stand in sentences, rounded against us.
+//! Numbers for sentences, rounded against us.
 
 pub(crate) use sordino_plot::grouped as count;
 
 use crate::run::{Better, Scale};
 
-/// In how many of 100 cases at most, a whole number.
+/// The probability as a number of cases in 100, rounded up.
 pub(crate) fn of_100(probability: f64) -> u32 {
-    // Between 0 and 100 after the clamp.
+    // No truncation: it is clamped to 0 to 100.
     (100.0 * probability - SLACK).ceil().clamp(0.0, 100.0) as u32
 }
 
-/// The least tenth of a per cent at or above a probability; finer below one per cent.
+/// The probability in per cent, rounded up to tenths; finer below one per cent.
 pub(crate) fn percent_up(probability: f64) -> String {
     let percent = 100.0 * probability;
     let digits = if percent < 1.0 { 3 } else { 1 };
     let unit = 10f64.powi(digits);
-    // Adding 0 takes the sign off a negative 0.
+    // Adding 0 turns a negative zero into zero.
     let rounded = ((percent * unit - SLACK).ceil() / unit).clamp(0.0, 100.0) + 0.0;
     format!("{} %", trimmed(format!("{rounded:.*}", digits as usize)))
 }
 
-/// A number that was given, as it was given.
+/// A number that the user gave, in its shortest form.
 pub(crate) fn given(value: f64) -> String {
     if value == 0.0 || (1e-3..1e7).contains(&value) { value.to_string() } else { format!("{value:e}") }
 }
 
-/// Four digits, rounded up.
+/// The number with four digits, rounded up.
 pub(crate) fn up(value: f64) -> String {
     rounded_to_four(value, |scaled| (scaled - SLACK).ceil())
 }
 
-/// Four digits, rounded down.
+/// The number with four digits, rounded down.
 pub(crate) fn down(value: f64) -> String {
     rounded_to_four(value, |scaled| (scaled + SLACK).floor())
 }
 
-/// A number of a model, rounded away from what is better: accuracy down, loss up.
+/// A score of a model, rounded towards worse: accuracy down, loss up.
 pub(crate) fn rounded(value: f64, scale: Scale, better: Better) -> String {
     let against = |scaled: f64| match better {
         Better::Higher => (scaled + SLACK).floor(),
@@ -55,13 +55,13 @@ fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
         return "unbounded".to_owned();
     }
     let digits = 3 - value.abs().log10().floor() as i32;
-    // The power itself must be a number, also for the least of them.
+    // Beyond this the power of ten would overflow.
     if digits.abs() > 300 {
         return format!("{value:e}");
     }
     let unit = 10f64.powi(digits);
     let rounded = round(value * unit) / unit;
-    // The quotient may have a last digit too many; four digits are enough to write it.
+    // The quotient may have spurious last digits; it is printed with four.
     if (1e-3..1e7).contains(&value.abs()) {
         trimmed(format!("{rounded:.*}", digits.max(0) as usize))
     } else {
@@ -71,8 +71,7 @@ fn rounded_to_four(value: f64, round: impl Fn(f64) -> f64) -> String {
     }
 }
 
-/// What a quotient of doubles may exceed a whole number by, when it is
-/// one: 29 % is 28.999999999999996.
+/// The rounding error that may hide a whole number: 29 % is 28.999999999999996.
 const SLACK: f64 = 1e-9;
 
 fn trimmed(text: String) -> String {

@@ -1,5 +1,5 @@
-//! A report as a document: sections of paragraphs, tables, figures and code,
-//! before it is written in a language.
+//! A report as a document: sections of paragraphs, tables, figures and code, before it is written
+//! as HTML or Markdown.
 //!
 //! HTML and Markdown are written from the same [`Section`]s, so they cannot say different things.
 
@@ -12,7 +12,7 @@ use sordino_plot::Plot;
 
 /// A part of the page with a title.
 pub(crate) struct Section {
-    /// What links point to; stable.
+    /// The stable target of links.
     pub(crate) id: &'static str,
     pub(crate) title: &'static str,
     pub(crate) blocks: Vec<Block>,
@@ -27,9 +27,9 @@ pub(crate) enum Block {
     Figure(Figure),
     Bar(Bar),
     Code(String),
-    /// Lines to be filled in by hand.
+    /// Lines to fill in by hand.
     Blanks(Vec<&'static str>),
-    /// Something long that can be folded away.
+    /// A long part that is folded at first.
     Folded {
         title: &'static str,
         blocks: Vec<Block>,
@@ -43,7 +43,7 @@ pub(crate) struct Table {
     pub(crate) rows: Vec<Vec<Text>>,
 }
 
-/// A plot; its words are for those who cannot see it, and for Markdown.
+/// A plot. Its title and description serve readers who cannot see it, and Markdown.
 pub(crate) struct Figure {
     pub(crate) id: String,
     pub(crate) plot: Plot,
@@ -68,15 +68,15 @@ pub(crate) struct Text(pub(crate) Vec<Inline>);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Inline {
-    /// Ours.
+    /// Text of this program.
     Words(String),
-    /// Ours, to be found at a glance.
+    /// Text of this program, emphasised.
     Strong(String),
-    /// Somebody else's: a name, in whatever script.
+    /// A name that somebody else chose, in any script.
     Name(String),
     /// A word of the configuration or of the command line.
     Code(String),
-    /// A number: as it is shown, and as it is.
+    /// A number: as it is shown, and its exact value.
     Number { shown: String, exact: f64 },
 }
 

@@ -1,12 +1,11 @@
-//! The trade-off curve as a picture: how much the best attacker finds,
-//! at each rate of false alarms.
+//! The trade-off curve as a picture: how much the best attacker finds at each rate of false alarms.
 
 use crate::explain::Promise;
 use crate::number::{given, percent_up, up};
 use sordino_plot::{Axis, Curve, Line, Plot, Shape};
 use sordino_privacy::notion::TradeOff;
 
-/// Enough for a smooth line on a large screen.
+/// The points of a curve: enough for a smooth line on a large screen.
 const POINTS: usize = 201;
 
 /// A self-contained SVG. The closer the curve is to the diagonal, which is guessing,
@@ -15,7 +14,7 @@ pub fn picture(promise: &Promise) -> String {
     attacker(promise).file()
 }
 
-/// The plot, to be written as a file or into a page.
+/// The plot, for a file of its own or for a page.
 pub(crate) fn attacker(promise: &Promise) -> Plot {
     let curve = promise.curve();
     let (epsilon, delta) = (up(promise.epsilon()), given(promise.delta().get()));
@@ -48,7 +47,7 @@ pub(crate) fn attacker(promise: &Promise) -> Plot {
     }
 }
 
-/// From (0, 0) through the points of the curve, each rounded up.
+/// The detections at each rate of false alarms, from (0, 0), each rounded up.
 fn detections(curve: &TradeOff) -> Vec<(f64, f64)> {
     let found = curve.curve(POINTS).into_iter().map(|(alarms, missed)| (alarms, 1.0 - missed));
     [(0.0, 0.0)].into_iter().chain(found).collect()

@@ -1,7 +1,7 @@
-//! Mistakes that others made and this run did not, each with the fact of the run that shows it.
+//! Mistakes that others made and this run avoided, each with the fact of the run that shows it.
 //!
-//! The numbers are those of the book's chapter on pitfalls. A mistake is only mentioned if the run
-//! could have made it, and if something that stands in the run rules it out.
+//! The numbers are those of the book's chapter on pitfalls. A mistake is mentioned only if the run
+//! could have made it and a fact of the run rules it out.
 
 use serde::Serialize;
 use sordino_privacy::{Bound, Contribution};
@@ -10,19 +10,19 @@ use crate::lint::kinds;
 use crate::number::{given, up};
 use crate::run::{BoundsOrigin, RunFacts, SettingValue, Tuning};
 
-/// A mistake that was not made.
+/// A mistake that the run avoided.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Avoided {
     /// Its number in the book.
     pub number: u8,
-    /// What it is.
+    /// The mistake.
     pub pitfall: &'static str,
     /// Why it did not happen here.
     pub why: String,
 }
 
-/// By number.
+/// The mistakes that the run avoided, by number.
 pub(crate) fn avoided(run: &RunFacts, recomputed: Option<Bound>) -> Vec<Avoided> {
     let mut all: Vec<Avoided> = Vec::new();
     let mut add = |number: u8, pitfall: &'static str, why: Option<String>| {
@@ -173,11 +173,11 @@ mod tests {
     }
 
     #[test]
-    fn a_complete_run_avoids_what_it_could_have_done() {
+    fn a_complete_run_lists_every_mistake_it_avoided() {
         assert_eq!(numbers(&sample::logistic()), [1, 2, 3, 4, 6, 7, 9, 10, 11, 12, 15, 16]);
     }
 
-    /// Taking away the fact takes away the sentence.
+    /// Without the fact, the sentence is absent.
     #[test]
     fn nothing_is_claimed_that_the_run_does_not_show() {
         type Change = fn(&mut RunFacts);
@@ -196,7 +196,7 @@ mod tests {
             let expected: Vec<u8> = all.iter().copied().filter(|number| !gone.contains(number)).collect();
             assert_eq!(numbers(&run), expected);
         }
-        // No sampling, no batches, no request.
+        // A run without sampling, batches or a request.
         assert_eq!(numbers(&sample::bare()), [4, 6, 9, 11, 12]);
     }
 }

@@ -1,4 +1,4 @@
-//! A run, read: what its event allows, what weakens its claim, which mistakes it did not make.
+//! A report on a run: what its event allows, what weakens its claim, which mistakes it avoided.
 
 use serde::Serialize;
 use sordino_privacy::accounting::{self, Accountant};
@@ -10,13 +10,13 @@ use crate::page::{content, html, markdown};
 use crate::pitfalls::{self, Avoided};
 use crate::run::RunFacts;
 
-/// Where the curve of ε begins and ends, as powers of ten of δ.
+/// The powers of ten of δ at which the curve of ε is computed.
 const DECADES: std::ops::RangeInclusive<i32> = -12..=-1;
 
-/// A run with everything that follows from it. It is made once, which takes a second or so of
-/// accounting for sampled events, and written in any form.
+/// A run with everything that follows from it. It is made once, which takes about a second of
+/// accounting for sampled events, and can then be written in any form.
 ///
-/// In JSON it is the run itself and, beside its fields, `recomputed`, `explanation`, `profile`,
+/// Its JSON has the fields of the run and, beside them, `recomputed`, `explanation`, `profile`,
 /// `findings` and `avoided`; a [`RunFacts`] can be read back from it.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report<'a> {
@@ -24,7 +24,7 @@ pub struct Report<'a> {
     run: &'a RunFacts,
     #[serde(skip)]
     promise: Promise,
-    /// ε of the event, accounted once more; null if no accountant has an answer.
+    /// ε of the event, computed again; null if no accountant has an answer.
     recomputed: Option<Bound>,
     explanation: Explanation,
     profile: Vec<ProfileEntry>,
@@ -40,13 +40,13 @@ pub(crate) struct ProfileEntry {
 }
 
 impl<'a> Report<'a> {
-    /// Accounts for the event of the run once more, and draws the conclusions.
+    /// Computes the cost of the run's event again, and everything that follows from the run.
     pub fn of(run: &'a RunFacts) -> Self {
         let guarantee = &run.guarantee;
         let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
         let recomputed = recomputed(run);
         let promise = promise(run, &claim);
-        // How many values a column has is not known, and not public.
+        // Only records can be counted: the number of units of a column is unknown and private.
         let rows = run.source.rows.filter(|_| guarantee.unit == Unit::Record);
         let people = rows.map(|rows| rows.get());
         let explanation = Explanation::of(&promise, people, None);
@@ -61,7 +61,7 @@ impl<'a> Report<'a> {
         }
     }
 
-    /// What it is about.
+    /// The run.
     pub fn run(&self) -> &'a RunFacts {
         self.run
     }
@@ -76,7 +76,7 @@ impl<'a> Report<'a> {
         &self.explanation
     }
 
-    /// What weakens the claim.
+    /// The findings that weaken the claim.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
     }
@@ -96,31 +96,31 @@ impl<'a> Report<'a> {
         markdown::page(&content::title(self), &content::sections(self))
     }
 
-    /// The best attacker, on which the explanation rests.
+    /// The promise that the explanation is about.
     pub(crate) fn promise(&self) -> &Promise {
         &self.promise
     }
 
-    /// ε of the event by today's accountant; none if it has no answer.
+    /// ε of the event by this program's accountant; `None` if it has no answer.
     pub(crate) fn recomputed(&self) -> Option<Bound> {
         self.recomputed
     }
 
-    /// By increasing δ; only where ε is finite.
+    /// ε at several δ, by increasing δ, where ε is finite.
     pub(crate) fn profile(&self) -> &[ProfileEntry] {
         &self.profile
     }
 }
 
-/// ε of the event by today's accountant, from nothing but the event.
+/// ε of the event by this program's accountant, from the event alone.
 pub(crate) fn recomputed(run: &RunFacts) -> Option<Bound> {
     let guarantee = &run.guarantee;
     let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
     Some(accounting::epsilon(&claim, guarantee.delta, Accountant::Auto).ok()?.bound)
 }
 
-/// The whole curve of the event; of an event that nobody can account
-/// for, what the guarantee states.
+/// The whole curve of the event; if no accountant bounds the event, the pair that the guarantee
+/// states.
 fn promise(run: &RunFacts, claim: &Claim) -> Promise {
     let guarantee = &run.guarantee;
     Promise::of(claim.clone(), guarantee.delta).unwrap_or_else(|_| {
@@ -133,7 +133,7 @@ fn promise(run: &RunFacts, claim: &Claim) -> Promise {
 
 /// ε at δ from 10^-12 to 1/10, and at the run's own.
 fn profile(claim: &Claim, own: Delta) -> Vec<ProfileEntry> {
-    // Read rather than multiplied, so that 3e-9 is 3e-9.
+    // Parsed, not multiplied, so that 3e-9 is the nearest double.
     let decades =
         DECADES.flat_map(|power| [1, 3].map(|digit| format!("{digit}e{power}").parse().unwrap_or(0.0)));
     let decades = decades.filter(|delta| (0.0..=0.1).contains(delta));
@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use crate::sample;
 
-    /// The accountant's own words, at a few δ.
+    /// The accountant's own numbers at a few δ.
     #[test]
     fn the_profile_falls_and_passes_through_the_guarantee() {
         let run = sample::logistic();

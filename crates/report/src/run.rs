@@ -1,16 +1,17 @@
-//! Everything that a report says about one release: a single value, in JSON and back.
+//! Everything that a report states about one release, in a single value that is written to JSON and
+//! read back.
 //!
-//! # What may stand in it
-//! Public things only. Names and settings are the operator's own words; ε, δ and the event
-//! depend on public numbers; scores and curves can only be written beside a [`PublicData`],
-//! which somebody declared to be public; the number of records is a [`PublicRows`], which
-//! exists only under a relation that does not hide it. There is no place for a record, a
-//! gradient, a norm, or a loss on private data.
+//! # What it may hold
+//! Public facts only. Names and settings are the operator's own words; ε, δ and the event depend on
+//! public numbers; scores and curves can only be written beside a [`PublicData`], which somebody
+//! declared to be public; the number of records is a [`PublicRows`], which exists only under a
+//! relation that does not hide it. There is no field for a record, a gradient, a norm, or a loss on
+//! private data.
 //!
 //! # Pitfalls
-//! A test set that was cut from the private table is private: its accuracy is one more release,
-//! and to declare the set public does not make it so. [`lint`](crate::Report::findings) repeats
-//! that in every report with scores.
+//! A test set that was cut from the private table is private: its accuracy is one more release, and
+//! declaring the set public does not make it so. A [finding](crate::Report::findings) repeats that
+//! in every report with scores.
 
 mod evaluation;
 mod provenance;
@@ -31,10 +32,9 @@ pub(crate) use self::source::hides_size;
 pub use self::source::{BoundsOrigin, DataFacts, PrivateSize, PublicRows};
 use self::version::Version;
 
-/// One release, with all that is said about it.
+/// One release, with all that a report states about it.
 ///
-/// [`RunFacts::new`] takes what every release has; the other fields are
-/// filled where there is something to say.
+/// [`RunFacts::new`] takes what every release has; the other fields are optional.
 ///
 /// ```
 /// use sordino_report::{BoundsOrigin, DataFacts, MethodFacts, Released, Report, RunFacts, Task};
@@ -72,21 +72,21 @@ use self::version::Version;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunFacts {
-    /// Version of the program that wrote it.
+    /// The version of the program that wrote it.
     pub sordino: String,
     format_version: Version,
-    /// What left the house.
+    /// The released model.
     pub released: Released,
-    /// What it was made from.
+    /// The data from which it was made.
     pub source: DataFacts,
-    /// How it was made.
+    /// The method by which it was made.
     pub method: MethodFacts,
-    /// What is promised: relation, unit, ε, δ, event, and whether the run was seeded and metered.
+    /// The promise: relation, unit, ε, δ, event, and whether the run was seeded and metered.
     pub guarantee: Statement,
-    /// What was asked for, if noise was calibrated to it.
+    /// The requested ε and δ, if noise was calibrated to them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested: Option<Requested>,
-    /// What the ledger said, if there was one.
+    /// The budget before and after, if a ledger paid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<BudgetUse>,
     /// Scores and curves on public data.
@@ -95,14 +95,14 @@ pub struct RunFacts {
     /// How the settings were chosen.
     #[serde(default)]
     pub tuning: Tuning,
-    /// What is assumed to be public although it came from people: initial
-    /// weights, a feature map, a vocabulary.
+    /// Inputs that are assumed to be public although they came from people: initial weights, a
+    /// feature map, a vocabulary.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub public_assumptions: Vec<String>,
-    /// Where it comes from, for whoever signs.
+    /// Who released what, when and by which charges, for the person who signs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
-    /// When it ended, in whatever form the writer prefers (RFC 3339 is a good one).
+    /// When the run ended, in any form (RFC 3339 is a good one).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finished: Option<String>,
     /// The effective configuration, defaults included, as text that can be run again.
@@ -111,33 +111,33 @@ pub struct RunFacts {
     /// The layers of a network, as text that can be trained again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<String>,
-    /// Anything else that a reader should know, a sentence each.
+    /// Further notes for the reader, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// What left the house.
+/// The released model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Released {
     /// The kind of model, such as `logistic regression`.
     pub model: String,
-    /// What it is for.
+    /// Its task.
     pub task: Task,
     /// The column that it predicts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// How many numbers were learned.
+    /// The number of learned weights.
     pub weights: u64,
 }
 
-/// What a model is for.
+/// The task of a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Task {
-    /// To name a class.
+    /// It predicts a class.
     Classification,
-    /// To name a number.
+    /// It predicts a number.
     Regression,
 }
 
@@ -151,7 +151,7 @@ impl Task {
     }
 }
 
-/// How it was made.
+/// The method by which a model was made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MethodFacts {
     /// Its name, such as `DP-SGD`.
@@ -161,7 +161,7 @@ pub struct MethodFacts {
     pub settings: Vec<Setting>,
 }
 
-/// What was asked for.
+/// The requested privacy.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Requested {
     /// ε.
@@ -170,28 +170,27 @@ pub struct Requested {
     pub delta: Delta,
 }
 
-/// What whoever ran it may spend, before and after the run: the data
-/// set's budget, or their grant of it.
+/// The payer's budget before and after the run: that of the data set, or an analyst's grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BudgetUse {
     /// The ledger.
     pub ledger: String,
     /// The data set's name in it.
     pub data_set: String,
-    /// All that may be spent.
+    /// ε of the whole budget or grant.
     pub epsilon: Epsilon,
-    /// At this δ.
+    /// δ of the whole budget or grant.
     pub delta: Delta,
-    /// What counted against it before.
+    /// What was spent before the run.
     pub spent_before: Epsilon,
-    /// What counts against it with this run.
+    /// What is spent with the run.
     pub spent_after: Epsilon,
     /// The data set's whole budget, if the numbers above are those of an analyst's grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub whole: Option<WholeBudget>,
 }
 
-/// What everybody together may spend of a data set.
+/// The budget of a data set, for all analysts together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WholeBudget {
     /// ε.
@@ -206,7 +205,7 @@ impl BudgetUse {
         (self.epsilon.get() - self.spent_after.get()).max(0.0)
     }
 
-    /// What is promised to whoever sees all releases from the data set.
+    /// The promise that covers all releases from the data set together.
     pub fn promised(&self) -> WholeBudget {
         self.whole.unwrap_or(WholeBudget { epsilon: self.epsilon, delta: self.delta })
     }
@@ -216,7 +215,7 @@ impl BudgetUse {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tuning {
-    /// Nobody said.
+    /// The user did not say.
     #[default]
     NotStated,
     /// Without looking at the private data: defaults, a rule, or public data.
@@ -231,7 +230,7 @@ impl RunFacts {
     /// The version of the JSON form that this program writes, and the newest that it reads.
     pub const FORMAT_VERSION: u64 = Version::CURRENT;
 
-    /// What every release has; the rest is empty.
+    /// The facts that every release has; the others are empty.
     pub fn new(
         released: Released,
         source: DataFacts,
@@ -289,9 +288,9 @@ mod tests {
         );
     }
 
-    /// A diverged run has no loss to print; its report must still be readable by programs.
+    /// A diverged run has no finite loss; programs must still be able to read its report.
     #[test]
-    fn what_is_no_number_is_null() {
+    fn a_score_that_is_not_finite_is_null() {
         let score = Score::new("loss", f64::NAN, Better::Lower);
         let json = serde_json::to_string(&score).unwrap();
         assert!(json.contains(r#""value":null"#), "{json}");

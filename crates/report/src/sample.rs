@@ -1,5 +1,4 @@
-//! Runs for tests: the complete one of the example, one with the least that a run
-//! has, and one that promises nothing.
+//! Runs for tests: the complete one of the example, a minimal one, and one that promises nothing.
 
 #[path = "../examples/sample/mod.rs"]
 mod complete;
@@ -9,7 +8,7 @@ use sordino_privacy::Statement;
 pub(crate) use self::complete::logistic;
 use crate::{BoundsOrigin, DataFacts, MethodFacts, Released, RunFacts, Task};
 
-/// No rows, no budget, no scores, δ = 0.
+/// A minimal run: no rows, no budget, no scores, δ = 0.
 pub(crate) fn bare() -> RunFacts {
     let released =
         Released { model: "ridge regression".into(), task: Task::Regression, target: None, weights: 3 };

@@ -1,5 +1,5 @@
-//! A door beside the command: trains a network within a ledger's budget. If an earlier call was
-//! stopped or killed, this one goes on from its checkpoint.
+//! A front end beside the command: it trains a network within a ledger's budget. If an earlier call
+//! was stopped or killed, this one resumes from its checkpoint.
 //!
 //! ```text
 //! cargo run --release -p sordino-run --example second_door -- \
@@ -32,8 +32,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the owner does once: creates a budget of ε = 8, and fixes that
-/// the file is read by this schema.
+/// What the owner does once: creates a budget of ε = 8, and fixes that the file is read by this
+/// schema.
 pub(crate) fn give_a_budget(data: &Path, schema: &Path, folder: &Path) -> Result<(), Box<dyn Error>> {
     let place = folder.join("budgets.ledger");
     if Ledger::exists(&place)? {
@@ -47,8 +47,8 @@ pub(crate) fn give_a_budget(data: &Path, schema: &Path, folder: &Path) -> Result
     Ok(())
 }
 
-/// Trains a small convolutional network, or goes on from the checkpoint of an
-/// earlier call. Stops after `most` steps.
+/// Trains a small convolutional network, or resumes from the checkpoint of an earlier call. Stops
+/// after `most` steps.
 pub(crate) fn train(data: &Path, schema: &Path, folder: &Path, most: u64) -> Result<Trained, Box<dyn Error>> {
     let settings = Settings {
         data: Some(data.to_owned()),

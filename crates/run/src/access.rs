@@ -1,16 +1,16 @@
 //! What the owner of a data set allows, checked before the data file is opened.
 //!
 //! # Why first
-//! Whoever chooses how a file is parsed chooses what a record is and whose it is. With the wrong
-//! options even an error about the header can show records. So the ledger is opened first, finds
-//! the data set by its name, and the schema is compared with the owner's
+//! The choice of how to parse a file decides what a record is and to whom it belongs. With the
+//! wrong options even an error about the header can show records. So the ledger is opened first,
+//! finds the data set by its name, and the schema is compared with the owner's
 //! [reading](sordino_data::Reading). Only then is the file opened and digested, and the digest must
 //! be that of the data set with the budget ([`Purse`]).
 //!
 //! # Doors
 //! The strict door says which record does not fit the schema. Only the owner may use it. Without a
-//! ledger, whoever runs this is the owner. A ledger names the owner; if it names none, everybody
-//! counts as the owner until an analyst gets a share. Everybody else uses the permissive door.
+//! ledger, the user is the owner. A ledger names the owner; if it names none, everybody counts as
+//! the owner until an analyst gets a share. Everybody else uses the permissive door.
 
 use std::path::Path;
 
@@ -25,8 +25,8 @@ use crate::purse::{Payment, Purse};
 /// The note for somebody who is not the owner and did not ask for the permissive door.
 pub(crate) const DOOR_NOTE: &str = "you are not told which records do not fit the schema; only the owner is";
 
-/// Names that an error lists.
-const MOST_NAMES: usize = 5;
+/// The most names that an error lists.
+const MAX_NAMES: usize = 5;
 
 /// A data set and its owner's rules. Without a ledger there are no rules, and no budget is kept.
 #[derive(Debug)]
@@ -36,9 +36,9 @@ pub struct Access {
 
 #[derive(Debug)]
 struct Known {
-    /// Until the budget is opened.
+    /// The open ledger, until the budget takes it.
     ledger: Option<Ledger>,
-    /// For messages.
+    /// The ledger's path, for messages.
     place: String,
     name: Label,
     who: Label,
@@ -46,8 +46,8 @@ struct Known {
     reading: Reading,
 }
 
-/// The data set with this name. Where there is none, says how to name one of another file's name: a
-/// copy of its file has its content.
+/// The data set with this name. If there is none, the error lists the known names: the file may be
+/// a copy of one of theirs.
 fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
     match ledger.find_by_name(name) {
         Err(LedgerError::Unknown { name }) => {
@@ -55,7 +55,7 @@ fn find_by_name(ledger: &Ledger, name: &Label) -> Result<DataSet, RunError> {
                 ledger.data_sets()?.iter().map(|set| format!("`--name {}`", set.names[0])).collect();
             let known = match known.len() {
                 0 => "create its budget first".to_owned(),
-                1..=MOST_NAMES => {
+                1..=MAX_NAMES => {
                     format!("if the file is a copy of one that has a budget, give {}", known.join(" or "))
                 }
                 _ => "if the file is a copy of one that has a budget, give that one's --name".to_owned(),
@@ -97,9 +97,9 @@ impl Access {
         self.known.as_ref().map_or_else(CsvOptions::default, |known| known.reading.csv().clone())
     }
 
-    /// CSV options for a request without a schema: the owner's, or what is given
-    /// and the header line shows. Where there is an owner no file is opened, and
-    /// what is given must be what they stated.
+    /// CSV options for a request without a schema. With a ledger they are the owner's, overridden
+    /// by `asked` for a later check, and no file is opened. Otherwise they come from `asked` and
+    /// from the header line.
     pub fn csv_for(&self, asked: &CsvAsked, data: &Path) -> Result<CsvFound, RunError> {
         if self.known.is_none() {
             return Ok(asked.find(data)?);
@@ -107,8 +107,8 @@ impl Access {
         Ok(CsvFound { options: asked.over(self.csv()), delimiter: None })
     }
 
-    /// Checks that a schema reads the data as its owner does, as far as can be told before the file
-    /// is opened, and that it is the one that the data set may be locked to.
+    /// Checks that a schema reads the data as its owner does, as far as that is known before the
+    /// file is opened, and that a locked data set allows it.
     pub fn check_schema(&self, schema: &Schema) -> Result<(), RunError> {
         self.check_reading(schema)?;
         match (&self.known, self.lock()) {
@@ -119,7 +119,8 @@ impl Access {
         }
     }
 
-    /// The same for a schema that was bought, and says more than the one that it was bought with.
+    /// The same without the lock, for a schema that was bought: it declares more than the one it
+    /// was bought with.
     pub(crate) fn check_reading(&self, schema: &Schema) -> Result<(), RunError> {
         let Some(known) = &self.known else { return Ok(()) };
         // `check_before_opening` compares units too; this error says what to do.
@@ -135,8 +136,8 @@ impl Access {
         self.known.as_ref().map_or(Ok(()), |known| Ok(known.reading.check_csv(csv)?))
     }
 
-    /// Checks that what the schema does not say may be bought: a locked data set has
-    /// one schema, which says everything.
+    /// Checks that a schema may be completed by a purchase: a locked data set has one schema, which
+    /// is complete.
     pub fn check_purchase(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedSchema) } else { Ok(()) }
     }
@@ -157,8 +158,8 @@ impl Access {
         }
     }
 
-    /// Checks that results may be written to this place, where a locked data set must find nothing:
-    /// neither somebody else's result nor a link that leads elsewhere.
+    /// Checks that results may be written to this path. For a locked data set it must lie in the
+    /// owner's folder and not exist yet, neither as another result nor as a link.
     pub fn check_place(&self, out: &Path) -> Result<(), RunError> {
         let Some(lock) = self.lock() else { return Ok(()) };
         if out.symlink_metadata().is_ok() {
@@ -169,8 +170,8 @@ impl Access {
         if is_there { Ok(()) } else { Err(RunError::OtherFolder { folder: lock.folder().to_owned() }) }
     }
 
-    /// Checks that a public test is allowed: a locked data set has none,
-    /// since its score would be free.
+    /// Checks that a public test is allowed. A locked data set allows none, because its score would
+    /// be free.
     pub fn check_public_test(&self) -> Result<(), RunError> {
         if self.lock().is_some() { Err(RunError::LockedTest) } else { Ok(()) }
     }
@@ -203,11 +204,11 @@ impl Access {
         let Some(Known { ledger, place, name, who, set, .. }) = &mut self.known else {
             return Ok(Purse::unmetered(content.map(Digest::from_bytes), asked.unwrap_or(usual)));
         };
-        // It is opened once: whoever has it pays from it.
+        // The ledger is opened once, and the purse takes it.
         let ledger = ledger.take().ok_or(RunError::Missing { setting: "--ledger" })?;
         let content = Digest::from_bytes(content.ok_or(RunError::Missing { setting: "DATA" })?);
         let account = Account::open(ledger, &Identity { name: name.clone(), content }, who.clone(), what)?;
-        // Somebody may have set some since the schema was compared with them.
+        // The rules may have changed since the schema was compared with them.
         if account.rules() != set.rules.as_ref() || account.data_set() != set.number {
             return Err(LedgerError::RulesChanged { name: name.clone() }.into());
         }

@@ -1,8 +1,8 @@
 //! Finds bounds and categories that nobody can declare, with noise, against a charge.
 //!
-//! The order is that of every release: plan from public things, pay, read the data
-//! through the permissive door, release, book. The result is a schema whose comments say
-//! how it was found and what is promised.
+//! The order is that of every release: plan from public facts, pay, read the data through the
+//! permissive door, release, book. The result is a schema whose comments say how it was found and
+//! what is promised.
 
 use std::path::{Path, PathBuf};
 
@@ -39,9 +39,9 @@ pub struct Search {
     /// How a CSV file is written, if there is no schema. Default: the owner's
     /// way, or what the header line shows.
     pub csv: CsvAsked,
-    /// Columns of numbers whose bounds are to be found.
+    /// Columns of numbers whose bounds to find.
     pub numbers: Vec<String>,
-    /// Columns of categories whose values are to be found.
+    /// Columns of categories whose values to find.
     pub categories: Vec<String>,
     /// The neighbouring relation. Default: the ledger's, or `zero_out` without a ledger.
     pub neighbours: Option<Relation>,
@@ -74,7 +74,7 @@ pub struct Bought {
     pub(crate) paid: Paid,
     /// The bounds and categories that were found.
     pub found: Discovered,
-    /// What is promised about it.
+    /// Its guarantee.
     pub guarantee: Guarantee,
     /// The schema as TOML, with its guarantee in comments.
     pub text: String,
@@ -160,7 +160,7 @@ impl<'a> Columns<'a> {
         Self { numbers: named(&settings.numbers), categories: named(&settings.categories) }
     }
 
-    /// All of them.
+    /// All columns to search.
     pub(crate) fn names(&self) -> impl Iterator<Item = &'a str> {
         self.numbers.iter().chain(self.categories).map(String::as_str)
     }
@@ -213,7 +213,7 @@ pub(crate) fn wanted(
 
 /// The default δ, 10^-6.
 pub fn default_delta() -> Delta {
-    // 1e-6 lies in [0, 1), which is all that a δ needs.
+    // Cannot fail: 1e-6 lies in [0, 1), which is all that a δ needs.
     Delta::new(DEFAULT_DELTA).expect("the default delta is a delta")
 }
 

@@ -14,11 +14,11 @@ use sordino_privacy::{AccountError, ChargeError, Neighbours, ParamError, Release
 
 pub use crate::receipt::Mismatch;
 
-/// A run that cannot be planned, or that ended early. Settings are named as the
-/// command spells them; see [`respelled`].
+/// Why a run cannot be planned, or ended early. Messages name settings as the command spells them;
+/// see [`respelled`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-#[expect(missing_docs, reason = "each message says what its variant is; fields are what it names")]
+#[expect(missing_docs, reason = "each message explains its variant and names its fields")]
 pub enum RunError {
     #[error("cannot read {name}: {source}")]
     Read { name: String, source: io::Error },
@@ -58,8 +58,8 @@ pub enum RunError {
     OtherSchema { name: Label },
 
     #[error(
-        "the data set is locked to one schema, and what that does not say is not for sale; leave \
-        --estimate-schema-with out"
+        "the data set is locked to one schema, and nothing can be added to it; leave --estimate-schema-with \
+        out"
     )]
     LockedSchema,
 
@@ -75,7 +75,7 @@ pub enum RunError {
     )]
     LockedTest,
 
-    #[error("the ledger records who asks, and the system tells no user's name; give --who NAME")]
+    #[error("the ledger records the analyst, and the system states no user name; give --who NAME")]
     NoAnalyst,
 
     #[error("{setting} has no meaning for {by}; leave it out")]
@@ -236,7 +236,7 @@ pub enum RunError {
     #[error("column `{column}` is {is}, and this statistic needs {needed}")]
     ColumnKind { column: String, needed: &'static str, is: &'static str },
 
-    #[error("column `{column}` has no value `{value}`; declared are {known}")]
+    #[error("column `{column}` has no value `{value}`; the declared values are {known}")]
     NoSuchValue { column: String, value: String, known: String },
 
     #[error(
@@ -277,39 +277,39 @@ pub enum RunError {
     NoRoom { out: PathBuf, room: u64, source: io::Error },
 
     #[error(
-        "`{}` holds a run that was stopped: go on with it by --resume, or remove it to give it up (what it \
-         was charged stays spent)",
+        "`{}` holds a run that was stopped: resume it with --resume, or remove the folder to give it up \
+         (what it was charged stays spent)",
         part.display()
     )]
     Unfinished { part: PathBuf },
 
     #[error(
-        "`{}` holds no run to go on with; leave --resume out, or give --out as it was given before (a run \
-        that was killed before its first checkpoint, while it read the data, has nothing to go on from, and \
+        "`{}` holds no run to resume; leave --resume out, or give --out as it was given before (a run \
+        that was killed before its first checkpoint, while it read the data, cannot be resumed, and \
         its charge stays spent)",
         part.display()
     )]
     NothingToResume { part: PathBuf },
 
     #[error(
-        "cannot go on with what an earlier run left: it was begun with {setting} {then}, and now it is \
+        "cannot resume the earlier run: it was begun with {setting} {then}, and now it is \
         {now}; give all flags as before, or remove the working folder to give the run up (what it was \
         charged stays spent)"
     )]
     OtherSetting { setting: String, then: String, now: String },
 
     #[error(
-        "cannot go on with what an earlier run left: the file of {setting} says something else than it did; \
-        give it as before, or remove the working folder to give the run up (what it was charged stays spent)"
+        "cannot resume the earlier run: the file of {setting} has changed; give it as before, or remove the \
+        working folder to give the run up (what it was charged stays spent)"
     )]
     OtherContent { setting: String },
 
-    #[error("cannot go on with what an earlier run left: {0}")]
+    #[error("cannot resume the earlier run: {0}")]
     Resume(#[from] Mismatch),
 
     #[error(
-        "what `{}` keeps cannot be read: {reason}; if another version of this program left it, go on with \
-         that one, or remove the folder to give it up (what it was charged stays spent)",
+        "the files in `{}` cannot be read: {reason}; if another version of this program wrote them, resume \
+         with that version, or remove the folder to give the run up (what it was charged stays spent)",
         part.display()
     )]
     BadRecord { part: PathBuf, reason: String },
@@ -322,14 +322,14 @@ pub enum RunError {
     ModelElsewhere { out: PathBuf, elsewhere: PathBuf, source: io::Error },
 
     #[error(
-        "cannot write `{}`: {source}; the model was paid for and is not lost: mend that, and --resume \
+        "cannot write `{}`: {source}; the model was paid for and is not lost: fix that, and --resume \
          writes it at no further cost",
         out.display()
     )]
     ModelWaits { out: PathBuf, source: io::Error },
 
     #[error(
-        "stopped after {steps} of {of} {what}; {}--resume goes on from here {}",
+        "stopped after {steps} of {of} {what}; {}--resume continues from here {}",
         if *is_charged { "what was charged stays spent, and " } else { "" },
         if *is_counted { "at no further cost" } else {
             "and pays once more for all that is left to do: a ledger of this format counts no steps \
@@ -361,7 +361,7 @@ pub enum RunError {
     )]
     UndeclaredGroups { column: String },
 
-    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` left")]
+    #[error("`{name}` is no model of this program: {reason}; give the directory that `sordino train` wrote")]
     NoModel { name: String, reason: String },
 
     #[error(
@@ -480,8 +480,8 @@ impl From<OptimError> for RunError {
     }
 }
 
-/// Rewrites the settings in a message: `spell` gets `batch_size` and
-/// returns what replaces `--batch-size`.
+/// Rewrites the settings in a message: `spell` gets `batch_size` and returns the replacement of
+/// `--batch-size`.
 ///
 /// ```
 /// let message = "--rows says 3 and `a.csv` has 4 records; leave --rows out, or correct it";
@@ -504,16 +504,16 @@ pub fn respelled(message: &str, spell: impl Fn(&str) -> String) -> String {
 mod tests {
     use super::*;
 
-    /// Ledgers of format 1 and 2 count no steps, so that a run which goes on pays for all that is
-    /// left. It was said to cost nothing.
+    /// Ledgers of format 1 and 2 count no steps, so a resumed run pays for all remaining steps. The
+    /// message once said that resuming was free.
     #[test]
-    fn going_on_is_free_only_where_steps_are_counted() {
+    fn resuming_is_free_only_if_the_ledger_counts_steps() {
         let stopped = |is_charged, is_counted| {
             RunError::Stopped { steps: 3, of: 9, what: "steps", is_charged, is_counted }.to_string()
         };
         let said = |is_counted| stopped(true, is_counted);
         assert!(said(true).contains("stays spent") && !stopped(false, true).contains("charged"));
-        assert!(said(true).ends_with("goes on from here at no further cost"), "{}", said(true));
+        assert!(said(true).ends_with("continues from here at no further cost"), "{}", said(true));
         assert!(said(false).contains("pays once more for all that is left to do"), "{}", said(false));
     }
 }

@@ -183,8 +183,8 @@ impl Folder {
 }
 
 impl Drop for Folder {
-    /// Removes the folder if it has neither a checkpoint nor a bought
-    /// schema, so nothing to go on from.
+    /// Removes the folder if it has neither a checkpoint nor a bought schema, so that nothing can
+    /// be resumed.
     fn drop(&mut self) {
         let _ = fs::remove_file(self.room());
         if !self.checkpoint().exists() && !self.schema().exists() {
@@ -193,8 +193,8 @@ impl Drop for Folder {
     }
 }
 
-/// Takes over a folder that an earlier run left: no link that leads elsewhere, and nobody
-/// else's, which cannot be made one's own.
+/// Takes over the folder of an earlier run. Refuses a link, and a folder of another user, whose
+/// permissions cannot be set.
 fn taken_over(part: &Path, error: io::Error) -> io::Result<()> {
     if !fs::symlink_metadata(part).is_ok_and(|found| found.is_dir()) {
         return Err(error);
@@ -204,7 +204,7 @@ fn taken_over(part: &Path, error: io::Error) -> io::Result<()> {
     Ok(())
 }
 
-/// New files that are the owner's alone: iterates and receipts are no release.
+/// Options for new files that only their user may read: iterates and receipts are not released.
 fn private_file() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -212,8 +212,8 @@ fn private_file() -> OpenOptions {
     options
 }
 
-/// Makes a folder called `name`, or `name-1`, `name-2` and so on: a process of the same number may
-/// have rescued its model before, and that one is not touched.
+/// Makes a folder called `name`, or `name-1`, `name-2` and so on. An earlier process with the same
+/// number may have rescued its model there, and that is not overwritten.
 fn new_folder(parent: &Path, name: &str) -> io::Result<PathBuf> {
     let mut place = parent.join(name);
     for number in 1..=100 {
@@ -267,9 +267,9 @@ mod tests {
 
     use super::*;
 
-    /// The number of a process comes back, and what its namesake rescued must stay.
+    /// Process numbers are reused, and the model that an earlier process rescued must stay.
     #[test]
-    fn a_rescued_model_finds_a_place_beside_an_earlier_one() {
+    fn a_rescued_model_does_not_overwrite_an_earlier_one() {
         let parent = Scratch::new("rescue");
         let first = new_folder(&parent, "model").unwrap();
         fs::write(first.join("weights"), "kept").unwrap();

@@ -1,9 +1,9 @@
 //! One private run, from settings to a booked release.
 //!
-//! A *door* is a program that people use: the command, a server, a package for another language. It
-//! turns flags, requests or keyword arguments into [`Settings`] or a [`Query`](query::Query), and
-//! shows what comes back. Everything that makes a run sound is here: who pays, in which order, from
-//! which bytes, what is kept, what is written and what is booked.
+//! A *front end* is a program that people use: the command, a server, a package for another
+//! language. It turns flags, requests or keyword arguments into [`Settings`] or a
+//! [`Query`](query::Query), and shows the answer. Everything that makes a run sound is here: who
+//! pays, in which order, from which bytes, what is kept, what is written and what is booked.
 //!
 //! # The order of every run
 //! ```text
@@ -11,7 +11,7 @@
 //!             before the data            public         spent from
 //!             is opened                  numbers only   here on
 //! ```
-//! # Rooms
+//! # Modules
 //! | module | what it holds |
 //! |---|---|
 //! | [`Settings`] | what is asked for, by the names of flags and files; every field is optional |
@@ -20,12 +20,12 @@
 //! | [`training`] | subject, plan, working folder, fit, public test, model directory, report |
 //! | [`query`] | one private statistic of a table |
 //! | [`discovery`] | bounds and values that nobody declared, found with noise |
-//! | [`scores`] | how good predictions are, on records that may be looked at |
+//! | [`scores`] | how good predictions are, on public records |
 //! | [`model`] | a model's directory: `train` writes it, `predict` reads it |
 //!
 //! # Messages
-//! Errors name settings as the command spells them, `--batch-size`. A door with another spelling
-//! rewrites them with [`respelled`].
+//! Errors name settings as the command spells them, `--batch-size`. A front end with another
+//! spelling rewrites them with [`respelled`].
 #![forbid(unsafe_code)]
 
 mod access;

@@ -41,14 +41,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_available_is_read_in_bytes() {
+    fn available_memory_is_read_in_bytes() {
         let text = "MemTotal:       24589764 kB\nMemFree: 1 kB\nMemAvailable:   23117352 kB\n";
         assert_eq!(available(text), Some(23_117_352 * 1024));
         assert_eq!(available("MemTotal: 1 kB"), None);
     }
 
     #[test]
-    fn what_no_machine_has_is_refused() {
+    fn more_memory_than_any_machine_has_is_refused() {
         if free().is_some() {
             assert!(matches!(check(u64::MAX), Err(RunError::NoMemory { .. })));
         }

@@ -1,4 +1,4 @@
-//! A model's directory: what `train` leaves and `predict` reads.
+//! A model's directory, which `train` writes and `predict` reads.
 //!
 //! | file | what |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | `manifest.json` | the SHA-256 of each of these |
 //!
 //! # What the manifest protects
-//! A file that was changed is noticed by its hash. Whoever can change a file can change the
-//! manifest as well, so where a ledger paid for the model, its booking holds the hash of the
-//! manifest: `predict --ledger` compares them.
+//! A changed file is noticed by its hash. An attacker who can change a file can change the manifest
+//! too. So if a ledger paid for the model, its booking holds the hash of the manifest, and
+//! `predict --ledger` compares them.
 
 mod decision;
 mod learned;

@@ -1,5 +1,5 @@
-//! What the owner of a data set fixes with its budget: how it is read, who owns
-//! it, and what analysts are held to.
+//! The rules that the owner of a data set fixes with its budget: how the data is read, who owns it,
+//! and what limits analysts.
 
 use std::fs;
 use std::io::{Error as IoError, ErrorKind};
@@ -14,7 +14,7 @@ use crate::error::RunError;
 /// What an owner states. Without a schema the data is a plain table with no ignored column.
 #[derive(Clone, Debug)]
 pub struct Ownership {
-    /// How records are read and whose they are.
+    /// How records are read, and the unit that they belong to.
     pub schema: Option<Schema>,
     /// Who may use the strict door.
     pub owner: Label,
@@ -29,7 +29,7 @@ pub struct LockSettings {
     pub verbs: Vec<Label>,
     /// The largest ε of one charge.
     pub most: Epsilon,
-    /// The one folder that results are written to; it must exist.
+    /// The only folder to which results are written; it must exist.
     pub folder: PathBuf,
 }
 

@@ -30,7 +30,7 @@ pub struct Payment {
     #[cfg_attr(feature = "clap", arg(long))]
     pub name: Option<Label>,
 
-    /// Who asks, for the ledger [default: the user's name]
+    /// The analyst, for the ledger [default: the user's name]
     #[cfg_attr(feature = "clap", arg(long))]
     pub who: Option<Label>,
 }
@@ -93,7 +93,7 @@ impl Purse {
         self.account().map_or(Ok(()), |account| Ok(account.ask(&claim.event)?))
     }
 
-    /// What this claim would take of what is left to whoever asks, if there is a ledger. Charges
+    /// What this claim would take of what is left to the analyst, if there is a ledger. Charges
     /// nothing; fails as [`ask`](Self::ask) does.
     pub fn quote(&self, claim: &Claim, unit: &Unit) -> Result<Option<Quote>, RunError> {
         self.check_unit(unit)?;
@@ -130,14 +130,14 @@ impl Purse {
         }
     }
 
-    /// Whether a ledger pays that counts the steps of runs and records which charge resumes which.
+    /// Whether a ledger pays and its format counts the steps of runs and links their charges.
     pub(crate) fn counts_steps(&self) -> Result<bool, RunError> {
         let Some(account) = self.account() else { return Ok(false) };
         Ok(account.ledger().format_version()? >= COUNTING_VERSION)
     }
 
-    /// Evidence of what was paid earlier: charges of this ledger or, where nothing was charged,
-    /// what a file says, which stays unmetered.
+    /// Evidence of earlier payment: charges of this ledger or, if nothing was charged, the
+    /// statement in a file, which stays unmetered.
     pub(crate) fn paid(&mut self, charges: &[u64], said: &Statement) -> Result<Paid, RunError> {
         match &mut self.means {
             Means::Ledger(account) => Ok(account.paid(charges)?),
@@ -153,18 +153,18 @@ impl Purse {
         }
     }
 
-    /// What whoever asks may spend, and how much of it is used: their share, or
-    /// the budget. None without a ledger.
+    /// What the analyst may spend, and how much of it is used: their share, or the budget. `None`
+    /// without a ledger.
     pub fn limit(&self) -> Result<Option<Limit>, RunError> {
         Ok(self.account().map(Account::limit).transpose()?)
     }
 
-    /// What is left to whoever asks.
+    /// What is left to the analyst.
     pub fn left(&self) -> Result<Option<f64>, RunError> {
         Ok(self.limit()?.map(|limit| limit.gauge.left))
     }
 
-    /// What is used of what they may spend.
+    /// What the analyst has used.
     pub fn spent(&self) -> Result<Option<f64>, RunError> {
         Ok(self.limit()?.map(|limit| limit.gauge.used))
     }
@@ -211,7 +211,7 @@ impl Payment {
         }
     }
 
-    /// Who asks: `who`, or the name of the user.
+    /// The analyst: `who`, or the name of the user.
     pub fn analyst(&self) -> Result<Label, RunError> {
         if let Some(who) = &self.who {
             return Ok(who.clone());
@@ -222,8 +222,7 @@ impl Payment {
     }
 }
 
-/// The name that the system's list of users has for whoever runs this,
-/// where the environment tells none.
+/// The user's name in the system's list of users, for an environment that does not state it.
 fn system_user() -> Option<String> {
     #[cfg(unix)]
     {

@@ -39,7 +39,7 @@ pub struct Query {
     pub column: Option<String>,
     /// The price ε of the answer.
     pub epsilon: Epsilon,
-    /// Bounds, values, and whose records they are.
+    /// The schema with bounds, values and the unit.
     pub schema: Option<PathBuf>,
     /// Instead of a schema: the bounds of the column.
     pub bounds: Option<(f64, f64)>,
@@ -48,15 +48,15 @@ pub struct Query {
     /// How a CSV file is written, if there is no schema. Default: the owner's
     /// way, or what the header line shows.
     pub csv: CsvAsked,
-    /// Of a histogram of numbers: where one cell ends and the next begins.
+    /// For a histogram of numbers: the edges of its cells.
     pub edges: Option<Vec<f64>>,
     /// Count the records that have this value in the column.
     pub equals: Option<String>,
-    /// Which quantile: the share of records below it.
+    /// For a quantile: the share of records below it.
     pub at: f64,
     /// The neighbouring relation. Default: the ledger's, or `add_remove` without a ledger.
     pub neighbours: Option<Relation>,
-    /// Map or drop records that do not fit the schema instead of stopping.
+    /// Fit records to the schema or drop them, instead of stopping at one that does not fit.
     pub permissive: bool,
     /// Who pays.
     pub payment: Payment,
@@ -65,13 +65,13 @@ pub struct Query {
 }
 
 /// The share of records below the median.
-const MIDDLE: f64 = 0.5;
+const MEDIAN_SHARE: f64 = 0.5;
 
 /// A statistic of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 pub enum Statistic {
-    /// How many records there are, or have a value
+    /// The number of records, or of those with a value
     Count,
     /// The sum of a column
     Sum,
@@ -81,16 +81,16 @@ pub enum Statistic {
     Variance,
     /// The median of a column: the quantile at 0.5
     Median,
-    /// The quantile of a column that --at says
+    /// The quantile of a column that --at names
     Quantile,
-    /// How many records have each of the declared values, or numbers between declared --edges
+    /// The number of records with each of the declared values, or between the declared --edges
     Histogram,
     /// The most frequent of the declared values
     Mode,
 }
 
 impl Statistic {
-    /// As flags spell it.
+    /// Its name in flags.
     pub fn name(self) -> &'static str {
         match self {
             Self::Count => "count",
@@ -118,12 +118,12 @@ pub fn answer(query: &Query) -> Result<(Answer, Purse), RunError> {
     Ok((Answer { notes, ..answer }, purse))
 }
 
-/// A question with its price, which the budget would grant.
+/// A query with its price, which the budget would grant.
 #[derive(Debug)]
 pub struct PlannedQuery {
-    /// What it does.
+    /// The claim to pay for.
     pub claim: Claim,
-    /// Whom it protects.
+    /// The unit that it protects.
     pub unit: Unit,
     /// What would pay for it.
     pub purse: Purse,
@@ -131,8 +131,8 @@ pub struct PlannedQuery {
     pub quote: Option<Quote>,
 }
 
-/// Plans one statistic and asks for its price. Charges nothing, and reads no more of the data than
-/// its content's hash, which a ledger needs. Fails as the question would if the budget refuses.
+/// Plans one statistic and asks for its price. Charges nothing. With a ledger it reads the data for
+/// its digest. Fails if the budget would refuse the query.
 pub fn plan(query: &Query) -> Result<PlannedQuery, RunError> {
     let mut access = Access::find(&query.data, &query.payment)?;
     access.check_seed(query.danger_seed.is_some())?;
@@ -151,8 +151,8 @@ fn open_purse(query: &Query, access: &mut Access, content: Option<[u8; 32]>) -> 
 }
 
 impl Query {
-    /// The purpose that the history shows. Its first word is the verb,
-    /// which a locked data set may refuse.
+    /// The purpose that the history shows. Its first word is the verb, which a locked data set may
+    /// refuse.
     fn purpose(&self) -> Label {
         let words = [Some(self.statistic.name()), self.column.as_deref()];
         purpose("query", Some(&words.into_iter().flatten().collect::<Vec<_>>().join(" ")))
@@ -171,7 +171,7 @@ struct Question {
     note: Option<&'static str>,
 }
 
-/// A question with its price.
+/// A query with its plan.
 struct Asked {
     question: Question,
     plan: QueryPlan,
@@ -197,7 +197,7 @@ enum QueryPlan {
 pub struct Answer {
     /// The value.
     pub value: AnswerValue,
-    /// What is promised about it.
+    /// Its guarantee.
     pub guarantee: Guarantee,
     /// What it has taken of what was left, if there is a ledger.
     pub took: Option<Quote>,
@@ -253,13 +253,13 @@ impl Question {
         let column =
             query.column.clone().or_else(|| first_column(&schema, &source)).ok_or(RunError::NoColumn)?;
         let names = source.names();
-        // A pattern may speak for a column that the file does not have.
+        // A pattern may match a column that the file does not have.
         if !names.contains(&column) && schema.column(&column).is_some() {
             let hint = hint(&column, names.iter().map(String::as_str));
             return Err(RunError::NoSuchColumn { column, hint });
         }
-        // Refuses a statistic that does not suit the column before the whole file is
-        // read; this depends on no record.
+        // A statistic that does not suit the column is refused before the whole file is read; this
+        // depends on no record.
         QueryPlan::new(query, &schema, &column, Neighbours::ZeroOut)?;
         let door = access.door(query.permissive);
         Ok(Self {
@@ -285,7 +285,7 @@ impl Question {
         Ok(Asked { question: self, plan })
     }
 
-    /// What does not fit, without blaming a schema where there is none.
+    /// The error for a record that does not fit. If there is no schema, it does not mention one.
     fn without_schema(&self, error: DataError) -> RunError {
         if self.has_schema {
             return error.into();
@@ -314,8 +314,7 @@ impl Question {
 }
 
 impl Asked {
-    /// Asks the budget, tells the owner of a record that does not fit,
-    /// pays, reads, releases, books.
+    /// Asks the budget, tells the owner if a record does not fit, pays, reads, releases, books.
     fn answer(&self, survey: &Survey, purse: &mut Purse) -> Result<Answer, RunError> {
         let Self { question, plan } = self;
         let unit = question.schema.unit().unit();
@@ -324,7 +323,7 @@ impl Asked {
             survey.check().map_err(|error| question.without_schema(error))?;
         }
         let fills = purse.neighbours().has_public_size() && question.schema.unit().column().is_none();
-        // Pure privacy: the statistics here have no δ.
+        // All statistics are pure: δ is 0.
         let permit = purse.pay(plan.claim(), unit, Delta::ZERO)?;
         let reservation = permit.reservation();
         let table = question.loader().table(&[&question.column], survey)?;
@@ -346,7 +345,7 @@ impl QueryPlan {
             let by = format!("a {}", args.statistic.name());
             return Err(RunError::Unused { setting: "--edges".to_owned(), by });
         }
-        if args.at != MIDDLE && args.statistic != Statistic::Quantile {
+        if args.at != MEDIAN_SHARE && args.statistic != Statistic::Quantile {
             let by = format!("a {}", args.statistic.name());
             return Err(RunError::Unused { setting: "--at".to_owned(), by });
         }
@@ -453,10 +452,10 @@ impl QueryPlan {
     }
 }
 
-/// Refuses sums, means and variances where n is public and a record can be dropped for what it
-/// holds. Their sensitivity assumes that every record stays: dropping one would change the number
-/// of rows, or a sum by more than the distance between two values. Sums and means survive the
-/// permissive door: `filled` puts a value in the place of a record that has none.
+/// Refuses sums, means and variances if n is public and a record can be dropped because of its
+/// values. Their sensitivity assumes that every record stays: dropping one would change the number
+/// of rows, or a sum by more than the distance between two values. Sums and means can use the
+/// permissive door: `filled` replaces a dropped record by the middle of the bounds.
 fn check_drops(
     statistic: Statistic,
     schema: &Schema,
@@ -466,11 +465,10 @@ fn check_drops(
 ) -> Result<(), RunError> {
     let is_private = neighbours == Neighbours::AddRemove || schema.unit().column().is_some();
     let may_drop = match statistic {
-        // What the permissive door leaves out is filled in; a rule that drops is not
-        // what the schema's author expects.
+        // Records that the permissive door drops are filled in. A rule of the schema that drops
+        // records is refused: its author does not expect them to be filled in.
         Statistic::Sum | Statistic::Mean => schema.may_drop(&[column], Door::Strict),
-        // The middle of the bounds adds as little to a sum of squares as
-        // any value can, and not nothing.
+        // Nothing can be filled in: even the middle of the bounds adds to a sum of squares.
         Statistic::Variance => schema.may_drop(&[column], door),
         Statistic::Count
         | Statistic::Median
@@ -490,7 +488,7 @@ fn check_drops(
     Ok(())
 }
 
-/// What to write in the schema, or to ask, so that every record stays.
+/// The advice: what to write in the schema, or how to ask, so that every record stays.
 fn instead_of_dropping(statistic: Statistic, schema: &Schema, column: &str) -> String {
     let Some(Column::Number(number)) = schema.column(column) else {
         return "say in the schema what missing values become".to_owned();
@@ -499,19 +497,18 @@ fn instead_of_dropping(statistic: Statistic, schema: &Schema, column: &str) -> S
     let middle = 0.5 * lower + 0.5 * upper;
     let middle = if number.is_whole() { middle.floor() } else { middle };
     let stays = format!("give it a number in the schema, such as `missing = {middle}`");
-    // The permissive door leaves records out too, and a variance has nothing to put in their place.
+    // The permissive door drops records too, and a variance cannot fill them in.
     if statistic == Statistic::Variance {
         return format!("{stays}, and ask without --permissive");
     }
     format!("{stays}, or ask with `--bounds {lower},{upper} --permissive` and no schema")
 }
 
-/// One number for each slot, so that their count is n, which is public: a slot without a
-/// record has the middle of the bounds. The rule looks at one record alone, and an empty
-/// slot adds nothing to a centred sum.
+/// One number for each slot, so that their count is n, which is public. An empty slot gets the
+/// middle of the bounds, which adds nothing to a centred sum. The rule looks at one record alone.
 fn filled(table: &Table, column: &str) -> Result<Vec<f64>, RunError> {
     let (bounds, mut present) = table.numbers(column)?;
-    // As the statistics have it, so that it is 0 to the last bit once it is centred.
+    // The same expression as in the statistics, so that it is exactly 0 once it is centred.
     let middle = 0.5 * bounds.lower() + 0.5 * bounds.upper();
     let value = |slot| if table.is_present(slot) { present.next().unwrap_or(middle) } else { middle };
     Ok((0..table.slots()).map(value).collect())

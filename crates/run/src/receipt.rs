@@ -28,7 +28,7 @@ use sordino_optim::Checkpoint;
 use crate::error::RunError;
 use crate::purse::Purse;
 
-/// The data and the charges of a run, for whoever resumes it.
+/// The data and the charges of a run, which a resumed run needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Receipt {
@@ -70,11 +70,11 @@ pub enum Mismatch {
     Checkpoint,
     #[error(
         "another process is still at work on it, and has done steps meanwhile; wait until it has ended, and \
-        go on then"
+        resume then"
     )]
     AtWork,
     #[error(
-        "its charge is booked: its result was written, and going on again would be another release; begin \
+        "its charge is booked: its result was written, and resuming it would be another release; begin \
         again, and pay for it"
     )]
     Booked,
@@ -94,7 +94,7 @@ impl Receipt {
         Ok(self)
     }
 
-    /// The last charge, which a run that goes on ends.
+    /// The last charge, which a resumed run ends.
     pub(crate) fn last(&self) -> Option<u64> {
         self.charges().next_back()
     }
@@ -135,8 +135,8 @@ impl Receipt {
             return Ok(checkpoint.known_to_have(u64::MAX));
         }
         let records = self.records(purse)?;
-        // Each goes on with the one before: a charge that is left out, or
-        // of another run, is missed here.
+        // Each charge resumes the one before, so a charge that is left out, or one of another run,
+        // is noticed here.
         let is_chain = records.first().is_some_and(|first| first.follows.is_none())
             && records.windows(2).all(|pair| pair[1].follows == Some(pair[0].number));
         if !is_chain {
@@ -161,7 +161,8 @@ impl Receipt {
         if done.is_none_or(|done| done <= checkpoint.known()) { Ok(()) } else { Err(Mismatch::AtWork.into()) }
     }
 
-    /// Whether `data` and `purse` are those of the beginning, and nobody else has gone on.
+    /// Checks that `data` and `purse` are those of the first part, and that nobody else has resumed
+    /// the run.
     pub(crate) fn check_open(&self, data: Digest, purse: &Purse) -> Result<(), RunError> {
         let last = self.charges().next_back();
         self.check(data, purse, |charge| Some(charge.number) != last || is_open(charge))

@@ -1,10 +1,10 @@
-//! How good predictions are: pure functions of predictions and of what is true.
+//! How good predictions are: pure functions of predictions and true values.
 //!
 //! # Definition
 //! | score | of n records | interval |
 //! |---|---|---|
 //! | accuracy | share of right predictions | Wilson 1927 |
-//! | balanced accuracy | mean over classes of the share that is found | Zou, Donner 2008, from Wilson's |
+//! | balanced accuracy | mean of the recalls of the classes | Zou, Donner 2008, from Wilson's |
 //! | AUC | chance that a record of the class is ranked above another, ties half | DeLong et al. 1988 |
 //! | log loss | mean of `-ln p` of the true class, p cut at 10^-15 | normal |
 //! | calibration error | mean difference of stated and observed, over ten bins | none |
@@ -12,20 +12,20 @@
 //! | mean absolute error | `Σ abs(y - ŷ)/n` | normal |
 //! | R² | `1 - Σ (y - ŷ)²/Σ (y - ȳ)²` | normal, by the delta method |
 //!
-//! With more than two classes AUC is the mean over classes of one against the rest, and its
-//! standard error is at most the mean of theirs, which is what is used. Classes without a
-//! record have no part in either mean.
+//! With more than two classes AUC is the mean over classes of one against the rest. Its standard
+//! error is at most the mean of theirs, which is used in its place. Classes without a record are
+//! left out of both means.
 //!
 //! # The constant
-//! Beside each score stands that of the best constant: the commonest class, the frequencies of
-//! classes, the mean, or the median for absolute errors. It is chosen on the very records that it
-//! is scored on. So it has seen no private record, and it is hard to beat: no constant that was
-//! chosen before would score higher.
+//! Each score comes with that of the best constant: the commonest class, the frequencies of
+//! classes, the mean, or the median for absolute errors. The constant is chosen on the very records
+//! on which it is scored. So it has seen no private record, and it is hard to beat: no constant
+//! that was chosen before would score higher.
 //!
 //! # Pitfalls
-//! A score of private records is a statistic of them: one more release. Nothing here knows whose
-//! records they are; whoever calls it does. Intervals are about other records like these, and not
-//! about the noise of training: another run on the same data gives another model.
+//! A score on private records is a statistic of them: one more release. These functions do not know
+//! whose records they get; the caller has to know. Intervals are about other records like these,
+//! not about the noise of training: another run on the same data gives another model.
 
 mod calibration;
 mod classes;
@@ -45,17 +45,17 @@ pub use self::verdict::verdict;
 
 use sordino_report::{Calibration, Confusion, Score};
 
-/// Predictions beside what is true.
+/// Predictions beside the true values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcomes {
-    /// Of classes.
+    /// Predicted classes.
     Classes(Classified),
-    /// Of a number.
+    /// Predicted numbers.
     Numbers(Estimated),
 }
 
 impl Outcomes {
-    /// How many records there are.
+    /// The number of records.
     pub fn len(&self) -> usize {
         match self {
             Self::Classes(outcomes) => outcomes.is.len(),
@@ -63,7 +63,7 @@ impl Outcomes {
         }
     }
 
-    /// Whether there are none.
+    /// Whether there are no records.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -76,7 +76,7 @@ impl Outcomes {
         }
     }
 
-    /// The first of the scores, alone.
+    /// The first score alone.
     pub fn headline(&self) -> f64 {
         match self {
             Self::Classes(outcomes) => outcomes.accuracy(),
@@ -84,7 +84,7 @@ impl Outcomes {
         }
     }
 
-    /// Which class was taken for which.
+    /// The confusion matrix, for classes.
     pub fn confusion(&self) -> Option<Confusion> {
         match self {
             Self::Classes(outcomes) => Some(outcomes.confusion()),
@@ -92,7 +92,7 @@ impl Outcomes {
         }
     }
 
-    /// Stated probabilities against what is true.
+    /// Stated probabilities against observed frequencies.
     pub fn calibration(&self) -> Option<Calibration> {
         match self {
             Self::Classes(outcomes) => calibration(outcomes),
@@ -109,7 +109,7 @@ impl Outcomes {
     }
 }
 
-/// The mean; 0 of nothing.
+/// The mean; 0 for an empty list.
 fn average(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let count = values.len().max(1) as f64;
     values.sum::<f64>() / count
@@ -119,7 +119,7 @@ fn average(values: impl ExactSizeIterator<Item = f64>) -> f64 {
 mod tests {
     use super::*;
 
-    /// Scores are computed after a model was paid for: whatever it predicts, they end.
+    /// Scores are computed after a model was paid for, so they must end whatever it predicts.
     #[test]
     fn a_model_that_diverged_has_scores_without_numbers() {
         let nowhere = f64::NAN;

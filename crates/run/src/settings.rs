@@ -1,5 +1,5 @@
-//! What is asked for, by the names of flags, files and keyword arguments. Every setting is
-//! optional: defaults follow from public things, and
+//! The settings of a run, by the names of flags, files and keyword arguments. Every setting is
+//! optional: defaults follow from public facts, and
 //! [`training::RunPlan`](crate::training::RunPlan) has no options left.
 
 mod class_weights;
@@ -25,36 +25,36 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(value_name = "DATA"))]
     pub data: Option<PathBuf>,
 
-    /// The column to be predicted
+    /// The column to predict
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub target: Option<String>,
 
-    /// What the model may cost
+    /// The epsilon that the model costs
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub epsilon: Option<Epsilon>,
 
-    /// At this delta [default: that of the ledger; else 1e-6, or the first power of
-    /// ten below 1/(10 n) if that is less]
+    /// At this delta [default: that of the ledger; else 1e-6, or the first power of ten below
+    /// 1/(10 n) if that is less]
     #[cfg_attr(feature = "clap", arg(long, allow_hyphen_values = true))]
     pub delta: Option<Delta>,
 
-    /// Bounds, values, and whose records they are (TOML; see `sordino schema`)
+    /// The schema with bounds, values and the unit (TOML; see `sordino schema`)
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub schema: Option<PathBuf>,
 
-    /// Buy what the schema does not declare, or all if there is none: this part of epsilon and
-    /// delta finds bounds and categories with noise
+    /// Spend this part of epsilon and delta to find, with noise, the bounds and categories that the
+    /// schema does not declare, or all of them without a schema
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "FRACTION", value_parser = parse::fraction, allow_hyphen_values = true)
     )]
     pub estimate_schema_with: Option<f64>,
 
-    /// Columns of numbers whose bounds are to be bought
+    /// With --estimate-schema-with: columns of numbers whose bounds to find
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMNS", value_delimiter = ','))]
     pub numbers: Option<Vec<String>>,
 
-    /// Columns of categories whose values are to be bought
+    /// With --estimate-schema-with: columns of categories whose values to find
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMNS", value_delimiter = ','))]
     pub categories: Option<Vec<String>>,
 
@@ -76,18 +76,18 @@ pub struct Settings {
     #[serde(flatten)]
     pub learner: LearnerSettings,
 
-    /// Records that are declared public, and no part of DATA: the model's accuracy on them is shown
+    /// Public records that are no part of DATA: the model's accuracy on them is shown
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub public_test: Option<PathBuf>,
 
-    /// Scores for each value of this column of --public-test as well; COLUMN=VALUE,VALUE
-    /// where the schema declares no values
+    /// Show scores for each value of this column of --public-test too; COLUMN=VALUE,VALUE if the
+    /// schema declares no values
     #[cfg_attr(feature = "clap", arg(long, value_name = "COLUMN"))]
     pub by: Option<By>,
 
-    /// Predict the second of two classes from this probability on, or CLASS=P the
-    /// class that is named; part of the model, and to be declared before anything is
-    /// seen [default: the likelier class]
+    /// Predict the second of two classes if its probability is at least this, or CLASS=P for the
+    /// named class; it is part of the model, so declare it before you see results [default: the
+    /// likelier class]
     #[cfg_attr(feature = "clap", arg(long, value_name = "P"))]
     pub threshold: Option<Threshold>,
 
@@ -95,8 +95,8 @@ pub struct Settings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub tuned_on: Option<TunedOn>,
 
-    /// Map what the schema has no place for instead of stopping at it;
-    /// no error then depends on a record
+    /// Fit values to the schema by its rules, or drop the record, instead of stopping at a record
+    /// that does not fit; no error then depends on a record
     #[cfg_attr(feature = "clap", arg(long))]
     #[serde(skip_serializing_if = "is_off")]
     pub permissive: bool,
@@ -123,8 +123,8 @@ pub struct Settings {
     pub danger_seed: Option<u32>,
 }
 
-/// How to learn. A planner *takes* the settings that its method uses out of a copy. The first one
-/// that is left over is refused by name: it has no meaning for the method.
+/// How to learn. A planner *takes* the settings that its method uses out of a copy. The first
+/// setting that is left over is refused by name: it has no meaning for the method.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 #[serde(default)]
@@ -134,13 +134,13 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "PRESET|FILE"))]
     pub model: Option<String>,
 
-    /// Widths of the layers of `--model mlp` [default: one layer, of 32 to 256
-    /// units by records, columns and price]
+    /// Widths of the layers of `--model mlp` [default: one layer of 32 to 256 units, by records,
+    /// columns and price]
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTHS", value_delimiter = ','))]
     pub hidden: Option<Vec<usize>>,
 
-    /// The records are pictures of this shape, such as 1x28x28 [default: what the file's
-    /// format says, if it is one of pictures]
+    /// The records are images of this shape, such as 1x28x28 [default: what the file's format says,
+    /// if it is a format of images]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CxHxW"))]
     pub image: Option<ImageShape>,
 
@@ -153,25 +153,26 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub loss: Option<LossName>,
 
-    /// Residuals beyond this count linearly, for --loss huber, where the bounds of the target are
-    /// -1 and 1 [default: the less noise, the larger]
+    /// For --loss huber: residuals beyond this count linearly, on a scale where the bounds of the
+    /// target are -1 and 1 [default: the less noise, the larger]
     #[cfg_attr(feature = "clap", arg(long, value_name = "WIDTH", allow_hyphen_values = true))]
     pub huber_width: Option<f64>,
 
-    /// How much a record of each class counts, as in no=1,yes=3: from public knowledge, as the
-    /// private data is not counted for it; the largest is made 1 [default: all the same]
+    /// How much a record of each class counts, as in no=1,yes=3. Take the weights from public
+    /// knowledge, not from counts of the private data; the largest is scaled to 1 [default: all
+    /// equal]
     #[cfg_attr(feature = "clap", arg(long, value_name = "CLASS=W,...", allow_hyphen_values = true))]
     pub class_weights: Option<DeclaredWeights>,
 
-    /// How many noisy steps [default: the method's]
+    /// The number of noisy steps [default: the method's]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub steps: Option<Count>,
 
-    /// Probability with which each record enters a batch; for --method sgd [default: 256/n]
+    /// For --method sgd: the probability with which each record enters a batch [default: 256/n]
     #[cfg_attr(feature = "clap", arg(long, value_name = "Q", allow_hyphen_values = true))]
     pub sampling_rate: Option<SamplingRate>,
 
-    /// The same as a number of records: the sampling rate is this divided by n
+    /// The mean batch size, instead of --sampling-rate: the rate is this divided by n
     #[cfg_attr(feature = "clap", arg(long, value_name = "B", value_parser = parse::count))]
     pub batch_size: Option<Count>,
 
@@ -179,16 +180,16 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "E", value_parser = parse::count))]
     pub epochs: Option<Count>,
 
-    /// The length of a step [default: what suits the steps and their noise]
+    /// The learning rate [default: what suits the number of steps and their noise]
     #[cfg_attr(feature = "clap", arg(long, value_name = "RATE", allow_hyphen_values = true))]
     pub learning_rate: Option<f64>,
 
-    /// How much of the last step goes into the next [default: 0.9; for a
-    /// linear model at least that]
+    /// The part of the last step that goes into the next [default: 0.9; for a linear model at least
+    /// that]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BETA", allow_hyphen_values = true))]
     pub momentum: Option<f64>,
 
-    /// The largest norm of one record's gradient; longer ones are scaled down [default: the
+    /// The largest norm of one record's gradient; longer gradients are scaled down [default: the
     /// method's; for a network 1 to 10, the less noise the larger]
     #[cfg_attr(feature = "clap", arg(long, value_name = "C", allow_hyphen_values = true))]
     pub clip_norm: Option<ClipNorm>,
@@ -197,8 +198,8 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub clipping: Option<ClippingName>,
 
-    /// The part of gradients that --clipping adaptive leaves as they are; --clip-norm is that of
-    /// the first step, and it never falls below a quarter of it [default: 0.5]
+    /// For --clipping adaptive: the part of the gradients that is not clipped. --clip-norm is the
+    /// initial clip norm, which never falls below a quarter of that [default: 0.5]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub clip_quantile: Option<f64>,
 
@@ -206,31 +207,31 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
     pub averaging: Option<AveragingName>,
 
-    /// The last part of the iterates, for --averaging tail [default: 0.1]
+    /// For --averaging tail: the last part of the iterates, which is averaged [default: 0.1]
     #[cfg_attr(feature = "clap", arg(long, value_name = "PART", allow_hyphen_values = true))]
     pub averaging_tail: Option<f64>,
 
-    /// How much of the average stays at each step, for --averaging ema
-    /// [default: 1 - 10/T for T steps]
+    /// For --averaging ema: the part of the average that stays at each step [default: 1 - 10/T for
+    /// T steps]
     #[cfg_attr(feature = "clap", arg(long, value_name = "BETA", allow_hyphen_values = true))]
     pub averaging_decay: Option<f64>,
 
-    /// The largest norm of one encoded record; longer ones are scaled down
-    /// [default: what the schema allows]
+    /// The largest norm of one encoded record; longer records are scaled down [default: what the
+    /// schema allows]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NORM", allow_hyphen_values = true))]
     pub row_norm: Option<f64>,
 
-    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: what
-    /// suits the noise; 0 for a network]
+    /// Penalty on large weights: lambda of (lambda/2) |w|^2 [default: what suits the noise; 0 for a
+    /// network]
     #[cfg_attr(feature = "clap", arg(long, value_name = "LAMBDA", allow_hyphen_values = true))]
     pub l2: Option<f64>,
 
-    /// Steps between two checkpoints (passes, for coordinate-descent): after a crash as many are
-    /// charged again [default: a twentieth]
+    /// Steps between two checkpoints (passes, for coordinate-descent); after a crash at most as
+    /// many are charged again [default: a twentieth of all]
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub checkpoint_every: Option<Count>,
 
-    /// Megabytes for what grows with a network's batches; the result is the same but for roundings
+    /// Megabytes of memory for a network's batches; the result is the same up to rounding
     #[cfg_attr(feature = "clap", arg(long, value_name = "MB", value_parser = parse::count))]
     pub memory: Option<Count>,
 }
@@ -275,7 +276,7 @@ pub enum Method {
     GradientDescent,
     /// Noisy gradient descent on random batches (DP-SGD)
     Sgd,
-    /// One noisy coordinate a step; for two classes or a number
+    /// One noisy coordinate per step; for two classes or a number
     CoordinateDescent,
     /// The minimum, with noise added to it; for classes, or a number with --loss huber
     OutputPerturbation,
@@ -336,8 +337,8 @@ pub enum ClippingName {
     Flat,
     /// Every gradient is scaled to about the clip norm, short ones too
     Automatic,
-    /// The clip norm follows a quantile of the gradients' lengths, by a
-    /// noisy count that is part of the price
+    /// The clip norm follows a quantile of the gradients' norms, by a noisy count that is part of
+    /// the price
     Adaptive,
     /// The gradient of each layer is scaled down to its share of the clip norm
     PerLayer,
@@ -351,14 +352,14 @@ pub enum AveragingName {
     /// The mean of the last iterates
     #[default]
     Tail,
-    /// An exponential moving average of all
+    /// An exponential moving average of all iterates
     Ema,
     /// The last iterate
     None,
 }
 
-/// What the settings were tuned on, as the user states it. Nobody can
-/// check it; the report repeats it.
+/// What the settings were tuned on, as the user states it. Nobody can check it; the report repeats
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -369,7 +370,7 @@ pub enum TunedOn {
     Public,
     /// The private data, and each run was charged to the same budget
     Booked,
-    /// The private data, and nobody paid
+    /// The private data, without a charge
     Private,
 }
 

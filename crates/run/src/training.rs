@@ -1,8 +1,9 @@
 //! Trains a model of a table within a budget.
 //!
-//! The order is that of every release: plan from public things, ask the budget, pay, read the data,
+//! The order is that of every release: plan from public facts, ask the budget, pay, read the data,
 //! release, book. Through the strict door the owner learns before the charge whether every record
-//! fits the schema. Everybody else uses the permissive door, which maps or drops records silently.
+//! fits the schema. Everybody else uses the permissive door, which replaces values or drops records
+//! silently.
 
 mod advice;
 mod begun;
@@ -14,7 +15,6 @@ mod estimate;
 mod facts;
 mod fit;
 mod input;
-mod invented;
 mod learner;
 mod linear;
 mod network;
@@ -24,6 +24,7 @@ mod plan;
 mod public_test;
 mod rehearsal;
 mod subject;
+mod synthetic;
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -59,9 +60,9 @@ use crate::receipt::Receipt;
 use crate::settings::{Relation, Settings, file};
 
 /// Disk space for report, model card and manifest, in bytes.
-const ROOM_FOR_WORDS: u64 = 2 << 20;
+const PAGES_BYTES: u64 = 2 << 20;
 
-/// Watches a run. It gets public things only: no record, no training loss, no gradient norm.
+/// Watches a run. It gets public facts only: no record, no training loss, no gradient norm.
 pub trait Observer {
     /// The run enters a new phase; for a log.
     fn doing(&mut self, _what: &str) {}
@@ -127,7 +128,7 @@ pub struct PlannedTraining {
     pub quote: Option<Quote>,
     /// Estimated time, memory and loss of accuracy.
     pub estimate: Forecast,
-    /// Settings of a linear model that rehearse better than the default.
+    /// Settings of a linear model that did better than the default in rehearsals.
     pub better: Option<Candidate>,
 }
 
@@ -142,19 +143,19 @@ pub struct Trained {
     pub took: Option<Quote>,
     /// The model.
     pub model: Model,
-    /// What is promised about it.
+    /// Its guarantee.
     pub guarantee: Guarantee,
     /// The model's scores on public records.
     pub public: Option<Evaluation>,
     /// The facts of the run, as JSON on one line.
     pub json: String,
-    /// What weakens the claim, without the findings *unmetered* and
-    /// *seeded*, which a door states by itself.
+    /// The findings that weaken the claim, without *unmetered* and *seeded*, which a front end
+    /// states by itself.
     pub findings: Vec<String>,
 }
 
 impl Trained {
-    /// What whoever trained it should know about its scores, such as that a constant is as good.
+    /// A remark on the scores for the user, such as that a constant is as good.
     pub fn remark(&self) -> Option<&str> {
         self.public.as_ref()?.remark.as_deref()
     }
@@ -171,12 +172,12 @@ pub fn plan(settings: &Settings) -> Result<PlannedTraining, RunError> {
     let plan = RunPlan::draw(settings, input, subject, notes)?;
     let quote = purse.quote(&plan.learner.claim(), &plan.unit())?;
     let estimate = Forecast::of(&plan)?;
-    let better = advice::better(&plan, RATHER_QUICK);
+    let better = advice::better(&plan, SUGGESTION_TIME);
     Ok(PlannedTraining { plan, purse, quote, estimate, better })
 }
 
-/// How long a run may take whose settings a plan suggests.
-const RATHER_QUICK: Duration = Duration::from_secs(60);
+/// The longest run that a plan suggests in place of the default.
+const SUGGESTION_TIME: Duration = Duration::from_secs(60);
 
 /// Finds settings that finish within `limit`, the best first. Without a
 /// ledger, the data file need not exist.
@@ -210,13 +211,14 @@ pub fn train(settings: &Settings, mut session: Session<'_>) -> Result<Trained, R
         return carry_out(plan, purse, (folder, None), spent_before, &mut session);
     };
     let (access, input, mut purse) = opened_to_buy(settings)?;
-    // Before the run, and so before it buys a schema.
+    // Read before the run buys a schema.
     let spent_before = purse.spent()?;
     settings.report.as_deref().map_or(Ok(()), folder::check_writable)?;
-    let folder = Folder::prepare(&plan::out_of(settings)?, ROOM_FOR_WORDS)?;
+    let folder = Folder::prepare(&plan::out_of(settings)?, PAGES_BYTES)?;
     session.observer.doing("buying a schema");
     let bought = Bought::buy(settings, fraction, &input, &mut purse, &folder)?;
-    // It was kept in a folder meanwhile, where anybody may have written.
+    // The schema was in a folder meanwhile, where others may have changed it, so it is checked
+    // again.
     let schema = bought.schema()?;
     access.check_reading(&schema)?;
     access.check_source(&schema, &input.source)?;
@@ -267,7 +269,7 @@ fn opened_to_buy(settings: &Settings) -> Result<(Access, Input, Purse), RunError
     access.check_columns(Columns::of(settings).names())?;
     let content = input.source.content()?;
     let purse = open_purse(settings, &mut access, Some(content))?;
-    // Before anything is bought for a model that cannot be trained.
+    // Checked before a schema is bought for a model that cannot be trained.
     subject::public_size(&purse)?;
     Ok((access, input, purse))
 }
@@ -320,7 +322,7 @@ fn carry_out(
     let public = PublicTest::open(&plan, &purse)?;
     let (from, receipt) = earlier(&mut purse, &folder, session.resume)?;
     let begun = Begun::of(&plan)?;
-    // An earlier version of this program kept none.
+    // An earlier version of this program kept no settings.
     if from.is_some() && folder.settings().exists() {
         folder.kept::<Begun>(&folder.settings())?.check(&begun)?;
     }
@@ -336,8 +338,8 @@ fn carry_out(
     session.observer.doing("charging");
     let permit = purse.pay_after(receipt.last(), claim, plan.unit(), plan.subject.delta)?;
     if let Some((checkpoint, _)) = &from {
-        // The charge before has ended now: whoever was still at work
-        // under it can record no further step.
+        // The earlier charge has ended now, so a process that still worked under it can record no
+        // further step.
         receipt.check_still(checkpoint, &purse)?;
     }
     let receipt = receipt.with(permit.reservation(), &purse)?;
@@ -415,7 +417,7 @@ fn write(
     }
 }
 
-/// What the clock says; a clock before 1970 says 1970.
+/// The current time; 1970 if the clock is set before that.
 fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_millis(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
@@ -424,5 +426,5 @@ fn now() -> Time {
 /// Upper estimate of the bytes of the model's directory.
 fn room(plan: &RunPlan) -> u64 {
     let weights = 8 * plan.learner.weights();
-    (weights + 2 * plan.subject.encoding.to_json().len()) as u64 + ROOM_FOR_WORDS
+    (weights + 2 * plan.subject.encoding.to_json().len()) as u64 + PAGES_BYTES
 }

@@ -1,4 +1,4 @@
-//! The example is a door of its own: metered, resumable, with a report and a model's
+//! The example is a front end of its own: metered, resumable, with a report and a model's
 //! directory, and without the command.
 
 use std::path::{Path, PathBuf};

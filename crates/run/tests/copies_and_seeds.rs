@@ -1,5 +1,5 @@
-//! Progress that was paid for is counted where it cannot be copied, and no
-//! seeded run is charged to a ledger.
+//! The ledger counts the paid steps, where no copy can undo the count, and no seeded run is charged
+//! to a ledger.
 
 mod scene;
 
@@ -55,7 +55,7 @@ fn every_step(scene: &Scene) -> Settings {
     Settings { learner, ..settings }
 }
 
-/// Steps of a Gaussian that a charge pays for.
+/// The number of steps that a charge pays for.
 fn steps(event: &Event) -> u64 {
     if let Event::Composed { events } = event {
         return events.iter().map(steps).sum();
@@ -63,10 +63,10 @@ fn steps(event: &Event) -> u64 {
     if let Event::Repeated { count, .. } = event { count.get() } else { 1 }
 }
 
-/// A copy of the folder from after step 2, put back after the run died at step 15, redid 13 steps
-/// for the price of one, again and again.
+/// A copy of the folder from after step 2, put back after the run died at step 15, once repeated 13
+/// steps for the price of one, again and again.
 #[test]
-fn a_folder_that_is_put_back_pays_for_all_that_was_done_since() {
+fn an_old_copy_of_the_folder_pays_for_all_steps_done_since() {
     let scene = Scene::new("put-back");
     scene.budget();
     let settings = every_step(&scene);
@@ -74,39 +74,38 @@ fn a_folder_that_is_put_back_pays_for_all_that_was_done_since() {
     put_back(&scene);
     let trained = train_watched(&settings, true, &mut ()).unwrap();
     let charges = scene.ledger().charges().unwrap();
-    // Fifteen steps were done, and one more may have been: of twenty, those from the third
-    // to the sixteenth are paid twice.
+    // Fifteen steps were done, and one more may have been: steps 3 to 16 of twenty are paid twice.
     assert_eq!(charges.iter().map(|charge| steps(&charge.event)).collect::<Vec<_>>(), [20, 14]);
     assert_eq!(steps(&trained.guarantee.event), 34);
     assert!(trained.guarantee.metered && trained.guarantee.epsilon.upper > 1.2);
 }
 
-/// The same with a second copy, from the run that went on.
+/// The same with a second copy, taken from the resumed run.
 #[test]
-fn a_copy_of_a_run_that_went_on_pays_again() {
+fn a_copy_of_a_resumed_run_pays_again() {
     let scene = Scene::new("put-back-twice");
     scene.budget();
     let settings = every_step(&scene);
     killed(&scene, &settings, false, u64::MAX, 5);
-    // Four are kept for sure, and the fifth may be: two are paid again at most.
+    // Four steps are certainly kept, and the fifth may be: at most two are paid again.
     killed(&scene, &settings, true, 6, 12);
     put_back(&scene);
     train_watched(&settings, true, &mut ()).unwrap();
     let paid: Vec<u64> =
         scene.ledger().charges().unwrap().iter().map(|charge| steps(&charge.event)).collect();
     assert_eq!(paid[0], 20);
-    // Twelve steps were recorded, the copy has six.
+    // Twelve steps were recorded; the copy has six.
     assert!(paid[1] <= 2 && paid[2] == 7, "{paid:?}");
 }
 
-/// A checkpoint that nobody told the ledger of is no checkpoint, whatever its own digest says.
+/// A checkpoint that the ledger does not know is refused, whatever its own digest says.
 #[test]
 fn an_edited_checkpoint_is_refused() {
     let scene = Scene::new("edited");
     scene.budget();
     let settings = every_step(&scene);
     killed(&scene, &settings, false, u64::MAX, 10);
-    // Of another run of the same plan, which nobody paid for.
+    // A checkpoint of another run of the same plan, which nobody paid for.
     let other = Settings { out: Some(scene.path("other")), payment: Default::default(), ..settings.clone() };
     let mut observer = Saboteur { scene: &scene, copy_at: u64::MAX, die_at: 3 };
     let run = || train_watched(&other, false, &mut observer).map(drop);
@@ -116,7 +115,8 @@ fn an_edited_checkpoint_is_refused() {
     assert!(matches!(refused, RunError::Resume(Mismatch::Checkpoint)), "{refused}");
 }
 
-/// A known seed cancels the noise of a release, and the ledger's entry did not even say so.
+/// A known seed cancels the noise of a release, and the ledger's entry once did not say that there
+/// was a seed.
 #[test]
 fn no_seeded_run_is_charged_to_a_ledger() {
     let scene = Scene::new("seeds");
@@ -135,7 +135,7 @@ fn no_seeded_run_is_charged_to_a_ledger() {
     let unmetered = Settings { payment: Default::default(), ..seeded };
     assert!(train(&unmetered).unwrap().guarantee.seeded);
 
-    // A charge by a library says so in the history.
+    // A seeded charge by a library is marked in the history.
     let identity = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
     let ledger = Ledger::open(&scene.path("l")).unwrap();
     let mut account = Account::open(ledger, &identity, label("owner"), label("a test")).unwrap();
@@ -147,11 +147,11 @@ fn no_seeded_run_is_charged_to_a_ledger() {
     assert_eq!(account.terms().delta, Delta::new(1e-6).unwrap());
 }
 
-/// What is in the working folder is no release: checkpoints, receipts and
-/// the folder are the owner's alone.
+/// The working folder is not released: only its user may read the folder, its checkpoints and its
+/// receipts.
 #[cfg(unix)]
 #[test]
-fn the_working_folder_is_the_owners_alone() {
+fn only_its_user_may_read_the_working_folder() {
     use std::os::unix::fs::PermissionsExt;
     let scene = Scene::new("modes");
     scene.budget();
@@ -164,8 +164,8 @@ fn the_working_folder_is_the_owners_alone() {
     }
 }
 
-/// A receipt that leaves out the charge under which most steps were done, and names another that is
-/// open, would redo them for next to nothing.
+/// A receipt that leaves out the charge under which most steps were done, and names another open
+/// charge, would repeat those steps for next to nothing.
 #[test]
 fn a_receipt_cannot_leave_out_a_charge() {
     let scene = Scene::new("receipt");
@@ -173,12 +173,12 @@ fn a_receipt_cannot_leave_out_a_charge() {
     let settings = every_step(&scene);
     killed(&scene, &settings, false, 3, 5);
     fs::rename(scene.path("copy"), scene.path("first")).unwrap();
-    // A charge that is open, and costs nothing worth mentioning.
+    // An open charge that costs next to nothing.
     let identity = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
     let mut account = Account::open(scene.ledger(), &identity, label("owner"), label("query count")).unwrap();
     let cheap = account.charge(Event::Pure { epsilon: Epsilon::new(1e-6).unwrap() }).unwrap();
     let head = serde_json::to_value(scene.ledger().head().unwrap()).unwrap();
-    // The run goes on to step 18, and dies.
+    // The run resumes, and dies at step 18.
     killed(&scene, &settings, true, u64::MAX, 18);
     let receipt: serde_json::Value =
         serde_json::from_str(&fs::read_to_string(scene.path("m.part/receipt.json")).unwrap()).unwrap();
@@ -199,20 +199,20 @@ fn a_receipt_cannot_leave_out_a_charge() {
         assert!(matches!(refused, RunError::Resume(_)), "{forged}: {refused}");
     }
     assert_eq!(scene.spent(), spent);
-    // The true one pays for what the ledger knows to have been done since.
+    // The true receipt pays for the steps that the ledger has recorded since.
     fs::write(scene.path("m.part/receipt.json"), receipt.to_string()).unwrap();
     train_watched(&settings, true, &mut ()).unwrap();
     let last = scene.ledger().charges().unwrap().last().unwrap().clone();
     assert_eq!(steps(&last.event), 16);
 }
 
-/// Copies of a folder that go on at the same time: one of them does.
+/// If copies of a folder are resumed at the same time, one of them succeeds.
 #[test]
-fn of_many_copies_one_goes_on() {
+fn only_one_copy_of_a_run_can_be_resumed() {
     let scene = Scene::new("race");
     scene.budget();
     let settings = every_step(&scene);
-    // Stopped on request, so that going on is free.
+    // Stopped on request, so resuming is free.
     struct Stops<'a>(&'a std::sync::atomic::AtomicBool);
     impl Observer for Stops<'_> {
         fn step(&mut self, step: &Step<'_>) {
@@ -223,8 +223,8 @@ fn of_many_copies_one_goes_on() {
     let session = training::Session { resume: false, stop: &stop, observer: &mut Stops(&stop) };
     assert!(matches!(training::train(&settings, session).map(drop), Err(RunError::Stopped { steps: 3, .. })));
     copy(&scene.path("m.part"), &scene.path("copy"));
-    // Another process with a copy in the same place, as another machine or mount could have, is
-    // played by one that goes on between this one's look at the ledger and its charge.
+    // Plays another process with a copy, such as another machine may have: it resumes the run after
+    // this one has checked the ledger and before this one's charge.
     struct Thief<'a>(&'a Scene, &'a Settings);
     impl Observer for Thief<'_> {
         fn doing(&mut self, what: &str) {

@@ -1,5 +1,5 @@
-//! What can be known before a charge is known before it: memory, work, and
-//! that the data is the one that pays.
+//! Everything that can be checked before a charge is checked before it: memory, work, and that the
+//! data is the data set with the budget.
 
 mod scene;
 
@@ -11,7 +11,7 @@ use sordino_privacy::Count;
 use sordino_run::training::{self, Observer};
 use sordino_run::{LearnerSettings, Method, RunError, Settings};
 
-/// A wide one-hot table was paid for, and then the process was killed for want of memory.
+/// A wide one-hot table was once paid for, and then the process was killed for lack of memory.
 #[test]
 fn a_table_that_does_not_fit_in_memory_is_refused_before_it_is_charged() {
     let scene = Scene::new("memory");
@@ -35,7 +35,7 @@ fn a_table_that_does_not_fit_in_memory_is_refused_before_it_is_charged() {
     assert!(!scene.path("m.part").exists());
 }
 
-/// Moves another table to the place of the data, once the run has been planned.
+/// Moves another table to the path of the data, once the run has been planned.
 struct Swap<'a>(&'a Scene, &'a str);
 
 impl Observer for Swap<'_> {
@@ -46,7 +46,7 @@ impl Observer for Swap<'_> {
     }
 }
 
-/// Overwrites the data in its place.
+/// Overwrites the data in place.
 struct Rewrite<'a>(&'a Scene);
 
 impl Observer for Rewrite<'_> {
@@ -58,13 +58,13 @@ impl Observer for Rewrite<'_> {
     }
 }
 
-/// The content was hashed and then the path opened again: a link that was moved in between answered
-/// from another table at this table's price.
+/// The content was once hashed and then the path opened again: a link that was moved in between led
+/// to another table, at this table's price.
 #[test]
-fn what_is_learned_is_what_was_digested() {
+fn a_run_learns_from_the_bytes_that_were_digested() {
     let scene = Scene::new("swap");
     scene.budget();
-    // A file that takes the path is not looked at: the one that was opened is.
+    // A file that takes over the path is ignored: the run reads the file that it has opened.
     for moment in ["charging", "reading the data"] {
         let before = fs::read_to_string(scene.path("t.csv")).unwrap();
         scene.write("other.csv", &table(10));
@@ -73,13 +73,13 @@ fn what_is_learned_is_what_was_digested() {
         fs::remove_dir_all(scene.path("m")).unwrap();
         scene.write("t.csv", &before);
     }
-    // One that is rewritten in its place is found out before anything is released.
+    // A file that is rewritten in place is noticed before anything is released.
     let refused = train_watched(&scene.settings(), false, &mut Rewrite(&scene)).map(drop).unwrap_err();
     assert!(matches!(refused, RunError::Data(DataError::Changed { .. })), "{refused}");
     assert!(!scene.path("m").exists());
 }
 
-/// `train --plan` with three million steps rehearsed them all.
+/// `train --plan` with three million steps once rehearsed them all.
 #[test]
 fn a_plan_of_many_steps_is_not_rehearsed() {
     let scene = Scene::new("long-plan");
@@ -98,7 +98,7 @@ fn a_plan_of_many_steps_is_not_rehearsed() {
     assert!(plan(Method::CoordinateDescent, 3_000_000).scores.is_none());
 }
 
-/// Once to digest, count and check, once to encode: a file was read five times.
+/// One pass digests, counts and checks, and one encodes. A file was once read five times.
 #[test]
 fn a_file_is_read_twice() {
     let scene = Scene::new("passes");
@@ -106,6 +106,6 @@ fn a_file_is_read_twice() {
     scene.budget();
     let trained = train(&scene.settings()).unwrap();
     let (read, length) = (trained.plan.bytes_read(), fs::metadata(scene.path("t.csv")).unwrap().len());
-    // And its beginning once more, for the header.
+    // Its beginning is read once more, for the header.
     assert!((2 * length..2 * length + (1 << 18)).contains(&read), "{read} of {length}");
 }

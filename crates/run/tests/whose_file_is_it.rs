@@ -1,4 +1,4 @@
-//! The schema is the analyst's file; how the data is parsed and whom the unit is are the owner's.
+//! The schema is the analyst's file; the owner decides how the data is parsed and what the unit is.
 
 mod scene;
 
@@ -10,7 +10,7 @@ use sordino_privacy::Unit;
 use sordino_run::training;
 use sordino_run::{LockSettings, RunError, Settings};
 
-/// `comment = "y"` made `train --plan` tell how many rows begin with y, for nothing.
+/// `comment = "y"` once made `train --plan` tell for free how many rows begin with y.
 #[test]
 fn a_comment_character_counts_no_rows() {
     let scene = Scene::new("comment");
@@ -22,15 +22,15 @@ fn a_comment_character_counts_no_rows() {
         for result in [training::plan(&scene.settings()).map(drop), train(&scene.settings()).map(drop)] {
             let error = result.unwrap_err();
             assert!(matches!(error, RunError::Reading(ReadingError::Csv { .. })), "{csv}: {error}");
-            // Nothing of the table, of which every record begins with a digit.
+            // The message shows nothing of the table, whose records all begin with a digit.
             assert!(!error.to_string().contains("yes"), "{error}");
         }
     }
     assert_eq!(scene.spent(), 0.0);
 }
 
-/// `comment = "h"` with `names` renamed a unique column to the patients', so that a
-/// promise to patients protected visits.
+/// `comment = "h"` with `names` once gave the name of the patients' column to a unique one, so a
+/// promise to patients protected only visits.
 #[test]
 fn a_unit_is_the_owners_column() {
     let scene = Scene::new("unit");
@@ -44,7 +44,7 @@ fn a_unit_is_the_owners_column() {
     scene.budget_for(Unit::Column("patient".to_owned()), "owners.toml", None);
     scene.write("t.toml", &owners);
     training::plan(&scene.settings()).unwrap();
-    // Fewer records a patient are the analyst's choice: they cost what they cost.
+    // The analyst may choose fewer records per patient; the price accounts for it.
     scene.write("t.toml", &owners.replace("max_records = 10", "max_records = 1"));
     training::plan(&scene.settings()).unwrap();
     for (schema, why) in [
@@ -63,7 +63,7 @@ fn a_unit_is_the_owners_column() {
     assert_eq!(scene.spent(), 0.0);
 }
 
-/// A column that the owner ignores is nobody's feature.
+/// Nobody may use a column that the owner ignores.
 #[test]
 fn an_ignored_column_stays_ignored() {
     let scene = Scene::new("ignored");
@@ -74,7 +74,7 @@ fn an_ignored_column_stays_ignored() {
     scene.budget_for(Unit::Record, "owners.toml", None);
     let error = train(&scene.settings()).unwrap_err();
     assert!(matches!(error, RunError::Reading(ReadingError::Ignored { .. })), "{error}");
-    // Nor can its bounds be bought.
+    // Its bounds cannot be bought either.
     let settings = Settings {
         schema: Some(scene.path("owners.toml")),
         estimate_schema_with: Some(0.5),
@@ -85,7 +85,7 @@ fn an_ignored_column_stays_ignored() {
     assert_eq!(scene.spent(), 0.0);
 }
 
-/// A ledger knows how a file is read even where its owner has said nothing of it: as a plain table.
+/// If the owner has set no rules, the ledger reads the file as a plain table.
 #[test]
 fn a_data_set_without_rules_is_a_plain_table() {
     let scene = Scene::new("no-rules");
@@ -99,9 +99,9 @@ fn a_data_set_without_rules_is_a_plain_table() {
     train(&scene.settings()).unwrap();
 }
 
-/// Everything that a wrapper for analysts need not fix itself.
+/// A lock fixes all of this, so a wrapper for analysts need not.
 #[test]
-fn a_locked_data_set_is_used_as_its_owner_said() {
+fn a_locked_data_set_is_used_by_its_owners_rules() {
     let scene = Scene::new("locked");
     fs::create_dir(scene.path("results")).unwrap();
     let lock = LockSettings {
@@ -149,8 +149,7 @@ fn a_locked_data_set_is_used_as_its_owner_said() {
     assert!(verb.is_refusal() && verb.to_string().contains("query"), "{verb}");
     assert_eq!(scene.spent(), 0.0);
 
-    // Even the owner comes through the permissive door: a record that
-    // does not fit is not spoken of.
+    // Even the owner uses the permissive door: no message names a record that does not fit.
     let text = fs::read_to_string(scene.path("t.csv")).unwrap().replacen("0,no", "SECRET,no", 1);
     scene.write("t.csv", &text);
     let linked = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
@@ -160,9 +159,9 @@ fn a_locked_data_set_is_used_as_its_owner_said() {
     assert!(trained.plan.notes.iter().any(|note| note.contains("only the owner is")));
 }
 
-/// A table whose first record would become its header.
+/// With other options, the first record would become the header.
 #[test]
-fn a_header_is_what_the_owner_says_it_is() {
+fn the_owner_decides_which_line_is_the_header() {
     let scene = Scene::new("header");
     scene.budget();
     scene.write(
@@ -177,10 +176,10 @@ fn a_header_is_what_the_owner_says_it_is() {
     assert!(!scene.path("m").exists() && !scene.path("m.part").exists());
 }
 
-/// A bought schema lies in the working folder until the model is written, where anybody may change
-/// it: it skipped the owner's rules, and any open charge passed for its price.
+/// A bought schema is kept in the working folder until the model is written, where it may be
+/// changed. It once skipped the owner's rules, and any open charge counted as its price.
 #[test]
-fn a_bought_schema_is_held_to_the_rules() {
+fn a_bought_schema_must_keep_the_owners_rules() {
     let scene = Scene::new("bought");
     let owners = "columns.x = { kind = 'number', bounds = [0, 1] }\ncolumns.z = { kind = 'ignore' }\n\
                   columns.y = { kind = 'category', values = ['no', 'yes'] }\n";
@@ -213,7 +212,7 @@ fn a_bought_schema_is_held_to_the_rules() {
     let refused = train(&settings).map(drop).unwrap_err();
     assert!(matches!(refused, RunError::Resume(_) | RunError::Reading(_)), "{refused}");
     assert_eq!(scene.spent(), spent);
-    // Another open charge does not pass for its price.
+    // Another open charge does not count as its price.
     let identity = sordino_run::identity(&scene.path("t.csv"), None).unwrap();
     let mut account =
         sordino_ledger::Account::open(scene.ledger(), &identity, label("owner"), label("query count"))
@@ -230,9 +229,9 @@ fn a_bought_schema_is_held_to_the_rules() {
     assert!(matches!(refused, RunError::OtherSchemaBought { .. }), "{refused}");
 }
 
-/// What a lock says of schemas and places has no way around it.
+/// Nothing gets around a lock's rules for schemas and places.
 #[test]
-fn a_lock_has_no_side_doors() {
+fn a_lock_cannot_be_bypassed() {
     let scene = Scene::new("side-doors");
     fs::create_dir(scene.path("results")).unwrap();
     let verbs = vec![label("train"), label("schema")];
@@ -245,7 +244,7 @@ fn a_lock_has_no_side_doors() {
         ..allowed.clone()
     };
     assert!(matches!(train(&bought), Err(RunError::LockedSchema)));
-    // Somebody else's result, and a link that leads elsewhere.
+    // Another result, and a link that leads elsewhere.
     scene.write("results/other.json", "{}");
     let over = Settings { report: Some(scene.path("results/other.json")), ..allowed.clone() };
     assert!(matches!(train(&over), Err(RunError::FileExists { .. })));
@@ -264,8 +263,8 @@ fn a_lock_has_no_side_doors() {
     train(&allowed).unwrap();
 }
 
-/// Private images beside labels of one's own are private: a score on them
-/// told how many are taken for a class.
+/// Private images beside other labels are private: a score on them once told how many are taken for
+/// a class.
 #[test]
 fn private_images_are_no_public_test() {
     let scene = Scene::new("images");
@@ -290,7 +289,7 @@ fn private_images_are_no_public_test() {
         ..scene.settings()
     };
     assert!(matches!(train(&settings), Err(RunError::PrivateTest { .. })));
-    // Packed they are the same images.
+    // Packed images are the same images.
     fs::create_dir(scene.path("packed")).unwrap();
     for (name, bytes) in [("a-images-idx3-ubyte", &images), ("a-labels-idx1-ubyte", &labels(1))] {
         let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
@@ -303,8 +302,8 @@ fn private_images_are_no_public_test() {
     train(&Settings { public_test: None, ..settings }).unwrap();
 }
 
-/// An analyst comes through the permissive door, and n is public: a record that has no place counts
-/// as the middle of the bounds, so that the divisor does not depend on values.
+/// An analyst uses the permissive door, and n is public. A record that does not fit counts as the
+/// middle of the bounds, so the divisor does not depend on values.
 #[test]
 fn an_analysts_mean_divides_by_a_public_number() {
     let scene = Scene::new("filled");
@@ -331,14 +330,15 @@ fn an_analysts_mean_divides_by_a_public_number() {
     use sordino_run::query::{AnswerValue, Statistic, answer};
     let (mean, _) = answer(&query(Statistic::Mean, 5.0)).unwrap();
     let AnswerValue::Estimate(mean) = mean.value else { panic!("a mean is a number") };
-    // 0 to 0.7 as they are, 0.8 and 0.9 as 0.5: 0.38 in the mean. The noise of a mean of 200
-    // at ε = 5 passes 0.02 once in e^40.
+    // 0 to 0.7 stay as they are, 0.8 and 0.9 count as 0.5: the mean is 0.38. The noise of a mean of
+    // 200 at ε = 5 exceeds 0.02 with probability e^-40.
     assert!((mean.value - 0.38).abs() < 0.02, "{}", mean.value);
     assert!(matches!(answer(&query(Statistic::Variance, 1.0)), Err(RunError::Drops { .. })));
 }
 
-/// What the owner stated is compared before the file is opened: with other options an error about
-/// the first line can show records. So nothing about the file is the first thing that is named.
+/// The schema is compared with the owner's reading before the file is opened, because with other
+/// options an error about the first line can show records. So the first error is never about the
+/// file.
 #[test]
 fn the_owners_reading_is_checked_before_the_file_is_opened() {
     use sordino_run::query::{Query, Statistic};
@@ -376,7 +376,7 @@ fn the_owners_reading_is_checked_before_the_file_is_opened() {
     };
     let asked = || sordino_data::CsvAsked { delimiter: Some(b';'), ..Default::default() };
     scene.write("t.toml", &format!("csv.comment = '0'\n{SCHEMA}"));
-    // A file without a header, one that is no table, and none at all.
+    // A file without a header, one that is no table, and a missing file.
     for content in [Some(&b"0.5,yes\n0.4,no\n"[..]), Some(b"\0\x01"), Some(b""), None] {
         match content {
             Some(content) => fs::write(scene.path("t.csv"), content).unwrap(),

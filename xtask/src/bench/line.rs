@@ -1,4 +1,4 @@
-//! Measurements as contestants print them, and their medians.
+//! The measurements that contestants print, and their medians.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use crate::failure::Failure;
 /// One measurement.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Line {
-    /// The work, named alike by every contestant.
+    /// The name of the work, which is the same for every contestant.
     pub(crate) workload: String,
-    /// Who did it.
+    /// The contestant.
     pub(crate) system: String,
-    /// `ns` for one draw, `s` for one answer, `GB/s`.
+    /// The unit: `ns` for one draw, `s` for one answer, `GB/s`.
     pub(crate) metric: String,
     pub(crate) value: f64,
     /// Parameters and results worth keeping: `upper`, `lower`, `note`, ...
     #[serde(default)]
     pub(crate) config: Map<String, Value>,
-    /// Processors that other processes kept busy meanwhile, where the system tells.
+    /// How many processors other processes kept busy meanwhile, where the system reports it.
     #[serde(skip)]
     pub(crate) other_load: Option<f64>,
 }
@@ -35,13 +35,13 @@ pub(crate) struct Summary {
     pub(crate) least: f64,
     pub(crate) most: f64,
     pub(crate) rounds: usize,
-    /// The largest over the rounds.
+    /// The largest load over the rounds.
     pub(crate) other_load: Option<f64>,
     pub(crate) config: Map<String, Value>,
 }
 
-/// Reads a contestant's output. A line that is no measurement is an
-/// error: it would be a silent gap.
+/// Reads a contestant's output. A line that is not a measurement is an error, since it would leave
+/// a silent gap.
 pub(crate) fn parse(output: &str, other_load: Option<f64>) -> Result<Vec<Line>, Failure> {
     let one = |text: &str| {
         let line: Line = serde_json::from_str(text)
@@ -51,7 +51,7 @@ pub(crate) fn parse(output: &str, other_load: Option<f64>) -> Result<Vec<Line>, 
     output.lines().filter(|text| !text.trim().is_empty()).map(one).collect()
 }
 
-/// Medians, in the order in which work and contestants first appeared.
+/// The medians, in the order in which work and contestants first appeared.
 pub(crate) fn summaries(lines: &[Line]) -> Vec<Summary> {
     let mut order: Vec<(&str, &str, &str)> = Vec::new();
     let mut groups: BTreeMap<(&str, &str, &str), Vec<&Line>> = BTreeMap::new();
@@ -115,13 +115,13 @@ mod tests {
     }
 
     #[test]
-    fn the_median_of_an_even_number_lies_between() {
+    fn the_median_of_an_even_number_is_the_mean_of_the_middle_two() {
         assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
         assert_eq!(median(&[]), None);
     }
 
     #[test]
-    fn a_line_that_is_no_measurement_is_an_error() {
+    fn a_line_that_is_not_a_measurement_is_an_error() {
         assert!(parse("hello", None).is_err());
     }
 }

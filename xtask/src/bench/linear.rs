@@ -1,5 +1,5 @@
-//! What `cargo xtask bench linear` says: who took how long for which
-//! accuracy and memory, and curves of time.
+//! The output of `cargo xtask bench linear`: time, accuracy and memory of each contestant, and
+//! curves of time.
 
 use std::fmt::Write;
 
@@ -10,10 +10,10 @@ use super::plot::seconds_by_size;
 use crate::failure::Failure;
 use crate::run;
 
-/// The curves are part of the book.
-const PICTURE: &str = "docs/images/linear.svg";
+/// The plot, which is part of the book.
+const PLOT: &str = "docs/images/linear.svg";
 
-/// One line a figure, then how Sordino stands to its peers.
+/// A table with one line for each figure, then Sordino's times relative to its peers'.
 pub(crate) fn table(summaries: &[Summary]) -> String {
     let mut text = format!(
         "{:<40} {:<20} {:>10} {:>8} {:>9} {:>8} {:>10} {:>10} {:>6} {:>6}\n",
@@ -46,8 +46,8 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
     text
 }
 
-/// Ratios of times on the same work, each with both accuracies: a fast
-/// useless model does not count.
+/// The ratios of times on the same work, each with both accuracies, because a fast but useless
+/// model does not count.
 fn verdicts(summaries: &[Summary]) -> String {
     let mut text = String::new();
     let is_ours = |row: &&Summary| row.system.starts_with("sordino");
@@ -69,7 +69,7 @@ fn verdicts(summaries: &[Summary]) -> String {
     text
 }
 
-/// Draws time by rows and by columns, for the book; short runs draw nothing.
+/// Draws time by rows and by columns, for the book. Quick runs draw nothing.
 pub(crate) fn plots(summaries: &[Summary], quick: bool) -> Result<(), Failure> {
     let curve = |axis: &str, by: &str, label: &'static str| {
         let start = format!("time by {axis},");
@@ -84,7 +84,7 @@ pub(crate) fn plots(summaries: &[Summary], quick: bool) -> Result<(), Failure> {
     if quick || curves.iter().any(|(_, points)| points.is_empty()) {
         return Ok(());
     }
-    let path = run::root().join(PICTURE);
+    let path = run::root().join(PLOT);
     let folder = path.parent().unwrap_or(&path).to_owned();
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;
     let title = "Seconds for 100 steps on full batches";
@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_stand_beside_accuracies() {
+    fn verdicts_state_times_and_accuracies() {
         let lines = r#"{"workload":"w","system":"sordino","metric":"s","value":0.1,"config":CONFIG}
             {"workload":"w","system":"peer","metric":"s","value":0.5,"config":{"accuracy":0.69}}"#;
         let config = r#"{"accuracy":0.7,"processor_s":0.2,"peak_bytes":1048576,"data_bytes":1000000}"#;

@@ -1,47 +1,48 @@
-//! How busy other processes kept the machine, from Linux's `/proc`; elsewhere nothing is said.
+//! How busy other processes kept the machine, from Linux's `/proc`; unknown on other systems.
 
 use std::fs::read_to_string;
 use std::time::Instant;
 
 /// The kernel reports processor time to programs in hundredths of a second, whatever its own clock.
-const TICKS_A_SECOND: f64 = 100.0;
+const TICKS_PER_SECOND: f64 = 100.0;
 
-/// A moment: processor time spent so far, by everybody and by us and our finished children.
+/// The processor time so far, of all processes, and of this one with its finished children.
 pub(crate) struct Load {
     at: Instant,
+    /// Seconds of all processes, and of this one.
     spent: Option<(f64, f64)>,
 }
 
 impl Load {
     pub(crate) fn now() -> Self {
-        Self { at: Instant::now(), spent: everybody().zip(ours()) }
+        Self { at: Instant::now(), spent: all_seconds().zip(own_seconds()) }
     }
 
-    /// Processors that others kept busy since then, on average.
+    /// How many processors other processes kept busy since then, on average.
     pub(crate) fn others_since(&self) -> Option<f64> {
-        let (all_before, ours_before) = self.spent?;
-        let (all, ours) = everybody().zip(ours())?;
-        let others = (all - all_before) - (ours - ours_before);
+        let (all_before, own_before) = self.spent?;
+        let (all, own_seconds) = all_seconds().zip(own_seconds())?;
+        let others = (all - all_before) - (own_seconds - own_before);
         Some((others / self.at.elapsed().as_secs_f64().max(1e-9)).max(0.0))
     }
 }
 
-/// The processor's name, for the record.
+/// The processor's name, to be saved with the results.
 pub(crate) fn processor() -> Option<String> {
     let text = read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("model name"))?;
     Some(line.split_once(':')?.1.trim().to_owned())
 }
 
-fn everybody() -> Option<f64> {
-    busy_ticks(&read_to_string("/proc/stat").ok()?).map(|ticks| ticks / TICKS_A_SECOND)
+fn all_seconds() -> Option<f64> {
+    busy_ticks(&read_to_string("/proc/stat").ok()?).map(|ticks| ticks / TICKS_PER_SECOND)
 }
 
-fn ours() -> Option<f64> {
-    own_ticks(&read_to_string("/proc/self/stat").ok()?).map(|ticks| ticks / TICKS_A_SECOND)
+fn own_seconds() -> Option<f64> {
+    own_ticks(&read_to_string("/proc/self/stat").ok()?).map(|ticks| ticks / TICKS_PER_SECOND)
 }
 
-/// `cpu user nice system idle iowait irq softirq steal ...`: all but idle and iowait.
+/// The sum of `cpu user nice system idle iowait irq softirq steal ...` without idle and iowait.
 fn busy_ticks(stat: &str) -> Option<f64> {
     let numbers: Vec<f64> =
         stat.lines().next()?.split_whitespace().skip(1).filter_map(|n| n.parse().ok()).collect();
@@ -49,7 +50,7 @@ fn busy_ticks(stat: &str) -> Option<f64> {
     Some(numbers.iter().take(8).sum::<f64>() - idle)
 }
 
-/// Fields 14 to 17, counted after the name in brackets, which may itself contain blanks.
+/// The sum of fields 14 to 17, counted after the name in brackets, which may itself contain blanks.
 fn own_ticks(stat: &str) -> Option<f64> {
     let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_whitespace().collect();
     fields.get(11..15)?.iter().map(|field| field.parse::<f64>().ok()).sum()
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn idle_time_is_not_work() {
+    fn idle_time_does_not_count() {
         assert_eq!(busy_ticks("cpu  10 1 5 1000 50 2 3 4 7 0\ncpu0 1 1"), Some(25.0));
     }
 

@@ -1,12 +1,12 @@
 //! `cargo xtask bench noise|mechanisms|accounting|ledger|linear|networks`: Sordino and its
 //! peers on the same work, in one run.
 //!
-//! Every contestant is a program that prints one measurement a line (see [`Line`]). They take
-//! turns, round after round, so that a machine that slows down slows everybody down; a figure is
-//! the median over rounds. (Steps of networks last milliseconds and contestants many seconds to
-//! start: those are all started first, and take [`turns`] block by block.) The peers live in a
-//! Python environment made for this alone, below Cargo's target directory. Every figure carries the
-//! load that *other* processes put on the machine meanwhile: repeat a run that was not alone.
+//! Every contestant is a program that prints one measurement on each line (see [`Line`]). They take
+//! turns, round after round, so that a machine that slows down slows all of them down; a figure is
+//! the median over rounds. (Steps of networks last milliseconds, and their contestants take many
+//! seconds to start. So these are all started first, and take [`turns`] block by block.) The peers
+//! are in a Python environment made for this alone, below Cargo's target directory. Every figure
+//! has the load of *other* processes meanwhile: if there was any, repeat the run.
 
 mod line;
 mod linear;
@@ -32,15 +32,15 @@ struct Plan {
     /// `noise`, `mechanisms`, `accounting`, `ledger`, `linear` or `networks`: the name of our
     /// program and of the peers' script.
     name: &'static str,
-    /// Nobody else has a ledger.
+    /// Whether other systems do the same work. None has a ledger.
     has_peers: bool,
     rounds: usize,
     quick: bool,
-    /// Of networks: how cost grows, and not how it compares.
+    /// For networks: measures how cost grows, instead of a comparison.
     scaling: bool,
 }
 
-/// Compares as the words after `bench` say.
+/// Runs the comparison that the words after `bench` name.
 pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     let plan = Plan::parse(words)?;
     run::shown(run::cargo().args(["build", "--release", "--package", "sordino-bench", "--bin", plan.name]))?;
@@ -63,7 +63,7 @@ pub(crate) fn compare(words: &[&str]) -> Result<(), Failure> {
     save(&plan, &summaries)
 }
 
-/// All contestants from beginning to end, one after the other, round after round.
+/// Runs all contestants from beginning to end, one after the other, round after round.
 fn by_rounds(plan: &Plan, python: Option<&Path>) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     for round in 0..plan.rounds {
@@ -76,7 +76,7 @@ fn by_rounds(plan: &Plan, python: Option<&Path>) -> Result<Vec<Line>, Failure> {
     Ok(lines)
 }
 
-/// For each network all contestants at once, block after block.
+/// For each network, starts all contestants and lets them take turns, block after block.
 fn by_turns(plan: &Plan, python: Option<&Path>) -> Result<Vec<Line>, Failure> {
     let mut lines = Vec::new();
     for (work, ..) in networks::BARS {
@@ -137,7 +137,7 @@ impl Plan {
         while let Some(word) = rest.next() {
             match *word {
                 "--quick" => plan.quick = true,
-                // Peers are not asked how their cost grows.
+                // Only Sordino's cost is measured here.
                 "--scaling" if plan.name == "networks" => {
                     (plan.scaling, plan.has_peers, plan.rounds) = (true, false, 1);
                 }
@@ -151,7 +151,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// Whether contestants take turns block by block, and not from beginning to end.
+    /// Whether contestants take turns block by block, instead of running from beginning to end.
     fn takes_turns(&self) -> bool {
         self.name == "networks" && !self.scaling
     }
@@ -162,28 +162,29 @@ impl Plan {
     }
 }
 
-/// Runs one contestant once; its lines, each with the load of others meanwhile.
+/// Runs one contestant once. Returns its lines, each with the load of other processes meanwhile.
 fn measured(mut command: Command, plan: &Plan, round: usize) -> Result<Vec<Line>, Failure> {
     if plan.quick {
         command.arg("--quick");
     }
     command.args(plan.scaling.then_some("--scaling"));
     if plan.name == "linear" {
-        // Some gigabytes of tables that contestants share; they go with the target directory.
+        // Tables of some gigabytes that contestants share. They are removed with the target
+        // directory.
         command.arg("--data").arg(run::target_dir().join("bench-linear"));
     }
     if round == 0 && plan.name != "networks" {
-        // What does not change from round to round (the ends of intervals) is computed once.
+        // The ends of intervals do not change from round to round, so they are computed once.
         command.arg("--ends");
     }
     let before = Load::now();
-    // Peers are run from the checkout, which stays clean.
+    // Peers run from the checkout and must leave no files in it.
     let output = run::captured(command.env("PYTHONDONTWRITEBYTECODE", "1"))?;
     let others = before.others_since();
     line::parse(&output, others)
 }
 
-/// Writes what was measured to `bench/results/`, for later comparison.
+/// Writes the results to `bench/results/`, for later comparison.
 fn save(plan: &Plan, summaries: &[Summary]) -> Result<(), Failure> {
     let folder = run::root().join("bench/results");
     std::fs::create_dir_all(&folder).map_err(|error| Failure::file(&folder, &error))?;

@@ -1,5 +1,5 @@
-//! What `cargo xtask bench networks` says: steps of networks beside those of PyTorch,
-//! Opacus and JAX, and how cost grows.
+//! The output of `cargo xtask bench networks`: steps of networks beside those of PyTorch, Opacus
+//! and JAX, and how cost grows.
 
 use std::fmt::Write;
 
@@ -10,32 +10,32 @@ use super::plot::seconds_by_size;
 use crate::failure::Failure;
 use crate::run;
 
-/// What the project set itself: work, and how many times as fast as PyTorch without
-/// privacy and as Opacus' fastest mode.
+/// The project's targets: work, and how many times as fast as PyTorch without privacy and as
+/// Opacus' fastest mode.
 pub(crate) const BARS: [(&str, Option<f64>, f64); 6] = [
     ("mnist-cnn:256", Some(2.0), 4.0),
     ("mnist-cnn:2048", Some(2.0), 4.0),
-    // The noise of 1.9 million weights weighs here.
+    // No target against PyTorch: the noise of 1.9 million weights takes a large part of the step.
     ("mlp:256", None, 1.5),
     ("mlp:2048", Some(0.9), 1.5),
     ("softmax:2048", Some(1.0), 5.0),
     ("cifar-cnn:256", Some(1.5), 3.5),
 ];
 
-/// Of a private step without its noise, in plain steps.
+/// The target for the time of a private step without its noise, divided by that of a plain step.
 const STEP_BAR: f64 = 1.15;
 
-/// Of the peak of memory of a private run, in that of a plain one.
+/// The target for the peak memory of a private run, divided by that of a plain one.
 const MEMORY_BAR: f64 = 1.2;
 
-/// Above so many processors kept busy by others, figures mean little: two threads
-/// that wait for each other lose most.
-const QUIET: f64 = 0.1;
+/// The largest load of other processes, in processors, at which figures are meaningful. Threads
+/// that wait for each other suffer most from load.
+const MAX_LOAD: f64 = 0.1;
 
-/// The curves are part of the book.
-const PICTURE: &str = "docs/images/networks.svg";
+/// The plot, which is part of the book.
+const PLOT: &str = "docs/images/networks.svg";
 
-/// What was measured of one piece of work.
+/// All measurements of one piece of work.
 struct Row<'a> {
     work: &'a str,
     all: Vec<&'a Summary>,
@@ -51,25 +51,25 @@ impl<'a> Row<'a> {
         self.all.iter().copied().find(|row| row.system == name)
     }
 
-    /// The fastest whose name begins so.
+    /// The fastest system whose name starts with `start`.
     fn best(&self, start: &str) -> Option<&'a Summary> {
         let those = self.all.iter().copied().filter(|row| row.system.starts_with(start));
         those.min_by(|a, b| a.median.total_cmp(&b.median))
     }
 
-    /// What part of the matrix product's best a step reaches.
+    /// The speed of a step as a fraction of the matrix product's peak speed.
     fn part_of_peak(&self, step: &Summary) -> Option<f64> {
         let (operations, batch) = (number(step, "operations")?, number(step, "batch")?);
         Some(operations * batch / step.median / 1e9 / self.system("sordino peak")?.median)
     }
 
-    /// Processors that others kept busy, at most.
+    /// The largest load of other processes.
     fn load(&self) -> Option<f64> {
         self.all.iter().filter_map(|row| row.other_load).reduce(f64::max)
     }
 }
 
-/// One line a piece of work, then each bar and whether it is met.
+/// A table with one line for each piece of work, then each target and whether it is met.
 pub(crate) fn table(summaries: &[Summary]) -> String {
     let rows: Vec<Row<'_>> = BARS.iter().filter_map(|(work, ..)| Row::of(work, summaries)).collect();
     let mut text = format!(
@@ -116,7 +116,7 @@ pub(crate) fn table(summaries: &[Summary]) -> String {
     text
 }
 
-/// Each bar of one piece of work.
+/// Adds each target of one piece of work.
 fn verdicts(row: &Row<'_>, text: &mut String) {
     let Some(ours) = row.system("sordino") else { return };
     let bars = BARS.iter().find(|(work, ..)| *work == row.work);
@@ -160,7 +160,7 @@ fn verdicts(row: &Row<'_>, text: &mut String) {
     }
 }
 
-/// The noise by itself, and what a step costs without it.
+/// Adds the time of the noise, and that of a step without it.
 fn noise_line(row: &Row<'_>, ours: &Summary, plain: &Summary, noise: &Summary, text: &mut String) {
     let (Some(weights), Some(each)) = (number(noise, "parameters"), number(noise, "nanoseconds_a_draw"))
     else {
@@ -182,7 +182,7 @@ fn noise_line(row: &Row<'_>, ours: &Summary, plain: &Summary, noise: &Summary, t
 
 fn quietness(summaries: &[Summary]) -> String {
     match summaries.iter().filter_map(|row| row.other_load).reduce(f64::max) {
-        Some(load) if load <= QUIET => {
+        Some(load) if load <= MAX_LOAD => {
             format!("the machine was quiet: others kept at most {load:.2} processors busy\n")
         }
         Some(load) => {
@@ -194,7 +194,7 @@ fn quietness(summaries: &[Summary]) -> String {
     }
 }
 
-/// How cost grows: a table, and a picture for the book; short runs draw nothing.
+/// How cost grows: a table, and a plot for the book. Quick runs draw nothing.
 pub(crate) fn scaling(summaries: &[Summary], quick: bool) -> Result<String, Failure> {
     let mut text = String::new();
     let points = |axis: &str| -> Vec<(f64, &Summary)> {
@@ -206,7 +206,7 @@ pub(crate) fn scaling(summaries: &[Summary], quick: bool) -> Result<String, Fail
     for (axis, unit, points) in [("batch", "an example", &batches), ("depth", "a layer", &depths)] {
         for (size, row) in points {
             let (step, each) = (row.median * 1e3, row.median * 1e6 / size);
-            // What the threads took together says something also where the machine is not alone.
+            // Processor time is meaningful also on a machine that runs other work.
             let processors = number(row, "processor_s").map_or(f64::NAN, |seconds| seconds * 1e6 / size);
             let _ = writeln!(
                 text,
@@ -232,7 +232,7 @@ pub(crate) fn scaling(summaries: &[Summary], quick: bool) -> Result<String, Fail
     Ok(text)
 }
 
-/// Bytes of one more example.
+/// The memory of one more example, in bytes.
 fn memory_slope(few: &Summary, many: &Summary) -> Option<f64> {
     Some((many.median - few.median) / (number(many, "batch")? - number(few, "batch")?))
 }
@@ -243,7 +243,7 @@ fn draw(batches: &[(f64, &Summary)], depths: &[(f64, &Summary)]) -> Result<(), F
         ("examples of a batch, MNIST network", points(batches)),
         ("layers of 256 neurons, batches of 512", points(depths)),
     ];
-    let path = run::root().join(PICTURE);
+    let path = run::root().join(PLOT);
     std::fs::write(&path, seconds_by_size("Seconds of a private step", curves))
         .map_err(|error| Failure::file(&path, &error))?;
     println!("drawn to {}", path.display());
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_are_met_or_missed() {
+    fn targets_are_met_or_missed() {
         let fast = text(0.01);
         for said in [
             "2.00 times as fast as torch; the bar of 2 is met",
@@ -309,7 +309,7 @@ mod tests {
             assert!(fast.contains(said), "{said}: {fast}");
         }
         assert!(!fast.contains("MISSED"), "{fast}");
-        // 256 examples of 2 million operations in 10 ms are 51.2 of 128 billion a second.
+        // 256 examples of 2 million operations in 10 ms are 51.2 of 128 billion per second.
         assert!(fast.lines().nth(2).unwrap().contains("40 %"), "{fast}");
         assert_eq!(text(0.012).matches("MISSED").count(), 3);
     }

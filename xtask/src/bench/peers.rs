@@ -1,4 +1,4 @@
-//! Python environments of the peers: made by this program, thrown away with the target directory.
+//! The Python environments of the peers. This program makes them below the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -6,19 +6,18 @@ use std::process::Command;
 use crate::failure::Failure;
 use crate::run;
 
-/// Names an environment that has the peers already.
-const READY: &str = "SORDINO_PEERS";
+/// The variable that names an environment with the peers installed.
+const PEERS_VARIABLE: &str = "SORDINO_PEERS";
 
-/// The Python that has the peers at the versions of `bench/peers/<name>.txt`: of the
-/// environment that `SORDINO_PEERS` names, whose versions are its owner's business,
-/// or of one that is made from PyPI.
+/// A Python that has the peers: that of the environment that `SORDINO_PEERS` names, with whatever
+/// versions it has, or of one made from PyPI with the versions of `bench/peers/<name>.txt`.
 pub(crate) fn environment(name: &str) -> Result<PathBuf, Failure> {
-    if let Some(folder) = std::env::var_os(READY) {
+    if let Some(folder) = std::env::var_os(PEERS_VARIABLE) {
         let python = python_of(Path::new(&folder));
         if !python.exists() {
             let place = python.display();
             return Err(Failure::usage(format!(
-                "{READY} must name a Python environment, but there is no {place}"
+                "{PEERS_VARIABLE} must name a Python environment, but there is no {place}"
             )));
         }
         return Ok(python);
@@ -28,7 +27,7 @@ pub(crate) fn environment(name: &str) -> Result<PathBuf, Failure> {
         std::fs::read_to_string(&requirements).map_err(|error| Failure::file(&requirements, &error))?;
     let folder = run::target_dir().join(if name == "requirements" { "peers" } else { name });
     let python = python_of(&folder);
-    // Written last, so an environment whose making was cut short is made again.
+    // Written last, so that an incomplete environment is made again.
     let stamp = folder.join("requirements.installed");
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) && python.exists() {
         return Ok(python);

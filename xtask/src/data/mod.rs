@@ -1,8 +1,8 @@
 //! `cargo xtask data [NAME...]`: fills the data directory from public package registries.
 //!
 //! The directory is `data/` in the checkout (ignored by git), or what `SORDINO_DATA` names. A file
-//! that is already there with the right checksum is left alone; a file is put in place in one step,
-//! after its checksum was found right, so that a stopped run leaves nothing half written.
+//! with the right checksum is left alone. A new file is put in place in one step, after its
+//! checksum was checked, so a run that is stopped leaves no incomplete file.
 
 mod catalogue;
 mod cifar;
@@ -38,7 +38,7 @@ pub(crate) fn fill(names: &[&str]) -> Result<(), Failure> {
     }
 }
 
-/// Says what there is, and what is already in place.
+/// Prints all sets, and which of them are in place.
 pub(crate) fn list() {
     let folder = folder();
     println!("data sets in {} (SORDINO_DATA names another folder)\n", folder.display());
@@ -48,11 +48,10 @@ pub(crate) fn list() {
     }
 }
 
-/// Where data sets are: `SORDINO_DATA`, or `data/` in the checkout.
+/// The folder of the data sets: `SORDINO_DATA`, or `data/` in the checkout.
 pub(crate) fn folder() -> PathBuf {
     let folder = std::env::var_os("SORDINO_DATA").map_or_else(|| run::root().join("data"), PathBuf::from);
-    // The clients run in other folders; a path that cannot be made
-    // absolute fails where it is first used.
+    // Absolute, because the clients run in other folders. If that fails, so does its first use.
     std::path::absolute(&folder).unwrap_or(folder)
 }
 
@@ -86,8 +85,8 @@ fn fill_set(set: &'static Set, folder: &Path, packages: &mut Packages) -> Result
     Ok(())
 }
 
-/// A set that no registry has: unpacked files put beside the expected
-/// names are taken in; the rest is told.
+/// Fills a set that no registry has from uncompressed files beside the expected names. The error
+/// lists the files that are still missing.
 fn by_hand(set: &Set, target: &Path, missing: &[&catalogue::File], origin: &str) -> Result<(), Failure> {
     let mut wanted = Vec::new();
     for file in missing {
@@ -103,13 +102,13 @@ fn by_hand(set: &Set, target: &Path, missing: &[&catalogue::File], origin: &str)
     }
     let again = format!("then run `cargo xtask data {}` again to check them", set.name);
     Err(Failure::check(format!(
-        "no package registry has this set. Take it from {origin}, put these files in place (a name in .gz \
-        may also lie there unpacked), {again}:{}",
+        "no package registry has this set. Download it from {origin}, put these files in place (a .gz file \
+        may be uncompressed, without that ending), {again}:{}",
         wanted.concat()
     )))
 }
 
-/// The files of a set that are absent or are not what they should be.
+/// The files of a set that are missing or have a wrong checksum.
 fn missing(set: &'static Set, folder: &Path) -> Vec<&'static catalogue::File> {
     let target = folder.join(set.name);
     let right = |file: &catalogue::File| {

@@ -10,8 +10,7 @@ use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
 
-/// A file's content: unpacked if its name says that it is a packed
-/// file (archives are left as they are).
+/// A file's content, uncompressed if its name ends in `.gz` (archives are left as they are).
 pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::file(path, &error))?;
     if !is_packed(path) {
@@ -23,7 +22,7 @@ pub(crate) fn content(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(content)
 }
 
-/// Writes `content` to `path`, packed if the name says so, once its checksum is found right.
+/// Writes `content` to `path` if its checksum is right, compressed if the name ends in `.gz`.
 pub(crate) fn put(path: &Path, content: &[u8], expected: &str) -> Result<(), Failure> {
     let came = sha256(content);
     if came != expected {
@@ -51,14 +50,14 @@ fn is_packed(path: &Path) -> bool {
 }
 
 fn packed(content: &[u8]) -> std::io::Result<Vec<u8>> {
-    // No file name and no time in the header: the same content gives the same file.
+    // The header has no file name and no time, so the same content gives the same file.
     let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(content)?;
     encoder.finish()
 }
 
-/// The new file appears whole or not at all: written beside its place,
-/// flushed to the disk, renamed.
+/// Writes a file so that it appears whole or not at all: beside its place, flushed to the disk,
+/// then renamed.
 fn write_at_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     std::fs::create_dir_all(folder)?;
@@ -68,7 +67,7 @@ fn write_at_once(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
     drop(file);
     let placed = written.and_then(|()| std::fs::rename(&beside, path));
     if placed.is_err() {
-        // The error that matters is the one above.
+        // The error above is the one to report.
         let _ = std::fs::remove_file(&beside);
     }
     placed
@@ -81,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_put_comes_back_and_nothing_else_is_left() {
+    fn content_is_read_as_it_was_put_and_nothing_else_is_left() {
         let folder = Scratch::new("xtask-put");
         let digest = sha256(b"one,two\n");
         for name in ["plain.csv", "packed.csv.gz"] {

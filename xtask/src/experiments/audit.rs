@@ -1,16 +1,17 @@
-//! Audits that are too long for every day: in release profile, with more outputs.
+//! Audits that take too long for the test suite: in release profile, with more outputs.
 
 use super::no_options;
 use crate::failure::Failure;
 use crate::run;
 
-/// Outputs of each audit of the suite.
+/// The number of outputs of each audit.
 const SAMPLES: &str = "1e6";
-/// The files of the suite.
+/// The test files with audits.
 const TESTS: [&str; 3] =
     ["every_mechanism_keeps_its_claim", "every_statistic_keeps_its_claim", "broken_mechanisms_are_caught"];
 
-/// The audits of the test-suite, with the same verdicts on a million outputs or more.
+/// Runs the audits of the test suite on a million outputs or more, which must give the same
+/// verdicts.
 pub(crate) fn suite(options: &[&str]) -> Result<(), Failure> {
     no_options(options)?;
     let mut command = run::cargo();
@@ -21,7 +22,7 @@ pub(crate) fn suite(options: &[&str]) -> Result<(), Failure> {
     run::shown(command.env("SORDINO_AUDIT_SAMPLES", SAMPLES))
 }
 
-/// DP-Sniper's table.
+/// Prints DP-Sniper's table.
 pub(crate) fn sniper(options: &[&str]) -> Result<(), Failure> {
     let program = ["run", "--quiet", "--release", "--package", "sordino-audit", "--example", "sniper", "--"];
     run::shown(run::cargo().args(program).args(options))

@@ -1,7 +1,7 @@
 //! What composition costs: ε of DP-SGD against the number of steps, by basic and advanced
 //! composition, Rényi divergences and privacy-loss distributions.
 //!
-//! Everything is asked of the command itself, as a user would. The table goes to standard output as
+//! All answers come from the command itself, as for a user. The table goes to standard output as
 //! Markdown, and to `bench/results/composition.csv` with full precision.
 
 use std::fmt::Write;
@@ -43,7 +43,7 @@ fn ask(steps: u64) -> Result<Value, Failure> {
     serde_json::from_str(&text).map_err(|error| Failure::check(format!("the command's JSON: {error}")))
 }
 
-/// The ends that an accountant gave; nothing where it refused or has no finite one.
+/// The ends that an accountant gave; `None` where it refused or has no finite one.
 fn ends(answers: &Value, accountant: &str) -> (Option<f64>, Option<f64>) {
     let lines = answers["compare"].as_array().into_iter().flatten();
     let bound = lines.filter(|line| line["accountant"] == accountant).map(|line| &line["epsilon"]).next();
@@ -55,7 +55,7 @@ fn written(end: Option<f64>) -> String {
     end.map_or(String::new(), |end| end.to_string())
 }
 
-/// Three digits, upward: the table shows upper ends.
+/// A number rounded up to three digits, because the table shows upper ends.
 fn rounded_up(value: f64) -> String {
     let unit = 10_f64.powi(2 - value.abs().max(1e-300).log10().floor() as i32);
     let digits = unit.log10().round().max(0.0) as usize;

@@ -1,4 +1,4 @@
-//! Studies of learners: run by `sordino-bench`'s program `learning`, which has the library at hand.
+//! Studies of learners, run by the program `learning` of `sordino-bench`, which links the library.
 
 use crate::data;
 use crate::failure::Failure;
@@ -14,7 +14,7 @@ pub(crate) fn mnist_softmax(words: &[&str]) -> Result<(), Failure> {
     study("mnist-softmax", &["mnist"], words)
 }
 
-/// `--try` has one setting behind it, which the study reads.
+/// `--try` is followed by settings, which the study reads.
 pub(crate) fn mnist_cnn(words: &[&str]) -> Result<(), Failure> {
     if words.first() != Some(&"--try") {
         choosing(words)?;
@@ -27,17 +27,18 @@ pub(crate) fn width(words: &[&str]) -> Result<(), Failure> {
     study("width", &["mnist"], words)
 }
 
-/// The options are names of its problems.
+/// The words are options and names of problems, which the study reads.
 pub(crate) fn coordinate(words: &[&str]) -> Result<(), Failure> {
     study("coordinate", &[], words)
 }
 
-/// The options are names of its tables.
+/// The words are names of tables, which the study reads.
 pub(crate) fn defaults(words: &[&str]) -> Result<(), Failure> {
     study("defaults", &["adult"], words)
 }
 
-/// For a study whose one option tries settings on training data.
+/// Checks the words of a study whose one option is `--choose`, which tries settings on training
+/// data.
 fn choosing(words: &[&str]) -> Result<(), Failure> {
     match words {
         [] | ["--choose"] => Ok(()),

@@ -7,7 +7,7 @@ mod learning;
 
 use crate::failure::Failure;
 
-/// Name, what it shows, how it is run with the options given.
+/// An experiment: its name, what it shows, and the function that runs it with its options.
 type Experiment = (&'static str, &'static str, fn(&[&str]) -> Result<(), Failure>);
 
 const ALL: &[Experiment] = &[
@@ -16,7 +16,7 @@ const ALL: &[Experiment] = &[
         "ε against the number of steps, by every accountant (docs/theory/composition.md)",
         composition::run,
     ),
-    ("audit", "the audits of the test-suite with 10^6 outputs each (docs/guide/audit.md)", audit::suite),
+    ("audit", "the audits of the test suite with 10^6 outputs each (docs/guide/audit.md)", audit::suite),
     (
         "sniper",
         "DP-Sniper's table of lower bounds beside ours (docs/guide/audit.md); [--samples N] [--seed N] \
@@ -70,7 +70,7 @@ pub(crate) fn run(words: &[&str]) -> Result<(), Failure> {
     run(options)
 }
 
-/// For an experiment without options.
+/// Checks that there are no options.
 fn no_options(options: &[&str]) -> Result<(), Failure> {
     match options {
         [] => Ok(()),

@@ -1,11 +1,11 @@
-//! Census income by logistic regression: `>50K` or not.
+//! Logistic regression on the census income data, Adult: is the income `>50K`?
 //!
 //! # Protocol
-//! The split of [`census`](crate::census), δ = 1/n². [`choose`] tries every setting of the grid
-//! below on the *training part alone*, by cross-validation in four folds, and prints them; [`run`]
-//! trains with [`SETTINGS`], which are what it chose, on the whole training part and looks at the
-//! test part once. Settings are the same for every seed. What choosing them costs is not in ε, as
-//! in the works that this is compared with.
+//! The split is that of [`census`](crate::census), and δ = 1/n². [`choose`] tries every setting of
+//! the grid below on the *training part alone*, by cross-validation in four folds, and prints them.
+//! [`run`] trains with [`SETTINGS`], which it chose, on the whole training part and uses the test
+//! part once. Settings are the same for every seed. ε does not include the choice of settings, as
+//! in the papers that this is compared with.
 
 use std::error::Error;
 use std::path::Path;
@@ -21,11 +21,11 @@ use crate::study::{Summary, by_threads, head, line, models, percent};
 
 const RUNS: u64 = 20;
 const FOLDS: usize = 4;
-/// How many of a grid are looked at again, with more folds and seeds.
+/// How many settings of a grid are tried again, with more folds and seeds.
 const FINALISTS: usize = 6;
 
-/// One setting; updates are Nesterov's with momentum 0.9 on full batches, and the
-/// result is the mean of the last half.
+/// One setting. Updates are Nesterov's with momentum 0.9 on full batches, and the result is the
+/// mean of the last half of the iterates.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     features: Features,
@@ -34,20 +34,20 @@ struct Setting {
     clip_norm: f64,
 }
 
-/// What [`choose`] found best, for each ε.
+/// The settings that [`choose`] found best, for each ε.
 const SETTINGS: [(f64, Setting); 2] = [
     (1.0, Setting { features: Features::Buckets, steps: 150, learning_rate: 256.0, clip_norm: 0.1 }),
     (0.1, Setting { features: Features::Numbers, steps: 100, learning_rate: 8.0, clip_norm: 0.25 }),
 ];
 
-/// ε; then steps, learning rates and clip norms of its grid.
+/// ε, and the steps, learning rates and clip norms of its grid.
 type Grid = (f64, [u64; 3], [f64; 2], [f64; 3]);
 const GRIDS: [Grid; 2] = [
     (1.0, [50, 150, 400], [64.0, 256.0], [0.1, 0.25, 0.5]),
     (0.1, [15, 40, 100], [8.0, 32.0], [0.05, 0.1, 0.25]),
 ];
 
-/// The settings above, once, on the test part.
+/// Trains with [`SETTINGS`] and prints the accuracy on the test part.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let (train, test) = parts(folder)?;
     println!("{} records to train on, {} to test\n", train.len(), test.len());
@@ -62,7 +62,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Cross-validation of the grids inside the training part.
+/// Cross-validates the grids within the training part.
 pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
     let (train, _) = parts(folder)?;
     println!(
@@ -104,7 +104,7 @@ fn choose_from(
             }
         }
     }
-    // Half the folds with one seed, then the best with all folds and three.
+    // All settings on half of the folds with one seed, then the best on all folds with three seeds.
     let score = |folds: usize, seeds: u64| {
         move |(setting, all): &(Setting, &Vec<Fold>)| {
             let mut figures = Vec::new();
@@ -134,10 +134,10 @@ fn choose_from(
     Ok(())
 }
 
-/// Records to fit on and records to look at, all of the training part.
+/// Records to fit on and records to validate on, all from the training part.
 struct Fold {
     fit: Encoded,
-    look: Encoded,
+    validate: Encoded,
 }
 
 impl Fold {
@@ -146,24 +146,24 @@ impl Fold {
             let rows = train.iter().enumerate().filter(|(i, _)| (i % FOLDS == fold) == is_in);
             rows.map(|(_, row)| row).collect()
         };
-        Ok(Self { fit: features.encoded(&part(false))?, look: features.encoded(&part(true))? })
+        Ok(Self { fit: features.encoded(&part(false))?, validate: features.encoded(&part(true))? })
     }
 
     fn accuracies(&self, setting: Setting, epsilon: f64, seeds: u64) -> Result<Vec<f64>, Box<dyn Error>> {
         let (plan, delta) = setting.plan(&self.fit, epsilon)?;
         let (models, _) = models(&plan, &self.fit, delta, 1..=seeds)?;
-        Ok(models.iter().map(|model| model.accuracy(&self.look)).collect())
+        Ok(models.iter().map(|model| model.accuracy(&self.validate)).collect())
     }
 
-    /// The minimiser of the loss with a slight penalty.
+    /// The accuracy of the minimiser of the loss, with a slight penalty.
     fn without_privacy(&self) -> Result<f64, Box<dyn Error>> {
         let weights = minimiser(Loss::Logistic, &self.fit, 1e-6)?;
         let right = |slot: usize| {
-            let row = self.look.row(slot)?;
+            let row = self.validate.row(slot)?;
             let score: f64 = row.iter().zip(&weights).map(|(x, w)| f64::from(*x) * w).sum();
-            Some(f64::from(u8::from((score > 0.0) == (self.look.target(slot) > 0.5))))
+            Some(f64::from(u8::from((score > 0.0) == (self.validate.target(slot) > 0.5))))
         };
-        let all: Vec<f64> = (0..self.look.slots()).filter_map(right).collect();
+        let all: Vec<f64> = (0..self.validate.slots()).filter_map(right).collect();
         Ok(Summary::of(&all).mean)
     }
 }

@@ -1,15 +1,14 @@
-//! The records of Adult, and what a model sees of them.
+//! The records of Adult, and their features.
 //!
 //! # Split
-//! Both files together, rows with a missing field dropped, shuffled, 80 % to train on (the
-//! preparation of Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards Practical Differentially
-//! Private Convex Optimization*, 2019). The shuffle sorts rows by a mix of their number and a seed,
-//! so that any language can make the same split.
+//! Both files are joined, rows with a missing field are dropped, the rest is shuffled, and 80 % are
+//! for training (the preparation of Iyengar, Near, Song, Thakkar, Thakurta, Wang, *Towards
+//! Practical Differentially Private Convex Optimization*, 2019). The shuffle sorts rows by a hash
+//! of their number and a seed, so that a program in any language can make the same split.
 //!
 //! # Features
-//! Nothing is read off the data: categories are those of `examples/adult.toml`, and
-//! the edges of buckets are round numbers all along a column's declared range.
-//! Every row is scaled down to norm 1.
+//! No feature depends on the data: categories are those of `examples/adult.toml`, and the edges of
+//! buckets are round numbers over a column's declared range. Every row is scaled to norm 1.
 
 use std::error::Error;
 use std::io::Read;
@@ -22,10 +21,10 @@ use sordino_data::{
 };
 use sordino_noise::danger::seeded;
 
-/// Of the split: not the one on whose test part earlier settings were tried.
+/// The seed of the split. Earlier settings were tried on the test part of another split.
 const SPLIT_SEED: u64 = 5;
-/// Numbers as they are: name, whether on a logarithmic scale, centre
-/// and unit, which are round figures.
+/// The numeric columns: name, whether on a logarithmic scale, centre and unit, which are round
+/// numbers.
 const NUMBERS: [(&str, bool, f64, f64); 5] = [
     ("age", false, 40.0, 15.0),
     ("education-num", false, 10.0, 2.5),
@@ -34,22 +33,22 @@ const NUMBERS: [(&str, bool, f64, f64); 5] = [
     ("hours-per-week", false, 40.0, 12.0),
 ];
 /// Numbers are clamped to this many units around their centre.
-const REACH: f64 = 4.0;
-/// The column that pairs two others.
+const MAX_UNITS: f64 = 4.0;
+/// A column made of two others: its name, and theirs.
 const PAIR: (&str, &str, &str) = ("marital-status with education", "marital-status", "education");
 
-/// A record, one cell for each column of the file.
+/// A record, with one cell for each column of the file.
 pub(crate) type Row = Vec<String>;
 
-/// What a model sees.
+/// Which features a model has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Features {
     /// Categories, and numbers in units of their own.
     Numbers,
-    /// Categories, and numbers by buckets; years of education are the
-    /// category `education` again and left out.
+    /// Categories, and numbers in buckets. Years of education are left out: they repeat the
+    /// category `education`.
     Buckets,
-    /// Buckets, and one category for each pair of marital status and education.
+    /// As `Buckets`, and one category for each pair of marital status and education.
     Pairs,
 }
 
@@ -64,7 +63,7 @@ impl Features {
         }
     }
 
-    /// Rows of norm 1.
+    /// The encoded rows, of norm 1.
     pub(crate) fn encoded(self, rows: &[&Row]) -> Result<Encoded, Box<dyn Error>> {
         let schema = self.schema()?;
         let mut names = header()?;
@@ -90,7 +89,7 @@ impl Features {
         let mut schema = example()?;
         for (name, ..) in NUMBERS {
             let column = match (self, edges(name)) {
-                (Self::Numbers, _) => Column::Number(NumberColumn::new(Bounds::new(-REACH, REACH)?)),
+                (Self::Numbers, _) => Column::Number(NumberColumn::new(Bounds::new(-MAX_UNITS, MAX_UNITS)?)),
                 (_, None) => Column::Ignore,
                 (_, Some(edges)) => {
                     Column::Category(CategoryColumn::new((0..=edges.len()).map(|b| b.to_string()))?)
@@ -134,9 +133,8 @@ impl Features {
     }
 }
 
-/// Where buckets begin, beside the first: five years of age; hours by what is
-/// called part time, full time and overtime; gains by thousands and losses by
-/// hundreds of dollars, with a bucket for none.
+/// The lower edges of all buckets but the first: age by five years; hours by part time, full time
+/// and overtime; gains by thousands and losses by hundreds of dollars, with a bucket for none.
 fn edges(name: &str) -> Option<Vec<f64>> {
     let steps = |first: u32, last: u32, step: usize| (first..=last).step_by(step).map(f64::from);
     let money = |rest: Vec<f64>| [vec![1.0], rest].concat();

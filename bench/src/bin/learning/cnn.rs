@@ -1,11 +1,11 @@
-//! Handwritten digits by a small convolutional network with tanh: Papernot, Thakurta, Song, Chien,
-//! Erlingsson, *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021.
+//! A small convolutional network with tanh on MNIST: Papernot, Thakurta, Song, Chien, Erlingsson,
+//! *Tempered Sigmoid Activations for Deep Learning with Differential Privacy*, 2021.
 //!
 //! # Protocol
-//! 60 000 pictures to train on, 10 000 to test, as published; pixels in [0, 1]; δ = 1e-5.
-//! [`choose`] tries the settings of [`grid`] with a sixth of the *training* pictures held out;
-//! [`run`] trains with what it chose ([`chosen`]) on all of them and looks at the test pictures
-//! once, after the last step of each seed. What choosing costs is not in ε.
+//! 60 000 images to train on, 10 000 to test, as published; pixels in [0, 1]; δ = 1e-5. [`choose`]
+//! tries the settings of [`grid`] with a sixth of the *training* images held out. [`run`] trains
+//! with the [`chosen`] setting on all of them and uses the test images once, after the last step of
+//! each seed. ε does not include the choice of settings.
 
 use std::error::Error;
 use std::num::NonZero;
@@ -25,25 +25,25 @@ const RUNS: u64 = 5;
 const THREADS: NonZero<usize> = NonZero::new(2).unwrap();
 const EPSILONS: [f64; 2] = [2.93, 1.0];
 
-/// What is chosen. Updates have momentum 0.9.
+/// One setting. Updates have momentum 0.9.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
-    /// Records of a batch, on average.
+    /// The expected number of records in a batch.
     batch: u64,
     epochs: f64,
     learning_rate: f64,
     clip_norm: f64,
-    /// What the start is multiplied by: weights uniform in ±1/sqrt(inputs) are small
-    /// for tanh, and growing costs steps.
+    /// The factor of the initial weights. Uniform in ±1/sqrt(inputs), they are small for tanh, and
+    /// growing takes steps.
     gain: f64,
     schedule: Schedule,
-    /// The part of the iterates, up to the last, whose mean is the result.
+    /// The fraction of the iterates, counted from the last, whose mean is the result.
     tail: f64,
-    /// How many of [`VIEWS`] an example's gradient is the mean of.
+    /// How many of [`VIEWS`] an example's gradient averages over.
     views: usize,
 }
 
-/// A picture, and moved by one pixel.
+/// An image as it is, and shifted by one pixel.
 const VIEWS: [View; 5] = [
     View::Same,
     View::Shifted { lines: 0, columns: 1 },
@@ -52,7 +52,7 @@ const VIEWS: [View; 5] = [
     View::Shifted { lines: -1, columns: 0 },
 ];
 
-/// What was found best for an ε, on held-out training pictures.
+/// The setting that was best for an ε on held-out training images.
 fn chosen(epsilon: f64) -> Setting {
     let (batch, epochs, learning_rate, schedule) = if epsilon > 2.0 {
         (1024, 40.0, 2.0, Schedule::Cosine)
@@ -63,12 +63,12 @@ fn chosen(epsilon: f64) -> Setting {
     Setting { batch, epochs, learning_rate, clip_norm: 0.1, gain: 2.0, schedule, tail: 0.25, views }
 }
 
-/// Learning rates, as parts of the chosen one.
+/// The learning rates of the grid, relative to the chosen one.
 const FACTORS: [f64; 2] = [0.5, 1.0];
 const CLIP_NORMS: [f64; 3] = [0.1, 0.3, 1.0];
 
-/// The settings that are tried: around the chosen one, with as long
-/// steps where all gradients are clipped.
+/// The settings to try, around the chosen one. The rate is inversely proportional to the clip norm,
+/// so steps are equally long where all gradients are clipped.
 fn grid(epsilon: f64) -> Vec<Setting> {
     let chosen = chosen(epsilon);
     let length = chosen.learning_rate * chosen.clip_norm;
@@ -80,24 +80,24 @@ fn grid(epsilon: f64) -> Vec<Setting> {
     CLIP_NORMS.into_iter().flat_map(|norm| FACTORS.map(|factor| setting(norm, factor))).collect()
 }
 
-/// The chosen settings, once, on the test pictures.
+/// Trains with the chosen settings and prints the accuracy on the test images.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let fit = images::all(folder, images::TRAIN, images::pixels())?;
-    let look = images::all(folder, images::TEST, images::pixels())?;
-    println!("{} pictures to train on, {} to test\n", fit.slots(), look.slots());
+    let test = images::all(folder, images::TEST, images::pixels())?;
+    println!("{} images to train on, {} to test\n", fit.slots(), test.slots());
     println!(
         "| ε | δ | noise multiplier | steps | accuracy, mean ± sd | least | seconds a seed on two threads |"
     );
     println!("|---|---|---|---|---|---|---|");
     for epsilon in EPSILONS {
         let plan = plan(&fit, epsilon, chosen(epsilon))?;
-        // One after the other, so that the time of a run is that of a run on this machine.
+        // One after the other, so that runs do not slow each other down.
         let mut runs = Vec::new();
         for seed in 1..=RUNS {
             let begun = Instant::now();
-            let (right, spent) = one(&fit, &look, &plan, chosen(epsilon), seed, THREADS)?;
+            let (right, spent) = one(&fit, &test, &plan, chosen(epsilon), seed, THREADS)?;
             let seconds = begun.elapsed().as_secs_f64();
-            // Minutes each: who waits may see how far it is.
+            // A run takes minutes, so each reports that it is done.
             eprintln!("ε = {epsilon}, seed {seed} of {RUNS}: {} % in {seconds:.0} s", percent(right));
             runs.push((right, spent, seconds));
         }
@@ -119,22 +119,26 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The grid, on training pictures alone.
+/// Tries the grid on training images alone.
 pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (fit, look) = images::held_out(folder, images::pixels())?;
-    println!("{} pictures to fit on, {} to look at, all of the training part\n", fit.slots(), look.slots());
+    let (fit, validate) = images::held_out(folder, images::pixels())?;
+    println!(
+        "{} images to fit on, {} to validate on, all of the training part\n",
+        fit.slots(),
+        validate.slots()
+    );
     head();
     for epsilon in EPSILONS {
         let settings = grid(epsilon);
-        let right = by_threads(&settings, |setting| shown(&fit, &look, epsilon, *setting))?;
+        let right = by_threads(&settings, |setting| shown(&fit, &validate, epsilon, *setting))?;
         let best = settings.iter().zip(&right).max_by(|(_, one), (_, other)| one.total_cmp(other));
         println!("best for ε = {epsilon}: {best:?}");
     }
     Ok(())
 }
 
-/// Settings of one's own on the held-out part of the training pictures: ε, batch, epochs, learning
-/// rate, clip norm, gain, schedule, tail, views; as often as one likes.
+/// Tries the given settings on held-out training images. Each setting is nine words: ε, batch,
+/// epochs, learning rate, clip norm, gain, schedule, tail, views.
 pub(crate) fn attempt(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error>> {
     let (settings, rest) = words.as_chunks::<9>();
     if settings.is_empty() || !rest.is_empty() {
@@ -143,7 +147,7 @@ pub(crate) fn attempt(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error
                 .into(),
         );
     }
-    let (fit, look) = images::held_out(folder, images::pixels())?;
+    let (fit, validate) = images::held_out(folder, images::pixels())?;
     head();
     by_threads(settings, |[epsilon, batch, epochs, learning_rate, clip_norm, gain, schedule, tail, views]| {
         let setting = Setting {
@@ -156,7 +160,7 @@ pub(crate) fn attempt(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error
             tail: tail.parse()?,
             views: views.parse::<usize>()?.clamp(1, VIEWS.len()),
         };
-        shown(&fit, &look, epsilon.parse()?, setting)
+        shown(&fit, &validate, epsilon.parse()?, setting)
     })
     .map(drop)
 }
@@ -168,9 +172,9 @@ fn head() {
     );
 }
 
-/// Trains once and prints a line of the table.
-fn shown(fit: &Encoded, look: &Encoded, epsilon: f64, setting: Setting) -> Result<f64, Box<dyn Error>> {
-    let (right, _) = one(fit, look, &plan(fit, epsilon, setting)?, setting, 1, NonZero::<usize>::MIN)?;
+/// Trains once, prints a line of the table, and returns the accuracy.
+fn shown(fit: &Encoded, validate: &Encoded, epsilon: f64, setting: Setting) -> Result<f64, Box<dyn Error>> {
+    let (right, _) = one(fit, validate, &plan(fit, epsilon, setting)?, setting, 1, NonZero::<usize>::MIN)?;
     let Setting { batch, epochs, learning_rate, clip_norm, gain, schedule, tail, views } = setting;
     println!(
         "| {epsilon} | {batch} | {epochs} | {learning_rate} | {clip_norm} | {gain} | {schedule:?} | {tail} | \
@@ -186,10 +190,10 @@ fn plan(fit: &Encoded, epsilon: f64, setting: Setting) -> Result<Plan, Box<dyn E
     Ok(Plan::calibrated(options, Epsilon::new(epsilon)?, Delta::new(DELTA)?)?)
 }
 
-/// Accuracy of one run, and its ε.
+/// The accuracy of one run, and its ε.
 fn one(
     fit: &Encoded,
-    look: &Encoded,
+    validate: &Encoded,
     plan: &Plan,
     setting: Setting,
     seed: u64,
@@ -205,10 +209,10 @@ fn one(
         ..TrainingOptions::default()
     };
     let (parameters, spent) = train(&network, fit, plan, options, seed, threads)?;
-    Ok((accuracy(&network, &parameters, look)?, spent))
+    Ok((accuracy(&network, &parameters, validate)?, spent))
 }
 
-/// 26 010 weights.
+/// The network, with 26 010 weights.
 fn network(views: usize) -> Result<Network, Box<dyn Error>> {
     let (conv, tanh, max) = (Layer::conv2d, Layer::tanh, Layer::max_pool);
     let layers = [
@@ -223,6 +227,6 @@ fn network(views: usize) -> Result<Network, Box<dyn Error>> {
         tanh(),
         Layer::linear(10),
     ];
-    let picture = Shape::Image { channels: 1, height: 28, width: 28 };
-    Ok(Network::with_views(picture, &layers, NetworkLoss::CrossEntropy, &VIEWS[..views])?)
+    let image = Shape::Image { channels: 1, height: 28, width: 28 };
+    Ok(Network::with_views(image, &layers, NetworkLoss::CrossEntropy, &VIEWS[..views])?)
 }

@@ -1,9 +1,9 @@
 //! Coordinate descent against gradient descent at equal ε, on data whose columns differ in scale.
 //!
 //! # Protocol
-//! ε = 1, δ = 1/n², no penalty; what is compared is the excess loss: mean loss minus its least
-//! value, which Newton's method finds. Both learners have one grid and as many settings: passes
-//! over the data × step size × clip norm × three ways:
+//! ε = 1, δ = 1/n², no penalty. The excess loss is compared: the mean loss minus its minimum, which
+//! Newton's method finds. Both learners have a grid of the same size: passes over the data × step
+//! size × clip norm × three ways:
 //!
 //! | | gradient descent | coordinate descent |
 //! |---|---|---|
@@ -13,10 +13,10 @@
 //! | clip norm | C, a part of the largest row norm that the declared bounds allow | the same C |
 //! | result | the mean of the last half of the iterates | the same |
 //!
-//! λ is computed from the data, for gradient descent as a gift; coordinate descent estimates M_j
-//! and pays for it. Every setting runs once (seed 1); the best eight of each learner run again
-//! (seeds 2 to 4), and the best of these again with the seeds of the table, 11 to 20. Choosing the
-//! best of a grid on the data is not accounted for: this compares methods, and releases nothing.
+//! Gradient descent gets λ, computed from the data, for free; coordinate descent estimates M_j and
+//! pays for it. Every setting runs once (seed 1); the best eight of each learner run again (seeds 2
+//! to 4), and the best of these again with the seeds of the table, 11 to 20. Choosing the best of a
+//! grid on the data is not accounted for: this compares methods, and releases nothing.
 //!
 //! # Prediction
 //! Mangold, Bellet, Salmon, Tommasi 2022: excess losses are in the ratio of
@@ -47,11 +47,12 @@ const STEP_SIZES: [f64; 4] = [0.1, 0.3, 1.0, 3.0];
 const CLIPS: [f64; 5] = [0.003, 0.01, 0.03, 0.1, 0.3];
 /// Passes, step sizes and clip norms of [`beyond`].
 const BEYOND: (u64, [f64; 3], [f64; 3]) = (1000, [3.0, 10.0, 30.0], [0.03, 0.3, 1.0]);
-/// Of Poisson samples.
+/// The sampling rate of Poisson samples.
 const RATE: f64 = 0.1;
-const AGAIN: usize = 8;
+/// How many settings of each learner run again.
+const FINALISTS: usize = 8;
 
-/// Compares on all problems, or on those named, and tells of all that were ever run.
+/// Compares on all problems, or on those named, and prints the results of all runs so far.
 pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     let problems = asked(folder, names)?;
     for problem in &problems {
@@ -60,7 +61,7 @@ pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     table(folder)
 }
 
-/// Tables and plots of what was measured before.
+/// Prints the tables and draws the plots of earlier results.
 pub(crate) fn table(folder: &Path) -> Result<(), Box<dyn Error>> {
     let problems = problems::all(folder)?;
     let records: Vec<Record> = problems.iter().filter_map(|problem| Record::read(&problem.name)).collect();
@@ -75,7 +76,7 @@ pub(crate) fn table(folder: &Path) -> Result<(), Box<dyn Error>> {
     plot::ratios(&records, &levels)
 }
 
-/// The problems of these names; all for none.
+/// The problems of these names, or all if there are no names.
 fn asked(folder: &Path, names: &[&str]) -> Result<Vec<Problem>, Box<dyn Error>> {
     let mut problems = problems::all(folder)?;
     let known = || problems.iter().map(|problem| problem.name.as_str()).collect::<Vec<_>>().join(", ");
@@ -86,8 +87,8 @@ fn asked(folder: &Path, names: &[&str]) -> Result<Vec<Problem>, Box<dyn Error>> 
     Ok(problems)
 }
 
-/// Gradient descent beyond the edge of the grid, where its best settings for uneven columns are:
-/// more passes and longer steps, one seed.
+/// Runs gradient descent beyond the edge of the grid, where its best settings for uneven columns
+/// are: more passes and longer steps, one seed.
 pub(crate) fn beyond(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     let (passes, step_sizes, clips) = BEYOND;
     println!(
@@ -123,9 +124,9 @@ struct Comparison<'a> {
     /// The largest row norm that the declared bounds allow.
     row_norm: f64,
     smoothness: Vec<f64>,
-    /// λ.
+    /// λ, the largest eigenvalue of the Hessian or of its bound.
     largest: f64,
-    /// Multipliers of each way and number of passes.
+    /// The noise multiplier of each way and number of passes.
     noise: Vec<(Way, u64, NoiseMultiplier)>,
 }
 
@@ -150,7 +151,7 @@ impl<'a> Comparison<'a> {
         let budget = Noise::Budget { epsilon: Epsilon::new(1.0)?, delta };
         for way in ways.iter().copied() {
             for passes in all_passes.iter().copied() {
-                // Noise is the same whatever is clipped to and however long steps are.
+                // The multiplier does not depend on the clip norm and the step size.
                 let setting = Setting { way, passes, step_size: 1.0, clip: 1.0 };
                 let noise = comparison.multiplier(setting, budget)?;
                 comparison.noise.push((way, passes, noise));
@@ -163,7 +164,7 @@ impl<'a> Comparison<'a> {
         let mut lines = Vec::new();
         for ways in [Way::GRADIENT, Way::COORDINATE] {
             let grid = self.stage(Stage::Grid, &settings(ways), &[1])?;
-            let again = self.stage(Stage::Again, &best(&grid, AGAIN), &[2, 3, 4])?;
+            let again = self.stage(Stage::Again, &best(&grid, FINALISTS), &[2, 3, 4])?;
             let last = self.stage(Stage::Last, &best(&again, 1), &(11..=20).collect::<Vec<u64>>())?;
             lines.extend(grid.into_iter().chain(again).chain(last));
         }
@@ -181,7 +182,7 @@ impl<'a> Comparison<'a> {
         by_threads(settings, |setting| {
             let excesses = self.excesses(*setting, seeds)?;
             let Summary { mean, deviation, .. } = Summary::of(&excesses);
-            // A run that left all bounds has no excess that could be written.
+            // A run that diverged counts as infinite excess.
             let mean = if mean.is_nan() { f64::INFINITY } else { mean };
             Ok(Line { stage, setting: *setting, seeds: seeds.len(), mean, deviation })
         })
@@ -259,7 +260,7 @@ impl<'a> Comparison<'a> {
         CoordinateDescent::new(self.problem.loss).steps(steps).step_size(step_size).clipping(clipping)
     }
 
-    /// Equation (1).
+    /// The ratio that equation (1) predicts.
     fn predicted(&self) -> f64 {
         let sum: f64 = self.smoothness.iter().sum();
         let by_smoothness: f64 = self.optimum.iter().zip(&self.smoothness).map(|(w, m)| m * w * w).sum();
@@ -287,7 +288,7 @@ fn best(lines: &[Line], count: usize) -> Vec<Setting> {
     ranked.into_iter().take(count).map(|line| line.setting).collect()
 }
 
-/// Of a symmetric matrix without negative eigenvalues, by powers.
+/// The largest eigenvalue of a positive semidefinite matrix, by power iteration.
 fn largest_eigenvalue(matrix: &[Vec<f64>]) -> f64 {
     let mut vector = vec![1.0; matrix.len()];
     let mut value = 0.0;

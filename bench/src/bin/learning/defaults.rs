@@ -1,4 +1,4 @@
-//! The default of a linear model against every method that can be asked for.
+//! The default for linear models against every other method.
 //!
 //! # Protocol
 //! Each table of [`tables`] is split once, 80 % to train on. On the training part each method runs
@@ -24,16 +24,17 @@ use self::tables::Split;
 use crate::study::{Summary, by_threads, models};
 
 const EPSILONS: [f64; 3] = [0.5, 1.0, 3.0];
-const LARGE: f64 = 1e4;
-/// Seeds of tables with fewer records than [`MANY`], and of others.
+/// An ε at which noise is negligible.
+const LARGE_EPSILON: f64 = 1e4;
+/// The number of seeds for tables with fewer records than [`MANY_RECORDS`], and for others.
 const SEEDS: (u64, u64) = (40, 6);
-const MANY: usize = 3000;
+const MANY_RECORDS: usize = 3000;
 /// How far the default may be behind, in accuracy and in R².
-const POINT: (f64, f64) = (0.01, 0.02);
+const ALLOWED_GAP: (f64, f64) = (0.01, 0.02);
 
 type AnyPlan = Box<dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync>;
 
-/// All tables, or those whose names are given.
+/// Compares on all tables, or on those named.
 pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
     println!(
         "| data | ε | default | score | best other method | score | default less best | two standard errors \
@@ -46,7 +47,7 @@ pub(crate) fn run(folder: &Path, names: &[&str]) -> Result<(), Box<dyn Error>> {
             let task = Task::new(&split, epsilon)?;
             println!("{}", task.line()?);
         }
-        gaps.push(Task::new(&split, LARGE)?.gap()?);
+        gaps.push(Task::new(&split, LARGE_EPSILON)?.gap()?);
     }
     println!(
         "\n| data | default at ε = 10^4 | penalty | objective | at the optimum | difference \
@@ -64,7 +65,7 @@ struct Task<'a> {
     loss: Loss,
 }
 
-/// A method, its plan and its scores.
+/// A method and its scores, one for each seed.
 struct Scored {
     method: &'static str,
     scores: Vec<f64>,
@@ -73,7 +74,7 @@ struct Scored {
 impl<'a> Task<'a> {
     fn new(split: &'a Split, epsilon: f64) -> Result<Self, Box<dyn Error>> {
         let (n, epsilon) = (Count::new(split.train.slots() as u64)?, Epsilon::new(epsilon)?);
-        // As `sordino train` has it.
+        // The default of `sordino train`.
         let digits = n.get().to_string().len() as i32 + 1;
         let delta = Delta::new(10f64.powi(-digits).min(1e-6))?;
         let facts = Facts {
@@ -98,8 +99,8 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// The default, and the penalty that it states.
-    fn usual(&self) -> Result<(&'static str, AnyPlan, f64), LearnError> {
+    /// The default method, its plan and its penalty.
+    fn default_plan(&self) -> Result<(&'static str, AnyPlan, f64), LearnError> {
         let (encoding, n, epsilon, delta) = (self.split.train.encoding(), self.n, self.epsilon, self.delta);
         Ok(match self.facts().learner(self.loss)? {
             DefaultChoice::Gradient(learner) => {
@@ -115,7 +116,7 @@ impl<'a> Task<'a> {
         })
     }
 
-    /// Every method with its defaults; what does not do this loss is left out.
+    /// Every method with its defaults. Methods that do not support the loss are left out.
     fn methods(&self) -> Result<Vec<(&'static str, AnyPlan)>, Box<dyn Error>> {
         let (encoding, n, epsilon, delta, loss) =
             (self.split.train.encoding(), self.n, self.epsilon, self.delta, self.loss);
@@ -144,13 +145,13 @@ impl<'a> Task<'a> {
     }
 
     fn scored(&self, method: &'static str, plan: &AnyPlan) -> Result<Scored, Box<dyn Error>> {
-        let seeds = if self.split.train.slots() < MANY { SEEDS.0 } else { SEEDS.1 };
+        let seeds = if self.split.train.slots() < MANY_RECORDS { SEEDS.0 } else { SEEDS.1 };
         let (models, _) = models(plan.as_ref(), &self.split.train, self.delta, 1..=seeds)?;
         Ok(Scored { method, scores: models.iter().map(|model| score(model, &self.split.test)).collect() })
     }
 
     fn line(&self) -> Result<String, Box<dyn Error>> {
-        let (name, plan, _) = self.usual()?;
+        let (name, plan, _) = self.default_plan()?;
         let default = self.scored(name, &plan)?;
         let mut methods = self.methods()?;
         methods.retain(|(method, _)| *method != name);
@@ -161,7 +162,7 @@ impl<'a> Task<'a> {
         let behind = Summary::of(&pairs);
         let error = 2.0 * behind.deviation / (pairs.len() as f64).sqrt();
         let is_number = self.split.train.encoding().classes().is_none();
-        let allowed = if is_number { POINT.1 } else { POINT.0 }.max(error);
+        let allowed = if is_number { ALLOWED_GAP.1 } else { ALLOWED_GAP.0 }.max(error);
         let verdict = if behind.mean >= -allowed { "within" } else { "**behind**" };
         Ok(format!(
             "| {} | {} | {} | {} | {} | {} | {:+.4} | {error:.4} | {verdict} |",
@@ -175,9 +176,9 @@ impl<'a> Task<'a> {
         ))
     }
 
-    /// The objective of the default at a large ε, the worst of three seeds.
+    /// Compares the objective of the default, the worst of three seeds, with the optimum.
     fn gap(&self) -> Result<String, Box<dyn Error>> {
-        let (name, plan, l2) = self.usual()?;
+        let (name, plan, l2) = self.default_plan()?;
         let data = &self.split.train;
         let objective = |model: &LinearModel| {
             model.mean_loss(data) + 0.5 * l2 * model.weights().flatten().map(|w| w * w).sum::<f64>()

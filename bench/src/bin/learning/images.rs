@@ -1,4 +1,4 @@
-//! MNIST as published: 60 000 pictures of handwritten digits to train on and 10 000 to test.
+//! MNIST as published: 60 000 images of handwritten digits to train on and 10 000 to test.
 
 use std::error::Error;
 use std::path::Path;
@@ -9,7 +9,7 @@ use sordino_noise::danger::seeded;
 pub(crate) const TRAIN: &str = "train-images-idx3-ubyte.gz";
 pub(crate) const TEST: &str = "t10k-images-idx3-ubyte.gz";
 
-/// Pixels in [0, 1], as they are.
+/// Encodes pixels as numbers in [0, 1].
 pub(crate) fn pixels() -> EncodingOptions {
     EncodingOptions {
         target: Some("label".to_owned()),
@@ -19,14 +19,14 @@ pub(crate) fn pixels() -> EncodingOptions {
     }
 }
 
-/// All pictures of one file.
+/// All images of one file.
 pub(crate) fn all(folder: &Path, file: &str, options: EncodingOptions) -> Result<Encoded, Box<dyn Error>> {
     let (source, encoding) = open(folder, file, options)?;
     Ok(loader(&source, &encoding).read(&encoding, &mut seeded(1))?)
 }
 
-/// Five sixths of the training pictures to fit on, and the rest to
-/// look at while settings are chosen.
+/// Five sixths of the training images to fit on, and the rest to validate on while settings are
+/// chosen.
 pub(crate) fn held_out(
     folder: &Path,
     options: EncodingOptions,

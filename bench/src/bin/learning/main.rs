@@ -1,8 +1,8 @@
 //! Studies of learners on public data: `cargo xtask experiments
 //! adult|mnist-softmax|mnist-cnn|width|coordinate|defaults`.
 //!
-//! Arguments: the study, the folder of the data sets, and options of the study. Tables
-//! go to standard output as Markdown.
+//! The arguments are the study, the folder of the data sets, and options of the study. Tables go to
+//! standard output as Markdown.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a study talks to the person who started it")]
 
 mod adult;

@@ -1,11 +1,11 @@
-//! Handwritten digits by one joint softmax on pixels.
+//! A softmax on the pixels of MNIST.
 //!
 //! # Protocol
 //! 60 000 images to train on, 10 000 to test, as published; δ = 1e-5. Pixels are scaled to [0, 1]
 //! by their declared bounds and rows to a norm of at most 1; gradients have a norm of at most
-//! sqrt(2). [`choose`] tries the grid below with a sixth of the *training* images held out; [`run`]
-//! trains with [`SETTING`], which is what it chose, on all of them and looks at the test images
-//! once. What choosing costs is not in ε.
+//! sqrt(2). [`choose`] tries the grid below with a sixth of the *training* images held out. [`run`]
+//! trains with [`SETTING`], which it chose, on all of them and uses the test images once. ε does
+//! not include the choice of the setting.
 
 use std::error::Error;
 use std::path::Path;
@@ -22,16 +22,16 @@ const RUNS: u64 = 5;
 const EPSILON: f64 = 1.0;
 const DELTA: f64 = 1e-5;
 
-/// Steps, learning rate and clip norm; updates are Nesterov's with momentum 0.9 on full batches,
-/// and the result is the mean of the last half.
+/// Steps, learning rate and clip norm. Updates are Nesterov's with momentum 0.9 on full batches,
+/// and the result is the mean of the last half of the iterates.
 type Setting = (u64, f64, f64);
-/// What [`choose`] found best.
+/// The setting that [`choose`] found best.
 const SETTING: Setting = (80, 45.0, 1.0);
 const STEPS: [u64; 2] = [40, 80];
 const LEARNING_RATES: [f64; 2] = [15.0, 45.0];
 const CLIP_NORMS: [f64; 2] = [0.5, 1.0];
 
-/// The setting above, once, on the test images.
+/// Trains with [`SETTING`] and prints the accuracy on the test images.
 pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     let train = images::all(folder, images::TRAIN, options())?;
     let test = images::all(folder, images::TEST, options())?;
@@ -44,10 +44,14 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The grid, on training images alone.
+/// Tries the grid on training images alone.
 pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
-    let (fit, look) = images::held_out(folder, options())?;
-    println!("{} images to fit on, {} to look at, all of the training part\n", fit.slots(), look.slots());
+    let (fit, validate) = images::held_out(folder, options())?;
+    println!(
+        "{} images to fit on, {} to validate on, all of the training part\n",
+        fit.slots(),
+        validate.slots()
+    );
     println!("| steps | learning rate | clip norm | accuracy |\n|---|---|---|---|");
     let mut best = (0.0, SETTING);
     for steps in STEPS {
@@ -55,7 +59,7 @@ pub(crate) fn choose(folder: &Path) -> Result<(), Box<dyn Error>> {
             for clip_norm in CLIP_NORMS {
                 let setting = (steps, learning_rate, clip_norm);
                 let (plan, delta) = plan(&fit, setting)?;
-                let accuracy = models(&plan, &fit, delta, [1])?.0[0].accuracy(&look);
+                let accuracy = models(&plan, &fit, delta, [1])?.0[0].accuracy(&validate);
                 println!("| {steps} | {learning_rate} | {clip_norm} | {} |", percent(accuracy));
                 if accuracy > best.0 {
                     best = (accuracy, setting);

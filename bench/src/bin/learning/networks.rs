@@ -11,8 +11,8 @@ use sordino_privacy::{Count, Delta, Neighbours, SamplingRate, Unit, danger};
 
 pub(crate) const DELTA: f64 = 1e-5;
 
-/// Poisson samples of `batch` records on average, as many as make
-/// `epochs` passes, under `zero_out`.
+/// A plan with Poisson samples of `batch` records on average, for `epochs` passes over the data,
+/// under `zero_out`.
 pub(crate) fn poisson(
     data: &Encoded,
     batch: u64,
@@ -32,8 +32,8 @@ pub(crate) fn poisson(
     })
 }
 
-/// One run from a numbered seed: parameters, and ε at [`DELTA`] as certified. Of runs that go side
-/// by side each has a thread of its own: two threads of one run would wait for each other.
+/// One run from a seed. Returns its parameters and its certified ε at [`DELTA`]. Give each of
+/// several simultaneous runs one thread: the threads of one run wait for each other.
 pub(crate) fn train(
     network: &Network,
     data: &Encoded,
@@ -50,7 +50,7 @@ pub(crate) fn train(
     Ok((parameters, guarantee.epsilon.upper))
 }
 
-/// The part of `data` that is predicted rightly.
+/// The fraction of `data` that is predicted correctly.
 pub(crate) fn accuracy(network: &Network, parameters: &[f64], data: &Encoded) -> Result<f64, Box<dyn Error>> {
     let records = Records::new(data);
     let examples = (0..records.slots()).filter_map(|slot| records.example(slot));

@@ -1,8 +1,8 @@
-//! The minimiser without privacy, to compare with: Newton's method.
+//! The minimiser without privacy, by Newton's method, as a baseline.
 //!
 //! Columns may differ in scale by many orders of magnitude, so equations are solved for `D w` with
-//! D² the diagonal of the Hessian. The step is halved until the loss falls, and the end is where no
-//! gradient is left that a double can show.
+//! D² the diagonal of the Hessian. The step is halved until the loss falls, and the method ends
+//! where the gradient is below the precision of a double.
 
 use std::error::Error;
 
@@ -19,9 +19,9 @@ pub(crate) fn minimiser(loss: Loss, data: &Encoded, l2: f64) -> Result<Vec<f64>,
     for _ in 0..100 {
         let (gradient, hessian) = derivatives(loss, data, &weights, l2);
         let step = solved(hessian, &gradient)?;
-        // Twice what a full step promises.
-        let promise: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
-        if promise <= 1e-15 * value.abs().max(1e-300) {
+        // Twice the decrease that a full step predicts.
+        let predicted: f64 = step.iter().zip(&gradient).map(|(s, g)| s * g).sum();
+        if predicted <= 1e-15 * value.abs().max(1e-300) {
             return Ok(weights);
         }
         let mut length = 1.0;
@@ -34,7 +34,7 @@ pub(crate) fn minimiser(loss: Loss, data: &Encoded, l2: f64) -> Result<Vec<f64>,
             }
             length *= 0.5;
             if length < 1e-6 {
-                // No step that a double can tell goes down.
+                // No step lowers the loss within the precision of a double.
                 return Ok(weights);
             }
         }
@@ -42,7 +42,7 @@ pub(crate) fn minimiser(loss: Loss, data: &Encoded, l2: f64) -> Result<Vec<f64>,
     Err("Newton's method found no minimum in 100 steps".into())
 }
 
-/// The mean loss and the penalty.
+/// The mean loss plus the penalty.
 pub(crate) fn objective(loss: Loss, data: &Encoded, weights: &[f64], l2: f64) -> f64 {
     let rows = (0..data.slots()).filter_map(|slot| Some((data.row(slot)?, data.target(slot))));
     let sum: f64 = rows.map(|(row, y)| loss.value(&[score(row, weights)], f64::from(y))).sum();
@@ -57,7 +57,7 @@ pub(crate) fn second_moments(data: &Encoded) -> Vec<Vec<f64>> {
     mirrored(sums)
 }
 
-/// Solves `H s = g` by Cholesky's decomposition.
+/// Solves `H s = g` by a Cholesky decomposition.
 fn solved(hessian: Vec<Vec<f64>>, gradient: &[f64]) -> Result<Vec<f64>, Box<dyn Error>> {
     let p = gradient.len();
     let scale: Vec<f64> = (0..p).map(|j| hessian[j][j].sqrt().recip()).collect();
@@ -98,7 +98,7 @@ fn derivatives(loss: Loss, data: &Encoded, weights: &[f64], l2: f64) -> Derivati
         let curvature = if loss == Loss::Squared {
             1.0
         } else {
-            // Of the logistic loss: the slope is ±σ(-m), and the curvature σ(-m) σ(m).
+            // For the logistic loss the slope is ±σ(-m) and the curvature σ(-m) σ(m).
             slope[0].abs() * (1.0 - slope[0].abs())
         };
         gradient.iter_mut().zip(row).for_each(|(g, x)| *g += slope[0] * f64::from(*x) / n);
@@ -117,7 +117,7 @@ fn add(sums: &mut [Vec<f64>], row: &[f32], weight: f64) {
     }
 }
 
-/// What is below the diagonal, above it as well.
+/// The symmetric matrix with this lower triangle.
 fn mirrored(below: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     let p = below.len();
     (0..p).map(|j| (0..p).map(|k| below[j.max(k)][j.min(k)]).collect()).collect()

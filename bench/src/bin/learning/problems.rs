@@ -1,15 +1,15 @@
-//! What coordinate and gradient descent are compared on.
+//! The problems on which coordinate and gradient descent are compared.
 //!
 //! # Synthetic
 //! Linear regression on 10 000 records of 20 columns: independent Gaussian features, column j
-//! scaled by s_j, targets from weights that are in proportion to 1/s_j, plus noise. `balanced`: all
-//! s_j = 1. `log-normal σ`: s_j = e^{σ N_j}, with the same N_j for every σ, so that problems differ
-//! in their scales alone. `first big`: s_1 = 30, all others 1. Declared bounds are four deviations.
+//! scaled by s_j, targets from weights proportional to 1/s_j, plus noise. `balanced`: all s_j = 1.
+//! `log-normal σ`: s_j = e^{σ N_j}, with the same N_j for every σ, so that problems differ in their
+//! scales alone. `first big`: s_1 = 30, all others 1. Declared bounds are four deviations.
 //!
 //! # Files
-//! All columns as they are in the file, no intercept, declared bounds in round numbers:
-//! California housing (the price in units of half a million, squared loss) and
-//! electricity (up or down, logistic loss).
+//! All columns as they are in the file, without an intercept, with declared bounds in round
+//! numbers: California housing (the price in units of half a million, squared loss) and electricity
+//! (up or down, logistic loss).
 
 use std::error::Error;
 use std::io::Read;
@@ -29,7 +29,7 @@ const COLUMNS: usize = 20;
 /// σ of the log-normal problems; 0 is the balanced one.
 const SPREADS: [f64; 5] = [0.0, 0.5, 1.0, 1.5, 2.0];
 
-/// A loss and records.
+/// A loss and its data.
 pub(crate) struct Problem {
     pub(crate) name: String,
     pub(crate) loss: Loss,
@@ -38,7 +38,7 @@ pub(crate) struct Problem {
     pub(crate) is_level: bool,
 }
 
-/// All of them; those of files that are not there are left out with a word.
+/// All problems. A missing file is left out with a message.
 pub(crate) fn all(folder: &Path) -> Result<Vec<Problem>, Box<dyn Error>> {
     let mut problems = Vec::new();
     for spread in SPREADS {
@@ -97,14 +97,15 @@ fn california(folder: &Path) -> Result<Problem, Box<dyn Error>> {
 fn electricity(folder: &Path) -> Result<Problem, Box<dyn Error>> {
     let text = unpacked(&folder.join("electricity/elecNormNew.arff.gz"))?;
     let rows = rows(&text, 9);
-    // Everything is in [0, 1] but for the day of the week.
+    // All columns are in [0, 1], except the day of the week.
     let columns = (0..8).map(|j| (format!("x{j}"), if j == 1 { 7.0 } else { 1.0 }, column(&rows, j, 1.0)));
     let labels = rows.iter().map(|row| row[8].trim()).collect();
     let data = encoded(columns.collect(), Some(labels))?;
     Ok(Problem { name: "electricity".to_owned(), loss: Loss::Logistic, data, is_level: false })
 }
 
-/// Columns with symmetric bounds as they are, the last one the target unless there are labels.
+/// Encodes columns with symmetric bounds, unscaled. The target is the labels, or else the last
+/// column.
 fn encoded(
     columns: Vec<(String, f64, Vec<f64>)>,
     labels: Option<Vec<&str>>,
@@ -134,7 +135,7 @@ fn encoded(
     Ok(Encoded::new(&encoding, &table)?)
 }
 
-/// The text of a packed file.
+/// The text of a gzip file.
 pub(crate) fn unpacked(path: &Path) -> Result<String, Box<dyn Error>> {
     let mut text = String::new();
     let file = std::fs::File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;

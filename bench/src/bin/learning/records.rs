@@ -1,12 +1,12 @@
-//! What the comparison of coordinate and gradient descent measured: a file of lines
-//! for each problem, beside the book's page, so that problems can be run one by one
-//! and the page shows the whole grid.
+//! The results of the comparison of coordinate and gradient descent: one file for each problem,
+//! beside the book's page, so that problems can be run one by one and the page shows the whole
+//! grid.
 
 use std::error::Error;
 use std::fmt::Write;
 use std::path::PathBuf;
 
-/// How a learner's gradients are drawn or clipped.
+/// A variant of a learner: how its batches are drawn, or its gradients clipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
     Full,
@@ -23,7 +23,7 @@ impl Way {
     pub(crate) const ALL: [Self; 6] =
         [Self::Full, Self::Momentum, Self::Poisson, Self::Jointly, Self::BySmoothness, Self::Equal];
 
-    /// The word in files.
+    /// The name in files.
     fn word(self) -> &'static str {
         match self {
             Self::Full => "gradient-full",
@@ -35,7 +35,7 @@ impl Way {
         }
     }
 
-    /// The words in plots.
+    /// The name in plots and tables.
     pub(crate) fn about(self) -> &'static str {
         match self {
             Self::Full => "gradient, full batches",
@@ -48,7 +48,7 @@ impl Way {
     }
 }
 
-/// A point of the grid. Step size and clip norm are relative ones.
+/// A point of the grid. Step size and clip norm are relative.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Setting {
     pub(crate) way: Way,
@@ -57,7 +57,7 @@ pub(crate) struct Setting {
     pub(crate) clip: f64,
 }
 
-/// Which of the three looks at a setting.
+/// In which of the three stages a setting was run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Grid,
@@ -87,13 +87,13 @@ pub(crate) struct Line {
     pub(crate) deviation: f64,
 }
 
-/// All of a problem.
+/// All results of a problem.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Record {
     pub(crate) name: String,
     pub(crate) n: u64,
     pub(crate) predicted: f64,
-    /// The excess loss of weights that are all 0.
+    /// The excess loss of weights 0.
     pub(crate) at_zero: f64,
     pub(crate) lines: Vec<Line>,
 }
@@ -101,7 +101,7 @@ pub(crate) struct Record {
 const HEAD: &str = "stage,way,passes,step_size,clip,seeds,excess,deviation";
 
 impl Record {
-    /// To its file.
+    /// Writes the record to its file.
     pub(crate) fn write(&self) -> Result<(), Box<dyn Error>> {
         let mut text =
             format!("# n={} predicted={:.4e} at_zero={:.4e}\n{HEAD}\n", self.n, self.predicted, self.at_zero);
@@ -118,7 +118,7 @@ impl Record {
         Ok(std::fs::write(path(&self.name), text)?)
     }
 
-    /// From its file; nothing if there is none that can be read.
+    /// Reads a record from its file; `None` if the file is missing or unreadable.
     pub(crate) fn read(name: &str) -> Option<Self> {
         let text = std::fs::read_to_string(path(name)).ok()?;
         let mut rows = text.lines();
@@ -134,12 +134,12 @@ impl Record {
         })
     }
 
-    /// The last look at the best setting of some ways.
+    /// The last stage's result of the best setting of these ways.
     pub(crate) fn last(&self, ways: [Way; 3]) -> Option<&Line> {
         self.lines.iter().find(|line| line.stage == Stage::Last && ways.contains(&line.setting.way))
     }
 
-    /// Coordinate descent's excess as a part of gradient descent's.
+    /// The excess of coordinate descent divided by that of gradient descent.
     pub(crate) fn ratio(&self) -> Option<f64> {
         Some(self.last(Way::COORDINATE)?.mean / self.last(Way::GRADIENT)?.mean)
     }
@@ -152,7 +152,7 @@ impl Record {
         self.lines.iter().filter(of_way).map(|line| line.mean).min_by(f64::total_cmp)
     }
 
-    /// Its row in the table of results.
+    /// The row in the table of results.
     pub(crate) fn row(&self) -> String {
         let cell = |ways| {
             let line: Option<&Line> = self.last(ways);
@@ -164,7 +164,7 @@ impl Record {
         format!("| {name} | {n} | {at_zero:.2e} | {gradient} | {coordinate} | {ratio} | {predicted:.3} |")
     }
 
-    /// Its row in the table of best settings.
+    /// The row in the table of best settings.
     pub(crate) fn row_of_settings(&self) -> String {
         let cell = |ways| {
             let line: Option<&Line> = self.last(ways);
@@ -177,12 +177,12 @@ impl Record {
     }
 }
 
-/// Two or three digits.
+/// A ratio with two or three digits.
 pub(crate) fn short(ratio: f64) -> String {
     if ratio < 0.001 { format!("{ratio:.1e}") } else { format!("{ratio:.3}") }
 }
 
-/// Where files and plots of the comparison are: beside the page that shows them.
+/// The folder of the comparison's files and plots, beside the page that shows them.
 pub(crate) fn folder() -> PathBuf {
     sordino_bench::docs().join("studies/coordinate")
 }

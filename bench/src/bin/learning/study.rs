@@ -1,7 +1,7 @@
 //! What all studies share: several runs of one plan, their mean, and work on two threads.
 //!
-//! Runs draw their noise from numbered seeds, so that a table can be made again; the guarantee of
-//! such runs is void, and the ε of the table is what the same plan costs with real entropy.
+//! Runs draw their noise from seeds, so that a table can be reproduced. The guarantee of such runs
+//! is void, and the ε of the table is what the same plan costs with real entropy.
 
 use std::error::Error;
 use std::sync::Mutex;
@@ -12,7 +12,7 @@ use sordino_learn::{LearnError, LearningPlan, LinearModel};
 use sordino_noise::danger::seeded;
 use sordino_privacy::{Delta, Unit, danger};
 
-/// Mean, deviation and least of some figures.
+/// The mean, the standard deviation and the least of some figures.
 pub(crate) struct Summary {
     pub(crate) mean: f64,
     pub(crate) deviation: f64,
@@ -32,7 +32,7 @@ impl Summary {
     }
 }
 
-/// A model of one plan for each seed, and ε at `delta` as certified.
+/// Fits one plan with each seed. Returns the models and the certified ε at `delta`.
 pub(crate) fn models<P: LearningPlan<Model = LinearModel, Error = LearnError> + ?Sized>(
     plan: &P,
     data: &Encoded,
@@ -50,14 +50,14 @@ pub(crate) fn models<P: LearningPlan<Model = LinearModel, Error = LearnError> + 
     Ok((models, epsilon))
 }
 
-/// `work` on every item, on two threads; results in the order of the items.
+/// Does `work` on every item, on two threads. Returns the results in the order of the items.
 pub(crate) fn by_threads<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, Box<dyn Error>> + Sync,
 ) -> Result<Vec<R>, Box<dyn Error>> {
     const THREADS: usize = 2;
     let next = AtomicUsize::new(0);
-    // An error that crosses threads is text.
+    // Errors cross threads as text, since `Box<dyn Error>` is not `Send`.
     let done: Mutex<Vec<(usize, Result<R, String>)>> = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..THREADS {
@@ -77,12 +77,12 @@ pub(crate) fn by_threads<T: Sync, R: Send>(
     done.into_iter().map(|(_, result)| result.map_err(Into::into)).collect()
 }
 
-/// The head of a table of accuracies.
+/// Prints the head of a table of accuracies.
 pub(crate) fn head() {
     println!("| data | ε | δ | steps | accuracy, mean ± sd | least |\n|---|---|---|---|---|---|");
 }
 
-/// A line of it.
+/// Prints a line of a table of accuracies.
 pub(crate) fn line(name: &str, epsilon: f64, delta: Delta, steps: u64, summary: &Summary) {
     let Summary { mean, deviation, least } = summary;
     let (mean, deviation, least) = (percent(*mean), percent(*deviation), percent(*least));
@@ -92,7 +92,7 @@ pub(crate) fn line(name: &str, epsilon: f64, delta: Delta, steps: u64, summary: 
     );
 }
 
-/// Two digits of a hundredth.
+/// A fraction in percent, with two decimals.
 pub(crate) fn percent(part: f64) -> String {
     format!("{:.2}", 100.0 * part)
 }

@@ -9,9 +9,9 @@
 //! # Protocol
 //! MNIST's pixels, one hidden layer of tanh, δ = 1e-5, Poisson samples; batches, steps and clip
 //! norm are the same at all widths. Each width has its own learning rate, the best of [`RATES`] in
-//! one run with a sixth of the *training* pictures held out. Then, with that rate, three seeds on
-//! all training pictures in three ways: private; clipped without noise; with neither (and
-//! [`PLAIN_RATE`]). Test pictures are looked at after the last step. The differences are the error
+//! one run with a sixth of the *training* images held out. Then, with that rate, three seeds on
+//! all training images in three ways: private; clipped without noise; with neither (and
+//! [`PLAIN_RATE`]). Test images are looked at after the last step. The differences are the error
 //! of clipping and the error of noise.
 
 use std::error::Error;
@@ -88,7 +88,7 @@ fn row(width: usize, choice: [&Encoded; 2], last: [&Encoded; 2]) -> Result<Row, 
     Ok(Row { parameters, private, clipped, plain })
 }
 
-/// The best of [`RATES`] on held-out training pictures.
+/// The best of [`RATES`] on held-out training images.
 fn best_rate(network: &Network, choice: [&Encoded; 2], epsilon: f64) -> Result<f64, Box<dyn Error>> {
     let plan = private_plan(choice[0], epsilon)?;
     let right = by_threads(&RATES, |rate| one(network, choice, &plan, *rate, 1))?;

@@ -1,8 +1,8 @@
-//! A table that is larger than the memory that may be used: Parquet, once to a
-//! cache, and full batches from there.
+//! A table that may be larger than memory: it is read once from Parquet into a cache, and full
+//! batches come from the cache.
 //!
-//! Three processes, one after the other: whoever writes the Parquet file, whoever reads it into a
-//! cache, and whoever learns. The latter two state their peak of memory.
+//! Three processes run one after the other: the first writes the Parquet file, the second reads it
+//! into a cache, and the third learns. The last two state their peak memory.
 
 use std::error::Error;
 use std::fs::File;
@@ -24,7 +24,7 @@ use sordino_noise::entropy;
 use crate::fit::{self, FULL_BATCH, data_bytes};
 use crate::problem::{Rows, encoding};
 
-/// Rows of a group, as common writers make them.
+/// Rows in a row group, as is common.
 const GROUP: u64 = 100_000;
 
 fn parquet_file(folder: &Path, n: u64, d: usize) -> PathBuf {
@@ -35,7 +35,7 @@ fn cache_file(folder: &Path, n: u64, d: usize) -> PathBuf {
     folder.join(format!("cache-{n}-{d}.arrow"))
 }
 
-/// Columns `x0`, `x1`, ... of `float`, the label last; not measured.
+/// Writes the Parquet file: columns `x0`, `x1`, ... of `float`, the label last. Not measured.
 pub(crate) fn write_parquet(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
     let path = parquet_file(folder, n, d);
     if path.exists() {
@@ -70,7 +70,7 @@ pub(crate) fn write_parquet(folder: &Path, n: u64, d: usize) -> Result<(), Box<d
     Ok(std::fs::rename(beside, path)?)
 }
 
-/// From Parquet to the cache.
+/// Measures reading from Parquet into the cache.
 pub(crate) fn write_cache(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
     let (file, cache) = (parquet_file(folder, n, d), cache_file(folder, n, d));
     let encoding = encoding(d)?;
@@ -84,7 +84,8 @@ pub(crate) fn write_cache(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn
     Ok(())
 }
 
-/// Full batches from the cache, checked as every cache of an earlier run is.
+/// Measures full batches from the cache. Opening it checks it, as for every cache of an earlier
+/// run.
 pub(crate) fn fit(folder: &Path, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
     let data = Encoded::open_cache(&cache_file(folder, n, d), &encoding(d)?)?;
     let fit = fit::fit(FULL_BATCH, &data)?;

@@ -1,4 +1,4 @@
-//! One fit: planned, charged to a budget, exact noise, tested.
+//! One fit: planned, charged to a budget, trained with exact noise, and tested.
 
 use std::error::Error;
 use std::path::Path;
@@ -16,24 +16,25 @@ use crate::problem::{Problem, encoding};
 
 pub(crate) const EPSILON: f64 = 1.0;
 pub(crate) const DELTA: f64 = 1e-6;
-/// Part of the records in a batch, where batches are sampled.
+/// The sampling rate, where batches are sampled.
 const RATE: f64 = 0.05;
-/// Fits of which the median is taken.
+/// The number of fits over which the median is taken.
 const REPEATS: usize = 5;
 
-/// The learners that stand beside the peers, all with their defaults.
+/// The learners that are compared with peers, all with their defaults.
 pub(crate) const LEARNERS: [&str; 4] = ["sordino", "sordino pure", "sordino DP-SGD", FULL_BATCH];
-/// Every record at every step.
+/// The learner that uses every record at every step.
 pub(crate) const FULL_BATCH: &str = "sordino full batch";
 
-/// A learner with all its numbers.
+/// A plan of a learner.
 struct Planned {
     plan: Box<dyn LearningPlan<Model = LinearModel, Error = LearnError>>,
-    /// Noisy steps, where it takes any.
+    /// The number of noisy steps, if it has steps.
     steps: Option<u64>,
 }
 
-/// By name; `pure` is at the peers' δ = 0, all others are at [`DELTA`].
+/// The plan of a named learner, and its δ: 0 for `pure`, as the peers have it, [`DELTA`] for all
+/// others.
 fn planned(name: &str, data: &Encoded) -> Result<(Planned, Delta), Box<dyn Error>> {
     let (encoding, n) = (data.encoding(), Count::new(data.slots() as u64)?);
     let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
@@ -55,7 +56,7 @@ fn planned(name: &str, data: &Encoded) -> Result<(Planned, Delta), Box<dyn Error
     }
 }
 
-/// A fit and what it took: calibration, charge and training are all part of it.
+/// A fit, and its time with calibration, charge and training included.
 pub(crate) struct Fit {
     pub(crate) model: LinearModel,
     pub(crate) epsilon: f64,
@@ -66,7 +67,7 @@ pub(crate) struct Fit {
 }
 
 impl Fit {
-    /// What passed through memory a second, where every step reads every record.
+    /// The data read from memory per second, where every step reads every record.
     pub(crate) fn gigabytes_a_second(&self, data: &Encoded) -> Option<f64> {
         let steps = self.steps? as f64;
         Some(data_bytes(data) * steps / (self.seconds - self.planning) / 1e9)
@@ -85,7 +86,8 @@ pub(crate) fn fit(name: &str, data: &Encoded) -> Result<Fit, Box<dyn Error>> {
     Ok(Fit { model, epsilon: guarantee.epsilon.upper, delta: delta.get(), seconds, planning, steps })
 }
 
-/// The table that peers fit too: median time of some fits, the last one's accuracy, and memory.
+/// Measures a learner on the table that peers fit too: the fit of median time with its accuracy,
+/// and peak memory.
 pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<(), Box<dyn Error>> {
     let [train, test] = problem.files(folder);
     let loaded = Instant::now();
@@ -98,12 +100,12 @@ pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<()
     }
     let processor = processor_seconds().zip(before).map(|(after, before)| (after - before) / REPEATS as f64);
     fits.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-    // Of an odd number.
+    // The median, as the number is odd.
     let middle = fits.swap_remove(REPEATS / 2);
     let peak = peak_bytes();
     let test = load(&test, problem.d)?;
-    // What a sample reads is not known from the sizes: cache lines of
-    // rows that were not drawn come along.
+    // For samples the data read is unknown: cache lines also bring parts of rows that were not
+    // drawn.
     let moved = (name == FULL_BATCH).then(|| middle.gigabytes_a_second(&data));
     let config = json!({
         "epsilon": middle.epsilon, "delta": middle.delta, "steps": middle.steps,
@@ -116,7 +118,7 @@ pub(crate) fn compared(folder: &Path, name: &str, problem: Problem) -> Result<()
     Ok(())
 }
 
-/// Full batches, every record at every step: one point of a curve.
+/// Measures one point of a curve, with full batches.
 pub(crate) fn scaling(folder: &Path, axis: &str, n: u64, d: usize) -> Result<(), Box<dyn Error>> {
     let problem = Problem { n, test: 0, d };
     problem.write(folder)?;
@@ -133,7 +135,7 @@ pub(crate) fn scaling(folder: &Path, axis: &str, n: u64, d: usize) -> Result<(),
     Ok(())
 }
 
-/// Rows and targets as they are trained on.
+/// The bytes of rows and targets in memory.
 pub(crate) fn data_bytes(data: &Encoded) -> f64 {
     (data.slots() * (data.width() + 1) * size_of::<f32>()) as f64
 }

@@ -1,14 +1,14 @@
 //! Private logistic regression on large tables: seconds, accuracy and memory.
 //!
-//! Work of the same name as in `peers/linear.py`, on the same files. Every figure comes
-//! from a process of its own, so that its peak of memory (`VmHWM` of
-//! `/proc/self/status`) is that of this work alone.
+//! `peers/linear.py` does work of the same names, on the same files. Every figure comes from a
+//! process of its own, so that its peak memory (`VmHWM` of `/proc/self/status`) is that of this
+//! work alone.
 //!
 //! ```text
 //! linear --data FOLDER [--quick] [--ends]   all figures of a round; --ends adds those measured once
 //! linear --data FOLDER --one WORK ...       one of them, in this process
 //! ```
-#![expect(clippy::print_stdout, reason = "lines of children are passed on")]
+#![expect(clippy::print_stdout, reason = "lines of child processes are passed on")]
 
 mod cache;
 mod fit;
@@ -21,11 +21,13 @@ use std::process::{Command, Stdio};
 
 use problem::Problem;
 
-/// Where scaling in n is measured, at this width.
+/// The values of n at which scaling is measured.
 const LENGTHS: [u64; 4] = [10_000, 100_000, 1_000_000, 10_000_000];
+/// d of these tables.
 const LENGTHS_WIDTH: usize = 50;
-/// Where scaling in d is measured, at this length.
+/// The values of d at which scaling is measured.
 const WIDTHS: [usize; 5] = [10, 30, 100, 300, 1000];
+/// n of these tables.
 const WIDTHS_LENGTH: u64 = 100_000;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -40,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// One figure after the other, each in a child.
+/// Measures one figure after the other, each in a child process.
 fn all(folder: &Path, quick: bool, ends: bool) -> Result<(), Box<dyn Error>> {
     let (n, test) = if quick { (20_000, 5_000) } else { (500_000, 50_000) };
     let compared = Problem { n, test, d: 100 };
@@ -81,7 +83,7 @@ fn one(folder: &Path, words: &[String]) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Runs one piece of work in a process of its own and passes its lines on.
+/// Does one piece of work in a child process, and passes its lines on.
 fn child(folder: &Path, words: &[&str]) -> Result<(), Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--data").arg(folder).arg("--one").args(words).stderr(Stdio::inherit());

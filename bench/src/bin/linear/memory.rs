@@ -1,4 +1,4 @@
-//! What the machine can do.
+//! The memory bandwidth of the machine.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -7,7 +7,8 @@ use std::time::Instant;
 use serde_json::json;
 use sordino_bench::emit;
 
-/// How fast all cores together read as many bytes as the table has: the limit of any pass over it.
+/// Measures how fast all cores together read as many bytes as the table has, which limits any pass
+/// over it.
 pub(crate) fn bandwidth(n: usize) -> Result<(), Box<dyn Error>> {
     let numbers: Vec<u64> = (0..n as u64 * 101 / 2).collect();
     let threads = std::thread::available_parallelism()?.get();

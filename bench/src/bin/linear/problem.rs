@@ -1,5 +1,5 @@
-//! A table to learn from: d numbers a row, of L2 norm at most 1, and a label of a
-//! logistic model with weights of norm 12.
+//! A synthetic table: rows of d numbers, of L2 norm at most 1, and labels from a logistic model
+//! with weights of norm 12.
 
 use std::error::Error;
 use std::fs::File;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use sordino_data::{Encoding, EncodingOptions, Scaling, Schema};
 
-/// Norm of the weights that labels are drawn from.
-const SIGNAL: f64 = 12.0;
+/// The norm of the weights of the model that labels are drawn from.
+const WEIGHT_NORM: f64 = 12.0;
 
-/// How large it is.
+/// The size of a table.
 #[derive(Clone, Copy)]
 pub(crate) struct Problem {
     /// Rows to train on.
@@ -28,7 +28,7 @@ impl Problem {
         ["train", "test"].map(|part| folder.join(format!("{part}-{}-{}.npy", self.n, self.d)))
     }
 
-    /// Writes both files, unless they are there.
+    /// Writes both files, unless they exist.
     pub(crate) fn write(self, folder: &Path) -> Result<(), Box<dyn Error>> {
         let mut rows = Rows::new(self.d);
         let mut row = vec![0.0; self.d + 1];
@@ -37,7 +37,7 @@ impl Problem {
             return Ok(());
         }
         for (file, count) in files.iter().zip([self.n, self.test]) {
-            // Renamed when it is whole.
+            // Renamed when it is complete.
             let beside = file.with_extension("part");
             let mut output = BufWriter::new(File::create(&beside)?);
             output.write_all(&npy_header(count, self.d + 1))?;
@@ -63,7 +63,7 @@ impl Rows {
         let mut random = Random(0x5EED);
         let mut weights: Vec<f64> = (0..d).map(|_| random.bell()).collect();
         let norm = weights.iter().map(|w| w * w).sum::<f64>().sqrt();
-        weights.iter_mut().for_each(|w| *w *= SIGNAL / norm);
+        weights.iter_mut().for_each(|w| *w *= WEIGHT_NORM / norm);
         Self { weights, random }
     }
 
@@ -72,15 +72,15 @@ impl Rows {
         let (numbers, label) = row.split_at_mut(self.weights.len());
         numbers.iter_mut().for_each(|x| *x = self.random.bell() as f32);
         let norm = numbers.iter().map(|x| f64::from(*x).powi(2)).sum::<f64>().sqrt().max(1.0);
-        // A little below 1, so that rounding does not pass it.
+        // A little below 1, so that rounding does not exceed it.
         numbers.iter_mut().for_each(|x| *x = (f64::from(*x) / norm * (1.0 - 1e-6)) as f32);
         let score: f64 = numbers.iter().zip(&self.weights).map(|(x, w)| f64::from(*x) * w).sum();
         label[0] = f32::from(u8::from(self.random.uniform() < 1.0 / (1.0 + (-score).exp())));
     }
 }
 
-/// The encoding of such a table: numbers as they are, an intercept, rows of norm sqrt(2) with
-/// it. The target is the last column.
+/// The encoding of such a table: numbers as they are, and an intercept, with which rows have a norm
+/// of at most sqrt(2). The target is the last column.
 pub(crate) fn encoding(d: usize) -> Result<Encoding, Box<dyn Error>> {
     let mut schema = String::new();
     for j in 0..d {
@@ -99,18 +99,18 @@ pub(crate) fn encoding(d: usize) -> Result<Encoding, Box<dyn Error>> {
 
 fn npy_header(rows: u64, columns: usize) -> Vec<u8> {
     let mut text = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': ({rows}, {columns}), }}");
-    // Numbers begin at a multiple of 64.
+    // The numbers must start at a multiple of 64 bytes.
     let padding = 63 - (10 + text.len()) % 64;
     text.push_str(&" ".repeat(padding));
     text.push('\n');
     let mut header = b"\x93NUMPY\x01\x00".to_vec();
-    // At most 118 bytes.
+    // Fits: the header has at most 118 bytes.
     header.extend((text.len() as u16).to_le_bytes());
     header.extend(text.as_bytes());
     header
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): good enough to make examples.
+/// SplitMix64 (Steele, Lea, Flood 2014), good enough for examples.
 struct Random(u64);
 
 impl Random {
@@ -126,7 +126,8 @@ impl Random {
         (self.word() >> 11) as f64 * 2f64.powi(-53)
     }
 
-    /// Four small uniforms, centred, of variance 1: a bell that is cheap.
+    /// A cheap approximation of a normal number: the centred sum of four uniform ones, of variance
+    /// 1.
     fn bell(&mut self) -> f64 {
         let word = self.word();
         let sum: u64 = (0..4).map(|part| word >> (16 * part) & 0xFFFF).sum();

@@ -1,6 +1,6 @@
 //! Training steps of four networks: clipped and noisy, and by the same engine without either.
-//! Work of the same name as in `peers/networks.py`: the batch is in memory, a step is
-//! forward, backward, clip, noise, update.
+//! `peers/networks.py` does work of the same names: the batch is in memory, and a step is forward,
+//! backward, clip, noise, update.
 //!
 //! ```text
 //! networks [--quick] [--scaling] [MODEL:BATCH ...]   all figures; with --scaling how cost grows
@@ -8,9 +8,9 @@
 //!                                                    with --turns N it waits before each block
 //! networks --list MODEL:BATCH                        its modes
 //! ```
-//! Every figure comes from a process of its own, so that its peak of
-//! memory is that of this work alone.
-#![expect(clippy::print_stdout, reason = "lines of children are passed on, and modes listed")]
+//! Every figure comes from a process of its own, so that its peak memory is that of this work
+//! alone.
+#![expect(clippy::print_stdout, reason = "lines of child processes are passed on, and modes listed")]
 
 mod scaling;
 mod step;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// All modes of some work.
+/// Measures all modes of the named work.
 fn compared(options: Options, names: &[&str]) -> Result<(), Box<dyn Error>> {
     for name in names {
         step::MODES.into_iter().try_for_each(|mode| child(options, &[mode, name]))?;
@@ -48,7 +48,7 @@ fn compared(options: Options, names: &[&str]) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs one piece of work in a process of its own and passes its lines on.
+/// Does one piece of work in a child process, and passes its lines on.
 fn child(options: Options, words: &[&str]) -> Result<(), Box<dyn Error>> {
     let mut command = Command::new(std::env::current_exe()?);
     command.args(options.quick.then_some("--quick")).arg("--one").args(words).stderr(Stdio::inherit());

@@ -1,5 +1,5 @@
-//! How a step's cost grows: time by the number of examples and of layers, memory of one more
-//! example by the number of weights.
+//! How the cost of a step grows: its time with the number of examples and of layers, and the memory
+//! of one more example with the number of weights.
 
 use std::error::Error;
 
@@ -11,28 +11,30 @@ use sordino_nn::{Layer, Shape};
 use crate::step::{timed, train};
 use crate::work::Work;
 
-/// Examples of a batch of the MNIST network.
+/// Batch sizes, for the MNIST network.
 const BATCHES: [usize; 7] = [64, 128, 256, 512, 1024, 2048, 4096];
 
-/// Layers of 256 neurons, on batches of 512.
+/// Numbers of hidden layers, on batches of 512.
 const DEPTHS: [usize; 6] = [2, 4, 8, 16, 32, 64];
+/// Neurons in each of these layers.
 const DEPTHS_WIDTH: usize = 256;
 
-/// Neurons of a hidden layer that takes as many inputs as make 4096 together with
-/// it: activations stay, weights grow.
+/// Neurons of a single hidden layer.
 const HIDDEN: [usize; 6] = [2, 8, 32, 128, 512, 2048];
-const TOGETHER: usize = 4096;
+/// Inputs and hidden neurons together, so that the number of activations is constant while that of
+/// weights grows.
+const INPUTS_AND_HIDDEN: usize = 4096;
 
-/// Batches whose difference in memory is that of so many examples.
-const FEW: usize = 512;
-const MANY: usize = 1536;
+/// Two batch sizes. The difference of their memory is that of the examples between them.
+const SMALL_BATCH: usize = 512;
+const LARGE_BATCH: usize = 1536;
 
-/// All points of all curves.
+/// All points of all curves, each with its axis and size.
 pub(crate) fn points(options: Options) -> impl Iterator<Item = (&'static str, usize)> {
-    let some = if options.quick { 2 } else { usize::MAX };
-    let batches = BATCHES.into_iter().take(some).map(|size| ("batch", size));
-    let depths = DEPTHS.into_iter().take(some).map(|size| ("depth", size));
-    let hidden = HIDDEN.into_iter().take(some);
+    let most = if options.quick { 2 } else { usize::MAX };
+    let batches = BATCHES.into_iter().take(most).map(|size| ("batch", size));
+    let depths = DEPTHS.into_iter().take(most).map(|size| ("depth", size));
+    let hidden = HIDDEN.into_iter().take(most);
     let memory = hidden.flat_map(|size| [("memory few", size), ("memory many", size)]);
     batches.chain(depths).chain(memory)
 }
@@ -42,8 +44,8 @@ pub(crate) fn one(options: Options, axis: &str, size: usize) -> Result<(), Box<d
     match axis {
         "batch" => time(options, "time by batch", size, &Work::named(&format!("mnist-cnn:{size}"))?),
         "depth" => time(options, "time by depth", size, &deep(size)),
-        "memory few" => memory("memory few", size, &wide(size, FEW)),
-        "memory many" => memory("memory many", size, &wide(size, MANY)),
+        "memory few" => memory("memory few", size, &wide(size, SMALL_BATCH)),
+        "memory many" => memory("memory many", size, &wide(size, LARGE_BATCH)),
         _ => Err(format!("no axis `{axis}`").into()),
     }
 }
@@ -62,7 +64,7 @@ fn deep(depth: usize) -> Work {
 fn wide(hidden: usize, batch: usize) -> Work {
     Work {
         name: format!("wide:{hidden}"),
-        input: Shape::Features(TOGETHER - hidden),
+        input: Shape::Features(INPUTS_AND_HIDDEN - hidden),
         layers: vec![Layer::linear(hidden), Layer::relu(), Layer::linear(10)],
         batch,
         operations: 0.0,
@@ -78,7 +80,7 @@ fn time(options: Options, axis: &str, size: usize, work: &Work) -> Result<(), Bo
     Ok(())
 }
 
-/// Most memory of some steps; the examples themselves are taken off.
+/// The peak memory of some steps, without the examples themselves.
 fn memory(axis: &str, size: usize, work: &Work) -> Result<(), Box<dyn Error>> {
     let (network, examples) = (work.network()?, work.examples());
     train(work, &work.objective(&network, &examples)?, network.initial(1), 3, &mut || {})?;

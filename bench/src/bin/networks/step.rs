@@ -1,4 +1,4 @@
-//! One step, in each of its modes.
+//! Measures a step in each of its modes.
 
 use std::error::Error;
 use std::time::{Duration, Instant};
@@ -15,12 +15,12 @@ use sordino_threads::share;
 
 use crate::work::{CLIP_NORM, RATE, THREADS, Work};
 
-/// `private`: a step of the training loop. `plain`: the same without clipping,
-/// rounding and noise. `noise`: that of a step, by itself. `peak`: the matrix product
-/// at its best, on all threads at once.
+/// `private`: a step of the training loop. `plain`: the same without clipping, rounding and noise.
+/// `noise`: the noise of a step alone. `peak`: the matrix product at its fastest, on all threads at
+/// once.
 pub(crate) const MODES: [&str; 4] = ["private", "plain", "noise", "peak"];
 
-/// Parameters that one thread updates at a time in a plain step.
+/// How many parameters one thread updates at a time in a plain step.
 const PART: usize = 1 << 16;
 
 /// Measures one mode in this process.
@@ -34,7 +34,7 @@ pub(crate) fn measure(options: Options, mode: &str, work: &Work) -> Result<(), B
     }
 }
 
-/// Steps of the training loop, with exact noise.
+/// Measures steps of the training loop, with exact noise.
 fn private(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let (network, examples) = (work.network()?, work.examples());
     let objective = work.objective(&network, &examples)?;
@@ -50,7 +50,7 @@ fn private(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// So many steps of the training loop, with a call after each.
+/// Does so many steps of the training loop, and calls `moment` after each.
 pub(crate) fn train(
     work: &Work,
     objective: &NetworkObjective<'_, DenseExamples>,
@@ -65,7 +65,7 @@ pub(crate) fn train(
     Ok(())
 }
 
-/// The same engine without clipping, rounding and noise; and the same update.
+/// Measures steps of the same engine without clipping, rounding and noise, with the same update.
 fn plain(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let (network, examples) = (work.network()?, work.examples());
     let objective = work.objective(&network, &examples)?;
@@ -86,7 +86,7 @@ fn plain(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The noise of one step.
+/// Measures the noise of one step.
 fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let (network, examples) = (work.network()?, work.examples());
     let objective = work.objective(&network, &examples)?;
@@ -106,14 +106,14 @@ fn noise(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
         blocks.push(median(taken));
     }
     let (seconds, parameters) = (median(blocks), objective.dimension());
-    // weights × ns a draw / threads
+    // The time of a step's noise is weights × ns per draw / threads.
     let nanoseconds = seconds * 1e9 * THREADS.get() as f64 / parameters as f64;
     let config = json!({ "parameters": parameters, "nanoseconds_a_draw": nanoseconds, "threads": THREADS });
     emit_for("sordino noise", &work.name, "s", seconds, config);
     Ok(())
 }
 
-/// Operations a second of the matrix product, on all threads at once.
+/// Measures the operations per second of the matrix product, on all threads at once.
 fn peak(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     let speed = || -> f64 {
         std::thread::scope(|scope| {
@@ -132,16 +132,18 @@ fn peak(options: Options, work: &Work) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What steps took.
+/// The time of a step.
 pub(crate) struct Timed {
+    /// The median of the seconds of a step.
     pub(crate) seconds: f64,
-    /// Of all threads.
+    /// The mean processor time of a step, over all threads.
     pub(crate) processor: Option<f64>,
+    /// The number of steps that were measured.
     pub(crate) steps: usize,
 }
 
-/// Median seconds of a step over blocks of steps, after some that are not counted. `run` does so
-/// many steps and calls back after each.
+/// Measures steps in blocks, after some that are not counted. `run` does so many steps and calls
+/// back after each.
 pub(crate) fn timed(
     options: Options,
     mut run: impl FnMut(u64, &mut dyn FnMut()) -> Result<(), Box<dyn Error>>,
@@ -152,7 +154,7 @@ pub(crate) fn timed(
     let guess = first.elapsed().as_secs_f64() / 3.0;
     let length = (block.as_secs_f64() / guess).ceil().clamp(1.0, 5000.0) as usize;
     let (warm, steps) = (length.max(3), options.blocks() * length);
-    // Who has waited has cold caches: some steps of each turn are not counted.
+    // After a wait the caches are cold, so the first steps of each turn are not counted.
     let lead = length.div_ceil(8);
     let (mut blocks, mut processor, mut done) = (Vec::new(), Some(0.0), 0);
     let mut start = (Instant::now(), None);

@@ -1,5 +1,5 @@
-//! The networks that are compared, and what a step of them is made of. Names and shapes
-//! are those of `peers/networks.py`.
+//! The networks that are compared, and the parts of their steps. Names and shapes are those of
+//! `peers/networks.py`.
 
 use std::error::Error;
 use std::num::NonZero;
@@ -14,7 +14,7 @@ pub(crate) const CLIP_NORM: f64 = 1.0;
 pub(crate) const RATE: f64 = 0.05;
 const NOISE: f64 = 1.1;
 
-/// As many as the peers have.
+/// The number of threads, which is also that of the peers.
 pub(crate) const THREADS: NonZero<usize> = NonZero::new(2).unwrap();
 
 /// A network and a batch size.
@@ -24,11 +24,11 @@ pub(crate) struct Work {
     pub(crate) input: Shape,
     pub(crate) layers: Vec<Layer>,
     pub(crate) batch: usize,
-    /// Operations of forward and backward passes of an example, in matrix products.
+    /// The operations of matrix products in the forward and backward pass of one example.
     pub(crate) operations: f64,
 }
 
-/// `MODEL:BATCH` of all work that is compared.
+/// All work that is compared, as `MODEL:BATCH`.
 pub(crate) const ALL: [&str; 6] =
     ["mnist-cnn:256", "mnist-cnn:2048", "mlp:256", "mlp:2048", "softmax:2048", "cifar-cnn:256"];
 
@@ -50,7 +50,7 @@ impl Work {
         Ok(Network::new(self.input, &self.layers, NetworkLoss::CrossEntropy)?)
     }
 
-    /// Numbers between -2 and 2, and classes.
+    /// Inputs between -2 and 2, and classes.
     pub(crate) fn examples(&self) -> DenseExamples {
         let mut state = 1u64;
         let mut next = || {
@@ -63,7 +63,7 @@ impl Work {
         DenseExamples::new(inputs, size, targets, 1)
     }
 
-    /// What is summed, for batches of all examples.
+    /// The objective, for batches of all examples.
     pub(crate) fn objective<'a>(
         &self,
         network: &'a Network,
@@ -72,7 +72,7 @@ impl Work {
         Ok(NetworkObjective::new(network, examples, self.batch as f64)?)
     }
 
-    /// Private training on batches of all examples.
+    /// The plan of private training on batches of all examples.
     pub(crate) fn plan(&self, steps: u64) -> Result<Plan, Box<dyn Error>> {
         let options = PlanOptions {
             sampling: Sampling::FullBatch,
@@ -87,7 +87,7 @@ impl Work {
         Ok(Plan::with_noise(options, NoiseMultiplier::new(NOISE)?)?)
     }
 
-    /// All examples.
+    /// The batch of all examples.
     pub(crate) fn whole_batch(&self) -> Result<Batch, Box<dyn Error>> {
         let slots = Count::new(self.batch as u64)?;
         let plan = BatchPlan::new(Sampling::FullBatch, slots, Count::ONE, Neighbours::ZeroOut)?;

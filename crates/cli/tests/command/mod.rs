@@ -1,5 +1,5 @@
-//! Drives the real binary.
-// Each test file uses its own part of this.
+//! Runs the real binary.
+// Each test binary uses a part of this module only.
 #![allow(dead_code)]
 
 use std::fs;
@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// What a run left behind.
+/// The output of a run.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) code: i32,
@@ -18,7 +18,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The one JSON object on standard output of a run that went well.
+    /// The JSON object on standard output of a successful run.
     #[track_caller]
     pub(crate) fn object(&self) -> Value {
         assert_eq!(self.code, 0, "{self:?}");
@@ -28,7 +28,8 @@ impl Run {
         value
     }
 
-    /// The run stopped with exit code 2, wrote no result and says each of `parts`.
+    /// Checks that the run exited with 2, printed no result, and that its message has each of
+    /// `parts`.
     #[track_caller]
     pub(crate) fn refuses(&self, parts: &[&str]) {
         assert_eq!(self.code, 2, "{self:?}");
@@ -40,7 +41,7 @@ impl Run {
         }
     }
 
-    /// The line of a table that starts with `name`, without it.
+    /// The rest of the line that starts with `name` in a table.
     #[track_caller]
     pub(crate) fn line(&self, name: &str) -> &str {
         assert_eq!(self.code, 0, "{self:?}");
@@ -49,12 +50,12 @@ impl Run {
     }
 }
 
-/// `sordino` with these words.
+/// Runs `sordino` with these arguments.
 pub(crate) fn sordino(line: &str) -> Run {
     sordino_reading(line, b"")
 }
 
-/// `sordino` with these words and this standard input.
+/// Runs `sordino` with these arguments and this standard input.
 pub(crate) fn sordino_reading(line: &str, input: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_sordino"))
         .args(line.split_whitespace())
@@ -65,7 +66,7 @@ pub(crate) fn sordino_reading(line: &str, input: &[u8]) -> Run {
         .spawn()
         .expect("the command starts");
     let mut stdin = child.stdin.take().expect("standard input is piped");
-    // A command that has read enough closes its end; that is its right.
+    // The command may close its standard input early.
     let _ = stdin.write_all(input);
     drop(stdin);
     let output = child.wait_with_output().expect("the command ends");
@@ -76,7 +77,7 @@ pub(crate) fn sordino_reading(line: &str, input: &[u8]) -> Run {
     }
 }
 
-/// `sordino account FILE WORDS`, where FILE holds `content`.
+/// Runs `sordino account FILE WORDS`, where FILE holds `content`.
 pub(crate) fn account_file(name: &str, content: &[u8], words: &str) -> Run {
     let path = place(name);
     fs::write(&path, content).expect("a file can be written");
@@ -90,7 +91,7 @@ pub(crate) fn place(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The ends of an interval; `null` is no end.
+/// The ends of an interval; `null` is an infinite end.
 #[track_caller]
 pub(crate) fn ends(bound: &Value) -> (f64, f64) {
     let end = |name: &str| {
@@ -104,7 +105,7 @@ pub(crate) fn ends(bound: &Value) -> (f64, f64) {
     (end("lower"), end("upper"))
 }
 
-/// The interval contains `truth` and is no wider than `width` times it.
+/// Checks that the interval contains `truth` and is at most `width` times its upper end wide.
 #[track_caller]
 pub(crate) fn encloses(bound: &Value, truth: f64, width: f64) {
     let (lower, upper) = ends(bound);
@@ -112,7 +113,7 @@ pub(crate) fn encloses(bound: &Value, truth: f64, width: f64) {
     assert!(upper - lower <= width * upper, "{bound} is wider than {width}");
 }
 
-/// `sordino` with these words and this environment, in the folder of the tests.
+/// Runs `sordino` with these arguments in `folder`.
 pub(crate) fn sordino_in(folder: &Path, words: &[&str]) -> Run {
     let output = Command::new(env!("CARGO_BIN_EXE_sordino"))
         .args(words)
@@ -136,7 +137,7 @@ pub(crate) fn example(name: &str) -> String {
         .to_string()
 }
 
-/// A fresh folder for one story.
+/// A fresh folder for one test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = place(name);
     let _ = fs::remove_dir_all(&folder);
@@ -144,7 +145,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// The shipped digits in two files, `train.csv` and `public.csv`: every fifth is public.
+/// Writes the shipped digits into two files, `train.csv` and `public.csv`: every fifth is public.
 pub(crate) fn digits(folder: &Path) {
     let mut text = String::new();
     let file = fs::File::open(example("data/digits.csv.gz")).expect("the digits are shipped");

@@ -1,5 +1,5 @@
-//! What must hold for whatever comes in from outside: data files, schemas, configurations,
-//! networks, weights, checkpoints. Shared by the test `any_bytes` and the targets in `fuzz/`.
+//! Properties that must hold for any input: data files, schemas, configurations, networks, weights,
+//! checkpoints. The test `any_bytes` and the targets in `fuzz/` share them.
 
 use sha2::{Digest, Sha256};
 use sordino_data::{
@@ -12,16 +12,16 @@ use sordino_optim::{Checkpoint, Clipping, Plan, PlanOptions};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 use sordino_testing::ScratchFile;
 
-/// Records that are read of one file.
-const MOST_COLUMNS: usize = 64;
+/// The most columns of a file that is read: wider files only take longer.
+const MAX_COLUMNS: usize = 64;
 
-/// A file of this process and thread.
+/// A scratch file of this process and thread.
 fn place(name: &str) -> ScratchFile {
     ScratchFile::new(&format!("any-{:?}", std::thread::current().id()), name)
 }
 
-/// Any bytes under a name whose ending says what they are: every row lies where the schema
-/// says, or the file is refused in words.
+/// Reads any bytes as a data file whose name states the format: every row lies within the schema's
+/// bounds, or the file is refused with a message.
 pub(crate) fn data(name: &str, bytes: &[u8]) {
     let path = place(name);
     std::fs::write(&path, bytes).expect("a file can be written");
@@ -39,8 +39,8 @@ pub(crate) fn data(name: &str, bytes: &[u8]) {
 fn read(path: &std::path::Path, schema: &Schema, door: Door) -> Result<(), DataError> {
     let source = Source::open(path, &CsvOptions::default())?;
     let names = source.names();
-    if names.len() > MOST_COLUMNS && path.extension().is_none_or(|extension| extension != "bin") {
-        return Ok(()); // read all the same, and only slower
+    if names.len() > MAX_COLUMNS && path.extension().is_none_or(|extension| extension != "bin") {
+        return Ok(());
     }
     let encoding = Encoding::new(schema, &names, EncodingOptions::default())?;
     let encoded = Loader::new(&source, schema, door).read(&encoding, &mut seeded(1))?;
@@ -50,15 +50,15 @@ fn read(path: &std::path::Path, schema: &Schema, door: Door) -> Result<(), DataE
     Ok(())
 }
 
-/// Any text in the place of a schema: what is read is written as what was read.
+/// Reads any text as a schema: a schema that is read is written and read back the same.
 pub(crate) fn schema(text: &str) {
     if let Ok(schema) = Schema::from_toml(text) {
         assert_eq!(Schema::from_toml(&schema.to_toml()).expect("what is written is read"), schema);
     }
 }
 
-/// Any text in the place of `run.toml`: refused in words, or settings that are
-/// written and read again as the same.
+/// Reads any text as `run.toml`: it is refused with a message, or its settings are written and read
+/// back the same.
 pub(crate) fn configuration(text: &str) {
     match sordino_cli::effective_configuration(text) {
         Ok(written) => assert_eq!(sordino_cli::effective_configuration(&written).as_ref(), Ok(&written)),
@@ -66,19 +66,18 @@ pub(crate) fn configuration(text: &str) {
     }
 }
 
-/// Any text in the place of a network.
+/// Reads any text as a description of a network.
 pub(crate) fn description(text: &str) {
     if let Ok(description) = Description::from_toml(text) {
         let written = description.to_toml().expect("what was read can be written");
         assert_eq!(Description::from_toml(&written).expect("and read again"), description);
-        // Networks that no computer holds are refused before anything of their size is made.
+        // Networks that are too large for any computer are refused before memory is allocated.
         let _ = description.network_for(Shape::Features(16), 2);
         let _ = description.network();
     }
 }
 
-/// Any bytes in the place of weights: finite numbers, as many as there
-/// are parameters, or a refusal.
+/// Reads any bytes as weights: one finite number for each parameter, or a refusal.
 pub(crate) fn weights(bytes: &[u8]) {
     let layers = [Layer::linear(2), Layer::tanh(), Layer::linear(2)];
     let network = Network::new(Shape::Features(3), &layers, NetworkLoss::CrossEntropy).expect("a network");
@@ -89,11 +88,11 @@ pub(crate) fn weights(bytes: &[u8]) {
     }
 }
 
-/// Any bytes in the place of a checkpoint. One that was moved is never cheaper
-/// than one step for each that is left.
+/// Reads any bytes as a checkpoint. A checkpoint that is resumed elsewhere never costs less than
+/// the steps that are left.
 pub(crate) fn checkpoint(bytes: &[u8]) {
     let path = place("checkpoint");
-    // With the digest that it would have: who can write the file can write that, too.
+    // With a matching digest: an attacker who can write the file can write that too.
     let content = &bytes[..bytes.len().saturating_sub(32)];
     let stamped: Vec<u8> = content.iter().copied().chain(Sha256::digest(content)).collect();
     std::fs::write(&path, stamped).expect("a file can be written");

@@ -41,7 +41,7 @@ pub enum BatchError {
     },
     /// A run cannot resume at this step.
     #[error(
-        "a run of {steps} steps in epochs of {epoch} cannot go on at step {step}; go on at a multiple of \
+        "a run of {steps} steps in epochs of {epoch} cannot resume at step {step}; resume at a multiple of \
         {epoch}"
     )]
     Resume {

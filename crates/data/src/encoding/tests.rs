@@ -96,7 +96,7 @@ fn an_encoding_is_stored_and_applied_without_its_target() {
 }
 
 #[test]
-fn what_cannot_be_encoded_is_refused() {
+fn invalid_encodings_are_refused() {
     let target = |name: &str| EncodingOptions { target: Some(name.to_owned()), ..Default::default() };
     let refused = |options| encoding(options).unwrap_err().to_string();
     assert!(refused(target("il")).contains("no column `il` to use; did you mean `ill`?"));

@@ -91,7 +91,7 @@ impl Hash {
             self.0.update(b"sordino schema, header, decimal and thousands\n");
             self.tag(options.header.into());
             self.tag(options.decimal);
-            // 0 stands for no separator: no separator has this code.
+            // 0 means that there is no separator: it is the code of none.
             self.tag(options.thousands.unwrap_or_default());
         }
     }

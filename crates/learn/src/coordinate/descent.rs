@@ -20,7 +20,7 @@ pub(super) struct Descent<'a> {
     pub(super) grids: Vec<Grid>,
 }
 
-/// What one pass hands to the next.
+/// The state between two passes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) pass: u64,

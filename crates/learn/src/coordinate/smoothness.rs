@@ -43,7 +43,7 @@ pub(super) fn smoothness(
         (Smoothness::Declared, _) | (Smoothness::Estimated { .. }, None) => declared.collect(),
     };
     let of = |mean_square: f64| learner.loss.coordinate_smoothness(mean_square) + learner.l2;
-    // Not 0, also for a coordinate that is always 0: its weight is noise, which no score shows.
+    // Step sizes are divided by it, so it must not be 0, even if the square of a bound underflows.
     Ok(mean_squares.into_iter().map(|square| of(square).max(1e-30)).collect())
 }
 

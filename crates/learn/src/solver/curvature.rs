@@ -15,7 +15,7 @@
 use super::cholesky::Cholesky;
 use super::{add, dot};
 
-/// A factored Hessian and the steps since; the [module](self) defines the direction.
+/// A factored Hessian, and the steps since then.
 pub(super) struct Curvature {
     /// The factor of B. `None`, where B has no factor, stands for the identity.
     factor: Option<Cholesky>,

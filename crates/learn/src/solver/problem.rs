@@ -37,7 +37,7 @@ const CHAIN: f64 = (4 + ROWS_PER_BLOCK / TILE) as f64;
 /// Relative error of evaluating a derivative, where the loss has slope 1.
 const EVALUATION: f64 = 1.0 / (1u64 << 46) as f64;
 
-/// An objective on data; the [module](self) defines it.
+/// An objective on data, as the module defines it.
 pub(crate) struct Problem<'a> {
     pub(crate) loss: Loss,
     pub(crate) data: &'a Encoded,

@@ -4,13 +4,13 @@ use sordino_data::{Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, T
 use sordino_learn::Loss;
 use sordino_noise::danger::seeded;
 
-/// Classes of a category, or none for a number.
+/// The number of classes, or `None` for a loss on numbers.
 fn classes(loss: Loss) -> Option<usize> {
     loss.is_classification().then(|| loss.outputs().max(2))
 }
 
-/// Columns of numbers in [-1, 1] and targets for `loss`: numbers of classes, or numbers in [-1,
-/// 1]. NaN anywhere is an empty slot.
+/// Columns of numbers in [-1, 1] and targets for `loss`: class numbers, or numbers in [-1, 1]. A
+/// record with NaN becomes an empty slot.
 pub(crate) fn encoded(loss: Loss, columns: &[Vec<f64>], targets: &[f64], intercept: bool) -> Encoded {
     let number =
         |name: &str| format!("columns.{name} = {{ kind = 'number', bounds = [-1, 1], missing = 'drop' }}\n");
@@ -42,20 +42,20 @@ pub(crate) fn encoded(loss: Loss, columns: &[Vec<f64>], targets: &[f64], interce
     Encoded::new(&encoding, &table).unwrap()
 }
 
-/// 400 records of which the first column tells the target, mostly.
+/// 400 records whose target depends mostly on the first column.
 pub(crate) fn easy(loss: Loss) -> Encoded {
     let x = |i: usize, step: usize| ((i * step) % 400) as f64 / 200.0 - 1.0;
     let columns = [(0..400).map(|i| x(i, 7)).collect(), (0..400).map(|i| x(i, 13)).collect()];
-    let told = |i: usize| x(i, 7) + 0.5 * x(i, 171) - 0.1;
+    let score = |i: usize| x(i, 7) + 0.5 * x(i, 171) - 0.1;
     let target = |i: usize| match classes(loss) {
-        None => (0.5 * told(i)).clamp(-1.0, 1.0),
-        Some(2) => f64::from(u8::from(told(i) > 0.0)),
-        Some(_) => f64::from(u8::from(told(i) > -0.4) + u8::from(told(i) > 0.4)),
+        None => (0.5 * score(i)).clamp(-1.0, 1.0),
+        Some(2) => f64::from(u8::from(score(i) > 0.0)),
+        Some(_) => f64::from(u8::from(score(i) > -0.4) + u8::from(score(i) > 0.4)),
     };
     encoded(loss, &columns, &(0..400).map(target).collect::<Vec<_>>(), true)
 }
 
-/// Data that somebody will bring one day.
+/// Unusual data sets, each with its name.
 pub(crate) fn strange(loss: Loss) -> Vec<(&'static str, Encoded)> {
     let of = |columns: Vec<Vec<f64>>, targets: &[f64]| encoded(loss, &columns, targets, true);
     let nonsense = vec![f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, 0.5];
@@ -75,8 +75,8 @@ pub(crate) fn strange(loss: Loss) -> Vec<(&'static str, Encoded)> {
     cases
 }
 
-/// Ten records of five users, with at most two records a user promised; whether the table
-/// was limited to that, or to nothing.
+/// Ten records of five users, encoded for at most two records of each user. `is_limited` says
+/// whether the table was limited to that.
 pub(crate) fn of_users(loss: Loss, is_limited: bool) -> Encoded {
     let target = match classes(loss) {
         None => "columns.y = { kind = 'number', bounds = [-1, 1], missing = 'drop' }\n".to_owned(),

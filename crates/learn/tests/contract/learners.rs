@@ -1,5 +1,5 @@
-//! Every learner, with the losses that it does: a new one is
-//! registered here and held to everything.
+//! Every learner, with the losses that it supports. A learner that is registered here is held to
+//! the whole contract.
 
 use sordino_data::Encoding;
 use sordino_learn::{
@@ -23,15 +23,15 @@ const ONE_SCORE: &[Loss] = &[LOGISTIC, HINGE, Loss::Squared, HUBER];
 const LIPSCHITZ: &[Loss] = &[LOGISTIC, HINGE, HUBER, SOFTMAX];
 const RANK_ONE: &[Loss] = &[LOGISTIC, HINGE, HUBER];
 
-/// How much noise, and how patient.
+/// How much noise, and how many steps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Level {
-    /// So much privacy, with as many steps as it takes to converge.
+    /// Noise for (ε, δ), with enough steps to converge.
     Budget { epsilon: f64, delta: f64 },
     /// Hardly any noise.
     Quiet,
-    /// So much privacy, one step, and a penalty that keeps minima where gradients are steepest:
-    /// small enough to be done many thousand times.
+    /// Noise for (ε, δ), one step, and a penalty that keeps minima where gradients are steepest.
+    /// Fast enough for many thousand fits.
     Tiny { epsilon: f64, delta: f64 },
 }
 
@@ -65,31 +65,31 @@ impl Level {
     }
 }
 
-/// A learner, by how its plans are made.
+/// A learner: how its plans are made, and what the contract needs to know about it.
 pub(crate) struct Learner {
     pub(crate) name: &'static str,
     pub(crate) losses: &'static [Loss],
-    /// The loss by which it is audited, one that moves most for one record.
+    /// The loss for audits, chosen so that one record moves the weights most.
     pub(crate) audited: Loss,
-    /// What half of its noise costs, in units of what the noise costs, at ε = 2 and δ = 0.05.
-    pub(crate) half: f64,
-    /// Whether it finds the optimum where there is no noise. Clipping that always binds does not.
+    /// By which factor ε grows if the noise is halved, at ε = 2 and δ = 0.05.
+    pub(crate) half_noise_cost: f64,
+    /// Whether it finds the optimum without noise. It does not if clipping always binds.
     pub(crate) converges: bool,
-    /// How far one record that is absent may move the weights at [`Level::Tiny`], if noise stays
-    /// the same; where that is a simple formula.
+    /// How far an absent record may move the weights at [`Level::Tiny`] with the same noise, where
+    /// there is a simple formula.
     pub(crate) moves: fn(Loss, &Encoding, u64) -> Option<f64>,
     pub(crate) plan: fn(Loss, &Encoding, u64, Level) -> Result<AnyPlan, LearnError>,
 }
 
 pub(crate) fn learners() -> Vec<Learner> {
     let learner = |name: &'static str, losses, audited, moves, plan| {
-        // Of Gaussian noise with all records, of sampled ones, and of spherical noise.
-        let half = match name {
+        // Sampled Gaussian noise, spherical noise, and Gaussian noise on all records.
+        let half_noise_cost = match name {
             _ if name.contains("Poisson") => 3.86,
             _ if name.contains("pure") => 2.0,
             _ => 2.92,
         };
-        Learner { name, losses, audited, half, converges: true, moves, plan }
+        Learner { name, losses, audited, half_noise_cost, converges: true, moves, plan }
     };
     let biased = |name, losses, audited, moves, plan| Learner {
         converges: false,
@@ -299,12 +299,12 @@ pub(crate) fn learners() -> Vec<Learner> {
     ]
 }
 
-/// η C/n for one step.
+/// `η C/n`, for one step.
 fn descent_moves(loss: Loss, encoding: &Encoding, n: u64) -> Option<f64> {
     Some(0.5 / (loss.smoothness(encoding.row_norm()) + L2) / n as f64)
 }
 
-/// The longest step C_j/(n M_j), with bounds from M_j and their sum.
+/// The longest step `C_j/(n M_j)`. `bound` gives C_j from M_j and the sum of all M.
 fn coordinates_move(loss: Loss, encoding: &Encoding, n: u64, bound: impl Fn(f64, f64) -> f64) -> Option<f64> {
     let smoothness = encoding.coordinate_bounds().into_iter().map(|x| loss.coordinate_smoothness(x * x) + L2);
     let smoothness: Vec<f64> = smoothness.collect();
@@ -312,7 +312,7 @@ fn coordinates_move(loss: Loss, encoding: &Encoding, n: u64, bound: impl Fn(f64,
     smoothness.iter().map(|m| bound(*m, total) / m / n as f64).reduce(f64::max)
 }
 
-/// G/(nλ).
+/// `G/(nλ)`, the distance of minima.
 fn minima_move(loss: Loss, encoding: &Encoding, n: u64, l2: f64) -> Option<f64> {
     Some(loss.lipschitz(encoding.row_norm())? / (n as f64 * l2))
 }
@@ -326,8 +326,8 @@ fn descent(learner: GradientDescent, loss: Loss, encoding: &Encoding, level: Lev
         ..TrainingOptions::default()
     };
     let learner = learner.training(training).steps(level.steps(600));
-    // Of a record with margin 0 the logistic gradient is half as long as it can be;
-    // and no residual here is beyond 2.
+    // At margin 0 the logistic gradient is half as long as it can be, and no residual here exceeds
+    // 2.
     let norm = if level.is_tiny() { 0.5 } else { 2.0 };
     learner.clipping(Clipping::Flat { norm })
 }
@@ -353,7 +353,8 @@ fn coordinates(
     Ok(Box::new(learner.plan_with(encoding, Count::new(n)?, level.noise())?))
 }
 
-/// Sums know no loss but the squared one: another is refused as they would refuse its target.
+/// Plans for sufficient statistics, which have the squared loss only: another loss is checked
+/// against the target here.
 fn statistics(
     learner: SufficientStatistics,
     loss: Loss,

@@ -1,4 +1,5 @@
-//! The contract: checks that say what is broken, so that broken learners can be shown to them too.
+//! The contract of a learner, as checks that return what is broken. So tests can show that broken
+//! learners fail them.
 #![allow(dead_code, reason = "shared by several programs, none of which needs all of it")]
 
 pub(crate) mod data;
@@ -19,7 +20,7 @@ use sordino_privacy::{
 
 pub(crate) type Plan = dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync;
 
-/// A permit that no budget knows of. At δ = 0 an unbounded ε is priced at once.
+/// A permit that no budget has granted. At δ = 0, accounting for an unbounded ε takes no time.
 pub(crate) fn unmetered(claim: Claim) -> Permit {
     danger::unmetered(claim, Unit::Record, Delta::ZERO).unwrap()
 }
@@ -40,9 +41,9 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
 }
 
-/// A permit for another event, relation or unit, or one that does not allow seeds, is refused
-/// before anything else is looked at: `other` is data that the plan was not made for, and is not
-/// what the error is about; and no bit is drawn.
+/// Checks that a permit for another event, relation or unit, or one that does not allow seeds, is
+/// refused first: before the data is checked (`other` is data that the plan was not made for), and
+/// before a bit is drawn.
 pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encoded) -> Result<(), String> {
     let claim = plan.claim();
     let dearer = Event::composed([claim.event.clone(), Event::Pure { epsilon: Epsilon::new(0.1).unwrap() }]);
@@ -67,7 +68,7 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
             }
         }
     }
-    // Whoever knows the seed subtracts the noise that a ledger paid for.
+    // Anyone who knows the seed can subtract the noise that a ledger paid for.
     let terms =
         Terms::new(Epsilon::new(1e300).unwrap(), claim.neighbours).with_delta(Delta::new(0.5).unwrap());
     let mut ledger = durable::Durable::budget(terms.planned());
@@ -87,7 +88,7 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
     }
 }
 
-/// What an audit finds on two neighbours that are as far apart as one record can make them.
+/// Audits a plan on a pair of neighbours.
 pub(crate) fn audit(plan: &Plan, pair: &(Encoded, Encoded), epsilon: f64, delta: f64, seed: u64) -> Audit {
     let tester = MechanismTester::new(Epsilon::new(epsilon).unwrap())
         .with_delta(Delta::new(delta).unwrap())
@@ -99,6 +100,7 @@ pub(crate) fn audit(plan: &Plan, pair: &(Encoded, Encoded), epsilon: f64, delta:
     tester.test(mechanism, &pair.0, &pair.1).unwrap()
 }
 
+/// An error if the audit found a violation.
 pub(crate) fn survives(audit: &Audit) -> Result<(), String> {
     match audit.verdict {
         Verdict::NoViolationFound => Ok(()),
@@ -106,8 +108,8 @@ pub(crate) fn survives(audit: &Audit) -> Result<(), String> {
     }
 }
 
-/// With the same noise on both, what is left of the difference is the
-/// data's: at most `most` for one record.
+/// Checks that two fits with the same noise differ by at most `most`: the rest of the difference is
+/// due to one record.
 pub(crate) fn one_record_moves_at_most(
     plan: &Plan,
     (one, two): (&Encoded, &Encoded),
@@ -116,7 +118,7 @@ pub(crate) fn one_record_moves_at_most(
 ) -> Result<(), String> {
     let fit = |data| fit(plan, data, seed).map_err(|error| error.to_string());
     let moved = distance(&fit(one)?, &fit(two)?);
-    // What rounding to steps adds is part of the noise's own allowance.
+    // The noise has an allowance of its own for rounding to steps.
     if moved <= most * (1.0 + 2e-3) {
         Ok(())
     } else {
@@ -124,7 +126,7 @@ pub(crate) fn one_record_moves_at_most(
     }
 }
 
-/// Clip norms that neighbours are apart.
+/// How many clip norms neighbours are apart.
 pub(crate) fn norms(neighbours: Neighbours) -> f64 {
     match neighbours.contribution().unwrap() {
         Contribution::Absent => 1.0,

@@ -1,4 +1,4 @@
-//! Learners that are broken on purpose. Each claims what an honest one claims.
+//! Broken twins of learners. Each makes the claim of an honest one.
 
 use sordino_data::Encoded;
 use sordino_learn::{LearnError, LearningPlan, LinearModel};
@@ -9,7 +9,8 @@ use sordino_privacy::{Claim, Permit, Release, Unit};
 use super::learners::AnyPlan;
 use super::unmetered;
 
-/// Claims the price of one plan and does another: less noise, a longer clip norm, another relation.
+/// Makes the claim of one plan and fits another, with less noise, a larger clip norm or another
+/// relation.
 pub(crate) struct Impostor {
     pub(crate) claims: Claim,
     pub(crate) does: AnyPlan,
@@ -39,7 +40,7 @@ impl LearningPlan for Impostor {
     }
 }
 
-/// Learns first and asks for the permit when it is done.
+/// Fits first and checks the permit afterwards.
 pub(crate) struct Hasty(pub(crate) AnyPlan);
 
 impl LearningPlan for Hasty {

@@ -1,25 +1,25 @@
-//! The file of a checkpoint: a head that people can read, and vectors as they are in memory.
+//! The file of a checkpoint: a head that people can read, and vectors in binary.
 //!
 //! # Format, version 3
 //! | bytes | what |
 //! |---|---|
 //! | 19 | `sordino checkpoint`, a line end |
 //! | 8 | length of the head, at most 2²⁴ |
-//! | as many | the head: JSON |
-//! | 8 a number | vectors whose numbers are here, in the order of the head |
-//! | 32 | SHA-256 of all before |
+//! | that length | the head: JSON |
+//! | 8 for each number | the vectors that are stored here, in the order of the head |
+//! | 32 | SHA-256 of everything before |
 //!
-//! Integers and doubles are little-endian, and doubles come back to the last bit. Numbers and
-//! vectors have the names that the run gave them. A vector that is all zeros, or that nobody keeps
-//! (the memory of a rule that has none, the average that is the last iterate), is a word in the
-//! head. Version 1 was JSON from end to end, some twenty bytes a number, and version 2 knew only
-//! gradient descent; both are refused by name.
+//! Integers and doubles are little-endian, and doubles keep every bit. Numbers and vectors have the
+//! names that the run gave them. A vector of zeros or an empty one (the state of a rule that has
+//! none, the average that is the last iterate) is a word in the head. Version 1 was JSON
+//! throughout, about twenty bytes for each number, and version 2 had only gradient descent; both
+//! are refused by name.
 //!
 //! # Pitfalls
-//! Reading asks for no more memory than four times the file's length, whatever the head says:
-//! there are at most four vectors of one length, the first is always here, and the length of the
-//! file must be what the head speaks of. A checksum tells an accident, not an adversary: who can
-//! write the file can write its digest.
+//! Reading needs at most four times the file's length of memory, whatever the head says: there are
+//! at most four vectors of one length, the first is always in the file, and the head must state the
+//! true length of the file. The checksum detects accidents, not adversaries: anyone who can write
+//! the file can write its digest.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -33,16 +33,19 @@ use sordino_privacy::Statement;
 use super::{CHECKPOINT_FORMAT_VERSION, Snapshot};
 
 const MAGIC: &[u8] = b"sordino checkpoint\n";
+/// Bytes of the digest.
 const DIGEST: usize = 32;
-const MOST_VECTORS: usize = 4;
-const LONGEST_HEAD: u64 = 1 << 24;
-/// Numbers that are turned into bytes at a time.
+/// The most vectors of a checkpoint.
+const MAX_VECTORS: usize = 4;
+/// The most bytes of a head.
+const MAX_HEAD: u64 = 1 << 24;
+/// Numbers that are converted to bytes at a time.
 const CHUNK: usize = 4096;
 
-/// Vectors, by name.
+/// The vectors, by name.
 pub(crate) type Vectors = BTreeMap<String, Vec<f64>>;
 
-/// What a file ends with.
+/// The digest at the end of a file.
 pub(crate) type Digest = [u8; DIGEST];
 
 /// Everything but the vectors.
@@ -50,40 +53,42 @@ pub(crate) type Digest = [u8; DIGEST];
 #[serde(deny_unknown_fields)]
 pub(crate) struct Head {
     pub(crate) format_version: u32,
-    /// The file that it was written to.
+    /// The path that the file was written to.
     pub(crate) place: PathBuf,
-    /// Digest of everything public that the run is made of; it must be the same when it goes on.
+    /// The digest of everything public that the run depends on. A resumed run must have the same.
     pub(crate) run: String,
+    /// Steps between two checkpoints.
     pub(crate) every: u64,
-    /// Whether no step can have been begun after this was written.
+    /// Whether no step can have begun after this checkpoint was written.
     pub(crate) is_final: bool,
     /// What was paid so far.
     pub(crate) guarantee: Statement,
     pub(crate) step: u64,
     pub(crate) numbers: BTreeMap<String, f64>,
-    /// Of each vector that is not empty.
+    /// The length of each vector that is not empty.
     dimension: u64,
-    /// Where each vector is.
+    /// How each vector is stored.
     vectors: Vec<(String, Stored)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Stored {
-    /// In this file.
+    /// Its numbers are in the file.
     Here,
+    /// All its numbers are 0.
     Zeros,
-    /// Nowhere: it has no numbers.
+    /// It is empty.
     Nothing,
 }
 
-/// Of a head of any version.
+/// The part of a head that every version has.
 #[derive(Deserialize)]
 struct Version {
     format_version: u32,
 }
 
-/// Why a file is no checkpoint.
+/// Why a file cannot be read as a checkpoint.
 pub(crate) enum Failed {
     System(io::Error),
     Content(String),
@@ -107,7 +112,7 @@ impl Head {
     ) -> Self {
         let mut vectors: Vec<_> =
             snapshot.vectors.iter().map(|(name, vector)| ((*name).to_owned(), Stored::of(vector))).collect();
-        // Even zeros: its length bounds that of the others.
+        // The first is stored even if it is all zeros: its length bounds those of the others.
         vectors.iter_mut().take(1).for_each(|(_, stored)| *stored = Stored::Here);
         Self {
             format_version: CHECKPOINT_FORMAT_VERSION,
@@ -123,13 +128,13 @@ impl Head {
         }
     }
 
-    /// Whether vectors are as many as there may be, and the first is here.
+    /// Whether there are at most [`MAX_VECTORS`] vectors, and the first is in the file.
     fn is_bounded(&self) -> bool {
         let first = self.vectors.first().map(|(_, stored)| *stored);
-        first == Some(Stored::Here) && self.vectors.len() <= MOST_VECTORS
+        first == Some(Stored::Here) && self.vectors.len() <= MAX_VECTORS
     }
 
-    /// Numbers in the file; none if that is beyond counting.
+    /// How many numbers are in the file; `None` on overflow.
     fn numbers(&self) -> Option<u64> {
         let here = self.vectors.iter().filter(|(_, stored)| *stored == Stored::Here).count();
         self.dimension.checked_mul(here as u64)
@@ -148,7 +153,7 @@ impl Stored {
     }
 }
 
-/// Writes a whole file, and says what it ends with.
+/// Writes a whole file, and returns its digest.
 pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io::Result<Digest> {
     let has_length = |length: usize| length == 0 || length as u64 == head.dimension;
     if !head.is_bounded() || !snapshot.vectors.iter().all(|(_, vector)| has_length(vector.len())) {
@@ -156,8 +161,8 @@ pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io:
     }
     let mut to = Hashed { inner: to, digest: Sha256::new() };
     let text = serde_json::to_vec(head)?;
-    if text.len() as u64 > LONGEST_HEAD {
-        return Err(io::Error::other("the guarantee is too long to be written down"));
+    if text.len() as u64 > MAX_HEAD {
+        return Err(io::Error::other("the guarantee is too long for a checkpoint"));
     }
     to.write_all(MAGIC)?;
     to.write_all(&(text.len() as u64).to_le_bytes())?;
@@ -173,7 +178,7 @@ pub(crate) fn write(to: impl Write, head: &Head, snapshot: &Snapshot<'_>) -> io:
     Ok(digest)
 }
 
-/// Reads a whole file: head, vectors, and the digest of all that.
+/// Reads a whole file: head, vectors and digest, which is checked.
 pub(crate) fn read(path: &Path) -> Result<(Head, Vectors, Digest), Failed> {
     let file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -190,24 +195,24 @@ pub(crate) fn read(path: &Path) -> Result<(Head, Vectors, Digest), Failed> {
         vectors.insert(name.clone(), vector);
     }
     let Hashed { mut inner, digest } = from;
-    let mut said = [0; DIGEST];
-    inner.read_exact(&mut said)?;
-    if digest.finalize()[..] != said {
+    let mut stated = [0; DIGEST];
+    inner.read_exact(&mut stated)?;
+    if digest.finalize()[..] != stated {
         return Err(Failed::Content(altered()));
     }
-    Ok((head, vectors, said))
+    Ok((head, vectors, stated))
 }
 
-/// What a file says its digest is.
+/// The digest that a file states, not checked.
 pub(crate) fn digest_of(path: &Path) -> io::Result<Digest> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::End(-(DIGEST as i64)))?;
-    let mut said = [0; DIGEST];
-    file.read_exact(&mut said)?;
-    Ok(said)
+    let mut stated = [0; DIGEST];
+    file.read_exact(&mut stated)?;
+    Ok(stated)
 }
 
-/// A head of this version that speaks of as many bytes as there are.
+/// Reads a head of this version, and checks that it states the length of the file.
 fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
     let mut magic = Vec::new();
     from.take(MAGIC.len() as u64).read_to_end(&mut magic)?;
@@ -216,13 +221,13 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
     }
     if magic != MAGIC {
         return Err(Failed::Content(
-            "it is no checkpoint of Sordino; name the file that a run has left".to_owned(),
+            "it is not a checkpoint of Sordino; name the file that a run has left".to_owned(),
         ));
     }
     let mut size = [0; 8];
     from.read_exact(&mut size)?;
     let size = u64::from_le_bytes(size);
-    if size > LONGEST_HEAD.min(length) {
+    if size > MAX_HEAD.min(length) {
         return Err(Failed::Content(altered()));
     }
     let mut text = Vec::new();
@@ -234,8 +239,8 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
     }
     let head: Head = serde_json::from_slice(&text).map_err(unreadable)?;
     let fixed = (MAGIC.len() + 8 + DIGEST) as u64 + size;
-    let spoken_of = head.numbers().and_then(|numbers| numbers.checked_mul(8)?.checked_add(fixed));
-    if !head.is_bounded() || spoken_of != Some(length) {
+    let stated_length = head.numbers().and_then(|numbers| numbers.checked_mul(8)?.checked_add(fixed));
+    if !head.is_bounded() || stated_length != Some(length) {
         return Err(Failed::Content(altered()));
     }
     Ok(head)
@@ -243,22 +248,22 @@ fn read_head(from: &mut impl Read, length: u64) -> Result<Head, Failed> {
 
 fn other_version(version: &str) -> String {
     format!(
-        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; end the run \
-        with the program that began it"
+        "it has format version {version}, and this program knows {CHECKPOINT_FORMAT_VERSION}; \
+        finish the run with the program that started it"
     )
 }
 
 fn altered() -> String {
-    "it was cut or altered after it was written; resume from it is not possible, and what was charged stays \
-    charged"
+    "it was truncated or altered after it was written; the run cannot resume from it, and what was charged \
+    stays charged"
         .to_owned()
 }
 
 fn write_numbers(to: &mut impl Write, numbers: &[f64]) -> io::Result<()> {
     let mut bytes = Vec::with_capacity(8 * CHUNK);
-    for some in numbers.chunks(CHUNK) {
+    for chunk in numbers.chunks(CHUNK) {
         bytes.clear();
-        some.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        chunk.iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
         to.write_all(&bytes)?;
     }
     Ok(())
@@ -268,15 +273,15 @@ fn read_numbers(from: &mut impl Read, count: usize) -> io::Result<Vec<f64>> {
     let mut numbers = Vec::with_capacity(count);
     let mut bytes = [0; 8 * CHUNK];
     while numbers.len() < count {
-        let some = &mut bytes[..8 * CHUNK.min(count - numbers.len())];
-        from.read_exact(some)?;
-        let (each, _) = some.as_chunks::<8>();
+        let chunk = &mut bytes[..8 * CHUNK.min(count - numbers.len())];
+        from.read_exact(chunk)?;
+        let (each, _) = chunk.as_chunks::<8>();
         numbers.extend(each.iter().map(|bytes| f64::from_le_bytes(*bytes)));
     }
     Ok(numbers)
 }
 
-/// Takes a digest of what goes through.
+/// Computes the digest of all bytes that are read or written through it.
 struct Hashed<T> {
     inner: T,
     digest: Sha256,

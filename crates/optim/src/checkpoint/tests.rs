@@ -10,17 +10,17 @@ use super::writer::{put_in_place, write_beside};
 use super::{Checkpoint, Snapshot};
 use crate::error::OptimError;
 
-/// Numbers that text and arithmetic like to lose.
-fn strange() -> Vec<f64> {
+/// Numbers that are easily lost in text or arithmetic.
+fn delicate() -> Vec<f64> {
     vec![0.1, -0.0, 5e-324, f64::MAX, f64::from_bits(0x7ff8_0000_0000_1234), f64::NEG_INFINITY, 1.0 / 3.0]
 }
 
-/// Three vectors, of which the first is [`strange`].
+/// Three vectors, the first of which is [`delicate`].
 struct State([Vec<f64>; 3]);
 
 impl State {
     fn new(second: Vec<f64>, third: Vec<f64>) -> Self {
-        Self([strange(), second, third])
+        Self([delicate(), second, third])
     }
 
     fn snapshot(&self) -> Snapshot<'_> {
@@ -45,12 +45,12 @@ fn bits(numbers: &[f64]) -> Vec<u64> {
 }
 
 #[test]
-fn what_was_written_comes_back_to_the_last_bit() {
+fn a_checkpoint_keeps_every_bit() {
     let path = ScratchFile::new("checkpoint-bits", "c");
-    let other: Vec<f64> = strange().into_iter().rev().collect();
+    let other: Vec<f64> = delicate().into_iter().rev().collect();
     for state in [
         State::new(other.clone(), other.clone()),
-        State::new(other.clone(), strange()),
+        State::new(other.clone(), delicate()),
         State::new(vec![0.0; 7], vec![0.0; 7]),
         State::new(vec![-0.0; 7], Vec::new()),
     ] {
@@ -67,25 +67,25 @@ fn what_was_written_comes_back_to_the_last_bit() {
     }
 }
 
-/// Zeros take no room, and neither do vectors that nobody keeps.
+/// Vectors of zeros and empty vectors take no room.
 #[test]
-fn files_have_eight_bytes_for_each_number_that_says_something() {
+fn files_have_eight_bytes_for_each_stored_number() {
     let path = ScratchFile::new("checkpoint-size", "c");
     let size = |state: &State| {
         write(&path, state).unwrap();
         std::fs::metadata(&path).unwrap().len()
     };
-    let other: Vec<f64> = strange().into_iter().rev().collect();
+    let other: Vec<f64> = delicate().into_iter().rev().collect();
     let (least, most) =
         (size(&State::new(vec![0.0; 7], Vec::new())), size(&State::new(other.clone(), other)));
-    // "zeros" and "nothing" are longer words than "here".
+    // The words "zeros" and "nothing" are longer than "here".
     assert_eq!(most - least, 2 * 7 * 8 + 2 * 4 - 5 - 7);
 }
 
 #[test]
-fn no_byte_can_be_altered_and_no_end_cut_off() {
+fn altered_and_truncated_files_are_refused() {
     let path = ScratchFile::new("checkpoint-altered", "c");
-    write(&path, &State::new(strange(), strange())).unwrap();
+    write(&path, &State::new(delicate(), delicate())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let refused = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
@@ -102,11 +102,11 @@ fn no_byte_can_be_altered_and_no_end_cut_off() {
     assert!(!refused(&whole));
 }
 
-/// A head that promises more than there is must not make the reader ask for that much memory.
+/// A head that states a size beyond the file must not make the reader allocate it.
 #[test]
 fn sizes_beyond_the_file_are_refused() {
     let path = ScratchFile::new("checkpoint-sizes", "c");
-    write(&path, &State::new(strange(), strange())).unwrap();
+    write(&path, &State::new(delicate(), delicate())).unwrap();
     let whole = std::fs::read(&path).unwrap();
     let text = String::from_utf8_lossy(&whole);
     let at = text.find("\"dimension\":7").unwrap() + "\"dimension\":".len();
@@ -114,11 +114,11 @@ fn sizes_beyond_the_file_are_refused() {
     long[at] = b'9';
     std::fs::write(&path, &long).unwrap();
     let message = |path: &Path| Checkpoint::read(path).unwrap_err().to_string();
-    assert!(message(&path).contains("cut or altered"), "{}", message(&path));
+    assert!(message(&path).contains("truncated or altered"), "{}", message(&path));
     let mut long = whole;
     long[19..27].copy_from_slice(&u64::MAX.to_le_bytes());
     std::fs::write(&path, &long).unwrap();
-    assert!(message(&path).contains("cut or altered"), "{}", message(&path));
+    assert!(message(&path).contains("truncated or altered"), "{}", message(&path));
 }
 
 #[test]
@@ -126,8 +126,8 @@ fn other_files_and_other_versions_are_refused_by_name() {
     let path = ScratchFile::new("checkpoint-names", "c");
     for (content, expected) in [
         (&b"{\"format_version\":1,\"place\":\"/tmp/c\"}"[..], "format version 1, which is text"),
-        (b"PAR1 and so on and so forth", "no checkpoint of Sordino"),
-        (b"", "no checkpoint of Sordino"),
+        (b"PAR1 and so on and so forth", "not a checkpoint of Sordino"),
+        (b"", "not a checkpoint of Sordino"),
     ] {
         std::fs::write(&path, content).unwrap();
         let message = Checkpoint::read(&path).unwrap_err().to_string();
@@ -135,12 +135,11 @@ fn other_files_and_other_versions_are_refused_by_name() {
     }
 }
 
-/// What no reader would take is not written.
 #[test]
 fn vectors_of_several_lengths_and_too_many_are_not_written() {
     let path = ScratchFile::new("checkpoint-lengths", "c");
     assert!(write(&path, &State::new(vec![1.0; 6], Vec::new())).is_err());
-    assert!(write(&path, &State([Vec::new(), strange(), strange()])).is_err());
+    assert!(write(&path, &State([Vec::new(), delicate(), delicate()])).is_err());
     let guarantee = |path| -> Result<(), Box<dyn Error>> {
         let claim = Claim::new(Neighbours::ZeroOut, Event::gaussian(NoiseMultiplier::new(1.0)?));
         let permit = danger::unmetered(claim, Unit::Record, Delta::new(1e-5)?)?;
@@ -154,13 +153,13 @@ fn vectors_of_several_lengths_and_too_many_are_not_written() {
     assert!(!path.exists());
 }
 
-/// The disk is full in the middle of a file: the one before it stays,
-/// and nothing is left beside it.
+/// If the disk is full in the middle of a file, the previous file stays, and no part of the new one
+/// is left.
 #[test]
-fn a_write_that_fails_leaves_what_was_there() {
+fn a_failed_write_leaves_the_previous_checkpoint() {
     let folder = Scratch::new("checkpoint-full");
     let path = folder.join("c");
-    let before = State::new(strange(), strange());
+    let before = State::new(delicate(), delicate());
     write(&path, &before).unwrap();
     let failed = write_beside(&path, |mut file| -> std::io::Result<()> {
         file.write_all(b"half of a")?;
@@ -173,13 +172,13 @@ fn a_write_that_fails_leaves_what_was_there() {
     assert!(matches!(missing, Err(OptimError::CheckpointFile { .. })));
 }
 
-/// Iterates are paid for by one who may read them; the process's umask gives them to everybody.
+/// Only the owner may read the iterates, also where the umask would allow everyone.
 #[cfg(unix)]
 #[test]
-fn files_are_the_owners_alone() {
+fn only_the_owner_can_read_a_checkpoint() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Scratch::new("checkpoint-mode");
     let path = folder.join("c");
-    write(&path, &State::new(strange(), strange())).unwrap();
+    write(&path, &State::new(delicate(), delicate())).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
 }

@@ -1,4 +1,4 @@
-//! The one who writes the checkpoints of a run, and keeps others from writing them.
+//! Writes the checkpoints of a run, under a lock that keeps other runs out.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -17,13 +17,13 @@ pub(crate) struct Writer<'a> {
     keep: bool,
     run: String,
     pub(crate) witness: Option<&'a dyn Witness>,
-    /// Held until the run has ended, by the process's death if need be.
+    /// Held until the run or the process ends.
     _lock: File,
 }
 
 impl Writer<'_> {
-    /// Locks the place. What is there must be what the run goes on `from`, as it was read;
-    /// a new run refuses whatever it is.
+    /// Locks the path. A run that resumes must find the file as it was read; a new run must find
+    /// none.
     pub(crate) fn new(
         checkpoints: &Checkpoints,
         run: String,
@@ -40,7 +40,7 @@ impl Writer<'_> {
         let lock = lock.map_err(failed)?;
         lock.try_lock().map_err(|error| failed(error.into()))?;
         match from.filter(|from| from.path == path) {
-            // Under the lock: between reading and locking somebody else may have gone on.
+            // Checked under the lock, as another run may have resumed between reading and locking.
             Some(from) => from.check_untouched()?,
             None if path.exists() => {
                 let reason = "an earlier run left it; resume that run, or remove the file".to_owned();
@@ -75,16 +75,16 @@ impl Writer<'_> {
         put_in_place(&part, &self.path).map_err(failed)
     }
 
-    /// All steps are done. Should this fail the checkpoint before it stays, and the result is
-    /// not given up for want of a copy.
+    /// Writes the checkpoint after all steps, if it is to stay. A failure is ignored: the previous
+    /// checkpoint stays, and the result is more important than this copy.
     pub(crate) fn write_last(&self, snapshot: &Snapshot<'_>, guarantee: &Statement) {
-        // At a due step it has just been written.
+        // If one was due at this step, it has just been written.
         if self.keep && !self.is_due(snapshot.step) {
             let _ = self.write(snapshot, guarantee, true);
         }
     }
 
-    /// The run has ended: nothing is left to go on with, unless the file is kept.
+    /// Ends the run, and removes the file unless it is to stay.
     pub(crate) fn end(self) -> Result<(), OptimError> {
         if self.keep {
             return Ok(());
@@ -94,7 +94,7 @@ impl Writer<'_> {
     }
 }
 
-/// Writes a whole file beside its place, flushed.
+/// Writes and flushes a whole file beside `path`. Returns its path and what `content` returned.
 pub(super) fn write_beside<T>(
     path: &Path,
     content: impl FnOnce(&File) -> io::Result<T>,
@@ -104,23 +104,24 @@ pub(super) fn write_beside<T>(
     match content(&file).and_then(|value| file.sync_all().map(|()| value)) {
         Ok(value) => Ok((part, value)),
         Err(error) => {
-            // What a full disk has no room for need not take any.
+            // Half a file would only take room on a full disk.
             let _ = std::fs::remove_file(&part);
             Err(error)
         }
     }
 }
 
+/// Renames a file that [`write_beside`] wrote to its final path, and flushes the folder.
 pub(super) fn put_in_place(part: &Path, path: &Path) -> io::Result<()> {
     std::fs::rename(part, path)?;
-    // The new name is durable once its folder is. Not every system lets folders be opened.
+    // The new name is durable once its folder is flushed. Not every system can open folders.
     match path.parent().map(File::open) {
         Some(Ok(folder)) => folder.sync_all(),
         Some(Err(_)) | None => Ok(()),
     }
 }
 
-/// New files that are the owner's alone, whatever the process gives others by default.
+/// Options for new files that only their owner can read, whatever the umask is.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     #[cfg(unix)]
@@ -128,7 +129,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// The path with its folder resolved; the file itself need not be there.
+/// The absolute path with its folder resolved. The file itself need not exist.
 pub(super) fn absolute(path: &Path) -> io::Result<PathBuf> {
     let path = std::path::absolute(path)?;
     let name = path.file_name().ok_or_else(|| io::Error::other("a checkpoint needs a file name"))?;

@@ -1,4 +1,4 @@
-//! Where gradient descent stands, and how a checkpoint keeps that.
+//! The state of gradient descent between two steps, and how a checkpoint stores it.
 
 use super::TrainingOptions;
 use crate::average::Average;
@@ -6,7 +6,7 @@ use crate::checkpoint::{Checkpoint, Snapshot};
 use crate::error::OptimError;
 use crate::rule::RuleState;
 
-/// What one step hands to the next.
+/// The state between two steps.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct State {
     pub(super) step: u64,
@@ -17,7 +17,7 @@ pub(super) struct State {
 }
 
 impl State {
-    /// Before the first step.
+    /// The state before the first step.
     pub(super) fn new(
         options: &TrainingOptions,
         start: Option<Vec<f64>>,
@@ -33,7 +33,7 @@ impl State {
         }
     }
 
-    /// As a checkpoint has it, if it has the shape that the options ask for.
+    /// The state in a checkpoint, if it has the shape that the options need.
     pub(super) fn of(
         mut checkpoint: Checkpoint,
         options: &TrainingOptions,

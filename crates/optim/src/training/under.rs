@@ -1,4 +1,4 @@
-//! A run under the options of a fit: the one road from [`FitOptions`] to a release.
+//! A run under [`FitOptions`].
 
 use sordino_privacy::{Paid, Permit, Release};
 
@@ -10,8 +10,8 @@ use crate::objective::Objective;
 use crate::progress::Progress;
 
 impl<O: Objective> Training<'_, O> {
-    /// Runs all steps, or those that are left after a checkpoint, of which `paid` is the evidence.
-    /// The permit must pay for the plan's claim, or for the [replays](Self::replay_claim).
+    /// Runs all steps, or those after a checkpoint, with evidence of what was paid for it. The
+    /// permit must pay for the plan's claim, or for the [replays](Self::replay_claim).
     pub fn run_under(
         self,
         resumed: Option<(Checkpoint, Paid)>,

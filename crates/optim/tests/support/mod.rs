@@ -1,4 +1,4 @@
-//! A small objective: record i pulls the parameters toward its own point, `l_i(w) = ‖w - x_i‖²/2`.
+//! A small objective: the loss of record i is `l_i(w) = ‖w - x_i‖²/2`.
 
 use std::num::NonZero;
 

@@ -10,8 +10,8 @@ use sordino_report::{
     PublicRows, Released, ReleasedFile, Requested, RunFacts, Scale, Score, Task, Tuning,
 };
 
-/// DP-SGD for logistic regression on a table of 455 records. The numbers of quality are
-/// invented; those of privacy are not.
+/// DP-SGD for logistic regression on a table of 455 records. The scores are made up; the privacy
+/// numbers are real.
 pub(crate) fn logistic() -> RunFacts {
     let released = Released {
         model: "logistic regression".into(),
@@ -87,8 +87,8 @@ fn provenance() -> Provenance {
 /// The least noise with ε <= 1 at δ = 1e-5 for 200 Poisson batches at rate 1/4, rounded up.
 const NOISE: f64 = 13.2956;
 
-/// What a budget of ε = 3 grants for it, after a statistic of ε = 1/2, and what the
-/// budget looks like before and after.
+/// The guarantee from a budget of ε = 3 that has paid for a statistic of ε = 1/2, and the budget
+/// before and after.
 fn charged() -> (Guarantee, BudgetUse) {
     let (epsilon, delta) = (Epsilon::new(3.0).unwrap(), Delta::new(1e-5).unwrap());
     let mut budget = Budget::new(Terms::new(epsilon, Neighbours::ZeroOut).with_delta(delta));
@@ -106,7 +106,7 @@ fn charged() -> (Guarantee, BudgetUse) {
     )
 }
 
-/// Curves that rise and fall as such curves do.
+/// Made-up curves with a usual shape.
 fn evaluation() -> Evaluation {
     let mut loss = Curve::new("loss", Scale::Number, Better::Lower);
     let mut accuracy = Curve::new("accuracy", Scale::Share, Better::Higher);

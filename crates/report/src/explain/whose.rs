@@ -1,5 +1,5 @@
-//! Whose data a sentence speaks of: a record, all records of one patient, a
-//! client; a person where nobody said.
+//! The words for the unit that a sentence is about: a record, all records of one patient, a client,
+//! or a person if no unit is stated.
 
 use sordino_privacy::Unit;
 
@@ -8,26 +8,26 @@ use crate::escape::visible;
 /// The words for one unit and for several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Whose {
-    /// What is used or not: `one record`, `the records of one patient_id`.
+    /// The data of one unit: `one record`, `the records of one patient_id`.
     pub(crate) data: String,
-    /// The same, as what was just named: `that record`.
+    /// The same data when it was just named: `that record`.
     pub(crate) it: String,
-    /// The data of all others.
+    /// The data of all other units.
     pub(crate) others: String,
-    /// Each of them, as the end of a sentence.
+    /// Each unit, for the end of a sentence.
     pub(crate) each: String,
-    /// Several of them.
+    /// The plural.
     pub(crate) many: String,
-    /// Several that belong together, for example.
+    /// An example of units that belong together.
     pub(crate) such_as: &'static str,
-    /// What a relation with a public number makes public.
+    /// The items whose number is public under some relations.
     pub(crate) counted: &'static str,
-    /// Is there one of them or are there several? For the verb.
+    /// Whether `data` takes a verb in the singular.
     is_one: bool,
 }
 
 impl Whose {
-    /// A promise to people, whatever they handed over.
+    /// The words for a promise to a person.
     pub fn person() -> Self {
         Self {
             data: "one person's data".into(),
@@ -41,7 +41,7 @@ impl Whose {
         }
     }
 
-    /// A promise to a declared unit, by its name.
+    /// The words for a promise to a declared unit.
     pub fn unit(unit: &Unit) -> Self {
         match unit {
             Unit::Record => Self {
@@ -80,7 +80,7 @@ impl Whose {
         }
     }
 
-    /// What is there in place of it.
+    /// The replacement of the unit's data.
     pub(crate) fn another(&self) -> &'static str {
         if self.is_one { "another" } else { "those of another" }
     }

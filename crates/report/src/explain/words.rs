@@ -1,4 +1,4 @@
-//! The facts in sentences, one idea each.
+//! The facts in sentences, with one idea in each.
 //!
 //! People understand odds with and without taking part better than examples of noisy answers
 //! (Nanayakkara, Smart, Cummings, Kaptchuk, Redmiles, *What Are the Chances? Explaining the
@@ -12,7 +12,7 @@ use sordino_privacy::Neighbours;
 use super::{Explanation, GroupPromise, Whose};
 use crate::number::{given, of_100, percent_up, up};
 
-/// The explanation, a paragraph each: what is hidden, guesses, conclusions, low false alarms,
+/// The explanation as paragraphs: what is hidden, guesses, conclusions, low rates of false alarms,
 /// groups, δ, and what is not promised.
 pub fn words(facts: &Explanation, whose: &Whose) -> Vec<String> {
     let mut paragraphs = vec![
@@ -36,23 +36,25 @@ fn hidden(neighbours: Neighbours, whose: &Whose) -> String {
     let Whose { data, counted, .. } = whose;
     let was = whose.was();
     match neighbours {
-        Neighbours::AddRemove => format!("Hidden is whether {data} {was} used at all."),
+        Neighbours::AddRemove => format!("The promise hides whether {data} {was} used at all."),
         Neighbours::ZeroOut => {
             format!(
-                "Hidden is whether {data} {was} used or left blank; how many {counted} there are is public."
+                "The promise hides whether {data} {was} used or left blank; the number of {counted} is \
+                public."
             )
         }
         Neighbours::Replace => {
             format!(
-                "Hidden is whether {data} {was} used, or {} instead; how many {counted} there are is public.",
+                "The promise hides whether {data} {was} used, or {} instead; the number of {counted} is \
+                public.",
                 whose.another()
             )
         }
         Neighbours::AddRemoveOrdered | Neighbours::ZeroOutUnordered | Neighbours::ReplaceOrdered => {
-            "Hidden is which of two neighbouring data sets was used.".to_owned()
+            "The promise hides which of two neighbouring data sets was used.".to_owned()
         }
         Neighbours::MetricBall(_) => {
-            "Hidden is which of two vectors within the stated distance was released.".to_owned()
+            "The promise hides which of two vectors within the stated distance was released.".to_owned()
         }
     }
 }
@@ -66,8 +68,8 @@ fn guesses(facts: &Explanation, whose: &Whose) -> String {
     )
 }
 
-/// A guess is judged over all results, a belief after one of them: as a
-/// rule the second number is larger.
+/// A guess is judged over all results, a belief after one of them, so the second number is usually
+/// larger.
 fn conclusions(facts: &Explanation, whose: &Whose) -> String {
     let lines: Vec<String> = facts
         .odds
@@ -160,9 +162,9 @@ mod tests {
         words(&Explanation::of(&promise, people, None), &Whose::person()).join("\n")
     }
 
-    /// Reports of runs whose unit was a record spoke of persons.
+    /// Reports on runs whose unit was a record once spoke of persons.
     #[test]
-    fn sentences_speak_of_the_unit_and_of_nobody_else() {
+    fn sentences_name_the_declared_unit() {
         let delta = Delta::new(1e-6).unwrap();
         let people = Some(Count::new(3000).unwrap());
         for neighbours in [Neighbours::ZeroOut, Neighbours::AddRemove, Neighbours::Replace] {
@@ -170,7 +172,7 @@ mod tests {
             let facts = Explanation::of(&promise, people, None);
             let text = |unit: &Unit| words(&facts, &Whose::unit(unit)).join("\n");
             let record = text(&Unit::Record);
-            assert!(record.contains("Hidden is whether one record was used"), "{record}");
+            assert!(record.contains("The promise hides whether one record was used"), "{record}");
             assert!(record.contains("Among 3000 records") && record.contains("for each record"), "{record}");
             let column = text(&Unit::Column("ward\u{202e}".into()));
             assert!(column.contains("the records of one wardU+202E were used"), "{column}");
@@ -181,10 +183,10 @@ mod tests {
         }
     }
 
-    /// (1 + 0.1974)/2 of guesses over all results; after results that come up once
-    /// in 100 times odds grow 3.39 times.
+    /// Over all results (1 + 0.1974)/2 of the guesses are right; after results that come up once in
+    /// 100 times, odds grow 3.39 times.
     #[test]
-    fn the_two_numbers_are_told_apart() {
+    fn guesses_and_beliefs_are_distinguished() {
         let claim = sordino_privacy::Claim::from_json(r#"{"type":"gdp","mu":0.5}"#).unwrap();
         let facts = Explanation::of(&Promise::of(claim, Delta::new(1e-6).unwrap()).unwrap(), None, None);
         let text = words(&facts, &Whose::person()).join("\n");

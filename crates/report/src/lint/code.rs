@@ -14,7 +14,7 @@ pub enum Code {
     CostsMore,
     /// The event could not be accounted for, or not as low as stated.
     NotConfirmed,
-    /// ε is above what was asked for.
+    /// ε is above the request.
     AboveRequest,
     /// The budget is exceeded.
     OverBudget,
@@ -30,17 +30,17 @@ pub enum Code {
     LargeDelta,
     /// δ could not be compared with the number of records.
     DeltaNotCompared,
-    /// Settings were tuned on private data at no charge.
+    /// Settings were tuned on private data without a charge.
     TuningNotBooked,
-    /// Nobody said how settings were chosen.
+    /// The run does not state how settings were chosen.
     TuningNotStated,
-    /// Scores rest on data that were declared public.
+    /// Scores rest on data that was declared public.
     PublicScores,
     /// Something else is assumed to be public.
     PublicAssumption,
-    /// A theorem about hidden steps is relied on.
+    /// The cost relies on a theorem about hidden steps.
     HiddenSteps,
-    /// The relation compares a record with none, not with another.
+    /// The relation compares a record with an empty one, not with another.
     ZeroOut,
     /// The unit is a record, not a person.
     RecordUnit,
@@ -49,7 +49,7 @@ pub enum Code {
 }
 
 impl Code {
-    /// All of them.
+    /// All codes.
     pub const ALL: [Self; 20] = [
         Self::Seeded,
         Self::Unbounded,

@@ -1,4 +1,4 @@
-//! What a report says, section by section.
+//! The content of a report, section by section.
 
 mod attacker;
 mod promise;
@@ -14,16 +14,16 @@ use super::{Block, Section, Text};
 use crate::number::{given, of_100, up};
 use crate::report::Report;
 
-/// What heads the page.
+/// The head of the page.
 pub(crate) struct Title {
     pub(crate) title: Text,
-    /// What the claim means, for whoever reads one sentence; none if there is no claim.
+    /// What the claim means, in one sentence; `None` if there is no claim.
     pub(crate) meaning: Option<String>,
     /// The same as a picture.
     pub(crate) icons: Option<Icons>,
-    /// The claim in a line.
+    /// The claim in one line.
     pub(crate) claim: Text,
-    /// That there is no claim, if there is none.
+    /// Why there is no claim, if there is none.
     pub(crate) void: Option<&'static str>,
 }
 
@@ -46,8 +46,8 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
     let claim = unit(claim, &guarantee.unit).and(", under ").and_code(guarantee.neighbours.to_string());
     let void = if guarantee.seeded {
         Some(
-            "This was a test run. The noise came from a fixed seed: nothing is promised, whatever stands \
-            below.",
+            "This was a test run. The noise came from a fixed seed: nothing is promised, whatever the page \
+            says below.",
         )
     } else if !guarantee.holds() {
         Some("Nothing is promised: no finite ε bounds what this release says about one unit.")
@@ -60,7 +60,8 @@ pub(crate) fn title(report: &Report<'_>) -> Title {
     Title { title, meaning, icons, claim, void }
 }
 
-/// What the best attacker gains over a coin. The number is that of the section on the promise.
+/// The best attacker's success against a coin, with the same number as in the section on the
+/// promise.
 fn meaning(report: &Report<'_>) -> String {
     let whose = report.whose();
     format!(
@@ -72,7 +73,7 @@ fn meaning(report: &Report<'_>) -> String {
     )
 }
 
-/// All sections, in the order in which they are read.
+/// All sections, in the order of the page.
 pub(crate) fn sections(report: &Report<'_>) -> Vec<Section> {
     vec![
         record::released(report),
@@ -104,7 +105,7 @@ fn paragraph(text: impl Into<Text>) -> Block {
     Block::Paragraph(text.into())
 }
 
-/// Whose data moves between neighbours.
+/// Adds the unit: whose data moves between neighbours.
 fn unit(text: Text, unit: &Unit) -> Text {
     match unit {
         Unit::Record => text.and("one record"),

@@ -11,7 +11,8 @@ use sordino_plot::{Curve, Line};
 
 const STYLE: &str = include_str!("html/style.css");
 
-/// Nothing may be fetched and nothing may run, whatever stands in the names; the style is our own.
+/// Nothing may be fetched and nothing may run, whatever the names contain; only our own style
+/// applies.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
 
 pub(crate) fn page(title: &Title, sections: &[Section], report: &Report<'_>) -> String {
@@ -36,7 +37,7 @@ pub(crate) fn page(title: &Title, sections: &[Section], report: &Report<'_>) -> 
     }
     out.push_str("</main>\n");
     let _ = writeln!(out, "<footer><p>Written by Sordino {}.</p></footer>", escaped(&report.run().sordino));
-    // Only numbers, strings, lists and maps with string keys.
+    // Cannot fail: a report has only numbers, strings, lists and maps with string keys.
     let json = serde_json::to_string(report).unwrap_or_default();
     let _ = writeln!(out, "<script type=\"application/json\" id=\"sordino-run\">{}</script>", script(&json));
     out.push_str("</body>\n</html>\n");
@@ -134,7 +135,7 @@ fn plot(figure: &Figure, out: &mut String) {
     let plot = &figure.plot;
     let _ = write!(out, "<figure id=\"{}\">\n{}<figcaption>\n", escaped(&figure.id), plot.inline(&figure.id));
     let _ = writeln!(out, "<p>{}</p>", unbroken(&plot.description));
-    // A single curve is named by its axis.
+    // A single curve needs no legend: its axis names it.
     if plot.curves.len() > 1 {
         out.push_str("<ul class=\"legend\">\n");
         plot.curves.iter().for_each(|curve| entry(curve, out));
@@ -205,7 +206,8 @@ fn bar(bar: &Bar, out: &mut String) {
     out.push_str("</ul></figcaption>\n</figure>\n");
 }
 
-/// With marks: names are kept apart from the sentence around them, numbers carry all their digits.
+/// The text with tags: names are isolated from the sentence around them, and numbers carry all
+/// their digits.
 fn text(text: &Text) -> String {
     text.0.iter().map(inline).collect()
 }
@@ -214,7 +216,7 @@ fn inline(part: &Inline) -> String {
     match part {
         Inline::Words(words) => unbroken(words),
         Inline::Name(name) => format!("<bdi>{}</bdi>", escaped(name)),
-        // A long name of a setting may end a line after an underscore.
+        // The name of a setting may be broken after an underscore.
         Inline::Code(code) => format!("<code>{}</code>", escaped(code).replace('_', "_<wbr>")),
         Inline::Strong(words) => format!("<strong>{}</strong>", escaped(words)),
         Inline::Number { shown, exact } if exact.is_finite() => {
@@ -224,7 +226,7 @@ fn inline(part: &Inline) -> String {
     }
 }
 
-/// No line ends between a number and what belongs to it.
+/// The words, with no line break between a number and what belongs to it.
 fn unbroken(words: &str) -> String {
     escaped(words)
         .replace(" %", "\u{a0}%")
@@ -232,7 +234,7 @@ fn unbroken(words: &str) -> String {
         .replace(" of 100", "\u{a0}of\u{a0}100")
 }
 
-/// Without marks, for the title of the window.
+/// The text without tags, for the title of the window.
 fn plain(text: &Text) -> String {
     let words = text.0.iter().map(|part| match part {
         Inline::Words(words)
@@ -244,7 +246,7 @@ fn plain(text: &Text) -> String {
     words.collect()
 }
 
-/// Code keeps its line ends; everything else that cannot be seen is spelled out.
+/// Code with its line ends; all other invisible characters are spelled out.
 fn lines(code: &str) -> String {
     code.lines().map(escaped).collect::<Vec<_>>().join("\n")
 }

@@ -1,12 +1,13 @@
-//! What the promise means, to be counted: 100 models without one unit's data, and 100 with it.
+//! The promise as icons to count: 100 models without one unit's data, and 100 with it.
 //!
 //! People read shares off arrays of icons more reliably than off sentences (Nanayakkara,
 //! Smart, Cummings, Kaptchuk, Redmiles, *What Are the Chances? Explaining the Epsilon
 //! Parameter in Differential Privacy*, 2023).
 //!
 //! # Definition
-//! An attacker whose two errors are as likely as each other says `used` of r in 100 models that
-//! used the data, and of 100 - r that did not, with r the most right guesses in 100, rounded up.
+//! An attacker whose two errors are equally likely says `used` for r of 100 models that used the
+//! data, and for 100 - r of 100 that did not, where r is the largest number of right guesses in
+//! 100, rounded up.
 
 use std::fmt::Write;
 
@@ -53,22 +54,21 @@ impl Icons {
         )
     }
 
-    /// For those who cannot see it.
+    /// The picture in words, for readers who cannot see it.
     pub(crate) fn words(&self) -> String {
         format!(
-            "Of 100 models without {}, the best attacker says of {} that {} {} used; of 100 models with it, \
-            of at most {}.",
-            self.whose.data,
+            "The best attacker takes {} of 100 models without {}, and at most {} of 100 models with it, for \
+            models that used {}.",
             100 - self.right,
-            self.whose.it,
-            self.whose.was(),
-            self.right
+            self.whose.data,
+            self.right,
+            self.whose.it
         )
     }
 }
 
 impl Array {
-    /// Ten rows of ten; filled ones come first.
+    /// Ten rows of ten icons; filled ones come first.
     pub(crate) fn svg(&self, id: &str) -> String {
         // Writing to a string cannot fail.
         let mut svg = format!(
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn as_many_icons_are_filled_as_are_said() {
+    fn the_filled_icons_match_the_words() {
         let icons = Icons::new(55, Whose::unit(&Unit::Record));
         let [without, with] = icons.arrays();
         for (array, filled) in [(&without, 45), (&with, 55)] {
@@ -102,10 +102,6 @@ mod tests {
             assert_eq!((svg.matches("\"filled\"").count(), svg.matches("<circle").count()), (filled, 100));
             assert!(array.words.contains(&format!("{filled} of 100")));
         }
-        assert!(
-            icons
-                .words()
-                .contains("says of 45 that that record was used; of 100 models with it, of at most 55")
-        );
+        assert!(icons.words().contains("45 of 100 models without one record, and at most 55 of 100"));
     }
 }

@@ -1,4 +1,4 @@
-//! A page in Markdown: a model card, to be kept beside the model or pasted into a repository.
+//! A page in Markdown: a model card, to keep beside the model or in a repository.
 
 use std::fmt::Write;
 
@@ -54,7 +54,7 @@ fn block(block: &Block, out: &mut String) {
             out.push('\n');
         }
         Block::Table(table) => rows(table, out),
-        // The picture itself is in the HTML file; what it shows stands in a table too.
+        // The picture itself is in the HTML file; its numbers are in a table too.
         Block::Figure(figure) => {
             let _ =
                 writeln!(out, "*{}.* {}\n", escaped(&figure.plot.title), escaped(&figure.plot.description));
@@ -88,7 +88,7 @@ fn rows(table: &Table, out: &mut String) {
     out.push('\n');
 }
 
-/// Between fences that are longer than any in the code.
+/// Writes code between fences that are longer than any in the code.
 fn fenced(code: &str, out: &mut String) {
     let longest = code.split(|character| character != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
@@ -107,7 +107,7 @@ fn inline(part: &Inline) -> String {
     match part {
         Inline::Words(words) | Inline::Name(words) | Inline::Number { shown: words, .. } => escaped(words),
         Inline::Strong(words) => format!("**{}**", escaped(words)),
-        // Our own words, and those of a configuration: the latter may hold a backtick.
+        // A word of a configuration may hold a backtick.
         Inline::Code(code) if code.contains(['`', '|']) || code != visible(code).as_ref() => escaped(code),
         Inline::Code(code) => format!("`{code}`"),
     }

@@ -2,32 +2,32 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What was measured on data that may be looked at.
+/// What was measured on public data.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evaluation {
-    /// The data.
+    /// The public data.
     pub data: PublicData,
-    /// At the end.
+    /// The scores of the released model.
     pub scores: Vec<Score>,
-    /// On the way.
+    /// Scores during training.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<Curve>,
-    /// Which predictions were counted wrong, and for what.
+    /// How often each class was predicted for each true class.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confusion: Option<Confusion>,
-    /// Whether stated probabilities come true.
+    /// Stated probabilities against observed frequencies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibration: Option<Calibration>,
-    /// The rule that makes a class of a probability, if one was declared before the run.
+    /// The threshold that turns a probability into a class, if one was declared before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<DecisionRule>,
-    /// The same scores by a column of the public data.
+    /// The same scores by the values of a column of the public data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<Groups>,
     /// What a reader of the scores should know first, such as that a constant is as good.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remark: Option<String>,
-    /// What the curves are of, if not of the released model itself.
+    /// What the curves show, if not the released model itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub curves_of: Option<String>,
 }
@@ -49,8 +49,8 @@ impl Evaluation {
     }
 }
 
-/// Data that somebody declared to be public: measuring on it costs
-/// nothing, if the declaration is true.
+/// Data that somebody declared to be public. Measuring on it costs nothing, if the declaration is
+/// true.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PublicData {
     declared_public: String,
@@ -59,39 +59,40 @@ pub struct PublicData {
 }
 
 impl PublicData {
-    /// The name of data that their owner declares to be public. A part of the private table is not.
+    /// Data of this name, which the owner declares to be public. A part of the private table is
+    /// not.
     pub fn declared(name: impl Into<String>, rows: Option<u64>) -> Self {
         Self { declared_public: name.into(), rows }
     }
 
-    /// Their name.
+    /// The name of the data.
     pub fn name(&self) -> &str {
         &self.declared_public
     }
 
-    /// How many records they have.
+    /// The number of records.
     pub fn rows(&self) -> Option<u64> {
         self.rows
     }
 }
 
-/// One number at the end.
+/// One score of a model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
-    /// What it is, such as `accuracy`.
+    /// Its name, such as `accuracy`.
     pub name: String,
-    /// None if it is not a finite number: the run diverged.
+    /// The score; `None` if it is not finite because the run diverged.
     pub value: Option<f64>,
     /// How it is written.
     #[serde(default)]
     pub scale: Scale,
-    /// Which way is up; it is rounded the other way.
+    /// Which direction is better; the score is rounded towards worse.
     pub better: Better,
-    /// What the best constant prediction has. It is chosen with the public
-    /// data in hand, so it is hard to beat.
+    /// The score of the best constant prediction. The constant is chosen on the public data, so it
+    /// is hard to beat.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant: Option<f64>,
-    /// Where the score on many more records like these would lie, in 95 of 100 such test sets.
+    /// A 95 % confidence interval for the score on many more records like these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }
@@ -107,21 +108,21 @@ pub struct Interval {
     pub method: String,
 }
 
-/// How often each class was taken for each.
+/// A confusion matrix.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Confusion {
     /// The classes, in the order of the schema.
     pub classes: Vec<String>,
-    /// One row for each true class: how many of its records were predicted to be of each class.
+    /// One row for each true class: for how many of its records each class was predicted.
     pub counts: Vec<Vec<u64>>,
 }
 
-/// Stated probabilities against what is true.
+/// Stated probabilities against observed frequencies.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// Which probability, in words.
+    /// The name of the probability, in words.
     pub of: String,
-    /// Expected calibration error: the mean difference between both, weighted by records.
+    /// The expected calibration error: the mean difference between both, weighted by records.
     pub error: f64,
     /// Bins of equal width from 0 to 1, declared before anything was measured.
     pub bins: Vec<Bin>,
@@ -130,22 +131,22 @@ pub struct Calibration {
 /// Records whose stated probability lies in one bin.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bin {
-    /// The lower end of the bin; included.
+    /// The lower end of the bin, included.
     pub from: f64,
-    /// The upper end; included in the last bin only.
+    /// The upper end, included in the last bin only.
     pub to: f64,
-    /// How many records there are.
+    /// The number of records.
     pub records: u64,
-    /// The mean of what was stated; none without records.
+    /// The mean stated probability; `None` without records.
     pub stated: Option<f64>,
-    /// The share in which it was true.
+    /// The observed frequency; `None` without records.
     pub observed: Option<f64>,
-    /// Around `observed`.
+    /// The confidence interval of `observed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
 }
 
-/// A class is predicted from this probability on.
+/// A threshold: the class is predicted if its probability is at least this.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionRule {
     /// The class.
@@ -159,7 +160,7 @@ pub struct DecisionRule {
 pub struct Groups {
     /// The column.
     pub column: String,
-    /// One for each of its values that occurs.
+    /// One entry for each value that occurs.
     pub groups: Vec<GroupScores>,
     /// Records without a value, which are in no group.
     pub others: u64,
@@ -170,25 +171,25 @@ pub struct Groups {
 pub struct GroupScores {
     /// The value.
     pub value: String,
-    /// How many records have it.
+    /// The number of records with it.
     pub records: u64,
-    /// Whether they are too few to say much.
+    /// Whether there are too few records for a reliable score.
     pub few: bool,
-    /// Their scores; the constant is the best one for these records.
+    /// The scores of these records; the constant is the best one for them.
     pub scores: Vec<Score>,
 }
 
-/// The same number, measured on the way.
+/// A score, measured during training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Curve {
-    /// What it is, such as `loss`.
+    /// Its name, such as `loss`.
     pub name: String,
     /// How it is written.
     #[serde(default)]
     pub scale: Scale,
-    /// Which way is up.
+    /// Which direction is better.
     pub better: Better,
-    /// By step.
+    /// The measurements, by step.
     pub points: Vec<Point>,
 }
 
@@ -196,9 +197,9 @@ pub struct Curve {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(from = "(u64, Option<f64>)", into = "(u64, Option<f64>)")]
 pub struct Point {
-    /// Steps done.
+    /// The number of steps done.
     pub step: u64,
-    /// None if it is not a finite number.
+    /// The score; `None` if it is not finite.
     pub value: Option<f64>,
 }
 
@@ -206,14 +207,14 @@ pub struct Point {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Scale {
-    /// As it is.
+    /// As a plain number.
     #[default]
     Number,
-    /// A part of a whole, shown in per cent.
+    /// As a share of a whole, in per cent.
     Share,
 }
 
-/// Which way is up.
+/// Which direction of a score is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Better {
@@ -224,30 +225,30 @@ pub enum Better {
 }
 
 impl Score {
-    /// A number as it is.
+    /// A score that is a plain number.
     pub fn new(name: impl Into<String>, value: f64, better: Better) -> Self {
         let (scale, constant, interval) = (Scale::Number, None, None);
         Self { name: name.into(), value: finite(value), scale, better, constant, interval }
     }
 
-    /// A part of a whole, of which more is better: an accuracy.
+    /// A score that is a share, of which more is better, such as an accuracy.
     pub fn share(name: impl Into<String>, value: f64) -> Self {
         Self { scale: Scale::Share, ..Self::new(name, value, Better::Higher) }
     }
 
-    /// Beside what the best constant has.
+    /// The same score, beside that of the best constant.
     pub fn against(mut self, constant: f64) -> Self {
         self.constant = finite(constant);
         self
     }
 
-    /// With its interval, if that could be computed.
+    /// The same score with its interval, if that is finite.
     pub fn within(mut self, interval: Option<Interval>) -> Self {
         self.interval = interval.filter(|interval| interval.lower.is_finite() && interval.upper.is_finite());
         self
     }
 
-    /// Whether it is better than the constant; none if there is nothing to compare.
+    /// Whether it is better than the constant; `None` if one of the two is missing.
     pub fn beats_constant(&self) -> Option<bool> {
         let (value, constant) = (self.value?, self.constant?);
         Some(match self.better {
@@ -256,8 +257,8 @@ impl Score {
         })
     }
 
-    /// Whether a constant lies within its interval, so that chance alone
-    /// may explain the difference.
+    /// Whether the constant's score lies within the interval, so that chance alone may explain the
+    /// difference.
     pub fn may_be_chance(&self) -> bool {
         let within =
             |(interval, constant): (&Interval, f64)| interval.lower <= constant && constant <= interval.upper;
@@ -266,12 +267,12 @@ impl Score {
 }
 
 impl Curve {
-    /// A curve without points, to be pushed to while training goes on.
+    /// A curve without points; add them during training.
     pub fn new(name: impl Into<String>, scale: Scale, better: Better) -> Self {
         Self { name: name.into(), scale, better, points: Vec::new() }
     }
 
-    /// One more measurement.
+    /// Adds a measurement.
     pub fn push(&mut self, step: u64, value: f64) {
         self.points.push(Point { step, value: finite(value) });
     }

@@ -1,4 +1,4 @@
-//! Who released what, when and by which declarations: for whoever signs.
+//! Who released what, when and by which declarations, for the person who signs.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// The day on which it was begun, such as `2026-11-16`. A time of day of its
-    /// end would tell how long it took.
+    /// The day on which the run began, such as `2026-11-16`. The time at which it ended would tell
+    /// how long it took.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
-    /// Who asked, as the ledger has it.
+    /// The analyst, as the ledger records the name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub who: Option<String>,
     /// The charges that paid for it, by their numbers in the ledger.
@@ -19,8 +19,8 @@ pub struct Provenance {
     /// SHA-256 of the model's own files, which are released.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<ReleasedFile>,
-    /// SHA-256 of what the schema says, which is public. Comments and
-    /// layout of its file do not change it.
+    /// SHA-256 of the schema's declarations, which are public. Comments and layout of its file do
+    /// not change it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema_digest: Option<String>,
     /// The columns that were used.
@@ -37,19 +37,19 @@ pub struct ReleasedFile {
     pub sha256: String,
 }
 
-/// Neighbouring columns that are declared alike.
+/// Adjacent columns with the same declaration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeclaredColumns {
-    /// The first of them.
+    /// The first column.
     pub first: String,
-    /// The last, if there are several.
+    /// The last column, if there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last: Option<String>,
-    /// How many there are.
+    /// The number of columns.
     pub columns: u64,
-    /// What is declared, such as `number from 0 to 120`.
+    /// The declaration, such as `number from 0 to 120`.
     pub declared: String,
-    /// Whether it is what the model predicts.
+    /// Whether it is the target.
     #[serde(default)]
     pub is_target: bool,
 }

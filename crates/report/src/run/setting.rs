@@ -44,7 +44,7 @@ impl From<u64> for SettingValue {
 }
 
 impl From<f64> for SettingValue {
-    /// JSON has neither infinities nor NaN: they become words.
+    /// Infinities and NaN become texts, because JSON has neither.
     fn from(value: f64) -> Self {
         if value.is_finite() { Self::Number(value) } else { Self::Text(value.to_string()) }
     }

@@ -1,24 +1,24 @@
-//! What a model was made from, as far as it is public.
+//! Public facts about the data from which a model was made.
 
 use serde::{Deserialize, Serialize};
 use sordino_privacy::{Count, Neighbours};
 
-/// What a model was made from.
+/// Public facts about the data from which a model was made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DataFacts {
     /// The data's name, as its owner calls it.
     pub data: String,
-    /// Which data it was, such as `sha256:...`. A hash of few or guessable records gives them away
-    /// to whoever can list the candidates: state the ledger's identity, or nothing.
+    /// What identifies the data, such as `sha256:...`. A hash of few or guessable records reveals
+    /// them to anyone who can list the candidates: state the ledger's identity, or nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<String>,
-    /// How many records (or slots) there are, where the relation does not hide it.
+    /// The number of records (or slots), if the relation does not hide it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rows: Option<PublicRows>,
-    /// How many features the schema makes of a record.
+    /// The number of features of a record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub features: Option<u64>,
-    /// How many records a unit may have, where it is not a single record.
+    /// The most records of a unit, if the unit is not a single record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_records: Option<u64>,
     /// Where bounds and categories come from.
@@ -71,7 +71,7 @@ impl PublicRows {
     }
 }
 
-/// Do neighbours differ in their number of records?
+/// Whether neighbours differ in their number of records.
 pub(crate) fn hides_size(neighbours: Neighbours) -> bool {
     match neighbours {
         Neighbours::AddRemove | Neighbours::AddRemoveOrdered => true,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Written as a number; any other number than the current one is refused when it is read.
+/// The current version. It is written as a number; reading any other number fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Version;
 

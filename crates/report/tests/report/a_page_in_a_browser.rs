@@ -1,8 +1,8 @@
 //! The page in a real browser, at the widths of a small phone, a phone and a desk.
 //!
-//! One file holds all pages in frames of these widths; its script measures them and leaves what it
-//! found in the document, which the browser prints. Without a browser the test says so and passes:
-//! install Debian's `chromium`, or name one in `SORDINO_BROWSER`.
+//! One file holds all pages in frames of these widths. Its script measures them and writes the
+//! results into the document, which the browser prints. Without a browser the test prints a note
+//! and passes: install Debian's `chromium`, or name a browser in `SORDINO_BROWSER`.
 
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -31,24 +31,24 @@ const SECTIONS: [&str; 13] = [
     "machine",
 ];
 
-/// What the script says about one frame.
+/// The measurements of one frame.
 #[derive(Debug, Deserialize)]
 struct Seen {
-    /// Width of the window and of what is in it.
+    /// The width of the window and of its content.
     inner: f64,
     scroll: f64,
     sections: Vec<String>,
     /// Plots that have a size, a title and a curve.
     plots: Vec<String>,
-    /// Words of plots that lie on one another, or outside.
+    /// Texts of plots that overlap or lie outside.
     collisions: Vec<String>,
     /// Ids that occur twice.
     twice: Vec<String>,
-    /// The copy for programs; the browser could read it too.
+    /// Whether the browser could read the JSON copy.
     copy: String,
-    /// Background and text.
+    /// The colours of background and text.
     colours: (String, String),
-    /// Where the picture of the promise ends, from the top.
+    /// The distance from the top to the end of the promise's picture.
     picture: f64,
     /// Numbers of tables that are broken over two lines.
     broken: Vec<String>,
@@ -76,7 +76,7 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
         );
         assert!(seen.collisions.is_empty(), "{context}: {:?}", seen.collisions);
         assert!(seen.broken.is_empty(), "{context}: {:?}", seen.broken);
-        // On the first screen of a phone and of a desk, unless names are as long as some are.
+        // It fits on the first screen of a phone and of a desk, unless names are very long.
         assert!(index >= WIDTHS.len() || width == 320 || seen.picture < 844.0, "{context}: {}", seen.picture);
         assert!(seen.twice.is_empty(), "{context}: {:?}", seen.twice);
         let copy: serde_json::Value = serde_json::from_str(&seen.copy).unwrap();
@@ -85,8 +85,8 @@ fn every_section_and_plot_is_there_and_nothing_overflows() {
     }
 }
 
-/// Light text on a dark ground for those who asked for it, both times with the contrast that
-/// WCAG 2.1 calls enhanced (7 to 1).
+/// The page is dark for readers who ask for it. Both forms have the contrast that WCAG 2.1 calls
+/// enhanced (7 to 1).
 #[test]
 fn light_and_dark_are_both_legible() {
     let Some(browser) = browser() else { return };

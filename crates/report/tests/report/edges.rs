@@ -1,5 +1,5 @@
-//! Runs at the edges: nothing promised, nothing spent, nothing measured,
-//! nothing that anybody can account for.
+//! Runs at the edges: without a promise, a charge or scores, or with an event that no accountant
+//! bounds.
 
 use serde_json::json;
 use sordino_privacy::Statement;
@@ -7,7 +7,7 @@ use sordino_report::{Better, Curve, Evaluation, PublicData, Report, RunFacts, Sc
 
 use super::pages::{embedded, logistic};
 
-/// The complete run with another guarantee, and without a budget that would contradict it.
+/// The complete run with another guarantee, without its budget, which would contradict it.
 fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_json::Value) -> RunFacts {
     let mut run = logistic();
     run.guarantee = serde_json::from_value::<Statement>(json!({
@@ -20,7 +20,8 @@ fn with(neighbours: &str, epsilon: serde_json::Value, delta: f64, event: serde_j
     run
 }
 
-/// A page without words of the machine, whose copy for programs is the run.
+/// The page of a run, after checks that it shows no NaN or similar words and that its JSON copy is
+/// the run.
 fn readable(run: &RunFacts) -> String {
     let report = Report::of(run);
     let (html, markdown) = (report.html(), report.markdown());
@@ -35,7 +36,7 @@ fn readable(run: &RunFacts) -> String {
 }
 
 #[test]
-fn no_promise_is_called_none() {
+fn a_run_without_a_promise_says_so() {
     let run = with("add_remove", json!({"lower": null, "upper": null}), 0.0, json!({"type": "non_private"}));
     let html = readable(&run);
     assert!(html.contains("class=\"void\"") && html.contains("Nothing is promised"));
@@ -52,7 +53,7 @@ fn an_open_upper_end_is_no_promise() {
 }
 
 #[test]
-fn what_costs_nothing_is_a_promise() {
+fn a_release_that_costs_nothing_has_a_promise() {
     let html = readable(&with(
         "replace",
         json!({"lower": 0.0, "upper": 0.0}),
@@ -63,10 +64,10 @@ fn what_costs_nothing_is_a_promise() {
     assert!(html.contains("right in at most 50\u{a0}of\u{a0}100 cases"));
 }
 
-/// Sampling with a fixed size means nothing under `add_remove`: the accountant
-/// refuses, and the pair is all there is.
+/// Fixed-size sampling has no guarantee under `add_remove`: the accountant refuses, and only the
+/// stated (ε, δ) is left.
 #[test]
-fn an_event_that_nobody_accounts_for_is_taken_on_trust() {
+fn an_event_that_no_accountant_bounds_is_taken_on_trust() {
     let gaussian = json!({"type": "gaussian", "noise_multiplier": 1.0});
     let event = json!({
         "type": "sampled_without_replacement", "sample_size": 10, "population": 100, "event": gaussian

@@ -1,5 +1,5 @@
-//! Names of columns, files and models come from others. Whatever they are, the page
-//! keeps its shape and runs nothing.
+//! Names of columns, files and models come from others. Whatever they are, the page keeps its
+//! structure and runs nothing.
 
 use super::pages::{HOSTILE, named};
 use sordino_report::Report;
@@ -9,11 +9,11 @@ fn shape(html: &str) -> Vec<String> {
     let head = |tag: &str| {
         let tag = tag.split('>').next().unwrap();
         let mut outside = String::new();
-        // Every second part is between quotes.
+        // Every second part is the value of an attribute.
         tag.split('"').step_by(2).for_each(|part| outside.push_str(part));
         outside
     };
-    // Where a line may end does not matter.
+    // Possible line breaks do not matter.
     html.split('<').skip(1).map(head).filter(|tag| tag != "wbr").collect()
 }
 
@@ -40,7 +40,7 @@ fn nothing_in_a_page_can_run_or_be_fetched() {
     }
 }
 
-/// Characters that have no shape are spelled out everywhere but in the copy for programs.
+/// Invisible characters are spelled out everywhere except in the JSON copy.
 #[test]
 fn a_name_cannot_turn_the_direction_of_writing() {
     let run = named(HOSTILE[4]);
@@ -53,7 +53,7 @@ fn a_name_cannot_turn_the_direction_of_writing() {
     assert!(copy.contains("txet desrever"));
 }
 
-/// Headings, tables and fences of the card are where they are without hostile names.
+/// Headings, tables and fences of the card are the same as without hostile names.
 #[test]
 fn a_name_does_not_change_the_shape_of_the_card() {
     let shape = |markdown: &str| -> Vec<(char, usize)> {

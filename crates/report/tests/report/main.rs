@@ -1,5 +1,4 @@
-//! Reports as their readers meet them: as files, with whatever names
-//! others chose, and in a browser.
+//! Reports as readers see them: as files, with any names, and in a browser.
 
 mod a_page_in_a_browser;
 mod edges;

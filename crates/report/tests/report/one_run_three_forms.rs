@@ -27,8 +27,8 @@ fn markdown_has_the_tables_of_the_page() {
     }
 }
 
-/// What was derived stands in all three too: findings word for word,
-/// and the numbers of the attacker.
+/// All three forms have the conclusions too: the findings word for word, and the numbers of the
+/// attacker.
 #[test]
 fn conclusions_are_the_same_in_all_forms() {
     let run = logistic();
@@ -55,7 +55,7 @@ fn conclusions_are_the_same_in_all_forms() {
     assert!(count > 25);
 }
 
-/// Every number of the run stands in the page with all its digits, in the element that shows it.
+/// The page has every number of the run with all its digits, in the element that shows it.
 #[test]
 fn every_number_of_the_run_is_shown() {
     let run = logistic();
@@ -108,8 +108,7 @@ fn numbers(run: &RunFacts) -> Vec<(String, f64)> {
     all
 }
 
-/// The first sentence is for whoever reads one: the best guess against a coin,
-/// by the number of the explanation.
+/// The first sentence compares the best guess with a coin, with the number of the explanation.
 #[test]
 fn a_page_opens_with_what_its_promise_means() {
     let mut run = logistic();
@@ -122,8 +121,8 @@ fn a_page_opens_with_what_its_promise_means() {
     let (html, markdown) = (report.html(), report.markdown());
     assert!(markdown.lines().nth(2) == Some(opens.as_str()), "{markdown}");
     assert!(html.find(&opens).unwrap() < html.find("ε ≤").unwrap());
-    assert!(html.contains("Hidden is whether one record was used or left blank"));
-    // A column's values are not counted by its records.
+    assert!(html.contains("The promise hides whether one record was used or left blank"));
+    // The number of records is not the number of a column's values.
     run.guarantee.unit = Unit::Column("patient_id".into());
     let report = Report::of(&run);
     let html = report.html();
@@ -131,12 +130,12 @@ fn a_page_opens_with_what_its_promise_means() {
     assert!(
         report.explanation().crowd.is_none() && html.contains("one over the number of values of patient_id")
     );
-    // A promise that does not hold means nothing.
+    // A page without a valid promise has no such sentence.
     run.guarantee.seeded = true;
     assert!(!Report::of(&run).html().contains("Whoever sees this model"));
 }
 
-/// What the page says can be done with the event can be done.
+/// The command that the page shows for its event works.
 #[test]
 fn the_event_in_the_page_gives_the_epsilon_of_the_page() {
     use sordino_privacy::{Accountant, Claim, accounting};

@@ -1,4 +1,4 @@
-//! Runs to write reports of, and a reader of the tables in them.
+//! Runs for reports, and a reader of the tables in them.
 
 #[path = "../../examples/sample/mod.rs"]
 mod sample;
@@ -7,7 +7,7 @@ pub(crate) use sample::logistic;
 use sordino_privacy::{Event, NoiseMultiplier, Unit};
 use sordino_report::{BudgetUse, PublicData, RunFacts, Setting, SettingValue};
 
-/// The complete run with `name` in place of every word that comes from outside.
+/// The complete run with `name` in place of every text that comes from outside.
 pub(crate) fn named(name: &str) -> RunFacts {
     let mut run = logistic();
     let name = || name.to_owned();
@@ -18,7 +18,7 @@ pub(crate) fn named(name: &str) -> RunFacts {
     run.method.name = name();
     run.method.settings =
         vec![Setting { name: name(), value: SettingValue::Text(name()) }, ("divisor", 7_u64).into()];
-    // Cheap to account for.
+    // This event is cheap to account for.
     run.guarantee.event = Event::gaussian(NoiseMultiplier::new(5.0).unwrap());
     run.guarantee.unit = Unit::Column(name());
     run.guarantee.accountant = name();
@@ -84,7 +84,7 @@ pub(crate) fn html_rows(html: &str) -> Rows {
     rows.map(cells).collect()
 }
 
-/// The rows of all tables of a Markdown page, without the lines that only mark a table.
+/// The rows of all tables of a Markdown page, without the separator lines.
 pub(crate) fn markdown_rows(markdown: &str) -> Rows {
     let lines = markdown.lines().filter(|line| line.starts_with("| ") && *line != "| | |");
     let cells = |line: &str| {

@@ -16,7 +16,8 @@ use sordino_spelling::hint;
 use super::Prediction;
 use crate::error::RunError;
 
-/// `CLASS=P`: CLASS is predicted from probability P on. `P` alone speaks of the second class.
+/// `CLASS=P`: CLASS is predicted if its probability is at least P. `P` alone means the second
+/// class.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "String")]
 pub struct Threshold {
@@ -24,7 +25,7 @@ pub struct Threshold {
     probability: f64,
 }
 
-/// As files spell it: a number or a text.
+/// The form in files: a number or a text.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -36,9 +37,9 @@ enum Written {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Decision {
-    /// The class, by its name.
+    /// The name of the class.
     pub class: String,
-    /// The class, by its number: 0 or 1.
+    /// The index of the class, 0 or 1.
     pub number: usize,
     /// The least probability with which it is predicted.
     pub probability: f64,
@@ -70,12 +71,12 @@ impl Threshold {
 }
 
 impl Decision {
-    /// As a report states it.
+    /// The rule for a report.
     pub fn rule(&self) -> DecisionRule {
         DecisionRule { class: self.class.clone(), probability: self.probability }
     }
 
-    /// The prediction by this threshold. Without probabilities it stays as it is.
+    /// The prediction by this threshold. Without probabilities it is not changed.
     pub(crate) fn decide(&self, prediction: &mut Prediction) {
         let Some(probability) = prediction.probabilities.as_ref().and_then(|all| all.get(self.number)) else {
             return;
@@ -146,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_meaning_is_refused() {
+    fn invalid_thresholds_are_refused() {
         for text in ["1", "0", "-0.1", "ill", "ill=", "NaN"] {
             assert!(text.parse::<Threshold>().is_err(), "{text}");
         }

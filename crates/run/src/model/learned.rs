@@ -11,16 +11,16 @@ use crate::scores::{Classified, Estimated, Outcomes};
 /// A trained model.
 #[derive(Clone, Debug)]
 pub enum Model {
-    /// A linear one.
+    /// A linear model.
     Linear(LinearModel),
     /// A network.
     Network(NetworkModel),
 }
 
-/// What a model says about one record.
+/// The prediction for one record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// A class by its number, or an encoded number.
+    /// The index of a class, or an encoded number.
     pub value: f64,
     /// The probability of each class, if it was asked for and the model has it.
     pub probabilities: Option<Vec<f64>>,
@@ -40,7 +40,7 @@ impl Model {
         self.encoding().classes().is_some()
     }
 
-    /// What it was trained to minimise.
+    /// The name of the loss that it was trained to minimise.
     pub fn loss_name(&self) -> &'static str {
         match self {
             Self::Linear(model) => model.loss().name(),
@@ -48,7 +48,7 @@ impl Model {
         }
     }
 
-    /// What people call it.
+    /// Its name for people.
     pub fn kind(&self) -> String {
         match self {
             Self::Linear(model) => linear_kind(model.loss()).to_owned(),
@@ -56,7 +56,7 @@ impl Model {
         }
     }
 
-    /// How many numbers were learned.
+    /// The number of learned weights.
     pub fn weights(&self) -> u64 {
         match self {
             Self::Linear(model) => model.weights().map(|row| row.len() as u64).sum(),
@@ -64,7 +64,7 @@ impl Model {
         }
     }
 
-    /// Whether it says how likely each class is.
+    /// Whether it states a probability for each class.
     pub fn has_probabilities(&self) -> bool {
         match self {
             Self::Linear(model) => model.probabilities(&vec![0.0; model.encoding().width()]).is_some(),
@@ -106,8 +106,8 @@ impl Model {
         Ok(predictions)
     }
 
-    /// What it predicts for public records beside what is true, of every slot that holds a record,
-    /// in order. With `in_full`, how sure it is as well.
+    /// Its predictions for public records beside the true values, for every slot with a record, in
+    /// order. With `in_full`, with probabilities or evidence too.
     pub fn outcomes(
         &self,
         data: &Encoded,
@@ -126,7 +126,7 @@ impl Model {
         Ok(Outcomes::Classes(Classified {
             classes: classes.to_vec(),
             is: said.iter().map(|(slot, _)| data.class(*slot)).collect(),
-            // Classes are small whole numbers.
+            // No truncation: the value is the index of a class.
             said: said.iter().map(|(_, said)| said.value as usize).collect(),
             evidence: in_full.then(|| self.evidence(data, said.iter().map(|(slot, _)| *slot))).flatten(),
             probabilities: said.into_iter().map(|(_, said)| said.probabilities).collect(),
@@ -146,8 +146,8 @@ impl Model {
         bounds.map_or(number, |bounds| number.clamp(bounds.lower(), bounds.upper()))
     }
 
-    /// The margins of a model that states no probabilities, for and
-    /// against the second of two classes.
+    /// The margins for and against the second of two classes, for a model that states no
+    /// probabilities.
     fn evidence(&self, data: &Encoded, slots: impl Iterator<Item = usize>) -> Option<Vec<Vec<f64>>> {
         match self {
             Self::Linear(model) if !self.has_probabilities() => {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sordino_ledger::Digest;
 
-/// The one version of the directory.
+/// The version of the directory that is written and read.
 pub(crate) const FORMAT_VERSION: u32 = 1;
 
 #[derive(Debug, Serialize, Deserialize)]

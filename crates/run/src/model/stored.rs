@@ -15,7 +15,7 @@ use super::{DECISION, Decision, ENCODING, GUARANTEE, MANIFEST, MODEL, Model, NET
 use crate::error::RunError;
 
 /// The longest manifest that is read, in bytes.
-const LONGEST_MANIFEST: u64 = 1 << 20;
+const MAX_MANIFEST_BYTES: u64 = 1 << 20;
 
 /// A model's directory whose files have the hashes of its manifest.
 #[derive(Debug)]
@@ -79,7 +79,9 @@ fn manifest(folder: &Path) -> Result<(Manifest, Digest), RunError> {
     let path = folder.join(MANIFEST);
     let failed = |source| RunError::Read { name: format!("`{}`", path.display()), source };
     let mut bytes = Vec::new();
-    File::open(&path).and_then(|file| file.take(LONGEST_MANIFEST).read_to_end(&mut bytes)).map_err(failed)?;
+    File::open(&path)
+        .and_then(|file| file.take(MAX_MANIFEST_BYTES).read_to_end(&mut bytes))
+        .map_err(failed)?;
     let manifest: Manifest =
         serde_json::from_slice(&bytes).map_err(|error| unsound(folder, MANIFEST, error.to_string()))?;
     if manifest.format_version != FORMAT_VERSION {

@@ -9,8 +9,8 @@ use super::manifest::FORMAT_VERSION;
 use crate::error::RunError;
 
 const TENSOR: &str = "weights";
-/// The key of the metadata, so that a file says what it is without its folder. There is one key
-/// only, because safetensors does not keep the order of keys.
+/// The key of the metadata, which identifies a file without its folder. There is one key only,
+/// because safetensors does not keep the order of keys.
 const KIND: &str = "sordino_linear";
 
 /// The value of [`KIND`], as JSON.

@@ -1,26 +1,26 @@
 //! Cells of a histogram of numbers, by declared edges.
 //!
 //! # Definition
-//! Edges e₀ < … < eₖ within the bounds [l, u] of the column, with l and u added where they are not
-//! edges, make the cells [e₀, e₁), [e₁, e₂), …, and the last one holds its upper end. A number is
-//! clamped to the bounds first, so it lies in exactly one cell.
+//! Edges e₀ < … < eₖ lie within the bounds [l, u] of the column; l and u are added if they are not
+//! edges. They define the cells [e₀, e₁), [e₁, e₂), …, and the last cell includes its upper end. A
+//! number is clamped to the bounds first, so it lies in exactly one cell.
 //!
 //! # Guarantee
-//! The cell of a record is a function of that record and of public numbers. So a histogram of
-//! cells costs what one of declared values costs: one record that appears moves one count by 1,
-//! one that becomes another moves two.
+//! The cell of a record is a function of that record and of public numbers. So a histogram of cells
+//! costs as much as one of declared values: adding a record moves one count by 1, and replacing it
+//! moves two.
 
 use sordino_mechanisms::statistics::Bounds;
 
 use crate::error::RunError;
 
-/// More cells than anybody reads.
-const MOST_EDGES: usize = 10_000;
+/// The most edges: more than anybody reads.
+const MAX_EDGES: usize = 10_000;
 
 /// Cells between edges.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Bins {
-    /// Ascending; the first and the last are the bounds.
+    /// The edges in ascending order; the first and the last are the bounds.
     edges: Vec<f64>,
 }
 
@@ -29,12 +29,12 @@ impl Bins {
     pub(super) fn check(edges: &[f64]) -> Result<(), RunError> {
         let is_sound =
             edges.iter().all(|edge| edge.is_finite()) && edges.windows(2).all(|pair| pair[0] < pair[1]);
-        if !is_sound || !(2..=MOST_EDGES).contains(&edges.len()) {
+        if !is_sound || !(2..=MAX_EDGES).contains(&edges.len()) {
             let got = match edges.len() {
                 0..=8 => edges.iter().map(f64::to_string).collect::<Vec<_>>().join(","),
                 many => format!("{many} numbers"),
             };
-            return Err(RunError::Edges { got, most: MOST_EDGES });
+            return Err(RunError::Edges { got, most: MAX_EDGES });
         }
         Ok(())
     }
@@ -51,7 +51,7 @@ impl Bins {
         Ok(Self { edges: all })
     }
 
-    /// `[0, 10)`, `[10, 20]`.
+    /// The names of the cells, such as `[0, 10)` and `[10, 20]`.
     pub(super) fn names(&self) -> Vec<String> {
         let last = self.edges.len().saturating_sub(2);
         let name = |(index, pair): (usize, &[f64])| {
@@ -60,7 +60,7 @@ impl Bins {
         self.edges.windows(2).enumerate().map(name).collect()
     }
 
-    /// The place of the cell that holds this number, clamped.
+    /// The index of the cell of this number, after clamping.
     pub(super) fn cell(&self, value: f64) -> usize {
         let inner = &self.edges[1..self.edges.len() - 1];
         inner.partition_point(|edge| *edge <= value)

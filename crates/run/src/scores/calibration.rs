@@ -1,29 +1,29 @@
-//! Do stated probabilities come true?
+//! Compares stated probabilities with observed frequencies.
 //!
 //! # Definition
-//! Of two classes the probability of the second, of more the probability of the class that is
-//! predicted, falls into one of ten bins of equal width. The expected calibration error is
-//! `Σ (n_b/n) |stated_b - observed_b|`, over bins b with n_b of n records, of the mean stated
-//! probability and the share in which it was true (Guo, Pleiss, Sun, Weinberger, *On Calibration
-//! of Modern Neural Networks*, 2017).
+//! A probability falls into one of ten bins of equal width: with two classes that of the second
+//! class, with more that of the predicted class. The expected calibration error is
+//! `Σ (n_b/n) |stated_b - observed_b|`, over bins b with n_b of n records, where `stated_b` is the
+//! mean stated probability and `observed_b` the share of records for which the class was true (Guo,
+//! Pleiss, Sun, Weinberger, *On Calibration of Modern Neural Networks*, 2017).
 //!
 //! # Pitfalls
-//! Few records in a bin differ from what was stated by chance alone, and the error counts that: it
-//! falls with more records. The interval of each bin tells.
+//! With few records in a bin, the observed share differs from the stated probability by chance
+//! alone. The error includes that, and falls with more records. The interval of each bin shows it.
 
 use sordino_report::{Bin, Calibration};
 
 use super::classes::Classified;
 use super::interval::wilson;
 
-/// Bins between 0 and 1. Declared here, before anything is measured.
+/// The number of bins between 0 and 1, fixed before anything is measured.
 pub const BINS: usize = 10;
 
-/// The table. None if the model states no probabilities.
+/// The calibration; `None` if the model states no probabilities.
 pub fn calibration(outcomes: &Classified) -> Option<Calibration> {
     let probabilities = outcomes.probabilities.as_ref()?;
     let is_binary = outcomes.classes.len() == 2;
-    // Stated, and whether it was true.
+    // Pairs of the stated probability and whether the class was true.
     let pair = |(record, row): (usize, &Vec<f64>)| {
         let (class, is) = if is_binary { (1, 1) } else { (outcomes.said[record], outcomes.said[record]) };
         (row[class], outcomes.is[record] == is)
@@ -58,7 +58,7 @@ pub fn calibration(outcomes: &Classified) -> Option<Calibration> {
 }
 
 fn bin(probability: f64) -> usize {
-    // A float becomes a whole number by cutting; what is no number falls into the first bin.
+    // The cast truncates; NaN falls into the first bin.
     ((probability * BINS as f64) as usize).min(BINS - 1)
 }
 
@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_classes_the_predicted_one_counts() {
+    fn with_many_classes_the_predicted_class_counts() {
         let outcome = Classified {
             classes: vec!["a".into(), "b".into(), "c".into()],
             is: vec![2, 0],

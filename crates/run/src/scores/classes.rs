@@ -6,21 +6,21 @@ use super::calibration::calibration;
 use super::interval::{combined, mean, wilson};
 use super::ranking::{self, Area, area_under_curve};
 
-/// What a probability of 0 counts as in a log loss, which would else be infinite.
-const LEAST: f64 = 1e-15;
+/// The least probability in a log loss, which would otherwise be infinite.
+const MIN_PROBABILITY: f64 = 1e-15;
 
-/// Predicted classes beside the true ones; one of each for a record.
+/// Predicted classes beside the true ones, one of each per record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Classified {
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// The true class of each record, by its number.
+    /// The index of each record's true class.
     pub is: Vec<usize>,
-    /// The predicted class.
+    /// The index of each record's predicted class.
     pub said: Vec<usize>,
     /// The stated probability of each class, if the model states one.
     pub probabilities: Option<Vec<Vec<f64>>>,
-    /// Evidence for each class by which records are ranked, if there are no probabilities.
+    /// The evidence for each class, which ranks records if there are no probabilities.
     pub evidence: Option<Vec<Vec<f64>>>,
 }
 
@@ -30,15 +30,15 @@ impl Classified {
         self.hits() as f64 / self.is.len().max(1) as f64
     }
 
-    /// How often each class was taken for each.
+    /// The confusion matrix.
     pub fn confusion(&self) -> Confusion {
         let mut counts = vec![vec![0; self.classes.len()]; self.classes.len()];
         self.is.iter().zip(&self.said).for_each(|(is, said)| counts[*is][*said] += 1);
         Confusion { classes: self.classes.clone(), counts }
     }
 
-    /// Accuracy first; then balanced accuracy and, where the model states how sure it is,
-    /// AUC, log loss and calibration error.
+    /// Accuracy, balanced accuracy and, if the model ranks records or states probabilities, AUC,
+    /// log loss and calibration error.
     pub fn scores(&self) -> Vec<Score> {
         let counts = self.counts();
         let records = self.is.len() as u64;
@@ -50,7 +50,7 @@ impl Classified {
         scores.extend(self.area());
         scores.extend(self.log_loss(&counts));
         let error = calibration(self).map(|calibration| calibration.error);
-        // Frequencies come true on the records that they are of.
+        // The constant's calibration error is 0: it states the frequencies of these very records.
         scores.extend(error.map(|error| Score::new("calibration error", error, Better::Lower).against(0.0)));
         scores
     }
@@ -73,7 +73,7 @@ impl Classified {
         self.is.iter().zip(&self.said).filter(|(is, said)| is == said).count() as u64
     }
 
-    /// Records of each class.
+    /// The number of records of each class.
     fn counts(&self) -> Vec<u64> {
         let mut counts = vec![0; self.classes.len()];
         self.is.iter().for_each(|is| counts[*is] += 1);
@@ -92,7 +92,8 @@ impl Classified {
         Score::share("balanced accuracy", value).against(constant).within(combined(&shares))
     }
 
-    /// Of two classes, that of the second; of more, the mean over all of one against the rest.
+    /// AUC: with two classes that of the second, with more the mean over all of one against the
+    /// rest.
     fn area(&self) -> Option<Score> {
         let evidence = self.probabilities.as_ref().or(self.evidence.as_ref())?;
         let area = |class: usize| -> Option<Area> {
@@ -112,8 +113,12 @@ impl Classified {
 
     fn log_loss(&self, counts: &[u64]) -> Option<Score> {
         let probabilities = self.probabilities.as_ref()?;
-        let losses: Vec<f64> =
-            self.is.iter().zip(probabilities).map(|(is, row)| -row[*is].clamp(LEAST, 1.0).ln()).collect();
+        let losses: Vec<f64> = self
+            .is
+            .iter()
+            .zip(probabilities)
+            .map(|(is, row)| -row[*is].clamp(MIN_PROBABILITY, 1.0).ln())
+            .collect();
         let records = self.is.len() as f64;
         let entropy = |count: &u64| match *count as f64 / records {
             share if share > 0.0 => -share * share.ln(),

@@ -4,11 +4,11 @@ use sordino_report::{GroupScores, Groups};
 
 use super::Outcomes;
 
-/// Below so many records a group says that it has few.
+/// A group with fewer records than this is marked as having few.
 pub const FEW: usize = 30;
 
-/// Scores of the records with each value, in the order of `values`; values without records are left
-/// out. `value_of` has the number of its value for each record, none for a record without one.
+/// The scores of the records with each value, in the order of `values`; values without records are
+/// left out. `value_of` has the index of each record's value, `None` for a record without one.
 pub fn groups(outcomes: &Outcomes, column: &str, values: &[String], value_of: &[Option<usize>]) -> Groups {
     let group = |(number, value): (usize, &String)| {
         let is_member = |record: &usize| value_of.get(*record) == Some(&Some(number));

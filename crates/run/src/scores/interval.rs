@@ -1,10 +1,10 @@
-//! Intervals that hold the truth in 95 of 100 test sets.
+//! Intervals that contain the true score for 95 of 100 test sets.
 //!
 //! # Definition
 //! With z the 97.5 % quantile of the normal distribution:
 //! - a share p of n (Wilson, *Probable inference, the law of succession, and statistical
 //!   inference*, 1927): `(p + z²/2n ± z √(p(1-p)/n + z²/4n²)) / (1 + z²/n)`, which stays within 0
-//!   and 1 and is no point at p = 0 or 1;
+//!   and 1 and does not shrink to a point at p = 0 or 1;
 //! - a mean of n values with sample deviation s: `mean ± z s/√n`;
 //! - a mean of K independent shares p with their own intervals (l, u) (Zou, Donner,
 //!   *Construction of confidence limits about effect measures: a general approach*, 2008):
@@ -15,7 +15,7 @@ use sordino_report::Interval;
 /// The 97.5 % quantile of the normal distribution.
 pub const Z: f64 = 1.959_963_984_540_054;
 
-/// The interval of a share: `hits` of `records`. None without records.
+/// The interval of a share, `hits` of `records`; `None` without records.
 ///
 /// ```
 /// let interval = sordino_run::scores::wilson(104, 113).unwrap();
@@ -34,7 +34,7 @@ pub fn wilson(hits: u64, records: u64) -> Option<Interval> {
     Some(Interval { lower, upper, method: "Wilson".to_owned() })
 }
 
-/// The interval of a mean of independent values. None for fewer than two.
+/// The interval of a mean of independent values; `None` for fewer than two.
 pub fn mean(values: &[f64]) -> Option<Interval> {
     let (mean, error) = (super::average(values.iter().copied()), standard_error(values)?);
     Some(normal(mean, error, "normal"))
@@ -60,7 +60,7 @@ pub(super) fn normal(value: f64, error: f64, method: &str) -> Interval {
     Interval { lower: value - Z * error, upper: value + Z * error, method: method.to_owned() }
 }
 
-/// The standard error of the mean. None for fewer than two values.
+/// The standard error of the mean; `None` for fewer than two values.
 pub(super) fn standard_error(values: &[f64]) -> Option<f64> {
     (values.len() >= 2).then(|| (variance(values) / values.len() as f64).sqrt())
 }

@@ -7,9 +7,9 @@ use super::interval::{mean, normal, standard_error};
 /// Predicted numbers beside the true ones, in the target's own unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Estimated {
-    /// What is true.
+    /// The true numbers.
     pub is: Vec<f64>,
-    /// What was predicted.
+    /// The predicted numbers.
     pub said: Vec<f64>,
 }
 
@@ -36,7 +36,7 @@ impl Estimated {
                 .against(constant)
                 .within(mean(&absolute));
         let mut scores = vec![root, mean_absolute];
-        // Without a spread there is nothing to explain.
+        // If all true values are equal, R² has no meaning.
         if spread > 0.0 {
             scores.push(explained(&squares, &around, spread));
         }
@@ -69,7 +69,8 @@ fn rooted(interval: Interval) -> Interval {
     Interval { lower: root(interval.lower), upper: root(interval.upper), ..interval }
 }
 
-/// The middle of the sorted values, or the mean of the two middle ones; 0 of nothing.
+/// The median: the middle of the sorted values, or the mean of the two middle ones; 0 for an empty
+/// list.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -100,7 +101,7 @@ mod tests {
         }
     }
 
-    /// The delta method against differences: each record's weight raised by a little.
+    /// The delta method against finite differences: each record's weight is raised a little.
     #[test]
     fn the_interval_of_the_explained_part_follows_its_slopes() {
         let weighted = |weights: &[f64]| {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_vary_has_no_explained_part() {
+    fn constant_true_values_have_no_r_squared() {
         let scores = Estimated { is: vec![2.0, 2.0], said: vec![1.0, 2.0] }.scores();
         assert!(scores.iter().all(|score| score.name != "R²"));
         assert_eq!((median(&[3.0, 1.0, 2.0, 10.0]), median(&[])), (2.5, 0.0));

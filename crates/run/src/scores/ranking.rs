@@ -2,16 +2,17 @@
 //!
 //! # Definition
 //! For m records of a class with evidence x and n others with evidence y, the area is the mean over
-//! all pairs of 1 where x > y, 1/2 where x = y and 0 elsewhere. By midranks it takes O((m + n)
-//! log(m + n)) (Sun, Xu, *Fast implementation of DeLong's algorithm*, 2014). With `v_i` the mean
-//! over the others for one record of the class and `w_j` the mean over the class for one of the
-//! others, its variance is `var(v)/m + var(w)/n` (DeLong, DeLong, Clarke-Pearson, *Comparing the
+//! all pairs of 1 if x > y, 1/2 if x = y and 0 otherwise. By midranks it takes O((m + n)
+//! log(m + n)) (Sun, Xu, *Fast implementation of DeLong's algorithm*, 2014). Let `v_i` be the mean
+//! over the others for one record of the class, and `w_j` the mean over the class for one of the
+//! others; the variance is `var(v)/m + var(w)/n` (DeLong, DeLong, Clarke-Pearson, *Comparing the
 //! areas under two or more correlated receiver operating characteristic curves*, 1988).
 //!
 //! # Pitfalls
-//! Where both are perfectly apart, `v` and `w` do not vary, and DeLong's interval is a point
-//! however few records there are. There the score interval of Newcombe (*Confidence intervals for
-//! an effect size measure based on the Mann-Whitney statistic*, part 2, 2006, method 5) is used.
+//! If the two sides are perfectly separated, `v` and `w` do not vary, and DeLong's interval is a
+//! point, however few records there are. Then the score interval of Newcombe (*Confidence intervals
+//! for an effect size measure based on the Mann-Whitney statistic*, part 2, 2006, method 5) is
+//! used.
 
 use sordino_report::Interval;
 
@@ -22,13 +23,13 @@ use super::interval::{Z, normal, variance};
 pub struct Area {
     /// The area.
     pub area: f64,
-    /// DeLong's standard error; none for fewer than two records on either side.
+    /// DeLong's standard error; `None` for fewer than two records on either side.
     pub error: Option<f64>,
     members: usize,
     others: usize,
 }
 
-/// The area for evidence of membership. None if all records are members, or none is.
+/// The area for evidence of membership; `None` if all records are members, or none is.
 ///
 /// ```
 /// use sordino_run::scores::area_under_curve;
@@ -54,7 +55,7 @@ pub fn area_under_curve(evidence: &[f64], is_member: &[bool]) -> Option<Area> {
 }
 
 impl Area {
-    /// Its interval, cut at 0 and 1.
+    /// Its interval, clamped to 0 and 1.
     pub fn interval(&self) -> Option<Interval> {
         match self.error {
             Some(error) if error > 0.0 => Some(cut(normal(self.area, error, "DeLong"))),
@@ -69,7 +70,7 @@ impl Area {
         let k = 0.5 * (m + n) - 1.0;
         let spread = |t: f64| t * (1.0 - t) * (1.0 + k * ((1.0 - t) / (2.0 - t) + t / (1.0 + t))) / (m * n);
         let is_inside = |t: f64| (self.area - t).abs() <= Z * spread(t).sqrt();
-        // By halving between a point inside, the area itself, and one outside.
+        // Bisection between a point inside, the area itself, and one outside.
         let end = |mut outside: f64| {
             let mut inside = self.area;
             for _ in 0..100 {
@@ -95,7 +96,7 @@ fn cut(interval: Interval) -> Interval {
     Interval { lower: interval.lower.max(0.0), upper: interval.upper.min(1.0), ..interval }
 }
 
-/// The place of each value in their order, from 1; equal ones share the mean of their places.
+/// The midrank of each value, from 1: equal values share the mean of their ranks.
 fn midranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|a, b| values[*a].total_cmp(&values[*b]));
@@ -174,8 +175,8 @@ mod tests {
         let (few, many) = (interval(3), interval(300));
         assert_eq!((few.upper, many.upper, few.method.as_str()), (1.0, 1.0, "Newcombe"));
         assert!(few.lower < 0.7 && many.lower > 0.98, "{few:?} {many:?}");
-        // The equation of the module, typed again for an area of 1: (1 -
-        // θ)² = z² V(θ), with k = n - 1.
+        // The equation of the module, typed again for an area of 1: (1 - θ)² = z² V(θ), with k =
+        // n - 1.
         for (t, n) in [(few.lower, 3.0), (many.lower, 300.0)] {
             let v = t * (1.0 - t) * (1.0 + (n - 1.0) * ((1.0 - t) / (2.0 - t) + t / (1.0 + t))) / (n * n);
             assert!(((1.0 - t).powi(2) - 1.959_963_984_540_054_f64.powi(2) * v).abs() < 1e-12, "{t}");

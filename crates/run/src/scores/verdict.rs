@@ -1,18 +1,18 @@
-//! Is the model better than a constant? In plain words, with what to do next.
+//! Says in plain words whether the model is better than a constant, and what to do next.
 
 use sordino_report::Score;
 
 const NEXT: &str = "Try a larger --epsilon, more records, fewer columns or narrower bounds in the \
     schema; sordino train --plan estimates, free of charge, what the noise is likely to cost";
 
-/// What to say of scores that do not beat the best constant; none if they do.
+/// The remark on scores that do not beat the best constant; `None` if they do.
 pub fn verdict(scores: &[Score]) -> Option<String> {
     let named = |name: &str| scores.iter().find(|score| score.name == name);
     let headline = scores.first()?;
     let beats = headline.beats_constant()?;
     let loss = named("log loss");
-    // Frequencies have the least log loss of all constants, so more of
-    // it is less knowledge than theirs.
+    // Frequencies have the least log loss of all constants, so a larger log loss means that the
+    // model knows less than they do.
     let worse = loss.filter(|loss| loss.beats_constant() == Some(false)).and_then(|loss| {
         Some(format!(
             "its probabilities are worse than the classes' frequencies (log loss {:.4} against {:.4}): do \
@@ -85,7 +85,7 @@ mod tests {
         assert!(skewed.contains("AUC 0.770") && skewed.contains("probabilities are worse"), "{skewed}");
         let chance = verdict(&[accuracy(0.6, 0.1), area(0.55), loss(0.9)]).unwrap();
         assert!(chance.contains("is no better"), "{chance}");
-        // Classes that are right and probabilities that are not.
+        // The classes are right and the probabilities are not.
         let sure = verdict(&[accuracy(0.8, 0.1), area(0.9), loss(0.9)]).unwrap();
         assert!(sure.starts_with("its probabilities are worse"), "{sure}");
         assert_eq!(verdict(&[accuracy(0.8, 0.1), area(0.9), loss(0.675)]), None);

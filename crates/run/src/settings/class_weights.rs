@@ -1,8 +1,8 @@
 //! Class weights as flags and files spell them: `no=1,yes=3`.
 //!
 //! # Pitfalls
-//! Weights that balance classes are counts of the private data. Nobody pays for them
-//! here, so they are refused by name.
+//! Weights that balance classes are counts of the private data. Nobody pays for them here, so
+//! `balanced` is refused by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -60,7 +60,7 @@ impl FromStr for DeclaredWeights {
             || format!("class weights are CLASS=WEIGHT for each class, as in no=1,yes=3; got `{text}`");
         let (mut weights, mut class) = (Vec::new(), String::new());
         for part in text.split(',') {
-            // Commas and equals signs may be part of a name: a weight follows the last of both.
+            // A name may contain commas and equals signs: a weight follows the last equals sign.
             match part.rsplit_once('=').map(|(name, weight)| (name, weight.trim().parse::<f64>())) {
                 Some((name, Ok(weight))) => weights.push((std::mem::take(&mut class) + name, weight)),
                 Some((_, Err(_))) | None => class = class + part + ",",
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_weight_is_refused() {
+    fn invalid_weights_are_refused() {
         for text in ["", "no", "no=", "no=1,yes", "no=many", "3"] {
             let error = text.parse::<DeclaredWeights>().unwrap_err();
             assert!(error.contains("as in no=1,yes=3"), "{error}");

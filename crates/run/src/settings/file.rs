@@ -14,7 +14,7 @@ use super::{LearnerSettings, Settings};
 use crate::error::RunError;
 
 /// The longest file that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_FILE_BYTES: u64 = 1 << 20;
 
 /// The settings in the file, overridden by `given`.
 pub fn merged(given: Settings, path: Option<&Path>) -> Result<Settings, RunError> {
@@ -78,8 +78,8 @@ fn table(settings: &Settings) -> Result<Table, RunError> {
 
 fn read(path: &Path) -> Result<Table, RunError> {
     let failed = |source| RunError::Read { name: format!("`{}`", path.display()), source };
-    if fs::metadata(path).map_err(failed)?.len() > LONGEST {
-        return Err(wrong(path, format!("it has more than {LONGEST} bytes")));
+    if fs::metadata(path).map_err(failed)?.len() > MAX_FILE_BYTES {
+        return Err(wrong(path, format!("it has more than {MAX_FILE_BYTES} bytes")));
     }
     known_table(&fs::read_to_string(path).map_err(failed)?, path)
 }
@@ -156,7 +156,7 @@ mod tests {
         path
     }
 
-    /// Every setting there is, so that one that cannot be written is found here.
+    /// Writes every setting, so that one that cannot be written is found here.
     const ALL: &str = "a.csv --target y --epsilon 1 --delta 1e-6 --schema s.toml --estimate-schema-with 0.1 \
         --numbers a,b --categories c --neighbours replace --rows 7 --method sgd --model mlp --hidden 8,4 \
         --image 1x2x2 --batch-size 3 --epochs 2 --momentum 0.5 --memory 100 --clipping per-layer \
@@ -167,7 +167,7 @@ mod tests {
         --tuned-on public";
 
     #[test]
-    fn what_is_written_is_read_back() {
+    fn written_settings_are_read_back() {
         let all = flags(ALL);
         let text = text(&all).unwrap();
         let path = file("all", &text);
@@ -179,9 +179,9 @@ mod tests {
         }
     }
 
-    /// A report is handed out; folders and names of machines are not for everybody.
+    /// A report is handed out, so it shows no folders and no names of machines.
     #[test]
-    fn what_is_shown_has_files_and_no_folders() {
+    fn shown_settings_have_files_without_folders() {
         let settings = flags(
             "/home/ann/secret/a.csv --schema ../secret/s.toml --public-test secret/t.csv --model \
             /secret/net.toml --out /secret/o --report secret/r.html --ledger \
@@ -237,7 +237,7 @@ mod tests {
         }
     }
 
-    /// `--config /etc/shadow` printed a line of it.
+    /// `--config /etc/shadow` once printed a line of it.
     #[test]
     fn nothing_of_a_file_that_is_no_configuration_is_shown() {
         for (name, text) in [

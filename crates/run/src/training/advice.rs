@@ -6,11 +6,11 @@
 //! [pace](super::pace) of this machine are left out.
 //!
 //! - **Linear models.** The default is a candidate, and every method that suits the target, sgd
-//!   with several batch sizes. Each is rehearsed five times on [invented records](super::invented)
-//!   with its noise, and the best mean score wins. The default wins against scores that are within
-//!   two standard errors, a point of accuracy, or 2 % of the error. A runner-up within two standard
-//!   errors is named: the rehearsals cannot tell the two apart. The error does not say how much
-//!   invented records differ from real ones; the guide compares them.
+//!   with several batch sizes. Each is rehearsed five times on [synthetic
+//!   records](super::synthetic) with its noise, and the best mean score wins. The default wins
+//!   against scores that are within two standard errors, a point of accuracy, or 2 % of the error.
+//!   A runner-up within two standard errors is named: the rehearsals cannot tell the two apart. The
+//!   error does not say how much synthetic records differ from real ones; the guide compares them.
 //! - **Networks.** Batches of 64 to 8192 records and 5 to 80 passes are candidates. Calibration
 //!   gives the noise multiplier z of each, and with it ν, the length of the noise in the mean of a
 //!   batch in clip norms: `ν = z √d / B` for d weights and B records. Candidates are compared by
@@ -23,7 +23,7 @@
 //!   Empirical Risk Minimization*, 2014; Shamir, Zhang, *Stochastic Gradient Descent for
 //!   Non-smooth Optimization*, 2013). The quickest candidate within a tenth of the smallest
 //!   bound is advised, with its default learning rate. Networks are not convex: (1) weighs noise
-//!   against steps, and does not predict accuracy. Nothing is rehearsed: invented records have
+//!   against steps, and does not predict accuracy. Nothing is rehearsed: synthetic records have
 //!   no shapes for a network to find.
 
 use std::time::Duration;
@@ -32,7 +32,7 @@ use sordino_nn::noise_length;
 use sordino_privacy::{Count, SamplingRate};
 
 use super::effective;
-use super::estimate::{LONGEST, MemoryNeed, is_short, records};
+use super::estimate::{MemoryNeed, TIME_LIMIT, is_short, records};
 use super::learner::Learner;
 use super::pace::Pace;
 use super::plan::RunPlan;
@@ -41,29 +41,31 @@ use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Method, Settings};
 
-/// Steps of full-batch networks.
+/// Numbers of steps of full-batch networks.
 const STEPS: [u64; 5] = [25, 50, 100, 200, 400];
 /// Batch sizes and passes of linear candidates with random batches.
 const LINEAR_BATCHES: [(u64, u64); 3] = [(256, 10), (1024, 10), (4096, 20)];
-/// Batch sizes and passes of networks, in every combination.
+/// Batch sizes of networks, each tried with all of [`EPOCHS`].
 const BATCHES: [u64; 8] = [64, 128, 256, 512, 1024, 2048, 4096, 8192];
+/// Passes of networks.
 const EPOCHS: [u64; 5] = [5, 10, 20, 40, 80];
-/// How much better than the default another candidate must be: in
-/// accuracy, and as a part of the error.
-const POINT: f64 = 0.01;
-const PART: f64 = 0.02;
-/// With fewer records than this, rehearsals have nothing to say.
-const FEW: u64 = 50;
+/// The least gain in accuracy over the default.
+const MIN_ACCURACY_GAIN: f64 = 0.01;
+/// The least gain over the default as a part of the error.
+const MIN_ERROR_GAIN: f64 = 0.02;
+/// The fewest records for which rehearsals are meaningful.
+const MIN_RECORDS: u64 = 50;
 /// Bounds within this ratio count as equal.
-const ALIKE: f64 = 1.1;
-/// Numbers that one rehearsal touches, and rehearsals per candidate.
-const WORK: f64 = 3e6;
+const EQUAL_BOUNDS: f64 = 1.1;
+/// The numbers that one rehearsal touches.
+const REHEARSAL_WORK: f64 = 3e6;
+/// Rehearsals per candidate.
 const REPEATS: u64 = 5;
 
 /// The advice, with all candidates.
 #[derive(Debug)]
 pub struct Advice {
-    /// What is learned, from what, for how much.
+    /// The subject of the run.
     pub subject: Subject,
     /// All candidates that fit, the best first.
     pub ranked: Vec<Candidate>,
@@ -84,7 +86,7 @@ pub struct Candidate {
     pub chosen: LearnerSettings,
     /// The learner that follows from it.
     pub learner: Learner,
-    /// About how long it takes.
+    /// The estimated time.
     pub time: Duration,
     /// What it is ranked by.
     pub merit: Merit,
@@ -148,7 +150,7 @@ impl Advice {
         Ok(Self { subject, ranked, too_long, pace, memory, notes })
     }
 
-    /// The best candidate. There is one: without candidates there is no advice but an error.
+    /// The best candidate. It exists: without candidates there is an error and no advice.
     pub fn best(&self) -> &Candidate {
         &self.ranked[0]
     }
@@ -176,7 +178,8 @@ struct Timed<'a> {
 
 impl Timed<'_> {
     fn weighed(&self, chosen: LearnerSettings) -> Result<Weighed, RunError> {
-        // Sizes alone give the time of a network; calibration takes longer, so it comes later.
+        // The time of a network follows from its sizes alone. Calibration takes longer, so it comes
+        // later.
         if let Some(time) = self.time_of_network(&chosen)?.filter(|time| *time > self.limit) {
             return Ok(Weighed::TooLong(time));
         }
@@ -196,7 +199,7 @@ impl Timed<'_> {
             None => self.rehearsed(&learner, &chosen)?,
         };
         let Some((merit, rehearsed)) = merit else {
-            return Ok(Weighed::TooLong(paced.unwrap_or(LONGEST)));
+            return Ok(Weighed::TooLong(paced.unwrap_or(TIME_LIMIT)));
         };
         let time = paced.unwrap_or(rehearsed);
         if time > self.limit {
@@ -223,7 +226,7 @@ impl Timed<'_> {
         learner: &Learner,
         chosen: &LearnerSettings,
     ) -> Result<Option<(Merit, Duration)>, RunError> {
-        let n = records(self.subject, learner, WORK);
+        let n = records(self.subject, learner, REHEARSAL_WORK);
         if !is_short(self.subject, learner, None, n) {
             return Ok(None);
         }
@@ -232,7 +235,9 @@ impl Timed<'_> {
         let here = rehearsal.with_noise()?;
         let (mut scores, mut fastest) = (Vec::new(), Duration::MAX);
         for seed in 1..=REPEATS {
-            let Some((model, time)) = rehearsal.run(&here, &train, seed, LONGEST)? else { return Ok(None) };
+            let Some((model, time)) = rehearsal.run(&here, &train, seed, TIME_LIMIT)? else {
+                return Ok(None);
+            };
             scores.push(model.score(&test)?);
             fastest = fastest.min(time);
         }
@@ -263,7 +268,7 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
     };
     ranked.sort_by(|a, b| key(a).total_cmp(&key(b)));
     let Merit::Bound { bound: least, .. } = ranked[0].merit else { return };
-    let alike = ranked.iter().enumerate().filter(|(_, candidate)| key(candidate) <= ALIKE * least);
+    let alike = ranked.iter().enumerate().filter(|(_, candidate)| key(candidate) <= EQUAL_BOUNDS * least);
     // The first candidate is among them.
     let quickest = alike.min_by_key(|(_, candidate)| candidate.time).map_or(0, |(place, _)| place);
     ranked[..=quickest].rotate_right(1);
@@ -271,29 +276,29 @@ fn rank(ranked: &mut [Candidate], is_accuracy: bool) {
 
 /// The best candidate for a linear model that is planned by default, unless that is the default.
 pub(super) fn better(plan: &RunPlan, limit: Duration) -> Option<Candidate> {
-    if !is_default(&plan.asked.learner) || plan.subject.n.get() < FEW {
+    if !is_default(&plan.asked.learner) || plan.subject.n.get() < MIN_RECORDS {
         return None;
     }
-    // A suggestion is no reason to fail.
+    // If no suggestion can be made, the plan does not fail.
     let advice = Advice::of(plan.subject.clone(), &plan.asked, limit, Vec::new()).ok()?;
     advice.ranked.into_iter().next().filter(|best| !is_default(&best.chosen))
 }
 
-/// Leaves out candidates that are the default by another name.
+/// Removes candidates that equal the default under another name.
 fn drop_equals_of_default(candidates: &mut Vec<Candidate>) {
     let Some(default) = candidates.iter().find(|candidate| is_default(&candidate.chosen)) else { return };
     let default = default.effective();
     candidates.retain(|candidate| is_default(&candidate.chosen) || candidate.effective() != default);
 }
 
-/// Puts the default first unless another candidate is better by more than the errors of their
-/// scores, and by as much as matters: invented records cannot tell more.
+/// Puts the default first, unless another candidate is better by more than the errors of their
+/// scores and by more than the least gain. Smaller differences mean little on synthetic records.
 fn prefer_default(ranked: &mut [Candidate], is_accuracy: bool) {
     let Some(place) = ranked.iter().position(|candidate| is_default(&candidate.chosen)) else { return };
     let (best, default) = (&ranked[0], &ranked[place]);
     let matters = match (best.merit, default.merit) {
         (Merit::Rehearsed { score: best, .. }, Merit::Rehearsed { score, .. }) => {
-            (best - score).abs() > if is_accuracy { POINT } else { PART * score }
+            (best - score).abs() > if is_accuracy { MIN_ACCURACY_GAIN } else { MIN_ERROR_GAIN * score }
         }
         (Merit::Bound { .. }, _) | (_, Merit::Bound { .. }) => true,
     };

@@ -1,8 +1,7 @@
-//! The settings that a run was begun with, kept in its working folder for whoever resumes it.
+//! The settings that a run was begun with, kept in its working folder until the run is resumed.
 //!
-//! A checkpoint knows whether it belongs to a plan, but not which setting made another
-//! plan of it. A schema with other bounds makes rows of the same width that mean something
-//! else, and a checkpoint cannot tell.
+//! A checkpoint knows whether it belongs to a plan, but not which setting changed the plan. Nor can
+//! it notice a schema with other bounds, whose rows have the same width and mean something else.
 
 use serde::{Deserialize, Serialize};
 use sordino_ledger::Digest;
@@ -37,16 +36,16 @@ const FREE: [&str; 17] = [
 /// Settings that name a network.
 const NETWORK: [&str; 2] = ["model", "hidden"];
 
-/// What a run was begun with.
+/// The settings that a run was begun with.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Begun {
-    /// Settings as they were given, as TOML.
+    /// The given settings, as TOML.
     asked: String,
     /// All settings, defaults included.
     effective: String,
     schema: Digest,
-    /// What `--model` described, if it is a network.
+    /// The description of the network, if it is one.
     network: Option<Digest>,
 }
 
@@ -63,19 +62,20 @@ impl Begun {
         })
     }
 
-    /// Checks that a run that goes on is the one that was begun. Names
-    /// the first setting that differs.
+    /// Checks that a resumed run has the settings of its first part. Names the first setting that
+    /// differs.
     pub(super) fn check(&self, now: &Self) -> Result<(), RunError> {
         let differs = |setting: &str| RunError::OtherContent { setting: setting.to_owned() };
         if self.schema != now.schema {
             return Err(differs("--schema"));
         }
-        // A network is compared by what it is, wherever its file lies.
+        // A network is compared by its description, not by its file's path.
         let effective = first_difference(&self.effective, &now.effective, &NETWORK);
         if effective.is_none() && self.network == now.network {
             return Ok(());
         }
-        // A default that follows from a flag differs with it; the flag is what somebody gave.
+        // The given settings come first: a default that follows from a flag differs with it, and
+        // the message should name the flag.
         let asked = first_difference(&self.asked, &now.asked, &[]);
         let Some((name, then, now)) = asked.or(effective) else { return Err(differs("--model")) };
         let shown = |value: Option<Value>| value.map_or("not given".to_owned(), |value| value.to_string());

@@ -22,7 +22,7 @@ use crate::receipt::Receipt;
 use crate::schema_file;
 use crate::settings::Settings;
 
-/// A schema that was bought, and what was promised about it.
+/// A schema that was bought, with its guarantee.
 pub(crate) struct Bought {
     path: PathBuf,
     paid: Paid,
@@ -132,7 +132,8 @@ struct Purchase {
 }
 
 impl Purchase {
-    /// What was paid for the schema of an earlier run, if it answers this question about this data.
+    /// Evidence of payment for the schema of an earlier run, if it answers this question about this
+    /// data.
     fn kept(
         question: Digest,
         content: Digest,
@@ -151,7 +152,7 @@ impl Purchase {
         let is_booked = kept.receipt.check_kept(content, purse, result)?;
         let charges: Vec<u64> = kept.receipt.charges().collect();
         let paid = purse.paid(&charges, &kept.guarantee)?;
-        // One charge, for this very search, and not any other that is open.
+        // Exactly one charge, and for this very search: no other open charge will do.
         if *paid.event() != claim.event {
             return Err(RunError::OtherSchemaBought { path });
         }

@@ -10,7 +10,7 @@ use sordino_spelling::hint;
 
 use crate::error::RunError;
 
-/// Ranges into which a column of numbers is cut.
+/// The number of ranges into which a column of numbers is cut.
 const RANGES: usize = 4;
 
 /// `COLUMN`, or `COLUMN=VALUE,VALUE` for a column whose values the schema does not declare.
@@ -21,18 +21,18 @@ pub struct By {
     values: Option<Vec<String>>,
 }
 
-/// The value of each slot.
+/// The group of each slot.
 #[derive(Debug)]
 pub(crate) struct Grouping {
     pub(crate) column: String,
     pub(crate) values: Vec<String>,
-    /// The number of its value; none for a slot without one.
+    /// The index of each slot's value; `None` for a slot without one.
     pub(crate) value_of: Vec<Option<usize>>,
 }
 
 impl By {
-    /// Reads the column. Categories are groups as they are; numbers fall into ranges of equal
-    /// width between their declared bounds.
+    /// Reads the column. Each category is a group; numbers fall into ranges of equal width between
+    /// their declared bounds.
     pub(crate) fn read(&self, source: &Source, schema: &Schema) -> Result<Grouping, RunError> {
         let names = source.names();
         if !names.contains(&self.column) {

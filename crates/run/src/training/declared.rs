@@ -4,9 +4,9 @@ use sordino_data::{Column, Encoding, Schema};
 use sordino_report::DeclaredColumns;
 
 /// The most values of a category that are listed.
-const MOST_VALUES: usize = 12;
+const MAX_VALUES: usize = 12;
 
-/// The target, then the features in order; neighbours that are declared alike stand together.
+/// The target, then the features in order; adjacent columns with the same declaration are joined.
 pub(super) fn columns(schema: &Schema, encoding: &Encoding) -> Vec<DeclaredColumns> {
     let entry = |name: &str, is_target| DeclaredColumns {
         first: name.to_owned(),
@@ -36,7 +36,7 @@ fn declared(column: &Column) -> String {
             let kind = if column.is_whole() { "whole number" } else { "number" };
             format!("{kind} from {} to {}", column.bounds().lower(), column.bounds().upper())
         }
-        Column::Category(column) if column.values().len() <= MOST_VALUES => {
+        Column::Category(column) if column.values().len() <= MAX_VALUES => {
             format!("category: {}", column.values().join(", "))
         }
         Column::Category(column) => format!("category of {} values", column.values().len()),

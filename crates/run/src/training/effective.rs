@@ -16,8 +16,7 @@ use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Se
 /// Every setting of a run, from its plan.
 pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
     let learner = LearnerSettings {
-        // The plan does not know these by name: which network it is, and
-        // how much memory it may use.
+        // The plan does not hold the network's name, nor the memory limit.
         model: asked.learner.model.clone(),
         hidden: asked.learner.hidden.clone().or_else(|| hidden(asked, learner)),
         memory: asked.learner.memory,
@@ -84,7 +83,7 @@ fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
     let (averaging, averaging_tail, averaging_decay) = match training.averaging {
         Averaging::Tail { fraction } => (AveragingName::Tail, Some(fraction), None),
         Averaging::Exponential { decay } => (AveragingName::Ema, None, Some(decay)),
-        // `NetworkLearner` gets these three only.
+        // A network has one of these three losses only.
         Averaging::Last | Averaging::All => (AveragingName::None, None, None),
     };
     LearnerSettings {
@@ -156,7 +155,7 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
         ("clip_gamma", is_automatic.then_some(style::GAMMA)),
         ("averaging_tail", settings.averaging_tail),
         ("averaging_decay", settings.averaging_decay),
-        // Networks bound gradients and not rows.
+        // Networks bound gradients, not rows.
         ("row_norm", is_linear.then(|| settings.row_norm.unwrap_or_else(|| subject.encoding.row_norm()))),
         ("sampling_rate", settings.sampling_rate.map(|rate| rate.get())),
         ("huber_width", settings.huber_width),
@@ -168,7 +167,7 @@ pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSett
     shown
 }
 
-/// The method and, for a network, its name and any clipping but the default.
+/// The method and, for a network, its name, and its clipping unless that is the default.
 pub(crate) fn how(learner: &Learner, model: Option<&str>) -> String {
     let method = learner.method().name();
     match (learner, model) {

@@ -1,10 +1,10 @@
 //! Estimates time, memory and loss of accuracy of a run without looking at the data,
-//! by rehearsals on invented records.
+//! by rehearsals on synthetic records.
 //!
 //! # Definition
-//! The invented table has the columns and, up to a limit, the number of records of the real one.
+//! The synthetic table has the columns and, up to a limit, the number of records of the real one.
 //! The learner runs on it with its noise and with almost none, and both models are scored on
-//! further invented records: the difference estimates the loss. The time of learners with
+//! further synthetic records; the difference estimates the loss. The time of learners with
 //! batches follows from the [pace](super::pace) of this machine. The time of other learners is
 //! that of the rehearsal, scaled by the number of records. If the rehearsal would take more than
 //! some seconds, no score is estimated.
@@ -29,21 +29,22 @@ use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Settings};
 
-/// Numbers that a rehearsal touches, over all records and passes.
-const MOST_WORK: f64 = 1e8;
+/// The numbers that a rehearsal touches, over all records and passes.
+const REHEARSAL_WORK: f64 = 1e8;
 /// The fewest records of a rehearsal, unless the real table has fewer.
-const LEAST: f64 = 500.0;
-/// Assumed passes of learners without steps.
-const PASSES: f64 = 100.0;
-/// Work of a step beside its records, in numbers touched: per weight, for its noise, and per step.
-const OF_WEIGHT: f64 = 50.0;
-const OF_STEP: f64 = 20_000.0;
-/// Limits of a rehearsal: numbers touched by a linear learner, and time
-/// of a network, whose pace is known.
-const TOO_MUCH: f64 = 2e9;
-const TOO_LONG: Duration = Duration::from_secs(3);
-/// Stops a rehearsal that takes longer than foreseen.
-pub(super) const LONGEST: Duration = Duration::from_secs(60);
+const MIN_RECORDS: f64 = 500.0;
+/// The assumed passes of learners without steps.
+const ASSUMED_PASSES: f64 = 100.0;
+/// The work of a step per weight, for its noise, in numbers touched.
+const WORK_PER_WEIGHT: f64 = 50.0;
+/// The fixed work of a step, in numbers touched.
+const WORK_PER_STEP: f64 = 20_000.0;
+/// The most numbers that the rehearsal of a linear learner touches; beyond it there is none.
+const MAX_WORK: f64 = 2e9;
+/// The longest rehearsal of a network, whose pace is known; beyond it there is none.
+const MAX_TIME: Duration = Duration::from_secs(3);
+/// The time after which a rehearsal is stopped.
+pub(super) const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// Rehearsals with noise; the estimate is their mean.
 const REPEATS: u64 = 3;
 
@@ -54,11 +55,11 @@ pub struct Forecast {
     pub memory: MemoryNeed,
     /// Time of the fit on this machine, without reading the file.
     pub time: Duration,
-    /// Scores on invented records; `None` if a rehearsal would take too long.
+    /// Scores on synthetic records; `None` if a rehearsal would take too long.
     pub scores: Option<Scores>,
 }
 
-/// Mean scores on invented records.
+/// Mean scores on synthetic records.
 #[derive(Clone, Copy, Debug)]
 pub struct Scores {
     /// With the noise of the run.
@@ -77,19 +78,19 @@ impl Forecast {
         // without noise chooses them anew.
         let LearnerSettings { l2, learning_rate, .. } = asked.learner;
         let wishes = LearnerSettings { l2, learning_rate, ..settings.learner.clone() };
-        let n = records(subject, learner, MOST_WORK);
+        let n = records(subject, learner, REHEARSAL_WORK);
         let rehearsal = Rehearsal::new(subject, learner, &wishes, settings, n)?;
         let is_short = is_short(subject, learner, pace, n);
         let (scores, rehearsed) = if is_short { rehearsed(&rehearsal)? } else { (None, None) };
-        let time = paced.or(rehearsed.map(|time| rehearsal.grown(time))).unwrap_or(LONGEST);
+        let time = paced.or(rehearsed.map(|time| rehearsal.grown(time))).unwrap_or(TIME_LIMIT);
         Ok(Self { memory, time, scores })
     }
 }
 
 /// The number of records for a rehearsal that touches about `work` numbers.
 pub(super) fn records(subject: &Subject, learner: &Learner, work: f64) -> usize {
-    let most = work / learner.weights() as f64 / learner.passes().unwrap_or(PASSES);
-    (subject.n.get() as f64).min(most.max(LEAST)) as usize
+    let most = work / learner.weights() as f64 / learner.passes().unwrap_or(ASSUMED_PASSES);
+    (subject.n.get() as f64).min(most.max(MIN_RECORDS)) as usize
 }
 
 /// Whether a rehearsal on `n` records takes some seconds at most.
@@ -97,27 +98,27 @@ pub(super) fn is_short(subject: &Subject, learner: &Learner, pace: Option<Pace>,
     let part = n as f64 / subject.n.get() as f64;
     if let (Some(_), Some(pace)) = (learner.network(), pace) {
         let (steps, batch) = (learner.steps().unwrap_or(1) as f64, learner.batch().unwrap_or(1.0) * part);
-        return pace.of(steps, batch, true) < TOO_LONG;
+        return pace.of(steps, batch, true) < MAX_TIME;
     }
     let (steps, weights) = (learner.inner_steps() as f64, learner.weights() as f64);
     // A step of coordinate descent reads one number of each record.
     let (records, noisy) = if let Learner::Coordinate(_) = learner {
         (steps * n as f64, 1.0)
     } else {
-        (learner.passes().unwrap_or(PASSES) * n as f64 * weights, weights)
+        (learner.passes().unwrap_or(ASSUMED_PASSES) * n as f64 * weights, weights)
     };
-    records + steps * (OF_WEIGHT * noisy + OF_STEP) < TOO_MUCH
+    records + steps * (WORK_PER_WEIGHT * noisy + WORK_PER_STEP) < MAX_WORK
 }
 
 /// Scores and the fastest time; `None` if a rehearsal took too long.
 fn rehearsed(rehearsal: &Rehearsal<'_>) -> Result<(Option<Scores>, Option<Duration>), RunError> {
     let (train, test) = (rehearsal.table.train()?, rehearsal.table.test()?);
-    let Some((without, _)) = rehearsal.run(&rehearsal.without_noise()?, &train, 0, LONGEST)? else {
+    let Some((without, _)) = rehearsal.run(&rehearsal.without_noise()?, &train, 0, TIME_LIMIT)? else {
         return Ok((None, None));
     };
     let (learner, mut with_noise, mut fastest) = (rehearsal.with_noise()?, 0.0, Duration::MAX);
     for seed in 1..=REPEATS {
-        let Some((model, time)) = rehearsal.run(&learner, &train, seed, LONGEST)? else {
+        let Some((model, time)) = rehearsal.run(&learner, &train, seed, TIME_LIMIT)? else {
             return Ok((None, None));
         };
         with_noise += model.score(&test)? / REPEATS as f64;
@@ -152,7 +153,7 @@ impl MemoryNeed {
         })
     }
 
-    /// In words.
+    /// The estimate in words.
     pub fn text(&self) -> String {
         let megabytes = |bytes: u64| bytes.div_ceil(1_000_000);
         let data = format!("about {} MB for the data", megabytes(self.bytes));

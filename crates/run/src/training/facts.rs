@@ -18,9 +18,9 @@ use crate::purse::Purse;
 use crate::settings::{Settings, TunedOn, file};
 
 /// The longest description of a network that a report shows, in bytes.
-const LONGEST_DESCRIPTION: usize = 1 << 14;
+const MAX_DESCRIPTION_BYTES: usize = 1 << 14;
 
-/// What is known at the end of a run, beside its plan.
+/// The outcome of a run, beside its plan.
 pub(crate) struct Outcome<'a> {
     pub(crate) model: &'a Model,
     pub(crate) guarantee: &'a Guarantee,
@@ -56,10 +56,10 @@ pub(crate) fn run(plan: &RunPlan, purse: &Purse, outcome: &Outcome<'_>) -> Resul
 
 fn provenance(plan: &RunPlan, purse: &Purse, outcome: &Outcome<'_>) -> Result<Provenance, RunError> {
     let who = purse.account().and_then(|_| plan.settings.payment.analyst().ok());
-    // The day alone: the time of day of two entries would tell how long something took.
+    // Only the day: two times of day would tell how long the run took.
     let date = outcome.began.to_string().split('T').next().map(str::to_owned);
     let Subject { schema, encoding, .. } = &plan.subject;
-    // Not of the manifest, which covers the pages that would state it.
+    // Without the manifest, which covers the very pages that would state its hash.
     let file = |(name, content): (&str, Vec<u8>)| ReleasedFile {
         name: name.to_owned(),
         sha256: Digest::of(&content).to_string(),
@@ -87,7 +87,7 @@ fn tuning(tuned_on: Option<TunedOn>) -> Tuning {
 fn layers(model: &Model) -> Result<Option<String>, RunError> {
     let Model::Network(network) = model else { return Ok(None) };
     let text = network.description().map_err(|error| RunError::Unwritable { reason: error.to_string() })?;
-    Ok(Some(text).filter(|text| text.len() <= LONGEST_DESCRIPTION))
+    Ok(Some(text).filter(|text| text.len() <= MAX_DESCRIPTION_BYTES))
 }
 
 fn released(model: &Model, network: Option<&str>) -> Released {
@@ -137,12 +137,12 @@ fn budget(plan: &RunPlan, purse: &Purse, before: Option<f64>) -> Result<Option<B
         data_set: name.unwrap_or_else(|| shown(Some(plan.input.path()))),
         epsilon: terms.epsilon,
         delta: terms.delta,
-        // A share may have been used beyond its end before it was given.
+        // An analyst may have spent more than a share before it was granted.
         spent_before: Epsilon::new(spent_before.min(terms.epsilon.get()))?,
-        // What rounding leaves is nothing.
+        // A rest within rounding counts as nothing.
         spent_after: if gauge.left > 0.0 { Epsilon::new(gauge.used)? } else { terms.epsilon },
-        // The promise is that of the data set's budget. How much of it
-        // others have spent is not told.
+        // The promise is that of the data set's budget. The report does not say how much of it
+        // others have spent.
         whole: limit
             .share_of
             .as_ref()
@@ -151,7 +151,7 @@ fn budget(plan: &RunPlan, purse: &Purse, before: Option<f64>) -> Result<Option<B
     }))
 }
 
-/// Scores with those of the iterates on the way.
+/// The scores, with the curve of the iterates.
 pub(crate) fn with_curve(mut evaluation: Evaluation, plan: &RunPlan, points: &[(u64, f64)]) -> Evaluation {
     let Some(headline) = evaluation.scores.first().filter(|_| !points.is_empty()) else { return evaluation };
     let mut curve = Curve::new(headline.name.clone(), headline.scale, headline.better);

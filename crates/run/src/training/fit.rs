@@ -13,7 +13,7 @@ use crate::folder::Folder;
 use crate::model::Model;
 use crate::purse::Purse;
 
-/// Points of the curve of public scores, at most about this many.
+/// The approximate number of points on the curve of public scores.
 const POINTS: u64 = 100;
 
 /// The model with its guarantee, and scores on public records by step.

@@ -1,5 +1,5 @@
-//! A learner with all its numbers: one variant for each method, which
-//! holds the plan of that method.
+//! A learner with all its numbers: one variant for each method, which holds the plan of that
+//! method.
 
 use std::num::NonZero;
 use std::sync::atomic::AtomicBool;
@@ -20,16 +20,16 @@ use crate::error::RunError;
 use crate::model::{Model, network_loss};
 use crate::settings::{DeclaredWeights, Method};
 
-/// Square matrices that sufficient statistics keep: the sums of
-/// products, their factor and a work copy.
-const HESSIANS: u64 = 3;
+/// The square matrices that sufficient statistics keep: the sums of products, their factor and a
+/// work copy.
+const SQUARE_MATRICES: u64 = 3;
 
 /// A learner, ready to be charged.
 #[derive(Clone, Debug)]
 pub enum Learner {
     /// Noisy gradient descent on all records, or on random batches.
     Gradient(GradientPlan),
-    /// One noisy coordinate a step.
+    /// One noisy coordinate per step.
     Coordinate(CoordinatePlan),
     /// The minimum, with noise added to it.
     Output(OutputPlan),
@@ -112,7 +112,7 @@ impl Learner {
         of_network.or(self.loss().map(Loss::name)).unwrap_or_default()
     }
 
-    /// Whether its models say how likely each class is.
+    /// Whether its models state a probability for each class.
     pub(super) fn has_probabilities(&self) -> bool {
         match self.loss() {
             Some(Loss::Logistic | Loss::Softmax { .. }) => true,
@@ -170,7 +170,7 @@ impl Learner {
         self.batches().map(|plan| plan.noise_multiplier().get())
     }
 
-    /// Noise multipliers of gradients and of a count, where a step releases both.
+    /// The noise multipliers of gradients and of a count, if a step releases both.
     pub fn count_noise(&self) -> Option<(f64, f64)> {
         self.network().and_then(|plan| plan.plan().noise_split().with_count())
     }
@@ -196,7 +196,7 @@ impl Learner {
         if let Self::Coordinate(_) = self { ["pass", "passes"] } else { ["step", "steps"] }
     }
 
-    /// What the released model is, if it is not the last iterate.
+    /// What the released model is made of, if it is not the last iterate.
     pub(super) fn result(&self) -> Option<String> {
         let averaging = match self {
             Self::Gradient(plan) => plan.training().averaging,
@@ -235,7 +235,7 @@ impl Learner {
     pub(crate) fn square_bytes(&self) -> u64 {
         let square = |side: usize| (side as u64).saturating_mul(side as u64).saturating_mul(8);
         match self {
-            Self::Statistics(_) => HESSIANS.saturating_mul(square(self.width())),
+            Self::Statistics(_) => SQUARE_MATRICES.saturating_mul(square(self.width())),
             Self::Output(_)
             | Self::Objective(_)
             | Self::Gradient(_)
@@ -262,7 +262,7 @@ impl Learner {
                 let model = LinearModel::from_parts(loss, self.encoding().clone(), parameters.to_vec())?;
                 Ok(Model::Linear(model))
             }
-            // Does not occur: every learner but a network has a loss.
+            // Cannot happen: every learner except a network has a loss.
             (_, None) => Err(RunError::CannotResume),
         }
     }

@@ -12,15 +12,17 @@ use super::subject::Task;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, LossName, Method};
 
-/// Default batch size and passes over the data of `--method sgd`, and its fewest steps.
-const BATCH: f64 = 256.0;
-const PASSES: f64 = 10.0;
-const STEPS: f64 = 1000.0;
+/// The default batch size of `--method sgd`.
+const DEFAULT_BATCH: f64 = 256.0;
+/// The default number of passes of `--method sgd`.
+const DEFAULT_PASSES: f64 = 10.0;
+/// The fewest steps of `--method sgd` by default.
+const MIN_STEPS: f64 = 1000.0;
 
-/// Plans the learner that the settings name, from public things alone. Where they name no method,
-/// the settings of gradient descent imply it, and else it is the [usual](Usual) one.
+/// Plans the learner that the settings name, from public facts alone. If they name no method, the
+/// settings of gradient descent imply it; otherwise it is the [usual](Usual) one.
 pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
-    // The encoding has used it.
+    // The encoding has already used this setting.
     wishes.row_norm.take();
     let Some(method) = wishes.method.take().or_else(|| implied(wishes)) else { return usual(task, wishes) };
     task.check_delta(method)?;
@@ -34,8 +36,8 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
             gradient(steps.map_or(learner.clone(), |steps| learner.steps(steps)), task, wishes)
         }
         Method::Sgd => {
-            let rate = task.rate(wishes, (BATCH / task.n.get() as f64).min(1.0))?;
-            let steps = task.steps(wishes, rate.get(), PASSES.max(STEPS * rate.get()))?;
+            let rate = task.rate(wishes, (DEFAULT_BATCH / task.n.get() as f64).min(1.0))?;
+            let steps = task.steps(wishes, rate.get(), DEFAULT_PASSES.max(MIN_STEPS * rate.get()))?;
             gradient(GradientDescent::poisson(loss(task, wishes)?, rate).steps(steps), task, wishes)
         }
         Method::CoordinateDescent => coordinate(loss(task, wishes)?, task, wishes),
@@ -51,7 +53,7 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
             objective(learner, task, wishes)
         }
         Method::SufficientStatistics => {
-            // The loss is squared. Any other stays in `wishes`, and is refused there.
+            // The loss is squared. Any other loss stays in `wishes` and is refused later.
             wishes.loss = wishes.loss.take().filter(|loss| *loss != LossName::Squared);
             let learner = SufficientStatistics::adaptive().neighbours(task.neighbours);
             let learner = learner.l2(wishes.l2.take().unwrap_or(0.0));
@@ -60,7 +62,7 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
     }
 }
 
-/// The method that the settings imply: batches are those of sgd, steps those of gradient descent.
+/// The method that the settings imply: batches imply sgd, steps imply gradient descent.
 fn implied(wishes: &LearnerSettings) -> Option<Method> {
     let LearnerSettings { steps, epochs, learning_rate, momentum, clip_norm, checkpoint_every, .. } = wishes;
     if wishes.sampling_rate.is_some() || wishes.batch_size.is_some() {
@@ -158,7 +160,7 @@ pub(super) fn loss_name(loss: Loss) -> LossName {
         Loss::SmoothHinge { .. } => LossName::SmoothHinge,
         Loss::Squared => LossName::Squared,
         Loss::Huber { .. } => LossName::Huber,
-        // The enum may grow; plans here have these losses only.
+        // The enum may grow; these plans have no other loss.
         Loss::Softmax { .. } | _ => LossName::Softmax,
     }
 }

@@ -22,7 +22,7 @@ use crate::error::RunError;
 use crate::settings::{AveragingName, ClippingName, LearnerSettings, Method};
 
 /// The longest description that is read, in bytes.
-const LONGEST: u64 = 1 << 20;
+const MAX_DESCRIPTION_BYTES: u64 = 1 << 20;
 
 /// Channels, height and width of an image, as `1x28x28`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -86,7 +86,7 @@ impl fmt::Display for ImageShape {
     }
 }
 
-/// Plans the network that the settings name, from public things alone.
+/// Plans the network that the settings name, from public facts alone.
 pub(super) fn plan(name: &str, task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Learner, RunError> {
     let method = wishes.method.take().unwrap_or(Method::Sgd);
     task.check_delta(method)?;
@@ -131,7 +131,7 @@ fn batches(
     }
 }
 
-/// As many as are asked for, or the usual number.
+/// The given number of steps, or the usual one.
 fn steps(
     sampling: Sampling,
     rate: f64,
@@ -207,8 +207,8 @@ fn description(name: &str, hidden: Option<&[usize]>) -> Result<Description, RunE
         return Err(RunError::Unused { setting: "--hidden".to_owned(), by });
     }
     let failed = |source| RunError::Read { name: format!("`{name}`"), source };
-    if fs::metadata(path).map_err(failed)?.len() > LONGEST {
-        let reason = format!("it has more than {LONGEST} bytes");
+    if fs::metadata(path).map_err(failed)?.len() > MAX_DESCRIPTION_BYTES {
+        let reason = format!("it has more than {MAX_DESCRIPTION_BYTES} bytes");
         return Err(RunError::Config { name: name.to_owned(), reason });
     }
     let text = fs::read_to_string(path).map_err(failed)?;

@@ -3,7 +3,7 @@
 //! # The model
 //! T steps on batches of B records take `T (B a + b)`: a is the time of one record's clipped
 //! gradient, b that of the noise, the update and all else that a step does for each weight. Both
-//! are measured on invented records, with full batches of two sizes. Records of random batches
+//! are measured on synthetic records, with full batches of two sizes. Records of random batches
 //! are scattered in memory. A linear model does little more than read a record, so for sampled
 //! batches its a is multiplied by 1.5.
 
@@ -17,20 +17,22 @@ use super::subject::Subject;
 use crate::error::RunError;
 use crate::settings::{LearnerSettings, Method, Settings};
 
-/// Batch size of the first try, and the longest step on the larger batch, in seconds.
-const FIRST: usize = 16;
-const LONGEST_STEP: f64 = 0.1;
+/// The batch size of the first measurement.
+const FIRST_BATCH: usize = 16;
+/// The longest step on the larger batch, in seconds.
+const MAX_STEP_SECONDS: f64 = 0.1;
 /// The largest batch of a measurement.
-const MOST: f64 = 65_536.0;
-/// Numbers in the larger batch of a linear model, at most.
-const NUMBERS: f64 = 262_144.0;
+const MAX_BATCH: f64 = 65_536.0;
+/// The most numbers in the larger batch of a linear model.
+const MAX_NUMBERS: f64 = 262_144.0;
 /// The ratio of the two batch sizes.
-const SMALLER: usize = 8;
-/// Steps per measurement, and measurements, of which the fastest counts.
+const BATCH_RATIO: usize = 8;
+/// Steps per measurement.
 const STEPS: u64 = 4;
+/// Measurements, of which the fastest counts.
 const REPEATS: u64 = 3;
-/// Time of a scattered record relative to one in sequence.
-const SCATTERED: f64 = 1.5;
+/// The time of a scattered record relative to one in sequence.
+const SCATTER_FACTOR: f64 = 1.5;
 
 /// The speed of gradient steps, in seconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,8 +45,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Measures gradient descent on the model that is asked for, on as
-    /// many threads as the settings say.
+    /// Measures gradient descent on the requested model, on as many threads as the settings say.
     pub(super) fn measured(subject: &Subject, asked: &Settings) -> Result<Self, RunError> {
         let LearnerSettings { model, hidden, image, memory, .. } = asked.learner.clone();
         let is_linear = model.is_none();
@@ -63,11 +64,12 @@ impl Pace {
             let rehearsal = Rehearsal::new(subject, &learner, &wishes, asked, n)?;
             Ok((n as f64, seconds_per_step(&rehearsal, repeats)?))
         };
-        let first = step(FIRST, 1)?;
-        let fitting = FIRST as f64 * LONGEST_STEP / first.1.max(1e-9);
-        let most = if is_linear { (NUMBERS / learner.weights() as f64).min(MOST) } else { MOST };
-        let large = fitting.min(most).clamp(2.0 * SMALLER as f64, MOST) as usize;
-        let (long, short) = (step(large, REPEATS)?, step(large / SMALLER, REPEATS)?);
+        let first = step(FIRST_BATCH, 1)?;
+        let fitting = FIRST_BATCH as f64 * MAX_STEP_SECONDS / first.1.max(1e-9);
+        let most =
+            if is_linear { (MAX_NUMBERS / learner.weights() as f64).min(MAX_BATCH) } else { MAX_BATCH };
+        let large = fitting.min(most).clamp(2.0 * BATCH_RATIO as f64, MAX_BATCH) as usize;
+        let (long, short) = (step(large, REPEATS)?, step(large / BATCH_RATIO, REPEATS)?);
         Ok(Self::between(long, short, is_linear))
     }
 
@@ -85,7 +87,7 @@ impl Pace {
 
     /// The time of `steps` steps on batches of `batch` records.
     pub(super) fn of(self, steps: f64, batch: f64, is_sampled: bool) -> Duration {
-        let record = if is_sampled && self.is_linear { SCATTERED * self.record } else { self.record };
+        let record = if is_sampled && self.is_linear { SCATTER_FACTOR * self.record } else { self.record };
         Duration::from_secs_f64((steps * (batch * record + self.step)).min(1e15))
     }
 }

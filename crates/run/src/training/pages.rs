@@ -12,13 +12,13 @@ pub(crate) struct Pages {
     pub(crate) json: String,
     /// The report and the model card; `None` if they could not be drawn.
     pub(crate) for_people: Option<(String, String)>,
-    /// What weakens the claim, without the findings that doors state by themselves.
+    /// The findings that weaken the claim, without those that front ends state by themselves.
     pub(crate) findings: Vec<String>,
 }
 
 impl Pages {
-    /// Draws the pages of a run that was paid for. If drawing panics, the model must not be lost:
-    /// there is no report then, and the panic's message says why.
+    /// Draws the pages of a run that was paid for. If drawing panics, the model is not lost: the
+    /// run has no report, and the panic's message says why.
     pub(crate) fn of(run: &RunFacts) -> Result<Self, RunError> {
         let drawn = catch_unwind(AssertUnwindSafe(|| {
             let report = Report::of(run);
@@ -40,8 +40,8 @@ pub(super) fn line(object: &impl Serialize) -> Result<String, RunError> {
     Ok(serde_json::to_string(object).map_err(unwritable)? + "\n")
 }
 
-/// Whether a finding is grave. *Unmetered* and *seeded* are left out:
-/// doors state them by themselves.
+/// Whether a finding is grave. *Unmetered* and *seeded* are left out: front ends state them by
+/// themselves.
 fn is_said(code: Code) -> bool {
     code <= Code::LargeDelta && code != Code::Seeded && code != Code::Unmetered
 }

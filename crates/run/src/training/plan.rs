@@ -1,5 +1,5 @@
-//! The plan of a run, made from public things: its [`Subject`], its
-//! learner, and where its model goes.
+//! The plan of a run, made from public facts: its [`Subject`], its learner, and the place of its
+//! model.
 
 use std::path::PathBuf;
 
@@ -14,24 +14,24 @@ use crate::error::RunError;
 use crate::model::{Decision, Threshold};
 use crate::settings::Settings;
 
-/// With less signal than this nothing is learned.
-const DROWNED: f64 = 0.5;
+/// The least signal with which something is learned.
+const MIN_SIGNAL: f64 = 0.5;
 
 /// A run with nothing left to decide.
 #[derive(Debug)]
 pub struct RunPlan {
     pub(crate) input: Input,
-    /// What is learned, from what, for how much.
+    /// The data, the target and the price.
     pub subject: Subject,
-    /// How it is learned.
+    /// The learner.
     pub learner: Learner,
     /// Every setting, defaults included.
     pub settings: Settings,
     /// The settings as they were given.
     pub(crate) asked: Settings,
-    /// The threshold that makes a class of a probability, if one is declared.
+    /// The threshold that turns a probability into a class, if one is declared.
     pub decision: Option<Decision>,
-    /// Where the model goes.
+    /// The directory of the model.
     pub out: PathBuf,
     /// Defaults that the user should know of.
     pub notes: Vec<String>,
@@ -73,7 +73,7 @@ impl RunPlan {
     /// network's batches are not counted.
     pub(crate) fn bytes(&self) -> u64 {
         let threads = self.settings.threads.unwrap_or_else(available);
-        // That of a network was found when it was planned.
+        // The memory of a network was checked when it was planned.
         let batches =
             self.learner.batch_memory(threads).ok().flatten().map_or(0, |memory| memory.bytes as u64);
         let own = self.learner.square_bytes().saturating_add(batches);
@@ -85,12 +85,12 @@ impl RunPlan {
         self.input.source.bytes_read()
     }
 
-    /// Whom it protects.
+    /// The unit that it protects.
     pub fn unit(&self) -> Unit {
         self.subject.unit()
     }
 
-    /// The method and, for a network, its name and any clipping but the default.
+    /// The method and, for a network, its name, and its clipping unless that is the default.
     pub fn how(&self) -> String {
         effective::how(&self.learner, self.settings.learner.model.as_deref())
     }
@@ -101,12 +101,12 @@ impl RunPlan {
     }
 }
 
-/// Says so where noise drowns everything: a mean of gradients is then shorter
-/// than its noise, whatever the data.
+/// A note if the noise drowns everything: a mean of gradients is then shorter than its noise,
+/// whatever the data.
 fn drowned(subject: &Subject, learner: &Learner) -> Option<String> {
     let signal = subject.task().facts().signal(learner.weights()).ok()?;
     let (n, epsilon) = (subject.n.get(), subject.epsilon.get());
-    (signal < DROWNED).then(|| {
+    (signal < MIN_SIGNAL).then(|| {
         format!(
             "expect no more than from a constant: {n} records at epsilon {epsilon} are too few for {} \
             weights; use more records, a larger epsilon or fewer columns",
@@ -115,13 +115,13 @@ fn drowned(subject: &Subject, learner: &Learner) -> Option<String> {
     })
 }
 
-/// Where the model goes, without a slash at the end: `.part` is appended to it.
+/// The directory of the model, without a slash at the end: `.part` is appended to it.
 pub(crate) fn out_of(settings: &Settings) -> Result<PathBuf, RunError> {
     let data = data_of(settings)?;
     Ok(settings.out.clone().unwrap_or_else(|| default_out(&data)).components().collect())
 }
 
-/// `patients.model` in the current folder for `somewhere/patients.csv.gz`.
+/// The default directory: `patients.model` in the current folder for `somewhere/patients.csv.gz`.
 fn default_out(data: &std::path::Path) -> PathBuf {
     let name = data.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let stem =

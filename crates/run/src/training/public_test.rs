@@ -1,5 +1,5 @@
-//! Scores a model on records that are declared public. A score on private
-//! records would be one more release.
+//! Scores a model on records that are declared public. A score on private records would be one more
+//! release.
 
 use std::path::PathBuf;
 
@@ -27,9 +27,9 @@ pub struct PublicTest {
 }
 
 impl PublicTest {
-    /// Reads the records that `--public-test` names, by the encoding of the run. Refuses the
-    /// private table itself, however it is packed, and every table that has a budget in the ledger,
-    /// as it was digested or unpacked. Whether other records are public is for the owner to know.
+    /// Reads the records that `--public-test` names, with the encoding of the run. Refuses the
+    /// private table itself and every table that has a budget in the ledger, packed or unpacked.
+    /// Only the owner can know whether other records are public.
     pub(crate) fn open(plan: &RunPlan, purse: &Purse) -> Result<Option<Self>, RunError> {
         let Some(path) = &plan.settings.public_test else { return Ok(None) };
         let source = Source::open(path, plan.subject.schema.csv())?;
@@ -42,7 +42,7 @@ impl PublicTest {
             return Err(RunError::PrivateTest { path: path.clone() });
         }
         let loader = Loader::new(&source, &plan.subject.schema, plan.input.door);
-        // The records are public, so the choice of a unit's records may be repeatable.
+        // The records are public, so the choice of each unit's records may be seeded.
         let data = loader.read(&plan.subject.encoding, &mut danger::seeded(0))?;
         if !data.has_target() {
             let column = plan.target().to_owned();
@@ -82,8 +82,8 @@ impl PublicTest {
     }
 }
 
-/// Whether a file of the test is a file of the run's data or one with a budget, or is so once it is
-/// unpacked. Private images are private beside other labels, too.
+/// Whether a file of the test, packed or unpacked, is a file of the run's data or of a data set
+/// with a budget. Private images stay private beside other labels.
 fn has_private_file(plan: &RunPlan, test: &Source, budgets: &[Digest]) -> Result<bool, RunError> {
     let private = &plan.input.source;
     let files = [private.digests()?, private.unpacked_digests()?].concat();

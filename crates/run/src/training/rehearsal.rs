@@ -1,6 +1,6 @@
-//! Runs a learner on [`Invented`] records, to measure time and score without looking at the data.
+//! Runs a learner on a [`SyntheticTable`], to measure time and score without looking at the data.
 //!
-//! An invented table with fewer records than the real one would have too much noise in the mean. So
+//! A synthetic table with fewer records than the real one would have too much noise in the mean. So
 //! the noise of a step is scaled down by the ratio of the two numbers of records; for learners
 //! without steps ε is scaled up. A rehearsal that takes too long is stopped.
 
@@ -11,16 +11,17 @@ use sordino_data::Encoded;
 use sordino_optim::OptimError;
 use sordino_privacy::{Count, Epsilon, NoiseMultiplier, Unit, danger};
 
-use super::invented::Invented;
 use super::learner::{Fit, Learner};
 use super::subject::{Subject, Task};
+use super::synthetic::SyntheticTable;
 use crate::error::RunError;
 use crate::model::Model;
 use crate::settings::{LearnerSettings, Settings};
 
-/// Noise that does not matter: a fraction of the run's own, and an ε for learners without steps.
-const NO_NOISE: f64 = 0.01;
-const NO_LIMIT: f64 = 1e4;
+/// A negligible fraction of the run's noise, for learners with steps.
+const NEGLIGIBLE_NOISE: f64 = 0.01;
+/// An ε with negligible noise, for learners without steps.
+const LARGE_EPSILON: f64 = 1e4;
 
 pub(super) struct Rehearsal<'a> {
     subject: &'a Subject,
@@ -28,7 +29,7 @@ pub(super) struct Rehearsal<'a> {
     threads: Option<std::num::NonZero<usize>>,
     /// The noise multiplier of the real run, if it has steps.
     noise: Option<f64>,
-    pub(super) table: Invented,
+    pub(super) table: SyntheticTable,
 }
 
 impl<'a> Rehearsal<'a> {
@@ -40,7 +41,7 @@ impl<'a> Rehearsal<'a> {
         settings: &Settings,
         n: usize,
     ) -> Result<Self, RunError> {
-        let table = Invented::like(subject, n)?;
+        let table = SyntheticTable::like(subject, n)?;
         Ok(Self { subject, wishes, threads: settings.threads, noise: learner.noise_multiplier(), table })
     }
 
@@ -52,7 +53,7 @@ impl<'a> Rehearsal<'a> {
 
     /// The learner with almost no noise.
     pub(super) fn without_noise(&self) -> Result<Learner, RunError> {
-        self.learner(self.noise.map(|noise| noise * self.part() * NO_NOISE), NO_LIMIT)
+        self.learner(self.noise.map(|noise| noise * self.part() * NEGLIGIBLE_NOISE), LARGE_EPSILON)
     }
 
     /// Scales a time of the rehearsal to the number of records of the real table.

@@ -1,5 +1,5 @@
-//! What is learned, from what, for how much. All of it follows from public things: the header, the
-//! schema, the number of records, the settings and the ledger's terms.
+//! The subject of a run: the data, the target and the price. All of it follows from public facts:
+//! the header, the schema, the number of records, the settings and the ledger's terms.
 //!
 //! # Defaults
 //! - Relation: `zero_out`, under which n is public; with a ledger, the ledger's.
@@ -25,7 +25,7 @@ use crate::settings::{LearnerSettings, Method, Settings, file};
 /// The default δ of small tables.
 const USUAL_DELTA: f64 = 1e-6;
 
-/// What is learned, from what, for how much.
+/// The subject of a run: the data, the target and the price.
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The schema of the table.
@@ -42,7 +42,7 @@ pub struct Subject {
     pub delta: Delta,
     /// The neighbouring relation.
     pub neighbours: Neighbours,
-    /// Whether what pays can pay for an event with a δ of its own.
+    /// Whether the payer can pay for an event with a δ of its own.
     pub pays_delta: bool,
     /// The shape of the records, if they are images.
     pub image: Option<ImageShape>,
@@ -124,7 +124,7 @@ impl Subject {
         self.encoding.bytes(self.n.get())
     }
 
-    /// Whom it protects.
+    /// The unit that it protects.
     pub fn unit(&self) -> Unit {
         self.schema.unit().unit()
     }
@@ -188,13 +188,12 @@ fn delta(settings: &Settings, purse: &Purse, n: Count, notes: &mut Vec<String>) 
 
 /// 10^-6, or the first power of ten below 1/(10 n) if that is less.
 fn delta_for(n: u64) -> f64 {
-    // 10 n has as many digits as n and one more; 10^digits is the first power of ten above it.
+    // 10 n has one digit more than n; 10^digits is the first power of ten above it.
     let digits = n.to_string().len() as i32 + 1;
     10f64.powi(-digits).min(USUAL_DELTA)
 }
 
-/// A budget that is spent as one goes pays for δ that an event brings
-/// only from what it has set aside.
+/// An adaptive budget pays for an event's own δ only from the δ that it has set aside.
 fn pays_delta(purse: &Purse) -> bool {
     purse.terms().is_none_or(|terms| terms.choice == Choice::Planned || terms.set_aside > Delta::ZERO)
 }
@@ -205,7 +204,7 @@ pub(super) fn public_size(purse: &Purse) -> Result<Neighbours, RunError> {
     if neighbours.has_public_size() { Ok(neighbours) } else { Err(RunError::PrivateSize { neighbours }) }
 }
 
-/// What a planner makes a learner for.
+/// The task for which a planner makes a learner.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Task<'a> {
     pub(crate) encoding: &'a Encoding,
@@ -239,13 +238,13 @@ impl Task<'_> {
         }
     }
 
-    /// What the rules for defaults go by.
+    /// The facts that the rules for defaults use.
     pub(crate) fn facts(&self) -> Facts<'_> {
         let &Self { encoding, n, epsilon, delta, neighbours, pays_delta, .. } = self;
         Facts { encoding, n, epsilon, delta, neighbours, pays_delta }
     }
 
-    /// The noise: as given, or for the price.
+    /// The noise: as given, or calibrated to the price.
     pub(crate) fn noise(&self) -> Noise {
         self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
     }

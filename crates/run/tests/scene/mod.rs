@@ -1,4 +1,4 @@
-//! A folder with a table, its schema and a ledger that its owner made.
+//! A folder with a table, its schema and the owner's ledger.
 #![allow(dead_code, reason = "each program uses its own part of it")]
 
 use std::fs;
@@ -21,7 +21,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// 200 records, y = yes where x is large.
+    /// A scene with 200 records; y = yes if x is large.
     pub(crate) fn new(name: &str) -> Self {
         let scene = Self { folder: Scratch::new(&format!("run-{name}")) };
         scene.write("t.csv", &table(200));

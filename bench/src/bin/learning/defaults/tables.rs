@@ -1,12 +1,12 @@
-//! Tables that defaults are tried on, with bounds in round numbers.
+//! The tables on which defaults are compared, with bounds in round numbers.
 //!
 //! # Files
-//! Adult, electricity, California housing, breast cancer, digits. A file that is
-//! not there is left out with a word.
+//! Adult, electricity, California housing, breast cancer, digits. A missing file is left out with a
+//! message.
 //!
 //! # Synthetic
 //! Gaussian columns whose deviations are 10^-2.5 to 10^-0.5 of half their declared range, and whose
-//! means lie anywhere in the middle half of it: two classes, four classes, a number.
+//! means lie in the middle half of it. The target has two classes or four, or is a number.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -18,10 +18,10 @@ use sordino_noise::danger::seeded;
 
 use crate::problems::unpacked;
 
-/// One record in five is for tests.
+/// One record in so many is for the test part.
 const PARTS: u64 = 5;
 
-/// A table in two parts.
+/// A table, split into a training part and a test part.
 pub(crate) struct Split {
     pub(crate) name: &'static str,
     pub(crate) train: Encoded,
@@ -45,7 +45,7 @@ pub(crate) fn all(folder: &Path, names: &[&str]) -> Result<Vec<Split>, Box<dyn E
         ("uneven-number", |_| uneven(5_000, 10, 0, 33)),
     ];
     if let Some(name) = names.iter().find(|name| !known.iter().any(|(known, _)| known == *name)) {
-        return Err(format!("no table is called `{name}`").into());
+        return Err(format!("no table `{name}`").into());
     }
     let mut splits = Vec::new();
     for (name, load) in known.into_iter().filter(|(name, _)| names.is_empty() || names.contains(name)) {
@@ -57,7 +57,8 @@ pub(crate) fn all(folder: &Path, names: &[&str]) -> Result<Vec<Split>, Box<dyn E
     Ok(splits)
 }
 
-/// The last column is the target. Rows go to the parts by a mix of their number.
+/// Splits and encodes a table whose last column is the target. A hash of a row's number decides its
+/// part.
 fn split(
     name: &'static str,
     schema: &Schema,
@@ -72,7 +73,7 @@ fn split(
     Ok(Split { name, train: part(train)?, test: part(test)? })
 }
 
-/// Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014.
+/// SplitMix64 (Steele, Lea, Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
 fn mixed(i: u64) -> u64 {
     let z = (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -100,14 +101,14 @@ fn encoded(schema: &Schema, columns: &[String], rows: Rows) -> Result<Encoded, B
     Ok(Encoded::new(&encoding, &table)?)
 }
 
-/// Cells without spaces around them, of lines that have `width` of them.
+/// The trimmed cells of all lines that have `width` cells.
 fn cells(text: &str, width: usize) -> Rows {
     let rows =
         text.lines().map(|line| line.split(',').map(|cell| cell.trim().trim_end_matches('.').to_owned()));
     rows.map(Iterator::collect::<Vec<_>>).filter(|row| row.len() == width).collect()
 }
 
-/// A schema of numbers, each by its bounds, and a last column as it is declared.
+/// A schema of numeric columns, each with its bounds, and a target column with its declaration.
 fn numbers(
     columns: &[(&str, f64, f64)],
     target: (&str, &str),
@@ -167,7 +168,7 @@ fn digits(_: &Path) -> Loaded {
     shipped(schema, packed, "digit")
 }
 
-/// A file of the examples, with a header; the target goes last.
+/// A file of the examples, which has a header. The target becomes the last column.
 fn shipped(schema: Schema, packed: &[u8], target: &str) -> Loaded {
     let mut text = String::new();
     std::io::Read::read_to_string(&mut flate2::read::MultiGzDecoder::new(packed), &mut text)?;
@@ -183,7 +184,7 @@ fn shipped(schema: Schema, packed: &[u8], target: &str) -> Loaded {
     Ok((schema, last(header), rows))
 }
 
-/// Columns of uneven scale; no classes means a number.
+/// A synthetic table with columns of uneven scale. With 0 classes the target is a number.
 fn uneven(records: usize, columns: usize, classes: usize, seed: u64) -> Loaded {
     let mut next = Normal::new(seed);
     let scales: Vec<f64> = (0..columns).map(|_| 10f64.powf(-1.5 + next.uniform())).collect();
@@ -216,7 +217,7 @@ fn uneven(records: usize, columns: usize, classes: usize, seed: u64) -> Loaded {
     Ok((schema, names, rows))
 }
 
-/// Repeatable normal numbers.
+/// Standard normal numbers from a seed.
 struct Normal {
     drawn: std::vec::IntoIter<i64>,
     seed: u64,
@@ -236,7 +237,7 @@ impl Normal {
             }
             self.seed += 1;
             let mut steps = vec![0i64; 1 << 12];
-            // The depth is within its range; without numbers the loop would go on.
+            // Cannot fail: the depth is within its range.
             if let Ok(gaussian) = RoundedGaussian::new(Self::DEPTH) {
                 gaussian.fill(&mut seeded(self.seed), &mut steps);
             }
@@ -244,7 +245,7 @@ impl Normal {
         }
     }
 
-    /// Between -1 and 1, by the arc of two normal numbers.
+    /// Uniform between -1 and 1: the angle of two normal numbers.
     fn uniform(&mut self) -> f64 {
         self.normal().atan2(self.normal()) / std::f64::consts::PI
     }

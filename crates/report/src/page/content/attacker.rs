@@ -1,4 +1,4 @@
-//! What the best attacker could find out, and ε at other δ.
+//! What the best attacker could learn, and ε at other δ.
 
 use super::{heads, paragraph, section};
 use crate::number::{down, given, of_100, percent_up, up};
@@ -104,7 +104,7 @@ fn profile_plot(report: &Report<'_>) -> Plot {
     let upper = end(|bound| bound.upper);
     let highest = upper.iter().map(|(_, epsilon)| *epsilon).fold(0.0, f64::max);
     let decade = |delta: f64| delta.log10();
-    // Not empty: the caller has looked.
+    // Not empty: the caller has checked.
     let (first, last) = (upper[0].0, upper[upper.len() - 1].0);
     let gap = profile.iter().map(|entry| entry.epsilon.relative_gap()).fold(0.0, f64::max);
     let mut curves = vec![

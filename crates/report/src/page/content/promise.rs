@@ -1,4 +1,5 @@
-//! The promise in numbers and words, what weakens it, and what did not go wrong.
+//! The promise in numbers and words, the findings that weaken it, and the mistakes that were
+//! avoided.
 
 use super::{paragraph, section};
 use crate::explain::words;
@@ -65,7 +66,7 @@ fn reconciled(report: &Report<'_>) -> Option<Text> {
     let (of_pair, own) = (of_100(of_pair), of_100(own));
     let allowed = format!(
         " says {of_pair} of 100, because it knows only ε and δ and must assume the worst program that keeps \
-        them. Of this release the noise is known, so the number is {own} of 100. Both are true; {own} is the \
+        them. The noise of this release is known, so the number is {own} of 100. Both are true; {own} is the \
         one for this model."
     );
     Some(Text::code(command).and(allowed))

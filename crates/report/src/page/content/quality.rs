@@ -8,9 +8,9 @@ use crate::report::Report;
 use crate::run::{Better, Curve, Evaluation, Scale, Score};
 use sordino_plot::{Axis, Curve as Drawn, Line, Plot, Shape};
 
-/// The least part of an axis that scores cover, so that small differences look small: ten points of
-/// a share, or a tenth of the largest number.
-const LEAST_SPAN: f64 = 0.1;
+/// The least span of an axis, so that small differences look small: ten points of a share, or a
+/// tenth of the largest number.
+const MIN_SPAN: f64 = 0.1;
 
 pub(super) fn quality(report: &Report<'_>) -> Section {
     let blocks = match &report.run().evaluation {
@@ -35,7 +35,7 @@ fn measured(evaluation: &Evaluation) -> Vec<Block> {
     }
     blocks.extend(scores::blocks(evaluation));
     blocks.extend(evaluation.curves_of.as_ref().map(|words| paragraph(Text::name(words))));
-    // Without such words the released model is the end of the curve.
+    // Otherwise the released model is the end of the curve.
     let mark = |curve: &Curve| {
         let score = evaluation.scores.iter().find(|score| score.name == curve.name);
         score.filter(|_| evaluation.curves_of.is_some())
@@ -52,8 +52,8 @@ fn measured(evaluation: &Evaluation) -> Vec<Block> {
     blocks
 }
 
-/// None if there is nothing to draw. The mark is the released model,
-/// where it is no point of the curve.
+/// The plot of a curve; `None` if no value is finite. The mark is the released model, if that is
+/// not the last point of the curve.
 fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
     let points: Vec<(f64, f64)> = curve
         .points
@@ -78,7 +78,7 @@ fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
     Some(Plot {
         description: format!(
             "{}From {} at step {} to {} at step {}; {better}.{}",
-            // A name that is too long for the axis stands here alone.
+            // A name that is too long for the axis is stated here instead.
             if axis_label(&name) == name { String::new() } else { format!("{name}. ") },
             shown(start),
             count(first as u64),
@@ -98,27 +98,27 @@ fn plot(curve: &Curve, mark: Option<&Score>) -> Option<Plot> {
     })
 }
 
-/// At least [`LEAST_SPAN`], around the same middle.
+/// The range, widened around its middle to at least [`MIN_SPAN`].
 fn widened(scale: Scale, low: f64, high: f64) -> (f64, f64) {
     let (span, most) = match scale {
-        Scale::Share => (LEAST_SPAN, 1.0),
-        Scale::Number => (LEAST_SPAN * low.abs().max(high.abs()), f64::INFINITY),
+        Scale::Share => (MIN_SPAN, 1.0),
+        Scale::Number => (MIN_SPAN * low.abs().max(high.abs()), f64::INFINITY),
     };
     if high - low >= span {
         return (low, high);
     }
-    // A share ends at 0 and at 1; numbers that are not negative end at 0.
+    // The range of shares stays within 0 and 1, that of numbers which are not negative above 0.
     let least = if low >= 0.0 { 0.0 } else { f64::NEG_INFINITY };
     let from = (0.5 * (low + high - span)).max(least).min(most - span);
     (from, from + span)
 }
 
-/// The name of a curve beside its axis; a plain word if it is too long to be read there whole.
+/// The label of a curve's axis: the name of the curve, or `value` if the name is too long.
 fn axis_label(name: &str) -> &str {
-    const MOST: usize = 24;
-    // From the Hangul letters on, most letters are as wide as high.
+    const MAX_WIDTH: usize = 24;
+    // Most letters from the Hangul block on are twice as wide as Latin ones.
     let width = |letter: char| if letter < '\u{1100}' { 1 } else { 2 };
-    if name.chars().map(width).sum::<usize>() <= MOST { name } else { "value" }
+    if name.chars().map(width).sum::<usize>() <= MAX_WIDTH { name } else { "value" }
 }
 
 fn table(curve: &Curve) -> Block {
@@ -137,9 +137,9 @@ fn table(curve: &Curve) -> Block {
 mod tests {
     use super::*;
 
-    /// "root mean squared e…" stood beside an axis.
+    /// An axis was once labelled "root mean squared e…".
     #[test]
-    fn a_name_stands_beside_its_axis_whole_or_below_the_plot() {
+    fn a_name_is_shown_whole_beside_its_axis_or_below_the_plot() {
         assert_eq!(axis_label("root mean squared error"), "root mean squared error");
         let name = "an_accuracy_of_more_than_twenty_four_letters";
         assert_eq!((axis_label(name), axis_label("検証用データセットの正解率")), ("value", "value"));
@@ -148,7 +148,7 @@ mod tests {
         assert!(plot(&curve, None).unwrap().description.starts_with(name));
     }
 
-    /// A difference of 0.002 filled the whole height.
+    /// A difference of 0.002 once filled the whole height.
     #[test]
     fn small_differences_look_small() {
         let span = |scale, low, high| {

@@ -1,4 +1,4 @@
-//! What was done: released, from what, how, at whose expense, and how to check it.
+//! What was released, from which data, how, from which budget, and how to check it.
 
 use sordino_privacy::Claim;
 
@@ -151,7 +151,7 @@ fn value(value: &SettingValue) -> Text {
 pub(super) fn recompute(report: &Report<'_>) -> Section {
     let guarantee = &report.run().guarantee;
     let claim = Claim::new(guarantee.neighbours, guarantee.event.clone());
-    // A claim that was read or accounted can be written.
+    // Cannot fail: a claim always serialises.
     let json = serde_json::to_string_pretty(&claim).unwrap_or_default();
     let delta = given(guarantee.delta.get());
     let answer = match report.recomputed() {

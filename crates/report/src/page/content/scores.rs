@@ -1,4 +1,4 @@
-//! Scores beside those of a constant, and where they come from.
+//! Scores beside those of the best constant, and how their intervals were computed.
 
 use super::heads;
 use crate::number::{count, rounded};
@@ -6,9 +6,9 @@ use crate::page::{Block, Table, Text};
 use crate::run::{Better, Calibration, Confusion, Evaluation, Groups, Interval, Scale, Score};
 
 /// The most classes of a confusion matrix that a page shows.
-const MOST_CLASSES: usize = 12;
+const MAX_CLASSES: usize = 12;
 
-/// What stands beside the scores, in words.
+/// What the best constant is, in words.
 const CONSTANT: &str = "The best constant always says the same: the commonest class or the frequencies of \
     classes, the mean or the median. It is chosen on these very records, so no private record was looked at \
     for it, and it is hard to beat.";
@@ -101,7 +101,7 @@ fn groups(groups: &Groups) -> Block {
 }
 
 fn confusion(confusion: &Confusion) -> Block {
-    if confusion.classes.len() > MOST_CLASSES {
+    if confusion.classes.len() > MAX_CLASSES {
         let words = format!("The confusion matrix of {} classes is in the JSON.", confusion.classes.len());
         return Block::Paragraph(words.into());
     }
@@ -148,12 +148,12 @@ fn number(value: f64, scale: Scale, better: Better) -> Text {
     Text::number(rounded(value, scale, better), value)
 }
 
-/// An end of a bin, a whole number of per cents.
+/// The end of a bin, a whole number of per cent.
 fn percent(share: f64) -> String {
     format!("{:.0}", 100.0 * share)
 }
 
-/// Both ends, rounded outwards.
+/// Both ends of an interval, rounded outwards.
 fn interval(interval: Option<&Interval>, scale: Scale) -> Text {
     match interval {
         Some(Interval { lower, upper, .. }) => number(*lower, scale, Better::Higher)

@@ -6,7 +6,7 @@ use crate::page::{Block, Section, Table, Text};
 use crate::report::Report;
 use crate::run::{DeclaredColumns, Provenance};
 
-/// Why the digest of the data is not printed.
+/// The reason why the digest of the data is not printed.
 const DIGEST: &str = "not printed: whoever can guess the records could check the guess with it";
 
 pub(super) fn signature(report: &Report<'_>) -> Section {
@@ -75,8 +75,7 @@ fn charged(report: &Report<'_>, provenance: Option<&Provenance>) -> Text {
     }
 }
 
-/// What is released, by digests: of the model's files, and of the
-/// manifest that covers this page too.
+/// The digests of the released files, and a reference to the manifest, which covers this page too.
 fn files(report: &Report<'_>, provenance: Option<&Provenance>) -> Vec<(Text, Text)> {
     let files = provenance.map(|provenance| provenance.files.as_slice()).unwrap_or_default();
     let mut facts: Vec<(Text, Text)> = Vec::new();
@@ -87,7 +86,7 @@ fn files(report: &Report<'_>, provenance: Option<&Provenance>) -> Vec<(Text, Tex
     if !files.is_empty() {
         let all = Text::words("that of ")
             .and_code("manifest.json")
-            .and(", which lists the digest of every file, this page included, and so cannot stand on it");
+            .and(", which lists the digest of every file, this page included, and so cannot be printed here");
         let all = match &report.run().budget {
             Some(budget) => all
                 .and("; booked with the charge: ")
@@ -104,7 +103,7 @@ fn records(report: &Report<'_>) -> Text {
     rows.map_or("not public".into(), |rows| Text::number(count(rows), rows as f64))
 }
 
-/// The codes of what weakens the claim; the sentences stand in their own section.
+/// The codes of the findings; their sentences have a section of their own.
 fn weaknesses(report: &Report<'_>) -> Text {
     let findings = report.findings();
     if findings.is_empty() {

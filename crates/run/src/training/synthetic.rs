@@ -1,13 +1,13 @@
-//! Invented tables for rehearsals. They have the columns of the real table
-//! and depend on nothing else of it.
+//! Synthetic tables for rehearsals. They have the columns of the real table and depend on nothing
+//! else of it.
 //!
 //! # Definition
 //! A record is a normal vector z of four coordinates around the mean of its class. Means are so far
 //! apart that the best model is right about nine times in ten. Each column is
 //! `c + f (0.3 a·z + 0.1 e)`, with a random unit vector a and normal e, where -1 and 1 stand for
 //! its declared bounds. Bounds are declared with room, so columns of numbers have factors f from 1
-//! to a tenth, and centres c within half of the range. A number to be predicted is such a column
-//! with c = 0 and f = 1, of whose variance four fifths can be explained.
+//! to a tenth, and centres c within half of the range. A number to predict is such a column with
+//! c = 0 and f = 1; four fifths of its variance can be explained.
 
 use sordino_data::{Column, Door, Encoded, Encoding, EncodingOptions, RawTable, Schema, Table, UnitRule};
 use sordino_noise::{Bits, danger};
@@ -15,28 +15,29 @@ use sordino_noise::{Bits, danger};
 use super::subject::Subject;
 use crate::error::RunError;
 
-/// Records that models are scored on.
-const TEST: usize = 2000;
-/// Directions in which records differ.
+/// The number of records on which models are scored.
+const TEST_RECORDS: usize = 2000;
+/// The number of directions in which records differ.
 const DIRECTIONS: usize = 4;
-/// Scale of the shared and of the own part of a column, where its declared range is [-1, 1].
-const SHOWN: f64 = 0.3;
-const OWN: f64 = 0.1;
+/// The scale of a column's shared part, where its declared range is [-1, 1].
+const SHARED_SCALE: f64 = 0.3;
+/// The scale of a column's own part, where its declared range is [-1, 1].
+const OWN_SCALE: f64 = 0.1;
 
-/// An invented table.
-pub(crate) struct Invented {
+/// A synthetic table.
+pub(crate) struct SyntheticTable {
     schema: Schema,
     pub(crate) encoding: Encoding,
     /// The number of records for training.
     pub(crate) n: usize,
 }
 
-impl Invented {
-    /// An invented table of `n` records with the columns of the real one.
+impl SyntheticTable {
+    /// A synthetic table of `n` records with the columns of the real one.
     pub(crate) fn like(subject: &Subject, n: usize) -> Result<Self, RunError> {
         let mut schema = subject.schema.clone();
-        // Every invented record is a unit of its own; the limit of
-        // records per unit is in the noise.
+        // Every synthetic record is a unit of its own; the noise already accounts for the limit of
+        // records per unit.
         if let Some(unit) = subject.schema.unit().column() {
             schema = schema.with_column(unit, Column::Ignore);
         }
@@ -65,11 +66,11 @@ impl Invented {
         // Both parts share means and directions, and have a seed each for their records.
         let mut world = Normals(danger::seeded(0));
         let mut records = Normals(danger::seeded(part));
-        let rows = if part == 1 { self.n } else { TEST };
+        let rows = if part == 1 { self.n } else { TEST_RECORDS };
         let features: Vec<&str> = self.encoding.features().collect();
         let classes = self.encoding.classes().map_or(1, <[String]>::len);
-        // Means with coordinates of this standard deviation are
-        // `distance` apart, in root mean square.
+        // Means with coordinates of this standard deviation are `distance` apart, in root mean
+        // square.
         let apart = distance(classes) / (2.0 * DIRECTIONS as f64).sqrt();
         let means: Vec<Vector> = (0..classes).map(|_| world.vector().map(|x| apart * x)).collect();
         let views: Vec<Vector> = features.iter().map(|_| world.direction()).collect();
@@ -82,9 +83,9 @@ impl Invented {
             let (mean, spread) = (means[*class], records.vector());
             let z: Vector = std::array::from_fn(|i| if classes > 1 { mean[i] } else { 0.0 } + spread[i]);
             for ((column, view), (centre, factor)) in values.iter_mut().zip(&views).zip(&places) {
-                column.push(centre + factor * (SHOWN * dot(view, &z) + OWN * records.next()));
+                column.push(centre + factor * (SHARED_SCALE * dot(view, &z) + OWN_SCALE * records.next()));
             }
-            targets.push(SHOWN * dot(&slope, &z) + 0.5 * SHOWN * records.next());
+            targets.push(SHARED_SCALE * dot(&slope, &z) + 0.5 * SHARED_SCALE * records.next());
         }
         let mut raw = RawTable::new();
         for (name, values) in features.iter().zip(values) {
@@ -142,15 +143,15 @@ fn dot(a: &Vector, b: &Vector) -> f64 {
 }
 
 /// The distance between classes, in standard deviations, that leaves one error in ten: a record is
-/// taken for each of the K - 1 other classes with probability at most Φ(-distance/2). Quantiles by
-/// Abramowitz, Stegun, *Handbook of Mathematical Functions*, 26.2.22.
+/// taken for each of the K - 1 other classes with probability at most Φ(-distance/2). Quantiles are
+/// from Abramowitz, Stegun, *Handbook of Mathematical Functions*, 26.2.22.
 fn distance(classes: usize) -> f64 {
     let error = 0.1 / classes.saturating_sub(1).max(1) as f64;
     let t = (-2.0 * error.ln()).sqrt();
     2.0 * (t - (2.30753 + 0.27061 * t) / (1.0 + 0.99229 * t + 0.04481 * t * t))
 }
 
-/// Normal numbers for invented records. They protect nobody, so floating point suffices (Box,
+/// Normal numbers for synthetic records. They protect nobody, so floating point suffices (Box,
 /// Muller, *A Note on the Generation of Random Normal Deviates*, 1958).
 struct Normals<B>(B);
 
