@@ -113,7 +113,7 @@ mod tests {
 
     /// Ceilings with perfect guesses, δ = 0.
     #[test]
-    fn ceilings() {
+    fn perfect_guesses_reach_the_ceiling() {
         for (r, expected) in [(100, 3.49), (200, 4.19), (500, 5.11), (1000, 5.81)] {
             let run = OneRun::new(r, r, r).unwrap();
             let found = run.epsilon(Delta::new(0.0).unwrap(), 0.95).unwrap();

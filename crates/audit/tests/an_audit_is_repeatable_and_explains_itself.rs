@@ -43,7 +43,7 @@ fn progress_is_told() {
 }
 
 #[test]
-fn bad_wishes_are_refused() {
+fn impossible_audits_are_refused() {
     let tester = || MechanismTester::new(epsilon(1.0));
     let few = tester().with_samples(10, 1000).test(respond, &true, &false).unwrap_err();
     assert_eq!(few.to_string(), "an audit needs at least 100 samples for each input, got 10; draw more");

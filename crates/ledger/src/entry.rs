@@ -86,9 +86,9 @@ pub enum Body {
         data_set: u64,
         /// Who asked.
         who: Label,
-        /// What for.
+        /// The purpose.
         what: Label,
-        /// What it does.
+        /// The event that it pays for.
         event: Event,
         /// Whether the noise comes from a fixed seed, so that nobody is protected. Since format
         /// version 3.

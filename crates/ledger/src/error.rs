@@ -254,7 +254,7 @@ pub enum LedgerError {
         /// The first name of the data set.
         name: Label,
     },
-    /// A share that is larger than the whole.
+    /// The share is larger than the whole.
     #[error(
         "a grant must be at most the budget it is a share of, epsilon {epsilon} and delta {delta}; more \
          would never be spent"
@@ -265,16 +265,16 @@ pub enum LedgerError {
         /// δ of the whole.
         delta: f64,
     },
-    /// Rules that cannot be kept.
+    /// The rules are not valid.
     #[error(transparent)]
     Rules(#[from] RulesError),
-    /// What was said of a data set holds.
+    /// The data set has rules already.
     #[error("data set `{name}` has rules of its owner already, which are never replaced")]
     HasRules {
         /// The first name of the data set.
         name: Label,
     },
-    /// The owner has said something since.
+    /// The owner gave rules after the account was opened.
     #[error(
         "the owner of data set `{name}` has said since it was opened how it may be read and used; nothing \
          was charged: open it again"
@@ -292,7 +292,7 @@ pub enum LedgerError {
         /// The first name of the data set.
         name: Label,
     },
-    /// The lock does not name what was asked for.
+    /// The lock does not allow this verb.
     #[error("data set `{name}` is locked by its owner, who allows {verbs}, and not {verb}")]
     OtherVerb {
         /// The first name of the data set.
@@ -313,7 +313,7 @@ pub enum LedgerError {
         /// The most that one may cost.
         most: Epsilon,
     },
-    /// No entry with this number created one.
+    /// No data set has this number.
     #[error("no data set has the number {number}")]
     NoDataSet {
         /// The number.
@@ -335,7 +335,7 @@ pub enum LedgerError {
         /// Why not.
         reason: &'static str,
     },
-    /// Steps were done that this run does not know of.
+    /// The ledger has recorded more steps than this run.
     #[error(
         "cannot record {steps} steps of charge {number}: {recorded} are recorded, so that this is an old \
          copy of its run, or another process goes on with it"
@@ -363,7 +363,7 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Is this the honest answer no to what was asked for, and not a failure?
+    /// Is this an honest refusal, and not a failure?
     pub fn is_refusal(&self) -> bool {
         matches!(
             self,

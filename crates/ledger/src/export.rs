@@ -41,7 +41,7 @@ pub struct ExportedDataSet {
     pub terms: Terms,
     /// Who may spend how much of it; empty if anyone may spend all of it.
     pub grants: Vec<ExportedGrant>,
-    /// How its owner lets it be read and used.
+    /// The rules of its owner.
     pub rules: Option<Rules>,
 }
 
@@ -49,7 +49,7 @@ pub struct ExportedDataSet {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ExportedGrant {
-    /// Who.
+    /// The analyst.
     pub to: Label,
     /// The most that they may spend.
     pub epsilon: Epsilon,
@@ -71,7 +71,7 @@ pub struct ExportedCharge {
     pub name: Label,
     /// Who asked.
     pub who: Label,
-    /// What for.
+    /// The purpose.
     pub what: Label,
     /// `reserved` or `booked`.
     pub state: &'static str,
@@ -79,7 +79,7 @@ pub struct ExportedCharge {
     pub booked: Option<String>,
     /// Hash of the result.
     pub result: Option<Digest>,
-    /// What it does.
+    /// The event that it pays for.
     pub event: Event,
     /// Whether the noise comes from a fixed seed, so that nobody is protected.
     pub seeded: bool,
@@ -87,7 +87,7 @@ pub struct ExportedCharge {
     pub steps: Option<u64>,
     /// Whether the run did no step after these.
     pub ended: Option<bool>,
-    /// The charge whose run it goes on with.
+    /// The charge whose run it resumes.
     pub follows: Option<u64>,
 }
 

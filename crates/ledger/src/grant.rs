@@ -22,7 +22,7 @@ use crate::record::{ChargeRecord, DataSet};
 pub struct Grant {
     /// Number of the entry that last set it.
     pub number: u64,
-    /// Who.
+    /// The analyst.
     pub to: Label,
     /// The share: of the same relation and unit as the whole.
     pub terms: Terms,

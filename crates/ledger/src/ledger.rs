@@ -1,4 +1,4 @@
-//! Opening, writing, reading.
+//! The ledger: opening, writing, reading.
 
 use std::cell::{Ref, RefCell};
 use std::path::Path;
@@ -50,14 +50,13 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// A ledger that exists, for whoever only reads it and may not have the right to write. What
-    /// needs to write fails. Without that right it may see no more than the moment at which it was
-    /// opened.
+    /// Opens a ledger for reading only; the right to write is not needed. What needs to write
+    /// fails. Without that right it may see no more than the moment at which it was opened.
     pub fn open_to_read(path: &Path) -> Result<Self, LedgerError> {
         let ledger = Self::new(store::open_to_read(path)?);
         let witness = ledger.store.witness()?;
         let read = ledger.read_from_the_start(witness, None);
-        // First of all whether there was one moment to read: nothing else would be true of it.
+        // First check that one moment was read: nothing else would be true of it.
         ledger.store.check_still()?;
         read.map(|()| ledger)
     }
@@ -72,7 +71,7 @@ impl Ledger {
         self.create_budget(identity, terms, None)
     }
 
-    /// The same, and says how it may be read and used, once and for all.
+    /// The same, with rules on how it may be read and used, once and for all.
     pub fn create_data_set_with(
         &self,
         identity: &Identity,
@@ -95,8 +94,8 @@ impl Ledger {
         })
     }
 
-    /// Says, as the owner of the data, how the data set called `name` may be read and used. Fails
-    /// if that was said before.
+    /// Sets, as the owner of the data, the rules of the data set called `name`. Fails if it has
+    /// rules.
     pub fn rule(&self, name: &Label, rules: &Rules) -> Result<u64, LedgerError> {
         self.append(&mut |book| {
             let set = book.named(name)?;
@@ -170,8 +169,8 @@ impl Ledger {
         Ok(self.fresh()?.data_sets.clone())
     }
 
-    /// The data set called `name`, whatever its content: for whoever needs its rules before the
-    /// file is opened.
+    /// The data set called `name`, whatever its content: for programs that need its rules before
+    /// they open the file.
     pub fn find_by_name(&self, name: &Label) -> Result<DataSet, LedgerError> {
         Ok(self.fresh()?.named(name)?.clone())
     }
@@ -209,8 +208,8 @@ impl Ledger {
         Ok(entries)
     }
 
-    /// A copy of one moment in a new file or an empty database, safe while others write. It is a
-    /// ledger of its own: charging both spends the budget twice, so a copy is for keeping.
+    /// Copies one moment to a new file or an empty database, safely while others write. The copy is
+    /// a ledger of its own: charging both spends the budget twice, so keep it and do not charge it.
     pub fn backup(&self, to: &Path) -> Result<Head, LedgerError> {
         self.store.backup(to)?;
         Self::open(to)?.head()
@@ -241,7 +240,7 @@ impl Ledger {
             let reader = shared.borrow();
             reader.finish()?;
             let body = decide(reader.book)?;
-            // What the store says of itself changes with the entry that says so.
+            // The version of the store changes with the entry that states it.
             let version = if let Body::Migrated { format_version } = body {
                 format_version
             } else {

@@ -2,8 +2,8 @@
 //! processes and crashes.
 //!
 //! # Guarantee
-//! - **Two phases.** A charge is on the disk before there is a permit, so before the data is
-//!   touched; that its result was released is recorded after. A crash between the two counts as
+//! - **Two phases.** A charge is on the disk before there is a permit, and so before the data is
+//!   touched. The release of its result is recorded afterwards. A crash between the two counts as
 //!   spent. There is no refund.
 //! - **One decision at a time.** Charges are decided under one lock, on the whole history. Two
 //!   charges that together exceed the budget are never both granted. The decision itself, and the
@@ -16,21 +16,21 @@
 //! - **Rules.** The owner fixes with the budget how a data set is read and, if it is
 //!   [locked](Lock), what analysts are held to.
 //! - **Progress.** A run tells the ledger [how far it is](Account::keep), so that a copy of its
-//!   working folder is known for what it is.
+//!   working folder is recognised.
 //! - **Identity.** A data set is its name and the hash of its content. A changed file under a known
 //!   name, and known content under a new name, are refused until the owner [links](Ledger::link)
 //!   them.
 //!
 //! # Where it is kept
-//! In one SQLite file; or, with the feature `postgresql`, in a database: a path that begins with
-//! `postgres://` or `postgresql://` is taken for its URL. Both have the same entries, the same
+//! A ledger is one SQLite file, or a database with the feature `postgresql`: a path that begins
+//! with `postgres://` or `postgresql://` is taken for its URL. Both have the same entries, the same
 //! chain and the same rules.
 //!
 //! # Limits
-//! Whoever may write to the file can replace it by another, or by an older copy of itself together
-//! with its witness `-head`. Nobody can rewrite it unseen under the eyes of somebody who kept a
-//! [`Head`]. A file whose every record is changed a little, under a new name, is a new data set to
-//! the ledger: identity is by content, not by meaning.
+//! Anyone who may write to the file can replace it by another, or by an older copy of itself
+//! together with its witness `-head`. Somebody who kept a [`Head`] notices. A file whose every
+//! record is changed a little, under a new name, is a new data set to the ledger: identity is by
+//! content, not by meaning.
 //!
 //! ```
 //! use sordino_ledger::{Account, Digest, Identity, Label, Ledger};

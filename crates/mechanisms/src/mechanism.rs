@@ -77,6 +77,10 @@ pub trait Mechanism {
 
 /// Evidence that a permit covers what is being drawn. Only the release path makes it, and lends it
 /// for one draw.
+///
+/// ```compile_fail
+/// let forged = sordino_mechanisms::Covered(());
+/// ```
 #[derive(Debug)]
 pub struct Covered(());
 

@@ -115,7 +115,7 @@ impl ProposeTestRelease {
 
 impl Mechanism for ProposeTestRelease {
     type Answer<'a> = Proposal;
-    /// Nothing where the answer did not seem stable.
+    /// `None` if the answer did not seem stable.
     type Output = Option<i64>;
 
     fn protection(&self) -> &Protection {

@@ -21,7 +21,7 @@
 //! true share. Reports are independent, so that by Hoeffding's inequality it is off by more than
 //! `sqrt(ln(2/β)/(2n)) / (p - q)` with probability at most β. Its standard error, given the true
 //! categories, is `sqrt(s p (1 - p) + (1 - s) q (1 - q)) / (sqrt(n) (p - q))` for a true share s:
-//! of ns reports each names the category with probability p, of the others with probability q.
+//! ns reports name the category with probability p each, the others with probability q each.
 //!
 //! # Pitfalls
 //! - Estimates may be below 0 or above 1. Clamping single ones before averaging or adding makes

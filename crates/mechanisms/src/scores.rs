@@ -199,7 +199,7 @@ mod tests {
     use crate::testing::{chi_square, count, epsilon, histogram};
 
     #[test]
-    fn rates_are_rounded_down_and_hardly() {
+    fn rates_are_rounded_down_by_little() {
         for e in [1e-3, 0.1, 1.0, 2.5, 40.0, 1e5] {
             for range in [1, 2, 3, 10, 1 << 20] {
                 let rate = Coin::new(epsilon(e), count(range)).unwrap().rate();

@@ -21,9 +21,10 @@
 //! | [`Mode`] | keys | the most frequent of declared keys | report noisy max |
 //!
 //! # Who is protected
-//! [`Contributor`] says what one neighbour changes: one row, or all rows of one owner, of whom at
-//! most a public number count (drawn at random from the owner's own rows, before anything is added
-//! up). See there for the sensitivities. A permit whose unit is not the contributor is refused.
+//! [`Contributor`] says what one neighbour changes: one row, or all rows of one owner. At most a
+//! public number of an owner's rows count (drawn at random from the owner's own rows, before
+//! anything is added up). See there for the sensitivities. A permit whose unit is not the
+//! contributor is refused.
 //!
 //! # From data to integers
 //! Every row becomes a few integers by a rule that looks at that row and at public parameters only:

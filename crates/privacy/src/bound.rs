@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps() {
+    fn the_relative_gap_compares_both_ends() {
         assert_eq!(Bound::enclosing(1.0, 2.0).relative_gap(), 0.5);
         assert_eq!(Bound::UNBOUNDED.relative_gap(), 0.0);
         assert_eq!(Bound::enclosing(1.0, f64::INFINITY).relative_gap(), 1.0);

@@ -255,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn units_in_json() {
+    fn units_survive_json() {
         for (unit, json) in [
             (Unit::Record, r#""record""#),
             (Unit::Column("user_id".into()), r#"{"column":"user_id"}"#),

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn hints() {
+    fn a_hint_names_one_word_or_all() {
         assert_eq!(hint("x", ["cdefg"]), "");
         assert_eq!(hint_or_all("x", &["a b", "cdefg"]), "; there are a b, cdefg");
         assert_eq!(hint_or_all("cdef", &["a b", "cdefg"]), "; did you mean `cdefg`?");

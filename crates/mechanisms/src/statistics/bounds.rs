@@ -2,7 +2,7 @@
 
 use crate::error::MechanismError;
 
-/// Numbers are clamped to `lower..=upper`; what is no number counts as one public value.
+/// Numbers are clamped to `lower..=upper`; NaN counts as one public value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bounds {
     lower: f64,
@@ -48,8 +48,8 @@ impl Bounds {
         self.upper - self.lower
     }
 
-    /// The nearest of the values of a grid of so many cells, counted from the lower bound: a
-    /// function of one row.
+    /// The nearest place on a grid of `cells` cells, counted from the lower bound: a function of
+    /// one row.
     pub(super) fn place(self, value: f64, cells: u64) -> u64 {
         let share = (self.clamp(value) - self.lower) / self.width();
         // The cast saturates.
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_comes_is_within() {
+    fn any_value_is_clamped_to_the_bounds() {
         let bounds = Bounds::new(-1.0, 3.0).unwrap();
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 1e308, 2.5] {
             assert!((-1.0..=3.0).contains(&bounds.clamp(value)));

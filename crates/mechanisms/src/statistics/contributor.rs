@@ -1,7 +1,7 @@
 //! Whom a statistic protects, and how much one of them may contribute.
 //!
 //! # Definition
-//! A contributor is a row by itself, or an owner of rows. Of an owner at most `rows` rows count,
+//! A contributor is a row by itself, or an owner of rows. At most `rows` rows of an owner count,
 //! chosen uniformly from the owner's own rows; in statistics of keys at most `rows` rows in each of
 //! at most `keys` keys. One neighbour makes a contributor appear, disappear or become another, as
 //! the relation says.
@@ -25,9 +25,9 @@
 //! (centred) sum, rank or key. In all other cases the number of rows is private.
 //!
 //! # Pitfalls
-//! Tables hold no null rows. NaN is not one: it is a number that was not there to be read, and
-//! counts as [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as
-//! any other value is, under `zero_out` at twice ε (by way of the null row).
+//! Tables hold no null rows. NaN is not one: it is a missing number, and counts as
+//! [`Bounds::missing`](super::Bounds::missing) says. *Whether* it is NaN is protected as any other
+//! value is, under `zero_out` at twice ε (by way of the null row).
 
 use sordino_privacy::{Contribution, Count, Neighbours, Unit};
 
@@ -35,7 +35,7 @@ use crate::error::MechanismError;
 use crate::protection::Protection;
 use crate::shift::Shift;
 
-/// What one neighbour changes: one row, or what counts of one owner's rows.
+/// What one neighbour changes: one row, or all rows of one owner that count.
 ///
 /// Neither protects the other: one more row of an owner can change which of the owner's rows count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,13 +52,13 @@ impl Contributor {
         Self::of(Protection::of_records(neighbours), Count::ONE)
     }
 
-    /// Owners, named by a column, of each of whom at most `rows` rows count (of each key, in
-    /// statistics of keys).
+    /// Owners, named by a column. At most `rows` rows of each count (for each key, in statistics of
+    /// keys).
     pub fn owner(neighbours: Neighbours, column: impl Into<String>, rows: Count) -> Self {
         Self::of(Protection::of_records(neighbours).for_unit(Unit::Column(column.into())), rows)
     }
 
-    /// Clients of a federation, of each of whom at most `rows` rows count.
+    /// Clients of a federation. At most `rows` rows of each count.
     pub fn client(neighbours: Neighbours, rows: Count) -> Self {
         Self::of(Protection::of_records(neighbours).for_unit(Unit::Client), rows)
     }

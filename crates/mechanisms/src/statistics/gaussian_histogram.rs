@@ -12,13 +12,13 @@
 //! ρ-zCDP: one neighbour moves the counts by at most `sqrt(c) m` in L2 (Canonne, Kamath, Steinke,
 //! "The discrete Gaussian for differential privacy", 2020, Theorem 4). With contributors of m rows
 //! in each of k keys c = k if they appear or disappear and 2 k if they become others, but never
-//! more than there are keys; a row has k = m = 1. The event is `zcdp`, and that of one integer
-//! where one count moves only.
+//! more than there are keys; a row has k = m = 1. The event is `zcdp`, or that of one integer if
+//! only one count moves.
 //!
 //! # Pitfalls
 //! - ρ is not ε: at a small δ it costs about `ρ + 2 sqrt(ρ ln(1/δ))`. There is no pure guarantee.
-//! - One release of one key a contributor is more accurate with [`Histogram`](super::Histogram).
-//!   Noise grows with the root of k here, and with k there.
+//! - For one key per contributor, a single release is more accurate with
+//!   [`Histogram`](super::Histogram). Noise grows with the root of k here, and with k there.
 
 use sordino_noise::Bits;
 use sordino_privacy::{Event, Rho, Scale};

@@ -43,7 +43,7 @@ pub(super) fn open_cells<R: Bits + ?Sized>(
 }
 
 /// Counts of declared keys in their order. Rows of other keys are left out before the limit: they
-/// take no place of an owner's.
+/// use up no place.
 pub(super) fn counts_of_declared<'a, R: Bits + ?Sized>(
     keys: &[String],
     rows: Rows<'a, &'a str>,
@@ -80,7 +80,7 @@ fn counts_where<'a, R: Bits + ?Sized>(
     Ok(counts)
 }
 
-/// What counts of one owner's keys.
+/// The keys of one owner that count, with their numbers of rows.
 fn limited<'a, R: Bits + ?Sized>(keys: Vec<&'a str>, who: &Contributor, bits: &mut R) -> Vec<(&'a str, u64)> {
     let mut own: BTreeMap<&str, u64> = BTreeMap::new();
     for key in keys {

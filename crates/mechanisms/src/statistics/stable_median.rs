@@ -89,7 +89,7 @@ impl StableMedian {
 
 impl Mechanism for StableMedian {
     type Answer<'a> = Rows<'a, f64>;
-    /// Nothing where the median did not seem stable.
+    /// `None` if the median did not seem stable.
     type Output = Option<Estimate>;
 
     fn protection(&self) -> &Protection {

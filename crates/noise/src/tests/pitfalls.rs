@@ -93,7 +93,7 @@ fn parameters_that_mean_nothing_are_refused_with_a_reason() {
 }
 
 #[test]
-fn extreme_parameters_draw_without_a_hitch() {
+fn extreme_parameters_can_be_drawn() {
     let mut bits = seeded(1202);
     let mut noise = [0; 2000];
     DiscreteLaplace::new(1, u64::MAX).unwrap().fill(&mut bits, &mut noise);

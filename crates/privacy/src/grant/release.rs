@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_either_is_wrong_with_both() {
+    fn a_flaw_of_either_release_marks_both() {
         let delta = Delta::new(1e-6).unwrap();
         let (event, claim) = (pure(0.5), Claim::new(Neighbours::ZeroOut, pure(0.5)));
         let seeded = danger::unmetered(claim.clone(), Unit::Record, delta).unwrap().seeded().unwrap();

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn published_rows() {
+    fn theorems_give_their_published_numbers() {
         for (epsilon, count, slack, sum, first, drift, best) in [
             (0.1, 100usize, 1e-5, 10.0, 5.850235092945, 5.298109661767, 4.30679137252),
             (0.01, 1_000, 1e-6, 10.0, 1.762759807111, 1.712257719607, 1.36544670999),

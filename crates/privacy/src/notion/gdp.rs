@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn profile() {
+    fn the_profile_meets_reference_values() {
         for (mu, epsilon, exact) in [
             (1.0, 0.0, 0.382924922548),
             (1.0, 1.0, 0.126936737507),
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn squares_add() {
+    fn squares_of_mu_add_under_composition() {
         close(gdp(0.3).and(gdp(0.4)).unwrap().mu().get(), 0.5, 1e-12);
         for count in [1u64, 7, 10_000] {
             let step = gdp(1.0 / (count as f64).sqrt()).repeated(Count::new(count).unwrap()).unwrap();
@@ -241,7 +241,11 @@ mod tests {
 
         /// Rises with mu, falls with epsilon, is convex in e^epsilon, and comes back from delta.
         #[test]
-        fn a_privacy_profile(ln_mu in -4.0f64..2.0, e in 0.0f64..6.0, step in 0.01f64..1.0) {
+        fn profiles_fall_with_epsilon_and_rise_with_mu(
+            ln_mu in -4.0f64..2.0,
+            e in 0.0f64..6.0,
+            step in 0.01f64..1.0
+        ) {
             let mu = ln_mu.exp();
             let at = |e: f64| gdp(mu).delta(eps(e));
             let (here, next, last) = (at(e), at(e + step), at(e + 2.0 * step));

@@ -151,7 +151,7 @@ mod tests {
 
     /// L = 1, n = 1000, sigma = 0.01: one step has mu = 0.1.
     #[test]
-    fn strongly_convex() {
+    fn strong_convexity_bounds_the_last_iterate() {
         let descent = descent(0.1, 0.1, 1.0);
         close(descent.contraction(), 0.99, 1e-14);
         for (steps, exact) in [
@@ -167,7 +167,7 @@ mod tests {
 
     /// d = 1000, mu = 0.1: 20 instead of 100 by composition after a million steps.
     #[test]
-    fn convex_on_a_bounded_set() {
+    fn a_bounded_set_bounds_the_last_iterate() {
         let descent = descent(0.1, 0.0, 1.0);
         let (diameter, noise) = (Radius::new(1.0).unwrap(), Scale::new(1e-3).unwrap());
         let at =
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn preconditions() {
+    fn impossible_descents_are_refused() {
         let unknown = HiddenDescent::new(
             StepSize::new(0.1).unwrap(),
             StrongConvexity::new(2.0).unwrap(),

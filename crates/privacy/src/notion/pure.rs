@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn concentration() {
+    fn rho_of_the_worst_and_of_laplace_noise() {
         for (epsilon, tight, laplace) in [
             (0.1f64, 0.004995837495788, 0.004837418036),
             (1.0, 0.462117157260, 0.367879441171),
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn renyi_curve() {
+    fn renyi_divergences_meet_reference_values() {
         for (epsilon, order, exact) in
             [(1.0, 2.0, 0.7353256640555), (1.0, 8.0, 0.9552483740549), (0.1, 2.0, 0.009958584394956)]
         {
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_and_groups() {
+    fn epsilon_adds_and_grows_with_groups() {
         let two = pure(0.25).and(pure(0.5)).unwrap().epsilon().get();
         assert!((0.75..0.75 + 1e-14).contains(&two), "{two}");
         assert_eq!(pure(0.5).group(Count::new(3).unwrap()).unwrap().epsilon().get(), 1.5);

@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn three_roads() {
+    fn three_conversions_give_their_published_epsilons() {
         for (order, r, d, basic, improved, optimal) in [
             (8.0, 1.0, 1e-6, 2.973644365423, 2.543049895416, 2.5429195750),
             (2.0, 0.5, 1e-3, 7.407755278982, 6.021460917862, 5.0948497046),

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_and_sums() {
+    fn rho_adds_and_groups_lower_omega() {
         let four = tcdp(0.01, 40.0).group(Count::new(4).unwrap()).unwrap();
         assert!((four.rho().get() - 0.16).abs() < 1e-14 && four.omega().get() == 10.0);
         assert!(tcdp(0.01, 3.0).group(Count::new(4).unwrap()).is_err());

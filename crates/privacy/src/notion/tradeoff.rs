@@ -247,7 +247,7 @@ mod tests {
     /// A test of a likelihood ratio is what an attacker really does: P[N(mu) > z] at P[N(0) > z] =
     /// t.
     #[test]
-    fn gaussian_tests() {
+    fn the_gaussian_curve_meets_the_best_test() {
         let curve = TradeOff::from(Gdp::new(Mu::new(1.0).unwrap()));
         for z in [-3.0, -1.0, 0.0, 0.5, 2.0, 5.0, 8.0] {
             let (alarms, misses) = (normal::cdf(-z), normal::cdf(z - 1.0));
@@ -265,7 +265,7 @@ mod tests {
     /// Randomized response answers yes with 3/4 or 1/4: its one honest test must not beat the
     /// curve.
     #[test]
-    fn a_survey() {
+    fn randomized_response_has_two_lines() {
         let curve = TradeOff::of(&claim(concat!(
             r#"{"neighbours":"replace","event":{"type":"randomized_response","categories":2,"#,
             r#""truth_probability":0.75}}"#,
@@ -298,8 +298,14 @@ mod tests {
 
         /// Falling, convex, below the diagonal of blind guessing, and its own inverse or less.
         #[test]
-        fn a_trade_off(e in 0.0f64..4.0, d in 0.0f64..0.5, e2 in 0.0f64..4.0, d2 in 0.0f64..0.5,
-                       t in 0.0f64..0.98, step in 0.001f64..0.01) {
+        fn trade_offs_fall_and_are_convex(
+            e in 0.0f64..4.0,
+            d in 0.0f64..0.5,
+            e2 in 0.0f64..4.0,
+            d2 in 0.0f64..0.5,
+            t in 0.0f64..0.98,
+            step in 0.001f64..0.01
+        ) {
             let points = [(e, d), (e2, d2)]
                 .map(|(epsilon, delta)| ProfilePoint { epsilon: eps(epsilon), delta });
             let f = TradeOff::from_profile(&points);

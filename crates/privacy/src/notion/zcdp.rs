@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn three_conversions_and_the_exact_gaussian() {
+    fn three_conversions_lie_above_the_exact_gaussian() {
         for (rho, d, basic, improved, gaussian) in [
             (0.5, 1e-5, 5.298525912188, 4.728386984943, 4.37717809568),
             (0.1, 1e-6, 2.450788000477, 2.141938928385, 1.9945269007),
@@ -234,7 +234,7 @@ mod tests {
 
     /// The inverse of (1) meets its target from below.
     #[test]
-    fn basic_inverse() {
+    fn the_inverse_meets_its_target_from_below() {
         let found = Zcdp::least_basic(Epsilon::new(1.0).unwrap(), delta(1e-5));
         close(found.rho().get(), 0.0208199383395, 1e-11);
         assert!(found.epsilon_basic(delta(1e-5)) <= 1.0);
@@ -263,7 +263,7 @@ mod tests {
 
     /// Small-e series of the Laplace constant against the formula at its seam.
     #[test]
-    fn laplace_series() {
+    fn the_laplace_series_joins_its_formula() {
         let at = |e: f64| Zcdp::of_laplace(Epsilon::new(e).unwrap()).rho().get();
         close(at(0.0099999999), at(0.0100000001), 1e-7);
         close(at(1e-6), 0.5e-12 - 1e-18 / 6.0, 1e-11);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn balls() {
+    fn larger_balls_take_more_steps() {
         let steps = |from: Neighbours, to| from.hops(to).map(Count::get);
         assert_eq!(steps(ball(Norm::L2, 1.0), ball(Norm::L2, 3.0)), Some(3));
         assert_eq!(steps(ball(Norm::L2, 1.0), ball(Norm::L2, 0.2)), Some(1));
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn group_privacy() {
+    fn groups_pay_for_the_geometric_series() {
         let group = |e, d, k| {
             group_guarantee(Epsilon::new(e).unwrap(), Delta::new(d).unwrap(), Count::new(k).unwrap())
                 .map(|(e, d)| (e.get(), d.get()))

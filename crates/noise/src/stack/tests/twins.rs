@@ -77,12 +77,12 @@ fn judge(mistake: Mistake) -> Result<(), String> {
 }
 
 #[test]
-fn the_right_one_passes() {
+fn the_correct_sampler_passes() {
     judge(Mistake::None).unwrap();
 }
 
 #[test]
-fn pitfall_12_every_wrong_one_is_caught() {
+fn pitfall_12_every_wrong_sampler_is_caught() {
     for mistake in [
         Mistake::AcceptEveryTest,
         Mistake::RejectEveryTest,

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn two_digits() {
+    fn suggestions_are_rounded_down_to_two_digits() {
         for (value, expected) in [(0.4567, 0.45), (0.4, 0.4), (12.99, 12.0), (0.001239, 0.0012), (0.0, 0.0)] {
             assert_eq!(two_digits_down(value), expected, "{value}");
         }

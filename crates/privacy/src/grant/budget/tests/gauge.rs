@@ -118,7 +118,7 @@ fn nothing_is_taken_for_the_second_charge_but_the_second_charge() {
 /// Large pure charges need no δ and take their ε; the gauge says what is left once a charge needs
 /// it.
 #[test]
-fn what_the_first_charge_with_a_delta_takes_is_foretold() {
+fn the_first_charge_with_a_delta_takes_what_was_predicted() {
     let mut budget = Budget::new(replacing(3.0, 1e-6));
     for _ in 0..3 {
         grant(&mut budget, &pure(0.5));
