@@ -23,8 +23,8 @@
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Fitted, LearningPlan, Noise, Plan,
-    PlanOptions, StepwisePlan, Training, TrainingOptions, UpdateRule, check_data, check_permit,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Fitted, LearningPlan, Noise, PlanOptions,
+    StepwisePlan, Training, TrainingOptions, TrainingPlan, UpdateRule, check_data, check_permit,
     check_public_size,
 };
 use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
@@ -161,8 +161,8 @@ impl GradientDescent {
             limit,
         };
         let plan = match noise {
-            Noise::Budget { epsilon, delta } => Plan::calibrated(options, epsilon, delta)?,
-            Noise::Multiplier(multiplier) => Plan::with_noise(options, multiplier)?,
+            Noise::Budget { epsilon, delta } => TrainingPlan::calibrated(options, epsilon, delta)?,
+            Noise::Multiplier(multiplier) => TrainingPlan::with_noise(options, multiplier)?,
         };
         let training = self.training.clone().unwrap_or_else(|| self.default_training(rule));
         training.check(self.loss.outputs() * encoding.width())?;
@@ -218,7 +218,7 @@ impl GradientDescent {
 pub struct GradientPlan {
     loss: Loss,
     encoding: Encoding,
-    plan: Plan,
+    plan: TrainingPlan,
     training: TrainingOptions,
     class_weights: Option<ClassWeights>,
 }
@@ -235,7 +235,7 @@ impl GradientPlan {
     }
 
     /// The batches, the clipping and the noise.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &TrainingPlan {
         &self.plan
     }
 

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use proptest::prelude::*;
 use sordino_data::{ContributionLimit, Encoded, Sampling, UnitRule};
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 use crate::linear_objective::LinearObjective;
@@ -28,7 +28,7 @@ fn weighting(all: [f64; 3], classes: usize) -> Weighting {
     Weighting(all[..classes].to_vec())
 }
 
-fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec<f64>>) -> Plan {
+fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec<f64>>) -> TrainingPlan {
     let options = PlanOptions {
         sampling: Sampling::FullBatch,
         slots: Count::new(n as u64).unwrap(),
@@ -39,7 +39,7 @@ fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec
         divisor: None,
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
 }
 
 /// The sum over all records in steps, the size of a step, and how many steps one record may move
@@ -47,7 +47,7 @@ fn plan(n: usize, clipping: Clipping, neighbours: Neighbours, scales: Option<Vec
 fn sum(
     (loss, weighting): (Loss, &Weighting),
     data: &Encoded,
-    (plan, clip_norm): (&Plan, f64),
+    (plan, clip_norm): (&TrainingPlan, f64),
     w: &[f64],
 ) -> (Vec<i64>, f64, f64) {
     let mut objective = LinearObjective::new(loss, data);

@@ -99,15 +99,15 @@ fn kept<'a>(path: &Path) -> FitOptions<'a> {
     }
 }
 
-type Plan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
+type TrainingPlan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
 
-fn free(plan: &Plan) -> Permit {
+fn free(plan: &TrainingPlan) -> Permit {
     unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
 }
 
 /// Resumes, and takes the checkpoint's word for what was paid.
 fn resume(
-    plan: &Plan,
+    plan: &TrainingPlan,
     data: &Encoded,
     checkpoint: Checkpoint,
     permit: Permit,
@@ -119,7 +119,7 @@ fn resume(
 
 /// Simulates a kill by a panic after step 6, between two checkpoints, of a new fit or of one that
 /// resumes from a checkpoint.
-fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
+fn kill(plan: &TrainingPlan, path: &Path, from: Option<Checkpoint>) {
     let done = from.as_ref().map_or(0, Checkpoint::steps);
     let died = catch_unwind(AssertUnwindSafe(|| {
         let mut progress = |progress: Progress<'_>| assert!(progress.step() < done.max(6), "killed");
@@ -137,7 +137,7 @@ fn kill(plan: &Plan, path: &Path, from: Option<Checkpoint>) {
 }
 
 /// Stops a fit after `steps` steps, and returns its checkpoint.
-fn stop(plan: &Plan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
+fn stop(plan: &TrainingPlan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
     let flag = AtomicBool::new(steps == 0);
     let mut told = Vec::new();
     let mut progress = |progress: Progress<'_>| {

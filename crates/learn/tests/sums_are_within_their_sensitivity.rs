@@ -9,7 +9,7 @@ use sordino_data::{
 };
 use sordino_learn::{LinearObjective, Loss};
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 const WIDTH: usize = 3;
@@ -38,7 +38,7 @@ fn encoded(rows: &[([f64; WIDTH], bool)]) -> Encoded {
     Encoded::new(&encoding, &Table::new(raw, &schema, Door::Permissive, &mut seeded(1)).unwrap()).unwrap()
 }
 
-fn plan(n: usize, clipping: Clipping, sampling: Sampling, neighbours: Neighbours) -> Plan {
+fn plan(n: usize, clipping: Clipping, sampling: Sampling, neighbours: Neighbours) -> TrainingPlan {
     let options = PlanOptions {
         sampling,
         slots: Count::new(n as u64).unwrap(),
@@ -49,11 +49,18 @@ fn plan(n: usize, clipping: Clipping, sampling: Sampling, neighbours: Neighbours
         divisor: None,
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap()
 }
 
 /// The sum of one batch in steps, and how far one record may move it.
-fn sum(data: &Encoded, plan: &Plan, clip_norm: f64, w: &[f64], threads: usize, seed: u64) -> (Vec<i64>, f64) {
+fn sum(
+    data: &Encoded,
+    plan: &TrainingPlan,
+    clip_norm: f64,
+    w: &[f64],
+    threads: usize,
+    seed: u64,
+) -> (Vec<i64>, f64) {
     let objective = LinearObjective::new(Loss::Logistic, data);
     let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
     let batch = plan.batches().batches().next(&mut seeded(seed)).unwrap();

@@ -15,8 +15,8 @@ use std::sync::Arc;
 
 use sordino_data::{ContributionLimit, Encoding, Sampling};
 use sordino_optim::{
-    Averaging, ClassWeights, Noise, OptimError, Plan, PlanOptions, Schedule, TrainingOptions, UpdateRule,
-    check_public_size,
+    Averaging, ClassWeights, Noise, OptimError, PlanOptions, Schedule, TrainingOptions, TrainingPlan,
+    UpdateRule, check_public_size,
 };
 use sordino_privacy::{ClipNorm, Count, Delta, Epsilon, Neighbours, SamplingRate};
 
@@ -170,15 +170,15 @@ impl NetworkLearner {
             limit: ContributionLimit::of(encoding.schema().unit()),
         };
         let flat = match noise {
-            Noise::Budget { epsilon, delta } => Plan::calibrated(options.clone(), epsilon, delta)?,
-            Noise::Multiplier(z) => Plan::with_noise(options.clone(), z)?,
+            Noise::Budget { epsilon, delta } => TrainingPlan::calibrated(options.clone(), epsilon, delta)?,
+            Noise::Multiplier(z) => TrainingPlan::with_noise(options.clone(), z)?,
         };
         // z depends neither on the style nor on the clip norm. Both depend on z, so z comes first.
         let z = flat.noise_multiplier();
         let run = TrainingFacts::of(&flat, &self.network, encoding.row_norm());
         let clip_norm = self.clip_norm.unwrap_or_else(|| run.clip_norm());
         let clipping = self.clipping.clipping(clip_norm, z.get(), flat.divisor());
-        let plan = Plan::with_noise(PlanOptions { clipping, ..options }, z)?;
+        let plan = TrainingPlan::with_noise(PlanOptions { clipping, ..options }, z)?;
         let made = NetworkPlan {
             network: Arc::clone(&self.network),
             encoding: encoding.clone(),

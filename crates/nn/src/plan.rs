@@ -1,7 +1,7 @@
 //! The plan of DP-SGD on a network: all its numbers, before it is paid for.
 //!
 //! # Guarantee
-//! The guarantee is that of [`Plan`]: T clipped sums with Gaussian noise on sampled batches. Before
+//! The guarantee is that of [`TrainingPlan`]: T clipped sums with Gaussian noise on sampled batches. Before
 //! a record is read, the permit must pay for the plan's claim and for the unit of the schema. The
 //! data must have the encoding, the slots and the limit of records per unit that the plan was made
 //! for. Linear learners have the same gate.
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use sordino_data::{Encoded, Encoding};
 use sordino_noise::Bits;
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, LearningPlan, OptimError, Plan, Progress, StepwisePlan, Training,
-    TrainingOptions, check_data, check_permit,
+    Checkpoint, ClassWeights, FitOptions, Fitted, LearningPlan, OptimError, StepwisePlan, Training,
+    TrainingOptions, TrainingPlan, check_data, check_permit,
 };
-use sordino_privacy::{Claim, Paid, Permit, Release};
+use sordino_privacy::{Claim, Paid, Permit};
 use sordino_threads::available;
 
 use crate::error::FitError;
@@ -31,7 +31,7 @@ use crate::view::View;
 pub struct NetworkPlan {
     pub(crate) network: Arc<Network>,
     pub(crate) encoding: Encoding,
-    pub(crate) plan: Plan,
+    pub(crate) plan: TrainingPlan,
     pub(crate) clipping: ClippingStyle,
     pub(crate) training: TrainingOptions,
     /// Limit of the memory of micro-batches, in bytes.
@@ -72,7 +72,7 @@ impl NetworkPlan {
     }
 
     /// Batches, clipping and noise.
-    pub fn plan(&self) -> &Plan {
+    pub fn plan(&self) -> &TrainingPlan {
         &self.plan
     }
 
@@ -147,36 +147,16 @@ impl NetworkPlan {
     fn run(
         &self,
         data: &Encoded,
-        permit: Permit,
-        claim: &Claim,
+        (permit, claim): (Permit, &Claim),
         options: FitOptions<'_>,
-        run: impl FnOnce(
-            Training<'_, NetworkObjective<'_, Records<'_>>>,
-            Permit,
-            Option<&mut dyn Bits>,
-            &mut dyn FnMut(Progress<'_>),
-        ) -> Result<Release<Vec<f64>>, OptimError>,
-    ) -> Result<Release<NetworkModel>, FitError> {
+        resumed: Option<(Checkpoint, Paid)>,
+    ) -> Fitted<Self> {
         let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
-        let FitOptions { progress, cancel, checkpoints, witness, threads, bits } = options;
         let records = Records::new(data);
-        let objective = self.objective(&records, threads)?;
-        let mut training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
-        if let Some(threads) = threads {
-            training = training.threads(threads);
-        }
-        if let Some(flag) = cancel {
-            training = training.cancelled_by(flag);
-        }
-        if let Some(checkpoints) = checkpoints {
-            training = training.with_checkpoints(checkpoints)?;
-        }
-        if let Some(witness) = witness {
-            training = training.witnessed_by(witness);
-        }
-        let mut silent = |_: Progress<'_>| {};
-        let release = run(training, permit, bits, progress.unwrap_or(&mut silent))?;
+        let objective = self.objective(&records, options.threads)?;
+        let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
+        let release = training.run_under(resumed, permit, options)?;
         Ok(release.post_process(|parameters| self.model(parameters)))
     }
 }
@@ -189,16 +169,11 @@ impl LearningPlan for NetworkPlan {
         self.plan.claim()
     }
 
-    fn fit(&self, data: &Encoded, permit: Permit) -> Result<Release<NetworkModel>, FitError> {
+    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions::default())
     }
 
-    fn fit_with(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        bits: &mut dyn Bits,
-    ) -> Result<Release<NetworkModel>, FitError> {
+    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
         self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }
@@ -208,16 +183,8 @@ impl StepwisePlan for NetworkPlan {
         self.plan.batches().steps()
     }
 
-    fn fit_under(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Result<Release<NetworkModel>, FitError> {
-        self.run(data, permit, &self.claim(), options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.run_with(permit, bits, progress),
-            None => training.run(permit, progress),
-        })
+    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
+        self.run(data, (permit, &self.claim()), options, None)
     }
 
     fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, FitError> {
@@ -231,12 +198,9 @@ impl StepwisePlan for NetworkPlan {
         paid: Paid,
         permit: Permit,
         options: FitOptions<'_>,
-    ) -> Result<Release<NetworkModel>, FitError> {
+    ) -> Fitted<Self> {
         let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, permit, &claim, options, |training, permit, bits, progress| match bits {
-            Some(bits) => training.resume_with(checkpoint, paid, permit, bits, progress),
-            None => training.resume(checkpoint, paid, permit, progress),
-        })
+        self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
     }
 }
 

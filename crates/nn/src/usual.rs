@@ -33,7 +33,7 @@
 //! Constants were chosen on the training parts of ten tables. The guide to networks discusses what
 //! clipping does to probabilities.
 
-use sordino_optim::Plan;
+use sordino_optim::TrainingPlan;
 
 use crate::loss::NetworkLoss;
 use crate::network::Network;
@@ -78,7 +78,7 @@ pub(crate) struct TrainingFacts {
 }
 
 impl TrainingFacts {
-    pub(crate) fn of(plan: &Plan, network: &Network, row_norm: f64) -> Self {
+    pub(crate) fn of(plan: &TrainingPlan, network: &Network, row_norm: f64) -> Self {
         let (steps, weights) = (plan.batches().steps() as f64, network.parameters() as f64);
         let signal = steps.sqrt() * plan.divisor() / (plan.noise_multiplier().get() * weights.sqrt());
         let records = plan.batches().slots().get() as f64;

@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use sordino_nn::NetworkObjective;
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, Plan, Training};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, Training, TrainingPlan};
 use sordino_privacy::{Event, danger};
 use sordino_testing::Scratch;
 use support::images::{bars, network, options, permit, plan, poisson};
@@ -39,7 +39,7 @@ fn main() {
     }
 }
 
-fn the_plan() -> Plan {
+fn the_plan() -> TrainingPlan {
     plan(poisson(0.1), STEPS, Clipping::Flat { norm: 1.0 }, 2.0)
 }
 

@@ -10,7 +10,7 @@ use sordino_data::Sampling;
 use sordino_nn::{DenseExamples, NetworkObjective};
 use sordino_noise::danger::seeded;
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Plan, Training, TrainingOptions,
+    Averaging, Checkpoint, Checkpoints, Clipping, OptimError, Training, TrainingOptions, TrainingPlan,
 };
 use sordino_privacy::{Event, Paid, danger};
 use sordino_testing::ScratchFile;
@@ -31,7 +31,7 @@ fn paid(checkpoint: &Checkpoint) -> Paid {
 }
 
 fn training<'a>(
-    plan: &'a Plan,
+    plan: &'a TrainingPlan,
     objective: &'a NetworkObjective<'a, DenseExamples>,
     options: TrainingOptions,
     path: &Path,
@@ -41,7 +41,7 @@ fn training<'a>(
 }
 
 /// Stops after step 5, on request; with seeded bits if there are any.
-fn stop<'a>(training: Run<'a>, plan: &Plan, flag: &'a AtomicBool, seed: Option<u64>) -> Run<'a> {
+fn stop<'a>(training: Run<'a>, plan: &TrainingPlan, flag: &'a AtomicBool, seed: Option<u64>) -> Run<'a> {
     let training = training.cancelled_by(flag);
     let mut progress = |progress: sordino_optim::Progress<'_>| {
         flag.store(progress.step() == 5, Ordering::Relaxed);

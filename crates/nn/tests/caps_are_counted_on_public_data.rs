@@ -7,7 +7,7 @@ use std::num::NonZero;
 
 use sordino_nn::danger::cap_count;
 use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
-use sordino_optim::{Clipping, Objective, Plan};
+use sordino_optim::{Clipping, Objective, TrainingPlan};
 use sordino_privacy::Neighbours;
 use support::{clipped_sum, full_batch, length, plan};
 
@@ -34,7 +34,12 @@ fn rows(rests: &[f32]) -> DenseExamples {
     DenseExamples::new(inputs, 2 * FEATURES, targets.collect(), 2 * FEATURES)
 }
 
-fn caps(objective: &NetworkObjective<'_, DenseExamples>, plan: &Plan, clip_norm: f64, threads: usize) -> u64 {
+fn caps(
+    objective: &NetworkObjective<'_, DenseExamples>,
+    plan: &TrainingPlan,
+    clip_norm: f64,
+    threads: usize,
+) -> u64 {
     let clip = plan.clip(clip_norm, objective.dimension(), objective.float_sums()).unwrap();
     let (parameters, batch) = (vec![0.0; objective.dimension()], full_batch(objective.slots()));
     cap_count(objective, &parameters, &batch, &clip, NonZero::new(threads).unwrap()).unwrap()

@@ -11,7 +11,7 @@ use std::process::Command;
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape, View, preset};
 use sordino_noise::danger::seeded;
-use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 const TWO: NonZero<usize> = NonZero::new(2).unwrap();
@@ -99,7 +99,7 @@ fn step(name: &str, sampling: &str, limit: &str) -> [usize; 4] {
         divisor: Some(1.0),
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    let plan = Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
+    let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
     let same = Same { input: vec![1.0; network.input().size()], target: vec![0.0], slots };
     let parameters = network.initial(1);
     // Resets the peak. If that is refused, the growth is overstated.

@@ -3,7 +3,7 @@
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Example, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape, View, preset};
-use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 const MOST: f64 = 0.01;
@@ -44,7 +44,7 @@ fn inflation(network: &Network, slots: usize, rate: Option<f64>) -> f64 {
         divisor: None,
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    let plan = Plan::with_noise(options, NoiseMultiplier::new(1.1).unwrap()).unwrap();
+    let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1.1).unwrap()).unwrap();
     let nobody = Nobody { slots, widths: [network.input().size(), network.targets()] };
     let batch = rate.unwrap_or(1.0) * slots as f64;
     let objective = NetworkObjective::new(network, &nobody, batch).unwrap();

@@ -5,7 +5,7 @@ mod support;
 
 use sordino_nn::{DenseExamples, Network, NetworkObjective};
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoints, Clipping, Plan, Progress, Training, TrainingOptions};
+use sordino_optim::{Checkpoints, Clipping, Progress, Training, TrainingOptions, TrainingPlan};
 use sordino_privacy::{Delta, Guarantee};
 use sordino_testing::Scratch;
 use support::images::{SLOTS, bars, network, permit, plan, poisson};
@@ -32,7 +32,7 @@ fn from_zero() -> TrainingOptions {
 fn run(
     network: &Network,
     rows: &DenseExamples,
-    plan: &Plan,
+    plan: &TrainingPlan,
     progress: &mut dyn FnMut(Progress<'_>),
 ) -> (Vec<f64>, Guarantee) {
     let objective = NetworkObjective::new(network, rows, plan.divisor()).unwrap();

@@ -7,7 +7,7 @@ use std::num::NonZero;
 use sordino_data::{Batch, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{Layer, Network, NetworkLoss, NetworkObjective, Shape, View};
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_optim::{Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 use support::networks::{dense, flat, ghost, mixed, narrow, narrow_branch, sample, words};
 use support::{Case, full_batch, plan};
@@ -127,7 +127,7 @@ fn a_batch_may_have_more_draws_than_records() {
             divisor: Some(1.0),
             limit: ContributionLimit::of(&UnitRule::Record),
         };
-        let plan = Plan::with_noise(options, NoiseMultiplier::new(1e-6).unwrap()).unwrap();
+        let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1e-6).unwrap()).unwrap();
         let batch = plan.batches().batches().next(&mut seeded(3)).unwrap();
         let network = case.network();
         let (rows, parameters) = (case.rows(&network), network.initial(1));

@@ -31,7 +31,7 @@ use sordino_noise::Bits;
 use sordino_noise::danger::unprotected;
 use sordino_noise::grid::{GridSum, NoisySum, SumError};
 use sordino_optim::{
-    Clip, ClippedSum, Clipping, FloatSums, Objective, Plan, PlanOptions, Training, TrainingOptions,
+    Clip, ClippedSum, Clipping, FloatSums, Objective, PlanOptions, Training, TrainingOptions, TrainingPlan,
 };
 use sordino_privacy::{
     Accountant, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, Unit, accounting, danger,
@@ -193,14 +193,15 @@ fn ways() -> Vec<Way> {
 
 impl Way {
     /// The plan with so much noise.
-    fn plan(&self, noise: f64) -> Plan {
-        Plan::with_noise(self.options((self.clipping)(noise)), NoiseMultiplier::new(noise).unwrap()).unwrap()
+    fn plan(&self, noise: f64) -> TrainingPlan {
+        TrainingPlan::with_noise(self.options((self.clipping)(noise)), NoiseMultiplier::new(noise).unwrap())
+            .unwrap()
     }
 
     /// The least noise that keeps ε and δ.
     fn noise(&self) -> f64 {
         let (epsilon, delta) = (Epsilon::new(EPSILON).unwrap(), Delta::new(DELTA).unwrap());
-        Plan::calibrated(self.options(flat(1.0)), epsilon, delta).unwrap().noise_multiplier().get()
+        TrainingPlan::calibrated(self.options(flat(1.0)), epsilon, delta).unwrap().noise_multiplier().get()
     }
 
     fn options(&self, clipping: Clipping) -> PlanOptions {
@@ -301,7 +302,7 @@ struct Attack<'a> {
     way: &'a Way,
     network: &'a Network,
     /// What is done, whatever was claimed.
-    plan: &'a Plan,
+    plan: &'a TrainingPlan,
     /// Nothing but the canary.
     alone: NetworkObjective<'a, Data>,
     all: Batch,
@@ -419,7 +420,7 @@ impl Objective for Unshared<'_> {
 }
 
 /// What the accountants make of the plan's claim.
-fn claimed(plan: &Plan) -> f64 {
+fn claimed(plan: &TrainingPlan) -> f64 {
     let delta = Delta::new(DELTA).unwrap();
     accounting::epsilon(&plan.claim(), delta, Accountant::Auto).unwrap().bound.upper
 }
@@ -432,7 +433,14 @@ fn as_it_is<'a>(way: &Way, network: &'a Network, data: &'a Data) -> Box<dyn Obje
 }
 
 /// Audits what `does` does against what `claims` claims.
-fn audit(way: &Way, claims: &Plan, does: &Plan, make: Make, outputs: u64, seed: u64) -> Audit {
+fn audit(
+    way: &Way,
+    claims: &TrainingPlan,
+    does: &TrainingPlan,
+    make: Make,
+    outputs: u64,
+    seed: u64,
+) -> Audit {
     let network = (way.network)();
     let width = network.input().size();
     let data = |canary| Data::new(width, canary, false);
@@ -495,10 +503,10 @@ fn full_batches_at_the_price_of_samples_are_caught() {
 
 /// The plan of adaptive clipping with these noise multipliers of gradients and count, whatever both
 /// together cost.
-fn counted(gradients: f64, count: f64) -> Plan {
+fn counted(gradients: f64, count: f64) -> TrainingPlan {
     let both = (gradients.powi(-2) + count.powi(-2)).powf(-0.5);
     let options = by_quantiles().options(counting(count));
-    Plan::with_noise(options, NoiseMultiplier::new(both).unwrap()).unwrap()
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(both).unwrap()).unwrap()
 }
 
 /// A count that is dear, so that its price shows: five sixths of what is paid. Honest, it is not

@@ -6,7 +6,7 @@
 //!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release
 //! ```
 //! # Guarantee
-//! A [`Plan`] is made from public numbers. Sampling, clip norm, divisor, noise and charge are all
+//! A [`TrainingPlan`] is made from public numbers. Sampling, clip norm, divisor, noise and charge are all
 //! read from that one value, so they cannot disagree. All iterates are accounted for as if they
 //! were released; update rules, schedules, averaging, projections and penalties are
 //! post-processing.
@@ -44,7 +44,7 @@ pub use learner::{
     FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
 };
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
-pub use plan::{NoiseSplit, Plan, PlanOptions};
+pub use plan::{NoiseSplit, PlanOptions, TrainingPlan};
 pub use progress::Progress;
 pub use rule::UpdateRule;
 pub use run::{PaidRun, Priced};

@@ -4,7 +4,7 @@
 //! Each step releases `Σ_{i in batch} clip(g_i) + N(0, (z C)² I)`, rounded to the grid, which is
 //! post-processing. One record moves the sum by at most C (2C under `replace`; the accountant
 //! doubles it, not the plan). Together with the distribution of the batches this is
-//! [`Plan::event`], and it depends on public numbers only. The sum is divided by a public constant:
+//! [`TrainingPlan::event`], and it depends on public numbers only. The sum is divided by a public constant:
 //! the expected size of a batch where n is public, else the divisor that the plan states. It is
 //! never divided by the size of the actual batch, which is a statistic of the data.
 //!
@@ -53,7 +53,7 @@ pub struct PlanOptions {
 }
 
 /// The noise multipliers of a step's releases. Together they cost as much as one release of
-/// [`Plan::noise_multiplier`].
+/// [`TrainingPlan::noise_multiplier`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct NoiseSplit {
     /// The multiplier of the sum of gradients, in clip norms.
@@ -72,7 +72,7 @@ impl NoiseSplit {
 
 /// A checked plan with its noise.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Plan {
+pub struct TrainingPlan {
     options: PlanOptions,
     batches: BatchPlan,
     noise_multiplier: NoiseMultiplier,
@@ -81,7 +81,7 @@ pub struct Plan {
     scales: Option<Vec<f64>>,
 }
 
-impl Plan {
+impl TrainingPlan {
     /// A plan with this noise multiplier for each step.
     pub fn with_noise(options: PlanOptions, noise_multiplier: NoiseMultiplier) -> Result<Self, OptimError> {
         let PlanOptions { sampling, slots, rounds, neighbours, .. } = options;
@@ -261,7 +261,7 @@ impl Plan {
     }
 }
 
-impl Priced for Plan {
+impl Priced for TrainingPlan {
     fn steps(&self) -> u64 {
         self.batches.steps()
     }

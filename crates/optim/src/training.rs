@@ -33,7 +33,7 @@ use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
 use crate::objective::Objective;
-use crate::plan::Plan;
+use crate::plan::TrainingPlan;
 use crate::progress::Progress;
 use crate::rule::{Gradient, UpdateRule};
 use crate::run::PaidRun;
@@ -103,7 +103,7 @@ impl Default for TrainingOptions {
 /// See `crates/optim/tests` for a whole example; learners wrap it.
 #[derive(Debug)]
 pub struct Training<'a, O: ?Sized> {
-    plan: &'a Plan,
+    plan: &'a TrainingPlan,
     objective: &'a O,
     options: TrainingOptions,
     threads: NonZero<usize>,
@@ -131,7 +131,11 @@ enum Source<'a> {
 
 impl<'a, O: Objective + ?Sized> Training<'a, O> {
     /// Checks that plan, objective and options fit together. Reads no record.
-    pub fn new(plan: &'a Plan, objective: &'a O, options: TrainingOptions) -> Result<Self, OptimError> {
+    pub fn new(
+        plan: &'a TrainingPlan,
+        objective: &'a O,
+        options: TrainingOptions,
+    ) -> Result<Self, OptimError> {
         let dimension = objective.dimension();
         plan.check_dimension(dimension)?;
         let (planned, slots) = (plan.batches().slots().get(), objective.slots());
@@ -333,7 +337,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     }
 
     /// Everything public that the run depends on. A checkpoint must agree with it.
-    fn made_of(&self) -> (&Plan, &TrainingOptions, &str) {
+    fn made_of(&self) -> (&TrainingPlan, &TrainingOptions, &str) {
         (self.plan, &self.options, &self.about)
     }
 }

@@ -13,7 +13,8 @@ use sordino_data::Sampling;
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, Clipping, Kept, OptimError, Plan, Training, TrainingOptions, Witness,
+    Averaging, Checkpoint, Checkpoints, Clipping, Kept, OptimError, Training, TrainingOptions, TrainingPlan,
+    Witness,
 };
 use sordino_privacy::{
     Budget, Charge, Count, Delta, Epsilon, Event, Paid, ReleaseError, SamplingRate, Terms, danger,
@@ -23,7 +24,7 @@ use durable::Durable;
 use sordino_testing::ScratchFile;
 use support::{Points, options, permit, plan};
 
-fn poisson_plan() -> Plan {
+fn poisson_plan() -> TrainingPlan {
     let rate = SamplingRate::new(0.5).unwrap();
     plan(options(20, 10, Sampling::Poisson { rate }, 1.0), 2.0)
 }
@@ -41,7 +42,7 @@ fn paid(checkpoint: &Checkpoint) -> Paid {
     danger::unmetered_paid(checkpoint.statement()).unwrap()
 }
 
-fn training<'a>(plan: &'a Plan, points: &'a Points, path: &Path) -> Training<'a, Points> {
+fn training<'a>(plan: &'a TrainingPlan, points: &'a Points, path: &Path) -> Training<'a, Points> {
     let checkpoints = Checkpoints { path: path.to_path_buf(), every: 4, keep: false };
     let training = Training::new(plan, points, TrainingOptions::default()).unwrap();
     training.with_checkpoints(checkpoints).unwrap()
@@ -69,7 +70,7 @@ fn forge(path: &Path, text: &str) {
 }
 
 /// Simulates a crash by a panic after step 6, before the next checkpoint.
-fn crash(plan: &Plan, points: &Points, path: &Path) {
+fn crash(plan: &TrainingPlan, points: &Points, path: &Path) {
     let died = std::panic::catch_unwind(|| {
         let training = training(plan, points, path);
         let _ = training.run(permit(plan.claim()), &mut |progress| assert!(progress.step() < 6, "a crash"));
@@ -239,7 +240,7 @@ fn checkpoints_of_other_runs_and_other_versions_are_refused() {
     // A new run does not overwrite the checkpoint of an old one.
     let refused = training(&plan, &points, &path).run(permit(plan.claim()), &mut |_| {});
     assert!(matches!(refused, Err(OptimError::CheckpointContent { .. })));
-    let other = Plan::with_noise(
+    let other = TrainingPlan::with_noise(
         options(20, 10, Sampling::Poisson { rate: SamplingRate::new(0.5).unwrap() }, 1.5),
         plan.noise_multiplier(),
     );
@@ -289,13 +290,13 @@ fn a_checkpoint_that_was_not_paid_for_is_refused() {
     }
 }
 
-fn terms(plan: &Plan) -> Terms {
+fn terms(plan: &TrainingPlan) -> Terms {
     let terms = Terms::new(Epsilon::new(100.0).unwrap(), plan.claim().neighbours);
     terms.with_delta(Delta::new(1e-6).unwrap()).planned()
 }
 
 /// The budget as another process opens it to resume the run.
-fn opened_anew(budget: &Budget, plan: &Plan) -> Budget {
+fn opened_anew(budget: &Budget, plan: &TrainingPlan) -> Budget {
     Budget::with_journal(&terms(plan), budget.journal().clone()).unwrap()
 }
 

@@ -5,7 +5,7 @@ mod support;
 use sordino_data::Sampling;
 use sordino_noise::danger::seeded;
 use sordino_optim::{
-    Averaging, Clipping, Objective, OptimError, Plan, Schedule, Training, TrainingOptions, UpdateRule,
+    Averaging, Clipping, Objective, OptimError, Schedule, Training, TrainingOptions, TrainingPlan, UpdateRule,
 };
 use sordino_privacy::{Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate};
 
@@ -21,7 +21,7 @@ fn sgd(learning_rate: f64) -> TrainingOptions {
     TrainingOptions { learning_rate, ..TrainingOptions::default() }
 }
 
-fn run(points: &Points, plan: &Plan, options: TrainingOptions, seed: u64) -> Vec<f64> {
+fn run(points: &Points, plan: &TrainingPlan, options: TrainingOptions, seed: u64) -> Vec<f64> {
     let training = Training::new(plan, points, options).unwrap();
     let release = training.run_with(permit(plan.claim()), &mut seeded(seed), &mut |_| {}).unwrap();
     release.into_parts().0
@@ -42,11 +42,11 @@ fn pitfall_01_the_event_is_that_of_the_sampler() {
     assert_eq!(support::plan(options(100, 3, shuffled, 1.0), 2.0).event(), epochs);
     // No theorem covers samples of fixed size under zero_out, so there is no such plan.
     let fixed = Sampling::WithoutReplacement { size: count(10) };
-    let refused = Plan::with_noise(options(100, 3, fixed, 1.0), noise);
+    let refused = TrainingPlan::with_noise(options(100, 3, fixed, 1.0), noise);
     assert!(matches!(refused, Err(OptimError::Batch(_))), "{refused:?}");
     let mut replace = options(100, 3, fixed, 1.0);
     replace.neighbours = Neighbours::Replace;
-    assert_eq!(Plan::with_noise(replace, noise).unwrap().claim().neighbours, Neighbours::Replace);
+    assert_eq!(TrainingPlan::with_noise(replace, noise).unwrap().claim().neighbours, Neighbours::Replace);
 }
 
 /// Other systems divide noisy sums by the size of the actual batch, or by an n read from the data.
@@ -67,7 +67,7 @@ fn pitfall_02_a_public_constant_divides() {
     assert!(sizes.len() > 2, "batches of different sizes are divided by the same number");
     let mut private_n = options(8, 1, poisson(), 1.0);
     private_n.neighbours = Neighbours::AddRemove;
-    let refused = Plan::with_noise(private_n.clone(), NoiseMultiplier::new(1.0).unwrap());
+    let refused = TrainingPlan::with_noise(private_n.clone(), NoiseMultiplier::new(1.0).unwrap());
     assert!(matches!(refused, Err(OptimError::NoDivisor { .. })));
     private_n.divisor = Some(5.0);
     assert_eq!(support::plan(private_n, 1.0).divisor(), 5.0);
@@ -175,7 +175,7 @@ fn a_growing_clip_norm_keeps_the_step_length() {
     let fixed = plan(base(), 1e-6);
     let points = Points(vec![vec![1e9]; 10]);
     for rule in [UpdateRule::Sgd, UpdateRule::Momentum { momentum: 0.9 }] {
-        let iterates = |plan: &Plan| {
+        let iterates = |plan: &TrainingPlan| {
             let (mut iterates, options) = (Vec::new(), TrainingOptions { rule: rule.clone(), ..sgd(0.1) });
             let training = Training::new(plan, &points, options).unwrap();
             let release = training.run_with(permit(plan.claim()), &mut seeded(1), &mut |progress| {
@@ -240,7 +240,7 @@ fn calibrated_noise_meets_epsilon_for_every_sampling() {
     ];
     for (sampling, neighbours) in cases {
         let wanted = sordino_optim::PlanOptions { neighbours, ..options(100, 20, sampling, 1.0) };
-        let plan = Plan::calibrated(wanted, epsilon, delta).unwrap();
+        let plan = TrainingPlan::calibrated(wanted, epsilon, delta).unwrap();
         let spent = permit(plan.claim()).guarantee().clone();
         let spent = sordino_privacy::accounting::epsilon(
             &sordino_privacy::Claim::new(spent.neighbours, spent.event.clone()),

@@ -173,7 +173,7 @@ impl Receipt {
     pub(crate) fn check_kept(&self, data: Digest, purse: &Purse, result: Digest) -> Result<bool, RunError> {
         let is_booked = |charge: &ChargeRecord| match charge.state {
             State::Booked { result: Some(booked), .. } => booked == result,
-            _ => false,
+            State::Reserved | State::Booked { result: None, .. } => false,
         };
         self.check(data, purse, |charge| is_open(charge) || is_booked(charge))?;
         Ok(self.records(purse)?.iter().all(is_booked))

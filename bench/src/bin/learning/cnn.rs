@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use sordino_data::Encoded;
 use sordino_nn::{Layer, Network, NetworkLoss, Shape, View};
-use sordino_optim::{Averaging, Clipping, Plan, Schedule, TrainingOptions, UpdateRule};
+use sordino_optim::{Averaging, Clipping, Schedule, TrainingOptions, TrainingPlan, UpdateRule};
 use sordino_privacy::{Delta, Epsilon};
 
 use crate::images;
@@ -184,17 +184,17 @@ fn shown(fit: &Encoded, validate: &Encoded, epsilon: f64, setting: Setting) -> R
     Ok(right)
 }
 
-fn plan(fit: &Encoded, epsilon: f64, setting: Setting) -> Result<Plan, Box<dyn Error>> {
+fn plan(fit: &Encoded, epsilon: f64, setting: Setting) -> Result<TrainingPlan, Box<dyn Error>> {
     let clipping = Clipping::Flat { norm: setting.clip_norm };
     let options = poisson(fit, setting.batch, setting.epochs, clipping)?;
-    Ok(Plan::calibrated(options, Epsilon::new(epsilon)?, Delta::new(DELTA)?)?)
+    Ok(TrainingPlan::calibrated(options, Epsilon::new(epsilon)?, Delta::new(DELTA)?)?)
 }
 
 /// The accuracy of one run, and its ε.
 fn one(
     fit: &Encoded,
     validate: &Encoded,
-    plan: &Plan,
+    plan: &TrainingPlan,
     setting: Setting,
     seed: u64,
     threads: NonZero<usize>,

@@ -6,7 +6,7 @@ use std::num::NonZero;
 use sordino_data::{ContributionLimit, Encoded, Sampling, UnitRule};
 use sordino_nn::{Examples, Network, NetworkObjective, Records};
 use sordino_noise::danger::seeded;
-use sordino_optim::{Clipping, Plan, PlanOptions, Training, TrainingOptions};
+use sordino_optim::{Clipping, PlanOptions, Training, TrainingOptions, TrainingPlan};
 use sordino_privacy::{Count, Delta, Neighbours, SamplingRate, Unit, danger};
 
 pub(crate) const DELTA: f64 = 1e-5;
@@ -37,7 +37,7 @@ pub(crate) fn poisson(
 pub(crate) fn train(
     network: &Network,
     data: &Encoded,
-    plan: &Plan,
+    plan: &TrainingPlan,
     options: TrainingOptions,
     seed: u64,
     threads: NonZero<usize>,

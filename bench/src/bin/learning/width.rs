@@ -20,7 +20,7 @@ use std::path::{Path, PathBuf};
 
 use sordino_data::Encoded;
 use sordino_nn::{Layer, Network, NetworkLoss, Shape};
-use sordino_optim::{Averaging, Clipping, Plan, TrainingOptions, UpdateRule};
+use sordino_optim::{Averaging, Clipping, TrainingOptions, TrainingPlan, UpdateRule};
 use sordino_plot::{Axis, Curve, Line, Plot, panels};
 use sordino_privacy::{Delta, Epsilon, NoiseMultiplier};
 
@@ -68,7 +68,7 @@ pub(crate) fn run(folder: &Path) -> Result<(), Box<dyn Error>> {
 /// Measures one width and prints its line.
 fn row(width: usize, choice: [&Encoded; 2], last: [&Encoded; 2]) -> Result<Row, Box<dyn Error>> {
     let network = network(width)?;
-    let measure = |plan: &Plan, rate: f64| -> Result<Summary, Box<dyn Error>> {
+    let measure = |plan: &TrainingPlan, rate: f64| -> Result<Summary, Box<dyn Error>> {
         let seeds: Vec<u64> = (1..=SEEDS).collect();
         Ok(Summary::of(&by_threads(&seeds, |seed| one(&network, last, plan, rate, *seed))?))
     };
@@ -100,7 +100,7 @@ fn best_rate(network: &Network, choice: [&Encoded; 2], epsilon: f64) -> Result<f
 fn one(
     network: &Network,
     [fit, look]: [&Encoded; 2],
-    plan: &Plan,
+    plan: &TrainingPlan,
     rate: f64,
     seed: u64,
 ) -> Result<f64, Box<dyn Error>> {
@@ -115,14 +115,14 @@ fn one(
     accuracy(network, &parameters, look)
 }
 
-fn private_plan(data: &Encoded, epsilon: f64) -> Result<Plan, Box<dyn Error>> {
+fn private_plan(data: &Encoded, epsilon: f64) -> Result<TrainingPlan, Box<dyn Error>> {
     let options = poisson(data, BATCH, EPOCHS, Clipping::Flat { norm: CLIP_NORM })?;
-    Ok(Plan::calibrated(options, Epsilon::new(epsilon)?, Delta::new(DELTA)?)?)
+    Ok(TrainingPlan::calibrated(options, Epsilon::new(epsilon)?, Delta::new(DELTA)?)?)
 }
 
-fn plain_plan(data: &Encoded, norm: f64) -> Result<Plan, Box<dyn Error>> {
+fn plain_plan(data: &Encoded, norm: f64) -> Result<TrainingPlan, Box<dyn Error>> {
     let options = poisson(data, BATCH, EPOCHS, Clipping::Flat { norm })?;
-    Ok(Plan::with_noise(options, NoiseMultiplier::new(NO_NOISE)?)?)
+    Ok(TrainingPlan::with_noise(options, NoiseMultiplier::new(NO_NOISE)?)?)
 }
 
 fn network(width: usize) -> Result<Network, Box<dyn Error>> {

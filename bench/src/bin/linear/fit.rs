@@ -18,6 +18,8 @@ pub(crate) const EPSILON: f64 = 1.0;
 pub(crate) const DELTA: f64 = 1e-6;
 /// The sampling rate, where batches are sampled.
 const RATE: f64 = 0.05;
+/// Steps of gradient methods, the same for all sizes, so that times can be compared.
+const STEPS: u64 = 100;
 /// The number of fits over which the median is taken.
 const REPEATS: usize = 5;
 
@@ -39,7 +41,7 @@ fn planned(name: &str, data: &Encoded) -> Result<(Planned, Delta), Box<dyn Error
     let (encoding, n) = (data.encoding(), Count::new(data.slots() as u64)?);
     let (epsilon, delta) = (Epsilon::new(EPSILON)?, Delta::new(DELTA)?);
     let by_gradients = |learner: GradientDescent| -> Result<_, Box<dyn Error>> {
-        let plan = learner.plan(encoding, n, epsilon, delta)?;
+        let plan = learner.steps(Count::new(STEPS)?).plan(encoding, n, epsilon, delta)?;
         let steps = Some(plan.plan().batches().steps());
         Ok((Planned { plan: Box::new(plan), steps }, delta))
     };

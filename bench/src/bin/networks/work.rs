@@ -7,7 +7,7 @@ use std::num::NonZero;
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_noise::entropy;
-use sordino_optim::{Clipping, Plan, PlanOptions};
+use sordino_optim::{Clipping, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 pub(crate) const CLIP_NORM: f64 = 1.0;
@@ -73,7 +73,7 @@ impl Work {
     }
 
     /// The plan of private training on batches of all examples.
-    pub(crate) fn plan(&self, steps: u64) -> Result<Plan, Box<dyn Error>> {
+    pub(crate) fn plan(&self, steps: u64) -> Result<TrainingPlan, Box<dyn Error>> {
         let options = PlanOptions {
             sampling: Sampling::FullBatch,
             slots: Count::new(self.batch as u64)?,
@@ -84,7 +84,7 @@ impl Work {
             divisor: None,
             limit: ContributionLimit::of(&UnitRule::Record),
         };
-        Ok(Plan::with_noise(options, NoiseMultiplier::new(NOISE)?)?)
+        Ok(TrainingPlan::with_noise(options, NoiseMultiplier::new(NOISE)?)?)
     }
 
     /// The batch of all examples.

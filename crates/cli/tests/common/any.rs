@@ -8,7 +8,7 @@ use sordino_data::{
 };
 use sordino_nn::{Description, Layer, Network, NetworkLoss, Shape};
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Clipping, Plan, PlanOptions};
+use sordino_optim::{Checkpoint, Clipping, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 use sordino_testing::ScratchFile;
 
@@ -103,7 +103,7 @@ pub(crate) fn checkpoint(bytes: &[u8]) {
     assert_eq!(replays, plan.claim_of(left).expect("a price"), "{checkpoint:?}");
 }
 
-fn plan(steps: u64) -> Plan {
+fn plan(steps: u64) -> TrainingPlan {
     let options = PlanOptions {
         sampling: Sampling::FullBatch,
         slots: Count::new(4).expect("a count"),
@@ -114,5 +114,5 @@ fn plan(steps: u64) -> Plan {
         divisor: None,
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    Plan::with_noise(options, NoiseMultiplier::new(10.0).expect("a multiplier")).expect("a plan")
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(10.0).expect("a multiplier")).expect("a plan")
 }

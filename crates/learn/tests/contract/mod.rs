@@ -18,7 +18,7 @@ use sordino_privacy::{
     Charge, Claim, Contribution, Delta, Epsilon, Event, Neighbours, Permit, ReleaseError, Terms, Unit, danger,
 };
 
-pub(crate) type Plan = dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync;
+pub(crate) type TrainingPlan = dyn LearningPlan<Model = LinearModel, Error = LearnError> + Sync;
 
 /// A permit that no budget has granted. At δ = 0, accounting for an unbounded ε takes no time.
 pub(crate) fn unmetered(claim: Claim) -> Permit {
@@ -29,11 +29,11 @@ pub(crate) fn weights(model: &LinearModel) -> Vec<f64> {
     model.weights().flatten().copied().collect()
 }
 
-pub(crate) fn fit(plan: &Plan, data: &Encoded, seed: u64) -> Result<Vec<f64>, LearnError> {
+pub(crate) fn fit(plan: &TrainingPlan, data: &Encoded, seed: u64) -> Result<Vec<f64>, LearnError> {
     fit_with(plan, data, &mut seeded(seed))
 }
 
-fn fit_with(plan: &Plan, data: &Encoded, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
+fn fit_with(plan: &TrainingPlan, data: &Encoded, bits: &mut dyn Bits) -> Result<Vec<f64>, LearnError> {
     Ok(weights(plan.fit_with(data, unmetered(plan.claim()), bits)?.value()))
 }
 
@@ -44,7 +44,11 @@ pub(crate) fn distance(a: &[f64], b: &[f64]) -> f64 {
 /// Checks that a permit for another event, relation or unit, or one that does not allow seeds, is
 /// refused first: before the data is checked (`other` is data that the plan was not made for), and
 /// before a bit is drawn.
-pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encoded) -> Result<(), String> {
+pub(crate) fn the_permit_comes_first(
+    plan: &TrainingPlan,
+    data: &Encoded,
+    other: &Encoded,
+) -> Result<(), String> {
     let claim = plan.claim();
     let dearer = Event::composed([claim.event.clone(), Event::Pure { epsilon: Epsilon::new(0.1).unwrap() }]);
     let is_zero_out = claim.neighbours == Neighbours::ZeroOut;
@@ -89,7 +93,13 @@ pub(crate) fn the_permit_comes_first(plan: &Plan, data: &Encoded, other: &Encode
 }
 
 /// Audits a plan on a pair of neighbours.
-pub(crate) fn audit(plan: &Plan, pair: &(Encoded, Encoded), epsilon: f64, delta: f64, seed: u64) -> Audit {
+pub(crate) fn audit(
+    plan: &TrainingPlan,
+    pair: &(Encoded, Encoded),
+    epsilon: f64,
+    delta: f64,
+    seed: u64,
+) -> Audit {
     let tester = MechanismTester::new(Epsilon::new(epsilon).unwrap())
         .with_delta(Delta::new(delta).unwrap())
         .with_samples(4_000, 4_000)
@@ -111,7 +121,7 @@ pub(crate) fn survives(audit: &Audit) -> Result<(), String> {
 /// Checks that two fits with the same noise differ by at most `most`: the rest of the difference is
 /// due to one record.
 pub(crate) fn one_record_moves_at_most(
-    plan: &Plan,
+    plan: &TrainingPlan,
     (one, two): (&Encoded, &Encoded),
     most: f64,
     seed: u64,

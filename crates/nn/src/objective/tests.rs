@@ -3,7 +3,7 @@
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::seeded;
-use sordino_optim::{Clipping, Plan, PlanOptions};
+use sordino_optim::{Clipping, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier, SamplingRate};
 
 use super::*;
@@ -58,7 +58,7 @@ fn check(name: &str, network: &Network, sampling: Sampling, slots: usize, batch:
         divisor: Some(1.0),
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    let plan = Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
+    let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
     let clip = plan.clip(1.0, objective.dimension(), objective.float_sums()).unwrap();
     assert!(objective.is_grouped(&clip));
     let (batches, mut bits) =
@@ -168,7 +168,7 @@ fn the_slow_path_allocates_no_workers_for_the_fast_one() {
         divisor: Some(1.0),
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    let plan = Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
+    let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
     let clip = plan.clip(1.0, objective.dimension(), objective.float_sums()).unwrap();
     assert!(!objective.is_grouped(&clip));
     let batches = plan.batches();

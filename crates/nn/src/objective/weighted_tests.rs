@@ -3,7 +3,7 @@
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_optim::{Clipping, Plan, PlanOptions};
+use sordino_optim::{Clipping, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 use super::*;
@@ -77,7 +77,7 @@ fn sum(
         divisor: Some(1.0),
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    let plan = Plan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
+    let plan = TrainingPlan::with_noise(options, NoiseMultiplier::new(1.0).unwrap()).unwrap();
     let clip = plan.clip(NORM, objective.dimension(), objective.float_sums()).unwrap();
     let batch = plan.batches().batches().next(&mut seeded(1)).unwrap();
     let sum = objective.clipped_sum(&network.initial(3), &batch, &clip, ONE).unwrap();

@@ -3,7 +3,7 @@
 
 use sordino_data::{ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{DenseExamples, Layer, Network, NetworkLoss, Shape};
-use sordino_optim::{Clipping, Plan, PlanOptions, TrainingOptions, UpdateRule};
+use sordino_optim::{Clipping, PlanOptions, TrainingOptions, TrainingPlan, UpdateRule};
 use sordino_privacy::{Claim, Count, Delta, Neighbours, NoiseMultiplier, Permit, SamplingRate, Unit, danger};
 
 use super::random::Random;
@@ -42,7 +42,7 @@ pub(crate) fn poisson(rate: f64) -> Sampling {
     Sampling::Poisson { rate: SamplingRate::new(rate).unwrap() }
 }
 
-pub(crate) fn plan(sampling: Sampling, steps: u64, clipping: Clipping, noise: f64) -> Plan {
+pub(crate) fn plan(sampling: Sampling, steps: u64, clipping: Clipping, noise: f64) -> TrainingPlan {
     let options = PlanOptions {
         sampling,
         slots: Count::new(SLOTS as u64).unwrap(),
@@ -53,7 +53,7 @@ pub(crate) fn plan(sampling: Sampling, steps: u64, clipping: Clipping, noise: f6
         divisor: None,
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    Plan::with_noise(options, NoiseMultiplier::new(noise).unwrap()).unwrap()
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(noise).unwrap()).unwrap()
 }
 
 pub(crate) fn permit(claim: Claim) -> Permit {

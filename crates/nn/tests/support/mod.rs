@@ -4,7 +4,7 @@
 use sordino_data::{Batch, BatchPlan, ContributionLimit, Sampling, UnitRule};
 use sordino_nn::{DenseExamples, Examples, Layer, Network, NetworkLoss, NetworkObjective, Shape};
 use sordino_noise::danger::{seeded, unprotected};
-use sordino_optim::{ClippedSum, Clipping, Objective, Plan, PlanOptions};
+use sordino_optim::{ClippedSum, Clipping, Objective, PlanOptions, TrainingPlan};
 use sordino_privacy::{Count, Neighbours, NoiseMultiplier};
 
 pub(crate) mod dropout;
@@ -21,7 +21,7 @@ pub(crate) fn length(vector: &[f64]) -> f64 {
 }
 
 /// A plan for full batches with hardly any noise, so that the grid is fine.
-pub(crate) fn plan(slots: usize, neighbours: Neighbours, clipping: Clipping) -> Plan {
+pub(crate) fn plan(slots: usize, neighbours: Neighbours, clipping: Clipping) -> TrainingPlan {
     let options = PlanOptions {
         sampling: Sampling::FullBatch,
         slots: Count::new(slots as u64).unwrap(),
@@ -32,7 +32,7 @@ pub(crate) fn plan(slots: usize, neighbours: Neighbours, clipping: Clipping) -> 
         divisor: Some(1.0),
         limit: ContributionLimit::of(&UnitRule::Record),
     };
-    Plan::with_noise(options, NoiseMultiplier::new(1e-6).unwrap()).unwrap()
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(1e-6).unwrap()).unwrap()
 }
 
 pub(crate) fn full_batch(slots: usize) -> Batch {
@@ -46,7 +46,7 @@ pub(crate) fn units<E: Examples + ?Sized>(
     objective: &NetworkObjective<'_, E>,
     parameters: &[f64],
     batch: &Batch,
-    plan: &Plan,
+    plan: &TrainingPlan,
     clip_norm: f64,
     threads: usize,
 ) -> (Vec<i64>, f64) {
@@ -61,7 +61,7 @@ pub(crate) fn clipped_sum<E: Examples + ?Sized>(
     objective: &NetworkObjective<'_, E>,
     parameters: &[f64],
     batch: &Batch,
-    plan: &Plan,
+    plan: &TrainingPlan,
     clip_norm: f64,
 ) -> Vec<f64> {
     let (units, step) = units(objective, parameters, batch, plan, clip_norm, 2);

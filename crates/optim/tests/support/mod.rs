@@ -5,7 +5,8 @@ use std::num::NonZero;
 use sordino_data::{Batch, BatchGroup, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{
-    Clip, ClipRule, ClippedSum, Clipping, FloatSums, Objective, Partial, Plan, PlanOptions, sum_by_groups,
+    Clip, ClipRule, ClippedSum, Clipping, FloatSums, Objective, Partial, PlanOptions, TrainingPlan,
+    sum_by_groups,
 };
 use sordino_privacy::{Claim, Count, Delta, Neighbours, NoiseMultiplier, Permit, Unit, danger};
 
@@ -103,8 +104,8 @@ pub(crate) fn options(slots: u64, rounds: u64, sampling: Sampling, clip_norm: f6
     }
 }
 
-pub(crate) fn plan(options: PlanOptions, noise_multiplier: f64) -> Plan {
-    Plan::with_noise(options, NoiseMultiplier::new(noise_multiplier).unwrap()).unwrap()
+pub(crate) fn plan(options: PlanOptions, noise_multiplier: f64) -> TrainingPlan {
+    TrainingPlan::with_noise(options, NoiseMultiplier::new(noise_multiplier).unwrap()).unwrap()
 }
 
 pub(crate) fn permit(claim: Claim) -> Permit {

@@ -11,8 +11,8 @@ use sordino_learn::{
 use sordino_nn::{BatchMemory, NetworkPlan};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, FitOptions, LearningPlan, Plan as Batches, Progress, StepwisePlan,
-    Witness,
+    Averaging, Checkpoint, Checkpoints, FitOptions, LearningPlan, Progress, StepwisePlan,
+    TrainingPlan as Batches, Witness,
 };
 use sordino_privacy::{Claim, Paid, Permit, Release};
 
