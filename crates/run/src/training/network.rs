@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use sordino_data::Sampling;
 use sordino_nn::{
-    ClippingStyle, Description, EPOCHS, Loss, Network, NetworkLearner, Shape, preset, style, usual,
+    ClippingStyle, Description, EPOCHS, Network, NetworkLearner, NetworkLoss, Shape, preset, style, usual,
     usual_rate_of_sampling, usual_steps,
 };
 use sordino_optim::Averaging;
@@ -178,8 +178,8 @@ fn network(name: &str, task: &Task<'_>, hidden: Option<Vec<usize>>) -> Result<Ne
         None => Shape::Features(encoding.width()),
     };
     let (loss, outputs) = match encoding.classes() {
-        Some(classes) => (Loss::CrossEntropy, classes.len()),
-        None => (Loss::Squared, 1),
+        Some(classes) => (NetworkLoss::CrossEntropy, classes.len()),
+        None => (NetworkLoss::Squared, 1),
     };
     let hidden = match hidden {
         None if name == "mlp" => {
@@ -224,10 +224,10 @@ fn described<T>(name: &str, result: Result<T, sordino_nn::DescriptionError>) -> 
     result.map_err(|source| RunError::Description { name: name.to_owned(), source: Box::new(source) })
 }
 
-fn kind(loss: Loss) -> &'static str {
+fn kind(loss: NetworkLoss) -> &'static str {
     match loss {
-        Loss::CrossEntropy => "classes, which cross_entropy is for",
-        Loss::Squared => "a number, which squared is for",
+        NetworkLoss::CrossEntropy => "classes, which cross_entropy is for",
+        NetworkLoss::Squared => "a number, which squared is for",
     }
 }
 
