@@ -49,6 +49,7 @@ use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;
 use crate::event::{Event, FixedSample};
+use crate::numerics::squares::SquareSum;
 use crate::params::Count;
 use crate::relation::{Contribution, Neighbours};
 
@@ -183,8 +184,16 @@ impl Walk {
             return self.poisson(rate, event, depth + 1);
         }
         let base = self.base("poisson_sampled", single, lens, depth)?;
-        if rate < 1.0 && base != Step::NonPrivate {
-            return Ok(Step::Poisson { rate, sided, base: Box::new(base) });
+        if rate < 1.0 {
+            // Whoever is not drawn is safe even from a release without a guarantee.
+            return Ok(match (base, sided) {
+                (Step::NonPrivate, Sided::One) => {
+                    let revealed = Step::Approximate { epsilon: 0.0, delta: 1.0 };
+                    Step::Poisson { rate, sided, base: Box::new(revealed) }
+                }
+                (Step::NonPrivate, Sided::Two) => Step::Approximate { epsilon: 0.0, delta: rate },
+                (base, sided) => Step::Poisson { rate, sided, base: Box::new(base) },
+            });
         }
         match sided {
             Sided::One => Ok(base),
@@ -204,8 +213,11 @@ impl Walk {
         self.replaced(event)?;
         let base = self.base(event.name(), unwrap_single(inner), Lens::TwoNorms, depth)?;
         let (sample, population) = (sample.sample_size().get(), sample.population().get());
-        if sample == population || base == Step::NonPrivate {
+        if sample == population {
             return Ok(base);
+        }
+        if base == Step::NonPrivate {
+            return Ok(drawn(sample as f64 / population as f64));
         }
         Ok(Step::WithoutReplacement { sample, population, base: Box::new(base) })
     }
@@ -262,7 +274,7 @@ impl Walk {
     ) -> Result<Step, AccountError> {
         let mut several = Walk { in_sample: true, ..Walk::new(self.neighbours, lens) };
         several.visit(event, 1, depth + 1)?;
-        let mut squares = 0.0;
+        let mut squares = SquareSum::default();
         for (step, count) in several.out.into_steps().0 {
             let Step::Gaussian { mu } = step else {
                 return Err(AccountError::unsupported(
@@ -276,10 +288,9 @@ impl Walk {
                     ),
                 ));
             };
-            squares += count as f64 * mu * mu;
+            squares.add(mu, count);
         }
-        // Each of a handful of roundings is half a unit in the last place; go up by more.
-        let mu = squares.sqrt() * (1.0 + 4.0 * f64::EPSILON);
+        let mu = squares.root().upper;
         Ok(if mu.is_finite() { Step::Gaussian { mu } } else { Step::NonPrivate })
     }
 
@@ -312,6 +323,12 @@ impl Walk {
             )),
         }
     }
+}
+
+/// A release that reveals everything, of whoever is drawn: with probability `rate`.
+fn drawn(rate: f64) -> Step {
+    let delta = rate.next_up();
+    if delta < 1.0 { Step::Approximate { epsilon: 0.0, delta } } else { Step::NonPrivate }
 }
 
 /// A composition of one event, once, is that event.

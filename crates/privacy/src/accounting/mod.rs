@@ -2,10 +2,13 @@
 
 mod closed;
 pub(crate) mod composition;
+#[cfg(test)]
+mod corners;
 mod error;
 mod flatten;
 mod front;
 mod member;
+mod mixture;
 pub(crate) mod optimal;
 mod pld;
 pub(crate) mod rdp;

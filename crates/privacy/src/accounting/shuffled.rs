@@ -111,9 +111,13 @@ fn outcomes(clones: f64, epsilon: f64, mass: f64, losses: &mut Vec<(f64, f64)>) 
     if first > 0.0 { 2.0 * (-FAR).exp() } else { 0.0 }
 }
 
+/// No grid has more points on either side.
+const MOST_POINTS: f64 = 4_096.0;
+
 /// From -eps0 to eps0: fine within forty deviations of the loss, then wider and wider.
 fn grid(epsilon: f64, deviation: f64) -> Vec<f64> {
-    let fine = deviation / 16.0;
+    // The deviation of a loss next to the smallest double may be 0.
+    let fine = (deviation / 16.0).max(epsilon / MOST_POINTS).max(f64::MIN_POSITIVE);
     let mut half = vec![0.0];
     let mut at = fine;
     while at < epsilon {

@@ -49,7 +49,7 @@ pub(crate) fn pure(sample: u64, population: u64, epsilon: f64) -> f64 {
 }
 
 /// g: the chance to be drawn at least once.
-fn rate(sample: u64, population: u64) -> f64 {
+pub(crate) fn rate(sample: u64, population: u64) -> f64 {
     if population == 1 {
         return 1.0;
     }

@@ -425,8 +425,17 @@ fn quotients_out_of_range_are_neither_free_nor_infinite_numbers() {
 fn the_truth_told_is_no_privacy() {
     let json = r#"{"type":"randomized_response","categories":3,"truth_probability":1}"#;
     assert_eq!(one(Replace, json), Step::NonPrivate);
+}
+
+/// Half of all units are not drawn, and nothing is told about them: delta = 1/2 at every epsilon.
+#[test]
+fn whoever_is_not_drawn_is_safe_from_a_release_without_a_guarantee() {
     let sampled = r#"{"type":"poisson_sampled","sampling_rate":0.5,"event":{"type":"non_private"}}"#;
-    assert_eq!(one(AddRemove, sampled), Step::NonPrivate);
+    let base = Box::new(Step::Approximate { epsilon: 0.0, delta: 1.0 });
+    assert_eq!(one(AddRemove, sampled), Step::Poisson { rate: 0.5, sided: Sided::One, base });
+    assert_eq!(one(Replace, sampled), Step::Approximate { epsilon: 0.0, delta: 0.5 });
+    let all = r#"{"type":"poisson_sampled","sampling_rate":1,"event":{"type":"non_private"}}"#;
+    assert_eq!(one(AddRemove, all), Step::NonPrivate);
 }
 
 #[test]

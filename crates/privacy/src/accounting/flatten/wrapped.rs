@@ -23,7 +23,7 @@ use super::super::error::AccountError;
 use super::super::step::{Step, Steps};
 use super::super::{closed, with_replacement};
 use super::lower::{Lens, lower};
-use super::{Walk, multiply, unwrap_single};
+use super::{Walk, drawn, multiply, unwrap_single};
 use crate::event::{Event, FixedSample};
 use crate::notion::{Gdp, HiddenDescent};
 use crate::params::{Count, Mu, NoiseMultiplier};
@@ -208,7 +208,7 @@ impl Walk {
         let base = self.base(event.name(), unwrap_single(inner), Lens::TwoNorms, depth)?;
         let (sample, population) = (sample.sample_size().get(), sample.population().get());
         if base == Step::NonPrivate {
-            return Ok(base);
+            return Ok(drawn(with_replacement::rate(sample, population)));
         }
         if with_replacement::is_known(&base) {
             return Ok(Step::WithReplacement { sample, population, base: Box::new(base) });

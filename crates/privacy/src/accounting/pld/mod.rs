@@ -46,6 +46,7 @@ pub(crate) use sweep::profile;
 use task::Task;
 
 use super::step::{Sided, Step, Steps};
+use crate::numerics::squares::SquareSum;
 
 /// What is asked of a composition.
 #[derive(Clone, Copy, Debug)]
@@ -100,19 +101,21 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
 /// All Gaussians in one: `N(0, 1)` against `N(mu, 1)`, `count` times, is the pair of distance `mu sqrt(count)`.
 /// Of steps that are not taken nothing is left.
 fn reduced(steps: &Steps) -> Steps {
-    let mut square = 0.0;
+    let mut squares = SquareSum::default();
     let mut others = Vec::new();
     for (step, count) in steps.0.iter().filter(|(_, count)| *count > 0) {
         // Sampling that takes everybody is none.
         let step = if let Step::Poisson { rate: 1.0, base, sided: Sided::One } = step { base } else { step };
         if let Step::Gaussian { mu } = step {
-            square += *count as f64 * mu * mu;
+            squares.add(*mu, *count);
         } else {
             others.push((step.clone(), *count));
         }
     }
-    if square > 0.0 {
-        others.push((Step::Gaussian { mu: square.sqrt() }, 1));
+    // Known to a few units of the last place, which every loss of the pair has room for.
+    let mu = squares.root().upper;
+    if mu > 0.0 {
+        others.push((Step::Gaussian { mu }, 1));
     }
     Steps(others)
 }

@@ -27,8 +27,9 @@
 
 use super::super::step::{Sided, Step};
 use super::super::table::Table;
-use super::super::{shuffled, with_replacement};
+use super::super::{closed, shuffled, with_replacement};
 use super::crowd::Crowd;
+use crate::numerics::logspace::ln_mixture;
 
 /// Which of the two neighbouring inputs the output was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,12 +106,12 @@ impl Pair {
             Base::DiscreteGaussian { sigma, shift, .. } => Some(shift / sigma / sigma),
             Base::DiscreteLaplace { scale, .. } => Some(2.0 / scale),
             Base::Laplace { epsilon } => Some(match self.view {
-                View::Remove | View::Add => mixed(q, *epsilon) - mixed(q, -epsilon),
-                View::Replace => 2.0 * (mixed(q, *epsilon) - mixed(q, -epsilon)),
+                View::Remove | View::Add => ln_mixture(q, *epsilon) - ln_mixture(q, -epsilon),
+                View::Replace => 2.0 * (ln_mixture(q, *epsilon) - ln_mixture(q, -epsilon)),
             }),
             Base::Atoms { outcomes, .. } => {
                 let losses: Vec<f64> =
-                    outcomes.iter().map(|o| mixed(q, o.1)).filter(|y| y.is_finite()).collect();
+                    outcomes.iter().map(|o| ln_mixture(q, o.1)).filter(|y| y.is_finite()).collect();
                 (losses.len() >= 2).then(|| losses[losses.len() - 1] - losses[losses.len() - 2])
             }
         }
@@ -130,13 +131,13 @@ impl Pair {
     pub(super) fn at(&self, x: f64) -> (f64, f64) {
         match self.view {
             View::Remove => {
-                let loss = mixed(self.rate, self.base.ratio(x));
+                let loss = ln_mixture(self.rate, self.base.ratio(x));
                 (self.base.ln_reference(x) + loss, loss)
             }
-            View::Add => (self.base.ln_reference(-x), -mixed(self.rate, self.base.ratio(-x))),
+            View::Add => (self.base.ln_reference(-x), -ln_mixture(self.rate, self.base.ratio(-x))),
             View::Replace => {
-                let here = mixed(self.rate, self.base.ratio(x));
-                (self.base.ln_reference(x) + here, here - mixed(self.rate, self.base.ratio(-x)))
+                let here = ln_mixture(self.rate, self.base.ratio(x));
+                (self.base.ln_reference(x) + here, here - ln_mixture(self.rate, self.base.ratio(-x)))
             }
         }
     }
@@ -242,17 +243,6 @@ fn position(outcomes: &[(f64, f64)], x: f64) -> usize {
     if x.is_sign_negative() { outcomes.len() - 1 - (-x) as usize } else { x as usize }
 }
 
-/// Equation (1) without overflow or cancellation.
-fn mixed(rate: f64, y: f64) -> f64 {
-    if rate == 1.0 {
-        y
-    } else if y > 40.0 {
-        y + rate.ln() + ((1.0 - rate) / rate * (-y).exp()).ln_1p()
-    } else {
-        (rate * y.exp_m1()).ln_1p()
-    }
-}
-
 fn walkable(scale: f64, shift: u64) -> Result<(), String> {
     if scale <= LARGEST_DISCRETE_SCALE && shift as f64 <= 64.0 * LARGEST_DISCRETE_SCALE {
         Ok(())
@@ -290,7 +280,7 @@ fn two_points(epsilon: f64, delta: f64) -> Base {
 fn randomized_response(categories: u64, truth: f64) -> Base {
     let others = (categories - 1) as f64;
     let lie = (1.0 - truth) / others;
-    let epsilon = (truth / lie).ln();
+    let epsilon = closed::randomized_response_loss(categories, truth);
     let mut outcomes = vec![(truth.ln(), -epsilon)];
     if categories > 2 {
         outcomes.push(((lie * (others - 1.0)).ln(), 0.0));

@@ -195,7 +195,7 @@ impl Task {
     pub(super) fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let (mut ln_finite, mut ln_regular, mut largest) = (0.0, 0.0, 0.0);
-        let (mut jumped, mut forgotten) = (Jumped::default(), 0.0);
+        let (mut jumped, mut forgotten) = (Jumped::none(), 0.0);
         for ((pair, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
             let walk = plan.walk(pair, *ln_moment)?;
             *work += walk.panels.len() as f64;
