@@ -28,7 +28,8 @@ pub use budget::{
 };
 pub use claim::{Claim, ReadError};
 pub use event::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponse, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, Nodes, RandomizedResponse, RenyiCurve,
+    Trials,
 };
 pub use guarantee::Guarantee;
 pub use paid::Paid;

@@ -124,7 +124,8 @@ pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
         Step::WithReplacement { sample, population, base } => {
             with_replacement::pure(*sample, *population, pure_epsilon(base)?)
         }
-        Step::Gaussian { .. }
+        Step::BallsInBins { .. }
+        | Step::Gaussian { .. }
         | Step::DiscreteGaussian { .. }
         | Step::Approximate { .. }
         | Step::Zcdp { .. }

@@ -39,11 +39,13 @@
 mod equal;
 pub(crate) mod group;
 mod lower;
+mod tree;
 mod wrapped;
 
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
+use self::tree::Tree;
 pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
@@ -92,11 +94,9 @@ impl Walk {
                 self.units(event, "its vectors are not units in batches")?;
                 self.epochs(*epochs, inner, count, depth)
             }
-            // Given who is in which bin, the batches of an epoch are disjoint and everybody is in one. The bins are
-            // drawn alike for all neighbours, and a mixture is no easier to tell apart than its parts.
-            Event::BallsInBins { epochs, event: inner, bins: _ } => {
+            Event::BallsInBins { epochs, event: inner, bins } => {
                 self.units(event, "its vectors are not units in bins")?;
-                self.epochs(*epochs, inner, count, depth)
+                self.balls(*bins, *epochs, inner, count, depth)
             }
             Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
             Event::Selected { trials, event } => {
@@ -106,8 +106,9 @@ impl Walk {
                 self.out.add(step, count)
             }
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
-            Event::TreeAggregation { steps, participations, noise_multiplier } => {
-                let step = self.tree(event, *steps, *participations, *noise_multiplier)?;
+            Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
+                let tree = Tree::new(*steps, *participations, *separation, *nodes);
+                let step = self.tree(event, tree, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {

@@ -165,7 +165,20 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<A
     Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
 }
 
+/// The same releases, without what balls in bins gain by the secrecy of the bins; none if there are none.
+fn without_bins(steps: &Steps) -> Option<Steps> {
+    let plain = |step: &Step| {
+        if let Step::BallsInBins { mu, .. } = step { Step::Gaussian { mu: *mu } } else { step.clone() }
+    };
+    let has_bins = steps.0.iter().any(|(step, _)| matches!(step, Step::BallsInBins { .. }));
+    has_bins.then(|| Steps(steps.0.iter().map(|(step, count)| (plain(step), *count)).collect()))
+}
+
 impl Account {
+    fn no_lower_end(self) -> Self {
+        Self { bound: Bound::enclosing(0.0, self.bound.upper), ..self }
+    }
+
     /// The upper end alone: what was priced costs no more, and nobody knows how much less.
     fn upper_end_only(self) -> Self {
         let note = "an event is bounded from above only: how much less it may cost is not known".to_owned();
@@ -217,6 +230,7 @@ impl Question {
             renyi.as_ref().ok().cloned(),
             self.composed(steps, "advanced", composition::advanced).ok(),
             self.pure(steps),
+            without_bins(steps).and_then(|plain| self.tightest(&plain).ok()).map(Account::no_lower_end),
         ];
         let best = roads.into_iter().flatten().reduce(|best, road| {
             lower = lower.max(road.bound.lower);
@@ -225,7 +239,7 @@ impl Question {
         let Some(best) = best else {
             return renyi; // why nothing bounds these steps
         };
-        if wide {
+        if wide && steps.0.iter().any(|(step, _)| names_a_class(step)) {
             lower = lower.max(self.lower(steps));
         }
         let bound = Bound::enclosing(lower.max(best.bound.lower), best.bound.upper);
@@ -307,7 +321,14 @@ impl Question {
 
     /// A certified lower end for events that have no worst privacy-loss distribution.
     fn lower(self, steps: &Steps) -> f64 {
-        self.distributions(&members(steps)).map_or(0.0, |found| found.bound.lower)
+        let members = members(steps);
+        if let Some(found) = self.closed(&members) {
+            return found.bound.lower;
+        }
+        match self {
+            Self::Epsilon { delta } => pld::epsilon_at_least(&members, delta),
+            Self::Delta { epsilon } => pld::delta_at_least(&members, epsilon),
+        }
     }
 
     fn composed<E: fmt::Display>(
@@ -341,6 +362,7 @@ fn names_a_class(step: &Step) -> bool {
         | Step::Zcdp { .. }
         | Step::Renyi { .. }
         | Step::WithReplacement { .. }
+        | Step::BallsInBins { .. }
         | Step::Shuffled { .. }
         | Step::Group { .. }
         | Step::Selected { .. }

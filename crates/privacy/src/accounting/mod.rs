@@ -1,9 +1,11 @@
 //! From events to certified numbers.
 
+mod balls;
 mod closed;
 pub(crate) mod composition;
 #[cfg(test)]
 mod corners;
+mod drawn;
 mod error;
 mod flatten;
 mod front;

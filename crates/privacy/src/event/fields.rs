@@ -32,6 +32,7 @@ pub(crate) enum Field {
     Participations,
     Bands,
     Separation,
+    Nodes,
     Event,
     Events,
     Neighbours,
@@ -40,7 +41,7 @@ pub(crate) enum Field {
 
 impl Field {
     /// All of them, in the order of declaration.
-    const ALL: [(Self, &'static str); 33] = [
+    const ALL: [(Self, &'static str); 34] = [
         (Self::Type, "type"),
         (Self::NoiseMultiplier, "noise_multiplier"),
         (Self::Sigma, "sigma"),
@@ -70,6 +71,7 @@ impl Field {
         (Self::Participations, "participations"),
         (Self::Bands, "bands"),
         (Self::Separation, "separation"),
+        (Self::Nodes, "nodes"),
         (Self::Event, "event"),
         (Self::Events, "events"),
         (Self::Neighbours, "neighbours"),

@@ -138,7 +138,10 @@ impl Kind {
             Self::Group => ("group", &[F::Size, F::Event]),
             Self::AboveThreshold => ("above_threshold", &[F::Epsilon]),
             Self::Selected => ("selected", &[F::Trials, F::Event]),
-            Self::TreeAggregation => ("tree_aggregation", &[F::Steps, F::Participations, F::NoiseMultiplier]),
+            Self::TreeAggregation => (
+                "tree_aggregation",
+                &[F::Steps, F::Participations, F::Separation, F::Nodes, F::NoiseMultiplier],
+            ),
             Self::Toeplitz => {
                 ("toeplitz", &[F::Steps, F::Bands, F::Participations, F::Separation, F::NoiseMultiplier])
             }

@@ -130,6 +130,7 @@ impl BagVisitor {
             Field::Orders => bag.orders = Some(map.next_value()?),
             Field::Epsilons => bag.epsilons = Some(map.next_value()?),
             Field::Trials => bag.trials = Some(map.next_value()?),
+            Field::Nodes => bag.nodes = Some(map.next_value()?),
             Field::Neighbours => bag.neighbours = Some(map.next_value()?),
             Field::FormatVersion => bag.format_version = Some(map.next_value_seed(VersionSeed)?),
             Field::Bands | Field::Separation => {

@@ -3,7 +3,7 @@
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::fields::Field as F;
-use super::{Event, GaussianNoise, LaplaceNoise};
+use super::{Event, GaussianNoise, LaplaceNoise, Nodes};
 
 impl Serialize for Event {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -82,10 +82,16 @@ impl Serialize for Event {
             Self::Selected { trials, event } => {
                 out.put(F::Trials, trials)?.put(F::Event, event)?;
             }
-            Self::TreeAggregation { steps, participations, noise_multiplier } => {
-                out.put(F::Steps, steps)?
-                    .put(F::Participations, participations)?
-                    .put(F::NoiseMultiplier, noise_multiplier)?;
+            Self::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
+                out.put(F::Steps, steps)?.put(F::Participations, participations)?;
+                // Left out where they say nothing, as older records do.
+                if separation.is_some() {
+                    out.put(F::Separation, separation)?;
+                }
+                if *nodes != Nodes::All {
+                    out.put(F::Nodes, nodes)?;
+                }
+                out.put(F::NoiseMultiplier, noise_multiplier)?;
             }
             Self::Toeplitz { steps, bands, participations, separation, noise_multiplier } => {
                 out.put(F::Steps, steps)?

@@ -74,6 +74,25 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Result<Interval, String> {
     answer(steps, Question::Delta { epsilon })
 }
 
+/// A certified lower end of epsilon at `delta`, for members of the classes that the steps name; 0 where none is known.
+pub(crate) fn epsilon_at_least(steps: &Steps, delta: f64) -> f64 {
+    at_least(steps, Question::Epsilon { delta })
+}
+
+/// The same for delta at `epsilon`.
+pub(crate) fn delta_at_least(steps: &Steps, epsilon: f64) -> f64 {
+    at_least(steps, Question::Delta { epsilon })
+}
+
+fn at_least(steps: &Steps, question: Question) -> f64 {
+    let steps = &reduced(steps);
+    let one = |worst: f64, view: View| match Task::new(steps, view, End::Lower, question) {
+        Ok(member) => worst.max(member.refined(worst).lower),
+        Err(_) => worst,
+    };
+    views(steps).into_iter().fold(0.0, one)
+}
+
 fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
     let steps = &reduced(steps);
     if let Question::Epsilon { delta } = question
@@ -150,7 +169,7 @@ fn total_variation(steps: &Steps) -> f64 {
 fn views(steps: &Steps) -> Vec<View> {
     let one_sided = |step: &Step| {
         matches!(step, Step::Poisson { rate, sided: Sided::One, .. } if *rate < 1.0)
-            || matches!(step, Step::PoissonGroup { .. })
+            || matches!(step, Step::PoissonGroup { .. } | Step::BallsInBins { .. })
     };
     if steps.0.iter().any(|(step, _)| one_sided(step)) {
         vec![View::Remove, View::Add]

@@ -27,7 +27,7 @@
 
 use super::super::step::{Sided, Step};
 use super::super::table::Table;
-use super::super::{closed, shuffled, with_replacement};
+use super::super::{balls, closed, shuffled, with_replacement};
 use super::crowd::Crowd;
 use crate::numerics::logspace::ln_mixture;
 
@@ -77,7 +77,13 @@ const LARGEST_DISCRETE_SCALE: f64 = 65_536.0;
 
 impl Pair {
     /// The pair of `step` seen in `view`, or why there is none.
+    #[cfg(test)]
     pub(super) fn new(step: &Step, view: View, end: End) -> Result<Self, String> {
+        Self::followed_to(step, view, end, 0.0)
+    }
+
+    /// The same, where deltas of one release below `smallest` are of no interest.
+    pub(super) fn followed_to(step: &Step, view: View, end: End, smallest: f64) -> Result<Self, String> {
         if let Step::Poisson { rate, sided, base } = step {
             let view = match (sided, view) {
                 (Sided::One, View::Replace) => View::Remove,
@@ -92,7 +98,16 @@ impl Pair {
         }
         if let Step::PoissonGroup { size, rate, base } = step {
             let view = if view == View::Replace { View::Remove } else { view };
-            return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base)?), rate: 1.0, view });
+            return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base, end)?), rate: 1.0, view });
+        }
+        if let Step::BallsInBins { bins, mu } = step {
+            if end == End::Lower {
+                return Err("of balls in bins only an upper end is known".into());
+            }
+            let table = balls::table(*bins, *mu, view != View::Add, smallest);
+            let table = table.ok_or("bins as many as these, or noise as this, are not convolved")?;
+            let base = Base::above(end, || table)?;
+            return Ok(Self { base, rate: 1.0, view: View::Remove });
         }
         Ok(Self { base: Base::new(step, end)?, rate: 1.0, view: View::Remove })
     }
@@ -183,12 +198,20 @@ impl Base {
             }
             Step::Shuffled { reports, epsilon } => Self::above(end, || shuffled::table(*reports, *epsilon)),
             Step::Group { .. } => Err("of this group only Rényi divergences are known".into()),
-            Step::Selected { .. } => Err("a selection is accounted by Rényi divergence".into()),
-            Step::Poisson { .. } | Step::PoissonGroup { .. } => {
+            Step::Selected { .. } => match (closed::pure_epsilon(step), end) {
+                (Some(epsilon), End::Upper) => Ok(two_points(epsilon * (1.0 + 1e-14), 0.0)),
+                _ => Err("a selection is accounted by Rényi divergence".into()),
+            },
+            Step::Poisson { .. } | Step::PoissonGroup { .. } | Step::BallsInBins { .. } => {
                 Err("a sample of a sample has no pair here".into())
             }
+            Step::WithoutReplacement { sample, population, base }
+                if with_replacement::is_known_once(base) =>
+            {
+                Self::above(end, || with_replacement::table_without(*sample, *population, base))
+            }
             Step::WithoutReplacement { .. } => {
-                Err("sampling without replacement is accounted by Rényi divergence".into())
+                Err("this release on a sample without replacement is accounted by Rényi divergence".into())
             }
             Step::NonPrivate => Err("it has no guarantee".into()),
         }

@@ -84,6 +84,8 @@ pub(super) enum Curve {
     Selected {
         selection: Selection,
         run: Box<Composition>,
+        /// The worst mechanism with the selection's pure bound, if there is one.
+        amplified: Option<Vec<Outcome>>,
     },
     Infinite,
 }
@@ -112,6 +114,8 @@ impl Profile {
             Step::Shuffled { reports, epsilon } => {
                 Ok(Self::tabulated(shuffled::table(*reports, *epsilon), pure))
             }
+            // Divergences are quasi-convex: no mixture over bins exceeds one bin.
+            Step::BallsInBins { mu, .. } => sure(Curve::Straight { slope: 0.5 * mu * mu }),
             Step::Group { size, base } => Self::group(step, *size, base),
             Step::Selected { trials, run } => Self::selected(step, *trials, run),
             Step::Gaussian { .. }
@@ -147,13 +151,16 @@ impl Profile {
     }
 
     fn selected(step: &Step, trials: Trials, run: &Steps) -> Result<Self, Unsupported> {
-        let run = Composition::new(run)?;
+        let steps = run;
+        let mut run = Composition::new(steps)?;
         if !run.holds_always() {
             return Err(Unsupported::new(step, "a run promises nothing in some rare event"));
         }
+        run.tabulate_selections();
         let pure = selected::pure(trials, run.pure());
-        let selection = Selection::new(trials, &run);
-        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run) }, lost: 0.0, pure })
+        let selection = Selection::new(trials, &run, steps);
+        let amplified = pure.is_finite().then(|| outcomes::pure(pure));
+        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run), amplified }, lost: 0.0, pure })
     }
 
     fn poisson(step: &Step, rate: f64, sided: Sided, base: &Step) -> Result<Self, Unsupported> {
@@ -182,6 +189,7 @@ impl Profile {
                 | Step::WithoutReplacement { .. }
                 | Step::PoissonGroup { .. }
                 | Step::WithReplacement { .. }
+                | Step::BallsInBins { .. }
                 | Step::Shuffled { .. }
                 | Step::Group { .. }
                 | Step::Selected { .. },
@@ -267,6 +275,7 @@ impl Curve {
             | Step::WithoutReplacement { .. }
             | Step::PoissonGroup { .. }
             | Step::WithReplacement { .. }
+            | Step::BallsInBins { .. }
             | Step::Shuffled { .. }
             | Step::Group { .. }
             | Step::Selected { .. }
@@ -293,10 +302,23 @@ impl Curve {
             Self::Group { doublings, base } => {
                 3f64.powi(*doublings as i32) * base.at(order.max(2.0) * 2f64.powi(*doublings as i32))
             }
-            Self::Selected { selection, run } => selection.at(run, order),
+            Self::Selected { selection, run, amplified } => {
+                let pure = amplified.as_ref().map(|pair| outcomes::divergence(pair, 1.0, Sided::One, order));
+                selection.at(run, order).min(pure.unwrap_or(f64::INFINITY))
+            }
             Self::Infinite => f64::INFINITY,
         };
         if divergence.is_nan() { f64::INFINITY } else { divergence.max(0.0) }
+    }
+
+    /// The curve at a list of orders, chords between: for selections among selections, each of which asks for many orders.
+    pub(super) fn tabulated(&self) -> Self {
+        let orders: Vec<f64> = std::iter::successors(Some(1e-4), |excess| Some(excess * 1.2))
+            .take_while(|excess| *excess < 4e6)
+            .map(|excess| 1.0 + excess)
+            .collect();
+        let epsilons = orders.iter().map(|order| self.at(*order) * (1.0 + 1e-12)).collect();
+        Self::Listed { orders, epsilons }
     }
 
     /// Orders at which the curve is known best.

@@ -6,7 +6,7 @@ use serde::de::{self, DeserializeSeed, Deserializer, Visitor};
 
 use super::super::fields::Field;
 use super::super::kind::Kind;
-use super::super::{Event, Trials};
+use super::super::{Event, Nodes, Trials};
 use crate::params::{Count, ParamError};
 use crate::relation::Neighbours;
 
@@ -18,6 +18,7 @@ pub(super) struct Bag {
     pub(super) orders: Option<Vec<f64>>,
     pub(super) epsilons: Option<Vec<f64>>,
     pub(super) trials: Option<Trials>,
+    pub(super) nodes: Option<Nodes>,
     pub(super) neighbours: Option<Neighbours>,
     pub(super) format_version: Option<u64>,
     numbers: [Option<Number>; Field::LEN],
@@ -41,6 +42,7 @@ impl Default for Bag {
             orders: None,
             epsilons: None,
             trials: None,
+            nodes: None,
             neighbours: None,
             format_version: None,
             numbers: [None; Field::LEN],

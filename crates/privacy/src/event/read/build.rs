@@ -52,6 +52,8 @@ impl Bag {
             Kind::TreeAggregation => Ok(Event::TreeAggregation {
                 steps: self.count(F::Steps)?,
                 participations: self.count(F::Participations)?,
+                separation: self.optional_count(F::Separation)?,
+                nodes: self.nodes.unwrap_or_default(),
                 noise_multiplier: self.number(F::NoiseMultiplier, NoiseMultiplier::new)?,
             }),
             Kind::Toeplitz => Ok(Event::Toeplitz {
