@@ -23,6 +23,9 @@ pub struct Bound {
     pub upper: f64,
 }
 
+/// Ends that differ by no more are one number, computed in two ways.
+const ROUNDING: f64 = 1e-9;
+
 impl Bound {
     /// The interval from `lower` to `upper`, both at least 0. It fails closed:
     ///
@@ -31,13 +34,23 @@ impl Bound {
     /// | `upper` NaN | ∞ |
     /// | `upper` negative | 0 (losses and probabilities are never below it) |
     /// | `lower` NaN or negative | 0 |
-    /// | `lower` above `upper` | `upper` |
+    /// | `lower` above `upper`, by rounding (1e-9 of it) | both ends, in order |
+    /// | `lower` above `upper`, otherwise | 0 and ∞: one end is false, and nobody knows which |
     pub fn enclosing(lower: f64, upper: f64) -> Self {
         let upper = if upper.is_nan() { f64::INFINITY } else { upper.max(0.0) };
         // `max` returns the other argument for NaN.
-        let lower = lower.max(0.0).min(upper);
-        Self { lower, upper }
+        let lower = lower.max(0.0);
+        if lower <= upper {
+            Self { lower, upper }
+        } else if lower - upper <= ROUNDING * upper {
+            Self { lower: upper, upper: lower }
+        } else {
+            Self::UNKNOWN
+        }
     }
+
+    /// The ends contradict each other: nothing is known.
+    pub(crate) const UNKNOWN: Self = Self { lower: 0.0, upper: f64::INFINITY };
 
     /// A number known exactly (or so well that the caller vouches for it).
     pub fn exactly(value: f64) -> Self {
@@ -100,9 +113,18 @@ mod tests {
     #[test]
     fn what_is_not_known_is_unbounded() {
         assert_eq!(Bound::enclosing(f64::NAN, f64::NAN), Bound { lower: 0.0, upper: f64::INFINITY });
-        assert_eq!(Bound::enclosing(3.0, 2.0), Bound { lower: 2.0, upper: 2.0 });
         assert_eq!(Bound::enclosing(-1.0, -0.5), Bound { lower: 0.0, upper: 0.0 });
         assert_eq!(Bound::exactly(f64::INFINITY), Bound::UNBOUNDED);
+    }
+
+    /// A lower end above the upper one was once clamped to it: a false number that looked exact.
+    #[test]
+    fn a_contradiction_is_never_an_exact_answer() {
+        assert_eq!(Bound::enclosing(3.0, 2.0), Bound { lower: 0.0, upper: f64::INFINITY });
+        assert_eq!(Bound::enclosing(f64::INFINITY, 2.0).upper, f64::INFINITY);
+        assert_eq!(Bound::enclosing(1e-300, 0.0).upper, f64::INFINITY);
+        let rounded = Bound::enclosing(1.0 + 1e-12, 1.0);
+        assert_eq!(rounded, Bound { lower: 1.0, upper: 1.0 + 1e-12 });
     }
 
     #[test]

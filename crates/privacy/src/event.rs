@@ -29,7 +29,7 @@ use crate::params::{
 };
 
 pub use noise::{GaussianNoise, LaplaceNoise};
-pub use parts::{EventError, FixedSample, RandomizedResponseLaw, RenyiCurve, Trials};
+pub use parts::{EventError, FixedSample, Nodes, RandomizedResponseLaw, RenyiCurve, Trials};
 pub(crate) use read::{TopLevel, read_top_level};
 use table::EventKind;
 
@@ -201,6 +201,10 @@ pub enum Event {
         steps: Count,
         /// How many leaves one unit may contribute to.
         participations: Count,
+        /// Least distance of two of them; none is guaranteed if not given.
+        separation: Option<Count>,
+        /// Which nodes are released.
+        nodes: Nodes,
         /// Noise of a node over the clip norm.
         noise_multiplier: NoiseMultiplier,
     },

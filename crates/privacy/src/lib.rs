@@ -22,7 +22,8 @@ pub use accounting::{Account, AccountError, Accountant};
 pub use bound::Bound;
 pub use claim::{Claim, ReadError};
 pub use event::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, Nodes, RandomizedResponseLaw, RenyiCurve,
+    Trials,
 };
 pub use grant::{
     Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Guarantee, Journal, MemoryJournal,

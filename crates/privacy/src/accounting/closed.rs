@@ -16,11 +16,15 @@ use super::{selected, with_replacement};
 use crate::bound::Bound;
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
+use crate::numerics::squares::SquareSum;
 
 /// Certified ends of epsilon at `delta`, if `steps` is a list of Gaussians or `delta` is 0.
 pub(crate) fn epsilon(steps: &Steps, delta: f64) -> Option<Bound> {
     if delta <= 0.0 {
         return Some(at_delta_zero(steps));
+    }
+    if let [(Step::BoundedRange { epsilon }, 1)] = steps.0[..] {
+        return Some(bounded_range_epsilon(epsilon, delta));
     }
     let mu = gaussian_distance(steps)?;
     let lower = gaussian_profile::epsilon(delta, mu.lower).lower;
@@ -31,6 +35,9 @@ pub(crate) fn epsilon(steps: &Steps, delta: f64) -> Option<Bound> {
 pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
     if at_delta_zero(steps).upper <= epsilon {
         return Some(Bound::exactly(0.0));
+    }
+    if let [(Step::BoundedRange { epsilon: range }, 1)] = steps.0[..] {
+        return Some(bounded_range_delta(range, epsilon));
     }
     let mu = gaussian_distance(steps)?;
     let lower = gaussian_profile::enclosure(epsilon, mu.lower).lower;
@@ -63,12 +70,36 @@ fn is_attained(step: &Step) -> bool {
 
 /// Certified ends of `sqrt(sum count mu²)`, if every step is Gaussian.
 pub(crate) fn gaussian_distance(steps: &Steps) -> Option<Bound> {
-    let mut square = 0.0;
+    let mut squares = SquareSum::default();
     for (step, count) in &steps.0 {
         let Step::Gaussian { mu } = step else { return None };
-        square += *count as f64 * mu * mu;
+        squares.add(*mu, *count);
     }
-    Some(rounded(square.sqrt(), steps.0.len()))
+    Some(squares.root())
+}
+
+/// One choice whose loss has range r: the worst pair for eps has the losses (r + eps)/2 and (eps - r)/2, and
+/// ```text
+/// delta(eps) = (e^(r/2) - e^(eps/2))² / (e^r - 1) = (1 - e^((eps - r)/2))² / (1 - e^-r),   0 <= eps <= r
+/// ```
+fn bounded_range_delta(range: f64, epsilon: f64) -> Bound {
+    let part = -(0.5 * (epsilon - range).min(0.0)).exp_m1();
+    let delta = part * part / -(-range).exp_m1();
+    let slack = 16.0 * f64::EPSILON;
+    Bound::enclosing(delta * (1.0 - slack), (delta * (1.0 + slack) + f64::MIN_POSITIVE).min(1.0))
+}
+
+/// The same, solved for eps: `r + 2 ln(1 - sqrt(delta (1 - e^-r)))`.
+fn bounded_range_epsilon(range: f64, delta: f64) -> Bound {
+    let root = (delta * -(-range).exp_m1()).sqrt();
+    let drop = if root < 1.0 { -2.0 * (-root).ln_1p() } else { f64::INFINITY };
+    let room = 8.0 * f64::EPSILON * (1.0 + root / (1.0 - root).max(f64::MIN_POSITIVE));
+    let end = |sign: f64| {
+        let epsilon = range - drop * (1.0 - sign * room);
+        if epsilon > 0.0 { epsilon + sign * f64::EPSILON * range } else { 0.0 }
+    };
+    // Next to 0 the lower end may fall below it.
+    Bound::enclosing(end(-1.0), end(1.0).min(range))
 }
 
 /// The least eps for which `step` is eps-DP; `None` if there is none.
@@ -93,7 +124,8 @@ pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
         Step::WithReplacement { sample, population, base } => {
             with_replacement::pure(*sample, *population, pure_epsilon(base)?)
         }
-        Step::Gaussian { .. }
+        Step::BallsInBins { .. }
+        | Step::Gaussian { .. }
         | Step::DiscreteGaussian { .. }
         | Step::Approximate { .. }
         | Step::Zcdp { .. }
@@ -104,11 +136,16 @@ pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
 }
 
 fn randomized_response(categories: u64, truth: f64) -> f64 {
+    randomized_response_loss(categories, truth).abs()
+}
+
+/// The loss of one's own answer: `ln(truth (k - 1) / (1 - truth))`, negative where truth is below 1/k.
+pub(crate) fn randomized_response_loss(categories: u64, truth: f64) -> f64 {
     if categories <= 1 {
         return 0.0;
     }
-    // ln of `truth (k - 1)/(1 - truth)`, less 1 so that nothing cancels where truth is next to 1/k.
-    (truth.mul_add(categories as f64, -1.0) / (1.0 - truth)).ln_1p().abs()
+    // The quotient less 1, so that nothing cancels where truth is next to 1/k.
+    (truth.mul_add(categories as f64, -1.0) / (1.0 - truth)).ln_1p()
 }
 
 fn sampled(rate: f64, sided: Sided, base: &Step) -> Option<f64> {

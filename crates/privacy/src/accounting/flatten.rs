@@ -39,16 +39,19 @@
 mod equal;
 pub(crate) mod group;
 mod lower;
+mod tree;
 mod wrapped;
 
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
+use self::tree::Tree;
 pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;
 use crate::event::{Event, FixedSample};
+use crate::numerics::squares::SquareSum;
 use crate::params::Count;
 use crate::relation::{Contribution, Neighbours};
 
@@ -91,11 +94,9 @@ impl Walk {
                 self.units(event, "its vectors are not units in batches")?;
                 self.epochs(*epochs, inner, count, depth)
             }
-            // Given who is in which bin, the batches of an epoch are disjoint and everybody is in one. The bins are
-            // drawn alike for all neighbours, and a mixture is no easier to tell apart than its parts.
-            Event::BallsInBins { epochs, event: inner, bins: _ } => {
+            Event::BallsInBins { epochs, event: inner, bins } => {
                 self.units(event, "its vectors are not units in bins")?;
-                self.epochs(*epochs, inner, count, depth)
+                self.balls(*bins, *epochs, inner, count, depth)
             }
             Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
             Event::Selected { trials, event } => {
@@ -105,8 +106,9 @@ impl Walk {
                 self.out.add(step, count)
             }
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
-            Event::TreeAggregation { steps, participations, noise_multiplier } => {
-                let step = self.tree(event, *steps, *participations, *noise_multiplier)?;
+            Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
+                let tree = Tree::new(*steps, *participations, *separation, *nodes);
+                let step = self.tree(event, tree, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
@@ -183,8 +185,16 @@ impl Walk {
             return self.poisson(rate, event, depth + 1);
         }
         let base = self.base("poisson_sampled", single, lens, depth)?;
-        if rate < 1.0 && base != Step::NonPrivate {
-            return Ok(Step::Poisson { rate, sided, base: Box::new(base) });
+        if rate < 1.0 {
+            // Whoever is not drawn is safe even from a release without a guarantee.
+            return Ok(match (base, sided) {
+                (Step::NonPrivate, Sided::One) => {
+                    let revealed = Step::Approximate { epsilon: 0.0, delta: 1.0 };
+                    Step::Poisson { rate, sided, base: Box::new(revealed) }
+                }
+                (Step::NonPrivate, Sided::Two) => Step::Approximate { epsilon: 0.0, delta: rate },
+                (base, sided) => Step::Poisson { rate, sided, base: Box::new(base) },
+            });
         }
         match sided {
             Sided::One => Ok(base),
@@ -204,8 +214,11 @@ impl Walk {
         self.replaced(event)?;
         let base = self.base(event.name(), unwrap_single(inner), Lens::TwoNorms, depth)?;
         let (sample, population) = (sample.sample_size().get(), sample.population().get());
-        if sample == population || base == Step::NonPrivate {
+        if sample == population {
             return Ok(base);
+        }
+        if base == Step::NonPrivate {
+            return Ok(drawn(sample as f64 / population as f64));
         }
         Ok(Step::WithoutReplacement { sample, population, base: Box::new(base) })
     }
@@ -262,7 +275,7 @@ impl Walk {
     ) -> Result<Step, AccountError> {
         let mut several = Walk { in_sample: true, ..Walk::new(self.neighbours, lens) };
         several.visit(event, 1, depth + 1)?;
-        let mut squares = 0.0;
+        let mut squares = SquareSum::default();
         for (step, count) in several.out.into_steps().0 {
             let Step::Gaussian { mu } = step else {
                 return Err(AccountError::unsupported(
@@ -276,10 +289,9 @@ impl Walk {
                     ),
                 ));
             };
-            squares += count as f64 * mu * mu;
+            squares.add(mu, count);
         }
-        // Each of a handful of roundings is half a unit in the last place; go up by more.
-        let mu = squares.sqrt() * (1.0 + 4.0 * f64::EPSILON);
+        let mu = squares.root().upper;
         Ok(if mu.is_finite() { Step::Gaussian { mu } } else { Step::NonPrivate })
     }
 
@@ -312,6 +324,12 @@ impl Walk {
             )),
         }
     }
+}
+
+/// A release that reveals everything, of whoever is drawn: with probability `rate`.
+fn drawn(rate: f64) -> Step {
+    let delta = rate.next_up();
+    if delta < 1.0 { Step::Approximate { epsilon: 0.0, delta } } else { Step::NonPrivate }
 }
 
 /// A composition of one event, once, is that event.

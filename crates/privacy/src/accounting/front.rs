@@ -1,12 +1,17 @@
 //! The front door: one question, the tightest answer that applies.
 //!
 //! # Which accountant answers
-//! 1. Closed forms, where there is one: lists of Gaussians (`gdp`), and delta = 0 (`pure`).
-//! 2. Privacy-loss distributions (`pld`), certified from above and below.
-//! 3. Rényi divergences (`rdp`), where some event fixes no privacy-loss distribution, or where they say less.
+//! Closed forms, where there is one: lists of Gaussians (`gdp`), one choice of bounded range, delta = 0 (`pure`).
+//! Otherwise all of these are asked, and the answer is the least of their upper ends and the largest of their lower
+//! ends: every one of them is a proof.
+//! - Privacy-loss distributions (`pld`), certified from above and below. Where their two ends agree to a part in 10⁴,
+//!   nobody else is asked.
+//! - Rényi divergences (`rdp`).
+//! - Advanced and basic composition (`advanced`), and the sum of pure bounds (`pure`).
 //!
-//! Every one of them is a proof, so the least upper end and the greatest lower end are both true. The lower
-//! end says how loose the upper can be: for events that name a class of mechanisms (`zcdp`, `pure`, ...) it
+//! Ends that contradict each other are a bug here. The answer is then from 0 to ∞, and a note says so.
+//!
+//! The lower end says how loose the upper can be: for events that name a class of mechanisms (`zcdp`, `pure`, ...) it
 //! belongs to some mechanism of that class.
 
 use std::fmt;
@@ -14,7 +19,7 @@ use std::str::FromStr;
 
 use super::member::members;
 use super::step::{Step, Steps};
-use super::{AccountError, closed, composition, flatten, pld, rdp};
+use super::{AccountError, closed, composition, flatten, mixture, pld, rdp};
 use crate::bound::Bound;
 use crate::claim::Claim;
 use crate::params::{Delta, Epsilon};
@@ -160,7 +165,20 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<A
     Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
 }
 
+/// The same releases, without what balls in bins gain by the secrecy of the bins; none if there are none.
+fn without_bins(steps: &Steps) -> Option<Steps> {
+    let plain = |step: &Step| {
+        if let Step::BallsInBins { mu, .. } = step { Step::Gaussian { mu: *mu } } else { step.clone() }
+    };
+    let has_bins = steps.0.iter().any(|(step, _)| matches!(step, Step::BallsInBins { .. }));
+    has_bins.then(|| Steps(steps.0.iter().map(|(step, count)| (plain(step), *count)).collect()))
+}
+
 impl Account {
+    fn no_lower_end(self) -> Self {
+        Self { bound: Bound::enclosing(0.0, self.bound.upper), ..self }
+    }
+
     /// The upper end alone: what was priced costs no more, and nobody knows how much less.
     fn upper_end_only(self) -> Self {
         let note = "an event is bounded from above only: how much less it may cost is not known".to_owned();
@@ -184,29 +202,69 @@ impl Question {
         }
     }
 
+    /// The least upper end and the largest lower end of all roads that apply.
     fn tightest(self, steps: &Steps) -> Result<Account, AccountError> {
         if let Some(account) = self.closed(steps) {
             return Ok(account);
         }
-        match self.distributions(steps) {
-            Ok(found) if found.bound.relative_gap() <= WIDE => Ok(found),
-            Ok(found) => {
-                let lower = if found.bound.lower > 0.0 { found.bound.lower } else { self.lower(steps) };
-                Ok(match self.renyi(steps) {
-                    Ok(renyi) if renyi.bound.upper < found.bound.upper => Account {
-                        bound: Bound::enclosing(lower, renyi.bound.upper),
-                        note: found.note,
-                        ..renyi
-                    },
-                    Ok(_) | Err(_) => Account { bound: Bound::enclosing(lower, found.bound.upper), ..found },
-                })
-            }
-            Err(why) => {
-                let renyi = self.renyi(steps)?;
-                let lower = self.lower(steps);
-                Ok(Account { bound: Bound::enclosing(lower, renyi.bound.upper), note: Some(why), ..renyi })
-            }
+        let exact = self.mixture(steps);
+        if let Some(found) = &exact
+            && found.bound.relative_gap() <= EXACT
+        {
+            return Ok(found.clone());
         }
+        let distributions = match self.distributions(steps) {
+            Ok(found) if found.bound.relative_gap() <= EXACT => return Ok(found),
+            other => other,
+        };
+        let note = match &distributions {
+            Ok(found) => found.note.clone(),
+            Err(why) => Some(why.clone()),
+        };
+        let mut lower = distributions.as_ref().map_or(0.0, |found| found.bound.lower);
+        let wide = distributions.as_ref().map_or(1.0, |found| found.bound.relative_gap()) > WIDE;
+        let renyi = self.renyi(steps);
+        let roads = [
+            exact,
+            distributions.ok(),
+            renyi.as_ref().ok().cloned(),
+            self.composed(steps, "advanced", composition::advanced).ok(),
+            self.pure(steps),
+            without_bins(steps).and_then(|plain| self.tightest(&plain).ok()).map(Account::no_lower_end),
+        ];
+        let best = roads.into_iter().flatten().reduce(|best, road| {
+            lower = lower.max(road.bound.lower);
+            if road.bound.upper < best.bound.upper { road } else { best }
+        });
+        let Some(best) = best else {
+            return renyi; // why nothing bounds these steps
+        };
+        if wide && steps.0.iter().any(|(step, _)| names_a_class(step)) {
+            lower = lower.max(self.lower(steps));
+        }
+        let bound = Bound::enclosing(lower.max(best.bound.lower), best.bound.upper);
+        let note = if bound == Bound::UNKNOWN && best.bound.upper.is_finite() {
+            Some(CONTRADICTION.to_owned())
+        } else {
+            note.filter(|_| bound.relative_gap() > WIDE)
+        };
+        Ok(Account { bound, note, ..best })
+    }
+
+    /// The sum of pure bounds, which holds at every delta.
+    fn pure(self, steps: &Steps) -> Option<Account> {
+        let Self::Epsilon { .. } = self else { return None };
+        let upper = closed::at_delta_zero(steps).upper;
+        upper.is_finite().then(|| account(Bound::enclosing(0.0, upper), "pure"))
+    }
+
+    /// Exactly, where everything but Gaussian noise has few losses.
+    fn mixture(self, steps: &Steps) -> Option<Account> {
+        let bound = match self {
+            Self::Epsilon { delta } => mixture::epsilon(steps, delta)?,
+            Self::Delta { epsilon } => mixture::delta(steps, epsilon)?,
+        };
+        Some(account(bound, "pld"))
     }
 
     fn closed(self, steps: &Steps) -> Option<Account> {
@@ -215,8 +273,17 @@ impl Question {
             Self::Delta { epsilon } => closed::delta(steps, epsilon)?,
         };
         let gaussians = !steps.0.is_empty() && closed::gaussian_distance(steps).is_some();
-        let at_zero = matches!(self, Self::Epsilon { delta } if delta <= 0.0);
-        Some(account(bound, if gaussians && !at_zero { "gdp" } else { "pure" }))
+        let at_zero = matches!(self, Self::Epsilon { delta } if delta <= 0.0) || bound.upper == 0.0;
+        let one_choice = matches!(steps.0[..], [(Step::BoundedRange { .. }, 1)]);
+        Some(account(
+            bound,
+            match (gaussians, one_choice) {
+                _ if at_zero && !(gaussians && bound.upper == 0.0) => "pure",
+                (true, _) => "gdp",
+                (false, true) => "pld",
+                (false, false) => "pure",
+            },
+        ))
     }
 
     fn distributions(self, steps: &Steps) -> Result<Account, String> {
@@ -254,7 +321,14 @@ impl Question {
 
     /// A certified lower end for events that have no worst privacy-loss distribution.
     fn lower(self, steps: &Steps) -> f64 {
-        self.distributions(&members(steps)).map_or(0.0, |found| found.bound.lower)
+        let members = members(steps);
+        if let Some(found) = self.closed(&members) {
+            return found.bound.lower;
+        }
+        match self {
+            Self::Epsilon { delta } => pld::epsilon_at_least(&members, delta),
+            Self::Delta { epsilon } => pld::delta_at_least(&members, epsilon),
+        }
     }
 
     fn composed<E: fmt::Display>(
@@ -273,8 +347,13 @@ impl Question {
     }
 }
 
-/// Relative gap beyond which another accountant is asked too, and the reason is given.
+/// Relative gap beyond which the reason is given.
 const WIDE: f64 = 0.01;
+/// Relative gap up to which no other accountant is asked: none could gain more.
+const EXACT: f64 = 1e-4;
+
+const CONTRADICTION: &str = "internal error: two accountants contradict each other, so that nothing is claimed; please report \
+                             this event";
 
 /// The event speaks of all mechanisms with some property.
 fn names_a_class(step: &Step) -> bool {
@@ -283,6 +362,7 @@ fn names_a_class(step: &Step) -> bool {
         | Step::Zcdp { .. }
         | Step::Renyi { .. }
         | Step::WithReplacement { .. }
+        | Step::BallsInBins { .. }
         | Step::Shuffled { .. }
         | Step::Group { .. }
         | Step::Selected { .. }

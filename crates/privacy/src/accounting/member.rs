@@ -21,8 +21,14 @@ fn releases(step: &Step, count: u64) -> Vec<(Step, u64)> {
 fn member(step: &Step) -> Option<Step> {
     match step {
         Step::Zcdp { rho } => Some(Step::Gaussian { mu: (2.0 * rho).sqrt() * (1.0 - 1e-15) }),
+        // The same, with a binomial number of draws.
+        Step::WithReplacement { sample, population, base } => Some(Step::PoissonGroup {
+            size: *sample,
+            rate: 1.0 / *population as f64 * (1.0 - 1e-15),
+            base: Box::new(member(base)?),
+        }),
         Step::Renyi { .. }
-        | Step::WithReplacement { .. }
+        | Step::BallsInBins { .. }
         | Step::Shuffled { .. }
         | Step::Group { .. }
         | Step::Selected { .. }

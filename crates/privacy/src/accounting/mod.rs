@@ -1,11 +1,16 @@
 //! From events to certified numbers.
 
+mod balls;
 mod closed;
 pub(crate) mod composition;
+#[cfg(test)]
+mod corners;
+mod drawn;
 mod error;
 mod flatten;
 mod front;
 mod member;
+mod mixture;
 pub(crate) mod optimal;
 mod pld;
 pub(crate) mod rdp;

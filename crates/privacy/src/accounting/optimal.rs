@@ -38,9 +38,14 @@ pub(crate) fn optimal_epsilon(step_epsilon: f64, step_delta: f64, count: u64, de
     }
 }
 
+/// Probabilities of the two answers of a randomized response.
+pub(crate) fn lie_and_truth(epsilon: f64) -> (f64, f64) {
+    (1.0 / (1.0 + epsilon.exp()), 1.0 / (1.0 + (-epsilon).exp()))
+}
+
 /// The sum in (1).
 fn lossless(step_epsilon: f64, n: f64, epsilon: f64) -> f64 {
-    let (lie, truth) = (1.0 / (1.0 + step_epsilon.exp()), 1.0 / (1.0 + (-step_epsilon).exp()));
+    let (lie, truth) = lie_and_truth(step_epsilon);
     let loss = |l: f64| (n - 2.0 * l) * step_epsilon;
     let mean = n * lie;
     // Lies that are so many that they hardly happen: Bernstein's inequality bounds their mass.

@@ -9,6 +9,7 @@
 //! Poisson of mean m
 //!     r(a) + m d + ln(m)/(a - 1),   d = delta of one run at epsilon = ln(1 + 1/(a - 1))       (2)
 //! ```
+//! The delta in (2) is that of one run's own profile where it has one, and else converted from its divergences.
 //! In the limit of large orders pure bounds remain: `(2 + eta) eps`, three times one run's for the geometric law
 //! (Liu, Talwar, *Private Selection from Private Candidates*, 2019), and `eps + m tanh(eps/2)`.
 //! # Pitfalls
@@ -16,23 +17,73 @@
 //! - Runs that promise nothing in some rare event are not covered here either.
 
 use super::rdp::Composition;
+use super::step::Steps;
+use super::{closed, pld};
 use crate::event::Trials;
-use crate::numerics::search;
+use crate::numerics::{gaussian_profile, search};
 
 /// The law of K with what does not depend on the order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Selection {
     /// The sum of the second and third term of (1) without its last, and `ln E[K]`.
     NegativeBinomial { extra: f64, ln_mean: f64 },
-    /// The mean.
-    Poisson { mean: f64 },
+    /// The mean, and points of one run's profile (module documentation).
+    Poisson { mean: f64, profile: OneRun },
+}
+
+/// delta of one run, from above.
+#[derive(Clone, Debug)]
+pub(crate) enum OneRun {
+    /// Gaussian of this distance.
+    Gaussian { mu: f64 },
+    /// At rising epsilons from 0; delta is convex in `e^eps`, so that chords lie above it.
+    Points(Vec<(f64, f64)>),
+    /// Only by conversion from its divergences.
+    Renyi,
+}
+
+impl OneRun {
+    fn new(steps: &Steps) -> Self {
+        if let Some(mu) = closed::gaussian_distance(steps) {
+            return Self::Gaussian { mu: mu.upper };
+        }
+        let places = (0..POINTS).map(|i| 1e-4 * (f64::from(i) * 0.2).exp());
+        let epsilons: Vec<f64> = std::iter::once(0.0).chain(places).collect();
+        match pld::profile(steps, &epsilons) {
+            Ok(deltas) => Self::Points(epsilons.into_iter().zip(deltas).collect()),
+            Err(_) => Self::Renyi,
+        }
+    }
+
+    fn delta(&self, run: &Composition, epsilon: f64) -> f64 {
+        match self {
+            Self::Gaussian { mu } => gaussian_profile::enclosure(epsilon, *mu).upper,
+            Self::Points(points) => chord(points, epsilon),
+            Self::Renyi => run.delta(epsilon).value,
+        }
+    }
+}
+
+/// Points of a profile, from 1e-4 to 16.
+const POINTS: u32 = 61;
+
+fn chord(points: &[(f64, f64)], epsilon: f64) -> f64 {
+    let right = points.partition_point(|(e, _)| *e < epsilon);
+    match (right.checked_sub(1).and_then(|left| points.get(left)), points.get(right)) {
+        (Some((e, d)), Some((f, c))) => {
+            let share = ((epsilon - e).exp_m1() / (f - e).exp_m1()).clamp(0.0, 1.0);
+            (d + share * (c - d)) * (1.0 + 1e-12)
+        }
+        (Some((_, d)), None) | (None, Some((_, d))) => *d,
+        (None, None) => 1.0,
+    }
 }
 
 impl Selection {
     /// For runs with these divergences.
-    pub(crate) fn new(trials: Trials, run: &Composition) -> Self {
+    pub(crate) fn new(trials: Trials, run: &Composition, steps: &Steps) -> Self {
         match trials {
-            Trials::Poisson { mean } => Self::Poisson { mean: mean.get() },
+            Trials::Poisson { mean } => Self::Poisson { mean: mean.get(), profile: OneRun::new(steps) },
             Trials::TruncatedNegativeBinomial { shape, gamma } => {
                 let (eta, ln_inverse) = (shape.get(), -gamma.get().ln());
                 let cost = |b: f64| (1.0 - 1.0 / b) * run.divergence(b) + ln_inverse / b;
@@ -46,7 +97,7 @@ impl Selection {
 
     /// (1) or (2), rounded up. Divergences rise with the order, so that a bound at a larger one will do: the last
     /// term of (1) is large at small orders.
-    pub(crate) fn at(self, run: &Composition, order: f64) -> f64 {
+    pub(crate) fn at(&self, run: &Composition, order: f64) -> f64 {
         let excess = order - 1.0;
         match self {
             Self::NegativeBinomial { extra, ln_mean } => {
@@ -55,8 +106,8 @@ impl Selection {
                 let least = larger.take(LARGER_ORDERS).map(cost).fold(f64::INFINITY, f64::min);
                 (least + extra) * (1.0 + 1e-12)
             }
-            Self::Poisson { mean } => {
-                let close = run.delta((1.0 / excess).ln_1p()).value;
+            Self::Poisson { mean, profile } => {
+                let close = profile.delta(run, (1.0 / excess).ln_1p());
                 let added = mean * close + mean.ln().max(0.0) / excess;
                 run.divergence(order) + added * (1.0 + 1e-12)
             }

@@ -36,6 +36,8 @@ pub(crate) enum Step {
     /// `base` on a Poisson sample, for a group of `size` units that is there or is not: a binomial number of
     /// contributions against none. `base` is Gaussian or Laplace.
     PoissonGroup { size: u64, rate: f64, base: Box<Step> },
+    /// One of `bins` Gaussian releases of distance `mu`, chosen uniformly, for a unit that is there or is not.
+    BallsInBins { bins: u64, mu: f64 },
     /// `base` (under replace) on `sample` independent draws from `population` records.
     WithReplacement { sample: u64, population: u64, base: Box<Step> },
     /// `reports` local reports, each by some `epsilon`-DP randomizer, in random order (under replace).
@@ -67,6 +69,7 @@ impl Step {
             | Self::WithoutReplacement { .. }
             | Self::PoissonGroup { .. }
             | Self::WithReplacement { .. }
+            | Self::BallsInBins { .. }
             | Self::Shuffled { .. }
             | Self::Group { .. }
             | Self::Selected { .. } => false,

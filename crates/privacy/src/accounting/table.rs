@@ -58,6 +58,31 @@ impl Table {
         Self::new(masses, singular)
     }
 
+    /// From points `(eps, delta)` at or above the profile of one order of a pair, rising from a negative eps: connect the dots,
+    /// with delta = 1 at `e^eps = 0`. What lies above the last point is singular.
+    pub(crate) fn from_whole_profile(points: &[(f64, f64)]) -> Self {
+        let points = convex(points);
+        let singular = points.last().map_or(1.0, |point| point.1);
+        let mut masses = Vec::with_capacity(points.len());
+        let mut total = singular;
+        for (i, (e, d)) in points.iter().enumerate() {
+            // P of the point: `e^e` times the change of the slope in `e^eps`.
+            let rise = match i.checked_sub(1).map(|before| points[before]) {
+                Some((below, before)) => (before - d) / -(below - e).exp_m1(),
+                None => 1.0 - d,
+            };
+            let fall = points.get(i + 1).map_or(0.0, |(above, after)| (d - after) / (above - e).exp_m1());
+            let mass = (rise - fall).max(0.0);
+            masses.push((*e, mass));
+            total += mass;
+        }
+        // All of P must be there: what rounding took goes to the largest loss.
+        if let Some(last) = masses.last_mut() {
+            last.1 += (1.0 - total).max(0.0);
+        }
+        Self::new(masses, singular)
+    }
+
     fn new(masses: impl IntoIterator<Item = (f64, f64)>, singular: f64) -> Self {
         let present = masses.into_iter().filter(|(_, mass)| *mass > 0.0);
         let outcomes = present.map(|(loss, mass)| ((mass * ROUND_UP).ln() - loss, loss)).collect();

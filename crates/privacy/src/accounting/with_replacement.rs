@@ -9,11 +9,14 @@
 //! eps'   = ln(1 + g (e^eps - 1))
 //! delta' = sum_(k=1)^m C(m,k) (1/n)^k (1 - 1/n)^(m-k) delta_k(eps)                             (1)
 //! ```
-//! for every eps: a profile, which makes a pair (module `table`).
+//! for every eps: a profile, which makes a pair (module `table`). Without replacement `g = m/n` and K is at most 1
+//! (theorem 9). For Gaussian noise module `drawn` has a smaller profile.
 //! # Pitfalls
 //! `delta' = g delta(eps)`, right without replacement, is too small here: a record that is drawn twice counts
 //! twice.
 
+use super::closed;
+use super::drawn::Law;
 use super::step::Step;
 use super::table::Table;
 use crate::numerics::gaussian_profile;
@@ -21,26 +24,24 @@ use crate::numerics::logspace::{ln_binomial, ln_mixture};
 use crate::params::{Count, Delta, Epsilon};
 use crate::relation::group_guarantee;
 
-/// Points of the profile.
-const POINTS: u32 = 1_500;
-
-/// A delta beyond which the profile is not followed.
-const SMALLEST: f64 = 1e-30;
-
-/// An epsilon beyond which the profile is not followed.
-const LARGEST: f64 = 1e4;
-
-/// The pair of the profile (1), from above.
+/// A pair above the release on draws with replacement.
 pub(crate) fn table(sample: u64, population: u64, base: &Step) -> Table {
-    let draws = Draws::new(sample, population);
-    // A release with a delta of its own keeps it at every epsilon.
-    let floor = draws.delta(base, LARGEST).max(SMALLEST);
-    let mut top = 1e-12;
-    while draws.delta(base, top) > floor && top < LARGEST {
-        top *= 1.1;
+    let law = law(sample, population);
+    if let Step::Gaussian { mu } = base {
+        return law.table(|epsilon| law.gaussian_delta(*mu, epsilon));
     }
-    let point = |i: u32| draws.point(base, top * f64::from(i) / f64::from(POINTS));
-    Table::from_profile(&(0..=POINTS).map(point).collect::<Vec<_>>())
+    law.table(|epsilon| delta(&law, base, before(law.rate, epsilon)))
+}
+
+/// A pair above the release on a sample of distinct records: (1) with K at most 1.
+pub(crate) fn table_without(sample: u64, population: u64, base: &Step) -> Table {
+    let law = Law::without_replacement(sample, population);
+    law.table(|epsilon| delta(&law, base, before(law.rate, epsilon)))
+}
+
+/// The epsilon that sampling turns into this one, rounded down.
+fn before(rate: f64, epsilon: f64) -> f64 {
+    (epsilon.exp_m1() / rate).ln_1p() * (1.0 - 1e-15)
 }
 
 /// The pure bound, if every draw may be the one record: `ln(1 + g (e^(m eps) - 1))`.
@@ -49,7 +50,7 @@ pub(crate) fn pure(sample: u64, population: u64, epsilon: f64) -> f64 {
 }
 
 /// g: the chance to be drawn at least once.
-fn rate(sample: u64, population: u64) -> f64 {
+pub(crate) fn rate(sample: u64, population: u64) -> f64 {
     if population == 1 {
         return 1.0;
     }
@@ -57,45 +58,31 @@ fn rate(sample: u64, population: u64) -> f64 {
 }
 
 /// How often one record is drawn.
-struct Draws {
-    /// P[at least once].
-    rate: f64,
-    /// P[k times], k = 1, 2, ...
-    chances: Vec<f64>,
-    /// P[more often than that].
-    rest: f64,
+fn law(sample: u64, population: u64) -> Law {
+    let (m, n) = (sample as f64, population as f64);
+    let rate = rate(sample, population);
+    let chance = |k: f64| ln_binomial(k, m, 1.0 / n, 1.0 - 1.0 / n).exp();
+    let mut chances = Vec::new();
+    let mut k = 1.0;
+    while k <= m && k <= MOST_DRAWS {
+        chances.push(chance(k));
+        // Past twice the mean each chance is less than half of the one before.
+        if k > 2.0 * (m / n + 1.0) && chances[chances.len() - 1] < 1e-40 {
+            break;
+        }
+        k += 1.0;
+    }
+    let known: f64 = chances.iter().sum();
+    let rest = if k > MOST_DRAWS { (rate - known).max(0.0) + 1e-12 } else { 2e-40 };
+    let never = if population == 1 { 0.0 } else { (m * (-1.0 / n).ln_1p()).exp() };
+    Law { never, rate, chances, rest: if k > m { 0.0 } else { rest } }
 }
 
-impl Draws {
-    fn new(sample: u64, population: u64) -> Self {
-        let (m, n) = (sample as f64, population as f64);
-        let rate = rate(sample, population);
-        let chance = |k: f64| ln_binomial(k, m, 1.0 / n, 1.0 - 1.0 / n).exp();
-        let mut chances = Vec::new();
-        let mut k = 1.0;
-        while k <= m && k <= MOST_DRAWS {
-            chances.push(chance(k));
-            // Past twice the mean each chance is less than half of the one before.
-            if k > 2.0 * (m / n + 1.0) && chances[chances.len() - 1] < 1e-40 {
-                break;
-            }
-            k += 1.0;
-        }
-        let known: f64 = chances.iter().sum();
-        let rest = if k > MOST_DRAWS { (rate - known).max(0.0) + 1e-12 } else { 2e-40 };
-        Self { rate, chances, rest: if k > m { 0.0 } else { rest } }
-    }
-
-    /// (eps', delta') of (1), delta' rounded up.
-    fn point(&self, base: &Step, epsilon: f64) -> (f64, f64) {
-        (ln_mixture(self.rate, epsilon), self.delta(base, epsilon))
-    }
-
-    fn delta(&self, base: &Step, epsilon: f64) -> f64 {
-        let term = |(i, chance): (usize, &f64)| chance * group_delta(base, i as u64 + 1, epsilon);
-        let sum: f64 = self.chances.iter().enumerate().map(term).sum();
-        (sum * (1.0 + 1e-12) + self.rest).min(self.rate)
-    }
+/// delta' of (1), rounded up.
+fn delta(law: &Law, base: &Step, epsilon: f64) -> f64 {
+    let term = |(i, chance): (usize, &f64)| chance * group_delta(base, i as u64 + 1, epsilon);
+    let sum: f64 = law.chances.iter().enumerate().map(term).sum();
+    (sum * (1.0 + 1e-12) + law.rest).min(law.rate)
 }
 
 /// More draws of one record than this are taken as disclosure.
@@ -107,6 +94,11 @@ pub(crate) fn is_known(base: &Step) -> bool {
         base,
         Step::Gaussian { .. } | Step::Laplace { .. } | Step::Pure { .. } | Step::Approximate { .. }
     )
+}
+
+/// Is there a profile at distance 1?
+pub(crate) fn is_known_once(base: &Step) -> bool {
+    is_known(base) || closed::pure_epsilon(base).is_some()
 }
 
 /// The profile of `base` at distance `k`, rounded up; 1 for releases of which it is not known.
@@ -123,6 +115,8 @@ fn group_delta(base: &Step, k: u64, epsilon: f64) -> f64 {
             group_guarantee(Epsilon::new(*bound).ok()?, Delta::new(*delta).ok()?, Count::new(k).ok()?).ok()
         })();
         grown.map_or(1.0, |(bound, delta)| two_points(bound.get(), delta.get(), epsilon))
+    } else if let Some(bound) = closed::pure_epsilon(base) {
+        two_points(times * bound * (1.0 + 1e-15), 0.0, epsilon)
     } else {
         1.0
     }
@@ -146,17 +140,23 @@ mod tests {
 
     #[test]
     fn a_published_point() {
-        let draws = Draws::new(100, 1000);
-        close(draws.rate, 0.09520785288629, 1e-12);
+        let law = law(100, 1000);
+        close(law.rate, 0.09520785288629, 1e-12);
+        close(law.never + law.rate, 1.0, 1e-14);
         let base = Step::Gaussian { mu: 0.5 };
-        let (epsilon, delta) = draws.point(&base, 1.0);
+        let (epsilon, delta) = (ln_mixture(law.rate, 1.0), delta(&law, &base, 1.0));
         close(epsilon, 0.15151342550523, 1e-12);
         close(delta, 0.00123708651933, 1e-10);
         // A fixed sample of distinct records would have less.
         assert!(delta > 0.1 * gaussian_profile::delta(1.0, 0.5));
+        let general = law.table(|epsilon| super::delta(&law, &base, before(law.rate, epsilon)));
+        assert!(general.delta(epsilon) >= delta * (1.0 - 1e-12));
+        close(general.delta(epsilon), delta, 2e-3);
+        // What is known of Gaussian noise is never more.
         let table = table(100, 1000, &base);
-        assert!(table.delta(epsilon) >= delta * (1.0 - 1e-12));
-        close(table.delta(epsilon), delta, 2e-3);
+        for epsilon in [0.0, 0.05, 0.2, 0.5, 1.0] {
+            assert!(table.delta(epsilon) <= general.delta(epsilon) * (1.0 + 1e-4), "{epsilon}");
+        }
     }
 
     /// One record in the sample k times, all others with the neighbour's value: the sum shows how often it was

@@ -3,7 +3,7 @@
 use serde::de;
 
 use super::table::EventKind;
-use super::{Event, Trials};
+use super::{Event, Nodes, Trials};
 use crate::params::{Count, ParamError};
 use crate::relation::Neighbours;
 
@@ -18,6 +18,7 @@ pub(super) enum Value {
     Null,
     Reals(Vec<f64>),
     Trials(Trials),
+    Nodes(Nodes),
     Event(Box<Event>),
     Events(Vec<Event>),
     Kind(EventKind),
@@ -101,6 +102,10 @@ impl Bag {
 
     pub(super) fn trials<E: de::Error>(&mut self, key: &'static str) -> Result<Trials, E> {
         take!(self, key, Trials).ok_or_else(|| self.missing(key))
+    }
+
+    pub(super) fn nodes(&mut self, key: &'static str) -> Option<Nodes> {
+        take!(self, key, Nodes)
     }
 
     pub(super) fn event<E: de::Error>(&mut self, key: &'static str) -> Result<Box<Event>, E> {

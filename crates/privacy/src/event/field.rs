@@ -4,7 +4,9 @@ use serde::de;
 use serde::ser::SerializeMap;
 
 use super::bag::Bag;
-use super::{Event, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials};
+use super::{
+    Event, FixedSample, GaussianNoise, LaplaceNoise, Nodes, RandomizedResponseLaw, RenyiCurve, Trials,
+};
 use crate::params::{
     Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Sensitivity, Smoothness, StepSize,
     StrongConvexity, TruthProbability,
@@ -28,6 +30,8 @@ pub(super) enum JsonShape {
     Reals,
     /// An object of its own, of this one type.
     Trials,
+    /// The name of a choice of nodes.
+    Nodes,
     /// An event.
     Event,
     /// A list of events.
@@ -41,21 +45,26 @@ pub(super) enum JsonShape {
 }
 
 /// A field of an event, with one key (its name) or several (its own).
-pub(super) trait Field: Sized {
+pub(super) trait Field {
+    /// What the event holds; mostly the type itself.
+    type Value;
+
     /// All keys it may have.
     fn keys(field: &'static str) -> Vec<Key>;
 
     /// Takes it out of what was read. A missing key is an error.
-    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E>;
+    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self::Value, E>;
 
     /// Writes its keys.
-    fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error>;
+    fn write<M: SerializeMap>(value: &Self::Value, field: &'static str, out: &mut M) -> Result<(), M::Error>;
 }
 
 /// Numbers that are checked by their constructor.
 macro_rules! numbers {
     ($($type:ident),* $(,)?) => {
         $(impl Field for $type {
+            type Value = Self;
+
             fn keys(field: &'static str) -> Vec<Key> {
                 vec![Key { name: field, shape: JsonShape::Number }]
             }
@@ -64,8 +73,8 @@ macro_rules! numbers {
                 bag.number(field, Self::new)
             }
 
-            fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
-                out.serialize_entry(field, self)
+            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+                out.serialize_entry(field, value)
             }
         })*
     };
@@ -90,6 +99,8 @@ numbers!(
 macro_rules! values {
     ($($type:ty: $shape:ident, $read:ident;)*) => {
         $(impl Field for $type {
+            type Value = Self;
+
             fn keys(field: &'static str) -> Vec<Key> {
                 vec![Key { name: field, shape: JsonShape::$shape }]
             }
@@ -98,8 +109,8 @@ macro_rules! values {
                 bag.$read(field)
             }
 
-            fn write<M: SerializeMap>(&self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
-                out.serialize_entry(field, self)
+            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+                out.serialize_entry(field, value)
             }
         })*
     };
@@ -113,7 +124,49 @@ values! {
     Trials: Trials, trials;
 }
 
+/// A count that is left out of JSON where it is not given, as in records from before it existed.
+pub(super) struct LeftOut;
+
+impl Field for LeftOut {
+    type Value = Option<Count>;
+
+    fn keys(field: &'static str) -> Vec<Key> {
+        <Option<Count>>::keys(field)
+    }
+
+    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Option<Count>, E> {
+        bag.optional_count(field)
+    }
+
+    fn write<M: SerializeMap>(
+        value: &Option<Count>,
+        field: &'static str,
+        out: &mut M,
+    ) -> Result<(), M::Error> {
+        value.iter().try_for_each(|count| out.serialize_entry(field, count))
+    }
+}
+
+/// `"all"` is left out of JSON, as in records from before there was a choice.
+impl Field for Nodes {
+    type Value = Self;
+
+    fn keys(field: &'static str) -> Vec<Key> {
+        vec![Key { name: field, shape: JsonShape::Nodes }]
+    }
+
+    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
+        Ok(bag.nodes(field).unwrap_or_default())
+    }
+
+    fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+        if *value == Self::All { Ok(()) } else { out.serialize_entry(field, value) }
+    }
+}
+
 impl Field for FixedSample {
+    type Value = Self;
+
     fn keys(_: &'static str) -> Vec<Key> {
         [Count::keys("sample_size"), Count::keys("population")].concat()
     }
@@ -124,13 +177,15 @@ impl Field for FixedSample {
         Ok(Self::draws(bag.count("sample_size")?, bag.count("population")?))
     }
 
-    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
-        self.sample_size().write("sample_size", out)?;
-        self.population().write("population", out)
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        Count::write(&value.sample_size(), "sample_size", out)?;
+        Count::write(&value.population(), "population", out)
     }
 }
 
 impl Field for RandomizedResponseLaw {
+    type Value = Self;
+
     fn keys(_: &'static str) -> Vec<Key> {
         [Count::keys("categories"), TruthProbability::keys("truth_probability")].concat()
     }
@@ -140,13 +195,15 @@ impl Field for RandomizedResponseLaw {
         Self::new(bag.count("categories")?, truth).map_err(E::custom)
     }
 
-    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
-        self.categories().write("categories", out)?;
-        self.truth_probability().write("truth_probability", out)
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        Count::write(&value.categories(), "categories", out)?;
+        TruthProbability::write(&value.truth_probability(), "truth_probability", out)
     }
 }
 
 impl Field for RenyiCurve {
+    type Value = Self;
+
     fn keys(_: &'static str) -> Vec<Key> {
         ["orders", "epsilons"].map(|name| Key { name, shape: JsonShape::Reals }).to_vec()
     }
@@ -156,9 +213,9 @@ impl Field for RenyiCurve {
         Self::new(&orders, &epsilons).map_err(E::custom)
     }
 
-    fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
-        out.serialize_entry("orders", &self.orders())?;
-        out.serialize_entry("epsilons", &self.epsilons())
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+        out.serialize_entry("orders", &value.orders())?;
+        out.serialize_entry("epsilons", &value.epsilons())
     }
 }
 
@@ -166,6 +223,8 @@ impl Field for RenyiCurve {
 macro_rules! two_spellings {
     ($type:ident, $scale:ident) => {
         impl Field for $type {
+            type Value = Self;
+
             fn keys(_: &'static str) -> Vec<Key> {
                 let absolute = [Scale::keys(stringify!($scale)), Sensitivity::keys("sensitivity")];
                 [NoiseMultiplier::keys("noise_multiplier"), absolute.concat()].concat()
@@ -180,12 +239,14 @@ macro_rules! two_spellings {
                 Ok(Self::Absolute { $scale, sensitivity: Sensitivity::read("sensitivity", bag)? })
             }
 
-            fn write<M: SerializeMap>(&self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
-                match self {
-                    Self::Multiplier { noise_multiplier } => noise_multiplier.write("noise_multiplier", out),
+            fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+                match value {
+                    Self::Multiplier { noise_multiplier } => {
+                        NoiseMultiplier::write(noise_multiplier, "noise_multiplier", out)
+                    }
                     Self::Absolute { $scale, sensitivity } => {
-                        $scale.write(stringify!($scale), out)?;
-                        sensitivity.write("sensitivity", out)
+                        Scale::write($scale, stringify!($scale), out)?;
+                        Sensitivity::write(sensitivity, "sensitivity", out)
                     }
                 }
             }

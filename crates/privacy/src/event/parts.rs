@@ -65,6 +65,17 @@ pub enum EventError {
     Param(#[from] ParamError),
 }
 
+/// Which nodes of a binary tree are released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Nodes {
+    /// All complete ones.
+    #[default]
+    All,
+    /// Those that plain prefix sums read: the ones of even index in their level.
+    Read,
+}
+
 /// The size of a sample and of its population.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FixedSample {

@@ -122,6 +122,7 @@ impl BagVisitor {
             JsonShape::NumberOrNull => map.next_value_seed(NumberSeed { key: key.name, nullable: true })?,
             JsonShape::Reals => Value::Reals(map.next_value()?),
             JsonShape::Trials => Value::Trials(map.next_value()?),
+            JsonShape::Nodes => Value::Nodes(map.next_value()?),
             JsonShape::Event => Value::Event(Box::new(map.next_value_seed(EventSeed { depth })?)),
             JsonShape::Events => Value::Events(map.next_value_seed(EventsSeed { depth })?),
             JsonShape::Kind => Value::Kind(map.next_value_seed(KindSeed)?),

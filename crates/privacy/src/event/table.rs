@@ -11,9 +11,10 @@ use serde::de;
 use serde::ser::SerializeMap;
 
 use super::bag::Bag;
-use super::field::{Field, Key};
+use super::field::{Field, Key, LeftOut};
 use super::{
-    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, RandomizedResponseLaw, RenyiCurve, Trials,
+    Event, EventError, FixedSample, GaussianNoise, LaplaceNoise, Nodes, RandomizedResponseLaw, RenyiCurve,
+    Trials,
 };
 use crate::params::{
     Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
@@ -92,8 +93,8 @@ macro_rules! pattern {
 }
 
 macro_rules! written {
-    ({ $($field:ident: $type:ty),* }, $out:ident) => {{ $($field.write(stringify!($field), $out)?;)* }};
-    (($field:ident: $type:ty), $out:ident) => { $field.write(stringify!($field), $out)? };
+    ({ $($field:ident: $type:ty),* }, $out:ident) => {{ $(<$type>::write($field, stringify!($field), $out)?;)* }};
+    (($field:ident: $type:ty), $out:ident) => { <$type>::write($field, stringify!($field), $out)? };
 }
 
 events! {
@@ -126,8 +127,13 @@ events! {
     Group { size: Count, event: Box<Event> } = "group";
     AboveThreshold { epsilon: Epsilon } = "above_threshold";
     Selected { trials: Trials, event: Box<Event> } = "selected";
-    TreeAggregation { steps: Count, participations: Count, noise_multiplier: NoiseMultiplier }
-        = "tree_aggregation";
+    TreeAggregation {
+        steps: Count,
+        participations: Count,
+        separation: LeftOut,
+        nodes: Nodes,
+        noise_multiplier: NoiseMultiplier
+    } = "tree_aggregation";
     Toeplitz {
         steps: Count,
         bands: Option<Count>,

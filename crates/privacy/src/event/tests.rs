@@ -11,7 +11,7 @@ fn read(json: &str) -> Result<Event, String> {
 }
 
 /// Every line that the documentation of the format shows.
-const DOCUMENTED: [&str; 32] = [
+const DOCUMENTED: [&str; 33] = [
     r#"{"type":"gaussian","noise_multiplier":1.1}"#,
     r#"{"type":"gaussian","sigma":4,"sensitivity":1}"#,
     r#"{"type":"laplace","noise_multiplier":10}"#,
@@ -56,6 +56,10 @@ const DOCUMENTED: [&str; 32] = [
         r#""gamma":0.0625},"event":{"type":"pure","epsilon":1}}"#,
     ),
     r#"{"type":"tree_aggregation","steps":4096,"participations":1,"noise_multiplier":5}"#,
+    concat!(
+        r#"{"type":"tree_aggregation","steps":2048,"participations":20,"separation":100,"#,
+        r#""nodes":"read","noise_multiplier":5}"#,
+    ),
     concat!(
         r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,"#,
         r#""noise_multiplier":5}"#,
@@ -329,9 +333,12 @@ fn any_leaf() -> impl Strategy<Value = Event> {
                 factors.zip(points.iter().map(|(_, e)| *e)).unzip();
             Event::Renyi(RenyiCurve::new(&orders, &epsilons).unwrap())
         }),
-        (any_count(), any_count(), multiplier()).prop_map(|(steps, participations, noise_multiplier)| {
-            Event::TreeAggregation { steps, participations, noise_multiplier }
-        }),
+        (any_count(), any_count(), prop::option::of(any_count()), any::<bool>(), multiplier()).prop_map(
+            |(steps, participations, separation, all, noise_multiplier)| {
+                let nodes = if all { Nodes::All } else { Nodes::Read };
+                Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier }
+            }
+        ),
         (
             any_count(),
             prop::option::of(any_count()),

@@ -56,7 +56,10 @@ pub(crate) fn ln_mixture(rate: f64, y: f64) -> f64 {
     } else if y > 40.0 {
         y + rate.ln() + ((1.0 - rate) / rate * (-y).exp()).ln_1p()
     } else {
-        (rate * y.exp_m1()).ln_1p()
+        let change = rate * y.exp_m1();
+        // Next to rate 1 the change is next to -1 and has lost the digits of what is left: a sum of two positive
+        // numbers has them, since 1 - rate is exact there.
+        if change > -0.5 { change.ln_1p() } else { ((1.0 - rate) + rate * y.exp()).ln() }
     }
 }
 
@@ -139,6 +142,11 @@ mod tests {
         assert!((ln_mixture(1e-9, 1e-9) / 1e-18 - 1.0).abs() < 1e-8);
         assert!((ln_mixture(0.25, 2000.0) - (2000.0 + 0.25f64.ln())).abs() < 1e-12);
         assert_eq!((ln_mixture(0.0, 1e6), ln_mixture(1.0, -3.0)), (0.0, -3.0));
+        // ln(1e-12 + (1 - 1e-12) e^-50) with the double next to 1 - 1e-12, whose distance from 1 is exact.
+        let rate = 1.0 - 1e-12;
+        let exact = (1.0 - rate + rate * (-50.0f64).exp()).ln();
+        assert!((ln_mixture(rate, -50.0) / exact - 1.0).abs() < 1e-15);
+        assert!((ln_mixture(0.9, -0.8) - (0.1 + 0.9 * (-0.8f64).exp()).ln()).abs() < 1e-15);
         let seam = ln_mixture(1e-3, 40.0 - 1e-9) - ln_mixture(1e-3, 40.0 + 1e-9);
         assert!((seam + 2e-9).abs() < 1e-13);
     }

@@ -5,6 +5,7 @@ pub(crate) mod gaussian_profile;
 pub(crate) mod logspace;
 pub(crate) mod normal;
 pub(crate) mod search;
+pub(crate) mod squares;
 
 /// Property tests that draw the same cases on every run.
 #[cfg(test)]

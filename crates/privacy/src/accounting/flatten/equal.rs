@@ -47,6 +47,7 @@ impl Grouped {
 fn is_free(step: &Step) -> bool {
     match step {
         Step::Gaussian { mu: cost }
+        | Step::BallsInBins { mu: cost, .. }
         | Step::Laplace { epsilon: cost }
         | Step::BoundedRange { epsilon: cost }
         | Step::Pure { epsilon: cost }
@@ -109,6 +110,7 @@ fn encode(step: &Step, out: &mut Vec<u64>) {
             put(14, &[*sample, *population]);
             encode(base, out);
         }
+        Step::BallsInBins { bins, mu } => put(18, &[*bins, mu.to_bits()]),
         Step::Shuffled { reports, epsilon } => put(15, &[*reports, epsilon.to_bits()]),
         Step::Group { size, base } => {
             put(16, &[*size]);

@@ -62,6 +62,7 @@ pub(super) fn grouped(step: Step, size: u64) -> Result<Step, AccountError> {
         | Step::WithoutReplacement { .. }
         | Step::Shuffled { .. }) => by_bounds(step, size)?,
         Step::PoissonGroup { .. }
+        | Step::BallsInBins { .. }
         | Step::WithReplacement { .. }
         | Step::Group { .. }
         | Step::Selected { .. } => return Err(refused("sampled_with_replacement", "")),

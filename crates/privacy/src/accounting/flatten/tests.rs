@@ -304,9 +304,11 @@ fn groups_distribute_over_compositions() {
 }
 
 #[test]
-fn bins_cost_what_epochs_cost() {
+fn secret_bins_cost_less_than_epochs() {
     let json = format!(r#"{{"type":"balls_in_bins","bins":100,"epochs":3,"event":{GAUSSIAN}}}"#);
-    assert_eq!(steps(AddRemove, &json).unwrap(), vec![(Step::Gaussian { mu: 0.25 }, 3)]);
+    assert_eq!(steps(AddRemove, &json).unwrap(), vec![(Step::BallsInBins { bins: 100, mu: 0.25 }, 3)]);
+    // A replaced unit has no theorem: as without secrecy.
+    assert_eq!(steps(Replace, &json).unwrap(), vec![(Step::Gaussian { mu: 0.5 }, 3)]);
     assert!(refusal(ball(), &json).contains("not units in bins"));
     // Secret bins may cost less: nothing is claimed from below.
     let at = |bins: &str| {
@@ -314,7 +316,9 @@ fn bins_cost_what_epochs_cost() {
         let delta = crate::params::Delta::new(1e-5).unwrap();
         super::super::epsilon(&claim, delta, super::super::Accountant::Auto).unwrap().bound
     };
-    assert!(at("100").lower == 0.0 && at("1").lower > 0.0 && at("100").upper == at("1").upper);
+    assert!(at("100").lower == 0.0 && at("1").lower > 0.0 && at("100").upper < 0.2 * at("1").upper);
+    // So many bins are not convolved: no amplification, and no more than that.
+    assert_eq!(at("1000000000").upper, at("1").upper);
 }
 
 /// One step has mu = 1/4; a contraction by 0.9 lets 1000 of them cost sqrt(1.9/0.1) of it.
@@ -337,10 +341,12 @@ fn only_the_last_iterate() {
     assert!(refusal(AddRemove, &json(2.0, GAUSSIAN)).contains("at most the smoothness"));
 }
 
-/// 4096 leaves: thirteen levels; 1000 leaves: ten. rho is levels / (2 z²).
+/// 4096 leaves: thirteen levels; 1000 leaves: ten. rho is the sum of squares over (2 z²).
 #[test]
 fn leaves_of_a_tree() {
-    for (steps, levels, participations) in [(1000, 10.0f64, 1), (4096, 13.0, 1), (1, 1.0, 1), (1000, 10.0, 3)]
+    // Three leaves: 3 at the lowest level, 2² + 1² above it, 3² at the other eight.
+    for (steps, squares, participations) in
+        [(1000, 10.0f64, 1), (4096, 13.0, 1), (1, 1.0, 1), (1000, 80.0, 3)]
     {
         let json = format!(
             r#"{{"type":"tree_aggregation","steps":{steps},"participations":{participations},"noise_multiplier":10}}"#
@@ -348,7 +354,7 @@ fn leaves_of_a_tree() {
         for (neighbours, norms) in [(AddRemove, 1.0), (Replace, 2.0)] {
             let Step::Gaussian { mu } = one(neighbours, &json) else { panic!("not Gaussian") };
             let rho = 0.5 * mu * mu;
-            let exact = levels / 200.0 * (norms * f64::from(participations)).powi(2);
+            let exact = squares / 200.0 * norms * norms;
             assert!((rho / exact - 1.0).abs() < 1e-12, "{rho} against {exact}");
         }
     }
@@ -425,8 +431,17 @@ fn quotients_out_of_range_are_neither_free_nor_infinite_numbers() {
 fn the_truth_told_is_no_privacy() {
     let json = r#"{"type":"randomized_response","categories":3,"truth_probability":1}"#;
     assert_eq!(one(Replace, json), Step::NonPrivate);
+}
+
+/// Half of all units are not drawn, and nothing is told about them: delta = 1/2 at every epsilon.
+#[test]
+fn whoever_is_not_drawn_is_safe_from_a_release_without_a_guarantee() {
     let sampled = r#"{"type":"poisson_sampled","sampling_rate":0.5,"event":{"type":"non_private"}}"#;
-    assert_eq!(one(AddRemove, sampled), Step::NonPrivate);
+    let base = Box::new(Step::Approximate { epsilon: 0.0, delta: 1.0 });
+    assert_eq!(one(AddRemove, sampled), Step::Poisson { rate: 0.5, sided: Sided::One, base });
+    assert_eq!(one(Replace, sampled), Step::Approximate { epsilon: 0.0, delta: 0.5 });
+    let all = r#"{"type":"poisson_sampled","sampling_rate":1,"event":{"type":"non_private"}}"#;
+    assert_eq!(one(AddRemove, all), Step::NonPrivate);
 }
 
 #[test]

@@ -13,9 +13,8 @@
 //! `HiddenDescent` has the theorem and its premises. Where they fail, or where the step is not Gaussian, all
 //! iterates are accounted as if they were seen.
 //! # Trees
-//! A leaf of a binary tree over T steps lies in at most as many nodes as T has binary digits, and each node is released
-//! once: one contribution moves the list of nodes by `sqrt(digits)` clip norms, and p of them by at most p times that.
-//! Inputs may depend on earlier nodes (Gaussian noise; Denisov, McMahan, Rush, Smith, Thakurta, 2022).
+//! Every node of a binary tree over T steps is released once; module `tree` has the sensitivity of the list of nodes. Inputs
+//! may depend on earlier nodes (Gaussian noise; Denisov, McMahan, Rush, Smith, Thakurta, 2022).
 //! # Shuffled reports
 //! Each of n units reports once through a local randomizer; module `shuffled`.
 
@@ -23,10 +22,12 @@ use super::super::error::AccountError;
 use super::super::step::{Step, Steps};
 use super::super::{closed, with_replacement};
 use super::lower::{Lens, lower};
-use super::{Walk, multiply, unwrap_single};
+use super::tree::Tree;
+use super::{Walk, drawn, multiply, unwrap_single};
 use crate::event::{Event, FixedSample};
 use crate::notion::{Gdp, HiddenDescent};
 use crate::params::{Count, Mu, NoiseMultiplier};
+use crate::relation::Contribution;
 
 /// Is some mechanism known that this event allows and that costs what its steps do? Not where the steps are only
 /// an upper bound: secret bins may hide more than they are given credit for, leaves of one unit may lie apart, a
@@ -41,7 +42,9 @@ pub(crate) fn is_attained(event: &Event) -> bool {
 fn is_attained_by(event: &Event, groups: bool) -> bool {
     match event {
         Event::BallsInBins { bins, event, .. } => *bins == Count::ONE && is_attained_by(event, groups),
-        Event::TreeAggregation { participations, .. } => *participations == Count::ONE,
+        Event::TreeAggregation { steps, participations, separation, nodes, .. } => {
+            Tree::new(*steps, *participations, *separation, *nodes).is_exact()
+        }
         Event::Composed { events } => events.iter().all(|event| is_attained_by(event, groups)),
         Event::Group { size, event } => is_attained_by(event, groups || *size > Count::ONE),
         Event::LastIterate { steps, step_size, strong_convexity, smoothness, event } => {
@@ -91,6 +94,30 @@ impl Walk {
         let done = self.visit(inner, multiply(count, epochs)?, depth + 1);
         self.in_epoch = before;
         done
+    }
+
+    /// `inner` on each of the bins of some epochs: a Gaussian release is amplified for one unit that is there or is not. For
+    /// anything else: given who is in which bin, the batches of an epoch are disjoint and everybody is in one. The bins
+    /// are drawn alike for all neighbours, and a mixture is no easier to tell apart than its parts.
+    pub(super) fn balls(
+        &mut self,
+        bins: Count,
+        epochs: Count,
+        inner: &Event,
+        count: u64,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        let alone = self.group == 1 && !self.in_epoch && !self.in_sample && bins > Count::ONE;
+        let absent = matches!(self.neighbours.contribution(), Some(Contribution::Absent));
+        let single = unwrap_single(inner);
+        if alone
+            && absent
+            && matches!(single, Event::Gaussian(_))
+            && let Step::Gaussian { mu } = lower(single, self.lens)?
+        {
+            return self.out.add(Step::BallsInBins { bins: bins.get(), mu }, multiply(count, epochs)?);
+        }
+        self.epochs(epochs, inner, count, depth)
     }
 
     /// `inner`, for groups.
@@ -164,13 +191,11 @@ impl Walk {
     pub(super) fn tree(
         &self,
         event: &Event,
-        steps: Count,
-        participations: Count,
+        tree: Tree,
         noise_multiplier: NoiseMultiplier,
     ) -> Result<Step, AccountError> {
-        let digits = f64::from(u64::BITS - steps.get().leading_zeros());
-        let norms = self.lens.norms(event)? * participations.get() as f64;
-        let mu = norms * digits.sqrt() / noise_multiplier.get() * (1.0 + 4.0 * f64::EPSILON);
+        let norms = self.lens.norms(event)? * tree.sensitivity();
+        let mu = norms / noise_multiplier.get() * (1.0 + 4.0 * f64::EPSILON);
         let step = Step::Gaussian { mu: mu.max(f64::MIN_POSITIVE) };
         Ok(if mu.is_finite() { step } else { Step::NonPrivate })
     }
@@ -208,7 +233,7 @@ impl Walk {
         let base = self.base(event.name(), unwrap_single(inner), Lens::TwoNorms, depth)?;
         let (sample, population) = (sample.sample_size().get(), sample.population().get());
         if base == Step::NonPrivate {
-            return Ok(base);
+            return Ok(drawn(with_replacement::rate(sample, population)));
         }
         if with_replacement::is_known(&base) {
             return Ok(Step::WithReplacement { sample, population, base: Box::new(base) });

@@ -8,7 +8,7 @@
 //! Laplace noise see module `flatten::group`. At group level neither direction may be left out: at rate 0.01, distance 1 and
 //! eps = 0.02 adding a group of four has delta 0.0039, adding one unit none.
 
-use super::pair::{Pair, View};
+use super::pair::{End, Pair, View};
 use super::panel::{Ends, Visit, Width};
 use crate::accounting::flatten::group::LARGEST_MIXTURE;
 use crate::accounting::rdp::ln_mixture_of;
@@ -30,8 +30,15 @@ enum Noise {
     Laplace,
 }
 
+/// Groups up to this size keep all shifts at both ends.
+const SMALL: u64 = 64;
+/// ln of a chance that no lower end needs.
+const LEAST_CHANCE: f64 = -80.0;
+
 impl Crowd {
-    pub(super) fn new(size: u64, rate: f64, base: &Step) -> Result<Self, String> {
+    /// For the lower end units beyond the [`LARGEST_MIXTURE`]th stay at home, which tells less: the half-lines that
+    /// tell most have less mass under smaller shifts.
+    pub(super) fn new(size: u64, rate: f64, base: &Step, end: End) -> Result<Self, String> {
         let (noise, shift) = if let Step::Gaussian { mu } = base {
             (Noise::Gaussian, *mu)
         } else if let Step::Laplace { epsilon } = base {
@@ -39,11 +46,19 @@ impl Crowd {
         } else {
             return Err("only sampled Gaussian and Laplace noise have a pair for groups".into());
         };
-        if size > LARGEST_MIXTURE {
+        let chance = |j: u64| ln_binomial(j as f64, size as f64, rate, 1.0 - rate);
+        let mut ln_chances: Vec<f64> = (0..=size.min(LARGEST_MIXTURE)).map(chance).collect();
+        if end == End::Lower && size > SMALL {
+            let last = ln_chances.iter().rposition(|ln| *ln > LEAST_CHANCE).unwrap_or(0);
+            ln_chances.truncate(last + 1);
+            let known: f64 = ln_chances.iter().map(|ln| ln.exp()).sum();
+            if let Some(most) = ln_chances.last_mut() {
+                *most = (most.exp() + (1.0 - known).max(0.0)).ln();
+            }
+        } else if size > LARGEST_MIXTURE {
             return Err(format!("a group of {size} has too many shifts to walk through"));
         }
-        let chance = |j: u64| ln_binomial(j as f64, size as f64, rate, 1.0 - rate);
-        Ok(Self { noise, shift, ln_chances: (0..=size).map(chance).collect() })
+        Ok(Self { noise, shift, ln_chances })
     }
 
     pub(super) fn has_atoms(&self) -> bool {

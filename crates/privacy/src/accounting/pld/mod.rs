@@ -46,6 +46,7 @@ pub(crate) use sweep::profile;
 use task::Task;
 
 use super::step::{Sided, Step, Steps};
+use crate::numerics::squares::SquareSum;
 
 /// What is asked of a composition.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +72,25 @@ pub(crate) fn epsilon(steps: &Steps, delta: f64) -> Result<Interval, String> {
 /// Certified delta at `epsilon`, or why these steps have no privacy-loss distributions.
 pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Result<Interval, String> {
     answer(steps, Question::Delta { epsilon })
+}
+
+/// A certified lower end of epsilon at `delta`, for members of the classes that the steps name; 0 where none is known.
+pub(crate) fn epsilon_at_least(steps: &Steps, delta: f64) -> f64 {
+    at_least(steps, Question::Epsilon { delta })
+}
+
+/// The same for delta at `epsilon`.
+pub(crate) fn delta_at_least(steps: &Steps, epsilon: f64) -> f64 {
+    at_least(steps, Question::Delta { epsilon })
+}
+
+fn at_least(steps: &Steps, question: Question) -> f64 {
+    let steps = &reduced(steps);
+    let one = |worst: f64, view: View| match Task::new(steps, view, End::Lower, question) {
+        Ok(member) => worst.max(member.refined(worst).lower),
+        Err(_) => worst,
+    };
+    views(steps).into_iter().fold(0.0, one)
 }
 
 fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
@@ -100,19 +120,21 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
 /// All Gaussians in one: `N(0, 1)` against `N(mu, 1)`, `count` times, is the pair of distance `mu sqrt(count)`.
 /// Of steps that are not taken nothing is left.
 fn reduced(steps: &Steps) -> Steps {
-    let mut square = 0.0;
+    let mut squares = SquareSum::default();
     let mut others = Vec::new();
     for (step, count) in steps.0.iter().filter(|(_, count)| *count > 0) {
         // Sampling that takes everybody is none.
         let step = if let Step::Poisson { rate: 1.0, base, sided: Sided::One } = step { base } else { step };
         if let Step::Gaussian { mu } = step {
-            square += *count as f64 * mu * mu;
+            squares.add(*mu, *count);
         } else {
             others.push((step.clone(), *count));
         }
     }
-    if square > 0.0 {
-        others.push((Step::Gaussian { mu: square.sqrt() }, 1));
+    // Known to a few units of the last place, which every loss of the pair has room for.
+    let mu = squares.root().upper;
+    if mu > 0.0 {
+        others.push((Step::Gaussian { mu }, 1));
     }
     Steps(others)
 }
@@ -147,7 +169,7 @@ fn total_variation(steps: &Steps) -> f64 {
 fn views(steps: &Steps) -> Vec<View> {
     let one_sided = |step: &Step| {
         matches!(step, Step::Poisson { rate, sided: Sided::One, .. } if *rate < 1.0)
-            || matches!(step, Step::PoissonGroup { .. })
+            || matches!(step, Step::PoissonGroup { .. } | Step::BallsInBins { .. })
     };
     if steps.0.iter().any(|(step, _)| one_sided(step)) {
         vec![View::Remove, View::Add]

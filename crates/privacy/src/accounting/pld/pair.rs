@@ -27,8 +27,9 @@
 
 use super::super::step::{Sided, Step};
 use super::super::table::Table;
-use super::super::{shuffled, with_replacement};
+use super::super::{balls, closed, shuffled, with_replacement};
 use super::crowd::Crowd;
+use crate::numerics::logspace::ln_mixture;
 
 /// Which of the two neighbouring inputs the output was computed from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +77,13 @@ const LARGEST_DISCRETE_SCALE: f64 = 65_536.0;
 
 impl Pair {
     /// The pair of `step` seen in `view`, or why there is none.
+    #[cfg(test)]
     pub(super) fn new(step: &Step, view: View, end: End) -> Result<Self, String> {
+        Self::followed_to(step, view, end, 0.0)
+    }
+
+    /// The same, where deltas of one release below `smallest` are of no interest.
+    pub(super) fn followed_to(step: &Step, view: View, end: End, smallest: f64) -> Result<Self, String> {
         if let Step::Poisson { rate, sided, base } = step {
             let view = match (sided, view) {
                 (Sided::One, View::Replace) => View::Remove,
@@ -91,7 +98,16 @@ impl Pair {
         }
         if let Step::PoissonGroup { size, rate, base } = step {
             let view = if view == View::Replace { View::Remove } else { view };
-            return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base)?), rate: 1.0, view });
+            return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base, end)?), rate: 1.0, view });
+        }
+        if let Step::BallsInBins { bins, mu } = step {
+            if end == End::Lower {
+                return Err("of balls in bins only an upper end is known".into());
+            }
+            let table = balls::table(*bins, *mu, view != View::Add, smallest);
+            let table = table.ok_or("bins as many as these, or noise as this, are not convolved")?;
+            let base = Base::above(end, || table)?;
+            return Ok(Self { base, rate: 1.0, view: View::Remove });
         }
         Ok(Self { base: Base::new(step, end)?, rate: 1.0, view: View::Remove })
     }
@@ -105,12 +121,12 @@ impl Pair {
             Base::DiscreteGaussian { sigma, shift, .. } => Some(shift / sigma / sigma),
             Base::DiscreteLaplace { scale, .. } => Some(2.0 / scale),
             Base::Laplace { epsilon } => Some(match self.view {
-                View::Remove | View::Add => mixed(q, *epsilon) - mixed(q, -epsilon),
-                View::Replace => 2.0 * (mixed(q, *epsilon) - mixed(q, -epsilon)),
+                View::Remove | View::Add => ln_mixture(q, *epsilon) - ln_mixture(q, -epsilon),
+                View::Replace => 2.0 * (ln_mixture(q, *epsilon) - ln_mixture(q, -epsilon)),
             }),
             Base::Atoms { outcomes, .. } => {
                 let losses: Vec<f64> =
-                    outcomes.iter().map(|o| mixed(q, o.1)).filter(|y| y.is_finite()).collect();
+                    outcomes.iter().map(|o| ln_mixture(q, o.1)).filter(|y| y.is_finite()).collect();
                 (losses.len() >= 2).then(|| losses[losses.len() - 1] - losses[losses.len() - 2])
             }
         }
@@ -130,13 +146,13 @@ impl Pair {
     pub(super) fn at(&self, x: f64) -> (f64, f64) {
         match self.view {
             View::Remove => {
-                let loss = mixed(self.rate, self.base.ratio(x));
+                let loss = ln_mixture(self.rate, self.base.ratio(x));
                 (self.base.ln_reference(x) + loss, loss)
             }
-            View::Add => (self.base.ln_reference(-x), -mixed(self.rate, self.base.ratio(-x))),
+            View::Add => (self.base.ln_reference(-x), -ln_mixture(self.rate, self.base.ratio(-x))),
             View::Replace => {
-                let here = mixed(self.rate, self.base.ratio(x));
-                (self.base.ln_reference(x) + here, here - mixed(self.rate, self.base.ratio(-x)))
+                let here = ln_mixture(self.rate, self.base.ratio(x));
+                (self.base.ln_reference(x) + here, here - ln_mixture(self.rate, self.base.ratio(-x)))
             }
         }
     }
@@ -182,12 +198,20 @@ impl Base {
             }
             Step::Shuffled { reports, epsilon } => Self::above(end, || shuffled::table(*reports, *epsilon)),
             Step::Group { .. } => Err("of this group only Rényi divergences are known".into()),
-            Step::Selected { .. } => Err("a selection is accounted by Rényi divergence".into()),
-            Step::Poisson { .. } | Step::PoissonGroup { .. } => {
+            Step::Selected { .. } => match (closed::pure_epsilon(step), end) {
+                (Some(epsilon), End::Upper) => Ok(two_points(epsilon * (1.0 + 1e-14), 0.0)),
+                _ => Err("a selection is accounted by Rényi divergence".into()),
+            },
+            Step::Poisson { .. } | Step::PoissonGroup { .. } | Step::BallsInBins { .. } => {
                 Err("a sample of a sample has no pair here".into())
             }
+            Step::WithoutReplacement { sample, population, base }
+                if with_replacement::is_known_once(base) =>
+            {
+                Self::above(end, || with_replacement::table_without(*sample, *population, base))
+            }
             Step::WithoutReplacement { .. } => {
-                Err("sampling without replacement is accounted by Rényi divergence".into())
+                Err("this release on a sample without replacement is accounted by Rényi divergence".into())
             }
             Step::NonPrivate => Err("it has no guarantee".into()),
         }
@@ -242,17 +266,6 @@ fn position(outcomes: &[(f64, f64)], x: f64) -> usize {
     if x.is_sign_negative() { outcomes.len() - 1 - (-x) as usize } else { x as usize }
 }
 
-/// Equation (1) without overflow or cancellation.
-fn mixed(rate: f64, y: f64) -> f64 {
-    if rate == 1.0 {
-        y
-    } else if y > 40.0 {
-        y + rate.ln() + ((1.0 - rate) / rate * (-y).exp()).ln_1p()
-    } else {
-        (rate * y.exp_m1()).ln_1p()
-    }
-}
-
 fn walkable(scale: f64, shift: u64) -> Result<(), String> {
     if scale <= LARGEST_DISCRETE_SCALE && shift as f64 <= 64.0 * LARGEST_DISCRETE_SCALE {
         Ok(())
@@ -290,7 +303,7 @@ fn two_points(epsilon: f64, delta: f64) -> Base {
 fn randomized_response(categories: u64, truth: f64) -> Base {
     let others = (categories - 1) as f64;
     let lie = (1.0 - truth) / others;
-    let epsilon = (truth / lie).ln();
+    let epsilon = closed::randomized_response_loss(categories, truth);
     let mut outcomes = vec![(truth.ln(), -epsilon)];
     if categories > 2 {
         outcomes.push(((lie * (others - 1.0)).ln(), 0.0));

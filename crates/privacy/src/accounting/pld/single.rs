@@ -38,9 +38,10 @@ pub(super) fn answer(pair: &Pair, question: Question) -> Option<Interval> {
         if panels.len() >= MOST_PANELS {
             return None;
         }
+        let tail = Tail { most: ends.right, least: pair.singular() * (1.0 - 1e-15) };
         let found = match question {
-            Question::Epsilon { delta } => epsilon(&panels, ends.right, shift(&panels), delta),
-            Question::Delta { epsilon } => delta(&panels, ends.right, shift(&panels), epsilon),
+            Question::Epsilon { delta } => epsilon(&panels, tail, shift(&panels), delta),
+            Question::Delta { epsilon } => delta(&panels, tail, shift(&panels), epsilon),
         };
         let before = best;
         best = Interval { lower: best.lower.max(found.lower), upper: best.upper.min(found.upper) };
@@ -55,8 +56,15 @@ pub(super) fn answer(pair: &Pair, question: Question) -> Option<Interval> {
 /// Most panels: discrete noise of the largest scale has as many outcomes.
 const MOST_PANELS: usize = 4_000_000;
 
-/// Certified `delta(epsilon)` of the release made of these panels; `right` bounds the mass of larger losses.
-fn delta(panels: &[Panel], right: f64, shift: f64, epsilon: f64) -> Interval {
+/// Mass of losses above all panels: at most, and at least (of infinite loss).
+#[derive(Clone, Copy)]
+struct Tail {
+    most: f64,
+    least: f64,
+}
+
+/// Certified `delta(epsilon)` of the release made of these panels and the tail.
+fn delta(panels: &[Panel], tail: Tail, shift: f64, epsilon: f64) -> Interval {
     let gain = |loss: f64| -(epsilon - loss).min(0.0).exp_m1();
     let (mut lower, mut upper) = (0.0, 0.0);
     for p in panels.iter().filter(|p| p.high + shift > epsilon) {
@@ -66,14 +74,17 @@ fn delta(panels: &[Panel], right: f64, shift: f64, epsilon: f64) -> Interval {
         lower += p.mass * (1.0 - p.error) * gain(p.loss(1.0 - 2.0 * p.error) - shift);
     }
     let rounding = 1e-15 * panels.len() as f64;
-    Interval { lower: lower * (1.0 - rounding), upper: (upper * (1.0 + rounding) + right).min(1.0) }
+    Interval {
+        lower: lower * (1.0 - rounding) + tail.least,
+        upper: (upper * (1.0 + rounding) + tail.most).min(1.0),
+    }
 }
 
 /// Certified `epsilon(delta)` of the same release.
-fn epsilon(panels: &[Panel], right: f64, shift: f64, target: f64) -> Interval {
+fn epsilon(panels: &[Panel], tail: Tail, shift: f64, target: f64) -> Interval {
     let most = panels.last().map_or(0.0, |p| p.high) + shift;
     let solve = |end: &dyn Fn(Interval) -> f64, keep_high: bool| {
-        let at = |e: f64| end(delta(panels, right, shift, e));
+        let at = |e: f64| end(delta(panels, tail, shift, e));
         if at(0.0) <= target {
             return 0.0;
         }
@@ -87,6 +98,9 @@ fn epsilon(panels: &[Panel], right: f64, shift: f64, target: f64) -> Interval {
         }
         if keep_high { high } else { low }
     };
-    let upper = if right > target { f64::INFINITY } else { solve(&|d| d.upper, true) };
-    Interval { lower: solve(&|d| d.lower, false), upper }
+    let end = |mass: f64, solve: &dyn Fn() -> f64| if mass > target { f64::INFINITY } else { solve() };
+    Interval {
+        lower: end(tail.least, &|| solve(&|d| d.lower, false)),
+        upper: end(tail.most, &|| solve(&|d| d.upper, true)),
+    }
 }

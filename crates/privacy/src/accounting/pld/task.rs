@@ -44,7 +44,13 @@ pub(super) struct Task {
 impl Task {
     /// With the worst pair of each step or, for the lower end, one that some mechanism of its class has.
     pub(super) fn new(steps: &Steps, view: View, end: End, question: Question) -> Result<Self, String> {
-        let pair = |(step, count): &(Step, u64)| Ok((Pair::new(step, view, end)?, *count));
+        let pair = |(step, count): &(Step, u64)| {
+            let smallest = match question {
+                Question::Epsilon { delta } => 1e-4 * delta / *count as f64,
+                Question::Delta { .. } => 0.0,
+            };
+            Ok((Pair::followed_to(step, view, end, smallest)?, *count))
+        };
         let steps: Vec<_> = steps.0.iter().map(pair).collect::<Result<_, String>>()?;
         let releases = steps.iter().map(|s| s.1 as f64).sum();
         Ok(Self { question, steps, releases })
@@ -195,7 +201,7 @@ impl Task {
     pub(super) fn run(&self, plan: &Plan, work: &mut f64) -> Option<Interval> {
         let (mut above, mut below) = (Vec::new(), Vec::new());
         let (mut ln_finite, mut ln_regular, mut largest) = (0.0, 0.0, 0.0);
-        let (mut jumped, mut forgotten) = (Jumped::default(), 0.0);
+        let (mut jumped, mut forgotten) = (Jumped::none(), 0.0);
         for ((pair, count), ln_moment) in self.steps.iter().zip(&plan.ln_moment) {
             let walk = plan.walk(pair, *ln_moment)?;
             *work += walk.panels.len() as f64;

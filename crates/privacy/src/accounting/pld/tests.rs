@@ -342,7 +342,7 @@ fn what_is_unknown_is_neither_free_nor_lost() {
         let composed = compose::compose(vec![(empty.clone(), 9)], end, 1e5, &mut 0.0).unwrap();
         let rest = match end {
             End::Upper => Rest::AtMost(0.0),
-            End::Lower => Rest::AtLeast { jumped: Jumped::default(), infinite: 0.0, forgotten: 0.0 },
+            End::Lower => Rest::AtLeast { jumped: Jumped::none(), infinite: 0.0, forgotten: 0.0 },
         };
         assert_eq!(Profile::new(composed, rest).delta(0.5), expected);
     }

@@ -15,7 +15,7 @@
 //! can be said from r alone. (4) Bretagnolle and Huber 1979. Exact <= (3) <= (2) <= (1).
 //! # How it is computed
 //! The set in (3) is convex and the objective quasi-concave, so that a search over ln p meets one
-//! hill; its top lies above p = a delta, where (2) has it. For each p the largest loss `w = ln(p/q)` on
+//! hill; its top lies above p = a delta, where (2) has it, and may lie next to p = 1. For each p the largest loss `w = ln(p/q)` on
 //! the boundary solves
 //! ```text
 //! p psi_b(w) + (1-p) psi_b(v) = e^(br) - 1,   v = ln((1-p) / (1-q))                        (5)
@@ -89,7 +89,8 @@ fn epsilon_optimal(order: f64, divergence: f64, delta: f64) -> f64 {
     if lowest >= 0.0 {
         certain
     } else {
-        certain.max(-search::least(lowest, 0.0, tolerance(order), objective).1)
+        let top = certain.max(-least_over_p(lowest, order, objective));
+        top + SLACK * (1.0 + top.abs())
     }
 }
 
@@ -103,14 +104,23 @@ fn ln_delta_optimal(order: f64, divergence: f64, epsilon: f64) -> f64 {
     // With (1-p)^a (1-q)^-b in (3) replaced by 1, its largest value, the best p is this one. A smaller
     // value moves it up.
     let lowest = (ball.ln_excess + (order - 1.0) * ((-1.0 / order).ln_1p() - epsilon)).min(0.0);
-    let top = -search::least(lowest, 0.0, tolerance(order), objective).1;
+    let top = if lowest < 0.0 { -least_over_p(lowest, order, objective) } else { f64::NEG_INFINITY };
     top.max(-objective(0.0)).max(-objective(lowest))
 }
 
-/// How well ln p must be known. The hill's top has a curvature of at most about `a / b²`, so that the height
-/// is off by less than 1e-15.
-fn tolerance(order: f64) -> f64 {
-    3e-8 * (order - 1.0).min(1.0)
+/// The least `objective(ln p)` from `lowest` to p = 1. A hill is as wide as b or, for large orders, as 1 / a; a place known
+/// to a small part of that gives the height to 1e-15, which the slack covers. Next to p = 1 it is as narrow as 1 - p
+/// is: there the search goes on over ln(p / (1 - p)), from the best of a scan.
+fn least_over_p(lowest: f64, order: f64, objective: impl Fn(f64) -> f64) -> f64 {
+    let tolerance = 3e-8 * (order - 1.0).min(1.0) / (1.0 + 1e-5 * order);
+    let (place, found) = search::least(lowest, 0.0, tolerance, &objective);
+    if place < -0.5 {
+        return found;
+    }
+    let by_odds = |x: f64| objective(-(-x).exp().ln_1p());
+    let scan = (0..=30).map(|i| 1.5 * f64::from(i)).map(|x| (by_odds(x), x));
+    let (top, x) = scan.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((found, 0.0));
+    found.min(top).min(search::least(x - 1.5, x + 1.5, tolerance, by_odds).1)
 }
 
 /// The two-point pairs with `D_order <= divergence`.
@@ -150,8 +160,8 @@ impl Ball {
             let next = (w * (-gap / slope).exp()).min(most);
             let change = (next - w).abs();
             w = next;
-            // Convergence is quadratic: the next change would be far below the slack.
-            if change <= 1e-9 * w {
+            // Convergence is quadratic only where the change is small against 1 / b, which may be far below w.
+            if change <= 1e-14 * w {
                 return (w * (1.0 + SLACK)).min(most * (1.0 + SLACK));
             }
         }

@@ -33,7 +33,6 @@ use super::without_replacement::WithoutReplacement;
 use super::{Composition, Unsupported};
 use crate::event::Trials;
 use crate::numerics::logspace::ln_mixture;
-use crate::numerics::search;
 
 /// What the accountant knows of one release.
 #[derive(Clone, Debug)]
@@ -68,7 +67,6 @@ pub(super) enum Curve {
     },
     BoundedRange {
         epsilon: f64,
-        rate: f64,
     },
     Listed {
         orders: Vec<f64>,
@@ -86,6 +84,8 @@ pub(super) enum Curve {
     Selected {
         selection: Selection,
         run: Box<Composition>,
+        /// The worst mechanism with the selection's pure bound, if there is one.
+        amplified: Option<Vec<Outcome>>,
     },
     Infinite,
 }
@@ -114,6 +114,8 @@ impl Profile {
             Step::Shuffled { reports, epsilon } => {
                 Ok(Self::tabulated(shuffled::table(*reports, *epsilon), pure))
             }
+            // Divergences are quasi-convex: no mixture over bins exceeds one bin.
+            Step::BallsInBins { mu, .. } => sure(Curve::Straight { slope: 0.5 * mu * mu }),
             Step::Group { size, base } => Self::group(step, *size, base),
             Step::Selected { trials, run } => Self::selected(step, *trials, run),
             Step::Gaussian { .. }
@@ -149,13 +151,16 @@ impl Profile {
     }
 
     fn selected(step: &Step, trials: Trials, run: &Steps) -> Result<Self, Unsupported> {
-        let run = Composition::new(run)?;
+        let steps = run;
+        let mut run = Composition::new(steps)?;
         if !run.holds_always() {
             return Err(Unsupported::new(step, "a run promises nothing in some rare event"));
         }
+        run.tabulate_selections();
         let pure = selected::pure(trials, run.pure());
-        let selection = Selection::new(trials, &run);
-        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run) }, lost: 0.0, pure })
+        let selection = Selection::new(trials, &run, steps);
+        let amplified = pure.is_finite().then(|| outcomes::pure(pure));
+        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run), amplified }, lost: 0.0, pure })
     }
 
     fn poisson(step: &Step, rate: f64, sided: Sided, base: &Step) -> Result<Self, Unsupported> {
@@ -184,6 +189,7 @@ impl Profile {
                 | Step::WithoutReplacement { .. }
                 | Step::PoissonGroup { .. }
                 | Step::WithReplacement { .. }
+                | Step::BallsInBins { .. }
                 | Step::Shuffled { .. }
                 | Step::Group { .. }
                 | Step::Selected { .. },
@@ -203,12 +209,10 @@ impl Profile {
             (Step::RandomizedResponse { categories, truth }, Sided::One) => {
                 sure(outcomes::randomized_response(*categories, *truth).map_or(Curve::Infinite, outcomes))
             }
-            (Step::Pure { epsilon } | Step::Laplace { epsilon }, Sided::One) => {
-                sure(outcomes(outcomes::pure(*epsilon)))
-            }
-            (Step::BoundedRange { epsilon }, Sided::One) => {
-                sure(Curve::BoundedRange { epsilon: *epsilon, rate })
-            }
+            (
+                Step::Pure { epsilon } | Step::Laplace { epsilon } | Step::BoundedRange { epsilon },
+                Sided::One,
+            ) => sure(outcomes(outcomes::pure(*epsilon))),
             // Balle, Barthe, Gaboardi 2018, theorem 8.
             (Step::Approximate { epsilon, delta }, Sided::One) => {
                 Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure })
@@ -261,7 +265,7 @@ impl Curve {
             Step::RandomizedResponse { categories, truth } => {
                 outcomes::randomized_response(*categories, *truth).map_or(Self::Infinite, unsampled)
             }
-            Step::BoundedRange { epsilon } => Self::BoundedRange { epsilon: *epsilon, rate: 1.0 },
+            Step::BoundedRange { epsilon } => Self::BoundedRange { epsilon: *epsilon },
             Step::Pure { epsilon } => any_pure(*epsilon),
             Step::Renyi { orders, epsilons } => {
                 Self::Listed { orders: orders.clone(), epsilons: epsilons.clone() }
@@ -271,6 +275,7 @@ impl Curve {
             | Step::WithoutReplacement { .. }
             | Step::PoissonGroup { .. }
             | Step::WithReplacement { .. }
+            | Step::BallsInBins { .. }
             | Step::Shuffled { .. }
             | Step::Group { .. }
             | Step::Selected { .. }
@@ -287,7 +292,7 @@ impl Curve {
                 outcomes::divergence(&outcomes::laplace(*epsilon, order), *rate, *sided, order)
             }
             Self::Outcomes { outcomes, rate, sided } => outcomes::divergence(outcomes, *rate, *sided, order),
-            Self::BoundedRange { epsilon, rate } => bounded_range(*epsilon, *rate, order),
+            Self::BoundedRange { epsilon } => bounded_range(*epsilon, order),
             Self::Listed { orders, epsilons } => listed(orders, epsilons, order),
             Self::SampledGaussian(curve) => curve.at(order),
             Self::SampledAny(curve) => curve.at(order),
@@ -297,10 +302,23 @@ impl Curve {
             Self::Group { doublings, base } => {
                 3f64.powi(*doublings as i32) * base.at(order.max(2.0) * 2f64.powi(*doublings as i32))
             }
-            Self::Selected { selection, run } => selection.at(run, order),
+            Self::Selected { selection, run, amplified } => {
+                let pure = amplified.as_ref().map(|pair| outcomes::divergence(pair, 1.0, Sided::One, order));
+                selection.at(run, order).min(pure.unwrap_or(f64::INFINITY))
+            }
             Self::Infinite => f64::INFINITY,
         };
         if divergence.is_nan() { f64::INFINITY } else { divergence.max(0.0) }
+    }
+
+    /// The curve at a list of orders, chords between: for selections among selections, each of which asks for many orders.
+    pub(super) fn tabulated(&self) -> Self {
+        let orders: Vec<f64> = std::iter::successors(Some(1e-4), |excess| Some(excess * 1.2))
+            .take_while(|excess| *excess < 4e6)
+            .map(|excess| 1.0 + excess)
+            .collect();
+        let epsilons = orders.iter().map(|order| self.at(*order) * (1.0 + 1e-12)).collect();
+        Self::Listed { orders, epsilons }
     }
 
     /// Orders at which the curve is known best.
@@ -332,20 +350,23 @@ fn laplace(epsilon: f64, order: f64) -> f64 {
     moment::divergence(excess, (order / (2.0 * order - 1.0)).ln() + ln_psi(excess / order, order * epsilon))
 }
 
-/// The largest over the upper loss; a scan first, since sampling may make more than one hill.
-fn bounded_range(epsilon: f64, rate: f64, order: f64) -> f64 {
+/// The largest divergence over pairs of losses t and t - eps. With `b = a - 1`, `E = e^eps` and `u = e^t` the moment is
+/// ```text
+/// (u^b (E - E^-b) - u^a (1 - E^-b)) / (E - 1),   largest at   u = b (1 - e^(-a eps)) E / (a (1 - e^(-b eps)))
+/// ```
+/// An error x in t changes the excess of the moment over 1 by a part `(x / eps)²` at most: nothing is searched for.
+fn bounded_range(epsilon: f64, order: f64) -> f64 {
     if epsilon == 0.0 {
         return 0.0;
     }
-    const SCAN: u32 = 24;
-    let cost = |part: f64| {
-        let pair = outcomes::bounded_range(epsilon, part * epsilon);
-        -outcomes::divergence(&pair, rate, Sided::One, order)
+    let excess = order - 1.0;
+    let top = if order * epsilon < 1e-6 {
+        0.5 * epsilon // to a part in 1e7
+    } else {
+        let part = |x: f64| -(-x * epsilon).exp_m1() / x;
+        epsilon + (part(order) / part(excess)).ln()
     };
-    let parts = (1..SCAN).map(|i| f64::from(i) / f64::from(SCAN));
-    let best = parts.min_by(|x, y| cost(*x).total_cmp(&cost(*y))).unwrap_or(0.5);
-    let reach = 1.0 / f64::from(SCAN);
-    -search::least(best - reach, best + reach, 1e-9, cost).1
+    outcomes::divergence(&outcomes::bounded_range(epsilon, top), 1.0, Sided::One, order)
 }
 
 fn listed(orders: &[f64], epsilons: &[f64], order: f64) -> f64 {

@@ -26,7 +26,7 @@ mod sampled_gaussian;
 mod trapezoid;
 mod without_replacement;
 
-use curve::Profile;
+use curve::{Curve, Profile};
 pub(crate) use poisson_group::ln_mixture_of;
 
 use super::step::{Step, Steps};
@@ -88,6 +88,15 @@ impl Composition {
             whole.parts.push((profile, count));
         }
         Ok(whole)
+    }
+
+    /// Selections become tables, so that one among selections takes no longer than one alone.
+    fn tabulate_selections(&mut self) {
+        for (profile, _) in &mut self.parts {
+            if matches!(profile.curve, Curve::Selected { .. }) {
+                profile.curve = profile.curve.tabulated();
+            }
+        }
     }
 
     /// No probability is set aside in which nothing is promised.

@@ -21,6 +21,7 @@
 
 use std::f64::consts::LN_2;
 
+use super::super::closed;
 use super::super::step::Sided;
 use super::moment::Moment;
 use crate::numerics::gauss_legendre;
@@ -90,7 +91,7 @@ pub(super) fn randomized_response(categories: u64, truth: f64) -> Option<Vec<Out
     if truth <= 0.0 || lie <= 0.0 {
         return None;
     }
-    let loss = truth.ln() - lie.ln();
+    let loss = closed::randomized_response_loss(categories, truth);
     let others = lie * (categories - 2) as f64;
     Some(vec![one_sided(lie.ln(), loss), one_sided(truth.ln(), -loss), one_sided(others.ln(), 0.0)])
 }
