@@ -1,14 +1,16 @@
 //! How much noise is enough? Also: how many steps, which sampling rate, which share for each part?
 //!
 //! # Guarantee
-//! What is returned was itself evaluated, and its certified upper epsilon is at most the target: the answer
-//! is on the safe side. It is above 0.999 times the target, unless no value of the parameter costs that much (the
-//! least noise that is tried may cost less, and a whole number of steps may have no other within reach).
+//! What is returned was itself evaluated, and its certified upper epsilon is at most the target:
+//! the answer is on the safe side. It is above 0.999 times the target, unless no value of the
+//! parameter costs that much (the least noise that is tried may cost less, and a whole number of
+//! steps may have no other within reach).
 //! # Pitfalls
-//! - The upper end is computed on a lattice and is not monotone to the last digit, so the search never
-//!   trusts a slope: it keeps a value that passed and one that failed, and returns the one that passed.
-//! - A number of steps must be fixed before training: continuing until the budget is used up by a rule that
-//!   looks at the results is another mechanism.
+//! - The upper end is computed on a lattice and is not monotone to the last digit, so
+//!   the search never trusts a slope: it keeps a value that passed and one that failed,
+//!   and returns the one that passed.
+//! - A number of steps must be fixed before training: continuing until the budget is used up by a
+//!   rule that looks at the results is another mechanism.
 
 use crate::accounting::{self, AccountError, Accountant};
 use crate::bound::Bound;
@@ -37,14 +39,16 @@ const NOISE: (f64, f64) = (1e-2, 1e9);
 const LEAST_RATE: f64 = 1e-12;
 /// Most steps that are tried.
 const MOST_STEPS: f64 = 1e10;
-/// A cost is close to its target if at most this part is left over, and this is what the search aims at.
+/// A cost is close to its target if at most this part is left over,
+/// and this is what the search aims at.
 const CLOSE: f64 = 5e-4;
 const AIM: f64 = 2e-4;
-/// Relative distance of a value that passed from one that failed below which there is nothing left to find: where the
-/// cost jumps, or where its computed upper end is not smooth.
+/// Relative distance of a value that passed from one that failed below which there is nothing left
+/// to find: where the cost jumps, or where its computed upper end is not smooth.
 const NEAR: f64 = 1e-7;
 
-/// The least noise multiplier with which `steps` Gaussian releases on Poisson samples cost at most `epsilon`.
+/// The least noise multiplier with which `steps` Gaussian releases on
+/// Poisson samples cost at most `epsilon`.
 ///
 /// ```
 /// use sordino_privacy::{Count, Delta, Epsilon, Neighbours, SamplingRate, calibrate};
@@ -76,8 +80,8 @@ pub fn noise_multiplier(
     found.ok_or_else(|| target.out_of_reach("even a noise multiplier of 1e9"))
 }
 
-/// The least noise multiplier z with which `claim(z)` costs at most `epsilon`: for any computation whose noise is
-/// one number, such as training on samples of fixed size.
+/// The least noise multiplier z with which `claim(z)` costs at most `epsilon`: for any computation
+/// whose noise is one number, such as training on samples of fixed size.
 ///
 /// ```
 /// use sordino_privacy::{Claim, Count, Delta, Epsilon, Event, Neighbours, calibrate};
@@ -135,9 +139,9 @@ pub fn sampling_rate(
     found.ok_or_else(|| target.out_of_reach("even a sampling rate of 1e-12"))
 }
 
-/// Splits a budget over parts that are each pure-DP, in proportion to `shares`: the largest epsilons whose
-/// adaptive composition costs at most (`epsilon`, `delta`). With delta = 0 they add up to epsilon; with delta
-/// above 0 and many parts they add up to more.
+/// Splits a budget over parts that are each pure-DP, in proportion to `shares`: the largest
+/// epsilons whose adaptive composition costs at most (`epsilon`, `delta`). With delta = 0 they add
+/// up to epsilon; with delta above 0 and many parts they add up to more.
 ///
 /// ```
 /// use sordino_privacy::{Delta, Epsilon, Neighbours, calibrate};
@@ -232,8 +236,9 @@ impl Target {
         Ok(Calibrated { value, epsilon: account.bound, accountant: account.accountant, note: account.note })
     }
 
-    /// The least or greatest value in the range `(low, high)` that passes; `None` if none does. The search
-    /// begins at `start` and moves outward, so that no value far from the answer is ever evaluated.
+    /// The least or greatest value in the range `(low, high)` that passes; `None` if
+    /// none does. The search begins at `start` and moves outward, so that no value far
+    /// from the answer is ever evaluated.
     fn search<T>(
         self,
         (low, high): (f64, f64),
@@ -264,7 +269,8 @@ impl Target {
                     {
                         break;
                     }
-                    // Mostly through the last two attempts, now and then through the two ends or in the middle.
+                    // Mostly through the last two attempts, now and then through
+                    // the two ends or in the middle.
                     match attempt % 4 {
                         3 => (small * large).sqrt(),
                         2 => between((small, large), (*value, *excess), bad),
@@ -296,8 +302,8 @@ impl Target {
     }
 }
 
-/// A value strictly between two others: a secant step through two attempts `(value, excess)`, aimed a little to the safe
-/// side, or the middle where the secant says nothing.
+/// A value strictly between two others: a secant step through two attempts `(value, excess)`, aimed
+/// a little to the safe side, or the middle where the secant says nothing.
 fn between((small, large): (f64, f64), a: (f64, f64), b: (f64, f64)) -> f64 {
     let slope = (b.1 - a.1) / (b.0 / a.0).ln();
     let secant = b.0 * ((-AIM - b.1) / slope).exp();

@@ -1,4 +1,5 @@
-//! Composition theorems of the textbooks: what one pays who knows of each release only (epsilon, delta).
+//! Composition theorems of the textbooks: what one pays who knows of
+//! each release only (epsilon, delta).
 //!
 //! # Guarantee
 //! For adaptively composed releases that are `(e_i, d_i)`-DP each:
@@ -7,14 +8,14 @@
 //! advanced   sqrt(2 ln(1/d') S) + sum e_i (e^e_i - 1)        at  sum d_i + d'                  (2)
 //! sharper    sqrt(2 ln(1/d') S) + sum e_i tanh(e_i / 2)      at  sum d_i + d'                  (3)
 //! ```
-//! with `S = sum e_i²`: (2) Dwork, Rothblum, Vadhan, *Boosting and Differential Privacy*, 2010; (3) Kairouz,
-//! Oh, Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.5, never above (2). The
-//! best possible answer of the latter paper is in `optimal`, and is what the privacy-loss distributions of these
-//! releases give.
+//! with `S = sum e_i²`: (2) Dwork, Rothblum, Vadhan, *Boosting and Differential Privacy*, 2010; (3)
+//! Kairouz, Oh, Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.5,
+//! never above (2). The best possible answer of the latter paper is in `optimal`, and is what the
+//! privacy-loss distributions of these releases give.
 //!
 //! # How delta is shared
-//! Releases with a pure bound spend none. Those that come with their own delta spend that. What is left
-//! goes to the others in equal parts, each being converted to one pair by its own profile; (3)
+//! Releases with a pure bound spend none. Those that come with their own delta spend that. What is
+//! left goes to the others in equal parts, each being converted to one pair by its own profile; (3)
 //! takes half of what is left for d' first, or all of it if nobody else needs any.
 //! # Pitfalls
 //! - (2) and (3) may exceed (1): the least is returned.
@@ -120,8 +121,9 @@ fn own_delta(step: &Step) -> f64 {
     }
 }
 
-/// Epsilon of one release at `delta`: exact for Gaussian noise, by amplification for its samples (Balle,
-/// Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018), by Rényi divergences for the rest.
+/// Epsilon of one release at `delta`: exact for Gaussian noise, by amplification for
+/// its samples (Balle, Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018),
+/// by Rényi divergences for the rest.
 fn one_step(step: &Step, delta: f64) -> Result<f64, Unsupported> {
     if let Step::Gaussian { mu } = step {
         Ok(gaussian_profile::epsilon(delta, *mu).upper)

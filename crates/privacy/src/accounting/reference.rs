@@ -1,7 +1,7 @@
 //! Exact privacy profiles of single releases and of a few compositions, for comparison in tests.
 //!
-//! Each function is `delta(epsilon)` of one ordered pair, from a closed form or a finite sum, and shares
-//! no more than special functions with the accountants.
+//! Each function is `delta(epsilon)` of one ordered pair, from a closed form or a finite sum, and
+//! shares no more than special functions with the accountants.
 
 pub(crate) use super::optimal::{optimal_delta, optimal_epsilon};
 use crate::numerics::gaussian_profile;
@@ -66,8 +66,8 @@ pub(crate) fn sampled_remove(epsilon: f64, rate: f64, base: impl Fn(f64) -> f64)
     }
 }
 
-/// The other direction: with `c = 1 - e^eps (1-q)`, `c base(ln(q e^eps / c))`; 0 if c is not positive.
-/// `base` is the profile of nobody's contribution against one.
+/// The other direction: with `c = 1 - e^eps (1-q)`, `c base(ln(q e^eps / c))`; 0 if c is not
+/// positive. `base` is the profile of nobody's contribution against one.
 pub(crate) fn sampled_add(epsilon: f64, rate: f64, base: impl Fn(f64) -> f64) -> f64 {
     let rest = 1.0 - epsilon.exp() * (1.0 - rate);
     if rest <= 0.0 { 0.0 } else { rest * base((rate / rest).ln() + epsilon) }

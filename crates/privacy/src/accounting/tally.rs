@@ -1,13 +1,14 @@
 //! Costs that add up whatever comes next.
 //!
-//! Pure bounds, Rényi divergences at one fixed order, and squares of Gaussian distances may be summed even
-//! when later releases are chosen by the results of earlier ones (Feldman, Zrnic, "Individual Privacy
-//! Accounting via a Rényi Filter", 2021; Smith, Thakurta, "Fully Adaptive Composition for Gaussian
-//! Differential Privacy", 2022). A pure release has the distance of [`Gdp::dominating`]. Where a release is
-//! promised something only outside an event of some probability, these probabilities are summed beside them
-//! (Whitehouse, Ramdas, Rogers, Wu, "Fully-Adaptive Composition in Differential Privacy", 2023): an (ε,
-//! δ)-private release is, with probability 1 - δ, one that is ε-private (Kairouz, Oh, Viswanath, "The
-//! Composition Theorem for Differential Privacy", 2015).
+//! Pure bounds, Rényi divergences at one fixed order, and squares of Gaussian distances may be
+//! summed even when later releases are chosen by the results of earlier ones (Feldman, Zrnic,
+//! "Individual Privacy Accounting via a Rényi Filter", 2021; Smith, Thakurta, "Fully Adaptive
+//! Composition for Gaussian Differential Privacy", 2022). A pure release has the distance of
+//! [`Gdp::dominating`]. Where a release is promised something only outside an event of some
+//! probability, these probabilities are summed beside them (Whitehouse, Ramdas, Rogers, Wu,
+//! "Fully-Adaptive Composition in Differential Privacy", 2023): an (ε, δ)-private release is,
+//! with probability 1 - δ, one that is ε-private (Kairouz, Oh, Viswanath, "The Composition
+//! Theorem for Differential Privacy", 2015).
 
 use super::error::AccountError;
 use super::flatten::flatten;
@@ -45,8 +46,8 @@ pub(crate) fn tally(claim: &Claim, orders: &[f64]) -> Result<Tally, AccountError
     })
 }
 
-/// Sum of the squares of the distances of Gaussian pairs that dominate the steps, rounded up; ∞ if one has
-/// none.
+/// Sum of the squares of the distances of Gaussian pairs that dominate the
+/// steps, rounded up; ∞ if one has none.
 fn squares(steps: &Steps) -> f64 {
     let sum: f64 = steps.0.iter().map(|(step, count)| *count as f64 * square(step)).sum();
     sum * (1.0 + f64::EPSILON * (steps.0.len() + 16) as f64)
@@ -97,8 +98,8 @@ mod tests {
         assert_eq!(of(Event::NonPrivate), nothing);
     }
 
-    /// 1/3² for a Gaussian; (2 Phi^-1(e^ε / (1 + e^ε)))² for what is pure; nothing finite for samples, which
-    /// have no such pair.
+    /// 1/3² for a Gaussian; (2 Phi^-1(e^ε / (1 + e^ε)))² for what is pure; nothing finite for
+    /// samples, which have no such pair.
     #[test]
     fn squares_of_gaussian_distances() {
         let of = |event| tally(&Claim::new(Neighbours::AddRemove, event), &[4.0]).unwrap().gaussian;

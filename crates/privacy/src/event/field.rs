@@ -12,6 +12,9 @@ use crate::params::{
     StrongConvexity, TruthProbability,
 };
 
+/// Whether a field was written.
+type Written<M> = Result<(), <M as SerializeMap>::Error>;
+
 /// A key in JSON, and how its value is read while the type of its event is not yet known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key {
@@ -56,7 +59,7 @@ pub(super) trait Field {
     fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self::Value, E>;
 
     /// Writes its keys.
-    fn write<M: SerializeMap>(value: &Self::Value, field: &'static str, out: &mut M) -> Result<(), M::Error>;
+    fn write<M: SerializeMap>(value: &Self::Value, field: &'static str, out: &mut M) -> Written<M>;
 }
 
 /// Numbers that are checked by their constructor.
@@ -73,7 +76,7 @@ macro_rules! numbers {
                 bag.number(field, Self::new)
             }
 
-            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Written<M> {
                 out.serialize_entry(field, value)
             }
         })*
@@ -109,7 +112,7 @@ macro_rules! values {
                 bag.$read(field)
             }
 
-            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+            fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Written<M> {
                 out.serialize_entry(field, value)
             }
         })*
@@ -138,11 +141,7 @@ impl Field for LeftOut {
         bag.optional_count(field)
     }
 
-    fn write<M: SerializeMap>(
-        value: &Option<Count>,
-        field: &'static str,
-        out: &mut M,
-    ) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(value: &Option<Count>, field: &'static str, out: &mut M) -> Written<M> {
         value.iter().try_for_each(|count| out.serialize_entry(field, count))
     }
 }
@@ -159,7 +158,7 @@ impl Field for Nodes {
         Ok(bag.nodes(field).unwrap_or_default())
     }
 
-    fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Written<M> {
         if *value == Self::All { Ok(()) } else { out.serialize_entry(field, value) }
     }
 }
@@ -177,7 +176,7 @@ impl Field for FixedSample {
         Ok(Self::draws(bag.count("sample_size")?, bag.count("population")?))
     }
 
-    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Written<M> {
         Count::write(&value.sample_size(), "sample_size", out)?;
         Count::write(&value.population(), "population", out)
     }
@@ -195,7 +194,7 @@ impl Field for RandomizedResponseLaw {
         Self::new(bag.count("categories")?, truth).map_err(E::custom)
     }
 
-    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Written<M> {
         Count::write(&value.categories(), "categories", out)?;
         TruthProbability::write(&value.truth_probability(), "truth_probability", out)
     }
@@ -213,7 +212,7 @@ impl Field for RenyiCurve {
         Self::new(&orders, &epsilons).map_err(E::custom)
     }
 
-    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+    fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Written<M> {
         out.serialize_entry("orders", &value.orders())?;
         out.serialize_entry("epsilons", &value.epsilons())
     }
@@ -239,7 +238,7 @@ macro_rules! two_spellings {
                 Ok(Self::Absolute { $scale, sensitivity: Sensitivity::read("sensitivity", bag)? })
             }
 
-            fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Result<(), M::Error> {
+            fn write<M: SerializeMap>(value: &Self, _: &'static str, out: &mut M) -> Written<M> {
                 match value {
                     Self::Multiplier { noise_multiplier } => {
                         NoiseMultiplier::write(noise_multiplier, "noise_multiplier", out)

@@ -93,7 +93,9 @@ macro_rules! pattern {
 }
 
 macro_rules! written {
-    ({ $($field:ident: $type:ty),* }, $out:ident) => {{ $(<$type>::write($field, stringify!($field), $out)?;)* }};
+    ({ $($field:ident: $type:ty),* }, $out:ident) => {{
+        $(<$type>::write($field, stringify!($field), $out)?;)*
+    }};
     (($field:ident: $type:ty), $out:ident) => { <$type>::write($field, stringify!($field), $out)? };
 }
 

@@ -1,8 +1,8 @@
 //! Gauss-Legendre quadrature with twenty nodes.
 //!
-//! Exact for polynomials of degree 39, so that a function analytic in a disc of twice the interval's
-//! length round it is integrated to the last digits. Weights and nodes: Abramowitz and Stegun, *Handbook
-//! of Mathematical Functions*, 1964, table 25.4, recomputed to twenty digits.
+//! Exact for polynomials of degree 39, so that a function analytic in a disc of twice the
+//! interval's length round it is integrated to the last digits. Weights and nodes: Abramowitz and
+//! Stegun, *Handbook of Mathematical Functions*, 1964, table 25.4, recomputed to twenty digits.
 
 /// The integral of `f` from `low` to `high`.
 pub(crate) fn integral(low: f64, high: f64, f: impl Fn(f64) -> f64) -> f64 {

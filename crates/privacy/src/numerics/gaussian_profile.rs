@@ -11,11 +11,12 @@
 //! ```text
 //! delta(eps) = phi(a) (R(a) - R(b)) = phi(a) ∫_a^b (1 - t R(t)) dt                       (2)
 //! ```
-//! No `e^eps` is formed, and the integrand is positive: nothing overflows, nothing cancels. For negative
-//! eps, `delta(eps) = 1 - e^eps + e^eps delta(-eps)`, again without a difference.
+//! No `e^eps` is formed, and the integrand is positive: nothing overflows, nothing cancels. For
+//! negative eps, `delta(eps) = 1 - e^eps + e^eps delta(-eps)`, again without a difference.
 //! # Accuracy
-//! `a` is formed with a compensated square, so that its error is relative; then (2) has relative error
-//! below [`SLACK`] while delta > 1e-300, for every mu. [`enclosure`] and the inverses move outward by it.
+//! `a` is formed with a compensated square, so that its error is relative; then (2)
+//! has relative error below [`SLACK`] while delta > 1e-300, for every mu.
+//! [`enclosure`] and the inverses move outward by it.
 //! # Pitfalls
 //! - The textbook difference (1) has no digit left at mu = 0.1, eps = 1, where delta is 1.2e-25.
 //! - The discrete Gaussian's profile is *larger* than this one.
@@ -24,8 +25,8 @@ use crate::bound::Bound;
 use crate::numerics::normal::{cdf, ln_density, mills, mills_slope};
 use crate::numerics::{gauss_legendre, search};
 
-/// Bound on the relative error of [`delta`] where it exceeds 1e-300. (The exponent `a²/2 < 700` carries
-/// at most seven half-units of rounding: 6e-13.)
+/// Bound on the relative error of [`delta`] where it exceeds 1e-300. (The exponent `a²/2 < 700`
+/// carries at most seven half-units of rounding: 6e-13.)
 pub(crate) const SLACK: f64 = 1e-12;
 
 /// Equation (1) at any real `epsilon`, rounded to nearest as far as [`SLACK`] says.
@@ -42,7 +43,8 @@ pub(crate) fn delta(epsilon: f64, mu: f64) -> f64 {
     ln_delta(epsilon, mu).exp().min(1.0)
 }
 
-/// `ln delta(epsilon)` for `epsilon >= 0`; finite far below the smallest double delta. -∞ for delta = 0.
+/// `ln delta(epsilon)` for `epsilon >= 0`; finite far below the
+/// smallest double delta. -∞ for delta = 0.
 pub(crate) fn ln_delta(epsilon: f64, mu: f64) -> f64 {
     if mu == 0.0 || (epsilon == f64::INFINITY && mu.is_finite()) {
         return f64::NEG_INFINITY;
@@ -100,7 +102,8 @@ pub(crate) fn mu(epsilon: f64, delta: f64) -> f64 {
 /// Beyond it mu² and the certified ends are of no use to anyone.
 const LARGEST_MU: f64 = 1e100;
 
-/// `a` and `b` of (1), each to a few units in its last place even where eps/mu and mu/2 nearly agree.
+/// `a` and `b` of (1), each to a few units in its last place even
+/// where eps/mu and mu/2 nearly agree.
 fn ends(epsilon: f64, mu: f64) -> (f64, f64) {
     let square = mu * mu;
     let rest = mu.mul_add(mu, -square); // square + rest = mu² exactly
@@ -273,7 +276,12 @@ mod tests {
 
         /// Every profile is convex as a function of e^eps.
         #[test]
-        fn profile_is_convex(ln_mu in -3.0f64..1.5, left in 1.0f64..50.0, right in 1.0f64..50.0, share in 0.0f64..1.0) {
+        fn profile_is_convex(
+            ln_mu in -3.0f64..1.5,
+            left in 1.0f64..50.0,
+            right in 1.0f64..50.0,
+            share in 0.0f64..1.0,
+        ) {
             let at = |ratio: f64| delta(ratio.ln(), ln_mu.exp());
             let chord = share * at(left) + (1.0 - share) * at(right);
             prop_assert!(at(share * left + (1.0 - share) * right) <= chord * (1.0 + 1e-12) + 1e-300);

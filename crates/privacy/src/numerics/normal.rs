@@ -1,7 +1,8 @@
 //! The standard normal distribution, far into its tails.
 //!
 //! # Definition
-//! With the density `phi`, the distribution function `Phi` and `J_n(t) = ∫_0^∞ s^n / n! exp(-ts - s²/2) ds`,
+//! With the density `phi`, the distribution function `Phi` and
+//! `J_n(t) = ∫_0^∞ s^n / n! exp(-ts - s²/2) ds`,
 //! ```text
 //! Mills ratio     R(t) = Phi(-t) / phi(t) = J_0(t)                        (1)
 //! its derivative  -R'(t) = J_1(t) = 1 - t R(t)                            (2)
@@ -10,8 +11,9 @@
 //! (3) is integration by parts. For t >= 2 it is evaluated from the inside out, where all terms are
 //! positive and nothing cancels; below, `erfc` gives (1) and (2) loses at most three bits.
 //! # Accuracy
-//! Relative error below 1e-14 for R and J_1, for `ln_cdf` at every z (there 1e-14 of the larger of 1 and
-//! the value), and for `cdf` down to z = -37, below which doubles end; [`threshold`] is rounded down.
+//! Relative error below 1e-14 for R and J_1, for `ln_cdf` at every z (there 1e-14 of
+//! the larger of 1 and the value), and for `cdf` down to z = -37, below which doubles
+//! end; [`threshold`] is rounded down.
 
 use std::f64::consts::{FRAC_1_SQRT_2, PI};
 
@@ -37,8 +39,8 @@ pub(crate) fn mills(t: f64) -> f64 {
     }
 }
 
-/// The largest z, rounded down, with `P[N > z] >= tail`: a threshold that a test of that size may use. -∞ for
-/// a tail of 1 or more, +∞ for 0.
+/// The largest z, rounded down, with `P[N > z] >= tail`: a threshold that a test of that size may
+/// use. -∞ for a tail of 1 or more, +∞ for 0.
 pub(crate) fn threshold(tail: f64) -> f64 {
     if tail >= 1.0 {
         return f64::NEG_INFINITY;
@@ -46,7 +48,8 @@ pub(crate) fn threshold(tail: f64) -> f64 {
     if tail <= 0.0 {
         return f64::INFINITY;
     }
-    // cdf has a relative error of 1e-14; asking for a little more than `tail` leaves z on the low side.
+    // cdf has a relative error of 1e-14; asking for a little more than
+    // `tail` leaves z on the low side.
     let wanted = tail * (1.0 + 2e-14);
     crate::numerics::search::bisect(-40.0, 40.0, |z| cdf(-z) < wanted).0
 }
@@ -64,7 +67,8 @@ pub(crate) fn mills_slope(t: f64) -> f64 {
 /// Where the continued fraction takes over from `erfc`.
 const FRACTION_FROM: f64 = 2.0;
 
-/// `J_1(t) / J_0(t)` by (3) for t >= 2. The number of levels was chosen by comparison with twice as many.
+/// `J_1(t) / J_0(t)` by (3) for t >= 2. The number of levels was chosen
+/// by comparison with twice as many.
 fn ratio(t: f64) -> f64 {
     let levels = 12 + (320.0 / (t * t)) as u32;
     let mut fraction = t;

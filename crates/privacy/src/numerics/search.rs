@@ -1,8 +1,8 @@
 //! One-dimensional searches that say on which side of the answer they end.
 
-/// Halves `[low, high]` until its ends are neighbours to about one part in 1e15, keeping `test(low)`
-/// false and `test(high)` true; the caller knows both at the start. For a test that changes once, the
-/// two ends enclose the change, and `high` always passed the test.
+/// Halves `[low, high]` until its ends are neighbours to about one part in 1e15, keeping
+/// `test(low)` false and `test(high)` true; the caller knows both at the start. For a test that
+/// changes once, the two ends enclose the change, and `high` always passed the test.
 pub(crate) fn bisect(mut low: f64, mut high: f64, mut test: impl FnMut(f64) -> bool) -> (f64, f64) {
     for _ in 0..MAX_HALVINGS {
         let middle = low + 0.5 * (high - low);
@@ -17,15 +17,16 @@ pub(crate) fn bisect(mut low: f64, mut high: f64, mut test: impl FnMut(f64) -> b
 /// Enough to go from any bracket of doubles with one sign to neighbours.
 const MAX_HALVINGS: usize = 1_100;
 
-/// The place and value of the least `f` on `[low, high]`, to within `tolerance` of the place: golden
-/// sections, and parabolas through the best three points where they help (Brent, *Algorithms for
-/// Minimization without Derivatives*, 1973, chapter 5).
+/// The place and value of the least `f` on `[low, high]`, to within `tolerance` of the place:
+/// golden sections, and parabolas through the best three points where they help (Brent, *Algorithms
+/// for Minimization without Derivatives*, 1973, chapter 5).
 ///
-/// For a function with one valley this is its minimum; for any other it is still a value that `f` takes.
-/// Where the first probe is not finite, the minimum is looked for to its left. NaN counts as +∞.
+/// For a function with one valley this is its minimum; for any other it is still a
+/// value that `f` takes. Where the first probe is not finite, the minimum is looked
+/// for to its left. NaN counts as +∞.
 ///
-/// Near a smooth minimum a place known to `t` gives the value to about `t^2`, so a tolerance of 1e-8 is
-/// all that doubles can use.
+/// Near a smooth minimum a place known to `t` gives the value to about `t^2`, so a tolerance of
+/// 1e-8 is all that doubles can use.
 pub(crate) fn least(low: f64, high: f64, tolerance: f64, mut f: impl FnMut(f64) -> f64) -> (f64, f64) {
     let mut f = |x: f64| {
         let value = f(x);
@@ -92,7 +93,8 @@ impl Valley {
         Some(x + if self.step.abs() >= tolerance { self.step } else { tolerance.copysign(self.step) })
     }
 
-    /// The step to the vertex of the parabola through the three best, if it is inside and steps are shrinking.
+    /// The step to the vertex of the parabola through the three best, if it
+    /// is inside and steps are shrinking.
     fn parabola(&self, tolerance: f64) -> Option<f64> {
         if self.before.abs() <= tolerance {
             return None;

@@ -12,7 +12,8 @@ pub(super) enum Lens {
     OneNorm,
     /// A contribution becomes another.
     TwoNorms,
-    /// Inside a Poisson sample under replace: a contribution against none, though the claim compares two.
+    /// Inside a Poisson sample under replace: a contribution against
+    /// none, though the claim compares two.
     AgainstAbsent,
     /// Two vectors of a metric ball.
     Vectors,
@@ -81,8 +82,8 @@ pub(super) fn lower(event: &Event, lens: Lens) -> Result<Step, AccountError> {
             stated(Step::DiscreteLaplace { scale: scale.get(), shift: sensitivity.get() })
         }
         Event::Exponential { epsilon } => stated(Step::BoundedRange { epsilon: epsilon.get() }),
-        // The stream of answers up to the first one above the threshold is one pure release (Dwork, Roth,
-        // "The Algorithmic Foundations of Differential Privacy", 2014, theorem 3.23).
+        // The stream of answers up to the first one above the threshold is one pure release (Dwork,
+        // Roth, "The Algorithmic Foundations of Differential Privacy", 2014, theorem 3.23).
         Event::Pure { epsilon } | Event::AboveThreshold { epsilon } => {
             stated(Step::Pure { epsilon: epsilon.get() })
         }
@@ -134,7 +135,8 @@ fn laplace_ratio(event: &Event, noise: LaplaceNoise, lens: Lens) -> Result<f64, 
     }
 }
 
-/// Sensitivity over noise, rounded up; never 0, since two positive numbers have a positive quotient.
+/// Sensitivity over noise, rounded up; never 0, since two positive
+/// numbers have a positive quotient.
 fn ratio(sensitivity: f64, noise: f64) -> f64 {
     let rounded = sensitivity / noise;
     // The fused product shows what rounding took away.

@@ -9,7 +9,8 @@ fn training(noise: f64, rate: f64, count: u64) -> Steps {
     Steps(vec![(Step::Poisson { rate, sided: Sided::One, base }, count)])
 }
 
-/// Noise, rate, steps, delta: tiny rates and little noise, very many steps, losses from 1e-9 to 1e5.
+/// Noise, rate, steps, delta: tiny rates and little noise, very many
+/// steps, losses from 1e-9 to 1e5.
 const HARD: [(f64, f64, u64, f64); 8] = [
     (7.05434e-1, 6.98951e-9, 59, 5.207e-12),
     (5.31770e-1, 8.65931e-7, 4045, 3.057e-14),
@@ -50,8 +51,8 @@ fn one_release_against_its_closed_form() {
     }
 }
 
-/// Two releases by the definition: `delta = E[delta_1(e - L)]`, a plain sum over a million outcomes of the first release
-/// of the closed form for the second.
+/// Two releases by the definition: `delta = E[delta_1(e - L)]`, a plain sum over a million outcomes
+/// of the first release of the closed form for the second.
 #[test]
 fn two_releases_against_an_integral() {
     for (noise, rate, delta) in [(0.732, 6.3e-8, 8.1e-12), (0.5, 1e-4, 1e-7), (0.3, 0.01, 1e-4)] {
@@ -79,8 +80,8 @@ fn two_releases(e: f64, noise: f64, rate: f64) -> f64 {
         .sum()
 }
 
-/// Jumps so large that one of them decides: with probability `T q` about, the loss is far above epsilon, and otherwise
-/// next to nothing. Then delta(e) is what one jump costs.
+/// Jumps so large that one of them decides: with probability `T q` about, the loss is far above
+/// epsilon, and otherwise next to nothing. Then delta(e) is what one jump costs.
 #[test]
 fn rare_jumps_decide_alone() {
     let (noise, rate, count) = (0.05, 1e-9, 1000);

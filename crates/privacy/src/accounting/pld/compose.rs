@@ -1,21 +1,25 @@
 //! Composition of tilted distributions by fast Fourier transforms, with every error counted.
 //!
 //! # Guarantee
-//! Each part is transformed on a ring of `n` cells, raised to its count, multiplied with the others and
-//! transformed back. The result differs from the true tilted distribution by at most `slack` in total:
+//! Each part is transformed on a ring of `n` cells, raised to its count, multiplied
+//! with the others and transformed back. The result differs from the true tilted
+//! distribution by at most `slack` in total:
 //! - what lies outside the ring's window wraps around: bounded by Chernoff (`tilted::reach`);
-//! - a transform of `x` is wrong by at most `FFT_ERROR log2(n) u sum |x|` in each entry, since each output is one
-//!   sum over paths of `log2 n` twiddle factors and additions (Higham, *Accuracy and Stability of Numerical
-//!   Algorithms*, 2002, section 24.1). What is transformed is `p` less a mass 1 in the middle cell, of size `sum |x| = 2 (1 -
-//!   p_0)`: almost nothing for rare jumps. Raised to the power `T` an entry `F` is wrong by at most `(|F| + e)^T - |F|^T`;
-//!   the mean of these over all `n` entries bounds the error of each mass (`ripple`), and by Parseval's identity the root of
-//!   their mean square bounds the root of the sum of squares over all masses, so that by Cauchy and Schwarz the errors of `c`
-//!   cells add up to at most `sqrt(c)` times that (`noise`);
+//! - a transform of `x` is wrong by at most `FFT_ERROR log2(n) u sum |x|` in each entry, since
+//!   each output is one sum over paths of `log2 n` twiddle factors and additions (Higham,
+//!   *Accuracy and Stability of Numerical Algorithms*, 2002, section 24.1). What is transformed
+//!   is `p` less a mass 1 in the middle cell, of size `sum |x| = 2 (1 - p_0)`: almost nothing for
+//!   rare jumps. Raised to the power `T` an entry `F` is wrong by at most `(|F| + e)^T - |F|^T`;
+//!   the mean of these over all `n` entries bounds the error of each mass (`ripple`), and by
+//!   Parseval's identity the root of their mean square bounds the root of the sum of squares over
+//!   all masses, so that by Cauchy and Schwarz the errors of `c` cells add up to at most
+//!   `sqrt(c)` times that (`noise`);
 //! - moving to a coarser lattice keeps the end's direction.
 //!
 //! # Pitfalls
 //! - A power of a transform multiplies its phase error by the count: it is part of `e`.
-//! - A ring too small for the tails silently folds large losses onto small ones: hence Chernoff first.
+//! - A ring too small for the tails silently folds large losses onto
+//!   small ones: hence Chernoff first.
 
 use std::cell::RefCell;
 
@@ -34,9 +38,9 @@ const LARGEST_RING: f64 = 1_048_576.0;
 /// Cells beyond it are not numbered: there `i64` and `f64` no longer agree.
 const FARTHEST_CELL: u128 = 1 << 52;
 
-/// Composes parts (each taken `count` times) that share one lattice step and one tilt.
-/// Compositions that need a larger ring than `good_ring` are done block by block. `work` grows by the
-/// cells of all transforms. `None` where no lattice holds what is composed.
+/// Composes parts (each taken `count` times) that share one lattice step and one tilt. Compositions
+/// that need a larger ring than `good_ring` are done block by block. `work` grows by the cells of
+/// all transforms. `None` where no lattice holds what is composed.
 pub(super) fn compose(parts: Vec<(Tilted, u64)>, end: End, good_ring: f64, work: &mut f64) -> Option<Tilted> {
     PLANNER.with_borrow_mut(|planner| compose_with(parts, end, good_ring, work, planner.fresh()))
 }
@@ -57,8 +61,8 @@ fn compose_with(
     loop {
         let deviation = deviation(&parts);
         let is_one = matches!(parts[..], [(_, 1)]);
-        // About 18 deviations are needed when the composition is close to normal. What has no deviation gets
-        // no better.
+        // About 18 deviations are needed when the composition is close to normal. What
+        // has no deviation gets no better.
         if 18.0 * deviation <= good_ring || is_one || deviation.is_nan() {
             break;
         }
@@ -90,9 +94,9 @@ fn in_blocks(
     Some(done)
 }
 
-/// Blocks of 2 f^2 releases: making the lattice `factor` = f times coarser then adds half the variance that the finer
-/// lattice added to those releases. Only those count that are not in the one cell which the finer lattice was laid
-/// through, as far as the block's transform stays short.
+/// Blocks of 2 f^2 releases: making the lattice `factor` = f times coarser then adds half the
+/// variance that the finer lattice added to those releases. Only those count that are not in the
+/// one cell which the finer lattice was laid through, as far as the block's transform stays short.
 fn block(part: &Tilted, factor: f64) -> u64 {
     let heaviest = part.mass.iter().copied().fold(0.0, f64::max);
     let least = 2.0 * factor * factor;
@@ -118,8 +122,8 @@ thread_local! {
     static PLANNER: RefCell<Planner> = RefCell::new(Planner { plans: RealFftPlanner::new(), uses: 0 });
 }
 
-/// Keeps the tables of transforms between questions (a search asks many alike), and drops them now and then
-/// so that they do not pile up.
+/// Keeps the tables of transforms between questions (a search asks many alike), and drops them now
+/// and then so that they do not pile up.
 struct Planner {
     plans: RealFftPlanner<f64>,
     uses: u32,
@@ -155,14 +159,15 @@ fn power(parts: &[(&Tilted, u64)], tail: f64, planner: &mut RealFftPlanner<f64>,
     };
     let lowest = support(|p| p.first as f64).max(-below).max(-LARGEST_RING / 2.0);
     let highest = support(|p| (p.first + p.mass.len() as i64 - 1) as f64).min(above).min(LARGEST_RING / 2.0);
-    // What lies outside is missed there and found again inside; if the ring had to be cut shorter than
-    // Chernoff asked, that may be everything.
+    // What lies outside is missed there and found again inside; if the ring had to be cut shorter
+    // than Chernoff asked, that may be everything.
     let cut =
         below > -lowest && lowest == -LARGEST_RING / 2.0 || above > highest && highest == LARGEST_RING / 2.0;
     // Cell numbers are taken relative to whole cells near the means, so that phases stay small.
     let centres: Vec<i64> = moments.iter().map(|m| m.0.round() as i64).collect();
     let centre: i128 = parts.iter().zip(&centres).map(|((_, c), k)| i128::from(*c) * i128::from(*k)).sum();
-    // Cells so far out that they have no number: nothing is known of them, as if the ring had been cut to nothing.
+    // Cells so far out that they have no number: nothing is known of them, as if
+    // the ring had been cut to nothing.
     let is_beyond = centre.unsigned_abs() > FARTHEST_CELL;
     let centre = if is_beyond { 0 } else { centre as i64 };
     let outside = if cut || is_beyond { 1.0 } else { 4.0 * tail };
@@ -211,13 +216,15 @@ struct Spectrum {
     values: Vec<Complex<f64>>,
     /// The values are those of the distribution less a mass 1 in cell 0.
     less_one: bool,
-    /// Bounds on what is wrong with each mass, and on the root of the sum of squares over all masses.
+    /// Bounds on what is wrong with each mass, and on the root of the
+    /// sum of squares over all masses.
     ripple: f64,
     noise: f64,
 }
 
-/// One entry of a product: powers by their logarithms, with bounds on what is wrong with these and the sum of what was
-/// rounded; parts taken once by their values, with a bound on the size of these.
+/// One entry of a product: powers by their logarithms, with bounds on what is wrong
+/// with these and the sum of what was rounded; parts taken once by their values,
+/// with a bound on the size of these.
 #[derive(Clone, Copy)]
 struct Entry {
     ln: f64,
@@ -231,8 +238,8 @@ struct Entry {
 const ONE: Entry =
     Entry { ln: 0.0, phase: 0.0, error: 0.0, rounded: 0.0, once: Complex::new(1.0, 0.0), bound: 1.0 };
 
-/// Product of the powers of the parts' transforms. A mass of 1 in the middle cell is left out of each transform and
-/// added to its result, so that errors are relative to the mass elsewhere.
+/// Product of the powers of the parts' transforms. A mass of 1 in the middle cell is left out of
+/// each transform and added to its result, so that errors are relative to the mass elsewhere.
 fn spectrum(
     parts: &[(&Tilted, u64)],
     centres: &[i64],
@@ -310,7 +317,8 @@ impl Entry {
             if less > 0.0 { less_one(self.ln, self.phase) } else { Complex::from_polar(size, self.phase) };
         // (1 + a) b - 1 = a b + (b - 1)
         let value = power * self.once + less * (self.once - 1.0);
-        // The exponent is wrong by `error` and by roundings; then there are a few more of the result.
+        // The exponent is wrong by `error` and by roundings; then there
+        // are a few more of the result.
         let error = self.error + 4.0 * ROUNDING * self.rounded;
         let grown = if error < 1.0 { size * error.exp_m1() } else { (self.ln + error).exp() };
         let wrong = grown * self.bound + size * (self.bound - once).max(0.0);

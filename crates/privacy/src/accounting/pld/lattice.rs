@@ -1,20 +1,20 @@
 //! Privacy-loss distributions on a lattice, one certified from above and one from below.
 //!
 //! # Definition
-//! Losses are `offset + step * k`. The upper object spreads the mass of a panel to the two ends of an
-//! interval around it, keeping `P` and `Q = E[exp(-L)]`: a spread in the order of likelihood ratios, so
-//! the result dominates (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi,
-//! *Connect the Dots: Tighter Discrete Approximations of Privacy Loss Distributions*, 2022). The
-//! lower object merges outcomes until the merged likelihood ratio lies on the lattice: what an observer
-//! sees who is told only the bin, a post-processing, so the result is dominated. Both keep the mean of
-//! `exp(-L)`, so both are wrong by a variance of order `step^2` only, and stay on their side under
-//! composition.
+//! Losses are `offset + step * k`. The upper object spreads the mass of a panel to the two ends
+//! of an interval around it, keeping `P` and `Q = E[exp(-L)]`: a spread in the order of
+//! likelihood ratios, so the result dominates (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi,
+//! *Connect the Dots: Tighter Discrete Approximations of Privacy Loss Distributions*, 2022).
+//! The lower object merges outcomes until the merged likelihood ratio lies on the lattice: what
+//! an observer sees who is told only the bin, a post-processing, so the result is dominated.
+//! Both keep the mean of `exp(-L)`, so both are wrong by a variance of order `step^2` only, and
+//! stay on their side under composition.
 //! # Pitfalls
 //! - Rounding single losses up or down is an error of order `step` a release, not `step^2`.
-//! - Almost all of a rarely sampled step's mass sits at one loss close to 0. The offset puts a lattice
-//!   point there; without it merging would move that mass down by a whole step, every time.
-//! - Steps that are taken 2^53 times may need lattices that memory cannot hold, or whose cells have no
-//!   numbers. There is none then: `None`, and nothing is said about the step.
+//! - Almost all of a rarely sampled step's mass sits at one loss close to 0. The offset puts a
+//!   lattice point there; without it merging would move that mass down by a whole step, every time.
+//! - Steps that are taken 2^53 times may need lattices that memory cannot hold, or whose cells have
+//!   no numbers. There is none then: `None`, and nothing is said about the step.
 
 use super::panel::Panel;
 
@@ -34,8 +34,8 @@ const FARTHEST_CELL: f64 = (1u64 << 61) as f64;
 /// Room for the rounding of merged losses, relative to the largest one.
 const ROUNDING: f64 = 4e-15;
 
-/// The first cell and the number of cells for losses in `[low, high]`, with some to spare on both sides.
-/// `None` where they are too many, or too far out to be numbered.
+/// The first cell and the number of cells for losses in `[low, high]`, with some to spare on both
+/// sides. `None` where they are too many, or too far out to be numbered.
 fn cells(offset: f64, step: f64, low: f64, high: f64) -> Option<(i64, usize)> {
     let room = ROUNDING * low.abs().max(high.abs());
     let first = ((low - room - offset) / step).floor() - 2.0;
@@ -75,8 +75,8 @@ impl Spreader {
         let at = (loss - self.lattice.offset) / self.lattice.step;
         let below = at.floor();
         let share = (-((below - at) * self.lattice.step).exp_m1() / self.spacing).clamp(0.0, 1.0);
-        // A computed loss beyond the ends is off by no more than what all losses are moved up by (see
-        // `plan::shift`).
+        // A computed loss beyond the ends is off by no more than what all losses are
+        // moved up by (see `plan::shift`).
         let i = (below as i64).saturating_sub(self.lattice.first).max(0) as usize;
         let i = i.min(self.lattice.mass.len() - 2);
         self.lattice.mass[i] += mass * (1.0 - share);
@@ -123,17 +123,17 @@ impl Merger {
         self.atoms.push((loss, mass));
     }
 
-    /// Fills bins from both ends inward (outward filling would let a bin's phase drift). What is left where
-    /// they meet is merged with a neighbour or rounded down by up to a step, so they meet where there is
-    /// least mass. `None` if no lattice of this step holds the losses.
+    /// Fills bins from both ends inward (outward filling would let a bin's phase drift). What is
+    /// left where they meet is merged with a neighbour or rounded down by up to a step, so they
+    /// meet where there is least mass. `None` if no lattice of this step holds the losses.
     pub(super) fn finish(self) -> Option<Lattice> {
         Some(self.merged()?.lattice)
     }
 
     pub(super) fn merged(mut self) -> Option<Merged> {
         let (offset, step) = (self.offset, self.step);
-        // The atom of a lottery's bulk is put where it belongs, which may be among smaller losses than those
-        // before it.
+        // The atom of a lottery's bulk is put where it belongs, which may be among
+        // smaller losses than those before it.
         self.atoms.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (Some(lowest), Some(highest)) = (self.atoms.first(), self.atoms.last()) else {
             let lattice = Lattice { offset, step, first: 0, mass: vec![0.0] };
@@ -144,7 +144,8 @@ impl Merger {
         let place = |mass: &mut Vec<f64>, bin: f64, m: f64| mass[(bin as i64 - first) as usize] += m;
 
         if step > WIDE {
-            // `Q` of a merged bin is that of its lowest loss: rounding each loss down loses no more.
+            // `Q` of a merged bin is that of its lowest loss: rounding
+            // each loss down loses no more.
             self.atoms.iter().for_each(|(loss, m)| place(&mut mass, ((loss - offset) / step).floor(), *m));
             return Some(Merged { lattice: Lattice { offset, step, first, mass }.trimmed(), lift: 0.0 });
         }
@@ -169,11 +170,13 @@ impl Merger {
         }
         if let Some((loss, m)) = merged(&rest) {
             let bin = ((loss - offset) / step).floor();
-            // From the lowest that was left over; a bin below that spares some moves it up by a step.
+            // From the lowest that was left over; a bin below that spares
+            // some moves it up by a step.
             let lowest = rest.iter().map(|a| a.0).fold(f64::INFINITY, f64::min);
             lift = lift.max(offset + step * bin - lowest).max(lift + step);
             let i = (bin as i64 - first) as usize;
-            // Where the bin below can spare enough to bring the remainder down to the lattice exactly, it does.
+            // Where the bin below can spare enough to bring the remainder down
+            // to the lattice exactly, it does.
             let needed = m * -(offset + step * bin - loss).exp_m1() / step.exp_m1();
             if i > 0 && needed > 0.0 && mass[i - 1] > needed {
                 mass[i - 1] -= needed;
@@ -208,9 +211,9 @@ impl Merger {
     }
 }
 
-/// Takes atoms from the end of the list until `P - exp(target) Q` of what was taken is 0, and returns
-/// their mass. `side` is 1 if the list ends above the target, -1 if below. If the list ends before, what
-/// was taken goes to `rest`. `lift` keeps the farthest that anything was moved up.
+/// Takes atoms from the end of the list until `P - exp(target) Q` of what was taken is 0, and
+/// returns their mass. `side` is 1 if the list ends above the target, -1 if below. If the list ends
+/// before, what was taken goes to `rest`. `lift` keeps the farthest that anything was moved up.
 fn fill(
     atoms: &mut Vec<(f64, f64)>,
     target: f64,

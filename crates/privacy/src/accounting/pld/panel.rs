@@ -6,10 +6,10 @@
 //! mass   = P[panel]
 //! excess = E_P[1 - exp(low - L); panel]
 //! ```
-//! These two numbers are all that both certified ends need (see `lattice`). Smooth parts are integrated
-//! by Gauss-Legendre sums of three or five points over panels so narrow that the rule's error term (Abramowitz and
-//! Stegun, *Handbook of Mathematical Functions*, 1964, 25.4.30) is below 5e-14 of the panel, and in far tails,
-//! where high derivatives are large, below 1e-12; every
+//! These two numbers are all that both certified ends need (see `lattice`). Smooth parts are
+//! integrated by Gauss-Legendre sums of three or five points over panels so narrow that the rule's
+//! error term (Abramowitz and Stegun, *Handbook of Mathematical Functions*, 1964, 25.4.30) is below
+//! 5e-14 of the panel, and in far tails, where high derivatives are large, below 1e-12; every
 //! integrand is positive, so nothing cancels. `error` bounds the relative error of mass and excess.
 
 use super::pair::{Base, Pair, View};
@@ -53,9 +53,9 @@ pub(super) struct Ends {
     pub(super) right: f64,
 }
 
-/// Error of a computed loss relative to the largest loss of its pair; all losses of the pair are moved
-/// outward by it. (It also covers the rounding of `loss - low` in an excess, which acts like a loss
-/// that is off by the same amount.)
+/// Error of a computed loss relative to the largest loss of its pair; all losses of the pair are
+/// moved outward by it. (It also covers the rounding of `loss - low` in an excess, which acts like
+/// a loss that is off by the same amount.)
 pub(super) const LOSS_ERROR: f64 = 3e-14;
 /// What is done with a panel; false stops the walk.
 pub(super) type Visit<'a> = &'a mut dyn FnMut(Panel) -> bool;
@@ -77,8 +77,8 @@ const THREE_NODES: [(f64, f64); 3] =
     [(-0.774_596_669_241_483_4, 5.0 / 18.0), (0.0, 4.0 / 9.0), (0.774_596_669_241_483_4, 5.0 / 18.0)];
 
 impl Pair {
-    /// Visits every panel, none wider in loss than `width` says. Tails of mass at most `left` and `right`
-    /// are left out and reported.
+    /// Visits every panel, none wider in loss than `width` says. Tails of mass at most `left` and
+    /// `right` are left out and reported.
     pub(super) fn walk(&self, width: Width, left: f64, right: f64, visit: Visit) -> Ends {
         match &self.base {
             Base::Gaussian { mu } => {
@@ -102,7 +102,8 @@ impl Pair {
             Base::DiscreteGaussian { sigma, shift, .. } => {
                 let (low, high) =
                     gaussian_range(shift / sigma, self.rate, self.view, left / 2.0, right / 2.0);
-                // A discrete tail is at most the continuous one's bound with one more step on each side.
+                // A discrete tail is at most the continuous one's bound
+                // with one more step on each side.
                 let (low, high) = ((low * sigma).floor() - 2.0, (high * sigma).ceil() + 2.0);
                 self.walk_integers(low, high, visit);
                 Ends { left, right }
@@ -119,8 +120,8 @@ impl Pair {
 
     fn walk_laplace(&self, epsilon: f64, width: Width, visit: Visit) {
         let stride = |_: f64| 0.12;
-        // Beyond the shifts the loss is constant and the mass is that of an exponential tail, which is
-        // the density at the cut.
+        // Beyond the shifts the loss is constant and the mass is that of an exponential tail,
+        // which is the density at the cut.
         let low = if self.view == View::Remove { 0.0 } else { -epsilon };
         let high = if self.view == View::Add { 0.0 } else { epsilon };
         self.atom(low, 0.0, visit);
@@ -136,7 +137,8 @@ impl Pair {
     fn walk_discrete_laplace(&self, scale: f64, shift: f64, visit: Visit) -> Ends {
         let low = if self.view == View::Remove { 0.0 } else { -shift };
         let high = if self.view == View::Add { 0.0 } else { shift };
-        // All integers at or beyond a shift share one loss: a geometric tail, 1 / (1 - r) times its head.
+        // All integers at or beyond a shift share one loss: a geometric
+        // tail, 1 / (1 - r) times its head.
         let tail = -(-(-1.0 / scale).exp_m1()).ln();
         self.atom(low, tail, visit);
         self.walk_integers(low + 1.0, high - 1.0, visit);
@@ -153,7 +155,8 @@ impl Pair {
         }
     }
 
-    /// One outcome, or several of the same loss whose masses add up to `exp(ln_factor)` times this one's.
+    /// One outcome, or several of the same loss whose masses add up to
+    /// `exp(ln_factor)` times this one's.
     pub(super) fn atom(&self, x: f64, ln_factor: f64, visit: Visit) -> bool {
         let (ln_p, loss) = self.at(x);
         let mass = (ln_p + ln_factor).exp();
@@ -173,8 +176,9 @@ impl Pair {
                 next = high;
             }
             let mut there = self.at(next);
-            // Narrow until the loss rises by no more than it may; usually the first guess fits. (A wider
-            // panel than asked for is still correct, so this may stop at the resolution of `x`.)
+            // Narrow until the loss rises by no more than it may; usually the first
+            // guess fits. (A wider panel than asked for is still correct, so this may
+            // stop at the resolution of `x`.)
             while there.1 - here.1 > room && step > 1e-13 * (1.0 + x.abs()) {
                 step = (next - x) * 0.9 * room / (there.1 - here.1);
                 next = x + step;
@@ -212,7 +216,8 @@ fn rounding(ln_p: f64, loss: f64) -> f64 {
     (ln_p.abs() + 2.0 * loss.abs() + 16.0) * 4.0 * UNIT
 }
 
-/// Where the losses of a (mixture of) Gaussian pair are walked: outside, `P` has at most the given masses.
+/// Where the losses of a (mixture of) Gaussian pair are walked: outside,
+/// `P` has at most the given masses.
 fn gaussian_range(mu: f64, rate: f64, view: View, left: f64, right: f64) -> (f64, f64) {
     // P[N > z] <= exp(-z^2 / 2) / 2 for z >= 0.
     let z = |tail: f64| (2.0 * (0.5 / tail).ln().max(0.0)).sqrt();

@@ -1,27 +1,32 @@
 //! From one step's panels to the tilted lattices that are composed.
 //!
 //! # Two scales
-//! Rarely sampled steps have a bulk of tiny losses and rare larger ones, and a lattice that is fine enough for
-//! the bulk may be too long for the rest. Then a step `m`, with masses `s` at losses between `-b` and `b` and `j` at
-//! all others, becomes two parts: a *lottery* with the losses `j` and one atom for everything else, and the *bulk*
+//! Rarely sampled steps have a bulk of tiny losses and rare larger ones, and a lattice that is fine
+//! enough for the bulk may be too long for the rest. Then a step `m`, with masses `s` at losses
+//! between `-b` and `b` and `j` at all others, becomes two parts: a *lottery* with the losses `j`
+//! and one atom for everything else, and the *bulk*
 //! ```text
 //! lottery   J = j + stay * atom at lambda                                                             (1)
 //! bulk      B = s / stay, losses lowered by lambda
 //! ```
-//! each on a lattice of its own. Without a jump, `J * B` is `s` exactly, whatever `stay` and `lambda` are.
+//! each on a lattice of its own. Without a jump, `J * B` is `s` exactly,
+//! whatever `stay` and `lambda` are.
 //!
-//! *Above.* `m` is what somebody computes from `(J, B)` who looks at `B` only if `J` says "everything else", so `J * B`
-//! dominates `m`, provided that looking at `B` in vain costs something rather than helps: a pair of measures of totals
-//! `(p, q)` has `delta(e) >= p - e^e q`, which is at least that of nothing at all if `p >= 1` and `q <= 1`, i.e. if
-//! `stay <= P[s]` and `exp(lambda) Q[s] <= stay`. Cost: as many bulk steps too many as there are jumps.
+//! *Above.* `m` is what somebody computes from `(J, B)` who looks at `B` only if `J` says
+//! "everything else", so `J * B` dominates `m`, provided that looking at `B` in vain costs
+//! something rather than helps: a pair of measures of totals `(p, q)` has `delta(e) >= p - e^e q`,
+//! which is at least that of nothing at all if `p >= 1` and `q <= 1`, i.e. if `stay <= P[s]` and
+//! `exp(lambda) Q[s] <= stay`. Cost: as many bulk steps too many as there are jumps.
 //!
-//! *Below.* In `T` steps with `i <= k` jumps there are at least `T - k` of the bulk. Forgetting the other `k - i` (a
-//! post-processing: they become one atom of mass `P[s]^(k-i)` at loss `(k-i) ln(P[s] / Q[s])`) leaves
+//! *Below.* In `T` steps with `i <= k` jumps there are at least `T - k` of the bulk.
+//! Forgetting the other `k - i` (a post-processing: they become one atom of mass `P[s]^(k-i)`
+//! at loss `(k-i) ln(P[s] / Q[s])`) leaves
 //! ```text
 //! C(T, i) j^i * s^(T-k) * (that atom)  >=  the terms with i <= k of  J^T * B^(T-k)                    (2)
 //! ```
-//! under the same two conditions, since a smaller mass at a smaller loss has a smaller delta. The terms with more jumps
-//! hold at most `(P[s] / stay)^(T-k) P[Bin(T, P[j]) > k]`, which is taken off delta (`forgotten`, by Chernoff).
+//! under the same two conditions, since a smaller mass at a smaller loss has a smaller delta. The
+//! terms with more jumps hold at most `(P[s] / stay)^(T-k) P[Bin(T, P[j]) > k]`, which is taken off
+//! delta (`forgotten`, by Chernoff).
 
 use super::lattice::{Lattice, Merger, Spreader};
 use super::panel::Panel;
@@ -38,7 +43,8 @@ pub(super) struct Scales {
     pub(super) factor: f64,
 }
 
-/// Relative room for the rounding of sums in (1); it costs one part in `1 / ROOM` for each jump, not for each step.
+/// Relative room for the rounding of sums in (1); it costs one part in `1 / ROOM`
+/// for each jump, not for each step.
 const ROOM: f64 = 1e-10;
 
 impl Plan {
@@ -79,8 +85,8 @@ impl Plan {
         Some(vec![(lottery, count), (Tilted::new(&lattice, self.tilt), count)])
     }
 
-    /// The lower object of `count` releases of a step, and what must be taken off its delta; `None` if no
-    /// lattice holds it.
+    /// The lower object of `count` releases of a step, and what must be taken off its
+    /// delta; `None` if no lattice holds it.
     pub(super) fn below(&self, walk: &Walk, anchor: f64, ln_moment: f64, count: u64) -> Option<(Parts, f64)> {
         let kept = self.trimmed(walk, ln_moment, count).kept;
         let (under, bulk, over) = self.scaled(kept);
@@ -165,7 +171,8 @@ fn separated(lattice: &mut Lattice) -> (f64, f64) {
     (stay, lambda)
 }
 
-/// A number of jumps `k` and a bound on `P[Bin(count, chance) > k]`, about `negligible` or less (Chernoff).
+/// A number of jumps `k` and a bound on `P[Bin(count, chance) > k]`,
+/// about `negligible` or less (Chernoff).
 fn most_jumps(count: u64, chance: f64, negligible: f64) -> (u64, f64) {
     let mean = count as f64 * chance;
     if mean <= 0.0 {

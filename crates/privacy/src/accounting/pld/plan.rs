@@ -43,7 +43,8 @@ pub(super) struct Plan {
     pub(super) scales: Option<Scales>,
     /// A delta that does not matter.
     pub(super) negligible: f64,
-    /// Panels at outcomes of tilted density `e^-n` may be `grain e^(n/2)` wide: each then adds the same variance.
+    /// Panels at outcomes of tilted density `e^-n` may be `grain e^(n/2)` wide:
+    /// each then adds the same variance.
     pub(super) grain: f64,
     /// Widest panel, in loss: over it the tilt must not change much.
     pub(super) widest: f64,
@@ -63,8 +64,8 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Panels of half a lattice step, and wider ones where there is little tilted mass to be moved by it.
-    /// `None` where that would be too many.
+    /// Panels of half a lattice step, and wider ones where there is little tilted mass to be moved
+    /// by it. `None` where that would be too many.
     pub(super) fn walk(&self, pair: &Pair, ln_moment: f64) -> Option<Walk> {
         let width = |ln_p: f64, loss: f64| {
             if loss >= self.cut {
@@ -84,7 +85,8 @@ impl Plan {
             panels.len() < MOST_PANELS
         };
         let ends = pair.walk(&width, self.left, self.right, &mut keep);
-        // All of the mass must be there: what was not walked through, or was lost, must not look free.
+        // All of the mass must be there: what was not walked through, or
+        // was lost, must not look free.
         let mass: f64 = panels.iter().map(|p| p.mass).sum();
         let whole = (mass + ends.left + ends.right - 1.0).abs() < 1e-9;
         (panels.len() < MOST_PANELS && whole).then(|| Walk::new(panels, ends, self.cut))

@@ -5,10 +5,10 @@
 //! ```text
 //! delta(e) = infinite + S e^(-t e) sum over l_k > e of p_k (1 - e^(e - l_k)) e^(-t (l_k - e))     (1)
 //! ```
-//! An error of total size `slack` in the `p_k` moves the sum by at most `slack` times the largest value
-//! of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`; an error of `ripple` in each of them by at
-//! most `ripple` times that plus the integral `1 / (t (t + 1))` over the lattice step. To this comes
-//! `loose` (see `tilted`).
+//! An error of total size `slack` in the `p_k` moves the sum by at most `slack` times the largest
+//! value of `(1 - e^-x) e^(-t x)`, which is `(t / (t + 1))^t / (t + 1)`; an error of `ripple` in
+//! each of them by at most `ripple` times that plus the integral `1 / (t (t + 1))` over the lattice
+//! step. To this comes `loose` (see `tilted`).
 
 use super::jumps::Jumped;
 use super::pair::End;
@@ -19,8 +19,8 @@ pub(super) struct Profile {
     composed: Tilted,
     rest: Rest,
     end: End,
-    /// For each cell `c`: sums over the cells at or above it, relative to it: of `p e^(-(t+1)(l - l_c))`
-    /// and of `p (1 - e^-(l - l_c)) e^(-t (l - l_c))`.
+    /// For each cell `c`: sums over the cells at or above it, relative to it: of
+    /// `p e^(-(t+1)(l - l_c))` and of `p (1 - e^-(l - l_c)) e^(-t (l - l_c))`.
     sums: Vec<(f64, f64)>,
 }
 
@@ -103,13 +103,14 @@ impl Profile {
         (self.loss(0), self.loss(self.sums.len() - 1))
     }
 
-    /// For the upper end an `epsilon` whose `delta` is at most the given one; for the lower end one
-    /// whose `delta` is at least it (or minus infinity). `None` where even the largest loss is too small.
+    /// For the upper end an `epsilon` whose `delta` is at most the given one; for the
+    /// lower end one whose `delta` is at least it (or minus infinity). `None` where
+    /// even the largest loss is too small.
     pub(super) fn epsilon(&self, delta: f64) -> Option<f64> {
         let (first, last) = self.range();
         let first = first - (last - first) - 10.0 / self.composed.tilt; // dropped cells are in the slack
-        // Far from the tilted mean the slack swamps the lower end, so that its delta is not monotone:
-        // look for the largest epsilon that qualifies on a coarse grid first.
+        // Far from the tilted mean the slack swamps the lower end, so that its delta is not
+        // monotone: look for the largest epsilon that qualifies on a coarse grid first.
         let at = |i: i32| first + (last - first) * f64::from(i) / f64::from(GRID);
         let above = |e: f64| match self.end {
             End::Upper => self.delta(e) > delta,

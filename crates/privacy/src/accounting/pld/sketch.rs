@@ -1,6 +1,7 @@
 //! A rough picture of a composition, to choose tilt, lattice step and tails before any exact work.
 //!
-//! Nothing here needs to be certified: a bad choice makes the certified interval wider, never wrong.
+//! Nothing here needs to be certified: a bad choice makes the
+//! certified interval wider, never wrong.
 
 use super::panel::Panel;
 
@@ -81,7 +82,8 @@ impl Sketch {
         top + excess.ln()
     }
 
-    /// The loss about which most of the mass sits, given the lattice step: where a lattice point belongs.
+    /// The loss about which most of the mass sits, given the lattice
+    /// step: where a lattice point belongs.
     pub(super) fn bulk(&self, step: f64) -> f64 {
         bulk(self.atoms.iter().copied(), step)
     }
@@ -115,7 +117,8 @@ impl Sketch {
     }
 }
 
-/// `ln(P / Q)` of the losses in the interval of length `step` that holds most mass. Atoms come in rising order.
+/// `ln(P / Q)` of the losses in the interval of length `step` that holds most
+/// mass. Atoms come in rising order.
 pub(super) fn bulk(atoms: impl Iterator<Item = (f64, f64)> + Clone, step: f64) -> f64 {
     let (mut first, mut mass) = (atoms.clone(), 0.0);
     let mut lowest = first.next();
@@ -154,14 +157,14 @@ fn total(sketches: &[Sketch], t: f64) -> (f64, f64, f64) {
     })
 }
 
-/// The constant of the conversion from Rényi divergence (Canonne, Kamath, Steinke, *The Discrete Gaussian
-/// for Differential Privacy*, 2020, Proposition 12) at order `t + 1`.
+/// The constant of the conversion from Rényi divergence (Canonne, Kamath, Steinke, *The Discrete
+/// Gaussian for Differential Privacy*, 2020, Proposition 12) at order `t + 1`.
 fn conversion(t: f64) -> f64 {
     t * t.ln() - (t + 1.0) * t.ln_1p()
 }
 
-/// `epsilon` at `delta`, about and rather too large: the least Rényi bound over all ways of treating losses
-/// above some `cut` as infinite.
+/// `epsilon` at `delta`, about and rather too large: the least Rényi bound over all ways of
+/// treating losses above some `cut` as infinite.
 pub(super) fn guess(sketches: &[Sketch], delta: f64) -> f64 {
     let sketches: Vec<Sketch> = sketches.iter().map(Sketch::thinned).collect();
     let mut cut = sketches.iter().filter_map(|s| s.atoms.last()).map(|a| a.0).fold(0.0, f64::max) * 1.001;
@@ -201,7 +204,8 @@ pub(super) fn capped(sketches: &[Sketch], cut: f64) -> (Vec<Sketch>, f64) {
     (capped, -f64::exp_m1(ln_finite))
 }
 
-/// How far the sum of all losses may fall below 0, but for one case in `e^18` of the other distribution.
+/// How far the sum of all losses may fall below 0, but for one case in
+/// `e^18` of the other distribution.
 pub(super) fn depth(sketches: &[Sketch]) -> f64 {
     let sketches: Vec<Sketch> = sketches.iter().map(Sketch::thinned).collect();
     let ln_moment = |u: f64| sketches.iter().map(|s| s.count * s.ln_moment(-1.0 - u)).sum::<f64>();
@@ -217,8 +221,8 @@ pub(super) fn saddle(sketches: &[Sketch], epsilon: f64) -> Saddle {
     Saddle { tilt, epsilon, ln_delta: cost(tilt).min(0.0), deviation: variance.sqrt() }
 }
 
-/// Scan and golden-section search over `ln t`; the curves may have two valleys. The scan is short if the
-/// place is known to be `near` some `ln t`.
+/// Scan and golden-section search over `ln t`; the curves may have two valleys. The scan is short
+/// if the place is known to be `near` some `ln t`.
 fn minimise(cost: impl Fn(f64) -> f64, near: Option<f64>) -> f64 {
     let (from, steps) = near.map_or((-22.0, 60), |u| (u - 1.0, 4));
     let scan =

@@ -1,8 +1,8 @@
 //! Many points of a profile from a few compositions.
 //!
-//! One composed distribution knows the whole profile, best near the point that it was tilted for. A picture
-//! needs a hundred points to a part in a thousand: a handful of compositions, each evaluated everywhere, and the
-//! least of their upper ends at each point.
+//! One composed distribution knows the whole profile, best near the point that it was tilted for. A
+//! picture needs a hundred points to a part in a thousand: a handful of compositions, each
+//! evaluated everywhere, and the least of their upper ends at each point.
 
 use super::compose::compose;
 use super::pair::{End, View};
@@ -63,7 +63,8 @@ mod tests {
     use crate::accounting::pld;
     use crate::accounting::step::{Sided, Step};
 
-    /// Never below the certified lower end at the same point, and within a few per cent of the upper one.
+    /// Never below the certified lower end at the same point, and within
+    /// a few per cent of the upper one.
     #[test]
     fn a_sweep_is_above_the_truth_and_close_to_it() {
         let sampled =

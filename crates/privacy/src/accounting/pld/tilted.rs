@@ -6,31 +6,34 @@
 //! p_k = m_k exp(t l_k - ln_scale),   sum_k p_k = 1                        (1)
 //! ```
 //! Convolution commutes with tilting, and `ln_scale` adds up. With the tilt of the saddle point the
-//! losses that decide `delta` are the common ones, so rounding errors are relative to `delta` and not to
-//! 1, however small `delta` is.
+//! losses that decide `delta` are the common ones, so rounding errors are relative to `delta` and
+//! not to 1, however small `delta` is.
 //!
 //! # Errors
-//! `slack` bounds the total absolute error of the `p_k`: everything that was cut off or aliased. `ripple`
-//! bounds what the last transform may have done to each single one, and `noise` to all of them together. All
-//! these are errors of a mass *at its own loss*: a mass that is too large by `x` brings `x` to `P` and
-//! `x exp(-l)` to `Q`.
+//! `slack` bounds the total absolute error of the `p_k`: everything that was cut off or aliased.
+//! `ripple` bounds what the last transform may have done to each single one, and `noise` to all of
+//! them together. All these are errors of a mass *at its own loss*: a mass that is too large by `x`
+//! brings `x` to `P` and `x exp(-l)` to `Q`.
 //!
-//! `coarser` carries them along. *Above*, spreading is linear: an error is spread like the mass, keeping its `P` and `Q`,
-//! and no tilted mass grows by more than `exp(t step)`.
+//! `coarser` carries them along. *Above*, spreading is linear: an error is spread like the mass,
+//! keeping its `P` and `Q`, and no tilted mass grows by more than `exp(t step)`.
 //!
-//! *Below*, merging is not linear: which outcomes are merged depends on the erroneous masses. But the same outcomes, in
-//! the same shares, may be merged in the true distribution, which is a post-processing of it. Take all composed
-//! outcomes whose *lattice* losses add up to more than `e` as the test: the true delta is at least `P[test] - e^e Q[test]`.
-//! Write true masses as computed ones less errors and multiply out. The product of computed masses gives the computed
-//! delta, since a computed bin has `Q = e^-x P` exactly. Every other product has some errors in it and a loss `l` of its
-//! own, which lies below its lattice loss by at most the sum `d` of the `lift`s of the bins that its errors are in;
-//! it contributes at most its tilted size times
+//! *Below*, merging is not linear: which outcomes are merged depends on the erroneous masses. But
+//! the same outcomes, in the same shares, may be merged in the true distribution, which is a
+//! post-processing of it. Take all composed outcomes whose *lattice* losses add up to more than `e`
+//! as the test: the true delta is at least `P[test] - e^e Q[test]`. Write true masses as computed
+//! ones less errors and multiply out. The product of computed masses gives the computed delta,
+//! since a computed bin has `Q = e^-x P` exactly. Every other product has some errors in it and a
+//! loss `l` of its own, which lies below its lattice loss by at most the sum `d` of the `lift`s of
+//! the bins that its errors are in; it contributes at most its tilted size times
 //! ```text
-//! e^(-t e) max |1 - e^-y| e^(-t y) over y = l - e >= -d,   at most   e^(-t e) (m + d e^((t+1) d))              (2)
+//! e^(-t e) max |1 - e^-y| e^(-t y) over y = l - e >= -d,
+//! at most   e^(-t e) (m + d e^((t+1) d))                                                       (2)
 //! ```
-//! with `m` the maximum over `y >= 0` (see `profile`). So two sums are kept over all such products: `slack` of `size *
-//! e^((t+1) d)` and `loose` of `size * d e^((t+1) d)`. Coarsening adds `lift` to every `d`; under composition the first
-//! multiplies like `1 + slack`, and the second, a derivative of it, adds up.
+//! with `m` the maximum over `y >= 0` (see `profile`). So two sums are kept over all such
+//! products: `slack` of `size * e^((t+1) d)` and `loose` of `size * d e^((t+1) d)`. Coarsening
+//! adds `lift` to every `d`; under composition the first multiplies like `1 + slack`, and the
+//! second, a derivative of it, adds up.
 
 use super::lattice::{Lattice, Merger, Spreader};
 use super::pair::End;
@@ -72,8 +75,8 @@ impl Tilted {
         .normalised()
     }
 
-    /// A distribution of which nothing is known, on the lattice of `like`: for what holds no mass that could
-    /// be composed.
+    /// A distribution of which nothing is known, on the lattice of `like`: for what
+    /// holds no mass that could be composed.
     pub(super) fn unknown(like: &Self) -> Self {
         let (offset, first, mass, ln_scale) = (0.0, 0, vec![0.0], 0.0);
         let (slack, loose, ripple, noise) = (f64::INFINITY, 0.0, 0.0, 0.0);
@@ -102,16 +105,16 @@ impl Tilted {
         (mean + self.first as f64, variance)
     }
 
-    /// The same distribution on a lattice `factor` times coarser, on the given side of it; `None` if no
-    /// lattice holds it.
+    /// The same distribution on a lattice `factor` times coarser, on the given side of
+    /// it; `None` if no lattice holds it.
     pub(super) fn coarser(&self, factor: f64, end: End) -> Option<Self> {
         let step = self.step * factor;
         // A lattice point stays where most of the mass is.
         let mode = (0..self.mass.len()).max_by(|a, b| self.mass[*a].total_cmp(&self.mass[*b])).unwrap_or(0);
         let loss = |i: usize| self.offset + self.step * (self.first + i as i64) as f64;
         let offset = loss(mode);
-        // Untilted relative to the mode, so that the numbers stay moderate: cells far from it in both
-        // directions may underflow, and are then counted in the slack.
+        // Untilted relative to the mode, so that the numbers stay moderate: cells far from it in
+        // both directions may underflow, and are then counted in the slack.
         let plain = |i: usize| self.mass[i] * (-self.tilt * (loss(i) - offset)).exp();
         let usable = |i: usize| (self.tilt * (loss(i) - offset)).abs() < 600.0;
         let lost: f64 = (0..self.mass.len()).filter(|i| !usable(*i)).map(|i| self.mass[i]).sum();
@@ -144,9 +147,9 @@ impl Tilted {
 /// Relative rounding of `exp(x)`, `|x| < 600`, twice, and of the sums in a bin.
 const UNTILTED: f64 = 4e-13;
 
-/// Cumulant generating function of a cell number, bounded from above with a few hundred atoms: enough
-/// for a certified Chernoff bound. Each run of cells is spread to its two ends, keeping its mean;
-/// `exp(s x)` is convex, so that can only raise its expectation.
+/// Cumulant generating function of a cell number, bounded from above with a few hundred atoms:
+/// enough for a certified Chernoff bound. Each run of cells is spread to its two ends, keeping its
+/// mean; `exp(s x)` is convex, so that can only raise its expectation.
 struct Cumulant {
     atoms: Vec<(f64, f64)>,
     count: f64,
@@ -187,8 +190,8 @@ impl Cumulant {
     }
 }
 
-/// Cells below the mean and above it beyond which the composed distribution has at most mass `tail` on
-/// each side (Chernoff bound). `parts` come with their counts and means.
+/// Cells below the mean and above it beyond which the composed distribution has at most mass `tail`
+/// on each side (Chernoff bound). `parts` come with their counts and means.
 pub(super) fn reach(parts: &[(&Tilted, u64, f64)], deviation: f64, tail: f64) -> (f64, f64) {
     let curves: Vec<Cumulant> =
         parts.iter().map(|(part, count, mean)| Cumulant::new(part, *count, *mean)).collect();

@@ -6,11 +6,12 @@
 //! (a - 1) D_a(P || Q) = ln E_Q[e^(aL)] = ln(1 + E_P[psi_b(L)])                            (1)
 //! psi_b(l) = e^(bl) - 1 + b (e^-l - 1)  >= 0                                              (2)
 //! ```
-//! because `E_Q[e^L] = 1` lets `a (e^L - 1)` be taken off for nothing. Every term of (1) is positive and of
-//! the order of `b (b + 1) l² / 2` for small losses, so that a divergence of 1e-30 has as many digits as
-//! one of 1; the naive `ln` of a number next to 1 would have none.
+//! because `E_Q[e^L] = 1` lets `a (e^L - 1)` be taken off for nothing. Every term of (1) is
+//! positive and of the order of `b (b + 1) l² / 2` for small losses, so that a divergence of 1e-30
+//! has as many digits as one of 1; the naive `ln` of a number next to 1 would have none.
 //! # Pitfalls
-//! The expectation is over P with power `a - 1`, or over Q with power `a`: never over P with power `a`.
+//! The expectation is over P with power `a - 1`, or over Q with power
+//! `a`: never over P with power `a`.
 
 use crate::numerics::logspace::{LogSum, ln_add};
 

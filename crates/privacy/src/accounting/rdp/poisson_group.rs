@@ -1,15 +1,18 @@
 //! Poisson-sampled Gaussian noise, seen by a group.
 //!
 //! # Definition
-//! Q = N(0, 1) against `P = sum_j B(j) N(j mu, 1)`, B the binomial law of how many of k units were drawn at rate q.
+//! Q = N(0, 1) against `P = sum_j B(j) N(j mu, 1)`, B the binomial law of how
+//! many of k units were drawn at rate q.
 //! # Guarantee
-//! The pair dominates all inputs that differ in such a group (Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with
-//! Sampling via Mixture of Gaussians Mechanisms*, 2024). Which direction is larger is not known, so both are computed.
+//! The pair dominates all inputs that differ in such a group (Ganesh, *Tight Group-Level DP
+//! Guarantees for DP-SGD with Sampling via Mixture of Gaussians Mechanisms*, 2024). Which direction
+//! is larger is not known, so both are computed.
 //! # How it is computed
-//! The sum of module `moment` by the trapezoidal rule. `P/Q` is a polynomial in `e^(mu x)` with the coefficients of
-//! `(1 - q + q z)^k` times `e^(-j² mu²/2)`; such factors keep all roots real and negative (Pólya and Schur 1914), so that
-//! the branch points are pi / mu away from the line, as for one unit. Where the rule would need too many points,
-//! joint convexity bounds the divergence: the number drawn is then told.
+//! The sum of module `moment` by the trapezoidal rule. `P/Q` is a polynomial in `e^(mu x)` with
+//! the coefficients of `(1 - q + q z)^k` times `e^(-j² mu²/2)`; such factors keep all roots real
+//! and negative (Pólya and Schur 1914), so that the branch points are pi / mu away from the line,
+//! as for one unit. Where the rule would need too many points, joint convexity bounds the
+//! divergence: the number drawn is then told.
 
 use super::moment::{self, ln_psi};
 use super::trapezoid;
@@ -79,7 +82,8 @@ impl PoissonGroup {
 pub(crate) fn ln_mixture_of(ln_chances: &[f64], y: impl Fn(f64) -> f64) -> f64 {
     let terms = ln_chances.iter().enumerate().skip(1).map(|(j, ln_chance)| (*ln_chance, y(j as f64)));
     if terms.clone().all(|(_, y)| y < 40.0) {
-        // Chances add up to 1. What is left of 1 has no digits where nobody drawn is as unlikely as 1e-16.
+        // Chances add up to 1. What is left of 1 has no digits where
+        // nobody drawn is as unlikely as 1e-16.
         let excess: f64 = terms.clone().map(|(ln_chance, y)| ln_chance.exp() * y.exp_m1()).sum();
         if excess > -0.5 {
             return excess.ln_1p();

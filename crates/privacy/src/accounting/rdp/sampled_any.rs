@@ -1,18 +1,20 @@
 //! Poisson samples of a mechanism of which only a Rényi curve is known.
 //!
 //! # Definition
-//! M(with) and M(without) have Rényi divergences at most r(a) in both directions; the released mixture is
-//! `(1-q) M(without) + q M(with)`.
+//! M(with) and M(without) have Rényi divergences at most r(a) in both directions; the released
+//! mixture is `(1-q) M(without) + q M(with)`.
 //! # Guarantee
-//! With R the likelihood ratio of the two, so that `E[R] = 1` without the record, and whole orders a:
+//! With R the likelihood ratio of the two, so that `E[R] = 1` without
+//! the record, and whole orders a:
 //! ```text
 //! remove  E[(1-q+qR)^a]     = sum_k C(a,k) (1-q)^(a-k) q^k E[R^k],   E[R^k] <= e^((k-1) r(k))     (1)
 //! add     E[(1-q+qR)^(1-a)] <= 1 + a (a-1)/2 q² (1-q)^(-a-1) (e^r(2) - 1)                          (2)
 //! ```
-//! (1) is the binomial theorem (compare Zhu and Wang, *Poisson Subsampled Rényi Differential Privacy*,
-//! 2019, theorem 6); (2) is Taylor's theorem at R = 1, the second derivative being largest at R = 0. The
-//! loss of (2) never exceeds -ln(1-q) either. Between whole orders `(a-1) D_a` is convex, so that its
-//! chord is an upper bound. By quasi-convexity r(a) itself is one too.
+//! (1) is the binomial theorem (compare Zhu and Wang, *Poisson Subsampled Rényi
+//! Differential Privacy*, 2019, theorem 6); (2) is Taylor's theorem at R = 1, the second
+//! derivative being largest at R = 0. The loss of (2) never exceeds -ln(1-q) either.
+//! Between whole orders `(a-1) D_a` is convex, so that its chord is an upper bound. By
+//! quasi-convexity r(a) itself is one too.
 
 use super::curve::Curve;
 use super::moment;
@@ -71,7 +73,8 @@ pub(super) fn between_whole_orders(order: f64, whole: impl Fn(u32) -> f64) -> f6
     ((1.0 - right) * product(below) + right * product(below + 1.0)) / (order - 1.0)
 }
 
-/// Sums over whole orders stop here: a straight curve costs nanoseconds a term, others microseconds.
+/// Sums over whole orders stop here: a straight curve costs
+/// nanoseconds a term, others microseconds.
 pub(super) fn largest_whole_order(base: &Curve) -> u32 {
     if matches!(base, Curve::Straight { .. }) { 4_096 } else { 256 }
 }

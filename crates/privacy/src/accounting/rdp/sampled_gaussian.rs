@@ -8,22 +8,22 @@
 //! two-sided   mixture against mirror:   loss g(x) - g(-x)
 //! ```
 //! # Guarantee
-//! One-sided, continuous: the direction above dominates at every order (Mironov, Talwar, Zhang, *Rényi
-//! Differential Privacy of the Sampled Gaussian Mechanism*, 2019, theorem 5). On the integers that is not
-//! known, so both directions are computed. The Rényi divergence of the pair that dominates all
-//! neighbouring inputs bounds theirs.
+//! One-sided, continuous: the direction above dominates at every order (Mironov, Talwar, Zhang,
+//! *Rényi Differential Privacy of the Sampled Gaussian Mechanism*, 2019, theorem 5). On the
+//! integers that is not known, so both directions are computed. The Rényi divergence of the pair
+//! that dominates all neighbouring inputs bounds theirs.
 //! # How it is computed
-//! Positive sums (see `moment`) by the trapezoidal rule, at every real order alike: there is no series to
-//! converge, and none of its terms alternate. The integrand `exp(-x²/2 + a g(x))` has its branch points
-//! at a distance pi / mu from the line, and is there no larger than `exp(Im² / 2)` times its size on the
-//! line; step [`smooth_step`] leaves an error below 1e-15. Where the mixture is in the denominator, peaks
-//! are sharper, by up to `1 + (a-1) mu² / 4` in curvature.
+//! Positive sums (see `moment`) by the trapezoidal rule, at every real order alike: there is no
+//! series to converge, and none of its terms alternate. The integrand `exp(-x²/2 + a g(x))` has its
+//! branch points at a distance pi / mu from the line, and is there no larger than `exp(Im² / 2)`
+//! times its size on the line; step [`smooth_step`] leaves an error below 1e-15. Where the mixture
+//! is in the denominator, peaks are sharper, by up to `1 + (a-1) mu² / 4` in curvature.
 //!
 //! Discrete noise is the same sum on the lattice `1 / sigma`, exactly; if the lattice is finer than
 //! the rule needs, only every m-th point is visited, which is the rule itself.
 //! # Pitfalls
-//! The divergence jumps near the order `ln(1/q) / mu²`, where the sampled record stops hiding: there are
-//! two peaks, and both are visited.
+//! The divergence jumps near the order `ln(1/q) / mu²`, where the sampled record stops hiding:
+//! there are two peaks, and both are visited.
 
 use super::super::step::Sided;
 use super::moment::{self, ln_psi};
@@ -69,8 +69,8 @@ impl SampledGaussian {
         self.quadrature(view, order).unwrap_or_else(|| self.fallback(order))
     }
 
-    /// Without sampling: `a m²/2` for noise moved by m, on the integers an upper bound (Canonne, Kamath,
-    /// Steinke, *The Discrete Gaussian for Differential Privacy*, 2020, proposition 5).
+    /// Without sampling: `a m²/2` for noise moved by m, on the integers an upper bound (Canonne,
+    /// Kamath, Steinke, *The Discrete Gaussian for Differential Privacy*, 2020, proposition 5).
     fn unsampled(&self, order: f64) -> f64 {
         let moved = match self.sided {
             Sided::One => self.mu,
@@ -129,9 +129,9 @@ impl SampledGaussian {
         }
     }
 
-    /// A point on the slope of every peak of the integrand: where the tilted density `P^a Q^(1-a)` peaks,
-    /// which are fixed points of the maps below, and where P and Q themselves live. (Above order 2 a
-    /// bump of P that stands out is on the way to the tilted peak.)
+    /// A point on the slope of every peak of the integrand: where the tilted density `P^a Q^(1-a)`
+    /// peaks, which are fixed points of the maps below, and where P and Q themselves live. (Above
+    /// order 2 a bump of P that stands out is on the way to the tilted peak.)
     fn starts(&self, view: View, order: f64) -> [f64; 4] {
         let (a, b, mu) = (order, order - 1.0, self.mu);
         let share = |x: f64| {
@@ -156,7 +156,8 @@ impl SampledGaussian {
     }
 }
 
-/// Peaks are twenty wide: finer steps would be tens of thousands of points, for noise that hides nothing.
+/// Peaks are twenty wide: finer steps would be tens of thousands of
+/// points, for noise that hides nothing.
 const FINEST_STEP: f64 = 1e-3;
 
 /// See the module: `exp(-2 pi d / h + d²/2)` with d just below `min(pi / mu, pi)` is below e^-40.
@@ -164,7 +165,8 @@ fn smooth_step(mu: f64) -> f64 {
     (0.42 / mu).min(0.4)
 }
 
-/// A rising map started at or below (above) its least (greatest) fixed point approaches it from that side.
+/// A rising map started at or below (above) its least (greatest) fixed
+/// point approaches it from that side.
 fn iterate(mut x: f64, map: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..200 {
         let next = map(x);
@@ -275,7 +277,8 @@ mod tests {
         }
     }
 
-    /// `ln sum P^a Q^(1-a) / (a-1)` over the integers, for laws given by the logarithms of their weights.
+    /// `ln sum P^a Q^(1-a) / (a-1)` over the integers, for laws given by
+    /// the logarithms of their weights.
     fn on_integers(
         sigma: f64,
         reach: i32,
@@ -313,7 +316,8 @@ mod tests {
             let remove = sum(&|k| mixture(k, shift), &weight);
             let add = sum(&weight, &|k| mixture(k, shift));
             let replace = sum(&|k| mixture(k, shift), &|k| mixture(k, -shift));
-            let one = SampledGaussian { mu: shift / sigma, rate, sided: Sided::One, lattice: Some(1.0 / sigma) };
+            let lattice = Some(1.0 / sigma);
+            let one = SampledGaussian { mu: shift / sigma, rate, sided: Sided::One, lattice };
             let two = SampledGaussian { sided: Sided::Two, ..one };
             // Doubles leave 1e-15 of 1, not of the divergence, in the sums above.
             let error = 1e-11 + 1e-13 * order / (order - 1.0);
@@ -327,7 +331,10 @@ mod tests {
 
         #[test]
         fn rises_with_order_rate_and_distance(
-            ln_rate in -20.0f64..-0.01, ln_sigma in -3.0f64..9.2, ln_excess in -9.0f64..11.0, two in any::<bool>()
+            ln_rate in -20.0f64..-0.01,
+            ln_sigma in -3.0f64..9.2,
+            ln_excess in -9.0f64..11.0,
+            two in any::<bool>()
         ) {
             let sided = if two { Sided::Two } else { Sided::One };
             let base = SampledGaussian { sided, ..sampled(ln_rate.exp(), ln_sigma.exp()) };

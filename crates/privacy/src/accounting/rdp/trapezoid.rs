@@ -1,18 +1,21 @@
 //! The trapezoidal rule on the whole line, for integrands given by their logarithm.
 //!
 //! # Guarantee
-//! For a function analytic in a strip |Im x| < d and bounded there by M times its size on the line, sums
-//! with step h are within about `2 M exp(-2 pi d / h)` of the integral, relatively (Trefethen and Weideman,
-//! *The Exponentially Convergent Trapezoidal Rule*, 2014, theorem 5.1). Gaussian tails make the sum finite.
+//! For a function analytic in a strip |Im x| < d and bounded there by M times its size on the
+//! line, sums with step h are within about `2 M exp(-2 pi d / h)` of the integral, relatively
+//! (Trefethen and Weideman, *The Exponentially Convergent Trapezoidal Rule*, 2014, theorem 5.1).
+//! Gaussian tails make the sum finite.
 //! # How it is computed
-//! Only the neighbourhood of the peaks is visited. From every start the walk goes down until the integrand
-//! has fallen [`DEPTH`] nats below the highest value seen and keeps falling, and up likewise; but on the way up
-//! to a further start a rise is no reason to go on, since the walk down from there will meet it. Starts
-//! must include a point on the slope of every peak; between two peaks a smooth function only dips.
+//! Only the neighbourhood of the peaks is visited. From every start the walk goes down until the
+//! integrand has fallen [`DEPTH`] nats below the highest value seen and keeps falling, and up
+//! likewise; but on the way up to a further start a rise is no reason to go on, since the walk down
+//! from there will meet it. Starts must include a point on the slope of every peak; between two
+//! peaks a smooth function only dips.
 
 use crate::numerics::logspace::LogSum;
 
-/// e^-46 = 1e-20 of the peak; a tail cut there is below 1e-14 of the sum even if it is a million steps long.
+/// e^-46 = 1e-20 of the peak; a tail cut there is below 1e-14 of the sum
+/// even if it is a million steps long.
 const DEPTH: f64 = 46.0;
 
 /// The integrand must stay down for this many steps: a zero of the integrand is no end.
@@ -21,7 +24,8 @@ const PATIENCE: u32 = 4;
 /// More points than this, and there is no answer.
 const LIMIT: usize = 40_000;
 
-/// `ln sum_i exp(f(i * step))` over all integers i; `None` beyond the limit or if `f` is not a number.
+/// `ln sum_i exp(f(i * step))` over all integers i; `None` beyond the
+/// limit or if `f` is not a number.
 pub(super) fn ln_sum(f: impl Fn(f64) -> f64, starts: &[f64], step: f64) -> Option<f64> {
     let mut starts: Vec<i64> = starts.iter().map(|x| (x / step).round() as i64).collect();
     starts.sort_unstable();
@@ -47,8 +51,8 @@ struct Walk<'a, F> {
 }
 
 impl<F: Fn(f64) -> f64> Walk<'_, F> {
-    /// Adds points from `at` in one direction, up to but without `wall`; the last point added. With `climb`
-    /// it does not stop while the integrand rises.
+    /// Adds points from `at` in one direction, up to but without `wall`; the last point added. With
+    /// `climb` it does not stop while the integrand rises.
     fn go(&mut self, mut at: i64, direction: i64, wall: i64, climb: bool) -> Option<i64> {
         let (mut previous, mut low) = (f64::INFINITY, 0);
         while at != wall {

@@ -1,26 +1,30 @@
 //! Sampling without replacement, under replacement of one record.
 //!
 //! # Definition
-//! The base mechanism runs on m of n records, g = m/n; its Rényi curve r is for replacing one of the m.
+//! The base mechanism runs on m of n records, g = m/n; its Rényi curve
+//! r is for replacing one of the m.
 //! # Guarantee
-//! For whole orders a (Wang, Balle, Kasiviswanathan, *Subsampled Rényi Differential Privacy and Analytical
-//! Moments Accountant*, 2019, theorem 9 and proposition 10), with `c = min(2, (e^r(inf) - 1)^j)`,
+//! For whole orders a (Wang, Balle, Kasiviswanathan, *Subsampled Rényi Differential
+//! Privacy and Analytical Moments Accountant*, 2019, theorem 9 and proposition 10),
+//! with `c = min(2, (e^r(inf) - 1)^j)`,
 //! ```text
 //! exp((a-1) r'(a)) <= 1 + sum_(j=2)^a C(a,j) g^j T_j                                              (1)
 //! T_j = min( e^((j-1) r(j)) c, 4 sqrt(B(2 floor(j/2)) B(2 ceil(j/2))) )                            (2)
 //! B(l) = sum_i (-1)^(l-i) C(l,i) e^((i-1) r(i)) = E[(dP/dQ - 1)^l]                                 (3)
 //! ```
-//! where the second member of (2) needs r to be the exact curve of one pair that is worst at all orders:
-//! true for Gaussian noise. For others only j = 2 has it, as `4 (e^r(2) - 1)`. Between whole orders
-//! the chord of `(a-1) r'(a)` is an upper bound. By quasi-convexity r itself bounds r', and a pure bound
-//! `e` on the base gives the curve of any `ln(1 + g (e^e - 1))`-DP mechanism (Balle, Barthe, Gaboardi,
-//! *Privacy Amplification by Subsampling*, 2018, theorem 9). The least of these is returned.
+//! where the second member of (2) needs r to be the exact curve of one pair that is worst at
+//! all orders: true for Gaussian noise. For others only j = 2 has it, as `4 (e^r(2) - 1)`.
+//! Between whole orders the chord of `(a-1) r'(a)` is an upper bound. By quasi-convexity r
+//! itself bounds r', and a pure bound `e` on the base gives the curve of any
+//! `ln(1 + g (e^e - 1))`-DP mechanism (Balle, Barthe, Gaboardi, *Privacy Amplification by
+//! Subsampling*, 2018, theorem 9). The least of these is returned.
 //! # How it is computed
-//! The alternating sum (3) has no correct digit beyond l = 20 or so. Its right-hand side for even l is the
-//! integral of a positive function, so that is what is computed, to the last digits, up to
+//! The alternating sum (3) has no correct digit beyond l = 20 or so. Its right-hand side for even l
+//! is the integral of a positive function, so that is what is computed, to the last digits, up to
 //! j = [`TIGHT`]; beyond, the first member of (2) alone is used.
 //! # Pitfalls
-//! A Poisson noise multiplier (sensitivity: one clip norm) means twice the ratio here (two clip norms).
+//! A Poisson noise multiplier (sensitivity: one clip norm) means twice
+//! the ratio here (two clip norms).
 
 use std::f64::consts::LN_2;
 
