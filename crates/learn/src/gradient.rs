@@ -21,13 +21,11 @@
 //! [`Facts`](crate::Facts).
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
-use sordino_noise::Bits;
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Fitted, LearningPlan, Noise, PlanOptions,
-    StepwisePlan, Training, TrainingOptions, TrainingPlan, UpdateRule, check_data, check_permit,
-    check_public_size,
+    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Noise, PlanOptions, TrainedPlan, Training,
+    TrainingOptions, TrainingPlan, UpdateRule, check_public_size,
 };
-use sordino_privacy::{Claim, Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
+use sordino_privacy::{Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
 
 use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
@@ -257,17 +255,27 @@ impl GradientPlan {
         }
         about
     }
+}
 
-    /// Checks the permit, then the shapes of the data, and only then reads records.
-    fn run(
+impl TrainedPlan for GradientPlan {
+    type Model = LinearModel;
+    type Error = LearnError;
+
+    fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    fn training_plan(&self) -> &TrainingPlan {
+        &self.plan
+    }
+
+    fn train(
         &self,
         data: &Encoded,
-        (permit, claim): (Permit, &Claim),
+        permit: Permit,
         options: FitOptions<'_>,
         resumed: Option<(Checkpoint, Paid)>,
     ) -> Result<Release<LinearModel>, LearnError> {
-        let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
-        check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
         let mut objective = LinearObjective::new(self.loss, data);
         if let Some(weights) = &self.class_weights {
             objective = objective.class_weights(weights);
@@ -275,48 +283,5 @@ impl GradientPlan {
         let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
         let release = training.run_under(resumed, permit, options)?;
         Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
-    }
-}
-
-impl StepwisePlan for GradientPlan {
-    fn steps(&self) -> u64 {
-        self.plan.batches().steps()
-    }
-
-    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
-        self.run(data, (permit, &self.claim()), options, None)
-    }
-
-    fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, LearnError> {
-        Ok(self.plan.replay_claim(checkpoint)?)
-    }
-
-    fn resume(
-        &self,
-        data: &Encoded,
-        checkpoint: Checkpoint,
-        paid: Paid,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Fitted<Self> {
-        let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
-    }
-}
-
-impl LearningPlan for GradientPlan {
-    type Model = LinearModel;
-    type Error = LearnError;
-
-    fn claim(&self) -> Claim {
-        self.plan.claim()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
-        self.fit_under(data, permit, FitOptions::default())
-    }
-
-    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
-        self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
     }
 }

@@ -10,12 +10,10 @@ use std::num::NonZero;
 use std::sync::Arc;
 
 use sordino_data::{Encoded, Encoding};
-use sordino_noise::Bits;
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, Fitted, LearningPlan, OptimError, StepwisePlan, Training,
-    TrainingOptions, TrainingPlan, check_data, check_permit,
+    Checkpoint, ClassWeights, FitOptions, OptimError, TrainedPlan, Training, TrainingOptions, TrainingPlan,
 };
-use sordino_privacy::{Claim, Paid, Permit};
+use sordino_privacy::{Paid, Permit, Release};
 use sordino_threads::available;
 
 use crate::error::FitError;
@@ -142,65 +140,32 @@ impl NetworkPlan {
         }
         about
     }
+}
 
-    /// Checks the permit, then shapes, and only then reads records.
-    fn run(
+impl TrainedPlan for NetworkPlan {
+    type Model = NetworkModel;
+    type Error = FitError;
+
+    fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    fn training_plan(&self) -> &TrainingPlan {
+        &self.plan
+    }
+
+    fn train(
         &self,
         data: &Encoded,
-        (permit, claim): (Permit, &Claim),
+        permit: Permit,
         options: FitOptions<'_>,
         resumed: Option<(Checkpoint, Paid)>,
-    ) -> Fitted<Self> {
-        let permit = check_permit(permit, claim, &self.encoding, options.is_seeded())?;
-        check_data(&self.encoding, self.plan.batches().slots().get(), data)?;
+    ) -> Result<Release<NetworkModel>, FitError> {
         let records = Records::new(data);
         let objective = self.objective(&records, options.threads)?;
         let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
         let release = training.run_under(resumed, permit, options)?;
         Ok(release.post_process(|parameters| self.model(parameters)))
-    }
-}
-
-impl LearningPlan for NetworkPlan {
-    type Model = NetworkModel;
-    type Error = FitError;
-
-    fn claim(&self) -> Claim {
-        self.plan.claim()
-    }
-
-    fn fit(&self, data: &Encoded, permit: Permit) -> Fitted<Self> {
-        self.fit_under(data, permit, FitOptions::default())
-    }
-
-    fn fit_with(&self, data: &Encoded, permit: Permit, bits: &mut dyn Bits) -> Fitted<Self> {
-        self.fit_under(data, permit, FitOptions { bits: Some(bits), ..FitOptions::default() })
-    }
-}
-
-impl StepwisePlan for NetworkPlan {
-    fn steps(&self) -> u64 {
-        self.plan.batches().steps()
-    }
-
-    fn fit_under(&self, data: &Encoded, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
-        self.run(data, (permit, &self.claim()), options, None)
-    }
-
-    fn replay_claim(&self, checkpoint: &Checkpoint) -> Result<Claim, FitError> {
-        Ok(self.plan.replay_claim(checkpoint)?)
-    }
-
-    fn resume(
-        &self,
-        data: &Encoded,
-        checkpoint: Checkpoint,
-        paid: Paid,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Fitted<Self> {
-        let claim = self.replay_claim(&checkpoint)?;
-        self.run(data, (permit, &claim), options, Some((checkpoint, paid)))
     }
 }
 
@@ -227,6 +192,7 @@ impl Examples for Nobody {
 #[cfg(test)]
 mod tests {
     use sordino_data::{EncodingOptions, Schema};
+    use sordino_optim::LearningPlan;
     use sordino_privacy::{Count, Delta, Epsilon};
 
     use super::*;

@@ -33,6 +33,7 @@ mod rule;
 mod run;
 mod schedule;
 mod threads;
+mod trained;
 mod training;
 
 pub use average::Averaging;
@@ -49,4 +50,5 @@ pub use progress::Progress;
 pub use rule::UpdateRule;
 pub use run::{PaidRun, Priced};
 pub use schedule::Schedule;
+pub use trained::TrainedPlan;
 pub use training::{Training, TrainingOptions};
