@@ -141,8 +141,9 @@ impl Random {
 /// The default stops at distributions whose ends are this close.
 const TOLERANCE: f64 = 1.1e-4;
 
-/// What is wrong between the accountants' answers about `claim`, at `delta`; false if no accountant takes the event.
-pub(crate) fn check(json: &str, delta: f64) -> Result<bool, String> {
+/// What is wrong between the accountants' answers about `claim`, at `delta`; false if no accountant takes the event. A thorough
+/// check compares all of them on delta of epsilon, too, and looks at both ends.
+pub(crate) fn check(json: &str, delta: f64, thorough: bool) -> Result<bool, String> {
     let claim = Claim::from_json(json).map_err(|error| format!("{json}: {error}"))?;
     let target = Delta::new(delta).map_err(|error| error.to_string())?;
     let epsilon = |accountant| accounting::epsilon(&claim, target, accountant);
@@ -155,16 +156,18 @@ pub(crate) fn check(json: &str, delta: f64) -> Result<bool, String> {
         accounting::delta(&claim, Epsilon::new(value).expect("in range"), accountant)
     };
     for end in [auto.bound.upper, auto.bound.lower] {
-        if !(1e-9..1e6).contains(&end) {
+        if !(1e-9..1e6).contains(&end) || !(thorough || end == auto.bound.upper) {
             continue;
         }
         let story = |wrong: String| format!("{json} at epsilon {end}: {wrong}");
         let found = at(end, Accountant::Auto).map_err(|error| story(error.to_string()))?;
-        compare(&found, |accountant| at(end, accountant)).map_err(story)?;
+        if thorough {
+            compare(&found, |accountant| at(end, accountant)).map_err(story)?;
+        }
         if end == auto.bound.upper && found.bound.lower > delta * (1.0 + 1e-6) {
             return Err(story(format!("delta is at least {:e}, promised {delta:e}", found.bound.lower)));
         }
-        if end == auto.bound.lower && end < auto.bound.upper {
+        if thorough && end == auto.bound.lower && end < auto.bound.upper {
             let before =
                 at(end * (1.0 - 1e-9), Accountant::Auto).map_err(|error| story(error.to_string()))?;
             if before.bound.upper < delta * (1.0 - 1e-6) {
@@ -179,7 +182,7 @@ fn compare(auto: &Account, ask: impl Fn(Accountant) -> Result<Account, AccountEr
     if auto.note.as_ref().is_some_and(|note| note.contains("internal error")) {
         return Err(format!("{auto:?}"));
     }
-    for accountant in Accountant::ALL {
+    for accountant in [Accountant::Basic, Accountant::Advanced, Accountant::Rdp, Accountant::Pld] {
         let Ok(other) = ask(accountant) else { continue };
         let (ours, theirs) = (auto.bound, other.bound);
         let room = |x: f64| x * TOLERANCE + 1e-15;
