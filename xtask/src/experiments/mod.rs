@@ -1,6 +1,7 @@
 //! `cargo xtask experiments [NAME] [OPTION...]`: small studies whose tables the book shows. Each is
 //! one file here and one line in [`ALL`].
 
+mod accounting;
 mod audit;
 mod composition;
 mod learning;
@@ -15,6 +16,11 @@ const ALL: &[Experiment] = &[
         "composition",
         "ε against the number of steps, by every accountant (docs/theory/composition.md)",
         composition::run,
+    ),
+    (
+        "accounting",
+        "all accountants against each other over 10^4 random nested events (docs/theory/accounting.md)",
+        accounting::run,
     ),
     ("audit", "the audits of the test suite with 10^6 outputs each (docs/guide/audit.md)", audit::suite),
     (

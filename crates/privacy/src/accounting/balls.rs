@@ -22,6 +22,7 @@
 
 use realfft::RealFftPlanner;
 
+use super::memo::Memo;
 use super::table::Table;
 use crate::numerics::gaussian_profile;
 use crate::numerics::normal::cdf;
@@ -35,13 +36,25 @@ const POINTS: u32 = 800;
 
 /// A pair above (1), remove or add; `None` where it is not computed. Smaller deltas than `smallest` are not of interest.
 pub(crate) fn table(bins: u64, mu: f64, remove: bool, smallest: f64) -> Option<Table> {
+    // Whole powers of ten, so that neighbouring questions share the sums.
+    let smallest = 10f64.powf(smallest.clamp(1e-10, 1.0).log10().floor());
+    let both = TABLES.with(|known| known.get(&(bins, mu, smallest), || computed(bins, mu, smallest)));
+    let (forth, back) = both.as_ref().as_ref()?;
+    Some(if remove { forth.clone() } else { back.clone() })
+}
+
+thread_local! {
+    static TABLES: Memo<(u64, f64, f64), Option<(Table, Table)>> = const { Memo::new() };
+}
+
+/// Both orders.
+fn computed(bins: u64, mu: f64, smallest: f64) -> Option<(Table, Table)> {
     if bins > MOST_BINS || !(1e-3..=8.0).contains(&mu) {
         return None;
     }
     let b = bins as f64;
-    let top = largest_epsilon(b, mu, smallest.max(1e-12))?;
+    let top = largest_epsilon(b, mu, smallest)?;
     let sums = Sums::new(bins, mu, b * top.exp())?;
-    let (forth, back) = if remove { (true, false) } else { (false, true) };
     let delta = |direction: bool, epsilon: f64| {
         if direction {
             sums.put(b * epsilon.exp()) / b - epsilon.exp_m1()
@@ -52,10 +65,14 @@ pub(crate) fn table(bins: u64, mu: f64, remove: bool, smallest: f64) -> Option<T
         }
     };
     let place = |i: u32| top * (f64::from(i) / f64::from(POINTS)).powi(2);
-    let below = (1..=POINTS).rev().map(place).map(|e| (-e, -(-e).exp_m1() + (-e).exp() * delta(back, e)));
-    let above = (0..=POINTS).map(place).map(|e| (e, delta(forth, e)));
-    let points: Vec<(f64, f64)> = below.chain(above).map(|(e, d)| (e, d.clamp(0.0, 1.0))).collect();
-    Some(Table::from_whole_profile(&points))
+    let pair = |forth: bool| {
+        let below = (1..=POINTS).rev().map(place);
+        let below = below.map(|e| (-e, -(-e).exp_m1() + (-e).exp() * delta(!forth, e)));
+        let above = (0..=POINTS).map(place).map(|e| (e, delta(forth, e)));
+        let points: Vec<(f64, f64)> = below.chain(above).map(|(e, d)| (e, d.clamp(0.0, 1.0))).collect();
+        Table::from_whole_profile(&points)
+    };
+    Some((pair(true), pair(false)))
 }
 
 /// About where delta of removal falls to `smallest`: one large X decides, or all together.

@@ -21,6 +21,7 @@
 //! - (2) and (3) may exceed (1): the least is returned.
 //! - These numbers are for comparison. For DP-SGD they are absurdly large; that is the lesson.
 
+use super::memo::Memo;
 use super::rdp::{self, Unsupported};
 use super::step::{Sided, Step, Steps};
 use super::{closed, shuffled};
@@ -138,8 +139,14 @@ fn one_step(step: &Step, delta: f64) -> Result<f64, Unsupported> {
     } else if let Step::WithoutReplacement { sample, population, base } = step {
         amplified(fraction(*sample, *population), base, delta)
     } else {
-        Ok(rdp::epsilon(&Steps(vec![(step.clone(), 1)]), delta)?.value)
+        let one = || rdp::Composition::new(&Steps(vec![(step.clone(), 1)]));
+        let curve = CURVES.with(|known| known.get(step, one));
+        Ok(curve.as_ref().as_ref().map_err(Clone::clone)?.epsilon(delta).value)
     }
+}
+
+thread_local! {
+    static CURVES: Memo<Step, Result<rdp::Composition, Unsupported>> = const { Memo::new() };
 }
 
 /// `ln(1 + q (e^eps - 1))` with the base's eps at delta / q.

@@ -10,6 +10,7 @@ mod error;
 mod flatten;
 mod front;
 mod member;
+mod memo;
 mod mixture;
 pub(crate) mod optimal;
 mod pld;
@@ -21,6 +22,8 @@ mod shuffled;
 pub(crate) mod step;
 mod table;
 mod tally;
+#[cfg(test)]
+mod tight;
 mod with_replacement;
 
 pub use error::AccountError;

@@ -16,6 +16,7 @@
 //! - A fixed number of runs is not covered, nor one that was looked at: with K = 10^6 it would be a break.
 //! - Runs that promise nothing in some rare event are not covered here either.
 
+use super::memo::Memo;
 use super::rdp::Composition;
 use super::step::Steps;
 use super::{closed, pld};
@@ -38,30 +39,35 @@ pub(crate) enum OneRun {
     Gaussian { mu: f64 },
     /// At rising epsilons from 0; delta is convex in `e^eps`, so that chords lie above it.
     Points(Vec<(f64, f64)>),
-    /// Only by conversion from its divergences.
-    Renyi,
 }
 
 impl OneRun {
-    fn new(steps: &Steps) -> Self {
+    fn new(steps: &Steps, run: &Composition) -> Self {
         if let Some(mu) = closed::gaussian_distance(steps) {
             return Self::Gaussian { mu: mu.upper };
         }
-        let places = (0..POINTS).map(|i| 1e-4 * (f64::from(i) * 0.2).exp());
-        let epsilons: Vec<f64> = std::iter::once(0.0).chain(places).collect();
-        match pld::profile(steps, &epsilons) {
-            Ok(deltas) => Self::Points(epsilons.into_iter().zip(deltas).collect()),
-            Err(_) => Self::Renyi,
-        }
+        Self::Points(PROFILES.with(|known| known.get(steps, || Self::points(steps, run)).as_ref().clone()))
     }
 
-    fn delta(&self, run: &Composition, epsilon: f64) -> f64 {
+    /// From its privacy-loss distribution, or converted from its divergences.
+    fn points(steps: &Steps, run: &Composition) -> Vec<(f64, f64)> {
+        let places = (0..POINTS).map(|i| 1e-4 * (f64::from(i) * 0.2).exp());
+        let epsilons: Vec<f64> = std::iter::once(0.0).chain(places).collect();
+        let converted = || epsilons.iter().map(|epsilon| run.delta(*epsilon).value).collect();
+        let deltas = pld::profile(steps, &epsilons).unwrap_or_else(|_| converted());
+        epsilons.into_iter().zip(deltas).collect()
+    }
+
+    fn delta(&self, epsilon: f64) -> f64 {
         match self {
             Self::Gaussian { mu } => gaussian_profile::enclosure(epsilon, *mu).upper,
             Self::Points(points) => chord(points, epsilon),
-            Self::Renyi => run.delta(epsilon).value,
         }
     }
+}
+
+thread_local! {
+    static PROFILES: Memo<Steps, Vec<(f64, f64)>> = const { Memo::new() };
 }
 
 /// Points of a profile, from 1e-4 to 16.
@@ -83,7 +89,7 @@ impl Selection {
     /// For runs with these divergences.
     pub(crate) fn new(trials: Trials, run: &Composition, steps: &Steps) -> Self {
         match trials {
-            Trials::Poisson { mean } => Self::Poisson { mean: mean.get(), profile: OneRun::new(steps) },
+            Trials::Poisson { mean } => Self::Poisson { mean: mean.get(), profile: OneRun::new(steps, run) },
             Trials::TruncatedNegativeBinomial { shape, gamma } => {
                 let (eta, ln_inverse) = (shape.get(), -gamma.get().ln());
                 let cost = |b: f64| (1.0 - 1.0 / b) * run.divergence(b) + ln_inverse / b;
@@ -107,7 +113,7 @@ impl Selection {
                 (least + extra) * (1.0 + 1e-12)
             }
             Self::Poisson { mean, profile } => {
-                let close = profile.delta(run, (1.0 / excess).ln_1p());
+                let close = profile.delta((1.0 / excess).ln_1p());
                 let added = mean * close + mean.ln().max(0.0) / excess;
                 run.divergence(order) + added * (1.0 + 1e-12)
             }

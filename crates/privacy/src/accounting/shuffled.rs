@@ -34,6 +34,7 @@
 //! # Pitfalls
 //! Nothing is gained if the reports can be told apart by anything else, by time of arrival for one.
 
+use super::memo::Memo;
 use super::table::Table;
 use crate::numerics::logspace::ln_binomial;
 
@@ -48,6 +49,14 @@ const FAR: f64 = 90.0;
 
 /// The pair (1), from above.
 pub(crate) fn table(reports: u64, epsilon: f64) -> Table {
+    TABLES.with(|known| known.get(&(reports, epsilon), || computed(reports, epsilon)).as_ref().clone())
+}
+
+thread_local! {
+    static TABLES: Memo<(u64, f64), Table> = const { Memo::new() };
+}
+
+fn computed(reports: u64, epsilon: f64) -> Table {
     let others = (reports.min(MOST_REPORTS) - 1) as f64;
     let (clone, own) = (2.0 / (epsilon.exp() + 1.0), (0.5 * epsilon).tanh());
     let blocks = blocks(others, clone, own);

@@ -17,6 +17,7 @@
 
 use super::closed;
 use super::drawn::Law;
+use super::memo::Memo;
 use super::step::Step;
 use super::table::Table;
 use crate::numerics::gaussian_profile;
@@ -26,6 +27,15 @@ use crate::relation::group_guarantee;
 
 /// A pair above the release on draws with replacement.
 pub(crate) fn table(sample: u64, population: u64, base: &Step) -> Table {
+    let key = (sample, population, base.clone());
+    TABLES.with(|known| known.get(&key, || computed(sample, population, base)).as_ref().clone())
+}
+
+thread_local! {
+    static TABLES: Memo<(u64, u64, Step), Table> = const { Memo::new() };
+}
+
+fn computed(sample: u64, population: u64, base: &Step) -> Table {
     let law = law(sample, population);
     if let Step::Gaussian { mu } = base {
         return law.table(|epsilon| law.gaussian_delta(*mu, epsilon));

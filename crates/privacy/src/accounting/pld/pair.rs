@@ -72,6 +72,9 @@ pub(super) enum Base {
     Atoms { outcomes: Vec<(f64, f64)>, singular: f64 },
 }
 
+/// Deltas of one release are followed down to this part of what each may have of delta.
+pub(super) const FOLLOWED: f64 = 1e-4;
+
 /// Largest discrete Gaussian or Laplace whose outcomes are walked one by one.
 const LARGEST_DISCRETE_SCALE: f64 = 65_536.0;
 
@@ -106,6 +109,10 @@ impl Pair {
             }
             let table = balls::table(*bins, *mu, view != View::Add, smallest);
             let table = table.ok_or("bins as many as these, or noise as this, are not convolved")?;
+            // What the table leaves open would be more than all of delta.
+            if smallest > 0.0 && table.singular > smallest / FOLLOWED {
+                return Err("delta is too small for the sums over bins, whose rounding counts".into());
+            }
             let base = Base::above(end, || table)?;
             return Ok(Self { base, rate: 1.0, view: View::Remove });
         }

@@ -2,7 +2,7 @@
 
 use super::compose::compose;
 use super::jumps::Jumped;
-use super::pair::{End, Pair, View};
+use super::pair::{End, FOLLOWED, Pair, View};
 use super::parts::Scales;
 use super::plan::Plan;
 use super::profile::{Profile, Rest};
@@ -46,7 +46,7 @@ impl Task {
     pub(super) fn new(steps: &Steps, view: View, end: End, question: Question) -> Result<Self, String> {
         let pair = |(step, count): &(Step, u64)| {
             let smallest = match question {
-                Question::Epsilon { delta } => 1e-4 * delta / *count as f64,
+                Question::Epsilon { delta } => FOLLOWED * delta / *count as f64,
                 Question::Delta { .. } => 0.0,
             };
             Ok((Pair::followed_to(step, view, end, smallest)?, *count))
