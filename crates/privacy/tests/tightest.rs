@@ -1,5 +1,5 @@
-//! The default accountant is the tightest that applies, and no two accountants contradict each other: over random nested
-//! events, ten thousand of them in `cargo xtask experiments accounting`.
+//! The default accountant is the tightest that applies, and no two accountants contradict each
+//! other: over random nested events, ten thousand of them in `cargo xtask experiments accounting`.
 
 mod random_events;
 

@@ -1,24 +1,29 @@
-//! Balls in bins: every unit joins one of B batches of an epoch, chosen uniformly, and every batch is a Gaussian release.
+//! Balls in bins: every unit joins one of B batches of an epoch, chosen uniformly, and every batch
+//! is a Gaussian release.
 //!
 //! # Definition
-//! One unit more against none (add/remove, zero-out), with noise of 1 and contributions of norm mu, is the pair
+//! One unit more against none (add/remove, zero-out), with noise of 1 and contributions of norm mu,
+//! is the pair
 //! ```text
-//! P = 1/B sum_t N(mu e_t, I)   against   Q = N(0, I)   in B dimensions                                     (1)
+//! P = 1/B sum_t N(mu e_t, I)   against   Q = N(0, I)   in B dimensions                         (1)
 //! ```
-//! and its reverse. It dominates an epoch, adaptive queries included (Chua, Ghazi, Harrison, Kamath, Kumar, Leeman,
-//! Manurangsi, Sinha, Zhang, *Balls-and-Bins Sampling for DP-SGD*, 2025, theorem 3.2).
+//! and its reverse. It dominates an epoch, adaptive queries included (Chua, Ghazi, Harrison,
+//! Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang, *Balls-and-Bins Sampling for DP-SGD*, 2025,
+//! theorem 3.2).
 //! # Guarantee
-//! Under Q the likelihood ratio is `S / B`, with S the sum of B independent `X = exp(mu x - mu²/2)`, x normal, of mean 1. Hence
+//! Under Q the likelihood ratio is `S / B`, with S the sum of B independent
+//! `X = exp(mu x - mu²/2)`, x normal, of mean 1. Hence
 //! ```text
-//! remove   delta(eps) = E[(S - K)+] / B = 1 - e^eps + E[(K - S)+] / B,   K = B e^eps                       (2)
+//! remove   delta(eps) = E[(S - K)+] / B = 1 - e^eps + E[(K - S)+] / B,   K = B e^eps           (2)
 //! add      delta(eps) = e^eps E[(K - S)+] / B,                           K = B e^-eps
 //! ```
-//! `(K - S)+` is convex in each X, so that spreading X to the two lattice points round it, which keeps its mean, bounds (2)
-//! from above; and as X >= 0, only sums below K count: whatever leaves the lattice to the right may be forgotten. Errors of
-//! the masses and of the Fourier transforms are added.
+//! `(K - S)+` is convex in each X, so that spreading X to the two lattice points round it, which
+//! keeps its mean, bounds (2) from above; and as X >= 0, only sums below K count: whatever leaves
+//! the lattice to the right may be forgotten. Errors of the masses and of the Fourier transforms
+//! are added.
 //! # Pitfalls
-//! The difference in remove has no digit left where delta is next to the errors, about 1e-10: for smaller deltas
-//! the epoch is accounted without amplification.
+//! The difference in remove has no digit left where delta is next to the errors, about 1e-10: for
+//! smaller deltas the epoch is accounted without amplification.
 
 use realfft::RealFftPlanner;
 
@@ -34,7 +39,8 @@ const MOST_CELLS: f64 = 131_072.0;
 /// Points of a profile on either side of 0.
 const POINTS: u32 = 800;
 
-/// A pair above (1), remove or add; `None` where it is not computed. Smaller deltas than `smallest` are not of interest.
+/// A pair above (1), remove or add; `None` where it is not computed. Smaller deltas than `smallest`
+/// are not of interest.
 pub(crate) fn table(bins: u64, mu: f64, remove: bool, smallest: f64) -> Option<Table> {
     // Whole powers of ten, so that neighbouring questions share the sums.
     let smallest = 10f64.powf(smallest.clamp(1e-10, 1.0).log10().floor());
@@ -179,8 +185,9 @@ impl Convolver {
         Self { planner: RealFftPlanner::new(), cells, ring: (2 * cells).next_power_of_two() }
     }
 
-    /// The errors of two transforms and one back are at most `8 log2(n) u` of the root of the sum of squares, each (Higham,
-    /// *Accuracy and Stability of Numerical Algorithms*, 2002, section 24.1); `sqrt(cells)` times that bounds the sum.
+    /// The errors of two transforms and one back are at most `8 log2(n) u` of the root of the sum
+    /// of squares, each (Higham, *Accuracy and Stability of Numerical Algorithms*, 2002, section
+    /// 24.1); `sqrt(cells)` times that bounds the sum.
     fn both(&mut self, a: &Approximate, b: &Approximate) -> Approximate {
         let forward = self.planner.plan_fft_forward(self.ring);
         let inverse = self.planner.plan_fft_inverse(self.ring);
@@ -265,7 +272,8 @@ mod tests {
         }
     }
 
-    /// Never below the lower bound of Chua et al. 2024: the largest coordinate alone, for every threshold c.
+    /// Never below the lower bound of Chua et al. 2024: the largest coordinate alone, for every
+    /// threshold c.
     #[test]
     fn never_below_the_largest_coordinate() {
         let (bins, mu) = (100, 1.25);

@@ -1,4 +1,5 @@
-//! Corners in which an end was once false, or the answer took for ever. Exact values have fifty digits behind them.
+//! Corners in which an end was once false, or the answer took for ever. Exact values have fifty
+//! digits behind them.
 
 use super::{Account, Accountant, delta, epsilon};
 use crate::claim::Claim;
@@ -21,23 +22,24 @@ fn holds(found: &Account, exact: f64, gap: f64) {
     assert!(found.bound.relative_gap() <= gap, "{found:?} is wide");
 }
 
-/// The mass of large losses under Q underflowed, so that the lower end was above the truth and was clamped to the upper one.
+/// The mass of large losses under Q underflowed, so that the lower end was above the truth and was
+/// clamped to the upper one.
 #[test]
 fn losses_above_745() {
     let event = r#"{"type":"composed","events":[{"type":"gdp","mu":76.98},{"type":"pure","epsilon":0.005}]}"#;
-    holds(&at_delta("add_remove", event, 1e-5), 3290.2982741461879824, 1e-9);
+    holds(&at_delta("add_remove", event, 1e-5), 3_290.298_274_146_188, 1e-9);
     let claim = claim("add_remove", event);
     let lattice = epsilon(&claim, Delta::new(1e-5).unwrap(), Accountant::Pld).unwrap();
-    assert!(lattice.bound.contains(3290.2982741461879824), "{lattice:?}");
+    assert!(lattice.bound.contains(3_290.298_274_146_188), "{lattice:?}");
 }
 
 /// `ln(1 - q + q e^y)` lost its digits where q is next to 1 and y is negative.
 #[test]
 fn rates_next_to_one() {
     let gaussian = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999,"event":{"type":"gaussian","noise_multiplier":0.2}}"#;
-    holds(&at_epsilon("replace", gaussian, 30.0), 0.95805613720285366084, 1e-9);
+    holds(&at_epsilon("replace", gaussian, 30.0), 0.958_056_137_202_853_7, 1e-9);
     let laplace = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999999,"event":{"type":"laplace","noise_multiplier":0.026717965159773434}}"#;
-    holds(&at_delta("replace", laplace, 0.0), 71.913406163264716756, 1e-13);
+    holds(&at_delta("replace", laplace, 0.0), 71.913_406_163_264_71, 1e-13);
 }
 
 /// `2^53 ln(1 + (8 p - 1) / (1 - p))`, 8 p - 1 = 2^-52: 16/7 but for rounding.
@@ -54,10 +56,10 @@ fn a_response_next_to_chance_very_often() {
 #[test]
 fn one_choice_of_bounded_range() {
     for (range, delta, exact) in [
-        ("100", 1e-12, 99.999997999998999999),
-        ("1e7", 1e-12, 9999999.999997999999),
-        ("1", 1e-6, 0.99840924734895073376),
-        ("0.5", 1e-5, 0.49602884777312715692),
+        ("100", 1e-12, 99.999_997_999_999),
+        ("1e7", 1e-12, 9_999_999.999_998),
+        ("1", 1e-6, 0.998_409_247_348_950_8),
+        ("0.5", 1e-5, 0.496_028_847_773_127_17),
     ] {
         let event = format!(r#"{{"type":"exponential","epsilon":{range}}}"#);
         holds(&at_delta("add_remove", &event, delta), exact, 1e-12);
@@ -69,8 +71,8 @@ fn one_choice_of_bounded_range() {
     }
 }
 
-/// Enumerated: the worst pair of losses t and t - r on a fine grid of t never costs more than the closed form, and nearly
-/// as much. P of the upper loss is `(e^r - e^t) / (e^r - 1)`.
+/// Enumerated: the worst pair of losses t and t - r on a fine grid of t never costs more than the
+/// closed form, and nearly as much. P of the upper loss is `(e^r - e^t) / (e^r - 1)`.
 #[test]
 fn no_choice_of_bounded_range_costs_more() {
     for (range, epsilon) in [(1.0f64, 0.3f64), (3.0, 2.0), (0.2, 0.0)] {

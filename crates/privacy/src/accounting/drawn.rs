@@ -1,31 +1,37 @@
 //! Profiles of Gaussian noise on samples of fixed size, under replacement of one record.
 //!
 //! # Definition
-//! The record that changes is drawn K times, `p_k = P[K = k]`; every draw moves the sum by at most mu deviations away from
-//! what any other record would have contributed, and the two versions of the record are at most mu apart. Without
-//! replacement K is 0 or 1, with replacement it is binomial.
+//! The record that changes is drawn K times, `p_k = P[K = k]`; every draw moves the sum by at most
+//! mu deviations away from what any other record would have contributed, and the two versions of
+//! the record are at most mu apart. Without replacement K is 0 or 1, with replacement it is
+//! binomial.
 //! # Guarantee
-//! For `A = e^eps >= 1`, in both orders, with Phi the normal distribution function and `g_k(t) = Phi(t + k mu) - A Phi(t)`,
+//! For `A = e^eps >= 1`, in both orders, with Phi the normal distribution function and
+//! `g_k(t) = Phi(t + k mu) - A Phi(t)`,
 //! ```text
-//! delta(eps) <= sup_t [ sum_(k>=1) p_k max_(t' <= t) g_k(t') - (A - 1) p_0 Phi(t) ]              (1)
+//! delta(eps) <= sup_t [ sum_(k>=1) p_k max_(t' <= t) g_k(t') - (A - 1) p_0 Phi(t) ]            (1)
 //! ```
-//! *Proof.* Fix what all other draws would contribute; hockey-stick divergences are jointly convex, so that the worst such
-//! choice bounds the mixture over it. The sums then are N(W) if the record is not drawn, and N(W + s_K) against
-//! N(W + s'_K) if it is in the places K, where `|s_K| <= k mu`, `|s'_K| <= k mu` and `|s_K - s'_K| <= k mu`, k = |K|. For any set S,
+//! *Proof.* Fix what all other draws would contribute; hockey-stick divergences are jointly convex,
+//! so that the worst such choice bounds the mixture over it. The sums then are N(W) if the record
+//! is not drawn, and N(W + s_K) against N(W + s'_K) if it is in the places K, where
+//! `|s_K| <= k mu`, `|s'_K| <= k mu` and `|s_K - s'_K| <= k mu`, k = |K|. For any set S,
 //! ```text
 //! P(S) - A Q(S) = sum_K p_K [ N(W + s_K)(S) - A N(W + s'_K)(S) ] - (A - 1) p_0 N(W)(S).
 //! ```
-//! Let `N(W)(S) = Phi(t)`. By the lemma of Neyman and Pearson `N(W + s_K)(S) = Phi(t' + k mu)` for some `t' <= t`, and
-//! `N(W + s'_K)(S) >= Phi(t')`. Hence (1). The right side is concave in `Phi(t)`, since trade-off functions are.
+//! Let `N(W)(S) = Phi(t)`. By the lemma of Neyman and Pearson `N(W + s_K)(S) = Phi(t' + k mu)` for
+//! some `t' <= t`, and `N(W + s'_K)(S) >= Phi(t')`. Hence (1). The right side is concave in
+//! `Phi(t)`, since trade-off functions are.
 //!
-//! Where the best t lies below the top of every `g_k`, all t' are t, and (1) is met by the record 1 among records -1 that
-//! becomes -1 itself. Without replacement that is so for every eps, and (1) is `g delta(eps_0)`, `eps = ln(1 + g (e^eps_0 - 1))`
-//! (Balle, Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018, theorem 9).
+//! Where the best t lies below the top of every `g_k`, all t' are t, and (1) is met by the record 1
+//! among records -1 that becomes -1 itself. Without replacement that is so for every eps, and (1)
+//! is `g delta(eps_0)`, `eps = ln(1 + g (e^eps_0 - 1))` (Balle, Barthe, Gaboardi, *Privacy
+//! Amplification by Subsampling*, 2018, theorem 9).
 //! # Composition
-//! The relation is symmetric, so that (1) bounds both orders, and one symmetric pair with this profile dominates every
-//! step (module `table`). The pair of the record 1 among records -1 does not: for eps < 0 the record -1 among records 1
-//! is worse (Lebeda, Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms under
-//! Composition*, 2024). What the symmetric pair loses under composition is not known.
+//! The relation is symmetric, so that (1) bounds both orders, and one symmetric pair with this
+//! profile dominates every step (module `table`). The pair of the record 1 among records -1 does
+//! not: for eps < 0 the record -1 among records 1 is worse (Lebeda, Regehr, Kamath, Steinke,
+//! *Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms under Composition*, 2024).
+//! What the symmetric pair loses under composition is not known.
 
 use super::table::Table;
 use crate::numerics::gaussian_profile;
@@ -88,8 +94,8 @@ impl Law {
         (sum.max(0.0) + 4e-14 * size + self.rest).min(self.rate)
     }
 
-    /// -t of the supremum in (1): there `sum p_k (e^(k mu s - (k mu)²/2) - A)+ = (A - 1) p_0`. A place next to it gives the
-    /// supremum to second order, since (1) is concave.
+    /// -t of the supremum in (1): there `sum p_k (e^(k mu s - (k mu)²/2) - A)+ = (A - 1) p_0`. A
+    /// place next to it gives the supremum to second order, since (1) is concave.
     fn best_place(&self, mu: f64, epsilon: f64) -> f64 {
         let (above, most) = (epsilon.exp_m1() * self.never, epsilon.exp());
         let falls = |s: f64| {
@@ -110,7 +116,8 @@ impl Law {
         high
     }
 
-    /// A symmetric pair above `delta(eps)`, which is 0 or constant (a delta of its own) beyond the last point.
+    /// A symmetric pair above `delta(eps)`, which is 0 or constant (a delta of its own) beyond the
+    /// last point.
     pub(crate) fn table(&self, delta: impl Fn(f64) -> f64) -> Table {
         let floor = delta(ln_mixture(self.rate, LARGEST)).max(SMALLEST);
         let mut top = 1e-12;
@@ -147,8 +154,9 @@ mod tests {
         Law { never: chance(0), rate: chances.iter().sum(), chances, rest: 0.0 }
     }
 
-    /// `sup_S P(S) - A Q(S)` of three records on a line, drawn with replacement twice, by a fine sum over the densities: the
-    /// record x becomes y, and the other is w. No choice of the three exceeds the bound, in either order, and 1 among -1 meets it.
+    /// `sup_S P(S) - A Q(S)` of three records on a line, drawn with replacement twice, by a fine
+    /// sum over the densities: the record x becomes y, and the other is w. No choice of the three
+    /// exceeds the bound, in either order, and 1 among -1 meets it.
     #[test]
     fn no_triple_of_records_costs_more() {
         let normal = |x: f64| (-0.5 * x * x).exp() / (2.0 * std::f64::consts::PI).sqrt();
@@ -184,7 +192,8 @@ mod tests {
                     );
                     met = met.max(delta);
                 }
-                // Half of all draws are the record: sets that are best for one and for two of them differ.
+                // Half of all draws are the record: sets that are best for one and for two of them
+                // differ.
                 let close = if law.rate > 0.7 { 0.95 } else { 0.98 };
                 assert!(met >= bound * close, "{draws} draws at {epsilon}: {met} far below {bound}");
             }

@@ -1,18 +1,19 @@
 //! The front door: one question, the tightest answer that applies.
 //!
 //! # Which accountant answers
-//! Closed forms, where there is one: lists of Gaussians (`gdp`), one choice of bounded range, delta = 0 (`pure`).
-//! Otherwise all of these are asked, and the answer is the least of their upper ends and the largest of their lower
-//! ends: every one of them is a proof.
-//! - Privacy-loss distributions (`pld`), certified from above and below. Where their two ends agree to a part in 10⁴,
-//!   nobody else is asked.
+//! Closed forms, where there is one: lists of Gaussians (`gdp`), one choice of bounded range, delta
+//! = 0 (`pure`). Otherwise all of these are asked, and the answer is the least of their upper ends
+//! and the largest of their lower ends: every one of them is a proof.
+//! - Privacy-loss distributions (`pld`), certified from above and below. Where their two ends agree
+//!   to a part in 10⁴, nobody else is asked.
 //! - Rényi divergences (`rdp`).
 //! - Advanced and basic composition (`advanced`), and the sum of pure bounds (`pure`).
 //!
-//! Ends that contradict each other are a bug here. The answer is then from 0 to ∞, and a note says so.
+//! Ends that contradict each other are a bug here. The answer is then from 0 to ∞, and a note says
+//! so.
 //!
-//! The lower end says how loose the upper can be: for events that name a class of mechanisms (`zcdp`, `pure`, ...) it
-//! belongs to some mechanism of that class.
+//! The lower end says how loose the upper can be: for events that name a class of mechanisms
+//! (`zcdp`, `pure`, ...) it belongs to some mechanism of that class.
 
 use std::fmt;
 use std::str::FromStr;
@@ -83,7 +84,8 @@ impl FromStr for Accountant {
 pub struct Account {
     /// Certified ends of what was asked, epsilon or delta.
     pub bound: Bound,
-    /// Which accountant gave the upper end: `pld`, `rdp`, `gdp`, `pure`, `basic`, `advanced` or `non_private`.
+    /// Which accountant gave the upper end: `pld`, `rdp`, `gdp`, `pure`, `basic`, `advanced` or
+    /// `non_private`.
     pub accountant: &'static str,
     /// The order that a Rényi answer was found at.
     pub order: Option<f64>,
@@ -118,7 +120,8 @@ pub fn delta(claim: &Claim, epsilon: Epsilon, accountant: Accountant) -> Result<
     answer(claim, Question::Delta { epsilon: epsilon.get() }, accountant)
 }
 
-/// Upper ends of delta at many epsilons, each to about a part in a thousand: far cheaper than to ask one by one.
+/// Upper ends of delta at many epsilons, each to about a part in a thousand: far cheaper than to
+/// ask one by one.
 pub(crate) fn upper_profile(claim: &Claim, epsilons: &[f64]) -> Result<Vec<f64>, AccountError> {
     let steps = flatten::flatten(claim)?;
     if promises_nothing(&steps) {
@@ -140,7 +143,8 @@ fn renyi_profile(steps: &Steps, epsilons: &[f64]) -> Result<Vec<f64>, AccountErr
     Ok(epsilons.iter().map(|epsilon| whole.delta(*epsilon).value).collect())
 }
 
-/// The distance of the Gaussian pair that all of `claim` is, rounded up; none if it is anything else.
+/// The distance of the Gaussian pair that all of `claim` is, rounded up; none if it is anything
+/// else.
 pub(crate) fn gaussian_distance(claim: &Claim) -> Result<Option<f64>, AccountError> {
     Ok(closed::gaussian_distance(&flatten::flatten(claim)?).map(|mu| mu.upper))
 }
@@ -165,7 +169,8 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<A
     Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
 }
 
-/// The same releases, without what balls in bins gain by the secrecy of the bins; none if there are none.
+/// The same releases, without what balls in bins gain by the secrecy of the bins; none if there are
+/// none.
 fn without_bins(steps: &Steps) -> Option<Steps> {
     let plain = |step: &Step| {
         if let Step::BallsInBins { mu, .. } = step { Step::Gaussian { mu: *mu } } else { step.clone() }
@@ -379,8 +384,8 @@ fn names_a_class(step: &Step) -> bool {
     }
 }
 
-/// The least delta (to one part in a thousand, on the safe side) at which a composition rule gives at most
-/// `epsilon`; 1 where none does.
+/// The least delta (to one part in a thousand, on the safe side) at which a composition rule gives
+/// at most `epsilon`; 1 where none does.
 fn least_delta(epsilon: f64, rule: impl Fn(f64) -> Result<f64, AccountError>) -> Result<f64, AccountError> {
     if rule(0.0)? <= epsilon {
         return Ok(0.0);

@@ -3,8 +3,8 @@
 use super::step::{Sided, Step, Steps};
 use crate::event::Trials;
 
-/// The same releases, each by a mechanism that its event allows and that has a privacy-loss distribution;
-/// those for which none is known here are left out, which can only lower the cost.
+/// The same releases, each by a mechanism that its event allows and that has a privacy-loss
+/// distribution; those for which none is known here are left out, which can only lower the cost.
 pub(crate) fn members(steps: &Steps) -> Steps {
     Steps(steps.0.iter().flat_map(|(step, count)| releases(step, *count)).collect())
 }
@@ -33,8 +33,8 @@ fn member(step: &Step) -> Option<Step> {
         | Step::Group { .. }
         | Step::Selected { .. }
         | Step::NonPrivate => None,
-        // All other records contribute what the neighbour's record does: the sum then shows only whether
-        // this record was drawn.
+        // All other records contribute what the neighbour's record does: the sum then shows only
+        // whether this record was drawn.
         Step::WithoutReplacement { sample, population, base } => Some(Step::Poisson {
             rate: *sample as f64 / *population as f64 * (1.0 - 1e-15),
             sided: Sided::One,

@@ -1,17 +1,19 @@
 //! Gaussian noise beside releases of few losses: exact, without a lattice.
 //!
 //! # Definition
-//! If the releases that are not Gaussian have the losses `l_k` with probabilities `p_k` and mass s of infinite loss, and all
-//! Gaussian ones are one pair of distance mu, then by the composition of loss distributions
+//! If the releases that are not Gaussian have the losses `l_k` with probabilities `p_k` and mass s
+//! of infinite loss, and all Gaussian ones are one pair of distance mu, then by the composition of
+//! loss distributions
 //! ```text
 //! delta(eps) = s + sum_k p_k delta_mu(eps - l_k)                                              (1)
 //! ```
 //! with `delta_mu` the Gaussian profile at any real argument.
 //! # Guarantee
-//! (1) is an equality for the worst mechanisms of the events, all of whose pairs are symmetric. What is computed is
-//! off by the error of `delta_mu` and of the probabilities.
+//! (1) is an equality for the worst mechanisms of the events, all of whose pairs are symmetric.
+//! What is computed is off by the error of `delta_mu` and of the probabilities.
 //! # Pitfalls
-//! A lattice that resolves both a tiny pure bound and a Gaussian loss of hundreds has too many cells: (1) is for that.
+//! A lattice that resolves both a tiny pure bound and a Gaussian loss of hundreds has too many
+//! cells: (1) is for that.
 
 use super::step::{Step, Steps};
 use super::{closed, optimal};
@@ -155,14 +157,15 @@ mod tests {
     }
 
     const REFERENCE: [(f64, f64, f64, f64); 5] = [
-        (20.0, 0.001, 1e-5, 284.39185010426094572),
-        (30.0, 0.001, 1e-5, 577.01197425906517938),
-        (50.0, 0.001, 1e-5, 1462.2850165074209581),
-        (76.98, 0.005, 1e-5, 3290.2982741461879824),
-        (2.0, 0.3, 1e-10, 14.431712405579640462),
+        (20.0, 0.001, 1e-5, 284.391_850_104_260_9),
+        (30.0, 0.001, 1e-5, 577.011_974_259_065_1),
+        (50.0, 0.001, 1e-5, 1_462.285_016_507_421),
+        (76.98, 0.005, 1e-5, 3_290.298_274_146_188),
+        (2.0, 0.3, 1e-10, 14.431_712_405_579_64),
     ];
 
-    /// (1) against the best composition of five pure releases: Gaussian noise of next to no distance adds nothing.
+    /// (1) against the best composition of five pure releases: Gaussian noise of next to no
+    /// distance adds nothing.
     #[test]
     fn almost_without_gaussian_noise() {
         let list = steps(&[(Step::Gaussian { mu: 1e-9 }, 1), (Step::Pure { epsilon: 1.0 }, 5)]);
@@ -176,7 +179,7 @@ mod tests {
     #[test]
     fn other_lists_are_left_to_others() {
         let gaussian = (Step::Gaussian { mu: 1.0 }, 1);
-        assert_eq!(epsilon(&steps(&[gaussian.clone()]), 1e-5), None);
+        assert_eq!(epsilon(&steps(std::slice::from_ref(&gaussian)), 1e-5), None);
         assert_eq!(epsilon(&steps(&[gaussian.clone(), (Step::Laplace { epsilon: 1.0 }, 1)]), 1e-5), None);
         assert_eq!(epsilon(&steps(&[gaussian, (Step::Pure { epsilon: 1e-3 }, 1 << 40)]), 1e-5), None);
     }

@@ -1,19 +1,21 @@
 //! Private selection: the best of a secret random number of runs.
 //!
 //! # Guarantee
-//! If one run has Rényi divergences r, the best of K runs has (Papernot, Steinke, *Hyperparameter Tuning with Rényi
-//! Differential Privacy*, 2022, theorems 2 and 6)
+//! If one run has Rényi divergences r, the best of K runs has (Papernot, Steinke, *Hyperparameter
+//! Tuning with Rényi Differential Privacy*, 2022, theorems 2 and 6)
 //! ```text
 //! truncated negative binomial (eta > -1, gamma)
 //!     r(a) + (1 + eta) min_b [(1 - 1/b) r(b) + ln(1/gamma)/b] + ln(E[K])/(a - 1)               (1)
 //! Poisson of mean m
 //!     r(a) + m d + ln(m)/(a - 1),   d = delta of one run at epsilon = ln(1 + 1/(a - 1))       (2)
 //! ```
-//! The delta in (2) is that of one run's own profile where it has one, and else converted from its divergences.
-//! In the limit of large orders pure bounds remain: `(2 + eta) eps`, three times one run's for the geometric law
-//! (Liu, Talwar, *Private Selection from Private Candidates*, 2019), and `eps + m tanh(eps/2)`.
+//! The delta in (2) is that of one run's own profile where it has one, and else converted from its
+//! divergences. In the limit of large orders pure bounds remain: `(2 + eta) eps`, three times one
+//! run's for the geometric law (Liu, Talwar, *Private Selection from Private Candidates*, 2019),
+//! and `eps + m tanh(eps/2)`.
 //! # Pitfalls
-//! - A fixed number of runs is not covered, nor one that was looked at: with K = 10^6 it would be a break.
+//! - A fixed number of runs is not covered, nor one that was looked at: with K = 10^6 it would be a
+//!   break.
 //! - Runs that promise nothing in some rare event are not covered here either.
 
 use super::memo::Memo;
@@ -94,15 +96,16 @@ impl Selection {
                 let (eta, ln_inverse) = (shape.get(), -gamma.get().ln());
                 let cost = |b: f64| (1.0 - 1.0 / b) * run.divergence(b) + ln_inverse / b;
                 let extra = (1.0 + eta) * least(cost).min(ln_inverse).min(run.pure());
-                // Divided by as little as 1e-4 later on: the error of the mean counts, not that of its logarithm.
+                // Divided by as little as 1e-4 later on: the error of the mean counts, not that of
+                // its logarithm.
                 let ln_mean = mean_trials(eta, gamma.get()).ln() + 16.0 * f64::EPSILON;
                 Self::NegativeBinomial { extra, ln_mean }
             }
         }
     }
 
-    /// (1) or (2), rounded up. Divergences rise with the order, so that a bound at a larger one will do: the last
-    /// term of (1) is large at small orders.
+    /// (1) or (2), rounded up. Divergences rise with the order, so that a bound at a larger one
+    /// will do: the last term of (1) is large at small orders.
     pub(crate) fn at(&self, run: &Composition, order: f64) -> f64 {
         let excess = order - 1.0;
         match self {
@@ -132,7 +135,8 @@ pub(crate) fn pure(trials: Trials, epsilon: f64) -> f64 {
     }
 }
 
-/// E[K] of the truncated negative binomial law: `eta (1 - gamma) / (gamma (1 - gamma^eta))`, and its limit at 0.
+/// E[K] of the truncated negative binomial law: `eta (1 - gamma) / (gamma (1 - gamma^eta))`, and
+/// its limit at 0.
 fn mean_trials(eta: f64, gamma: f64) -> f64 {
     let ln_gamma = gamma.ln();
     let (odds, part) = ((1.0 - gamma) / gamma, -(eta * ln_gamma).exp_m1());
@@ -170,8 +174,8 @@ mod tests {
         Steps(vec![(Step::Selected { trials, run: Steps(vec![(run, 1)]) }, 1)])
     }
 
-    /// One run has r(a) = a/32; the table's values minimise over thirteen orders, and convert by an older theorem:
-    /// ours are never above, and for Poisson trials well below.
+    /// One run has r(a) = a/32; the table's values minimise over thirteen orders, and convert by an
+    /// older theorem: ours are never above, and for Poisson trials well below.
     #[test]
     fn published_rows() {
         for (trials, mean, eight, thirty_two, epsilon) in [
@@ -225,13 +229,15 @@ mod tests {
         assert!((pure(poisson(3.0), 1.0) - (1.0 + 3.0 * 0.5f64.tanh())).abs() < 1e-15);
     }
 
-    /// Geometric stopping over fair coins that differ by eps: the law of the best run by enumeration of K.
+    /// Geometric stopping over fair coins that differ by eps: the law of the best run by
+    /// enumeration of K.
     #[test]
     fn never_below_an_enumerated_selection() {
         let (epsilon, gamma) = (0.4f64, 0.3f64);
         // One run reports the better of two outcomes with probability p or q.
         let (p, q) = (1.0 / (1.0 + (-epsilon).exp()), 1.0 / (1.0 + epsilon.exp()));
-        // K is geometric: P[K = k] = gamma (1 - gamma)^(k-1). The best is "good" unless all runs were bad.
+        // K is geometric: P[K = k] = gamma (1 - gamma)^(k-1). The best is "good" unless all runs
+        // were bad.
         let good = |p: f64| {
             let all_bad = |k: i32| gamma * (1.0 - gamma).powi(k - 1) * (1.0 - p).powi(k);
             1.0 - (1..400).map(all_bad).sum::<f64>()

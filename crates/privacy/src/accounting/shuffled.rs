@@ -1,36 +1,39 @@
 //! Amplification by shuffling.
 //!
 //! # Definition
-//! n units each report through a local eps0-DP randomizer; only the multiset of reports is seen. One unit changes.
+//! n units each report through a local eps0-DP randomizer; only the multiset of reports is seen.
+//! One unit changes.
 //! # Guarantee
-//! The pair of Feldman, McMillan, Talwar (*Stronger Privacy Amplification by Shuffling for Rényi and Approximate Differential
-//! Privacy*, 2023), with E = e^eps0:
+//! The pair of Feldman, McMillan, Talwar (*Stronger Privacy Amplification by Shuffling for Rényi
+//! and Approximate Differential Privacy*, 2023), with E = e^eps0:
 //! ```text
 //! C ~ Bin(n - 1, 2 / (E + 1)),  A ~ Bin(C, 1/2),  D ~ Bern(E / (E + 1))
-//! (A + D, C - A + 1 - D)  against  (A + 1 - D, C - A + D)                                       (1)
+//! (A + D, C - A + 1 - D)  against  (A + 1 - D, C - A + D)                                      (1)
 //! ```
-//! *Proof.* Let m be the least density of a report over all inputs, and `u m`, `v m` those of the two versions of the unit,
-//! 1 <= u, v <= E. With `a = |u - v| / (E - 1) <= 1`, (u, v) is `a (E, 1)` or `a (1, E)` plus a part that is the same for
-//! both. Let q0 and q1 be the measures `a m` where u > v and where u < v. The two versions are
-//! `E q0 + q1 + w` and `q0 + E q1 + w`, so that q0 and q1 have the same total p <= 1 / (E + 1), and every other report has density at
-//! least `m >= q0 + q1`: it is like q0 with probability p, like q1 with probability p, or else like something that
-//! does not depend on the unit. So the number of reports like q0 and like q1 tells all. For p = 1 / (E + 1) that is
-//! (1); for a smaller p every report is forgotten independently with probability `1 - p (E + 1)`, a post-processing of (1). ∎
+//! *Proof.* Let m be the least density of a report over all inputs, and `u m`, `v m` those of the
+//! two versions of the unit, 1 <= u, v <= E. With `a = |u - v| / (E - 1) <= 1`, (u, v) is
+//! `a (E, 1)` or `a (1, E)` plus a part that is the same for both. Let q0 and q1 be the measures
+//! `a m` where u > v and where u < v. The two versions are `E q0 + q1 + w` and `q0 + E q1 + w`, so
+//! that q0 and q1 have the same total p <= 1 / (E + 1), and every other report has density at least
+//! `m >= q0 + q1`: it is like q0 with probability p, like q1 with probability p, or else like
+//! something that does not depend on the unit. So the number of reports like q0 and like q1 tells
+//! all. For p = 1 / (E + 1) that is (1); for a smaller p every report is forgotten independently
+//! with probability `1 - p (E + 1)`, a post-processing of (1). ∎
 //!
 //! So (1) dominates, alone and in a composition. Given c, the outcome with a in the first place has
 //! ```text
-//! P = (e^eps0 B(a-1) + B(a)) / (1 + e^eps0),  loss = ln((e^eps0 a + c + 1 - a) / (a + e^eps0 (c + 1 - a)))   (2)
+//! P = (e^eps0 B(a-1) + B(a)) / (1 + e^eps0),  loss = ln((e^eps0 a + c + 1 - a) / (a + e^eps0 (c + 1 - a)))  (2)
 //! ```
-//! with B the binomial law of A. No loss exceeds eps0. In closed form (Feldman, McMillan, Talwar, *Hiding Among the Clones*,
-//! 2021), for `eps0 <= ln(n / (16 ln(4/delta)))`,
+//! with B the binomial law of A. No loss exceeds eps0. In closed form (Feldman, McMillan, Talwar,
+//! *Hiding Among the Clones*, 2021), for `eps0 <= ln(n / (16 ln(4/delta)))`,
 //! ```text
-//! eps <= ln(1 + b (1 - e^-eps0) / (1 + e^-eps0 / (1 + b))),  b = 8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n   (3)
+//! eps <= ln(1 + b (1 - e^-eps0) / (1 + e^-eps0 / (1 + b))),  b = 8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n  (3)
 //! ```
 //! which is several times larger.
 //! # How it is computed
-//! Fewer clones hide less: the pair for C = c turns into that for a larger c by adding fair coins. So C is
-//! rounded down to blocks, its lower tail to 0, and n beyond 2^32 to 2^32. What is cut off at both ends of A, 1e-39
-//! of the mass, counts with the largest loss.
+//! Fewer clones hide less: the pair for C = c turns into that for a larger c by adding fair coins.
+//! So C is rounded down to blocks, its lower tail to 0, and n beyond 2^32 to 2^32. What is cut off
+//! at both ends of A, 1e-39 of the mass, counts with the largest loss.
 //! # Pitfalls
 //! Nothing is gained if the reports can be told apart by anything else, by time of arrival for one.
 
@@ -159,7 +162,8 @@ mod tests {
 
     #[test]
     fn published_bounds() {
-        // The last column is (1) by exact binomial tails; the one before, that with e^-eps0 clones of 2021.
+        // The last column is (1) by exact binomial tails; the one before, that with e^-eps0 clones
+        // of 2021.
         for (epsilon, reports, delta, closed, before, clones) in [
             (1.0, 10_000, 1e-6, 0.233265596124, 0.0530053, 0.0432061581),
             (2.0, 100_000, 1e-6, 0.190579706666, 0.0450256, 0.0331872490),

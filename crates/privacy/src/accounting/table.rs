@@ -1,14 +1,17 @@
 //! Pairs of distributions given by finitely many losses.
 //!
 //! # Definition
-//! An outcome of loss l has probability p under P and `p e^-l` under Q; `singular` is mass of P where Q has none, and
-//! as much the other way round. A pair in a table stands above the pair it was made from: its profile is
-//! nowhere smaller, so that it may replace it in any composition (Zhu, Dong, Wang, *Optimal Accounting of
-//! Differential Privacy via Characteristic Function*, 2022).
+//! An outcome of loss l has probability p under P and `p e^-l` under Q; `singular` is mass of P
+//! where Q has none, and as much the other way round. A pair in a table stands above the pair it
+//! was made from: its profile is nowhere smaller, so that it may replace it in any composition
+//! (Zhu, Dong, Wang, *Optimal Accounting of Differential Privacy via Characteristic Function*,
+//! 2022).
 //! # How it is made
-//! - *From losses:* each is spread to the two grid points round it, so that both probabilities stay as they are.
-//! - *From a profile,* for a symmetric relation: connect the dots (Doroshenko, Ghazi, Kamath, Kumar, Manurangsi 2022). With
-//!   `d_i = delta(e_i)` made convex in `e^eps` from below, the mass at `e_i > 0` is
+//! - *From losses:* each is spread to the two grid points round it, so that both probabilities stay
+//!   as they are.
+//! - *From a profile,* for a symmetric relation: connect the dots (Doroshenko, Ghazi, Kamath,
+//!   Kumar, Manurangsi 2022). With `d_i = delta(e_i)` made convex in `e^eps` from below, the mass
+//!   at `e_i > 0` is
 //! ```text
 //! (d_(i-1) - d_i) / (1 - e^(e_(i-1) - e_i)) - (d_i - d_(i+1)) / (e^(e_(i+1) - e_i) - 1)     (1)
 //! ```
@@ -38,7 +41,8 @@ impl Table {
         Self::new(grid.iter().copied().zip(masses), 0.0)
     }
 
-    /// From points `(eps, delta)` at or above a profile that holds in both orders, from eps = 0 upwards.
+    /// From points `(eps, delta)` at or above a profile that holds in both orders, from eps = 0
+    /// upwards.
     pub(crate) fn from_profile(points: &[(f64, f64)]) -> Self {
         let points = convex(points);
         let singular = points.last().map_or(1.0, |point| point.1);
@@ -58,8 +62,9 @@ impl Table {
         Self::new(masses, singular)
     }
 
-    /// From points `(eps, delta)` at or above the profile of one order of a pair, rising from a negative eps: connect the dots,
-    /// with delta = 1 at `e^eps = 0`. What lies above the last point is singular.
+    /// From points `(eps, delta)` at or above the profile of one order of a pair, rising from a
+    /// negative eps: connect the dots, with delta = 1 at `e^eps = 0`. What lies above the last
+    /// point is singular.
     pub(crate) fn from_whole_profile(points: &[(f64, f64)]) -> Self {
         let points = convex(points);
         let singular = points.last().map_or(1.0, |point| point.1);

@@ -14,7 +14,8 @@ fn repeated(count: u64, event: &str) -> String {
     format!(r#"{{"type":"repeated","count":{count},"event":{event}}}"#)
 }
 
-/// One step is exact: `ln(1 + g (e^eps - 1))` with the Gaussian's eps at delta / g. Many lose up to a quarter.
+/// One step is exact: `ln(1 + g (e^eps - 1))` with the Gaussian's eps at delta / g. Many lose up to
+/// a quarter.
 #[test]
 fn samples_without_replacement() {
     let step = r#"{"type":"sampled_without_replacement","sample_size":150,"population":20000,"event":{"type":"gaussian","noise_multiplier":2.5}}"#;
@@ -47,8 +48,8 @@ fn balls_in_bins() {
     assert_eq!(found, at("zero_out", epoch, 1e-5));
 }
 
-/// Poisson trials by one run's own profile: 1.8996 at fine orders. 647 selections that are 0.3933-private each: below 97.4,
-/// which advanced composition of these bounds gives.
+/// Poisson trials by one run's own profile: 1.8996 at fine orders. 647 selections that are
+/// 0.3933-private each: below 97.4, which advanced composition of these bounds gives.
 #[test]
 fn selections() {
     let poisson = r#"{"type":"selected","trials":{"distribution":"poisson","mean":10},"event":{"type":"gaussian","noise_multiplier":4}}"#;

@@ -1,19 +1,20 @@
 //! Samples drawn with replacement, under replacement of one record.
 //!
 //! # Definition
-//! The base release sees m independent draws from n records, so that one record may be in the sample several times.
+//! The base release sees m independent draws from n records, so that one record may be in the
+//! sample several times.
 //! # Guarantee
-//! With `g = 1 - (1 - 1/n)^m` and `delta_k` the profile of the base at distance k (Balle, Barthe, Gaboardi, *Privacy
-//! Amplification by Subsampling*, 2018, theorem 10),
+//! With `g = 1 - (1 - 1/n)^m` and `delta_k` the profile of the base at distance k (Balle, Barthe,
+//! Gaboardi, *Privacy Amplification by Subsampling*, 2018, theorem 10),
 //! ```text
 //! eps'   = ln(1 + g (e^eps - 1))
 //! delta' = sum_(k=1)^m C(m,k) (1/n)^k (1 - 1/n)^(m-k) delta_k(eps)                             (1)
 //! ```
-//! for every eps: a profile, which makes a pair (module `table`). Without replacement `g = m/n` and K is at most 1
-//! (theorem 9). For Gaussian noise module `drawn` has a smaller profile.
+//! for every eps: a profile, which makes a pair (module `table`). Without replacement `g = m/n` and
+//! K is at most 1 (theorem 9). For Gaussian noise module `drawn` has a smaller profile.
 //! # Pitfalls
-//! `delta' = g delta(eps)`, right without replacement, is too small here: a record that is drawn twice counts
-//! twice.
+//! `delta' = g delta(eps)`, right without replacement, is too small here: a record that is drawn
+//! twice counts twice.
 
 use super::closed;
 use super::drawn::Law;
@@ -169,8 +170,8 @@ mod tests {
         }
     }
 
-    /// One record in the sample k times, all others with the neighbour's value: the sum shows how often it was
-    /// drawn. That mixture of Gaussians against one must not exceed the bound.
+    /// One record in the sample k times, all others with the neighbour's value: the sum shows how
+    /// often it was drawn. That mixture of Gaussians against one must not exceed the bound.
     #[test]
     fn never_below_a_mechanism() {
         let (m, n, mu) = (20u64, 50u64, 0.4);

@@ -2,8 +2,8 @@
 //!
 //! ln 0 is -∞ everywhere. NaN is passed on, never dropped.
 
-/// A running sum of positive terms given by their logarithms. The largest term seen sets the scale, so
-/// that nothing overflows and only terms below 1e-308 of it vanish.
+/// A running sum of positive terms given by their logarithms. The largest term seen sets the scale,
+/// so that nothing overflows and only terms below 1e-308 of it vanish.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LogSum {
     scale: f64,
@@ -25,7 +25,8 @@ impl LogSum {
             self.sum *= (self.scale - ln_term).exp();
             self.scale = ln_term;
         }
-        // Equal infinities: the difference would be NaN where the term is plainly as large as the scale.
+        // Equal infinities: the difference would be NaN where the term is plainly as large as the
+        // scale.
         self.sum += if ln_term == self.scale { 1.0 } else { (ln_term - self.scale).exp() };
     }
 
@@ -46,8 +47,8 @@ pub(crate) fn ln_exp_m1(x: f64) -> f64 {
     if x > 40.0 { x } else { x.exp_m1().ln() }
 }
 
-/// `ln(1 - q + q e^y)`: the privacy loss `y` after sampling at rate `q`. It neither overflows for large
-/// `y` nor loses the digits of a small result.
+/// `ln(1 - q + q e^y)`: the privacy loss `y` after sampling at rate `q`. It neither overflows for
+/// large `y` nor loses the digits of a small result.
 pub(crate) fn ln_mixture(rate: f64, y: f64) -> f64 {
     if rate == 1.0 {
         y
@@ -57,8 +58,8 @@ pub(crate) fn ln_mixture(rate: f64, y: f64) -> f64 {
         y + rate.ln() + ((1.0 - rate) / rate * (-y).exp()).ln_1p()
     } else {
         let change = rate * y.exp_m1();
-        // Next to rate 1 the change is next to -1 and has lost the digits of what is left: a sum of two positive
-        // numbers has them, since 1 - rate is exact there.
+        // Next to rate 1 the change is next to -1 and has lost the digits of what is left: a sum of
+        // two positive numbers has them, since 1 - rate is exact there.
         if change > -0.5 { change.ln_1p() } else { ((1.0 - rate) + rate * y.exp()).ln() }
     }
 }
@@ -66,8 +67,8 @@ pub(crate) fn ln_mixture(rate: f64, y: f64) -> f64 {
 /// The logarithm of the binomial probability of `k` successes out of `n`, `success + failure = 1`.
 ///
 /// Saddle-point form (Loader, *Fast and Accurate Computation of Binomial Probabilities*, 2000): no
-/// difference of large logarithms of factorials, hence about fourteen digits of the probability for every `n`.
-/// Both probabilities are arguments because one of them may be too close to 1 to tell.
+/// difference of large logarithms of factorials, hence about fourteen digits of the probability for
+/// every `n`. Both probabilities are arguments because one of them may be too close to 1 to tell.
 pub(crate) fn ln_binomial(k: f64, n: f64, success: f64, failure: f64) -> f64 {
     if k == 0.0 {
         return if n == 0.0 { 0.0 } else { n * ln_complement(failure, success) };
@@ -142,7 +143,8 @@ mod tests {
         assert!((ln_mixture(1e-9, 1e-9) / 1e-18 - 1.0).abs() < 1e-8);
         assert!((ln_mixture(0.25, 2000.0) - (2000.0 + 0.25f64.ln())).abs() < 1e-12);
         assert_eq!((ln_mixture(0.0, 1e6), ln_mixture(1.0, -3.0)), (0.0, -3.0));
-        // ln(1e-12 + (1 - 1e-12) e^-50) with the double next to 1 - 1e-12, whose distance from 1 is exact.
+        // ln(1e-12 + (1 - 1e-12) e^-50) with the double next to 1 - 1e-12, whose distance from 1 is
+        // exact.
         let rate = 1.0 - 1e-12;
         let exact = (1.0 - rate + rate * (-50.0f64).exp()).ln();
         assert!((ln_mixture(rate, -50.0) / exact - 1.0).abs() < 1e-15);

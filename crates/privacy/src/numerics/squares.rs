@@ -1,8 +1,8 @@
 //! The root of a sum of many squares, with certified ends.
 //!
-//! A plain sum of n terms may be off by n units of its last place; a compensated one (Neumaier, *Rundungsfehleranalyse
-//! einiger Verfahren zur Summation endlicher Summen*, 1974) by one or two, whatever n is. Each square times its count
-//! is rounded three times before.
+//! A plain sum of n terms may be off by n units of its last place; a compensated one (Neumaier,
+//! *Rundungsfehleranalyse einiger Verfahren zur Summation endlicher Summen*, 1974) by one or two,
+//! whatever n is. Each square times its count is rounded three times before.
 
 use crate::bound::Bound;
 
@@ -36,7 +36,8 @@ impl SquareSum {
     }
 }
 
-/// Three roundings of each square, two of the sum, one of the root: four units at most, and twice that.
+/// Three roundings of each square, two of the sum, one of the root: four units at most, and twice
+/// that.
 const ROOM: f64 = 8.0 * f64::EPSILON;
 
 #[cfg(test)]

@@ -141,15 +141,15 @@ impl Random {
 /// The default stops at distributions whose ends are this close.
 const TOLERANCE: f64 = 1.1e-4;
 
-/// What is wrong between the accountants' answers about `claim`, at `delta`; false if no accountant takes the event. A thorough
-/// check compares all of them on delta of epsilon, too, and looks at both ends.
+/// What is wrong between the accountants' answers about `claim`, at `delta`; false if no accountant
+/// takes the event. A thorough check compares all of them on delta of epsilon, too, and looks at
+/// both ends.
 pub(crate) fn check(json: &str, delta: f64, thorough: bool) -> Result<bool, String> {
     let claim = Claim::from_json(json).map_err(|error| format!("{json}: {error}"))?;
     let target = Delta::new(delta).map_err(|error| error.to_string())?;
     let epsilon = |accountant| accounting::epsilon(&claim, target, accountant);
     let Ok(auto) = epsilon(Accountant::Auto) else { return Ok(false) };
-    compare(&auto, |accountant| epsilon(accountant))
-        .map_err(|wrong| format!("{json} at delta {delta:e}: {wrong}"))?;
+    compare(&auto, epsilon).map_err(|wrong| format!("{json} at delta {delta:e}: {wrong}"))?;
 
     // The other question, at the ends of the first.
     let at = |value: f64, accountant| {

@@ -1,21 +1,24 @@
 //! How far one unit moves the released nodes of a binary tree.
 //!
 //! # Definition
-//! A tree over T steps has nodes of 2^h steps, h = 0, ..., L - 1, with L the number of binary digits of T; complete ones are
-//! released once each, with noise. A unit takes part in at most p steps, any two of them at least b apart. `nodes` says
-//! whether all complete nodes are released, or only those that plain prefix sums read: the ones of even index in their
-//! level.
+//! A tree over T steps has nodes of 2^h steps, h = 0, ..., L - 1, with L the number of binary
+//! digits of T; complete ones are released once each, with noise. A unit takes part in at most p
+//! steps, any two of them at least b apart. `nodes` says whether all complete nodes are released,
+//! or only those that plain prefix sums read: the ones of even index in their level.
 //! # Guarantee
-//! With contributions of norm at most 1 a node moves by at most the number c of the unit's steps in it, so that
+//! With contributions of norm at most 1 a node moves by at most the number c of the unit's steps in
+//! it, so that
 //! ```text
-//! sens² <= sum over levels of max sum c²,   c <= m = min(p, ceil(2^h / b)),   sum c <= p                   (1)
+//! sens² <= sum over levels of max sum c²,   c <= m = min(p, ceil(2^h / b)),   sum c <= p       (1)
 //! ```
-//! where a level has `floor(T / 2^h)` nodes, or every second of them. A sum of squares is convex: its largest value has as many
-//! nodes at m as p and their number allow, and one with what is left. This is at most `p sum_h min(p, ceil(2^h / b))`, and
-//! exact for all nodes if p is 1, or a power of two with b = 1: the first p steps meet it at every level.
+//! where a level has `floor(T / 2^h)` nodes, or every second of them. A sum of squares is convex:
+//! its largest value has as many nodes at m as p and their number allow, and one with what is left.
+//! This is at most `p sum_h min(p, ceil(2^h / b))`, and exact for all nodes if p is 1, or a power
+//! of two with b = 1: the first p steps meet it at every level.
 //! # Pitfalls
 //! - `levels` for each participation is too little: steps of one unit meet in the upper nodes.
-//! - Reading only even nodes is no excuse if the others are released, too (Honaker's estimator reads all).
+//! - Reading only even nodes is no excuse if the others are released, too (Honaker's estimator
+//!   reads all).
 
 use crate::event::Nodes;
 use crate::params::Count;
@@ -128,8 +131,8 @@ mod tests {
         }
     }
 
-    /// Two epochs of four steps; of three steps and two more; twenty of a hundred and 48 more: `p sum min(p, ceil(2^h / b))`
-    /// is 10, 12 and 980, and the largest truth 10, 12 and 926.
+    /// Two epochs of four steps; of three steps and two more; twenty of a hundred and 48 more:
+    /// `p sum min(p, ceil(2^h / b))` is 10, 12 and 980, and the largest truth 10, 12 and 926.
     #[test]
     fn epochs() {
         for (steps, p, b, bound, truth) in [(8, 2, 4, 10, 10), (8, 2, 3, 12, 12), (2048, 20, 100, 980, 926)] {

@@ -1,20 +1,21 @@
 //! Events that are made of another event in a way of their own.
 //!
 //! # Epochs and bins
-//! Every unit is in exactly one batch an epoch. A group of k may be spread over several batches; if each unit has the
-//! trade-off f, k of them have at least `1 - (1 - f)^(o k)` however they are spread (Dong, Roth, Su, *Gaussian
-//! Differential Privacy*, 2019), which for shifted log-concave noise is the curve of k-fold shift: what all k
-//! in one batch cost.
+//! Every unit is in exactly one batch an epoch. A group of k may be spread over several batches; if
+//! each unit has the trade-off f, k of them have at least `1 - (1 - f)^(o k)` however they are
+//! spread (Dong, Roth, Su, *Gaussian Differential Privacy*, 2019), which for shifted log-concave
+//! noise is the curve of k-fold shift: what all k in one batch cost.
 //! # Selection
-//! The premises of Papernot and Steinke (*Hyperparameter Tuning with Rényi Differential Privacy*, 2022): the number of
-//! runs is secret and drawn first, each run costs the same, the score is part of its output, losers stay
-//! unseen.
+//! The premises of Papernot and Steinke (*Hyperparameter Tuning with Rényi Differential Privacy*,
+//! 2022): the number of runs is secret and drawn first, each run costs the same, the score is part
+//! of its output, losers stay unseen.
 //! # Last iterate
-//! `HiddenDescent` has the theorem and its premises. Where they fail, or where the step is not Gaussian, all
-//! iterates are accounted as if they were seen.
+//! `HiddenDescent` has the theorem and its premises. Where they fail, or where the step is not
+//! Gaussian, all iterates are accounted as if they were seen.
 //! # Trees
-//! Every node of a binary tree over T steps is released once; module `tree` has the sensitivity of the list of nodes. Inputs
-//! may depend on earlier nodes (Gaussian noise; Denisov, McMahan, Rush, Smith, Thakurta, 2022).
+//! Every node of a binary tree over T steps is released once; module `tree` has the sensitivity of
+//! the list of nodes. Inputs may depend on earlier nodes (Gaussian noise; Denisov, McMahan, Rush,
+//! Smith, Thakurta, 2022).
 //! # Shuffled reports
 //! Each of n units reports once through a local randomizer; module `shuffled`.
 
@@ -29,16 +30,16 @@ use crate::notion::{Gdp, HiddenDescent};
 use crate::params::{Count, Mu, NoiseMultiplier};
 use crate::relation::Contribution;
 
-/// Is some mechanism known that this event allows and that costs what its steps do? Not where the steps are only
-/// an upper bound: secret bins may hide more than they are given credit for, leaves of one unit may lie apart, a
-/// descent may contract by turning back and forth, and what is known of groups may be no more than a chain of
-/// single units.
+/// Is some mechanism known that this event allows and that costs what its steps do? Not where the
+/// steps are only an upper bound: secret bins may hide more than they are given credit for, leaves
+/// of one unit may lie apart, a descent may contract by turning back and forth, and what is known
+/// of groups may be no more than a chain of single units.
 pub(crate) fn is_attained(event: &Event) -> bool {
     is_attained_by(event, false)
 }
 
-/// The same, for one unit or for groups of several. Two outcomes with losses of k eps would need intermediate inputs
-/// that tell more than eps apart.
+/// The same, for one unit or for groups of several. Two outcomes with losses of k eps would need
+/// intermediate inputs that tell more than eps apart.
 fn is_attained_by(event: &Event, groups: bool) -> bool {
     match event {
         Event::BallsInBins { bins, event, .. } => *bins == Count::ONE && is_attained_by(event, groups),
@@ -49,7 +50,8 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         Event::Group { size, event } => is_attained_by(event, groups || *size > Count::ONE),
         Event::LastIterate { steps, step_size, strong_convexity, smoothness, event } => {
             let curved = [strong_convexity.get(), smoothness.get()].map(|curve| step_size.get() * curve);
-            // A quadratic of the least curvature meets the bound if none of a larger one contracts less.
+            // A quadratic of the least curvature meets the bound if none of a larger one contracts
+            // less.
             let by_quadratic = curved[0] == 0.0 || curved[0] + curved[1] <= 2.0;
             let gaussian = matches!(unwrap_single(event), Event::Gaussian(_)) && by_quadratic;
             gaussian || (*steps == Count::ONE && is_attained_by(event, groups))
@@ -96,9 +98,10 @@ impl Walk {
         done
     }
 
-    /// `inner` on each of the bins of some epochs: a Gaussian release is amplified for one unit that is there or is not. For
-    /// anything else: given who is in which bin, the batches of an epoch are disjoint and everybody is in one. The bins
-    /// are drawn alike for all neighbours, and a mixture is no easier to tell apart than its parts.
+    /// `inner` on each of the bins of some epochs: a Gaussian release is amplified for one unit
+    /// that is there or is not. For anything else: given who is in which bin, the batches of an
+    /// epoch are disjoint and everybody is in one. The bins are drawn alike for all neighbours, and
+    /// a mixture is no easier to tell apart than its parts.
     pub(super) fn balls(
         &mut self,
         bins: Count,
@@ -259,8 +262,9 @@ mod tests {
         delta(&claim, Epsilon::new(epsilon).unwrap(), Accountant::Auto).unwrap().bound
     }
 
-    /// Of two units that each change a probability by a factor e at most, the best that is possible is a coin that
-    /// passes through 1/2: total variation `1 - e^-1`, and not the `tanh(1)` of a release that is 2-DP for one unit.
+    /// Of two units that each change a probability by a factor e at most, the best that is possible
+    /// is a coin that passes through 1/2: total variation `1 - e^-1`, and not the `tanh(1)` of a
+    /// release that is 2-DP for one unit.
     #[test]
     fn no_lower_end_for_groups_beyond_what_a_chain_of_units_can_do() {
         for event in [
@@ -289,8 +293,9 @@ mod tests {
         assert!(shifted.contains(-(-1f64).exp_m1()) && shifted.relative_gap() < 1e-6, "{shifted:?}");
     }
 
-    /// Curvature 1.9 with steps of 1: iterates jump over the minimum, and of 10 shifts of 1 little is left. The
-    /// exact law on that quadratic, and on the one of curvature 0.5, against what the lower end says.
+    /// Curvature 1.9 with steps of 1: iterates jump over the minimum, and of 10 shifts of 1 little
+    /// is left. The exact law on that quadratic, and on the one of curvature 0.5, against what the
+    /// lower end says.
     #[test]
     fn no_lower_end_for_descents_that_no_quadratic_follows() {
         let event = |smoothness: f64, step: &str| {

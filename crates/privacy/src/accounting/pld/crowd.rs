@@ -1,12 +1,14 @@
 //! The pair of a group on a Poisson sample: a binomial number of shifts against none.
 //!
 //! # Definition
-//! `Q` is N(0, 1) or Laplace noise of scale 1, and `P' = sum_j B(j) Q(x - j shift)` with B the binomial law of how many
-//! of the group's units were drawn. `ln(P'/Q)` never falls in x, so that outcomes are walked in order.
+//! `Q` is N(0, 1) or Laplace noise of scale 1, and `P' = sum_j B(j) Q(x - j shift)` with B the
+//! binomial law of how many of the group's units were drawn. `ln(P'/Q)` never falls in x, so that
+//! outcomes are walked in order.
 //! # Guarantee
-//! Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture of Gaussians Mechanisms*, 2024; for
-//! Laplace noise see module `flatten::group`. At group level neither direction may be left out: at rate 0.01, distance 1 and
-//! eps = 0.02 adding a group of four has delta 0.0039, adding one unit none.
+//! Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture of Gaussians
+//! Mechanisms*, 2024; for Laplace noise see module `flatten::group`. At group level neither
+//! direction may be left out: at rate 0.01, distance 1 and eps = 0.02 adding a group of four has
+//! delta 0.0039, adding one unit none.
 
 use super::pair::{End, Pair, View};
 use super::panel::{Ends, Visit, Width};
@@ -36,8 +38,8 @@ const SMALL: u64 = 64;
 const LEAST_CHANCE: f64 = -80.0;
 
 impl Crowd {
-    /// For the lower end units beyond the [`LARGEST_MIXTURE`]th stay at home, which tells less: the half-lines that
-    /// tell most have less mass under smaller shifts.
+    /// For the lower end units beyond the [`LARGEST_MIXTURE`]th stay at home, which tells less: the
+    /// half-lines that tell most have less mass under smaller shifts.
     pub(super) fn new(size: u64, rate: f64, base: &Step, end: End) -> Result<Self, String> {
         let (noise, shift) = if let Step::Gaussian { mu } = base {
             (Noise::Gaussian, *mu)
@@ -125,8 +127,8 @@ impl Pair {
                 Ends { left, right }
             }
             Noise::Laplace => {
-                // Beyond the shifts the loss is constant and the mass that of an exponential tail, which is the
-                // density at the cut. At each shift the densities have a corner.
+                // Beyond the shifts the loss is constant and the mass that of an exponential tail,
+                // which is the density at the cut. At each shift the densities have a corner.
                 let size = crowd.ln_chances.len() - 1;
                 let corner = |i: usize| match self.view {
                     View::Add => (i as f64 - size as f64) * crowd.shift,

@@ -1,23 +1,24 @@
 //! Losses so large that one of them decides the composition alone.
 //!
 //! # Definition
-//! A step's outcomes are split at a loss `c`: those below are put on the lattice, those above are *jumps*,
-//! of which only the two masses `p = P[L > c]` and `q = Q[L > c]` are kept.
+//! A step's outcomes are split at a loss `c`: those below are put on the lattice, those above are
+//! *jumps*, of which only the two masses `p = P[L > c]` and `q = Q[L > c]` are kept.
 //!
 //! # Guarantee
 //! For every `c`, whatever it is:
-//! - *Above.* The jumps are spread to the two ends of `[c, ∞)`, keeping `p` and `q`: mass `e^c q` goes to the
-//!   loss `c` and the rest to infinity. That is the last cell of connect-the-dots, and dominates.
-//! - *Below.* With `E` the event that some release jumps, and `s` what is left of a step on the lattice,
-//!   ```text
-//!   delta(e) = E_P[(1 - exp(e - L))+; not E] + E_P[(1 - exp(e - L))+; E]
-//!           >= delta of s composed (e)       + P[E] - e^e Q[E]                                       (1)
-//!   ```
-//!   since `E_P[exp(-L); E] = Q[E]`, and `P[E] = 1 - prod (1 - p)^count`, likewise for `Q`. The second term may be
-//!   replaced by that of any smaller event: that some release is one that `Q` cannot produce, for which `Q[E] = 0`.
+//! - *Above.* The jumps are spread to the two ends of `[c, ∞)`, keeping `p` and `q`: mass `e^c q`
+//!   goes to the loss `c` and the rest to infinity. That is the last cell of connect-the-dots, and
+//!   dominates.
+//! - *Below.* With `E` the event that some release jumps, and `s` what is left of a step on the
+//!   lattice,
+//!   ```text delta(e) = E_P[(1 - exp(e - L))+; not E] + E_P[(1 - exp(e - L))+; E] >= delta of s composed (e)       + P[E] - e^e Q[E]                                       (1) ```
+//!   since `E_P[exp(-L); E] = Q[E]`, and `P[E] = 1 - prod (1 - p)^count`, likewise for `Q`. The
+//!   second term may be replaced by that of any smaller event: that some release is one that `Q`
+//!   cannot produce, for which `Q[E] = 0`.
 //!
-//! Both are equalities if no other losses can bring the sum from `c` down to `e`: then nothing is lost by not
-//! looking at jumps more closely, however many decades they span. So `c` is chosen a little above `e`.
+//! Both are equalities if no other losses can bring the sum from `c` down to `e`: then nothing is
+//! lost by not looking at jumps more closely, however many decades they span. So `c` is chosen a
+//! little above `e`.
 
 use super::panel::{Ends, Panel};
 use crate::numerics::logspace::LogSum;

@@ -2,9 +2,10 @@
 //! neighbouring inputs exceed.
 //!
 //! # Definition
-//! A base mechanism has a reference distribution `Q` (nobody's contribution, symmetric about 0) and a
-//! shifted one `P'` (one contribution), described by `ln Q(x)` and `y(x) = ln(P'(x) / Q(x))`, which never
-//! falls in `x`. Poisson sampling at rate `q` replaces `P'` by `(1 - q) Q + q P'`, so with
+//! A base mechanism has a reference distribution `Q` (nobody's contribution, symmetric about 0) and
+//! a shifted one `P'` (one contribution), described by `ln Q(x)` and `y(x) = ln(P'(x) / Q(x))`,
+//! which never falls in `x`. Poisson sampling at rate `q` replaces `P'` by `(1 - q) Q + q P'`, so
+//! with
 //! ```text
 //! g(y) = ln(1 - q + q e^y)                                                (1)
 //! ```
@@ -16,13 +17,13 @@
 //! ```
 //! # Guarantee
 //! Remove and add: Zhu, Dong, Wang, *Optimal Accounting of Differential Privacy via Characteristic
-//! Function*, 2022 (Poisson sampling preserves domination). Replace: for `a >= 1` the half-line with the
-//! same `P'` mass has, by Neyman-Pearson, least mass under every other shift in `[-1, 1]`, so the
-//! opposite shift is the worst.
+//! Function*, 2022 (Poisson sampling preserves domination). Replace: for `a >= 1` the half-line
+//! with the same `P'` mass has, by Neyman-Pearson, least mass under every other shift in `[-1, 1]`,
+//! so the opposite shift is the worst.
 //! # Pitfalls
-//! - The worse of remove and add for one step need not be the worse after composition (Lebeda, Regehr,
-//!   Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms under
-//!   Composition*, 2024): both are composed and the maximum is taken at the end.
+//! - The worse of remove and add for one step need not be the worse after composition (Lebeda,
+//!   Regehr, Kamath, Steinke, *Avoiding Pitfalls for Privacy Accounting of Subsampled Mechanisms
+//!   under Composition*, 2024): both are composed and the maximum is taken at the end.
 //! - The discrete Gaussian is not dominated by the continuous one: it has its own pair.
 
 use super::super::step::{Sided, Step};
@@ -39,8 +40,8 @@ pub(super) enum View {
     Replace,
 }
 
-/// The certified end that a pair is built for: events that name a class of mechanisms are replaced by
-/// the worst of the class above and by one member of it below.
+/// The certified end that a pair is built for: events that name a class of mechanisms are replaced
+/// by the worst of the class above and by one member of it below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     Upper,
@@ -68,7 +69,8 @@ pub(super) enum Base {
     DiscreteLaplace { scale: f64, shift: f64 },
     /// A group on a sample; nothing is left to be mixed in.
     Crowd(Crowd),
-    /// Finitely many outcomes `(ln Q, y)` in rising order of `y`, and mass of `P'` where `Q` has none.
+    /// Finitely many outcomes `(ln Q, y)` in rising order of `y`, and mass of `P'` where `Q` has
+    /// none.
     Atoms { outcomes: Vec<(f64, f64)>, singular: f64 },
 }
 
@@ -119,7 +121,8 @@ impl Pair {
         Ok(Self { base: Base::new(step, end)?, rate: 1.0, view: View::Remove })
     }
 
-    /// The spacing of a lattice that holds all losses or, for Laplace noise, the two that have mass of their own.
+    /// The spacing of a lattice that holds all losses or, for Laplace noise, the two that have mass
+    /// of their own.
     pub(super) fn spacing(&self) -> Option<f64> {
         let (q, sampled) = (self.rate, self.rate < 1.0);
         match &self.base {
@@ -164,8 +167,8 @@ impl Pair {
         }
     }
 
-    /// Mass of `P` where the other distribution has none. (Seen the other way round, what only `Q` can
-    /// produce is an ordinary outcome of loss `-ln(1 - q)`: it is among the atoms.)
+    /// Mass of `P` where the other distribution has none. (Seen the other way round, what only `Q`
+    /// can produce is an ordinary outcome of loss `-ln(1 - q)`: it is among the atoms.)
     pub(super) fn singular(&self) -> f64 {
         match (&self.base, self.view) {
             (Base::Atoms { singular, .. }, View::Remove) => self.rate * singular,
@@ -268,7 +271,8 @@ impl Base {
     }
 }
 
-/// Outcomes are numbered from 0; negative numbers, -0 first, count from the other end, as mirrored views need.
+/// Outcomes are numbered from 0; negative numbers, -0 first, count from the other end, as mirrored
+/// views need.
 fn position(outcomes: &[(f64, f64)], x: f64) -> usize {
     if x.is_sign_negative() { outcomes.len() - 1 - (-x) as usize } else { x as usize }
 }
@@ -281,7 +285,8 @@ fn walkable(scale: f64, shift: u64) -> Result<(), String> {
     }
 }
 
-/// `ln sum_k exp(-k^2 / (2 sigma^2))`, by the sum or by its Poisson-summation twin, whichever is short.
+/// `ln sum_k exp(-k^2 / (2 sigma^2))`, by the sum or by its Poisson-summation twin, whichever is
+/// short.
 fn ln_discrete_gaussian_norm(sigma: f64) -> f64 {
     use std::f64::consts::PI;
     if sigma < 1.0 {
@@ -296,8 +301,8 @@ fn ln_discrete_gaussian_norm(sigma: f64) -> f64 {
 /// The worst (epsilon, delta) mechanism (Kairouz, Oh, Viswanath, *The Composition Theorem for
 /// Differential Privacy*, 2015): two outcomes, and `delta` of certain disclosure.
 fn two_points(epsilon: f64, delta: f64) -> Base {
-    // ln of the more and of the less likely outcome's probability: never formed from exp(epsilon), which
-    // overflows where nothing is private any more, and must not then look free.
+    // ln of the more and of the less likely outcome's probability: never formed from exp(epsilon),
+    // which overflows where nothing is private any more, and must not then look free.
     let ln_high = (-delta).ln_1p() - (-epsilon).exp().ln_1p();
     let mut outcomes = vec![(ln_high, -epsilon), (ln_high - epsilon, epsilon)];
     if delta > 0.0 {
@@ -319,9 +324,9 @@ fn randomized_response(categories: u64, truth: f64) -> Base {
     Base::Atoms { outcomes, singular: 0.0 }
 }
 
-/// A mechanism whose loss takes the two values `epsilon / 2` and `-epsilon / 2`: one of those whose loss
-/// has range `epsilon` (Dong, Durfee, Rogers, *Optimal Differential Privacy Composition for Exponential
-/// Mechanisms*, 2020).
+/// A mechanism whose loss takes the two values `epsilon / 2` and `-epsilon / 2`: one of those whose
+/// loss has range `epsilon` (Dong, Durfee, Rogers, *Optimal Differential Privacy Composition for
+/// Exponential Mechanisms*, 2020).
 fn bounded_range_member(epsilon: f64) -> Base {
     two_points(0.5 * epsilon, 0.0)
 }

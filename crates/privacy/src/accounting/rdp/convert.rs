@@ -8,21 +8,22 @@
 //! optimal   eps = max ln((p - delta) / q)  over p^a q^-b + (1-p)^a (1-q)^-b <= e^(b r)     (3)
 //! total     delta <= sqrt(1 - e^-r) already at eps = 0                                     (4)
 //! ```
-//! (1) Mironov, *Rényi Differential Privacy*, 2017, proposition 3. (2) Canonne, Kamath, Steinke, *The
-//! Discrete Gaussian for Differential Privacy*, 2020, arXiv:2004.00010v4, proposition 12. (3) Asoodeh, Liao,
-//! Calmon, Kosut, Sankar, *Three Variants of Differential Privacy*, 2021: an event splits the outcomes in
-//! two, and data processing leaves `D_a` of the two-point laws (p, 1-p), (q, 1-q) at most r; nothing more
-//! can be said from r alone. (4) Bretagnolle and Huber 1979. Exact <= (3) <= (2) <= (1).
+//! (1) Mironov, *Rényi Differential Privacy*, 2017, proposition 3. (2) Canonne, Kamath, Steinke,
+//! *The Discrete Gaussian for Differential Privacy*, 2020, arXiv:2004.00010v4, proposition 12. (3)
+//! Asoodeh, Liao, Calmon, Kosut, Sankar, *Three Variants of Differential Privacy*, 2021: an event
+//! splits the outcomes in two, and data processing leaves `D_a` of the two-point laws (p, 1-p), (q,
+//! 1-q) at most r; nothing more can be said from r alone. (4) Bretagnolle and Huber 1979. Exact <=
+//! (3) <= (2) <= (1).
 //! # How it is computed
 //! The set in (3) is convex and the objective quasi-concave, so that a search over ln p meets one
-//! hill; its top lies above p = a delta, where (2) has it, and may lie next to p = 1. For each p the largest loss `w = ln(p/q)` on
-//! the boundary solves
+//! hill; its top lies above p = a delta, where (2) has it, and may lie next to p = 1. For each p
+//! the largest loss `w = ln(p/q)` on the boundary solves
 //! ```text
 //! p psi_b(w) + (1-p) psi_b(v) = e^(br) - 1,   v = ln((1-p) / (1-q))                        (5)
 //! ```
-//! with psi of module `moment`: no cancellation even where p and q agree to ten digits. The left side is
-//! convex and rising in w. Newton's method runs on a doubly logarithmic scale, and the root is moved
-//! to the right by its error, which can only raise eps and delta.
+//! with psi of module `moment`: no cancellation even where p and q agree to ten digits. The left
+//! side is convex and rising in w. Newton's method runs on a doubly logarithmic scale, and the root
+//! is moved to the right by its error, which can only raise eps and delta.
 //! # Pitfalls
 //! (2) may be negative at a badly chosen order: results are clamped at 0.
 
@@ -101,16 +102,17 @@ fn ln_delta_optimal(order: f64, divergence: f64, epsilon: f64) -> f64 {
         let below = epsilon - ball.largest_loss(ln_p);
         if below >= 0.0 { f64::INFINITY } else { -(ln_p + (-below.exp_m1()).ln()) }
     };
-    // With (1-p)^a (1-q)^-b in (3) replaced by 1, its largest value, the best p is this one. A smaller
-    // value moves it up.
+    // With (1-p)^a (1-q)^-b in (3) replaced by 1, its largest value, the best p is this one. A
+    // smaller value moves it up.
     let lowest = (ball.ln_excess + (order - 1.0) * ((-1.0 / order).ln_1p() - epsilon)).min(0.0);
     let top = if lowest < 0.0 { -least_over_p(lowest, order, objective) } else { f64::NEG_INFINITY };
     top.max(-objective(0.0)).max(-objective(lowest))
 }
 
-/// The least `objective(ln p)` from `lowest` to p = 1. A hill is as wide as b or, for large orders, as 1 / a; a place known
-/// to a small part of that gives the height to 1e-15, which the slack covers. Next to p = 1 it is as narrow as 1 - p
-/// is: there the search goes on over ln(p / (1 - p)), from the best of a scan.
+/// The least `objective(ln p)` from `lowest` to p = 1. A hill is as wide as b or, for large orders,
+/// as 1 / a; a place known to a small part of that gives the height to 1e-15, which the slack
+/// covers. Next to p = 1 it is as narrow as 1 - p is: there the search goes on over ln(p / (1 -
+/// p)), from the best of a scan.
 fn least_over_p(lowest: f64, order: f64, objective: impl Fn(f64) -> f64) -> f64 {
     let tolerance = 3e-8 * (order - 1.0).min(1.0) / (1.0 + 1e-5 * order);
     let (place, found) = search::least(lowest, 0.0, tolerance, &objective);
@@ -144,7 +146,8 @@ impl Ball {
         }
         let b = self.excess_order;
         let (p, miss) = (ln_p.exp(), -ln_p.exp_m1());
-        // p^a q^-b alone is at most e^(br). For small r the ball is an ellipse, (p-q)² <= 2 r p (1-p) / a.
+        // p^a q^-b alone is at most e^(br). For small r the ball is an ellipse, (p-q)² <= 2 r p
+        // (1-p) / a.
         let most = self.divergence - ln_p / b;
         let mut w = most.min((2.0 * self.divergence * miss / (p * (b + 1.0))).sqrt());
         for _ in 0..MAX_STEPS {
@@ -155,12 +158,14 @@ impl Ball {
             let q = p * (1.0 - moved);
             let rise = (ln_p + b * w - ln_value).exp()
                 - (b * v + miss.ln() - ln_value).exp() * q / (miss + p * moved);
-            // The left side of (5) is convex and 0 at 0, so that its logarithmic slope is at least 1.
+            // The left side of (5) is convex and 0 at 0, so that its logarithmic slope is at least
+            // 1.
             let slope = (b * w * rise).max(1.0);
             let next = (w * (-gap / slope).exp()).min(most);
             let change = (next - w).abs();
             w = next;
-            // Convergence is quadratic only where the change is small against 1 / b, which may be far below w.
+            // Convergence is quadratic only where the change is small against 1 / b, which may be
+            // far below w.
             if change <= 1e-14 * w {
                 return (w * (1.0 + SLACK)).min(most * (1.0 + SLACK));
             }
@@ -240,7 +245,8 @@ mod tests {
     proptest! {
         #![proptest_config(crate::numerics::cases(10_000))]
 
-        /// exact <= optimal <= improved <= basic, for the Gaussian whose divergence is `r` at `order`.
+        /// exact <= optimal <= improved <= basic, for the Gaussian whose divergence is `r` at
+        /// `order`.
         #[test]
         fn ordering(ln_excess in -4.0f64..7.0, ln_r in -20.0f64..4.0, ln_delta in -41.0f64..-1.0) {
             let (order, r, delta) = (1.0 + ln_excess.exp(), ln_r.exp(), ln_delta.exp());

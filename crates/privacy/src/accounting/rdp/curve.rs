@@ -131,7 +131,8 @@ impl Profile {
         }
     }
 
-    /// A pair that stands above the release; what is singular is lost, and the rest becomes a law of its own.
+    /// A pair that stands above the release; what is singular is lost, and the rest becomes a law
+    /// of its own.
     fn tabulated(table: Table, pure: f64) -> Self {
         let ln_rest = (-table.singular).ln_1p();
         let outcomes =
@@ -237,7 +238,8 @@ impl Profile {
             let rate = (sample as f64 / population as f64).min(1.0);
             return Ok(Self { curve: any_pure(ln_mixture(rate, *epsilon)), lost: rate * delta, pure });
         }
-        // At whole orders the discrete Gaussian has exactly the continuous curve, hence the same B(l).
+        // At whole orders the discrete Gaussian has exactly the continuous curve, hence the same
+        // B(l).
         let gaussian = if let Step::Gaussian { mu } = base {
             Some(*mu)
         } else if let Step::DiscreteGaussian { sigma, shift } = base {
@@ -311,7 +313,8 @@ impl Curve {
         if divergence.is_nan() { f64::INFINITY } else { divergence.max(0.0) }
     }
 
-    /// The curve at a list of orders, chords between: for selections among selections, each of which asks for many orders.
+    /// The curve at a list of orders, chords between: for selections among selections, each of
+    /// which asks for many orders.
     pub(super) fn tabulated(&self) -> Self {
         let orders: Vec<f64> = std::iter::successors(Some(1e-4), |excess| Some(excess * 1.2))
             .take_while(|excess| *excess < 4e6)
@@ -350,11 +353,13 @@ fn laplace(epsilon: f64, order: f64) -> f64 {
     moment::divergence(excess, (order / (2.0 * order - 1.0)).ln() + ln_psi(excess / order, order * epsilon))
 }
 
-/// The largest divergence over pairs of losses t and t - eps. With `b = a - 1`, `E = e^eps` and `u = e^t` the moment is
+/// The largest divergence over pairs of losses t and t - eps. With `b = a - 1`, `E = e^eps` and
+/// `u = e^t` the moment is
 /// ```text
 /// (u^b (E - E^-b) - u^a (1 - E^-b)) / (E - 1),   largest at   u = b (1 - e^(-a eps)) E / (a (1 - e^(-b eps)))
 /// ```
-/// An error x in t changes the excess of the moment over 1 by a part `(x / eps)²` at most: nothing is searched for.
+/// An error x in t changes the excess of the moment over 1 by a part `(x / eps)²` at most: nothing
+/// is searched for.
 fn bounded_range(epsilon: f64, order: f64) -> f64 {
     if epsilon == 0.0 {
         return 0.0;
@@ -474,8 +479,8 @@ mod tests {
         assert!(at(&step, 6.0) >= 0.3);
     }
 
-    /// One draw from one record is the release itself: what is left besides its delta must be no less than its
-    /// pure part, at any size of delta.
+    /// One draw from one record is the release itself: what is left besides its delta must be no
+    /// less than its pure part, at any size of delta.
     #[test]
     fn what_is_singular_takes_nothing_off_the_rest() {
         for delta in [1e-6, 0.1, 0.3, 0.9] {
