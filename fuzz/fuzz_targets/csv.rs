@@ -1,7 +1,7 @@
 //! Any bytes in the place of CSV.
 //!
-//! `cargo +nightly fuzz run csv seeds/csv` in this folder. The test `any_bytes` of the command's crate runs the same function on seeded
-//! mutations, with a stable compiler.
+//! `cargo +nightly fuzz run csv seeds/csv` in this folder. The test `any_bytes` of the command's
+//! crate runs the same function on seeded mutations, with a stable compiler.
 #![no_main]
 
 #[path = "../../crates/cli/tests/common/any.rs"]

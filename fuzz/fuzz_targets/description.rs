@@ -1,7 +1,7 @@
 //! Any text in the place of a network's description.
 //!
-//! `cargo +nightly fuzz run description seeds/description` in this folder. The test `any_bytes` of the command's crate runs the same function on seeded
-//! mutations, with a stable compiler.
+//! `cargo +nightly fuzz run description seeds/description` in this folder. The test `any_bytes` of
+//! the command's crate runs the same function on seeded mutations, with a stable compiler.
 #![no_main]
 
 #[path = "../../crates/cli/tests/common/any.rs"]

@@ -1,7 +1,7 @@
 //! `sordino account`: what does this cost?
 
 use sordino::prelude::*;
-use sordino::privacy::{Account, AccountError};
+use sordino::privacy::{AccountError, Cost};
 
 use crate::args::{self, AccountArgs, Output, Training};
 use crate::decimal;
@@ -45,7 +45,7 @@ enum Question {
 }
 
 /// An accountant that `--compare` asks, and its answer.
-type Compared = (Accountant, Result<Account, AccountError>);
+type Compared = (Accountant, Result<Cost, AccountError>);
 
 impl Plan {
     fn new(args: AccountArgs) -> Result<Self, Error> {
@@ -75,11 +75,11 @@ impl Plan {
             .into()
     }
 
-    fn notes<'a>(&self, answer: &'a Account) -> impl Iterator<Item = &'a str> {
+    fn notes<'a>(&self, answer: &'a Cost) -> impl Iterator<Item = &'a str> {
         self.by_default.then_some(args::DEFAULT_DELTA_NOTE).into_iter().chain(answer.note.as_deref())
     }
 
-    fn object(&self, answer: &Account, compared: &[Compared]) -> Result<String, Error> {
+    fn object(&self, answer: &Cost, compared: &[Compared]) -> Result<String, Error> {
         let (delta, epsilon) = match self.question {
             Question::EpsilonAt(delta) => (Quantity::Given(delta.get()), Quantity::Answer(answer.bound)),
             Question::DeltaAt(epsilon) => (Quantity::Answer(answer.bound), Quantity::Given(epsilon.get())),
@@ -113,7 +113,7 @@ impl Plan {
         }
     }
 
-    fn table(&self, answer: &Account, compared: &[Compared]) -> String {
+    fn table(&self, answer: &Cost, compared: &[Compared]) -> String {
         let bound = decimal::between(answer.bound);
         let (epsilon, delta) = match self.question {
             Question::EpsilonAt(delta) => (bound, decimal::exact(delta.get())),
@@ -156,7 +156,7 @@ impl Plan {
 }
 
 impl Question {
-    fn ask(self, claim: &Claim, accountant: Accountant) -> Result<Account, AccountError> {
+    fn ask(self, claim: &Claim, accountant: Accountant) -> Result<Cost, AccountError> {
         match self {
             Self::EpsilonAt(delta) => accounting::epsilon(claim, delta, accountant),
             Self::DeltaAt(epsilon) => accounting::delta(claim, epsilon, accountant),

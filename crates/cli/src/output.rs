@@ -17,7 +17,7 @@ pub(crate) const UNMETERED_NOTE: &str =
 pub(crate) const SEEDED_NOTE: &str = "the noise is seeded: this is for tests, and nothing is promised";
 
 /// What a charge takes of a budget, and what it leaves to the payer.
-pub(crate) struct Cost {
+pub(crate) struct Taken {
     /// ε of the whole budget or grant.
     all: f64,
     quote: Quote,
@@ -25,7 +25,7 @@ pub(crate) struct Cost {
     of: String,
 }
 
-impl Cost {
+impl Taken {
     pub(crate) fn new(purse: &Purse, quote: Option<Quote>) -> Result<Option<Self>, Error> {
         let Some((limit, quote)) = purse.limit()?.zip(quote) else { return Ok(None) };
         let all = limit.terms.epsilon.get();

@@ -1,10 +1,10 @@
 //! The plan of DP-SGD on a network: all its numbers, before it is paid for.
 //!
 //! # Guarantee
-//! The guarantee is that of [`TrainingPlan`]: T clipped sums with Gaussian noise on sampled batches. Before
-//! a record is read, the permit must pay for the plan's claim and for the unit of the schema. The
-//! data must have the encoding, the slots and the limit of records per unit that the plan was made
-//! for. Linear learners have the same gate.
+//! The guarantee is that of [`TrainingPlan`]: T clipped sums with Gaussian noise on sampled
+//! batches. Before a record is read, the permit must pay for the plan's claim and for the unit of
+//! the schema. The data must have the encoding, the slots and the limit of records per unit that
+//! the plan was made for. Linear learners have the same gate.
 
 use std::num::NonZero;
 use std::sync::Arc;

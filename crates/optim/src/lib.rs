@@ -6,10 +6,10 @@
 //!  Objective ──┴──► Training: batch ► clipped sum on the grid ► exact noise ► update ──┴──► Release
 //! ```
 //! # Guarantee
-//! A [`TrainingPlan`] is made from public numbers. Sampling, clip norm, divisor, noise and charge are all
-//! read from that one value, so they cannot disagree. All iterates are accounted for as if they
-//! were released; update rules, schedules, averaging, projections and penalties are
-//! post-processing.
+//! A [`TrainingPlan`] is made from public numbers. Sampling, clip norm, divisor, noise and
+//! charge are all read from that one value, so they cannot disagree. All iterates are
+//! accounted for as if they were released; update rules, schedules, averaging, projections
+//! and penalties are post-processing.
 //!
 //! # Beyond gradients
 //! A [`PaidRun`] checks the payment of a run and writes its checkpoints. It serves every learner

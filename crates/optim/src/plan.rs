@@ -4,9 +4,9 @@
 //! Each step releases `Σ_{i in batch} clip(g_i) + N(0, (z C)² I)`, rounded to the grid, which is
 //! post-processing. One record moves the sum by at most C (2C under `replace`; the accountant
 //! doubles it, not the plan). Together with the distribution of the batches this is
-//! [`TrainingPlan::event`], and it depends on public numbers only. The sum is divided by a public constant:
-//! the expected size of a batch where n is public, else the divisor that the plan states. It is
-//! never divided by the size of the actual batch, which is a statistic of the data.
+//! [`TrainingPlan::event`], and it depends on public numbers only. The sum is divided by a public
+//! constant: the expected size of a batch where n is public, else the divisor that the plan states.
+//! It is never divided by the size of the actual batch, which is a statistic of the data.
 //!
 //! Where a unit has up to k records, the event is that of groups of k.
 

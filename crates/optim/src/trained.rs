@@ -9,8 +9,8 @@ use crate::error::OptimError;
 use crate::learner::{FitOptions, Fitted, LearningPlan, StepwisePlan, check_data, check_permit};
 use crate::plan::TrainingPlan;
 
-/// A learner of any model whose steps are those of a [`TrainingPlan`]. It says only what is its own:
-/// the gate, the claim and the ways to fit and to resume are the same for all of them.
+/// A learner of any model whose steps are those of a [`TrainingPlan`]. It says only what is its
+/// own: the gate, the claim and the ways to fit and to resume are the same for all of them.
 pub trait TrainedPlan {
     /// The model.
     type Model;
@@ -23,8 +23,8 @@ pub trait TrainedPlan {
     /// The batches, the clipping and the noise.
     fn training_plan(&self) -> &TrainingPlan;
 
-    /// Runs the training from its beginning, or from a checkpoint with the evidence of what was paid.
-    /// The permit and the shapes of the data have been checked.
+    /// Runs the training from its beginning, or from a checkpoint with the evidence of what was
+    /// paid. The permit and the shapes of the data have been checked.
     fn train(
         &self,
         data: &Encoded,

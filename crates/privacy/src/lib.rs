@@ -18,7 +18,7 @@ mod relation;
 
 use sordino_spelling as spelling;
 
-pub use accounting::{Account, AccountError, Accountant};
+pub use accounting::{AccountError, Accountant, Cost};
 pub use bound::Bound;
 pub use claim::{Claim, ReadError};
 pub use event::{

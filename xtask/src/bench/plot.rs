@@ -2,7 +2,8 @@
 
 use sordino_plot::{Axis, Curve, Line, Plot, Shape};
 
-/// A picture of curves of points (size, seconds), each beside what is linear through its last point.
+/// A picture of curves of points (size, seconds), each beside what is
+/// linear through its last point.
 pub(crate) fn seconds_by_size(title: &str, curves: Vec<(&str, Vec<(f64, f64)>)>) -> String {
     let points = || curves.iter().flat_map(|(_, points)| points);
     let x = Axis::decades_around("size", points().map(|point| point.0));

@@ -11,7 +11,7 @@ use crate::decimal;
 use crate::describe;
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::output::{Cost, SEEDED_NOTE, UNMETERED_NOTE, left};
+use crate::output::{SEEDED_NOTE, Taken, UNMETERED_NOTE, left};
 use crate::table::Table;
 
 const CONFIDENCE: f64 = 0.95;
@@ -54,7 +54,7 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     table.row(["delta", &decimal::exact(answer.guarantee.delta.get())]);
     table.row(["neighbours", &answer.guarantee.neighbours.to_string()]);
     table.row(["unit", &answer.guarantee.unit.to_string()]);
-    if let Some(cost) = Cost::new(purse, answer.took)? {
+    if let Some(cost) = Taken::new(purse, answer.took)? {
         table.row(["took", &cost.takes()]);
     }
     if let Some(left) = left(purse)? {
@@ -98,7 +98,7 @@ pub(crate) fn plan_text(args: &QueryArgs, planned: &PlannedQuery) -> Result<Stri
     table.row(["neighbours", &planned.claim.neighbours.to_string()]);
     table.row(["unit", &planned.unit.to_string()]);
     table.row(["event", &describe::event(&planned.claim.event)]);
-    if let Some(cost) = Cost::new(&planned.purse, planned.quote)? {
+    if let Some(cost) = Taken::new(&planned.purse, planned.quote)? {
         cost.plan(&mut table);
     }
     Ok(table.text())

@@ -12,7 +12,7 @@ use crate::decimal;
 use crate::describe;
 use crate::error::Error;
 use crate::json::{self, Writer};
-use crate::output::{Cost, SEEDED_NOTE, UNMETERED_NOTE, left};
+use crate::output::{SEEDED_NOTE, Taken, UNMETERED_NOTE, left};
 use crate::table::Table;
 
 /// Notes that a user must read.
@@ -50,7 +50,7 @@ pub(crate) fn text(trained: &Trained) -> Result<String, Error> {
     table.row(["delta", &decimal::exact(guarantee.delta.get())]);
     table.row(["neighbours", &guarantee.neighbours.to_string()]);
     table.row(["unit", &guarantee.unit.to_string()]);
-    if let Some(cost) = Cost::new(purse, *took)? {
+    if let Some(cost) = Taken::new(purse, *took)? {
         table.row(["took", &cost.takes()]);
     }
     if let Some(left) = left(purse)? {
@@ -79,7 +79,7 @@ pub(crate) fn plan_text(planned: &PlannedTraining) -> Result<String, Error> {
         table.row(["noise multiplier", &decimal::up(noise)]);
     }
     styles(&mut table, plan);
-    if let Some(cost) = Cost::new(purse, *quote)? {
+    if let Some(cost) = Taken::new(purse, *quote)? {
         cost.plan(&mut table);
     }
     table.row(["time", &format!("about {}, without reading", duration(estimate.time))]);

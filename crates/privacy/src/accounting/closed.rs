@@ -1,15 +1,16 @@
 //! Answers in closed form: lists of Gaussians, and pure bounds.
 //!
 //! # Guarantee
-//! - Gaussian releases of distances `mu_i` compose to one of distance `sqrt(sum mu_i²)` (Dong, Roth, Su, *Gaussian
-//!   Differential Privacy*, 2019, corollary 2), whose profile is exact.
-//! - Pure bounds add up, and for one mechanism of each kind run on fixed inputs the sum is attained: at
-//!   delta = 0 it is the exact answer, and without a pure bound the answer is ∞.
+//! - Gaussian releases of distances `mu_i` compose to one of distance `sqrt(sum mu_i²)` (Dong,
+//!   Roth, Su, *Gaussian Differential Privacy*, 2019, corollary 2), whose profile is exact.
+//! - Pure bounds add up, and for one mechanism of each kind run on fixed inputs the sum is
+//!   attained: at delta = 0 it is the exact answer, and without a pure bound the answer is ∞.
 //!
-//! Poisson sampling of an eps-DP mechanism is `ln(1 + q (e^eps - 1))`-DP, as is sampling without replacement
-//! (Balle, Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018, theorems 8 and 9). The record is
-//! seen best when it is there, so that removal is the worse direction; under replacement both
-//! inputs differ from the absent record and the bound is `ln((1-q+q e^eps) / (1-q+q e^-eps))`.
+//! Poisson sampling of an eps-DP mechanism is `ln(1 + q (e^eps - 1))`-DP, as is sampling without
+//! replacement (Balle, Barthe, Gaboardi, *Privacy Amplification by Subsampling*, 2018, theorems 8
+//! and 9). The record is seen best when it is there, so that removal is the worse direction; under
+//! replacement both inputs differ from the absent record and the bound is
+//! `ln((1-q+q e^eps) / (1-q+q e^-eps))`.
 
 use super::step::{Sided, Step, Steps};
 use super::{selected, with_replacement};
@@ -31,7 +32,8 @@ pub(crate) fn epsilon(steps: &Steps, delta: f64) -> Option<Bound> {
     Some(Bound::enclosing(lower, gaussian_profile::epsilon(delta, mu.upper).upper))
 }
 
-/// Certified ends of delta at `epsilon >= 0`, if `steps` is a list of Gaussians or has a pure bound within `epsilon`.
+/// Certified ends of delta at `epsilon >= 0`, if `steps` is a list of Gaussians or
+/// has a pure bound within `epsilon`.
 pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
     if at_delta_zero(steps).upper <= epsilon {
         return Some(Bound::exactly(0.0));
@@ -48,7 +50,8 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Option<Bound> {
 pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
     let terms = steps.0.iter().filter(|(_, count)| *count > 0);
     let total: Option<f64> = terms.map(|(step, count)| Some(*count as f64 * pure_epsilon(step)?)).sum();
-    // One release that states its epsilon has nothing to round, and a quotient has its two neighbours.
+    // One release that states its epsilon has nothing to round, and a
+    // quotient has its two neighbours.
     match &steps.0[..] {
         [(Step::Pure { epsilon } | Step::BoundedRange { epsilon } | Step::Laplace { epsilon }, 1)] => {
             return Bound::exactly(*epsilon);
@@ -60,7 +63,8 @@ pub(crate) fn at_delta_zero(steps: &Steps) -> Bound {
     if steps.0.iter().all(|(step, _)| is_attained(step)) { bound } else { Bound { lower: 0.0, ..bound } }
 }
 
-/// Some mechanism that the event allows has exactly this pure bound, or none at all where there is none.
+/// Some mechanism that the event allows has exactly this pure bound,
+/// or none at all where there is none.
 fn is_attained(step: &Step) -> bool {
     if let Step::Poisson { base, .. } | Step::WithoutReplacement { base, .. } = step {
         return is_attained(base);
@@ -78,7 +82,8 @@ pub(crate) fn gaussian_distance(steps: &Steps) -> Option<Bound> {
     Some(squares.root())
 }
 
-/// One choice whose loss has range r: the worst pair for eps has the losses (r + eps)/2 and (eps - r)/2, and
+/// One choice whose loss has range r: the worst pair for eps has the
+/// losses (r + eps)/2 and (eps - r)/2, and
 /// ```text
 /// delta(eps) = (e^(r/2) - e^(eps/2))² / (e^r - 1) = (1 - e^((eps - r)/2))² / (1 - e^-r),   0 <= eps <= r
 /// ```
@@ -139,7 +144,8 @@ fn randomized_response(categories: u64, truth: f64) -> f64 {
     randomized_response_loss(categories, truth).abs()
 }
 
-/// The loss of one's own answer: `ln(truth (k - 1) / (1 - truth))`, negative where truth is below 1/k.
+/// The loss of one's own answer: `ln(truth (k - 1) / (1 - truth))`,
+/// negative where truth is below 1/k.
 pub(crate) fn randomized_response_loss(categories: u64, truth: f64) -> f64 {
     if categories <= 1 {
         return 0.0;
@@ -156,15 +162,16 @@ fn sampled(rate: f64, sided: Sided, base: &Step) -> Option<f64> {
     })
 }
 
-/// The doubles next to `shift / scale`, or the one that it is: whoever took the least scale with `shift / scale <= epsilon` is certified
-/// `epsilon` and not a unit of its last place more.
+/// The doubles next to `shift / scale`, or the one that it is: whoever took the least scale with
+/// `shift / scale <= epsilon` is certified `epsilon` and not a unit of its last place more.
 fn quotient(shift: u64, scale: f64) -> Bound {
     let (whole, nearest) = (shift as f64, shift as f64 / scale);
     // Beyond 2^53 the shift itself is rounded. An infinite quotient has no bound.
     if shift > 1 << 53 || !nearest.is_finite() {
         return if nearest.is_finite() { rounded(nearest, 1) } else { Bound::UNBOUNDED };
     }
-    // The fused product has the sign of the exact remainder: that is 0, or at least 2^-105 of a shift, which is 1 or more.
+    // The fused product has the sign of the exact remainder: that is 0, or at least
+    // 2^-105 of a shift, which is 1 or more.
     let remainder = nearest.mul_add(-scale, whole);
     if remainder == 0.0 {
         Bound::exactly(nearest)
@@ -208,8 +215,8 @@ mod tests {
         }
     }
 
-    /// Ten categories, truth 1.7e-13 above a tenth: the exact ε of the double, with fifty digits, times
-    /// 10^12.
+    /// Ten categories, truth 1.7e-13 above a tenth: the exact ε of the
+    /// double, with fifty digits, times 10^12.
     #[test]
     fn a_response_next_to_chance_is_not_understated() {
         let epsilon = randomized_response(10, 0.100_000_000_000_17);
@@ -246,8 +253,9 @@ mod tests {
         assert_eq!(epsilon(&Steps::default(), 0.0), Some(Bound::exactly(0.0)));
     }
 
-    /// The scale of a mechanism is the least double t with `shift <= epsilon t`: its certified cost is then at most epsilon, and
-    /// where the quotient is a double, exactly that. `shift <= upper t` and `lower t <= shift` are checked by fused products.
+    /// The scale of a mechanism is the least double t with `shift <= epsilon t`: its certified cost
+    /// is then at most epsilon, and where the quotient is a double, exactly that.
+    /// `shift <= upper t` and `lower t <= shift` are checked by fused products.
     #[test]
     fn one_integer_costs_no_more_than_was_asked_for() {
         let one = |scale, shift| at_delta_zero(&steps(&[(Step::DiscreteLaplace { scale, shift }, 1)]));

@@ -1,7 +1,7 @@
 //! Corners in which an end was once false, or the answer took for ever. Exact values have fifty
 //! digits behind them.
 
-use super::{Account, Accountant, delta, epsilon};
+use super::{Accountant, Cost, delta, epsilon};
 use crate::claim::Claim;
 use crate::params::{Delta, Epsilon};
 
@@ -9,15 +9,15 @@ fn claim(neighbours: &str, event: &str) -> Claim {
     Claim::from_json(&format!(r#"{{"neighbours":"{neighbours}","event":{event}}}"#)).unwrap()
 }
 
-fn at_delta(neighbours: &str, event: &str, value: f64) -> Account {
+fn at_delta(neighbours: &str, event: &str, value: f64) -> Cost {
     epsilon(&claim(neighbours, event), Delta::new(value).unwrap(), Accountant::Auto).unwrap()
 }
 
-fn at_epsilon(neighbours: &str, event: &str, value: f64) -> Account {
+fn at_epsilon(neighbours: &str, event: &str, value: f64) -> Cost {
     delta(&claim(neighbours, event), Epsilon::new(value).unwrap(), Accountant::Auto).unwrap()
 }
 
-fn holds(found: &Account, exact: f64, gap: f64) {
+fn holds(found: &Cost, exact: f64, gap: f64) {
     assert!(found.bound.contains(exact), "{found:?} without {exact}");
     assert!(found.bound.relative_gap() <= gap, "{found:?} is wide");
 }
@@ -36,16 +36,19 @@ fn losses_above_745() {
 /// `ln(1 - q + q e^y)` lost its digits where q is next to 1 and y is negative.
 #[test]
 fn rates_next_to_one() {
-    let gaussian = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999,"event":{"type":"gaussian","noise_multiplier":0.2}}"#;
+    let gaussian = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999,
+        "event":{"type":"gaussian","noise_multiplier":0.2}}"#;
     holds(&at_epsilon("replace", gaussian, 30.0), 0.958_056_137_202_853_7, 1e-9);
-    let laplace = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999999,"event":{"type":"laplace","noise_multiplier":0.026717965159773434}}"#;
+    let laplace = r#"{"type":"poisson_sampled","sampling_rate":0.999999999999999,
+        "event":{"type":"laplace","noise_multiplier":0.026717965159773434}}"#;
     holds(&at_delta("replace", laplace, 0.0), 71.913_406_163_264_71, 1e-13);
 }
 
 /// `2^53 ln(1 + (8 p - 1) / (1 - p))`, 8 p - 1 = 2^-52: 16/7 but for rounding.
 #[test]
 fn a_response_next_to_chance_very_often() {
-    let event = r#"{"type":"repeated","count":9007199254740992,"event":{"type":"randomized_response","categories":8,"truth_probability":0.12500000000000003}}"#;
+    let event = r#"{"type":"repeated","count":9007199254740992,"event":{"type":"randomized_response",
+        "categories":8,"truth_probability":0.12500000000000003}}"#;
     for accountant in Accountant::ALL {
         let found = epsilon(&claim("replace", event), Delta::new(0.0).unwrap(), accountant).unwrap();
         assert!(found.bound.upper >= 16.0 / 7.0 && found.bound.upper < 2.2858, "{accountant}: {found:?}");

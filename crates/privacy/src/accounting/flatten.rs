@@ -1,40 +1,42 @@
 //! From a claim to elementary releases: the relation is applied once, here.
 //!
 //! # What a noise multiplier costs
-//! With noise z times the clip norm C, one contribution more or fewer moves a clipped sum by C and one
-//! changed contribution by 2C, so the Gaussian pair has mu = 1/z under `add_remove` and `zero_out`, and mu
-//! = 2/z under `replace`. `sigma` with `sensitivity` is mu = sensitivity / sigma under the relation as
-//! claimed.
+//! With noise z times the clip norm C, one contribution more or fewer moves a clipped sum by C and
+//! one changed contribution by 2C, so the Gaussian pair has mu = 1/z under `add_remove` and
+//! `zero_out`, and mu = 2/z under `replace`. `sigma` with `sensitivity` is mu = sensitivity /
+//! sigma under the relation as claimed.
 //!
 //! # Sampling
-//! - *Poisson, add/remove or zero-out.* If (P, Q) dominates the base release on one record more against none,
-//!   ((1-q) Q + q P, Q) and its reverse dominate the sampled one (Zhu, Dong, Wang, "Optimal Accounting of
-//!   Differential Privacy via Characteristic Function", 2022, theorem 11). Under zero-out this uses that a
-//!   null record contributes exactly nothing, so that sampling it is not sampling anything.
-//! - *Poisson, replace.* A record may be absent from the sample on both sides, so the base must say how far a
-//!   record is from being absent. A noise multiplier does (one clip norm); a guarantee or a sensitivity
-//!   stated under `replace` does not, and is refused.
-//! - *A sample used for several releases.* Sampling does not distribute over composition: the pair is the
-//!   mixture of products, not the product of mixtures. Gaussian releases of one sample are one Gaussian
-//!   release with mu the root of the sum of squares, which is sampled as a whole; any other list is refused.
+//! - *Poisson, add/remove or zero-out.* If (P, Q) dominates the base release on one record more
+//!   against none, ((1-q) Q + q P, Q) and its reverse dominate the sampled one (Zhu, Dong, Wang,
+//!   "Optimal Accounting of Differential Privacy via Characteristic Function", 2022, theorem
+//!   11). Under zero-out this uses that a null record contributes exactly nothing, so that
+//!   sampling it is not sampling anything.
+//! - *Poisson, replace.* A record may be absent from the sample on both sides, so the base must say
+//!   how far a record is from being absent. A noise multiplier does (one clip norm); a guarantee or
+//!   a sensitivity stated under `replace` does not, and is refused.
+//! - *A sample used for several releases.* Sampling does not distribute over composition: the
+//!   pair is the mixture of products, not the product of mixtures. Gaussian releases of one
+//!   sample are one Gaussian release with mu the root of the sum of squares, which is sampled as
+//!   a whole; any other list is refused.
 //! - *Poisson of Poisson.* A record survives two independent coins with the product of the rates.
 //! - *Fixed size without replacement.* Only under `replace`, with the base under `replace`.
 //!
 //! # Shuffled epochs
-//! Batches of one epoch are disjoint and every unit is in exactly one, so a neighbour changes one batch
-//! and the epoch costs what one batch costs (parallel composition: McSherry, "Privacy Integrated Queries",
-//! 2009; later batches may depend on released results of earlier ones). Epochs compose. This needs batches
-//! that do not move when a unit changes: slots under `zero_out` and `replace`; under `add_remove` each
-//! unit must pick its batch without looking at the others. Nothing is gained from the secrecy of the
-//! order, which no theorem here covers.
+//! Batches of one epoch are disjoint and every unit is in exactly one, so a neighbour changes one
+//! batch and the epoch costs what one batch costs (parallel composition: McSherry, "Privacy
+//! Integrated Queries", 2009; later batches may depend on released results of earlier ones). Epochs
+//! compose. This needs batches that do not move when a unit changes: slots under `zero_out` and
+//! `replace`; under `add_remove` each unit must pick its batch without looking at the others.
+//! Nothing is gained from the secrecy of the order, which no theorem here covers.
 //!
 //! # Groups, selections, hidden states, trees, shuffled reports
 //! Modules `group` and `wrapped`.
 //!
 //! # Rounding
-//! Quotients and products are rounded up to the next double, since a single pure bound is handed on as it is. A
-//! quotient beyond the largest double is no guarantee at all, and one below the smallest is
-//! not free.
+//! Quotients and products are rounded up to the next double, since a single pure bound is
+//! handed on as it is. A quotient beyond the largest double is no guarantee at all, and
+//! one below the smallest is not free.
 
 mod equal;
 pub(crate) mod group;
@@ -153,7 +155,8 @@ impl Walk {
         self.out.add(grouped(step, self.group)?, count)
     }
 
-    /// Refuses groups whose units may be in different batches, where no theorem adds up what they cost there.
+    /// Refuses groups whose units may be in different batches, where no
+    /// theorem adds up what they cost there.
     fn spread_over_batches(&self, step: &Step) -> Result<(), AccountError> {
         if self.in_epoch && self.group > 1 && !step.is_elementary() {
             return Err(AccountError::unsupported(

@@ -81,7 +81,7 @@ impl FromStr for Accountant {
 
 /// An answer and where it comes from.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Account {
+pub struct Cost {
     /// Certified ends of what was asked, epsilon or delta.
     pub bound: Bound,
     /// Which accountant gave the upper end: `pld`, `rdp`, `gdp`, `pure`, `basic`, `advanced` or
@@ -103,7 +103,7 @@ pub struct Account {
 /// assert!(account.bound.contains(4.377178095681));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn epsilon(claim: &Claim, delta: Delta, accountant: Accountant) -> Result<Account, AccountError> {
+pub fn epsilon(claim: &Claim, delta: Delta, accountant: Accountant) -> Result<Cost, AccountError> {
     answer(claim, Question::Epsilon { delta: delta.get() }, accountant)
 }
 
@@ -116,7 +116,7 @@ pub fn epsilon(claim: &Claim, delta: Delta, accountant: Accountant) -> Result<Ac
 /// assert_eq!(account.bound.upper, 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn delta(claim: &Claim, epsilon: Epsilon, accountant: Accountant) -> Result<Account, AccountError> {
+pub fn delta(claim: &Claim, epsilon: Epsilon, accountant: Accountant) -> Result<Cost, AccountError> {
     answer(claim, Question::Delta { epsilon: epsilon.get() }, accountant)
 }
 
@@ -156,7 +156,7 @@ enum Question {
     Delta { epsilon: f64 },
 }
 
-fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Account, AccountError> {
+fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Cost, AccountError> {
     let steps = flatten::flatten(claim)?;
     let found = match accountant {
         _ if promises_nothing(&steps) => Ok(account(question.nothing_promised(), "non_private")),
@@ -179,7 +179,7 @@ fn without_bins(steps: &Steps) -> Option<Steps> {
     has_bins.then(|| Steps(steps.0.iter().map(|(step, count)| (plain(step), *count)).collect()))
 }
 
-impl Account {
+impl Cost {
     fn no_lower_end(self) -> Self {
         Self { bound: Bound::enclosing(0.0, self.bound.upper), ..self }
     }
@@ -195,8 +195,8 @@ fn promises_nothing(steps: &Steps) -> bool {
     steps.0.iter().any(|(step, count)| *step == Step::NonPrivate && *count > 0)
 }
 
-fn account(bound: Bound, accountant: &'static str) -> Account {
-    Account { bound, accountant, order: None, note: None }
+fn account(bound: Bound, accountant: &'static str) -> Cost {
+    Cost { bound, accountant, order: None, note: None }
 }
 
 impl Question {
@@ -208,7 +208,7 @@ impl Question {
     }
 
     /// The least upper end and the largest lower end of all roads that apply.
-    fn tightest(self, steps: &Steps) -> Result<Account, AccountError> {
+    fn tightest(self, steps: &Steps) -> Result<Cost, AccountError> {
         if let Some(account) = self.closed(steps) {
             return Ok(account);
         }
@@ -235,7 +235,7 @@ impl Question {
             renyi.as_ref().ok().cloned(),
             self.composed(steps, "advanced", composition::advanced).ok(),
             self.pure(steps),
-            without_bins(steps).and_then(|plain| self.tightest(&plain).ok()).map(Account::no_lower_end),
+            without_bins(steps).and_then(|plain| self.tightest(&plain).ok()).map(Cost::no_lower_end),
         ];
         let best = roads.into_iter().flatten().reduce(|best, road| {
             lower = lower.max(road.bound.lower);
@@ -253,18 +253,18 @@ impl Question {
         } else {
             note.filter(|_| bound.relative_gap() > WIDE)
         };
-        Ok(Account { bound, note, ..best })
+        Ok(Cost { bound, note, ..best })
     }
 
     /// The sum of pure bounds, which holds at every delta.
-    fn pure(self, steps: &Steps) -> Option<Account> {
+    fn pure(self, steps: &Steps) -> Option<Cost> {
         let Self::Epsilon { .. } = self else { return None };
         let upper = closed::at_delta_zero(steps).upper;
         upper.is_finite().then(|| account(Bound::enclosing(0.0, upper), "pure"))
     }
 
     /// Exactly, where everything but Gaussian noise has few losses.
-    fn mixture(self, steps: &Steps) -> Option<Account> {
+    fn mixture(self, steps: &Steps) -> Option<Cost> {
         let bound = match self {
             Self::Epsilon { delta } => mixture::epsilon(steps, delta)?,
             Self::Delta { epsilon } => mixture::delta(steps, epsilon)?,
@@ -272,7 +272,7 @@ impl Question {
         Some(account(bound, "pld"))
     }
 
-    fn closed(self, steps: &Steps) -> Option<Account> {
+    fn closed(self, steps: &Steps) -> Option<Cost> {
         let bound = match self {
             Self::Epsilon { delta } => closed::epsilon(steps, delta)?,
             Self::Delta { epsilon } => closed::delta(steps, epsilon)?,
@@ -291,7 +291,7 @@ impl Question {
         ))
     }
 
-    fn distributions(self, steps: &Steps) -> Result<Account, String> {
+    fn distributions(self, steps: &Steps) -> Result<Cost, String> {
         if let Some(found) = self.closed(steps) {
             return Ok(found);
         }
@@ -302,16 +302,17 @@ impl Question {
         let bound = Bound::enclosing(interval.lower, interval.upper);
         let note = (bound.relative_gap() > WIDE).then(|| {
             if steps.0.iter().any(|(step, _)| names_a_class(step)) {
-                "an event names a class of mechanisms: the upper end is for the worst of them, the lower for one of them"
+                "an event names a class of mechanisms: the upper end is for the worst of them, the lower for \
+                one of them"
             } else {
                 "losses of very different sizes meet here: no lattice that fits in memory resolves them all"
             }
             .to_owned()
         });
-        Ok(Account { note, ..account(bound, "pld") })
+        Ok(Cost { note, ..account(bound, "pld") })
     }
 
-    fn renyi(self, steps: &Steps) -> Result<Account, AccountError> {
+    fn renyi(self, steps: &Steps) -> Result<Cost, AccountError> {
         let found = match self {
             Self::Epsilon { delta } if delta <= 0.0 => {
                 return Ok(account(closed::at_delta_zero(steps), "pure"));
@@ -321,7 +322,7 @@ impl Question {
         };
         let found = found.map_err(|error| AccountError::not_by("rdp", error.to_string()))?;
         let order = found.order.is_finite().then_some(found.order);
-        Ok(Account { order, ..account(Bound::enclosing(0.0, found.value), "rdp") })
+        Ok(Cost { order, ..account(Bound::enclosing(0.0, found.value), "rdp") })
     }
 
     /// A certified lower end for events that have no worst privacy-loss distribution.
@@ -341,7 +342,7 @@ impl Question {
         steps: &Steps,
         name: &'static str,
         rule: fn(&Steps, f64) -> Result<f64, E>,
-    ) -> Result<Account, AccountError> {
+    ) -> Result<Cost, AccountError> {
         let rule =
             |delta: f64| rule(steps, delta).map_err(|error| AccountError::not_by(name, error.to_string()));
         let upper = match self {
@@ -357,8 +358,8 @@ const WIDE: f64 = 0.01;
 /// Relative gap up to which no other accountant is asked: none could gain more.
 const EXACT: f64 = 1e-4;
 
-const CONTRADICTION: &str = "internal error: two accountants contradict each other, so that nothing is claimed; please report \
-                             this event";
+const CONTRADICTION: &str = "internal error: two accountants contradict each other, so that nothing is \
+    claimed; please report this event";
 
 /// The event speaks of all mechanisms with some property.
 fn names_a_class(step: &Step) -> bool {

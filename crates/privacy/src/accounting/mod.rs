@@ -27,6 +27,6 @@ mod tight;
 mod with_replacement;
 
 pub use error::AccountError;
-pub use front::{Account, Accountant, delta, epsilon};
+pub use front::{Accountant, Cost, delta, epsilon};
 pub(crate) use front::{gaussian_distance, upper_profile};
 pub(crate) use tally::{Tally, tally};

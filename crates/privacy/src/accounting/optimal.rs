@@ -1,19 +1,19 @@
 //! The best possible composition of equal (ε, δ) releases.
 //!
 //! # Guarantee
-//! `count` adaptively composed releases that are (e, d)-DP each are together exactly as private as so many
-//! binary randomized responses whose answer is lost with probability d (Kairouz, Oh, Viswanath, *The
-//! Composition Theorem for Differential Privacy*, 2015, theorem 3.3):
+//! `count` adaptively composed releases that are (e, d)-DP each are together exactly as private as
+//! so many binary randomized responses whose answer is lost with probability d (Kairouz, Oh,
+//! Viswanath, *The Composition Theorem for Differential Privacy*, 2015, theorem 3.3):
 //! ```text
 //! delta(eps) = 1 - (1 - d)^k (1 - sum_l B(l) (1 - e^(eps - (k - 2l) e))+)                  (1)
 //! ```
-//! with `B(l)` the binomial probability of l lies, each of probability `1 / (1 + e^e)`. Unequal releases are a
-//! matter for privacy-loss distributions: their optimum is #P-hard (Murtagh, Vadhan, *The Complexity of
-//! Computing the Optimal Composition of Differential Privacy*, 2016).
+//! with `B(l)` the binomial probability of l lies, each of probability `1 / (1 + e^e)`. Unequal
+//! releases are a matter for privacy-loss distributions: their optimum is #P-hard (Murtagh, Vadhan,
+//! *The Complexity of Computing the Optimal Composition of Differential Privacy*, 2016).
 //! # How it is computed
-//! `B` in saddle-point form, so that nothing overflows where `(1 + e^e)^k` would. Terms are summed from the
-//! largest loss that can matter towards the rare ones, and stop where all that is left is below 1e-16 of the sum;
-//! what is left out on either side is added to delta.
+//! `B` in saddle-point form, so that nothing overflows where `(1 + e^e)^k` would. Terms are summed
+//! from the largest loss that can matter towards the rare ones, and stop where all that is left is
+//! below 1e-16 of the sum; what is left out on either side is added to delta.
 
 use crate::numerics::logspace::ln_binomial;
 use crate::numerics::search;
@@ -56,13 +56,14 @@ fn lossless(step_epsilon: f64, n: f64, epsilon: f64) -> f64 {
     } else {
         (most.floor().min(n), 0.0)
     };
-    // Neighbouring terms of a wide sum are taken together, each for the largest of them: an upper bound that is off by
-    // a few thousandths at most, in a time that does not grow with n.
+    // Neighbouring terms of a wide sum are taken together, each for the largest of them: an upper
+    // bound that is off by a few thousandths at most, in a time that does not grow with n.
     let width = ((mean * truth).sqrt() / MOST_TERMS_A_DEVIATION).floor().max(1.0);
     let (mut sum, mut last) = (skipped, first);
     while last >= 0.0 {
         let l = (last - width + 1.0).max(0.0);
-        // Gains fall with l; weights rise to the mode, which is within 1 of the mean, and fall from there.
+        // Gains fall with l; weights rise to the mode, which is within 1
+        // of the mean, and fall from there.
         let gain = -(epsilon - loss(l)).exp_m1();
         let heaviest = if width == 1.0 { l } else { mean.round().clamp(l, last) };
         let weight = ln_binomial(heaviest, n, lie, truth).exp();
@@ -78,10 +79,12 @@ fn lossless(step_epsilon: f64, n: f64, epsilon: f64) -> f64 {
     sum
 }
 
-/// The most terms of a sum that are taken one by one for each standard deviation of the number of lies.
+/// The most terms of a sum that are taken one by one for each standard
+/// deviation of the number of lies.
 const MOST_TERMS_A_DEVIATION: f64 = 8192.0;
 
-/// What rounding the mean of so many lies may add to a term forty standard deviations out, where it matters at all.
+/// What rounding the mean of so many lies may add to a term forty standard
+/// deviations out, where it matters at all.
 fn rounding(n: f64, step_epsilon: f64) -> f64 {
     let variance = n / (2.0 + 2.0 * step_epsilon.cosh());
     if n < 1e9 { 0.0 } else { 64.0 * f64::EPSILON * n / variance.sqrt() }
@@ -98,8 +101,8 @@ mod tests {
         assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");
     }
 
-    /// Near 2^50 releases: at once, above the Gaussian limit (central limit theorem for privacy losses) by little. A sum
-    /// of all its terms would take hours.
+    /// Near 2^50 releases: at once, above the Gaussian limit (central limit theorem for privacy
+    /// losses) by little. A sum of all its terms would take hours.
     #[test]
     fn huge_counts_take_no_longer() {
         let count = 1u64 << 50;
@@ -154,7 +157,8 @@ mod tests {
         assert_eq!(optimal_epsilon(1e-6, 0.0, 1, 0.5), 0.0);
     }
 
-    /// The printed form of the theorem, `sum_(l<i) C(k,l) (e^((k-l)e) - e^((k-2i+l)e)) / (1+e^e)^k`.
+    /// The printed form of the theorem,
+    /// `sum_(l<i) C(k,l) (e^((k-l)e) - e^((k-2i+l)e)) / (1+e^e)^k`.
     #[test]
     fn the_theorem_as_printed() {
         let (e, k) = (0.3f64, 12u32);
@@ -168,7 +172,8 @@ mod tests {
         }
     }
 
-    /// A billion releases take no longer than their standard deviation, and agree with the Gaussian limit.
+    /// A billion releases take no longer than their standard deviation,
+    /// and agree with the Gaussian limit.
     #[test]
     fn many_releases() {
         let count = 1_000_000_000;

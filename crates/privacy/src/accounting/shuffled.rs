@@ -22,12 +22,14 @@
 //!
 //! So (1) dominates, alone and in a composition. Given c, the outcome with a in the first place has
 //! ```text
-//! P = (e^eps0 B(a-1) + B(a)) / (1 + e^eps0),  loss = ln((e^eps0 a + c + 1 - a) / (a + e^eps0 (c + 1 - a)))  (2)
+//! P = (e^eps0 B(a-1) + B(a)) / (1 + e^eps0)                                                    (2)
+//! loss = ln((e^eps0 a + c + 1 - a) / (a + e^eps0 (c + 1 - a)))
 //! ```
 //! with B the binomial law of A. No loss exceeds eps0. In closed form (Feldman, McMillan, Talwar,
 //! *Hiding Among the Clones*, 2021), for `eps0 <= ln(n / (16 ln(4/delta)))`,
 //! ```text
-//! eps <= ln(1 + b (1 - e^-eps0) / (1 + e^-eps0 / (1 + b))),  b = 8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n  (3)
+//! eps <= ln(1 + b (1 - e^-eps0) / (1 + e^-eps0 / (1 + b)))                                     (3)
+//! b = 8 sqrt(e^eps0 ln(4/delta) / n) + 8 e^eps0 / n
 //! ```
 //! which is several times larger.
 //! # How it is computed

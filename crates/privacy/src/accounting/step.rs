@@ -1,8 +1,8 @@
 //! Elementary releases: what is left of an event once its relation is fixed.
 //!
-//! Everything an accountant needs is in a [`Step`]: sensitivity and noise have become one ratio, so no
-//! accountant can apply the sensitivity of another relation. Numbers were checked when the event was
-//! made; here they are plain `f64`.
+//! Everything an accountant needs is in a [`Step`]: sensitivity and noise have become one ratio, so
+//! no accountant can apply the sensitivity of another relation. Numbers were checked when the event
+//! was made; here they are plain `f64`.
 
 use crate::event::Trials;
 
@@ -33,16 +33,19 @@ pub(crate) enum Step {
     Poisson { rate: f64, sided: Sided, base: Box<Step> },
     /// `base` (under replace) on `sample` of `population` records drawn without replacement.
     WithoutReplacement { sample: u64, population: u64, base: Box<Step> },
-    /// `base` on a Poisson sample, for a group of `size` units that is there or is not: a binomial number of
-    /// contributions against none. `base` is Gaussian or Laplace.
+    /// `base` on a Poisson sample, for a group of `size` units that is there or is not: a binomial
+    /// number of contributions against none. `base` is Gaussian or Laplace.
     PoissonGroup { size: u64, rate: f64, base: Box<Step> },
-    /// One of `bins` Gaussian releases of distance `mu`, chosen uniformly, for a unit that is there or is not.
+    /// One of `bins` Gaussian releases of distance `mu`, chosen uniformly,
+    /// for a unit that is there or is not.
     BallsInBins { bins: u64, mu: f64 },
     /// `base` (under replace) on `sample` independent draws from `population` records.
     WithReplacement { sample: u64, population: u64, base: Box<Step> },
-    /// `reports` local reports, each by some `epsilon`-DP randomizer, in random order (under replace).
+    /// `reports` local reports, each by some `epsilon`-DP randomizer, in
+    /// random order (under replace).
     Shuffled { reports: u64, epsilon: f64 },
-    /// Any release, for groups of `size` units, of which no more is known than Rényi divergences for one.
+    /// Any release, for groups of `size` units, of which no more is
+    /// known than Rényi divergences for one.
     Group { size: u64, base: Box<Step> },
     /// The best of a secret random number of runs of `run`.
     Selected { trials: Trials, run: Steps },

@@ -18,7 +18,8 @@ fn repeated(count: u64, event: &str) -> String {
 /// a quarter.
 #[test]
 fn samples_without_replacement() {
-    let step = r#"{"type":"sampled_without_replacement","sample_size":150,"population":20000,"event":{"type":"gaussian","noise_multiplier":2.5}}"#;
+    let step = r#"{"type":"sampled_without_replacement","sample_size":150,"population":20000,
+        "event":{"type":"gaussian","noise_multiplier":2.5}}"#;
     let one = at("replace", step, 1e-5);
     assert!(one.contains(0.065942778888) || (one.upper / 0.065942778888 - 1.0).abs() < 1e-9, "{one:?}");
     assert!(one.relative_gap() < 1e-9, "{one:?}");
@@ -26,13 +27,15 @@ fn samples_without_replacement() {
     assert!(many.upper < 0.8115 && many.lower > 0.6846, "{many:?}");
     let more = at("replace", &repeated(8000, step), 1e-5);
     assert!(more.upper < 3.366 && more.lower > 2.670, "{more:?}");
-    let leaky = r#"{"type":"sampled_without_replacement","sample_size":100,"population":10000,"event":{"type":"approximate","epsilon":1,"delta":1e-6}}"#;
+    let leaky = r#"{"type":"sampled_without_replacement","sample_size":100,"population":10000,
+        "event":{"type":"approximate","epsilon":1,"delta":1e-6}}"#;
     assert!(at("replace", leaky, 1e-8).upper < 0.017_037);
 }
 
 #[test]
 fn samples_with_replacement() {
-    let step = r#"{"type":"sampled_with_replacement","sample_size":150,"population":1500,"event":{"type":"gaussian","noise_multiplier":4}}"#;
+    let step = r#"{"type":"sampled_with_replacement","sample_size":150,"population":1500,
+        "event":{"type":"gaussian","noise_multiplier":4}}"#;
     let one = at("replace", step, 1e-5);
     assert!(one.upper < 0.4425 && one.relative_gap() < 1e-4, "{one:?}");
     let many = at("replace", &repeated(40, step), 1e-5);
@@ -42,7 +45,8 @@ fn samples_with_replacement() {
 /// Monte Carlo says 1.35 ± 0.02.
 #[test]
 fn balls_in_bins() {
-    let epoch = r#"{"type":"balls_in_bins","bins":100,"epochs":1,"event":{"type":"gaussian","noise_multiplier":0.8}}"#;
+    let epoch = r#"{"type":"balls_in_bins","bins":100,"epochs":1,"event":{"type":"gaussian",
+        "noise_multiplier":0.8}}"#;
     let found = at("add_remove", epoch, 1e-5);
     assert!(found.upper < 1.38 && found.upper > 1.33, "{found:?}");
     assert_eq!(found, at("zero_out", epoch, 1e-5));
@@ -52,12 +56,14 @@ fn balls_in_bins() {
 /// 0.3933-private each: below 97.4, which advanced composition of these bounds gives.
 #[test]
 fn selections() {
-    let poisson = r#"{"type":"selected","trials":{"distribution":"poisson","mean":10},"event":{"type":"gaussian","noise_multiplier":4}}"#;
+    let poisson = r#"{"type":"selected","trials":{"distribution":"poisson","mean":10},
+        "event":{"type":"gaussian","noise_multiplier":4}}"#;
     let found = at("add_remove", poisson, 1e-5).upper;
     assert!(found <= 1.8997 && found > 1.85, "{found}");
     let many = repeated(
         647,
-        r#"{"type":"selected","trials":{"distribution":"truncated_negative_binomial","shape":1.45,"gamma":0.016},"event":{"type":"group","size":3,"event":{"type":"pure","epsilon":0.038}}}"#,
+        r#"{"type":"selected","trials":{"distribution":"truncated_negative_binomial","shape":1.45,
+        "gamma":0.016},"event":{"type":"group","size":3,"event":{"type":"pure","epsilon":0.038}}}"#,
     );
     assert!(at("add_remove", &many, 1e-5).upper < 90.0);
 }

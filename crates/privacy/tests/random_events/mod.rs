@@ -1,6 +1,6 @@
 //! Random nested events, and what must hold between the accountants' answers about one.
 
-use sordino_privacy::{Account, AccountError, Accountant, Claim, Delta, Epsilon, accounting};
+use sordino_privacy::{AccountError, Accountant, Claim, Cost, Delta, Epsilon, accounting};
 
 /// A splitmix generator: the same events on every machine.
 pub(crate) struct Random(pub(crate) u64);
@@ -54,7 +54,8 @@ impl Random {
                 let least = 1.0 / categories as f64;
                 let truth = least + (0.999 - least) * self.uniform();
                 format!(
-                    r#"{{"type":"randomized_response","categories":{categories},"truth_probability":{truth}}}"#
+                    r#"{{"type":"randomized_response","categories":{categories},
+                    "truth_probability":{truth}}}"#
                 )
             }
         }
@@ -76,7 +77,8 @@ impl Random {
                 let sample = if kind == "with" { sample.min(400) } else { sample };
                 let base = if self.below(3) > 0 { noise } else { self.leaf(true) };
                 format!(
-                    r#"{{"type":"sampled_{kind}_replacement","sample_size":{sample},"population":{population},"event":{base}}}"#
+                    r#"{{"type":"sampled_{kind}_replacement","sample_size":{sample},
+                    "population":{population},"event":{base}}}"#
                 )
             }
             3 if replace => format!(
@@ -90,7 +92,8 @@ impl Random {
                 1 + self.below(3)
             ),
             4 => format!(
-                r#"{{"type":"tree_aggregation","steps":{},"participations":{},"separation":{},"nodes":"{}","noise_multiplier":{}}}"#,
+                r#"{{"type":"tree_aggregation","steps":{},"participations":{},"separation":{},
+                "nodes":"{}","noise_multiplier":{}}}"#,
                 self.count(1e5),
                 self.count(30.0),
                 self.count(100.0),
@@ -178,7 +181,7 @@ pub(crate) fn check(json: &str, delta: f64, thorough: bool) -> Result<bool, Stri
     Ok(true)
 }
 
-fn compare(auto: &Account, ask: impl Fn(Accountant) -> Result<Account, AccountError>) -> Result<(), String> {
+fn compare(auto: &Cost, ask: impl Fn(Accountant) -> Result<Cost, AccountError>) -> Result<(), String> {
     if auto.note.as_ref().is_some_and(|note| note.contains("internal error")) {
         return Err(format!("{auto:?}"));
     }

@@ -1,8 +1,8 @@
 //! Releases seen by a group of units that change together.
 //!
 //! # Definition
-//! A group of k is there or is not (add/remove, zero-out), or all of its units become others (replace): inputs at
-//! distance k.
+//! A group of k is there or is not (add/remove, zero-out), or all of its units become
+//! others (replace): inputs at distance k.
 //! # Guarantee
 //! | release | for a group of k | because |
 //! |---|---|---|
@@ -10,15 +10,18 @@
 //! | bounded range, pure | k eps | losses of k steps add up |
 //! | (eps, delta) | `(k eps, delta (e^(k eps) - 1)/(e^eps - 1))` | Dwork, Roth 2014, section 2.3 |
 //! | zCDP | k² rho | Bun, Steinke 2016, proposition 1.9 |
-//! | Poisson sample of Gaussian or Laplace noise, one-sided | mixture of binomially many shifts | Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture of Gaussians Mechanisms*, 2024 |
+//! | Poisson sample of Gaussian or Laplace noise, one-sided | mixture of binomial shifts | Ganesh 2024 |
 //! | anything else with a pure bound | k eps | as above |
 //! | anything else with a Rényi curve | order a / 2^c, 3^c times, 2^c >= k | Mironov 2017, proposition 2 |
 //!
-//! The mixture dominates for Laplace noise too: for a given mass under no contribution, one and the same half-line has
-//! the most mass under every shift (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them.
-//! Compositions distribute: each step of an adaptive composition is compared at distance k.
+//! The mixture is that of Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via
+//! Mixture of Gaussians Mechanisms*, 2024. It dominates for Laplace noise too: for a given mass
+//! under no contribution, one and the same half-line has the most mass under every shift
+//! (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them. Compositions
+//! distribute: each step of an adaptive composition is compared at distance k.
 //! # Pitfalls
-//! k-fold sensitivity at the same sampling rate is *not* the group's cost: rarely are all k drawn at once.
+//! k-fold sensitivity at the same sampling rate is *not* the group's
+//! cost: rarely are all k drawn at once.
 
 use super::super::closed;
 use super::super::error::AccountError;

@@ -29,8 +29,8 @@ const GAUSSIAN: &str = r#"{"type":"gaussian","noise_multiplier":4}"#;
 const SIGMA: &str = r#"{"type":"gaussian","sigma":4,"sensitivity":3}"#;
 const LAPLACE: &str = r#"{"type":"laplace","noise_multiplier":4}"#;
 
-/// A clipped sum moves by twice the clip norm when a contribution is replaced; accounting that as if it were
-/// added or removed understates every Rényi divergence, a mu²/2, by a factor of four.
+/// A clipped sum moves by twice the clip norm when a contribution is replaced; accounting that as
+/// if it were added or removed understates every Rényi divergence, a mu²/2, by a factor of four.
 #[test]
 fn pitfall_04_replacing_doubles_the_distance_of_adding() {
     for absent in [AddRemove, AddRemoveOrdered, ZeroOut, ZeroOutUnordered] {
@@ -112,7 +112,8 @@ fn a_sample_of_everyone_is_no_sample() {
 #[test]
 fn rates_of_nested_samples_multiply() {
     let nested = format!(
-        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"poisson_sampled","sampling_rate":0.25,"event":{GAUSSIAN}}}}}"#
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"poisson_sampled",
+        "sampling_rate":0.25,"event":{GAUSSIAN}}}}}"#
     );
     let base = Box::new(Step::Gaussian { mu: 0.25 });
     assert_eq!(one(AddRemove, &nested), Step::Poisson { rate: 0.125, sided: Sided::One, base });
@@ -121,22 +122,26 @@ fn rates_of_nested_samples_multiply() {
 #[test]
 fn gaussian_releases_of_one_sample_are_one() {
     let nine = format!(
-        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"repeated","count":9,"event":{GAUSSIAN}}}}}"#
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"repeated","count":9,
+        "event":{GAUSSIAN}}}}}"#
     );
     let Step::Poisson { base, .. } = one(AddRemove, &nine) else { panic!("not sampled") };
     let Step::Gaussian { mu } = *base else { panic!("not Gaussian") };
     assert!((0.75..0.75 + 1e-14).contains(&mu), "{mu}");
 
     let mixed = format!(
-        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed","events":[{GAUSSIAN},{LAPLACE}]}}}}"#
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed",
+        "events":[{GAUSSIAN},{LAPLACE}]}}}}"#
     );
     assert!(refusal(AddRemove, &mixed).contains("one sample serves several releases"));
     let single = format!(
-        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed","events":[{{"type":"repeated","count":1,"event":{LAPLACE}}}]}}}}"#
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed",
+        "events":[{{"type":"repeated","count":1,"event":{LAPLACE}}}]}}}}"#
     );
-    assert!(
-        matches!(one(AddRemove, &single), Step::Poisson { base, .. } if *base == Step::Laplace { epsilon: 0.25 })
-    );
+    assert!(matches!(
+        one(AddRemove, &single),
+        Step::Poisson { base, .. } if *base == Step::Laplace { epsilon: 0.25 }
+    ));
 }
 
 #[test]
@@ -188,15 +193,20 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
 #[test]
 fn what_no_accountant_bounds_is_refused_by_name() {
     for json in [
-        r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#,
+        r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,
+        "noise_multiplier":5}"#,
         r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"zcdp","rho":0.1}}"#,
-        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"renyi","orders":[2],"epsilons":[0.1]}}"#,
-        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"shuffled_epochs","epochs":2,"event":{"type":"pure","epsilon":1}}}"#,
-        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"composed","events":[{"type":"zcdp","rho":0.1},{"type":"zcdp","rho":0.1}]}}"#,
+        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"renyi","orders":[2],
+        "epsilons":[0.1]}}"#,
+        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"shuffled_epochs","epochs":2,
+        "event":{"type":"pure","epsilon":1}}}"#,
+        r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"composed",
+        "events":[{"type":"zcdp","rho":0.1},{"type":"zcdp","rho":0.1}]}}"#,
     ] {
         assert!(matches!(steps(AddRemove, json), Err(AccountError::Unsupported { .. })), "{json}");
     }
-    let toeplitz = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"noise_multiplier":5}"#;
+    let toeplitz = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,
+        "noise_multiplier":5}"#;
     assert!(refusal(AddRemove, toeplitz).starts_with("no accountant can bound `toeplitz`"));
     for (json, part) in [
         (
@@ -204,15 +214,19 @@ fn what_no_accountant_bounds_is_refused_by_name() {
             "with a pure bound",
         ),
         (
-            r#"{"type":"sampled_with_replacement","sample_size":2,"population":9,"event":{"type":"discrete_laplace","scale":2,"sensitivity":1}}"#,
+            r#"{"type":"sampled_with_replacement","sample_size":2,"population":9,
+            "event":{"type":"discrete_laplace","scale":2,"sensitivity":1}}"#,
             "known group profiles",
         ),
         (
-            r#"{"type":"group","size":2,"event":{"type":"sampled_with_replacement","sample_size":2,"population":9,"event":{"type":"pure","epsilon":1}}}"#,
+            r#"{"type":"group","size":2,"event":{"type":"sampled_with_replacement","sample_size":2,
+            "population":9,"event":{"type":"pure","epsilon":1}}}"#,
             "for a group there is no bound",
         ),
         (
-            r#"{"type":"group","size":2,"event":{"type":"shuffled_epochs","epochs":2,"event":{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"gaussian","noise_multiplier":1}}}}"#,
+            r#"{"type":"group","size":2,"event":{"type":"shuffled_epochs","epochs":2,
+            "event":{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"gaussian",
+            "noise_multiplier":1}}}}"#,
             "different batches",
         ),
     ] {
@@ -298,7 +312,8 @@ fn groups_distribute_over_compositions() {
     );
     assert!(refusal(ball(), &json).contains("not units in groups"));
     let inside = format!(
-        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed","events":[{GAUSSIAN},{{"type":"group","size":2,"event":{GAUSSIAN}}}]}}}}"#
+        r#"{{"type":"poisson_sampled","sampling_rate":0.5,"event":{{"type":"composed",
+        "events":[{GAUSSIAN},{{"type":"group","size":2,"event":{GAUSSIAN}}}]}}}}"#
     );
     assert!(refusal(AddRemove, &inside).contains("group of sampled events"));
 }
@@ -326,7 +341,8 @@ fn secret_bins_cost_less_than_epochs() {
 fn only_the_last_iterate() {
     let json = |convexity: f64, inner: &str| {
         format!(
-            r#"{{"type":"last_iterate","steps":1000,"step_size":0.1,"strong_convexity":{convexity},"smoothness":1,"event":{inner}}}"#
+            r#"{{"type":"last_iterate","steps":1000,"step_size":0.1,"strong_convexity":{convexity},
+            "smoothness":1,"event":{inner}}}"#
         )
     };
     let Step::Gaussian { mu } = one(AddRemove, &json(1.0, GAUSSIAN)) else { panic!("not Gaussian") };
@@ -349,7 +365,8 @@ fn leaves_of_a_tree() {
         [(1000, 10.0f64, 1), (4096, 13.0, 1), (1, 1.0, 1), (1000, 80.0, 3)]
     {
         let json = format!(
-            r#"{{"type":"tree_aggregation","steps":{steps},"participations":{participations},"noise_multiplier":10}}"#
+            r#"{{"type":"tree_aggregation","steps":{steps},"participations":{participations},
+            "noise_multiplier":10}}"#
         );
         for (neighbours, norms) in [(AddRemove, 1.0), (Replace, 2.0)] {
             let Step::Gaussian { mu } = one(neighbours, &json) else { panic!("not Gaussian") };
@@ -360,7 +377,8 @@ fn leaves_of_a_tree() {
     }
 }
 
-/// In a tree over T leaves, no leaf lies in more complete nodes than T has digits: counted node by node.
+/// In a tree over T leaves, no leaf lies in more complete nodes than T
+/// has digits: counted node by node.
 #[test]
 fn nodes_above_a_leaf() {
     for leaves in 1u64..=70 {
@@ -375,7 +393,8 @@ fn nodes_above_a_leaf() {
 #[test]
 fn selections_and_shuffles() {
     let selected = format!(
-        r#"{{"type":"selected","trials":{{"distribution":"poisson","mean":10}},"event":{{"type":"repeated","count":5,"event":{GAUSSIAN}}}}}"#
+        r#"{{"type":"selected","trials":{{"distribution":"poisson","mean":10}},
+        "event":{{"type":"repeated","count":5,"event":{GAUSSIAN}}}}}"#
     );
     let Step::Selected { run, .. } = one(AddRemove, &selected) else { panic!("not selected") };
     assert_eq!(run.0, vec![(Step::Gaussian { mu: 0.25 }, 5)]);
@@ -385,7 +404,8 @@ fn selections_and_shuffles() {
     let reports = r#"{"type":"shuffled_reports","reports":100,"event":{"type":"pure","epsilon":1}}"#;
     assert_eq!(one(Replace, reports), Step::Shuffled { reports: 100, epsilon: 1.0 });
     assert!(refusal(AddRemove, reports).contains("claim it under replace"));
-    let draws = r#"{"type":"sampled_with_replacement","sample_size":9,"population":5,"event":{"type":"pure","epsilon":1}}"#;
+    let draws = r#"{"type":"sampled_with_replacement","sample_size":9,"population":5,
+        "event":{"type":"pure","epsilon":1}}"#;
     assert!(matches!(one(Replace, draws), Step::WithReplacement { sample: 9, population: 5, .. }));
 }
 
@@ -395,7 +415,8 @@ fn counts_multiply_and_equal_steps_are_grouped() {
         r#"{{"type":"composed","events":[
             {{"type":"repeated","count":5,"event":{{"type":"repeated","count":7,"event":{GAUSSIAN}}}}},
             {LAPLACE},
-            {{"type":"shuffled_epochs","epochs":3,"event":{{"type":"composed","events":[{GAUSSIAN},{LAPLACE}]}}}},
+            {{"type":"shuffled_epochs","epochs":3,"event":{{"type":"composed","events":[{GAUSSIAN},
+            {LAPLACE}]}}}},
             {{"type":"gaussian","sigma":4,"sensitivity":1}}
         ]}}"#
     );
@@ -448,12 +469,14 @@ fn whoever_is_not_drawn_is_safe_from_a_release_without_a_guarantee() {
 fn too_many_releases_are_refused() {
     let large = 1u64 << 30;
     let json = format!(
-        r#"{{"type":"repeated","count":{large},"event":{{"type":"repeated","count":{large},"event":{GAUSSIAN}}}}}"#
+        r#"{{"type":"repeated","count":{large},"event":{{"type":"repeated","count":{large},
+        "event":{GAUSSIAN}}}}}"#
     );
     assert!(refusal(AddRemove, &json).starts_with("the number of releases must be at most 9007199254740992"));
     let most = Count::MAX;
     let sum = format!(
-        r#"{{"type":"composed","events":[{{"type":"repeated","count":{most},"event":{GAUSSIAN}}},{LAPLACE}]}}"#
+        r#"{{"type":"composed","events":[{{"type":"repeated","count":{most},"event":{GAUSSIAN}}},
+        {LAPLACE}]}}"#
     );
     assert!(refusal(AddRemove, &sum).starts_with("the number of releases"));
 }

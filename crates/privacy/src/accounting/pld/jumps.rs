@@ -11,7 +11,10 @@
 //!   dominates.
 //! - *Below.* With `E` the event that some release jumps, and `s` what is left of a step on the
 //!   lattice,
-//!   ```text delta(e) = E_P[(1 - exp(e - L))+; not E] + E_P[(1 - exp(e - L))+; E] >= delta of s composed (e)       + P[E] - e^e Q[E]                                       (1) ```
+//!   ```text
+//!   delta(e) = E_P[(1 - exp(e - L))+; not E] + E_P[(1 - exp(e - L))+; E]
+//!           >= delta of s composed (e)       + P[E] - e^e Q[E]                                 (1)
+//!   ```
 //!   since `E_P[exp(-L); E] = Q[E]`, and `P[E] = 1 - prod (1 - p)^count`, likewise for `Q`. The
 //!   second term may be replaced by that of any smaller event: that some release is one that `Q`
 //!   cannot produce, for which `Q[E] = 0`.

@@ -6,21 +6,23 @@
 //! delta(epsilon) = E_P[(1 - exp(epsilon - L))+]
 //! ```
 //! Losses of a composition add up, so its distribution is a convolution; this holds for adaptive
-//! sequences whose every step is dominated by its declared pair (Zhu, Dong, Wang, *Optimal Accounting of
-//! Differential Privacy via Characteristic Function*, 2022).
+//! sequences whose every step is dominated by its declared pair (Zhu, Dong, Wang, *Optimal
+//! Accounting of Differential Privacy via Characteristic Function*, 2022).
 //!
 //! # How
 //! 1. `pair`: each step as two distributions, in each view (remove, add).
 //! 2. `sketch`, `plan`: a rough picture gives the tilt, the lattice step and the tails.
-//! 3. `panel`, `lattice`: exact masses on the lattice, one object above and one below; `jumps` for losses so large
-//!    that one decides alone, `parts` for steps that need two lattices.
+//! 3. `panel`, `lattice`: exact masses on the lattice, one object above and one below; `jumps` for
+//!    losses so large that one decides alone, `parts` for steps that need two lattices.
 //! 4. `tilted`, `compose`: convolution by Fourier transform with counted errors.
 //! 5. `profile`: the answer, from the upper and the lower object (`single` for one release).
 //!
-//! `task` runs these steps, finer and finer, until the two ends meet; `sweep` runs them once for many points.
+//! `task` runs these steps, finer and finer, until the two ends meet;
+//! `sweep` runs them once for many points.
 //!
 //! # Guarantee
-//! The upper end is never below the truth and the lower never above it, whatever the accuracy of step 2.
+//! The upper end is never below the truth and the lower never above
+//! it, whatever the accuracy of step 2.
 
 #[cfg(test)]
 mod box_tests;
@@ -74,7 +76,8 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Result<Interval, String> {
     answer(steps, Question::Delta { epsilon })
 }
 
-/// A certified lower end of epsilon at `delta`, for members of the classes that the steps name; 0 where none is known.
+/// A certified lower end of epsilon at `delta`, for members of the classes that the
+/// steps name; 0 where none is known.
 pub(crate) fn epsilon_at_least(steps: &Steps, delta: f64) -> f64 {
     at_least(steps, Question::Epsilon { delta })
 }
@@ -104,8 +107,8 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
     for view in views(steps) {
         let upper = Task::new(steps, view, End::Upper, question)?;
         let found = upper.refined(worst.lower);
-        // The lower end of an event that names a class of mechanisms belongs to a member of the class; where
-        // none is known, nothing is said.
+        // The lower end of an event that names a class of mechanisms belongs to a member of the
+        // class; where none is known, nothing is said.
         let lower = match Task::new(steps, view, End::Lower, question) {
             Ok(member) if member.is_about_the_pairs_of(&upper) => found.lower,
             Ok(member) => member.refined(worst.lower).lower,
@@ -117,8 +120,8 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
     Ok(worst)
 }
 
-/// All Gaussians in one: `N(0, 1)` against `N(mu, 1)`, `count` times, is the pair of distance `mu sqrt(count)`.
-/// Of steps that are not taken nothing is left.
+/// All Gaussians in one: `N(0, 1)` against `N(mu, 1)`, `count` times, is the pair of distance
+/// `mu sqrt(count)`. Of steps that are not taken nothing is left.
 fn reduced(steps: &Steps) -> Steps {
     let mut squares = SquareSum::default();
     let mut others = Vec::new();
@@ -139,9 +142,10 @@ fn reduced(steps: &Steps) -> Steps {
     Steps(others)
 }
 
-/// A bound on delta at epsilon = 0 (the total variation distance) that costs nothing. Unless a record is drawn,
-/// nothing depends on it; and by Pinsker's inequality delta(0) is at most `sqrt(KL / 2)`, where the divergences
-/// of the steps add up and each is at most `ln(1 + chi^2)`: for Gaussians on samples `chi^2 = q^2 (exp(mu^2) - 1)`.
+/// A bound on delta at epsilon = 0 (the total variation distance) that costs nothing. Unless a
+/// record is drawn, nothing depends on it; and by Pinsker's inequality delta(0) is at most
+/// `sqrt(KL / 2)`, where the divergences of the steps add up and each is at most `ln(1 + chi^2)`:
+/// for Gaussians on samples `chi^2 = q^2 (exp(mu^2) - 1)`.
 fn total_variation(steps: &Steps) -> f64 {
     let chance = |step: &Step| {
         if let Step::Poisson { rate, .. } = step {

@@ -1,7 +1,8 @@
 //! One release needs no lattice: its profile is a sum over its outcomes.
 //!
-//! Spreading a panel to its ends, or merging it, changes `delta(e)` only where `e` lies inside the panel: panels
-//! need to be narrow near the answer only. So they are made narrower there until the two ends meet.
+//! Spreading a panel to its ends, or merging it, changes `delta(e)` only where `e` lies
+//! inside the panel: panels need to be narrow near the answer only. So they are made
+//! narrower there until the two ends meet.
 
 use super::pair::Pair;
 use super::panel::Panel;

@@ -1,4 +1,5 @@
-//! One question about one direction of a composition, refined until the two certified ends are close.
+//! One question about one direction of a composition, refined until
+//! the two certified ends are close.
 
 use super::compose::compose;
 use super::jumps::Jumped;
@@ -16,8 +17,8 @@ const GOAL: f64 = 6e-5;
 const ROUGH: f64 = 2e-3;
 /// Relative gap that is good enough where the work is large.
 const ENOUGH: f64 = 6e-4;
-/// Work (panels and cells of transforms) below which an answer is refined beyond the goal, above which it
-/// need not reach it, and above which it is not refined at all.
+/// Work (panels and cells of transforms) below which an answer is refined beyond the goal, above
+/// which it need not reach it, and above which it is not refined at all.
 const CHEAP: f64 = 6e4;
 const LARGE: f64 = 1e6;
 const DEAR: f64 = 5e6;
@@ -29,7 +30,8 @@ const MOST_CELLS: f64 = 2_097_152.0;
 /// Cells of the bulk's lattice where there are two.
 const BULK_CELLS: f64 = 16_384.0;
 
-/// Most panels of all rough pictures together: discrete noise of the largest scale has as many outcomes.
+/// Most panels of all rough pictures together: discrete noise of the
+/// largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
 /// What is known before anything was computed.
 const NOTHING: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
@@ -42,7 +44,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// With the worst pair of each step or, for the lower end, one that some mechanism of its class has.
+    /// With the worst pair of each step or, for the lower end, one that
+    /// some mechanism of its class has.
     pub(super) fn new(steps: &Steps, view: View, end: End, question: Question) -> Result<Self, String> {
         let pair = |(step, count): &(Step, u64)| {
             let smallest = match question {
@@ -61,7 +64,8 @@ impl Task {
         self.steps == other.steps
     }
 
-    /// Refines the lattice until the ends are close, or until the answer cannot exceed `floor` any more.
+    /// Refines the lattice until the ends are close, or until the answer
+    /// cannot exceed `floor` any more.
     pub(super) fn refined(&self, floor: f64) -> Interval {
         if let [(pair, 1)] = &self.steps[..] {
             return single::answer(pair, self.question).unwrap_or(NOTHING);
@@ -107,8 +111,8 @@ impl Task {
         found.is_some_and(|found| found.upper <= delta)
     }
 
-    /// Chooses tilt, lattice and tails, given an upper end that is known already. Nothing here can make an
-    /// answer wrong.
+    /// Chooses tilt, lattice and tails, given an upper end that is known already.
+    /// Nothing here can make an answer wrong.
     pub(super) fn plan(&self, goal: f64, known: f64) -> Option<Plan> {
         let (left, little) = (1e-12 / self.releases, 1e-8 / self.releases);
         let (epsilon, delta, sketches) = match self.question {
@@ -148,7 +152,8 @@ impl Task {
         let widest = if self.releases > 1.0 { (0.5 * step).max(0.25 / tilt) } else { f64::INFINITY };
         let (right, negligible) = ((little * delta).max(1e-280), (1e-10 * delta).max(1e-280));
         let (limited, doubtful) = (step > wanted, epsilon < 0.3 * saddle.deviation);
-        // A release's panels, some tens wide in outcomes of deviation 1, add a few per cent of the tolerance.
+        // A release's panels, some tens wide in outcomes of deviation 1, add
+        // a few per cent of the tolerance.
         let grain = (0.08 * tolerance / ((saddle.tilt + 1.0) * self.releases)).sqrt();
         let plan = Plan {
             tilt,

@@ -34,7 +34,13 @@ proptest! {
 
     /// Random single releases and small compositions with exact profiles, ten thousand of them.
     #[test]
-    fn closed_forms_lie_inside(kind in 0..8, size in 0.01..3.0_f64, rate in 0.001..0.999_f64, at in 0.0..1.2_f64, n in 1_u64..6) {
+    fn closed_forms_lie_inside(
+        kind in 0..8,
+        size in 0.01..3.0_f64,
+        rate in 0.001..0.999_f64,
+        at in 0.0..1.2_f64,
+        n in 1_u64..6,
+    ) {
         let steps = match kind {
             0 => one(Step::Gaussian { mu: size }, n),
             1 => one(Step::Laplace { epsilon: size }, 1),
@@ -69,9 +75,15 @@ proptest! {
 proptest! {
     #![proptest_config(cases(24))]
 
-    /// Anywhere in the box there is an answer, in order, and never above the Rényi bound where it is tight.
+    /// Anywhere in the box there is an answer, in order, and never above
+    /// the Rényi bound where it is tight.
     #[test]
-    fn the_box_has_answers(ln_sigma in -3.0..9.2_f64, ln_rate in -20.7..0.0_f64, ln_steps in 0.0..20.7_f64, ln_delta in -41.4..-2.3_f64) {
+    fn the_box_has_answers(
+        ln_sigma in -3.0..9.2_f64,
+        ln_rate in -20.7..0.0_f64,
+        ln_steps in 0.0..20.7_f64,
+        ln_delta in -41.4..-2.3_f64,
+    ) {
         let step = sampled(ln_rate.exp(), Step::Gaussian { mu: (-ln_sigma).exp() });
         let steps = one(step, ln_steps.exp() as u64);
         let found = epsilon(&steps, ln_delta.exp()).unwrap();
@@ -161,8 +173,8 @@ fn an_enormous_epsilon_is_not_free() {
     }
 }
 
-/// The masses of connect-the-dots on the grid -2, -1, 0, 1, 2 for one Gaussian of distance 1, where they do
-/// not touch the ends, and the composed delta that they give.
+/// The masses of connect-the-dots on the grid -2, -1, 0, 1, 2 for one Gaussian of distance 1, where
+/// they do not touch the ends, and the composed delta that they give.
 #[test]
 fn spreading_is_connecting_the_dots() {
     let pair = Pair::new(&Step::Gaussian { mu: 1.0 }, View::Remove, End::Upper).unwrap();
@@ -178,8 +190,8 @@ fn spreading_is_connecting_the_dots() {
     }
 }
 
-/// Merging is post-processing: it never raises delta, spreading never lowers it, and halving the step brings
-/// the two closer.
+/// Merging is post-processing: it never raises delta, spreading never lowers it, and
+/// halving the step brings the two closer.
 #[test]
 fn ends_are_ordered_and_close_in() {
     let pair = Pair::new(&sampled(0.2, Step::Gaussian { mu: 1.0 }), View::Remove, End::Upper).unwrap();
@@ -281,8 +293,9 @@ fn approximate_steps_compose_optimally() {
     }
 }
 
-/// Steps as rare and as many as claims can state. The lower object of a lottery had its heaviest atom below
-/// the range that was made for it, and ended by a panic; so did a composition of which nothing was left.
+/// Steps as rare and as many as claims can state. The lower object of a lottery had its
+/// heaviest atom below the range that was made for it, and ended by a panic; so did a
+/// composition of which nothing was left.
 #[test]
 fn extreme_compositions_have_wide_answers_and_no_panics() {
     let most = 1 << 53;

@@ -212,7 +212,8 @@ mod tests {
         for r in [1e-20f64, 1e-9, 1e-3, 0.5] {
             for epsilon in [1e-6f64, 0.01, 0.5, 2.0] {
                 let (gap, power) = (epsilon.exp_m1(), r.exp_m1());
-                let exact = power / (2.0 * ((gap * gap + power).sqrt() + gap)); // the same, without cancellation
+                // The same, without cancellation.
+                let exact = power / (2.0 * ((gap * gap + power).sqrt() + gap));
                 let found = super::delta(2.0, r, epsilon);
                 assert!(found >= exact * (1.0 - 1e-14), "r {r}, epsilon {epsilon}: {found} below {exact}");
                 close(found, exact, 1e-8);
@@ -281,7 +282,10 @@ mod tests {
 
         #[test]
         fn rises_with_divergence_and_falls_with_delta(
-            ln_excess in -8.0f64..13.0, ln_r in -60.0f64..8.0, ln_delta in -41.0f64..-1.0, more in 1.001f64..3.0
+            ln_excess in -8.0f64..13.0,
+            ln_r in -60.0f64..8.0,
+            ln_delta in -41.0f64..-1.0,
+            more in 1.001f64..3.0
         ) {
             let (order, r, delta) = (1.0 + ln_excess.exp(), ln_r.exp(), ln_delta.exp());
             let here = epsilon(order, r, delta);

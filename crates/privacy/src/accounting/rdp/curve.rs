@@ -5,16 +5,18 @@
 //! | Gaussian, mu | `a mu²/2` (Mironov, *Rényi Differential Privacy*, 2017, proposition 7) |
 //! | discrete Gaussian | at most `a (shift/sigma)²/2` (Canonne, Kamath, Steinke 2020, proposition 5) |
 //! | zCDP, rho | `rho a` (Bun and Steinke, *Concentrated Differential Privacy*, 2016) |
-//! | Laplace, eps | `ln(a/(2a-1) e^((a-1) eps) + (a-1)/(2a-1) e^(-a eps)) / (a-1)` (Mironov 2017, proposition 6) |
-//! | pure, eps | that of binary randomized response, `ln((e^(a eps) + e^((1-a) eps)) / (1 + e^eps)) / (a-1)` |
+//! | Laplace, eps | `ln(a/(2a-1) e^((a-1) eps) + (a-1)/(2a-1) e^(-a eps)) / (a-1)` (Mironov 2017, prop. 6) |
+//! | pure, eps | randomized response's, `ln((e^(a eps) + e^((1-a) eps)) / (1 + e^eps)) / (a-1)` |
 //! | (eps, delta) | the same, outside an event of probability delta |
 //! | k-ary randomized response, discrete Laplace | the sum over outcomes |
-//! | bounded range, eps | largest over pairs of losses t, t - eps (Dong, Durfee, Rogers, *Optimal Differential Privacy Composition for Exponential Mechanisms*, 2020) |
+//! | bounded range, eps | largest over pairs of losses t, t - eps (Dong, Durfee, Rogers 2020) |
 //! | listed orders | chord of `(a-1) D_a`, which is convex; below the list its first value, above it ∞ |
-//! | a group, of whose members only a curve is known | `3^c` times the curve at order `2^c a`, a >= 2 (Mironov 2017, proposition 2) |
+//! | a group that has only a curve | `3^c` times the curve at `2^c a`, a >= 2 (Mironov 2017, prop. 2) |
 //! | a selection | module `selected` |
 //! | shuffled reports, samples with replacement | the sum over outcomes of a pair that stands above |
-//! | samples | modules `sampled_gaussian`, `poisson_group`, `outcomes`, `sampled_any`, `without_replacement` |
+//! | samples | `sampled_gaussian`, `poisson_group`, `outcomes`, `sampled_any`, `without_replacement` |
+//!
+//! Dong, Durfee, Rogers: *Optimal Differential Privacy Composition for Exponential Mechanisms*.
 //!
 //! # Pitfalls
 //! - `D_a` itself must not be interpolated: it need not be convex.
@@ -205,7 +207,8 @@ impl Profile {
             )),
             (_, Sided::Two) => Err(Unsupported::new(
                 step,
-                "its parameters do not say how far a record is from being absent; state noise with noise_multiplier",
+                "its parameters do not say how far a record is from being absent; state noise with \
+                noise_multiplier",
             )),
             (Step::RandomizedResponse { categories, truth }, Sided::One) => {
                 sure(outcomes::randomized_response(*categories, *truth).map_or(Curve::Infinite, outcomes))
@@ -356,7 +359,7 @@ fn laplace(epsilon: f64, order: f64) -> f64 {
 /// The largest divergence over pairs of losses t and t - eps. With `b = a - 1`, `E = e^eps` and
 /// `u = e^t` the moment is
 /// ```text
-/// (u^b (E - E^-b) - u^a (1 - E^-b)) / (E - 1),   largest at   u = b (1 - e^(-a eps)) E / (a (1 - e^(-b eps)))
+/// (u^b (E - E^-b) - u^a (1 - E^-b)) / (E - 1),  largest at  u = b (1 - e^(-a eps)) E / (a (1 - e^(-b eps)))
 /// ```
 /// An error x in t changes the excess of the moment over 1 by a part `(x / eps)²` at most: nothing
 /// is searched for.

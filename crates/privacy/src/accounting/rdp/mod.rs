@@ -3,18 +3,19 @@
 //! # Definition
 //! `D_a(P || Q) = ln E_Q[(P/Q)^a] / (a - 1)` for orders a > 1.
 //! # Guarantee
-//! At each fixed order, divergences of adaptively composed releases add up (Mironov, *Rényi Differential
-//! Privacy*, 2017, proposition 1). A bound at *any* order gives an (epsilon, delta) statement (`convert`), so
-//! the best order may be looked for after the fact. Probabilities of events in which nothing is promised
-//! are set aside: with them `1 - prod (1 - delta_i)`, the rest of delta is left for the conversion.
+//! At each fixed order, divergences of adaptively composed releases add up (Mironov, *Rényi
+//! Differential Privacy*, 2017, proposition 1). A bound at *any* order gives an (epsilon, delta)
+//! statement (`convert`), so the best order may be looked for after the fact. Probabilities of
+//! events in which nothing is promised are set aside: with them `1 - prod (1 - delta_i)`, the rest
+//! of delta is left for the conversion.
 //! # Search
-//! A geometric grid of orders from 1.0001 to a few millions, then a search by parabolas round the best one.
-//! Whatever order is found, its bound is valid; a poor search only costs tightness.
+//! A geometric grid of orders from 1.0001 to a few millions, then a search by parabolas round the
+//! best one. Whatever order is found, its bound is valid; a poor search only costs tightness.
 //! # Pitfalls
 //! - Orders that cannot be computed count as ∞, never as 0.
 //! - Results are rounded up: divergences by 1e-12, conversions by their error.
-//! - The divergence of a sampled release jumps at some order: a grid without small fractional orders misses
-//!   the best one by far.
+//! - The divergence of a sampled release jumps at some order: a grid without small fractional
+//!   orders misses the best one by far.
 
 pub(crate) mod convert;
 mod curve;
@@ -48,7 +49,8 @@ impl Unsupported {
     }
 }
 
-/// An upper bound and the order that gave it: +∞ for the sum of pure bounds, NaN if no order gave any.
+/// An upper bound and the order that gave it: +∞ for the sum of pure
+/// bounds, NaN if no order gave any.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Converted {
     /// The bound, rounded up.
@@ -67,7 +69,8 @@ pub(crate) fn delta(steps: &Steps, epsilon: f64) -> Result<Converted, Unsupporte
     Ok(Composition::new(steps)?.delta(epsilon))
 }
 
-/// Everything released, ready to be asked at many orders. Building it once saves the tables that some curves need.
+/// Everything released, ready to be asked at many orders. Building it once saves
+/// the tables that some curves need.
 #[derive(Clone, Debug)]
 pub(crate) struct Composition {
     parts: Vec<(Profile, f64)>,
@@ -109,8 +112,8 @@ impl Composition {
         self.pure
     }
 
-    /// The total Rényi divergence at `order > 1`, rounded up; +∞ where it is not known. For releases that come
-    /// with their own delta it holds outside the event of that probability only.
+    /// The total Rényi divergence at `order > 1`, rounded up; +∞ where it is not known. For
+    /// releases that come with their own delta it holds outside the event of that probability only.
     pub(crate) fn divergence(&self, order: f64) -> f64 {
         let total: f64 = self.parts.iter().map(|(profile, count)| count * profile.curve.at(order)).sum();
         if total.is_nan() { f64::INFINITY } else { total * (1.0 + ROUND_UP) }
@@ -149,8 +152,8 @@ impl Composition {
     }
 }
 
-/// The least epsilon at `delta` that any order gives, for divergences that are `curve` of the order.
-/// `special` orders are looked at besides those of the grid.
+/// The least epsilon at `delta` that any order gives, for divergences that are `curve` of the
+/// order. `special` orders are looked at besides those of the grid.
 pub(crate) fn least_epsilon(
     curve: impl Fn(f64) -> f64,
     special: impl IntoIterator<Item = f64>,
@@ -171,8 +174,8 @@ pub(crate) fn least_delta(
     if found.order.is_nan() { Converted { value: 1.0, ..found } } else { found }
 }
 
-/// The least `convert(order, divergence)` that the search finds. No order whose divergence is above d
-/// converts to less than `floor(d)`; divergences rise with the order.
+/// The least `convert(order, divergence)` that the search finds. No order whose divergence is above
+/// d converts to less than `floor(d)`; divergences rise with the order.
 fn search(
     curve: impl Fn(f64) -> f64,
     special: impl IntoIterator<Item = f64>,
@@ -203,8 +206,8 @@ fn search(
     }
 }
 
-/// Looks between the neighbours of the best order on the grid, and at the whole orders next to what it
-/// finds (curves known at whole orders have corners there).
+/// Looks between the neighbours of the best order on the grid, and at the whole orders next to what
+/// it finds (curves known at whole orders have corners there).
 fn refine(mut best: Converted, at: impl Fn(f64) -> f64) -> Converted {
     let centre = (best.order - 1.0).ln();
     let reach = RATIO.ln();
@@ -258,8 +261,8 @@ mod tests {
         assert!((found / exact - 1.0).abs() <= tolerance, "{found} against {exact}");
     }
 
-    /// Bounds by the improved conversion on a coarse grid of orders are never below ours; those of privacy
-    /// loss distributions are never above.
+    /// Bounds by the improved conversion on a coarse grid of orders are never below ours; those of
+    /// privacy loss distributions are never above.
     #[test]
     fn private_gradient_descent() {
         for (rate, sigma, count, delta, coarse, order, distribution) in [
@@ -278,8 +281,8 @@ mod tests {
         }
     }
 
-    /// Replacing a record costs twice the distance, but not twice the epsilon of removing it: the exact
-    /// answers are 4.9766 and 2.3209.
+    /// Replacing a record costs twice the distance, but not twice the epsilon of removing it: the
+    /// exact answers are 4.9766 and 2.3209.
     #[test]
     fn replacing_in_private_gradient_descent() {
         let base = Box::new(Step::Gaussian { mu: 0.25 });
@@ -442,13 +445,17 @@ mod tests {
     proptest! {
         #![proptest_config(crate::numerics::cases(48))]
 
-        /// The whole box in which training happens: an answer, never below the truth where it is known.
+        /// The whole box in which training happens: an answer, never
+        /// below the truth where it is known.
         #[test]
         fn total_over_the_box(
-            ln_sigma in 0.05f64.ln()..1e4f64.ln(), ln_rate in 1e-9f64.ln()..0.0, ln_count in 0.0f64..1e9f64.ln(),
+            ln_sigma in 0.05f64.ln()..1e4f64.ln(),
+            ln_rate in 1e-9f64.ln()..0.0,
+            ln_count in 0.0f64..1e9f64.ln(),
             ln_delta in 1e-18f64.ln()..0.1f64.ln(), two in any::<bool>(),
         ) {
-            let (sigma, rate, count, delta) = (ln_sigma.exp(), ln_rate.exp(), ln_count.exp() as u64, ln_delta.exp());
+            let (sigma, rate) = (ln_sigma.exp(), ln_rate.exp());
+            let (count, delta) = (ln_count.exp() as u64, ln_delta.exp());
             let sided = if two { Sided::Two } else { Sided::One };
             let step = Step::Poisson { rate, sided, base: Box::new(Step::Gaussian { mu: 1.0 / sigma }) };
             let found = epsilon(&Steps(vec![(step.clone(), count)]), delta).unwrap();
@@ -463,7 +470,11 @@ mod tests {
 
         /// Never below the exact Gaussian.
         #[test]
-        fn above_the_closed_form(ln_mu in -6.0f64..3.0, ln_count in 0.0f64..12.0, ln_delta in -40.0f64..-2.5) {
+        fn above_the_closed_form(
+            ln_mu in -6.0f64..3.0,
+            ln_count in 0.0f64..12.0,
+            ln_delta in -40.0f64..-2.5,
+        ) {
             let steps = Steps(vec![(Step::Gaussian { mu: ln_mu.exp() }, ln_count.exp() as u64)]);
             let delta = ln_delta.exp();
             let exact = closed::epsilon(&steps, delta).unwrap();

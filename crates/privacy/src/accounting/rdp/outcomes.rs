@@ -1,23 +1,26 @@
 //! Mechanisms with finitely many outcomes that matter, before and after Poisson sampling.
 //!
 //! # Definition
-//! An outcome has a probability under the reference Q (nobody's contribution), the log-likelihood ratio
-//! `plus` of one contribution to none, and `minus` of the opposite contribution to none. Sampling at rate
-//! q turns a ratio y into `g(y) = ln(1 - q + q e^y)`, and the pairs are
+//! An outcome has a probability under the reference Q (nobody's contribution), the log-likelihood
+//! ratio `plus` of one contribution to none, and `minus` of the opposite contribution to none.
+//! Sampling at rate q turns a ratio y into `g(y) = ln(1 - q + q e^y)`, and the pairs are
 //! ```text
 //! remove   Q e^g(plus)  against  Q                 loss   g(plus)
 //! add      Q            against  Q e^g(plus)       loss  -g(plus)
 //! replace  Q e^g(plus)  against  Q e^g(minus)      loss   g(plus) - g(minus)
 //! ```
-//! Under replace the mirrored outcomes make the two directions equal; otherwise the larger one counts.
+//! Under replace the mirrored outcomes make the two directions equal;
+//! otherwise the larger one counts.
 //! # Laplace
-//! Outside `(0, eps)` the loss is constant, two atoms. Inside, the integrand is convex on a logarithmic
-//! scale: it lives at the ends. Panels start there with a width of 4 / order and double, none wider than
-//! 1, so that twenty Gauss-Legendre nodes each leave an error below 1e-13 of the whole.
+//! Outside `(0, eps)` the loss is constant, two atoms. Inside, the integrand is convex
+//! on a logarithmic scale: it lives at the ends. Panels start there with a width of 4 /
+//! order and double, none wider than 1, so that twenty Gauss-Legendre nodes each leave
+//! an error below 1e-13 of the whole.
 //! # Discrete Laplace
-//! Exact sums up to [`BLOCKS`] different losses. Beyond, neighbouring outcomes are gathered in blocks
-//! and each block is spread on its two extreme losses, keeping both probabilities. Divergences are
-//! convex in the likelihood ratio, so that this errs upward only, by the square of the block's width.
+//! Exact sums up to [`BLOCKS`] different losses. Beyond, neighbouring outcomes are gathered
+//! in blocks and each block is spread on its two extreme losses, keeping both
+//! probabilities. Divergences are convex in the likelihood ratio, so that this errs upward
+//! only, by the square of the block's width.
 
 use std::f64::consts::LN_2;
 
@@ -151,7 +154,8 @@ fn block(scale: f64, shift: u64, first: u64, last: u64, ln_norm: f64) -> Vec<Out
     if first == last {
         return vec![at(ln_first, loss(first))];
     }
-    // Geometric series: total under Q, and under the moved distribution, both relative to the first term.
+    // Geometric series: total under Q, and under the moved distribution,
+    // both relative to the first term.
     let series = |rate: f64| (rate * count).exp_m1() / rate.exp_m1();
     let (reference, moved) = (series(-1.0 / scale), series(1.0 / scale));
     // x + y = reference, x + y e^(loss(last) - loss(first)) = moved
