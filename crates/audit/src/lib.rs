@@ -1,8 +1,8 @@
 //! Lower bounds on what a mechanism really leaks.
 //!
 //! An accountant says what a mechanism costs *at most*, if it does what its event says. An audit
-//! runs the code that is there, and says what it costs *at least*. A claim below that is false; a
-//! claim above it may still be.
+//! runs the code that is there, and says what it costs *at least*. A claim below this bound is
+//! false. A claim above it is not thereby true.
 //!
 //! # What it offers
 //! - [`MechanismTester`]: point it at any function of an input and random bits. It looks for an

@@ -1,4 +1,5 @@
-//! Every mechanism of `sordino-mechanisms`, audited through its public door against its claim; and
+//! The mechanisms for one number, one sum or one choice (the others are in
+//! `every_statistic_keeps_its_claim.rs`), audited through its public door against its claim; and
 //! the same one with half of the noise, and with neighbours twice as far apart as it was calibrated
 //! for, caught.
 

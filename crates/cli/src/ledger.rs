@@ -21,8 +21,8 @@ use crate::json::{self, Writer};
 use crate::output;
 use crate::table::Table;
 
-/// The default relation of a budget. A budget is never replaced, so all verbs must be able to spend
-/// it, and training needs a public number of records.
+/// The default relation of a budget. A budget keeps its relation for good, so the default is one
+/// that every verb can spend. Training needs a public number of records, which `add_remove` hides.
 const USUAL_NEIGHBOURS: Neighbours = Neighbours::ZeroOut;
 
 /// The note for a budget that takes [`USUAL_NEIGHBOURS`].
@@ -49,7 +49,7 @@ pub(crate) fn run(args: LedgerArgs) -> Result<(), Error> {
 }
 
 fn create(args: CreateArgs) -> Result<(), Error> {
-    // These come first: they may fail, and no ledger is left behind.
+    // Data and rules are read first, so that an error in them leaves no empty ledger behind.
     let identity = identity(&args.data.data, args.data.name.as_ref())?;
     let (rules, unit) = rules::of(&args.rules, args.unit.as_ref(), Some(&args.data.data))?;
     let terms = Terms::new(args.epsilon, args.neighbours.map_or(USUAL_NEIGHBOURS, Relation::neighbours))
@@ -90,7 +90,7 @@ fn rule(args: RuleArgs) -> Result<(), Error> {
     let ledger = Ledger::open(&args.file.ledger)?;
     let set = ledger.find_by_name(&args.name)?;
     if let Some(data) = &args.data {
-        // The file must be the data set's, since its format is fixed.
+        // `--data` fixes the format, so it must be a file that the ledger knows.
         let content = content(data)?;
         if !set.contents.contains(&content) {
             return Err(LedgerError::ChangedContent { name: args.name, content }.into());
@@ -126,8 +126,8 @@ fn migrate(args: LedgerFile) -> Result<(), Error> {
     })
 }
 
-/// Verifies a ledger. Tampering is an honest no (exit 1); a file that is no ledger cannot be
-/// verified (exit 2).
+/// Verifies a ledger. Exits with 1 if the history was tampered with, and with 2 if the file is no
+/// ledger.
 fn verify(args: VerifyArgs) -> Result<(), Error> {
     let verified = Ledger::open_to_read(&args.file.ledger).and_then(|ledger| ledger.verify(args.head));
     let head =

@@ -10,7 +10,8 @@
 //! Losses are convex and G-Lipschitz: G is the slope times the row norm, the intercept included. F
 //! is λ-strongly convex, and an absent record changes the gradient of nF by at most G. So the exact
 //! minima of neighbours are at most `G/(nλ)` apart, twice that under `replace`. Each w~ is within
-//! `τ/(nλ)` of its minimum. Hence one clip norm is
+//! `τ/(nλ)` of its minimum. So w~ moves by at most D between neighbours (2D under
+//! `replace`), and D takes the place of the clip norm:
 //! ```text
 //! D = (G + 2τ) / (nλ)                                                                          (2)
 //! ```
@@ -21,10 +22,11 @@
 //!
 //! # Why a certificate
 //! A point "near" the minimum has no known sensitivity. Here an error analysis bounds the float
-//! error of the gradient, and the tolerance τ is public: a millionth of G up to about 10^6 records,
-//! and more for more records, to leave room for the error bound. A point without a certificate is
-//! not released; the model is then noise around zero. By the solver's convergence theorem this
-//! happens for no data set. The rule only ensures that no "best effort" is ever released.
+//! error of the gradient, and the tolerance τ is public: a millionth of G up to about 10^6
+//! records, and more for more records, to leave room for the error bound. If no point is
+//! certified, zero is released with the noise. (2) does not cover that case: zero and a
+//! neighbour's minimum could be farther than D apart. It must happen for no data set, and the
+//! solver's convergence theorem excludes it.
 //!
 //! # Pitfalls
 //! - Without a penalty the sensitivity is unbounded: strict convexity is not enough. λ is public
@@ -35,8 +37,9 @@
 //! - The number of solver steps depends on the data, so the time of a fit is not protected.
 //!
 //! # Defaults
-//! By default λ balances noise and bias for a solution of `‖w‖ X = 10`: noise costs about
-//! `β E‖Z‖²/2`, the penalty `λ‖w‖²/2`.
+//! By default λ balances noise and bias. With β the loss's smoothness, X the row
+//! norm and a solution of length 10/X, noise costs about `β E‖Z‖²/2` and the
+//! penalty `λ‖w‖²/2`; λ makes them equal.
 
 use sordino_data::{ContributionLimit, Encoded, Encoding};
 use sordino_noise::Bits;

@@ -1,4 +1,5 @@
-//! One suite for every mechanism; a new one registers itself in `for_each`.
+//! One suite for every mechanism. Register a new one in `for_each_of_unit`, a statistic in
+//! `for_each_statistic`.
 
 #[path = "../../privacy/tests/durable/mod.rs"]
 mod durable;

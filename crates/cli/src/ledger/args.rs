@@ -114,8 +114,8 @@ pub(crate) struct CreateArgs {
 pub(crate) enum FilterName {
     /// Rényi divergences at one order: suits all charges
     Renyi,
-    /// Squared Gaussian distances: a tenth more models by full batches, fewer counts, and no noise
-    /// on samples
+    /// Squared Gaussian distances: a tenth more full-batch models fit, fewer counts, and training
+    /// on samples (`--method sgd`) is refused
     Gaussian,
 }
 
@@ -132,8 +132,8 @@ pub(crate) struct RulesArgs {
     #[arg(long, value_name = "NAME")]
     pub(crate) owner: Option<Label>,
 
-    /// Hold analysts to --schema as it is, to --verbs, --most-epsilon and --out-folder; no seeds,
-    /// no messages about records, no free --public-test
+    /// Hold analysts to --schema as it is, to --verbs, --most-epsilon and --out-folder; seeds,
+    /// messages about records and --public-test are refused
     #[arg(long, requires_all = ["schema", "verbs", "most_epsilon", "out_folder"])]
     pub(crate) locked: bool,
 

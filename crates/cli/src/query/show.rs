@@ -63,8 +63,7 @@ pub(crate) fn text(args: &QueryArgs, answer: &Answer, purse: &Purse) -> Result<S
     Ok(table.text())
 }
 
-/// A value and its error: two digits of the error, rounded up, and the digits of the value down to
-/// the same place.
+/// The error rounded up to two digits, and the value rounded to the same decimal place.
 fn with_error(value: f64, error: f64) -> String {
     let (error, decimals) = two_digits(error);
     format!("{value:.decimals$} ± {error}")
@@ -76,7 +75,8 @@ fn two_digits(error: f64) -> (String, usize) {
         return (number(error), 6);
     }
     let place = error.log10().floor() as i32 - 1;
-    // Multiplies or divides by an exact power of ten, so that 12 does not become 13.
+    // 10^k is exact for small k >= 0, and 10^-k is not: hence two branches. The 1e-9 absorbs the
+    // last rounding, so that 12 does not become 13.
     let up = |place: i32| {
         let scaled = if place < 0 { error * 10f64.powi(-place) } else { error / 10f64.powi(place) };
         (scaled - 1e-9).ceil()
@@ -104,7 +104,7 @@ pub(crate) fn plan_text(args: &QueryArgs, planned: &PlannedQuery) -> Result<Stri
     Ok(table.text())
 }
 
-/// ε at δ = 0, since all statistics are pure.
+/// ε at δ = 0: every statistic that `sordino query` offers is pure.
 fn price(planned: &PlannedQuery) -> Result<Bound, Error> {
     Ok(accounting::epsilon(&planned.claim, Delta::ZERO, Accountant::Auto)?.bound)
 }

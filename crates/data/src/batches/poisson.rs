@@ -1,11 +1,11 @@
 //! Poisson samples: each slot joins by its own coin, exactly.
 //!
 //! # Construction
-//! A coin of probability p is a uniform real number compared with p, binary digit by binary
-//! digit: the first digit in which they differ decides. 64 coins are flipped together, with one
-//! word of fair bits per digit, until all are decided. That takes about eight words, whatever p is
-//! (its leading zeros rule out most coins). p is a double with finitely many digits, so the coin
-//! has exactly the accounted probability.
+//! A coin of probability p is a uniform real number compared with p, binary digit by binary digit:
+//! the first digit in which they differ decides. 64 coins are flipped together, with one word of
+//! fair bits per digit, until all are decided. Each digit decides half of the coins that are left,
+//! so 64 coins take about seven words, whatever p is. p is a double with finitely many digits, so
+//! the coin has exactly the accounted probability.
 //!
 //! If p is below 2^-14, the gaps between joining slots are drawn instead, as exact geometric
 //! numbers.
@@ -29,7 +29,8 @@ enum Method {
     /// The binary digits of the rate after the point, up to the last 1.
     Coins(Vec<bool>),
     Gaps(Geometric),
-    /// Rates too small for the gap sampler: a sample at rate 2^-50 is thinned by coins.
+    /// Rates below 2^-50, too small for gaps: a sample at rate 2^-50 whose slots stay with
+    /// probability rate / 2^-50.
     Thinned(Geometric, Probability),
 }
 
@@ -66,8 +67,8 @@ impl Method {
     fn for_rare(rate: f64) -> Self {
         const MIN_GAP_RATE: f64 = 1.0 / (1u64 << 50) as f64;
         // Proof: both probabilities lie within (0, 1), and gaps are sampled for rates down to
-        // 2^-50. Dividing by a power of two is exact here: for a positive double below 2^-50 the
-        // quotient by 2^-50 is below 1 and no less precise.
+        // 2^-50. Dividing by 2^-50 changes only the exponent, so the quotient is exact; it is
+        // below 1.
         let probability = |p| Probability::from_f64(p).expect("a rate is a probability");
         let gaps = |p| Geometric::new(&probability(p)).expect("gaps reach 2^-50");
         if rate >= MIN_GAP_RATE {
@@ -148,7 +149,7 @@ mod tests {
         }
     }
 
-    /// All words of three digits for two coins: each of the four outcomes has exactly the
+    /// Two coins and all 64 ways to fill three digits of each: every outcome has exactly the
     /// product of its coins' probabilities.
     #[test]
     fn coins_are_exact_and_independent_by_enumeration() {

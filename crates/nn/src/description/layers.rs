@@ -27,7 +27,7 @@ const fn kind(
 }
 
 /// Every kind of layer.
-const KINDS: [LayerKind; 22] = [
+const KINDS: &[LayerKind] = &[
     kind("linear", &["outputs", "bias"], |_, fields| {
         let outputs = fields.optional_whole("outputs")?.unwrap_or(0);
         Ok(Layer::Linear { outputs, bias: fields.flag("bias", true)? })
@@ -99,7 +99,7 @@ pub(super) fn one(at: &str, value: Value) -> Result<Layer, DescriptionError> {
         return Err(NetworkError::MixesRecords { layer: format!("{at} (batch_norm)") }.into());
     }
     let Some(LayerKind { name: kind, fields, read }) = KINDS.iter().find(|kind| kind.name == name) else {
-        let known = KINDS.map(|kind| kind.name);
+        let known: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
         let (name, hint) = (quoted(&name), hint(&name, &known));
         return Err(DescriptionError::Unknown { at: at.to_owned(), what: "layer", name, hint });
     };
