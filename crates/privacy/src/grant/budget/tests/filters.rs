@@ -22,6 +22,23 @@ fn a_gaussian_filter_has_room_for_the_whole_profile() {
     }
 }
 
+/// The losses of draws with replacement have no largest; what their table leaves out, 1e-30 a
+/// release, once let a budget refuse the second charge.
+#[test]
+fn draws_with_replacement_can_be_charged_twice() {
+    let json = r#"{"type":"sampled_with_replacement","sample_size":20,"population":2000,
+        "event":{"type":"gaussian","noise_multiplier":8}}"#;
+    let event: Event = serde_json::from_str(json).unwrap();
+    let terms = Terms { neighbours: Neighbours::Replace, ..approximate(3.0, 1e-5) };
+    let mut budget = Budget::new(terms);
+    for charge in 1..=3 {
+        assert!(budget.charge(event.clone()).is_ok(), "charge {charge}");
+    }
+    // A δ that counts is still refused unless it was set aside.
+    let leaky = r#"{"type":"approximate","epsilon":0.01,"delta":1e-9}"#;
+    assert!(budget.charge(serde_json::from_str(leaky).unwrap()).is_err());
+}
+
 /// Equations (1) and (2) of the totals, typed again from their words. A budget that was made before
 /// totals were shares grants what it granted then: as long as the sum of divergences, converted to
 /// ε, is at most the budget.
