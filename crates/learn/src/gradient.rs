@@ -22,10 +22,10 @@
 
 use sordino_data::{ContributionLimit, Encoded, Encoding, Sampling};
 use sordino_optim::{
-    Averaging, Checkpoint, ClassWeights, Clipping, FitOptions, Noise, PlanOptions, TrainedPlan, Training,
+    Averaging, CheckedFit, ClassWeights, Clipping, Noise, PlanOptions, TrainedPlan, Training,
     TrainingOptions, TrainingPlan, UpdateRule, check_public_size,
 };
-use sordino_privacy::{Count, Delta, Epsilon, Neighbours, Paid, Permit, Release, SamplingRate};
+use sordino_privacy::{Count, Delta, Epsilon, Neighbours, Release, SamplingRate};
 
 use crate::error::LearnError;
 use crate::linear_objective::LinearObjective;
@@ -269,19 +269,14 @@ impl TrainedPlan for GradientPlan {
         &self.plan
     }
 
-    fn train(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-        resumed: Option<(Checkpoint, Paid)>,
-    ) -> Result<Release<LinearModel>, LearnError> {
+    fn train(&self, data: &Encoded, fit: CheckedFit<'_>) -> Result<Release<LinearModel>, LearnError> {
         let mut objective = LinearObjective::new(self.loss, data);
         if let Some(weights) = &self.class_weights {
             objective = objective.class_weights(weights);
         }
         let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
-        let release = training.run_under(resumed, permit, options)?;
-        Ok(release.post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
+        Ok(fit
+            .run(training)?
+            .post_process(|weights| LinearModel::new(self.loss, self.encoding.clone(), weights)))
     }
 }

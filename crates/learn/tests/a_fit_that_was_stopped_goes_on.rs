@@ -17,7 +17,7 @@ use sordino_learn::{
 };
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
-use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Progress, TrainingOptions};
+use sordino_optim::{Checkpoint, Checkpoints, Clipping, OptimError, Progress, Stopped, TrainingOptions};
 use sordino_privacy::{
     Budget, Charge, Claim, Count, Delta, Epsilon, Event, NoiseMultiplier, Permit, Release, ReleaseError,
     SamplingRate, Terms, Unit, danger,
@@ -99,27 +99,27 @@ fn kept<'a>(path: &Path) -> FitOptions<'a> {
     }
 }
 
-type TrainingPlan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
+type AnyPlan = dyn StepwisePlan<Model = LinearModel, Error = LearnError>;
 
-fn free(plan: &TrainingPlan) -> Permit {
+fn free(plan: &AnyPlan) -> Permit {
     unmetered(Claim::new(plan.claim().neighbours, Event::composed([])))
 }
 
 /// Resumes, and takes the checkpoint's word for what was paid.
 fn resume(
-    plan: &TrainingPlan,
+    plan: &AnyPlan,
     data: &Encoded,
     checkpoint: Checkpoint,
     permit: Permit,
     options: FitOptions<'_>,
 ) -> Result<Release<LinearModel>, LearnError> {
     let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
-    plan.resume(data, checkpoint, paid, permit, options)
+    plan.resume(data, Stopped { checkpoint, paid }, permit, options)
 }
 
 /// Simulates a kill by a panic after step 6, between two checkpoints, of a new fit or of one that
 /// resumes from a checkpoint.
-fn kill(plan: &TrainingPlan, path: &Path, from: Option<Checkpoint>) {
+fn kill(plan: &AnyPlan, path: &Path, from: Option<Checkpoint>) {
     let done = from.as_ref().map_or(0, Checkpoint::steps);
     let died = catch_unwind(AssertUnwindSafe(|| {
         let mut progress = |progress: Progress<'_>| assert!(progress.step() < done.max(6), "killed");
@@ -137,7 +137,7 @@ fn kill(plan: &TrainingPlan, path: &Path, from: Option<Checkpoint>) {
 }
 
 /// Stops a fit after `steps` steps, and returns its checkpoint.
-fn stop(plan: &TrainingPlan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
+fn stop(plan: &AnyPlan, path: &Path, steps: u64, bits: Option<&mut dyn Bits>) -> Checkpoint {
     let flag = AtomicBool::new(steps == 0);
     let mut told = Vec::new();
     let mut progress = |progress: Progress<'_>| {

@@ -15,7 +15,7 @@ use sordino_learn::{
     LearningPlan, LinearModel, Loss, Noise, ObjectivePerturbation, OutputPerturbation, Smoothness,
     StepwisePlan,
 };
-use sordino_optim::{Averaging, Checkpoint, Checkpoints, Clipping, TrainingOptions, UpdateRule};
+use sordino_optim::{Averaging, Checkpoint, Checkpoints, Clipping, Stopped, TrainingOptions, UpdateRule};
 use sordino_privacy::{Count, Delta, Epsilon, NoiseMultiplier, SamplingRate, danger};
 use sordino_testing::Scratch;
 
@@ -201,7 +201,7 @@ fn a_stopped_fit_does_not_resume_with_other_weights() {
             let paid = danger::unmetered_paid(checkpoint.statement()).unwrap();
             let permit = unmetered(plan.replay_claim(&checkpoint)?);
             let options = FitOptions { checkpoints: checkpoints(), ..FitOptions::default() };
-            plan.resume(&data, checkpoint, paid, permit, options)
+            plan.resume(&data, Stopped { checkpoint, paid }, permit, options)
         };
         for other in [None, Some(&[1.0, 2.0][..])] {
             let error = resume(other).unwrap_err().to_string();

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use sordino_data::{Encoded, Encoding};
 use sordino_optim::{
-    Checkpoint, ClassWeights, FitOptions, OptimError, TrainedPlan, Training, TrainingOptions, TrainingPlan,
+    CheckedFit, ClassWeights, OptimError, TrainedPlan, Training, TrainingOptions, TrainingPlan,
 };
-use sordino_privacy::{Paid, Permit, Release};
+use sordino_privacy::Release;
 use sordino_threads::available;
 
 use crate::error::FitError;
@@ -154,18 +154,11 @@ impl TrainedPlan for NetworkPlan {
         &self.plan
     }
 
-    fn train(
-        &self,
-        data: &Encoded,
-        permit: Permit,
-        options: FitOptions<'_>,
-        resumed: Option<(Checkpoint, Paid)>,
-    ) -> Result<Release<NetworkModel>, FitError> {
+    fn train(&self, data: &Encoded, fit: CheckedFit<'_>) -> Result<Release<NetworkModel>, FitError> {
         let records = Records::new(data);
-        let objective = self.objective(&records, options.threads)?;
+        let objective = self.objective(&records, fit.threads())?;
         let training = Training::new(&self.plan, &objective, self.training.clone())?.about(self.about());
-        let release = training.run_under(resumed, permit, options)?;
-        Ok(release.post_process(|parameters| self.model(parameters)))
+        Ok(fit.run(training)?.post_process(|parameters| self.model(parameters)))
     }
 }
 

@@ -70,14 +70,16 @@ pub trait StepwisePlan: LearningPlan {
     /// guarantee of the result covers this charge and the earlier ones, of which `paid` is the
     /// evidence. `options` must write checkpoints to the file that `checkpoint` was read from,
     /// unless the permit pays for all remaining steps.
-    fn resume(
-        &self,
-        data: &Encoded,
-        checkpoint: Checkpoint,
-        paid: Paid,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Fitted<Self>;
+    fn resume(&self, data: &Encoded, from: Stopped, permit: Permit, options: FitOptions<'_>) -> Fitted<Self>;
+}
+
+/// Where a fit stopped, and the evidence of what was paid for it.
+#[derive(Debug)]
+pub struct Stopped {
+    /// Its last checkpoint.
+    pub checkpoint: Checkpoint,
+    /// Its charges so far.
+    pub paid: Paid,
 }
 
 /// Options of a fit with steps.

@@ -42,7 +42,8 @@ pub use class_weights::{ClassWeights, ClassWeightsError};
 pub use clip::{Clip, ClipRule, Clipping};
 pub use error::OptimError;
 pub use learner::{
-    FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, check_data, check_permit, check_public_size,
+    FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, Stopped, check_data, check_permit,
+    check_public_size,
 };
 pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, PlanOptions, TrainingPlan};
@@ -50,5 +51,5 @@ pub use progress::Progress;
 pub use rule::UpdateRule;
 pub use run::{PaidRun, Priced};
 pub use schedule::Schedule;
-pub use trained::TrainedPlan;
+pub use trained::{CheckedFit, TrainedPlan};
 pub use training::{Training, TrainingOptions};

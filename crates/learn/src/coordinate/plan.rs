@@ -7,9 +7,9 @@ use sordino_noise::Bits;
 use sordino_noise::grid::Grid;
 use sordino_optim::{
     Checkpoint, ClassWeights, FitOptions, Fitted, LearningPlan, OptimError, PaidRun, Priced, Progress,
-    StepwisePlan, check_data, check_permit,
+    StepwisePlan, Stopped, check_data, check_permit,
 };
-use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Paid, Permit, Release};
+use sordino_privacy::{Claim, Count, Inflation, NoiseMultiplier, Permit, Release};
 
 use super::columns::Columns;
 use super::descent::{Descent, State};
@@ -153,14 +153,8 @@ impl StepwisePlan for CoordinatePlan {
         Ok(checkpoint.replay_claim(&self.price)?)
     }
 
-    fn resume(
-        &self,
-        data: &Encoded,
-        checkpoint: Checkpoint,
-        paid: Paid,
-        permit: Permit,
-        options: FitOptions<'_>,
-    ) -> Fitted<Self> {
+    fn resume(&self, data: &Encoded, from: Stopped, permit: Permit, options: FitOptions<'_>) -> Fitted<Self> {
+        let Stopped { checkpoint, paid } = from;
         let claim = self.replay_claim(&checkpoint)?;
         let permit = check_permit(permit, &claim, &self.encoding, options.is_seeded())?;
         check_data(&self.encoding, self.n.get(), data)?;

@@ -1,20 +1,19 @@
 //! A run under [`FitOptions`].
 
-use sordino_privacy::{Paid, Permit, Release};
+use sordino_privacy::{Permit, Release};
 
 use super::{Source, Training};
-use crate::checkpoint::Checkpoint;
 use crate::error::OptimError;
-use crate::learner::FitOptions;
+use crate::learner::{FitOptions, Stopped};
 use crate::objective::Objective;
 use crate::progress::Progress;
 
 impl<O: Objective> Training<'_, O> {
     /// Runs all steps, or those after a checkpoint, with evidence of what was paid for it. The
     /// permit must pay for the plan's claim, or for the [replays](Self::replay_claim).
-    pub fn run_under(
+    pub(crate) fn run_under(
         self,
-        resumed: Option<(Checkpoint, Paid)>,
+        from: Option<Stopped>,
         permit: Permit,
         options: FitOptions<'_>,
     ) -> Result<Release<Vec<f64>>, OptimError> {
@@ -29,8 +28,8 @@ impl<O: Objective> Training<'_, O> {
         let mut silent = |_: Progress<'_>| {};
         let progress = progress.unwrap_or(&mut silent);
         let source = bits.map_or(Source::System, Source::Given);
-        match resumed {
-            Some((checkpoint, paid)) => training.go_on(checkpoint, paid, permit, source, progress),
+        match from {
+            Some(Stopped { checkpoint, paid }) => training.go_on(checkpoint, paid, permit, source, progress),
             None => training.begin(permit, source, progress),
         }
     }

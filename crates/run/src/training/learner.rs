@@ -11,7 +11,7 @@ use sordino_learn::{
 use sordino_nn::{BatchMemory, NetworkPlan};
 use sordino_noise::{Bits, danger, entropy};
 use sordino_optim::{
-    Averaging, Checkpoint, Checkpoints, FitOptions, LearningPlan, Progress, StepwisePlan,
+    Averaging, Checkpoint, Checkpoints, FitOptions, LearningPlan, Progress, StepwisePlan, Stopped,
     TrainingPlan as Batches, Witness,
 };
 use sordino_privacy::{Claim, Paid, Permit, Release};
@@ -311,7 +311,7 @@ fn stepwise<P: StepwisePlan>(
     };
     match fit.from {
         None => plan.fit_under(data, permit, options),
-        Some((checkpoint, paid)) => plan.resume(data, checkpoint, paid, permit, options),
+        Some((checkpoint, paid)) => plan.resume(data, Stopped { checkpoint, paid }, permit, options),
     }
 }
 
