@@ -7,9 +7,15 @@
 //! ```text
 //! P = 1/B sum_t N(mu e_t, I)   against   Q = N(0, I)   in B dimensions                         (1)
 //! ```
-//! and its reverse. It dominates an epoch, adaptive queries included (Chua, Ghazi, Harrison,
-//! Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang, *Balls-and-Bins Sampling for DP-SGD*, 2025,
-//! theorem 3.2).
+//! and its reverse (Chua, Ghazi, Harrison, Kamath, Kumar, Leeman, Manurangsi, Sinha, Zhang,
+//! *Balls-and-Bins Sampling for DP-SGD*, 2025). It dominates an epoch, adaptive queries included.
+//!
+//! *Proof.* The bins of all others are independent of the unit's, so fix them. Let x be drawn from
+//! P or Q. From x_t and the outputs so far, which name the unit's contribution v to batch t with
+//! |v| <= mu, form `x_t |v|/mu + z sqrt(1 - |v|²/mu²)` with z normal: it is N(|v|, 1) if the unit is
+//! in bin t and N(0, 1) otherwise. Put it on the direction of v, with fresh noise on all others,
+//! and add what the others contribute. That is the output of batch t with the unit, or without it:
+//! an epoch is a post-processing of x. ∎
 //! # Guarantee
 //! Under Q the likelihood ratio is `S / B`, with S the sum of B independent
 //! `X = exp(mu x - mu²/2)`, x normal, of mean 1. Hence
