@@ -110,8 +110,8 @@ fn exports_say_how_far_a_run_is() {
     assert!(export.to_csv().unwrap().trim_end().ends_with(",false,40"));
 }
 
-/// Of all copies of a run's files, one goes on: a charge that goes on with a run ends the one
-/// before in the same entry.
+/// Only one copy of a run's files can be resumed: a charge that resumes a run ends
+/// the one before in the same entry.
 #[test]
 fn one_charge_goes_on_with_another() {
     let path = folder("goes-on").join("a.ledger");

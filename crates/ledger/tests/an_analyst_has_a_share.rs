@@ -100,8 +100,7 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Whoever charges what in whatever order: no share and no budget is exceeded, and each is the
-    /// sum of its charges.
+    /// No order of charges exceeds a share or a budget, and each total is the sum of its charges.
     #[test]
     fn no_share_and_no_budget_is_ever_exceeded(
         charges in prop::collection::vec((0..3usize, 1..40u32), 1..40)

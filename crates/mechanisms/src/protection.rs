@@ -1,4 +1,4 @@
-//! For whom a sensitivity was derived.
+//! The relation and the unit that a sensitivity was derived for.
 //!
 //! A bound on what neighbours change means nothing without the relation that says what neighbours
 //! are and the unit in which they differ. They travel in one value, from the bound to the permit's

@@ -1,7 +1,7 @@
 //! Values from outside in messages, and words without case and punctuation.
 //!
-//! Whoever may name a file to be read as a network must not learn from the refusal what stands in a
-//! file of another kind.
+//! A refusal shows short names only: a person who may name any file as a network must
+//! not read files of other kinds by it.
 
 use serde_json::Value;
 

@@ -36,7 +36,7 @@ use crate::shape::Shape;
 /// Which numbers are normalised together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sets {
-    /// So many groups of channels, each over all positions.
+    /// This many groups of channels, each over all positions.
     Groups(usize),
     /// The channels of each position.
     Positions,

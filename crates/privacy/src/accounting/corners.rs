@@ -96,7 +96,7 @@ fn no_choice_of_bounded_range_costs_more() {
     }
 }
 
-/// Whoever is not drawn is safe: the lower end was ∞ where the truth is 0.
+/// A unit that is not drawn is safe: the lower end was ∞ where the truth is 0.
 #[test]
 fn samples_of_what_has_no_guarantee() {
     let poisson = r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"non_private"}}"#;

@@ -189,7 +189,7 @@ impl Walk {
         }
         let base = self.base("poisson_sampled", single, lens, depth)?;
         if rate < 1.0 {
-            // Whoever is not drawn is safe even from a release without a guarantee.
+            // A unit that is not drawn is safe even from a release without a guarantee.
             return Ok(match (base, sided) {
                 (Step::NonPrivate, Sided::One) => {
                     let revealed = Step::Approximate { epsilon: 0.0, delta: 1.0 };
