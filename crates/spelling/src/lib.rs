@@ -32,7 +32,7 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
     let measured = candidates.map(|known| (strsim::osa_distance(&folded, &fold(known)), known));
     measured
         .filter(|(edits, known)| *edits <= 1 + known.chars().count() / 4)
-        // Of equally near words, the one whose case and punctuation agree.
+        // Among equally near words, take the one whose case and punctuation agree.
         .min_by_key(|(edits, known)| (*edits, strsim::osa_distance(word, known)))
         .map(|(_, known)| known)
 }

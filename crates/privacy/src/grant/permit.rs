@@ -35,9 +35,10 @@
 //! budget.
 //!
 //! # Seeds
-//! Whoever knows the seed can subtract the noise. A ledger is the record of what was protected, so
-//! a permit of a [durable](crate::Journal::is_durable) journal refuses seeded noise, unless the
-//! charge says that it is for that ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
+//! A person who knows the seed can subtract the noise. A ledger is the record of what was
+//! protected, so a permit of a [durable](crate::Journal::is_durable) journal refuses seeded noise,
+//! unless the charge says that it is for that
+//! ([`Budget::charge_seeded`](crate::Budget::charge_seeded)).
 
 use std::borrow::Borrow;
 

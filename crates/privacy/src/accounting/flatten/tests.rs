@@ -332,7 +332,7 @@ fn secret_bins_cost_less_than_epochs() {
         super::super::epsilon(&claim, delta, super::super::Accountant::Auto).unwrap().bound
     };
     assert!(at("100").lower == 0.0 && at("1").lower > 0.0 && at("100").upper < 0.2 * at("1").upper);
-    // So many bins are not convolved: no amplification, and no more than that.
+    // A billion bins are not convolved: the cost is that of one bin, without amplification.
     assert_eq!(at("1000000000").upper, at("1").upper);
 }
 

@@ -262,8 +262,8 @@ mod tests {
         delta(&claim, Epsilon::new(epsilon).unwrap(), Accountant::Auto).unwrap().bound
     }
 
-    /// Of two units that each change a probability by a factor e at most, the best that is possible
-    /// is a coin that passes through 1/2: total variation `1 - e^-1`, and not the `tanh(1)` of a
+    /// If each of two units changes a probability by a factor of at most e, the worst case is a
+    /// coin that passes through 1/2: total variation `1 - e^-1`, and not the `tanh(1)` of a
     /// release that is 2-DP for one unit.
     #[test]
     fn no_lower_end_for_groups_beyond_what_a_chain_of_units_can_do() {
