@@ -60,6 +60,11 @@ impl GradientDescent {
         Self::on(loss, Sampling::Poisson { rate }, Neighbours::ZeroOut)
     }
 
+    /// Uses batches that are drawn like this, under `zero_out`.
+    pub fn sampled(loss: Loss, sampling: Sampling) -> Self {
+        Self::on(loss, sampling, Neighbours::ZeroOut)
+    }
+
     /// Uses samples of `size` distinct records, under `replace`.
     pub fn fixed_size(loss: Loss, size: Count) -> Self {
         Self::on(loss, Sampling::WithoutReplacement { size }, Neighbours::Replace)

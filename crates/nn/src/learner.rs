@@ -157,7 +157,7 @@ impl NetworkLearner {
         };
         let rounds = match self.steps {
             Some(steps) => steps,
-            None => usual_steps(sampling)?,
+            None => usual_steps(sampling, n)?,
         };
         let options = PlanOptions {
             sampling,
@@ -215,8 +215,14 @@ pub fn usual_rate_of_sampling(n: Count) -> Result<SamplingRate, OptimError> {
 }
 
 /// The default number of batches, or of epochs for samplings that go by epochs.
-pub fn usual_steps(sampling: Sampling) -> Result<Count, OptimError> {
-    let part = if let Sampling::Poisson { rate } = sampling { rate.get() } else { 1.0 };
+pub fn usual_steps(sampling: Sampling, n: Count) -> Result<Count, OptimError> {
+    let part = match sampling {
+        Sampling::Poisson { rate } => rate.get(),
+        Sampling::WithoutReplacement { size } | Sampling::WithReplacement { size } => {
+            size.get() as f64 / n.get() as f64
+        }
+        Sampling::FullBatch | Sampling::ShuffledEpochs { .. } | Sampling::BallsInBins { .. } => 1.0,
+    };
     Ok(Count::new(((EPOCHS / part).ceil() as u64).max(LEAST_STEPS))?)
 }
 

@@ -171,6 +171,12 @@ pub enum RunError {
     LargeBatch { batch: u64, n: u64 },
 
     #[error(
+        "batches of fixed size have a price under replace only, and this run is under {neighbours}; give \
+         --neighbours replace (with a ledger, its owner chose the relation), or leave --sampling out"
+    )]
+    FixedNeedsReplace { neighbours: Neighbours },
+
+    #[error(
         "--method {method} is for linear models; leave it out, or use sgd or gradient-descent with --model"
     )]
     MethodForLinear { method: &'static str },

@@ -53,6 +53,6 @@ pub use schema_file::read as read_schema;
 #[cfg(feature = "clap")]
 pub use settings::parse;
 pub use settings::{
-    AveragingName, ClippingName, DeclaredWeights, LearnerSettings, LossName, Method, Relation, Settings,
-    TunedOn, file,
+    AveragingName, ClippingName, DeclaredWeights, LearnerSettings, LossName, Method, Relation, SamplingName,
+    Settings, TunedOn, file,
 };

@@ -168,11 +168,20 @@ pub struct LearnerSettings {
     #[cfg_attr(feature = "clap", arg(long, value_name = "T", value_parser = parse::count))]
     pub steps: Option<Count>,
 
+    /// How sgd draws its batches: poisson (each record by a coin of its own) or fixed (a uniform set
+    /// of --batch-size records; needs --neighbours replace) [default: poisson]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_enum, hide_possible_values = true, value_name = "poisson|fixed")
+    )]
+    pub sampling: Option<SamplingName>,
+
     /// For --method sgd: the probability with which each record enters a batch [default: 256/n]
     #[cfg_attr(feature = "clap", arg(long, value_name = "Q", allow_hyphen_values = true))]
     pub sampling_rate: Option<SamplingRate>,
 
-    /// The mean batch size, instead of --sampling-rate: the rate is this divided by n
+    /// The mean batch size, instead of --sampling-rate: the rate is this divided by n. With
+    /// --sampling fixed, the size of every batch
     #[cfg_attr(feature = "clap", arg(long, value_name = "B", value_parser = parse::count))]
     pub batch_size: Option<Count>,
 
@@ -325,6 +334,18 @@ pub enum LossName {
     Squared,
     /// A number, with large residuals counted linearly
     Huber,
+}
+
+/// How sgd draws its batches.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum SamplingName {
+    /// Each record enters a batch by a coin of its own
+    #[default]
+    Poisson,
+    /// Every batch is a uniform set of distinct records, of fixed size
+    Fixed,
 }
 
 /// How gradients of a network are clipped.

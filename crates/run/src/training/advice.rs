@@ -39,7 +39,7 @@ use super::plan::RunPlan;
 use super::rehearsal::Rehearsal;
 use super::subject::Subject;
 use crate::error::RunError;
-use crate::settings::{LearnerSettings, Method, Settings};
+use crate::settings::{LearnerSettings, Method, SamplingName, Settings};
 
 /// Numbers of steps of full-batch networks.
 const STEPS: [u64; 5] = [25, 50, 100, 200, 400];
@@ -215,7 +215,7 @@ impl Timed<'_> {
         }
         let (task, mut wishes) = (self.subject.task(), chosen.clone());
         let is_sampled = chosen.method != Some(Method::GradientDescent);
-        let rate = if is_sampled { task.rate(&mut wishes, 1.0)?.get() } else { 1.0 };
+        let rate = if is_sampled { task.sampling(&mut wishes, 1.0)?.1 } else { 1.0 };
         let steps = task.steps(&mut wishes, rate, 1.0)?.get() as f64;
         Ok(Some(self.pace.of(steps, rate * self.subject.n.get() as f64, is_sampled)))
     }
@@ -331,14 +331,22 @@ fn candidates(subject: &Subject, asked: &LearnerSettings) -> Vec<LearnerSettings
     for method in methods {
         let plain = LearnerSettings { method: Some(method), ..asked.clone() };
         match method {
-            Method::Sgd if asked.steps.is_none() && asked.sampling_rate.is_none() => {
+            Method::Sgd
+                if asked.steps.is_none() && asked.sampling_rate.is_none() && asked.batch_size.is_none() =>
+            {
                 all.extend(LINEAR_BATCHES.iter().filter_map(|(batch, passes)| {
                     let n = subject.n.get();
                     // At most half of all records: for larger batches the
                     // full batch is a candidate.
                     let rate = SamplingRate::new(*batch as f64 / n as f64).ok().filter(|_| 2 * batch <= n)?;
                     let steps = Count::new((passes * n).div_ceil(*batch)).ok();
-                    Some(LearnerSettings { sampling_rate: Some(rate), steps, ..plain.clone() })
+                    let plain = LearnerSettings { steps, ..plain.clone() };
+                    Some(match asked.sampling.unwrap_or_default() {
+                        SamplingName::Poisson => LearnerSettings { sampling_rate: Some(rate), ..plain },
+                        SamplingName::Fixed => {
+                            LearnerSettings { batch_size: Some(Count::new(*batch).ok()?), ..plain }
+                        }
+                    })
                 }));
             }
             Method::GradientDescent

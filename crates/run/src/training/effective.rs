@@ -11,7 +11,7 @@ use sordino_report::Setting;
 use super::learner::Learner;
 use super::linear::{huber_width, loss_name};
 use super::subject::Subject;
-use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, Settings};
+use crate::settings::{AveragingName, ClippingName, LearnerSettings, Relation, SamplingName, Settings};
 
 /// Every setting of a run, from its plan.
 pub(super) fn settings(asked: &Settings, subject: &Subject, learner: &Learner, out: &Path) -> Settings {
@@ -101,8 +101,18 @@ fn of_network(plan: &NetworkPlan, plain: LearnerSettings) -> LearnerSettings {
 
 fn with_batches(plain: LearnerSettings, learner: &Learner) -> LearnerSettings {
     let Some(batches) = learner.batches().map(|plan| plan.batches()) else { return plain };
-    let sampling_rate = if let Sampling::Poisson { rate } = batches.sampling() { Some(rate) } else { None };
-    LearnerSettings { steps: Count::new(batches.steps()).ok(), sampling_rate, ..plain }
+    let plain = LearnerSettings { steps: Count::new(batches.steps()).ok(), ..plain };
+    match batches.sampling() {
+        Sampling::Poisson { rate } => LearnerSettings { sampling_rate: Some(rate), ..plain },
+        Sampling::WithoutReplacement { size } => {
+            LearnerSettings { sampling: Some(SamplingName::Fixed), batch_size: Some(size), ..plain }
+        }
+        // No setting names the others.
+        Sampling::FullBatch
+        | Sampling::WithReplacement { .. }
+        | Sampling::ShuffledEpochs { .. }
+        | Sampling::BallsInBins { .. } => plain,
+    }
 }
 
 fn momentum(rule: &UpdateRule) -> Option<f64> {
@@ -132,6 +142,10 @@ fn twentieth(learner: &Learner) -> Option<Count> {
 pub(super) fn shown(subject: &Subject, learner: &Learner, settings: &LearnerSettings) -> Vec<Setting> {
     let mut shown: Vec<Setting> = Vec::new();
     shown.extend(settings.steps.map(|steps| Setting::from(("steps", steps.get()))));
+    if settings.sampling == Some(SamplingName::Fixed) {
+        shown.push(("sampling", "fixed").into());
+        shown.extend(settings.batch_size.map(|size| Setting::from(("batch_size", size.get()))));
+    }
     if let Learner::Network(plan) = learner {
         shown.push(("clipping", plan.clipping().name()).into());
         shown.push(("averaging", style::averaging_name(plan.training().averaging)).into());

@@ -36,9 +36,11 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
             gradient(steps.map_or(learner.clone(), |steps| learner.steps(steps)), task, wishes)
         }
         Method::Sgd => {
-            let rate = task.rate(wishes, (DEFAULT_BATCH / task.n.get() as f64).min(1.0))?;
-            let steps = task.steps(wishes, rate.get(), DEFAULT_PASSES.max(MIN_STEPS * rate.get()))?;
-            gradient(GradientDescent::poisson(loss(task, wishes)?, rate).steps(steps), task, wishes)
+            let usual = (DEFAULT_BATCH / task.n.get() as f64).min(1.0);
+            let (sampling, part) = task.sampling(wishes, usual)?;
+            let steps = task.steps(wishes, part, DEFAULT_PASSES.max(MIN_STEPS * part))?;
+            let learner = GradientDescent::sampled(loss(task, wishes)?, sampling);
+            gradient(learner.steps(steps), task, wishes)
         }
         Method::CoordinateDescent => coordinate(loss(task, wishes)?, task, wishes),
         Method::OutputPerturbation => {
@@ -65,7 +67,7 @@ pub(super) fn plan(task: &Task<'_>, wishes: &mut LearnerSettings) -> Result<Lear
 /// The method that the settings imply: batches imply sgd, steps imply gradient descent.
 fn implied(wishes: &LearnerSettings) -> Option<Method> {
     let LearnerSettings { steps, epochs, learning_rate, momentum, clip_norm, checkpoint_every, .. } = wishes;
-    if wishes.sampling_rate.is_some() || wishes.batch_size.is_some() {
+    if wishes.sampling.is_some() || wishes.sampling_rate.is_some() || wishes.batch_size.is_some() {
         return Some(Method::Sgd);
     }
     let of_steps = steps.is_some() || epochs.is_some() || checkpoint_every.is_some();

@@ -120,9 +120,8 @@ fn batches(
     match method {
         Method::GradientDescent => Ok((Sampling::FullBatch, steps(Sampling::FullBatch, 1.0, task, wishes)?)),
         Method::Sgd => {
-            let rate = task.rate(wishes, usual_rate_of_sampling(task.n)?.get())?;
-            let sampling = Sampling::Poisson { rate };
-            Ok((sampling, steps(sampling, rate.get(), task, wishes)?))
+            let (sampling, part) = task.sampling(wishes, usual_rate_of_sampling(task.n)?.get())?;
+            Ok((sampling, steps(sampling, part, task, wishes)?))
         }
         Method::CoordinateDescent
         | Method::OutputPerturbation
@@ -139,7 +138,7 @@ fn steps(
     wishes: &mut LearnerSettings,
 ) -> Result<Count, RunError> {
     match (wishes.steps, wishes.epochs) {
-        (None, None) => Ok(usual_steps(sampling)?),
+        (None, None) => Ok(usual_steps(sampling, task.n)?),
         _ => task.steps(wishes, rate, EPOCHS),
     }
 }

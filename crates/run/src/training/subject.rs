@@ -8,7 +8,7 @@
 
 use std::num::NonZero;
 
-use sordino_data::{Column, Encoding, EncodingOptions, Schema};
+use sordino_data::{Column, Encoding, EncodingOptions, Sampling, Schema};
 use sordino_learn::Facts;
 use sordino_optim::{ClassWeights, Noise};
 use sordino_privacy::{Choice, Count, Delta, Epsilon, Neighbours, NoiseMultiplier, SamplingRate, Unit};
@@ -20,7 +20,7 @@ use super::{effective, linear};
 use crate::error::RunError;
 use crate::purse::Purse;
 use crate::schema_file;
-use crate::settings::{LearnerSettings, Method, Settings, file};
+use crate::settings::{LearnerSettings, Method, SamplingName, Settings, file};
 
 /// The default δ of small tables.
 const USUAL_DELTA: f64 = 1e-6;
@@ -249,18 +249,51 @@ impl Task<'_> {
         self.noise.map_or(Noise::Budget { epsilon: self.epsilon, delta: self.delta }, Noise::Multiplier)
     }
 
+    /// Takes the sampling of batches out of `wishes`. By default they are Poisson samples of the rate
+    /// `usual`. Also returns the expected fraction of the records in a batch.
+    pub(crate) fn sampling(
+        &self,
+        wishes: &mut LearnerSettings,
+        usual: f64,
+    ) -> Result<(Sampling, f64), RunError> {
+        let n = self.n.get() as f64;
+        match wishes.sampling.take().unwrap_or_default() {
+            SamplingName::Poisson => {
+                let rate = self.rate(wishes, usual)?;
+                Ok((Sampling::Poisson { rate }, rate.get()))
+            }
+            SamplingName::Fixed => {
+                let usual = || Count::new((usual * n).round().max(1.0) as u64);
+                let size = wishes.batch_size.take().map_or_else(usual, Ok)?;
+                self.check_batch(size)?;
+                let sampling = Sampling::WithoutReplacement { size };
+                if !sampling.admits(self.neighbours) {
+                    return Err(RunError::FixedNeedsReplace { neighbours: self.neighbours });
+                }
+                Ok((sampling, size.get() as f64 / n))
+            }
+        }
+    }
+
+    fn check_batch(&self, batch: Count) -> Result<(), RunError> {
+        if batch > self.n {
+            return Err(RunError::LargeBatch { batch: batch.get(), n: self.n.get() });
+        }
+        Ok(())
+    }
+
     /// Takes the sampling rate out of `wishes`, from `--sampling-rate` or
     /// `--batch-size`. The default is `usual`.
-    pub(crate) fn rate(&self, wishes: &mut LearnerSettings, usual: f64) -> Result<SamplingRate, RunError> {
+    fn rate(&self, wishes: &mut LearnerSettings, usual: f64) -> Result<SamplingRate, RunError> {
         match (wishes.sampling_rate.take(), wishes.batch_size.take()) {
             (Some(_), Some(_)) => {
                 Err(RunError::TwoSettings { first: "--sampling-rate", second: "--batch-size" })
             }
             (Some(rate), None) => Ok(rate),
-            (None, Some(batch)) if batch > self.n => {
-                Err(RunError::LargeBatch { batch: batch.get(), n: self.n.get() })
+            (None, Some(batch)) => {
+                self.check_batch(batch)?;
+                Ok(SamplingRate::new(batch.get() as f64 / self.n.get() as f64)?)
             }
-            (None, Some(batch)) => Ok(SamplingRate::new(batch.get() as f64 / self.n.get() as f64)?),
             (None, None) => Ok(SamplingRate::new(usual)?),
         }
     }
