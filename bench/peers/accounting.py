@@ -14,7 +14,7 @@ lines.one_core()
 
 import dp_accounting as dpa  # noqa: E402  (after the number of threads is set)
 import numpy as np  # noqa: E402
-from dp_accounting import pld  # noqa: E402
+from dp_accounting import pld, rdp  # noqa: E402
 from dp_accounting.pld import privacy_loss_distribution as distribution  # noqa: E402
 
 QUICK, ENDS = "--quick" in sys.argv, "--ends" in sys.argv
@@ -27,6 +27,8 @@ TRAINING = {
     "tiny noise": (0.5, 1e-3, 5000),
     "many steps": (1.0, 1e-4, 1_000_000),
 }
+# Of 20 000 records, samples of 150, with a noise of 2.5 clip norms.
+FIXED, FIXED_NOISE, FIXED_STEPS = (20_000, 150), 2.5, [1, 600, 8000]
 INTERVALS = [1e-3] if QUICK else [1e-3, 1e-4]
 
 
@@ -60,6 +62,21 @@ def training():
             lines.emit(f"dp-sgd, {name}", f"dp_accounting {interval:g}", "s", taken, **ends)
 
 
+def fixed_size():
+    """Samples of fixed size: the library has a Rényi bound for them, and no loss distribution."""
+    for steps in FIXED_STEPS[: 1 if QUICK else None]:
+        # Its noise is relative to the sensitivity, which is two clip norms when a record is replaced.
+        sample = dpa.SampledWithoutReplacementDpEvent(*FIXED, dpa.GaussianDpEvent(FIXED_NOISE / 2))
+
+        def find():
+            accountant = rdp.RdpAccountant(neighboring_relation=dpa.NeighboringRelation.REPLACE_ONE)
+            accountant.compose(dpa.SelfComposedDpEvent(sample, steps))
+            return float(accountant.get_epsilon(DELTA))
+
+        upper, taken = lines.seconds(find)
+        lines.emit(f"fixed size, {steps} steps", "dp_accounting rdp", "s", taken, upper=upper)
+
+
 def mixture():
     events = [dpa.GaussianDpEvent(float(s)) for s in np.linspace(5, 50, 500)]
     events += [dpa.LaplaceDpEvent(float(b)) for b in np.linspace(10, 100, 200)]
@@ -83,5 +100,6 @@ def calibration():
 
 
 training()
+fixed_size()
 mixture()
 calibration()

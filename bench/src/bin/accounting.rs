@@ -7,6 +7,7 @@ use std::hint::black_box;
 
 use serde_json::json;
 use sordino::prelude::*;
+use sordino::privacy::FixedSample;
 
 use sordino_bench::{Options, emit, seconds};
 
@@ -21,6 +22,9 @@ const TRAINING: [(&str, f64, f64, u64); 5] = [
     ("many steps", 1.0, 1e-4, 1_000_000),
 ];
 
+/// Steps of training on samples of fixed size.
+const FIXED_STEPS: [u64; 3] = [1, 600, 8_000];
+
 fn main() -> Result<(), Box<dyn Error>> {
     let options = Options::from_arguments();
     let delta = Delta::new(DELTA)?;
@@ -28,6 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         let step = Event::gaussian(NoiseMultiplier::new(noise)?).poisson_sampled(SamplingRate::new(rate)?);
         let claim = Claim::new(Neighbours::AddRemove, step.repeated(Count::new(steps)?));
         epsilon(options, &format!("dp-sgd, {name}"), &claim, delta)?;
+    }
+    for steps in FIXED_STEPS.into_iter().take(if options.quick { 1 } else { FIXED_STEPS.len() }) {
+        epsilon(options, &format!("fixed size, {steps} steps"), &fixed_size(steps)?, delta)?;
     }
     epsilon(options, "500 gaussians, 200 laplaces", &mixture()?, Delta::new(1e-6)?)?;
     for target in if options.quick { &[2.93][..] } else { &[1.0, 2.93, 8.0] } {
@@ -47,6 +54,13 @@ fn epsilon(options: Options, workload: &str, claim: &Claim, delta: Delta) -> Res
     });
     emit(workload, "s", taken, config);
     Ok(())
+}
+
+/// Samples of 150 of 20 000 records, with a noise of 2.5 clip norms, under `replace`.
+fn fixed_size(steps: u64) -> Result<Claim, Box<dyn Error>> {
+    let sample = FixedSample::distinct(Count::new(150)?, Count::new(20_000)?)?;
+    let step = Event::gaussian(NoiseMultiplier::new(2.5)?).sampled_without_replacement(sample);
+    Ok(Claim::new(Neighbours::Replace, step.repeated(Count::new(steps)?)))
 }
 
 /// Standard deviations from 5 to 50 and scales from 10 to 100, evenly spaced, all different.
