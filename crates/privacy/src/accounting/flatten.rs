@@ -41,12 +41,14 @@
 mod equal;
 pub(crate) mod group;
 mod lower;
+mod toeplitz;
 mod tree;
 mod wrapped;
 
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
+use self::toeplitz::Toeplitz;
 use self::tree::Tree;
 pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
@@ -110,7 +112,12 @@ impl Walk {
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
-                let step = self.tree(event, tree, *noise_multiplier)?;
+                let step = self.correlated(event, tree.sensitivity(), *noise_multiplier)?;
+                self.add(step, count)
+            }
+            Event::Toeplitz { steps, bands, participations, separation, noise_multiplier } => {
+                let factor = Toeplitz::new(*steps, *bands, *participations, *separation);
+                let step = self.correlated(event, factor.sensitivity(), *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
@@ -145,7 +152,6 @@ impl Walk {
                 let step = lower(event, self.lens)?;
                 self.add(step, count)
             }
-            Event::Toeplitz { .. } => Err(not_built(event)),
         }
     }
 
@@ -356,14 +362,6 @@ fn multiply(count: u64, times: Count) -> Result<u64, AccountError> {
 
 fn too_many() -> AccountError {
     AccountError::TooLarge { what: "the number of releases".into(), limit: Count::MAX }
-}
-
-fn not_built(event: &Event) -> AccountError {
-    AccountError::unsupported(
-        event.name(),
-        "there is no theorem for it in this version; state a bound you can prove as pure, approximate, \
-         zcdp, gdp or renyi",
-    )
 }
 
 #[cfg(test)]

@@ -64,7 +64,7 @@ impl Random {
     /// A release on a sample, a group, a tree, reports, bins.
     fn release(&mut self, replace: bool) -> String {
         let noise = format!(r#"{{"type":"gaussian","noise_multiplier":{}}}"#, self.between(0.4, 20.0));
-        match self.below(8) {
+        match self.below(9) {
             0 | 1 => {
                 let (rate, base) =
                     (self.between(1e-5, 1.0), if self.below(3) > 0 { noise } else { self.leaf(replace) });
@@ -100,6 +100,17 @@ impl Random {
                 if self.below(2) == 0 { "all" } else { "read" },
                 self.between(1.0, 100.0)
             ),
+            6 => {
+                let bands = if self.below(2) == 0 { "null".to_owned() } else { self.count(1e3).to_string() };
+                format!(
+                    r#"{{"type":"toeplitz","steps":{},"bands":{bands},"participations":{},
+                    "separation":{},"noise_multiplier":{}}}"#,
+                    self.count(1e7),
+                    self.count(30.0),
+                    self.count(1e3),
+                    self.between(1.0, 100.0)
+                )
+            }
             5 => format!(r#"{{"type":"group","size":{},"event":{}}}"#, 1 + self.below(5), self.leaf(replace)),
             _ => self.leaf(replace),
         }

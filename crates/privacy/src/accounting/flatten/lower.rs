@@ -137,7 +137,7 @@ fn laplace_ratio(event: &Event, noise: LaplaceNoise, lens: Lens) -> Result<f64, 
 
 /// Sensitivity over noise, rounded up; never 0, since two positive
 /// numbers have a positive quotient.
-fn ratio(sensitivity: f64, noise: f64) -> f64 {
+pub(super) fn ratio(sensitivity: f64, noise: f64) -> f64 {
     let rounded = sensitivity / noise;
     // The fused product shows what rounding took away.
     let missing = rounded.mul_add(noise, -sensitivity) < 0.0;
