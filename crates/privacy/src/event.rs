@@ -111,6 +111,18 @@ pub enum Event {
         /// What is done to the sample.
         event: Box<Event>,
     },
+    /// `event` on a sample that each record joins independently, of whom at most `max_batch` stay,
+    /// chosen uniformly.
+    PoissonSampledTruncated {
+        /// The probability of joining.
+        sampling_rate: SamplingRate,
+        /// How many records there are.
+        population: Count,
+        /// How many stay at most.
+        max_batch: Count,
+        /// What is done to the sample.
+        event: Box<Event>,
+    },
     /// `event` on a uniform sample of fixed size of distinct records.
     SampledWithoutReplacement {
         /// How many of how many.

@@ -20,6 +20,7 @@
 //!   sample are one Gaussian release with mu the root of the sum of squares, which is sampled as
 //!   a whole; any other list is refused.
 //! - *Poisson of Poisson.* A record survives two independent coins with the product of the rates.
+//! - *Poisson of bounded size.* Module `truncated`.
 //! - *Fixed size without replacement.* Only under `replace`, with the base under `replace`.
 //!
 //! # Shuffled epochs
@@ -43,6 +44,7 @@ pub(crate) mod group;
 mod lower;
 mod toeplitz;
 mod tree;
+mod truncated;
 mod wrapped;
 
 use self::equal::Grouped;
@@ -50,6 +52,7 @@ use self::group::grouped;
 use self::lower::{Lens, lower};
 use self::toeplitz::Toeplitz;
 use self::tree::Tree;
+use self::truncated::Truncated;
 pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
@@ -127,6 +130,10 @@ impl Walk {
             Event::PoissonSampled { sampling_rate, event } => {
                 let step = self.poisson(sampling_rate.get(), event, depth)?;
                 self.add(step, count)
+            }
+            Event::PoissonSampledTruncated { sampling_rate, population, max_batch, event: inner } => {
+                let (rate, population, most) = (sampling_rate.get(), population.get(), max_batch.get());
+                self.truncated(event, Truncated { rate, population, most }, inner, count, depth)
             }
             Event::SampledWithoutReplacement { sample, event: inner } => {
                 let step = self.without_replacement(event, *sample, inner, depth)?;
@@ -212,6 +219,32 @@ impl Walk {
         }
     }
 
+    /// `inner` on a Poisson sample of bounded size: two releases (module `truncated`).
+    fn truncated(
+        &mut self,
+        event: &Event,
+        sample: Truncated,
+        inner: &Event,
+        count: u64,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        if !self.neighbours.has_public_size() {
+            return Err(AccountError::meaningless(
+                event.name(),
+                format!(
+                    "under {}: how often a batch is full depends on the number of records, which must be \
+                     public; claim it under zero_out or replace",
+                    self.neighbours
+                ),
+            ));
+        }
+        let step = self.poisson(sample.rate, inner, depth)?;
+        self.add(step, count)?;
+        let delta = sample.disclosure(self.group);
+        let disclosed = Step::Approximate { epsilon: 0.0, delta };
+        self.out.add(if delta < 1.0 { disclosed } else { Step::NonPrivate }, count)
+    }
+
     /// `inner` on a sample of fixed size.
     fn without_replacement(
         &self,
@@ -258,6 +291,7 @@ impl Walk {
             | Event::AboveThreshold { .. }
             | Event::NonPrivate => lower(event, lens),
             Event::PoissonSampled { .. }
+            | Event::PoissonSampledTruncated { .. }
             | Event::SampledWithoutReplacement { .. }
             | Event::SampledWithReplacement { .. }
             | Event::ShuffledEpochs { .. }

@@ -94,6 +94,7 @@ pub(super) fn lower(event: &Event, lens: Lens) -> Result<Step, AccountError> {
         Event::Gdp { mu } => stated(Step::Gaussian { mu: mu.get() }),
         Event::Renyi(curve) => stated(Step::Renyi { orders: curve.orders(), epsilons: curve.epsilons() }),
         Event::PoissonSampled { .. }
+        | Event::PoissonSampledTruncated { .. }
         | Event::SampledWithoutReplacement { .. }
         | Event::SampledWithReplacement { .. }
         | Event::Repeated { .. }

@@ -216,6 +216,35 @@ fn correlated_noise_by_relation() {
     }
 }
 
+/// P[Bin(100, 0.1) > 20] = 8.0757e-4 and a fifth of it.
+#[test]
+fn batches_of_bounded_size_by_relation() {
+    let json = |most: u32, inner: &str| {
+        format!(
+            r#"{{"type":"poisson_sampled_truncated","sampling_rate":0.1,"population":100,
+            "max_batch":{most},"event":{inner}}}"#
+        )
+    };
+    let poisson = |inner| format!(r#"{{"type":"poisson_sampled","sampling_rate":0.1,"event":{inner}}}"#);
+    for neighbours in [ZeroOut, ZeroOutUnordered, Replace, ReplaceOrdered] {
+        let found = steps(neighbours, &json(20, GAUSSIAN)).unwrap();
+        let [(sampled, 1), (Step::Approximate { epsilon: 0.0, delta }, 1)] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(*sampled, one(neighbours, &poisson(GAUSSIAN)));
+        assert!((delta / 0.2 / 8.0756854e-4 - 1.0).abs() < 1e-5, "{delta}");
+        // Nobody is sent away.
+        assert_eq!(one(neighbours, &json(100, GAUSSIAN)), *sampled);
+        assert_eq!(steps(neighbours, &json(20, SIGMA)).is_ok(), steps(neighbours, &poisson(SIGMA)).is_ok());
+        let group = format!(r#"{{"type":"group","size":2,"event":{}}}"#, json(20, GAUSSIAN));
+        assert_eq!(steps(neighbours, &group).unwrap().len(), 2);
+    }
+    for neighbours in [AddRemove, AddRemoveOrdered, ball()] {
+        assert!(refusal(neighbours, &json(20, GAUSSIAN)).contains("must be public; claim it under"));
+    }
+    assert!(refusal(ZeroOut, &poisson(&json(20, GAUSSIAN))).contains("only a single noisy release"));
+}
+
 #[test]
 fn what_no_accountant_bounds_is_refused_by_name() {
     for json in [

@@ -66,6 +66,9 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
             let shifted = matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. });
             is_attained_by(event, groups) && (shifted || !groups)
         }
+        Event::PoissonSampledTruncated { population, max_batch, event, .. } => {
+            max_batch >= population && !groups && is_attained_by(event, groups)
+        }
         Event::SampledWithoutReplacement { event, .. }
         | Event::SampledWithReplacement { event, .. }
         | Event::ShuffledReports { event, .. } => !groups && is_attained_by(event, groups),
