@@ -121,7 +121,16 @@ impl Random {
                     "population":{population},"max_batch":{most},"event":{base}}}"#
                 )
             }
-            5 => format!(r#"{{"type":"group","size":{},"event":{}}}"#, 1 + self.below(5), self.leaf(replace)),
+            5 => {
+                let (size, leaf) = (1 + self.below(5), self.leaf(replace));
+                let event = if self.below(2) == 0 {
+                    leaf
+                } else {
+                    let rate = self.between(1e-4, 1.0);
+                    format!(r#"{{"type":"poisson_sampled","sampling_rate":{rate},"event":{noise}}}"#)
+                };
+                format!(r#"{{"type":"group","size":{size},"event":{event}}}"#)
+            }
             _ => self.leaf(replace),
         }
     }

@@ -319,10 +319,12 @@ fn groups_by_release() {
     assert!(epsilon == 1.5 && (delta / 5.367003099159e-6 - 1.0).abs() < 1e-11);
     let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.01,"event":{GAUSSIAN}}}"#);
     let base = || Box::new(Step::Gaussian { mu: 0.25 });
-    assert_eq!(one(AddRemove, &group(3, &sampled)), Step::PoissonGroup { size: 3, rate: 0.01, base: base() });
-    // Too large to write out, and two-sided: from the curve of one unit.
-    assert!(matches!(one(AddRemove, &group(1000, &sampled)), Step::Group { size: 1000, .. }));
-    assert!(matches!(one(Replace, &group(3, &sampled)), Step::Group { size: 3, .. }));
+    for (neighbours, sided) in [(AddRemove, Sided::One), (Replace, Sided::Two)] {
+        let found = one(neighbours, &group(3, &sampled));
+        assert_eq!(found, Step::PoissonGroup { size: 3, rate: 0.01, sided, base: base() });
+        // Too large to write out: from the curve of one unit.
+        assert!(matches!(one(neighbours, &group(1000, &sampled)), Step::Group { size: 1000, .. }));
+    }
 }
 
 /// Groups of groups multiply, compositions distribute, and an epoch's batches share the group.

@@ -115,7 +115,8 @@ impl Toeplitz {
         // Terms fall with j, and from `bands` on there are none.
         while j < k && j.saturating_mul(s) < self.bands {
             let next = (j + 1 + j / BLOCK).min(k);
-            let pairs = (next - j) as f64 * ((k - j) as f64 + (k - next + 1) as f64); // twice the sum of k - j
+            // Twice the sum of k - j.
+            let pairs = (next - j) as f64 * ((k - j) as f64 + (k - next + 1) as f64);
             sum += pairs * self.overlap(j);
             j = next;
         }

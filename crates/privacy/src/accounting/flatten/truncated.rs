@@ -188,7 +188,7 @@ mod tests {
                             let bound = lambda + (1.0 - lambda) * poisson;
                             assert!(
                                 found <= bound + 1e-12,
-                                "{rate} {most} {others:?} {one:?} {other:?} at {epsilon}: {found} above {bound}"
+                                "{rate} {most} {others:?} {one:?} {other:?} {epsilon}: {found} above {bound}"
                             );
                             broken |= found > poisson + 1e-6;
                         }

@@ -63,7 +63,8 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
             gaussian || (*steps == Count::ONE && is_attained_by(event, groups))
         }
         Event::PoissonSampled { event, .. } => {
-            let shifted = matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. });
+            let single = unwrap_single(event);
+            let shifted = matches!(single, Event::Gaussian(_) | Event::Laplace(_) | Event::Gdp { .. });
             is_attained_by(event, groups) && (shifted || !groups)
         }
         Event::PoissonSampledTruncated { population, max_batch, event, .. } => {
