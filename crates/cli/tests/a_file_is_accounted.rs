@@ -99,9 +99,8 @@ fn a_directory_is_not_a_file() {
 
 #[test]
 fn an_event_that_no_accountant_can_bound_is_refused_by_name() {
-    let event = br#"{"type":"toeplitz","steps":100,"bands":4,
-        "participations":1,"separation":null,"noise_multiplier":1}"#;
-    sordino_reading("account -", event).refuses(&["toeplitz"]);
+    let event = br#"{"type":"poisson_sampled","sampling_rate":0.5,"event":{"type":"zcdp","rho":1}}"#;
+    sordino_reading("account -", event).refuses(&["zcdp"]);
 }
 
 #[test]

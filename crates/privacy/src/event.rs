@@ -111,6 +111,18 @@ pub enum Event {
         /// What is done to the sample.
         event: Box<Event>,
     },
+    /// `event` on a sample that each record joins independently, of whom at most `max_batch` stay,
+    /// chosen uniformly.
+    PoissonSampledTruncated {
+        /// The probability of joining.
+        sampling_rate: SamplingRate,
+        /// How many records there are.
+        population: Count,
+        /// How many stay at most.
+        max_batch: Count,
+        /// What is done to the sample.
+        event: Box<Event>,
+    },
     /// `event` on a uniform sample of fixed size of distinct records.
     SampledWithoutReplacement {
         /// How many of how many.
@@ -208,17 +220,18 @@ pub enum Event {
         /// Noise of a node over the clip norm.
         noise_multiplier: NoiseMultiplier,
     },
-    /// Prefix sums with correlated noise from a Toeplitz factorisation.
+    /// Prefix sums with correlated noise: the square root of their matrix, `c_k = binom(2k, k) / 4^k`
+    /// in its k-th diagonal, times the stream, plus white Gaussian noise.
     Toeplitz {
         /// Length of the stream.
         steps: Count,
-        /// Bands of the matrix; all of them if not given.
+        /// Bands of the root that are kept; all of them if not given.
         bands: Option<Count>,
         /// How many steps one unit may contribute to.
         participations: Count,
         /// Least distance of two of them; none is guaranteed if not given.
         separation: Option<Count>,
-        /// Noise over the sensitivity of one contribution.
+        /// White noise over the clip norm.
         noise_multiplier: NoiseMultiplier,
     },
     /// No guarantee at all.

@@ -122,7 +122,14 @@ pub(crate) fn pure_epsilon(step: &Step) -> Option<f64> {
             ln_mixture((*sample as f64 / *population as f64).min(1.0), pure_epsilon(base)?)
         }
         // (1 - q + q e^eps)^k: every unit of the group was drawn.
-        Step::PoissonGroup { size, rate, base } => *size as f64 * ln_mixture(*rate, pure_epsilon(base)?),
+        Step::PoissonGroup { size, rate, sided, base } => {
+            let epsilon = pure_epsilon(base)?;
+            let one = match sided {
+                Sided::One => ln_mixture(*rate, epsilon),
+                Sided::Two => ln_mixture(*rate, epsilon) - ln_mixture(*rate, -epsilon),
+            };
+            *size as f64 * one
+        }
         Step::Shuffled { epsilon, .. } => *epsilon,
         Step::Group { size, base } => *size as f64 * pure_epsilon(base)?,
         Step::Selected { trials, run } => selected::pure(*trials, at_delta_zero(run).upper),

@@ -20,6 +20,7 @@
 //!   sample are one Gaussian release with mu the root of the sum of squares, which is sampled as
 //!   a whole; any other list is refused.
 //! - *Poisson of Poisson.* A record survives two independent coins with the product of the rates.
+//! - *Poisson of bounded size.* Module `truncated`.
 //! - *Fixed size without replacement.* Only under `replace`, with the base under `replace`.
 //!
 //! # Shuffled epochs
@@ -41,13 +42,17 @@
 mod equal;
 pub(crate) mod group;
 mod lower;
+mod toeplitz;
 mod tree;
+mod truncated;
 mod wrapped;
 
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
+use self::toeplitz::Toeplitz;
 use self::tree::Tree;
+use self::truncated::Truncated;
 pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
@@ -110,7 +115,12 @@ impl Walk {
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
-                let step = self.tree(event, tree, *noise_multiplier)?;
+                let step = self.correlated(event, tree.sensitivity(), *noise_multiplier)?;
+                self.add(step, count)
+            }
+            Event::Toeplitz { steps, bands, participations, separation, noise_multiplier } => {
+                let factor = Toeplitz::new(*steps, *bands, *participations, *separation);
+                let step = self.correlated(event, factor.sensitivity(), *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
@@ -120,6 +130,10 @@ impl Walk {
             Event::PoissonSampled { sampling_rate, event } => {
                 let step = self.poisson(sampling_rate.get(), event, depth)?;
                 self.add(step, count)
+            }
+            Event::PoissonSampledTruncated { sampling_rate, population, max_batch, event: inner } => {
+                let (rate, population, most) = (sampling_rate.get(), population.get(), max_batch.get());
+                self.truncated(event, Truncated { rate, population, most }, inner, count, depth)
             }
             Event::SampledWithoutReplacement { sample, event: inner } => {
                 let step = self.without_replacement(event, *sample, inner, depth)?;
@@ -145,7 +159,6 @@ impl Walk {
                 let step = lower(event, self.lens)?;
                 self.add(step, count)
             }
-            Event::Toeplitz { .. } => Err(not_built(event)),
         }
     }
 
@@ -206,6 +219,32 @@ impl Walk {
         }
     }
 
+    /// `inner` on a Poisson sample of bounded size: two releases (module `truncated`).
+    fn truncated(
+        &mut self,
+        event: &Event,
+        sample: Truncated,
+        inner: &Event,
+        count: u64,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        if !self.neighbours.has_public_size() {
+            return Err(AccountError::meaningless(
+                event.name(),
+                format!(
+                    "under {}: how often a batch is full depends on the number of records, which must be \
+                     public; claim it under zero_out or replace",
+                    self.neighbours
+                ),
+            ));
+        }
+        let step = self.poisson(sample.rate, inner, depth)?;
+        self.add(step, count)?;
+        let delta = sample.disclosure(self.group);
+        let disclosed = Step::Approximate { epsilon: 0.0, delta };
+        self.out.add(if delta < 1.0 { disclosed } else { Step::NonPrivate }, count)
+    }
+
     /// `inner` on a sample of fixed size.
     fn without_replacement(
         &self,
@@ -252,6 +291,7 @@ impl Walk {
             | Event::AboveThreshold { .. }
             | Event::NonPrivate => lower(event, lens),
             Event::PoissonSampled { .. }
+            | Event::PoissonSampledTruncated { .. }
             | Event::SampledWithoutReplacement { .. }
             | Event::SampledWithReplacement { .. }
             | Event::ShuffledEpochs { .. }
@@ -356,14 +396,6 @@ fn multiply(count: u64, times: Count) -> Result<u64, AccountError> {
 
 fn too_many() -> AccountError {
     AccountError::TooLarge { what: "the number of releases".into(), limit: Count::MAX }
-}
-
-fn not_built(event: &Event) -> AccountError {
-    AccountError::unsupported(
-        event.name(),
-        "there is no theorem for it in this version; state a bound you can prove as pure, approximate, \
-         zcdp, gdp or renyi",
-    )
 }
 
 #[cfg(test)]

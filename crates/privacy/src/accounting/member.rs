@@ -25,6 +25,7 @@ fn member(step: &Step) -> Option<Step> {
         Step::WithReplacement { sample, population, base } => Some(Step::PoissonGroup {
             size: *sample,
             rate: 1.0 / *population as f64 * (1.0 - 1e-15),
+            sided: Sided::One,
             base: Box::new(member(base)?),
         }),
         Step::Renyi { .. }

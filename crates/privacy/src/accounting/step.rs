@@ -33,9 +33,10 @@ pub(crate) enum Step {
     Poisson { rate: f64, sided: Sided, base: Box<Step> },
     /// `base` (under replace) on `sample` of `population` records drawn without replacement.
     WithoutReplacement { sample: u64, population: u64, base: Box<Step> },
-    /// `base` on a Poisson sample, for a group of `size` units that is there or is not: a binomial
-    /// number of contributions against none. `base` is Gaussian or Laplace.
-    PoissonGroup { size: u64, rate: f64, base: Box<Step> },
+    /// `base` on a Poisson sample, for a group of `size` units that is there or is not, or that
+    /// becomes another: a binomial number of contributions against none, or against as many of the
+    /// opposite. `base` is Gaussian or Laplace, one contribution against none.
+    PoissonGroup { size: u64, rate: f64, sided: Sided, base: Box<Step> },
     /// One of `bins` Gaussian releases of distance `mu`, chosen uniformly,
     /// for a unit that is there or is not.
     BallsInBins { bins: u64, mu: f64 },

@@ -112,6 +112,12 @@ events! {
     Gdp { mu: Mu } = "gdp";
     Renyi(curve: RenyiCurve) = "renyi";
     PoissonSampled { sampling_rate: SamplingRate, event: Box<Event> } = "poisson_sampled";
+    PoissonSampledTruncated {
+        sampling_rate: SamplingRate,
+        population: Count,
+        max_batch: Count,
+        event: Box<Event>
+    } = "poisson_sampled_truncated";
     SampledWithoutReplacement { sample: FixedSample, event: Box<Event> } = "sampled_without_replacement";
     SampledWithReplacement { sample: FixedSample, event: Box<Event> } = "sampled_with_replacement";
     Repeated { count: Count, event: Box<Event> } = "repeated";

@@ -11,7 +11,7 @@ fn read(json: &str) -> Result<Event, String> {
 }
 
 /// Every line that the documentation of the format shows.
-const DOCUMENTED: [&str; 33] = [
+const DOCUMENTED: [&str; 34] = [
     r#"{"type":"gaussian","noise_multiplier":1.1}"#,
     r#"{"type":"gaussian","sigma":4,"sensitivity":1}"#,
     r#"{"type":"laplace","noise_multiplier":10}"#,
@@ -27,6 +27,10 @@ const DOCUMENTED: [&str; 33] = [
     r#"{"type":"gdp","mu":0.5}"#,
     r#"{"type":"renyi","orders":[2,4,8],"epsilons":[0.1,0.2,0.4]}"#,
     r#"{"type":"poisson_sampled","sampling_rate":0.01,"event":{"type":"gaussian","noise_multiplier":1.1}}"#,
+    concat!(
+        r#"{"type":"poisson_sampled_truncated","sampling_rate":0.01,"population":60000,"max_batch":700,"#,
+        r#""event":{"type":"gaussian","noise_multiplier":1.1}}"#,
+    ),
     concat!(
         r#"{"type":"sampled_without_replacement","sample_size":256,"population":60000,"#,
         r#""event":{"type":"pure","epsilon":1}}"#,
@@ -157,6 +161,25 @@ fn what_is_wrong_is_refused_by_name() {
             "sampling_rate must be a number above 0 and at most 1, got 1.5",
         ),
         (r#"{"type":"poisson_sampled","sampling_rate":0.5}"#, "poisson_sampled must have a field `event`"),
+        (
+            r#"{"type":"poisson_sampled","sampling_rate":0.5,"max_batch":9,"event":{"type":"non_private"}}"#,
+            "`max_batch` is not a field of poisson_sampled",
+        ),
+        (
+            r#"{"type":"poisson_sampled_truncated","sampling_rate":0.5,"max_batch":9,
+            "event":{"type":"non_private"}}"#,
+            "poisson_sampled_truncated must have a field `population`",
+        ),
+        (
+            r#"{"type":"poisson_sampled_truncated","sampling_rate":0.5,"population":9,
+            "event":{"type":"non_private"}}"#,
+            "poisson_sampled_truncated must have a field `max_batch`",
+        ),
+        (
+            r#"{"type":"poisson_sampled_truncated","sampling_rate":0.5,"population":9,"max_batch":0,
+            "event":{"type":"non_private"}}"#,
+            "max_batch must be a whole number from 1 to 2^53, got 0",
+        ),
         (r#"{"type":"poisson_sampled","sampling_rate":0.5,"event":[]}"#, "expected an event"),
         (
             r#"{"type":"repeated","count":0,"event":{"type":"non_private"}}"#,
@@ -369,6 +392,12 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
         let boxed = || inner.clone().prop_map(Box::new);
         prop_oneof![
             (proportion(), inner.clone()).prop_map(|(q, e)| e.poisson_sampled(SamplingRate::new(q).unwrap())),
+            (proportion(), any_count(), any_count(), boxed()).prop_map(
+                |(q, population, max_batch, event)| {
+                    let sampling_rate = SamplingRate::new(q).unwrap();
+                    Event::PoissonSampledTruncated { sampling_rate, population, max_batch, event }
+                }
+            ),
             (any_count(), any_count(), boxed()).prop_map(|(a, b, event)| Event::SampledWithoutReplacement {
                 sample: FixedSample::distinct(a.min(b), a.max(b)).unwrap(),
                 event

@@ -62,9 +62,10 @@ impl Random {
     }
 
     /// A release on a sample, a group, a tree, reports, bins.
-    fn release(&mut self, replace: bool) -> String {
+    fn release(&mut self, neighbours: &str) -> String {
+        let replace = neighbours == "replace";
         let noise = format!(r#"{{"type":"gaussian","noise_multiplier":{}}}"#, self.between(0.4, 20.0));
-        match self.below(8) {
+        match self.below(10) {
             0 | 1 => {
                 let (rate, base) =
                     (self.between(1e-5, 1.0), if self.below(3) > 0 { noise } else { self.leaf(replace) });
@@ -100,21 +101,50 @@ impl Random {
                 if self.below(2) == 0 { "all" } else { "read" },
                 self.between(1.0, 100.0)
             ),
-            5 => format!(r#"{{"type":"group","size":{},"event":{}}}"#, 1 + self.below(5), self.leaf(replace)),
+            6 => {
+                let bands = if self.below(2) == 0 { "null".to_owned() } else { self.count(1e3).to_string() };
+                format!(
+                    r#"{{"type":"toeplitz","steps":{},"bands":{bands},"participations":{},
+                    "separation":{},"noise_multiplier":{}}}"#,
+                    self.count(1e7),
+                    self.count(30.0),
+                    self.count(1e3),
+                    self.between(1.0, 100.0)
+                )
+            }
+            7 if neighbours != "add_remove" => {
+                let (rate, population) = (self.between(1e-4, 1.0), 2 + self.count(1e5));
+                let most = (rate * population as f64 * self.between(1.0, 4.0)).ceil();
+                let base = if self.below(3) > 0 { noise } else { self.leaf(replace) };
+                format!(
+                    r#"{{"type":"poisson_sampled_truncated","sampling_rate":{rate},
+                    "population":{population},"max_batch":{most},"event":{base}}}"#
+                )
+            }
+            5 => {
+                let (size, leaf) = (1 + self.below(5), self.leaf(replace));
+                let event = if self.below(2) == 0 {
+                    leaf
+                } else {
+                    let rate = self.between(1e-4, 1.0);
+                    format!(r#"{{"type":"poisson_sampled","sampling_rate":{rate},"event":{noise}}}"#)
+                };
+                format!(r#"{{"type":"group","size":{size},"event":{event}}}"#)
+            }
             _ => self.leaf(replace),
         }
     }
 
-    fn event(&mut self, replace: bool, depth: u32) -> String {
+    fn event(&mut self, neighbours: &str, depth: u32) -> String {
         match self.below(if depth == 0 { 1 } else { 6 }) {
-            0 | 1 => self.release(replace),
+            0 | 1 => self.release(neighbours),
             2 | 3 => {
-                let (count, event) = (self.count(3e3), self.event(replace, depth - 1));
+                let (count, event) = (self.count(3e3), self.event(neighbours, depth - 1));
                 format!(r#"{{"type":"repeated","count":{count},"event":{event}}}"#)
             }
             4 => {
                 let events: Vec<String> =
-                    (0..1 + self.below(3)).map(|_| self.event(replace, depth - 1)).collect();
+                    (0..1 + self.below(3)).map(|_| self.event(neighbours, depth - 1)).collect();
                 format!(r#"{{"type":"composed","events":[{}]}}"#, events.join(","))
             }
             _ => {
@@ -127,7 +157,7 @@ impl Random {
                         self.between(0.005, 0.9)
                     )
                 };
-                let event = self.event(replace, depth - 1);
+                let event = self.event(neighbours, depth - 1);
                 format!(r#"{{"type":"selected","trials":{trials},"event":{event}}}"#)
             }
         }
@@ -136,7 +166,7 @@ impl Random {
     /// A claim in JSON, with compositions and selections at most so deep.
     pub(crate) fn claim(&mut self, depth: u32) -> String {
         let neighbours = ["add_remove", "zero_out", "replace"][self.below(3) as usize];
-        let event = self.event(neighbours == "replace", depth);
+        let event = self.event(neighbours, depth);
         format!(r#"{{"neighbours":"{neighbours}","event":{event}}}"#)
     }
 }

@@ -90,11 +90,7 @@ fn encode(step: &Step, out: &mut Vec<u64>) {
             out.extend(orders.iter().chain(epsilons).map(|number| number.to_bits()));
         }
         Step::Poisson { rate, sided, base } => {
-            let side = match sided {
-                Sided::One => 1,
-                Sided::Two => 2,
-            };
-            put(10, &[rate.to_bits(), side]);
+            put(10, &[rate.to_bits(), side(*sided)]);
             encode(base, out);
         }
         Step::WithoutReplacement { sample, population, base } => {
@@ -102,8 +98,8 @@ fn encode(step: &Step, out: &mut Vec<u64>) {
             encode(base, out);
         }
         Step::NonPrivate => put(12, &[]),
-        Step::PoissonGroup { size, rate, base } => {
-            put(13, &[*size, rate.to_bits()]);
+        Step::PoissonGroup { size, rate, sided, base } => {
+            put(13, &[*size, rate.to_bits(), side(*sided)]);
             encode(base, out);
         }
         Step::WithReplacement { sample, population, base } => {
@@ -130,5 +126,12 @@ fn encode(step: &Step, out: &mut Vec<u64>) {
                 encode(step, out);
             }
         }
+    }
+}
+
+fn side(sided: Sided) -> u64 {
+    match sided {
+        Sided::One => 1,
+        Sided::Two => 2,
     }
 }

@@ -10,14 +10,18 @@
 //! | bounded range, pure | k eps | losses of k steps add up |
 //! | (eps, delta) | `(k eps, delta (e^(k eps) - 1)/(e^eps - 1))` | Dwork, Roth 2014, section 2.3 |
 //! | zCDP | k² rho | Bun, Steinke 2016, proposition 1.9 |
-//! | Poisson sample of Gaussian or Laplace noise, one-sided | mixture of binomial shifts | Ganesh 2024 |
+//! | Poisson sample of Gaussian or Laplace noise | mixture of binomial shifts | Ganesh 2024, below |
 //! | anything else with a pure bound | k eps | as above |
 //! | anything else with a Rényi curve | order a / 2^c, 3^c times, 2^c >= k | Mironov 2017, proposition 2 |
 //!
 //! The mixture is that of Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via
 //! Mixture of Gaussians Mechanisms*, 2024. It dominates for Laplace noise too: for a given mass
 //! under no contribution, one and the same half-line has the most mass under every shift
-//! (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them. Compositions
+//! (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them. For a group that
+//! becomes another (replace) the pair is `sum B(j) N(j mu)` against `sum B(j) N(-j mu)`: given which
+//! units are drawn, the two sums are at most j contributions away from what they would be without
+//! the group. If a set has mass `Phi(t)` there, it has at most `Phi(t + j mu)` under the one and at
+//! least `Phi(t - j mu)` under the other, and one half-line has all of these at once. Compositions
 //! distribute: each step of an adaptive composition is compared at distance k.
 //! # Pitfalls
 //! k-fold sensitivity at the same sampling rate is *not* the group's
@@ -55,8 +59,8 @@ pub(super) fn grouped(step: Step, size: u64) -> Result<Step, AccountError> {
         Step::Pure { epsilon } => finite(product(k, epsilon), |epsilon| Step::Pure { epsilon }),
         Step::Zcdp { rho } => finite(product(k, product(k, rho)), |rho| Step::Zcdp { rho }),
         Step::Approximate { epsilon, delta } => approximate(epsilon, delta, size),
-        Step::Poisson { rate, sided: Sided::One, base } if is_mixture(&base, size) => {
-            Step::PoissonGroup { size, rate, base }
+        Step::Poisson { rate, sided, base } if is_mixture(&base, size) => {
+            Step::PoissonGroup { size, rate, sided, base }
         }
         Step::NonPrivate => Step::NonPrivate,
         step @ (Step::RandomizedResponse { .. }

@@ -94,6 +94,7 @@ pub(super) fn lower(event: &Event, lens: Lens) -> Result<Step, AccountError> {
         Event::Gdp { mu } => stated(Step::Gaussian { mu: mu.get() }),
         Event::Renyi(curve) => stated(Step::Renyi { orders: curve.orders(), epsilons: curve.epsilons() }),
         Event::PoissonSampled { .. }
+        | Event::PoissonSampledTruncated { .. }
         | Event::SampledWithoutReplacement { .. }
         | Event::SampledWithReplacement { .. }
         | Event::Repeated { .. }
@@ -137,7 +138,7 @@ fn laplace_ratio(event: &Event, noise: LaplaceNoise, lens: Lens) -> Result<f64, 
 
 /// Sensitivity over noise, rounded up; never 0, since two positive
 /// numbers have a positive quotient.
-fn ratio(sensitivity: f64, noise: f64) -> f64 {
+pub(super) fn ratio(sensitivity: f64, noise: f64) -> f64 {
     let rounded = sensitivity / noise;
     // The fused product shows what rounding took away.
     let missing = rounded.mul_add(noise, -sensitivity) < 0.0;

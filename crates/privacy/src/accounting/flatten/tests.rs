@@ -190,11 +190,64 @@ fn what_has_no_meaning_is_refused_with_the_reason() {
     assert!(refusal(ball(), &epochs).contains("not units in batches"));
 }
 
+/// T = 16: a column's norm is 1.394230557389; four bands and four participations four apart,
+/// 2.439902661993.
+#[test]
+fn correlated_noise_by_relation() {
+    let json = |bands: &str, participations: u32, separation: &str| {
+        format!(
+            r#"{{"type":"toeplitz","steps":16,"bands":{bands},"participations":{participations},
+            "separation":{separation},"noise_multiplier":5}}"#
+        )
+    };
+    for (event, norm) in [(json("null", 1, "null"), 1.394230557389), (json("4", 4, "4"), 2.439902661993)] {
+        let distance = |neighbours, event: &str| {
+            let Step::Gaussian { mu } = one(neighbours, event) else { panic!("not Gaussian") };
+            mu * 5.0 / norm
+        };
+        let group = format!(r#"{{"type":"group","size":3,"event":{event}}}"#);
+        assert!((distance(AddRemove, &event) - 1.0).abs() < 1e-11);
+        assert!((distance(ZeroOut, &event) - 1.0).abs() < 1e-11);
+        assert!((distance(Replace, &event) - 2.0).abs() < 1e-11);
+        assert!((distance(AddRemove, &group) - 3.0).abs() < 1e-11);
+        assert!(refusal(ball(), &event).contains("a metric ball has no units"));
+        let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.1,"event":{event}}}"#);
+        assert!(refusal(AddRemove, &sampled).contains("only a single noisy release can be sampled"));
+    }
+}
+
+/// P[Bin(100, 0.1) > 20] = 8.0757e-4 and a fifth of it.
+#[test]
+fn batches_of_bounded_size_by_relation() {
+    let json = |most: u32, inner: &str| {
+        format!(
+            r#"{{"type":"poisson_sampled_truncated","sampling_rate":0.1,"population":100,
+            "max_batch":{most},"event":{inner}}}"#
+        )
+    };
+    let poisson = |inner| format!(r#"{{"type":"poisson_sampled","sampling_rate":0.1,"event":{inner}}}"#);
+    for neighbours in [ZeroOut, ZeroOutUnordered, Replace, ReplaceOrdered] {
+        let found = steps(neighbours, &json(20, GAUSSIAN)).unwrap();
+        let [(sampled, 1), (Step::Approximate { epsilon: 0.0, delta }, 1)] = &found[..] else {
+            panic!("{found:?}")
+        };
+        assert_eq!(*sampled, one(neighbours, &poisson(GAUSSIAN)));
+        assert!((delta / 0.2 / 8.0756854e-4 - 1.0).abs() < 1e-5, "{delta}");
+        // Nobody is sent away.
+        assert_eq!(one(neighbours, &json(100, GAUSSIAN)), *sampled);
+        assert_eq!(steps(neighbours, &json(20, SIGMA)).is_ok(), steps(neighbours, &poisson(SIGMA)).is_ok());
+        let group = format!(r#"{{"type":"group","size":2,"event":{}}}"#, json(20, GAUSSIAN));
+        assert_eq!(steps(neighbours, &group).unwrap().len(), 2);
+    }
+    for neighbours in [AddRemove, AddRemoveOrdered, ball()] {
+        assert!(refusal(neighbours, &json(20, GAUSSIAN)).contains("must be public; claim it under"));
+    }
+    assert!(refusal(ZeroOut, &poisson(&json(20, GAUSSIAN))).contains("only a single noisy release"));
+}
+
 #[test]
 fn what_no_accountant_bounds_is_refused_by_name() {
     for json in [
-        r#"{"type":"toeplitz","steps":4096,"bands":null,"participations":1,"separation":null,
-        "noise_multiplier":5}"#,
         r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"zcdp","rho":0.1}}"#,
         r#"{"type":"poisson_sampled","sampling_rate":0.1,"event":{"type":"renyi","orders":[2],
         "epsilons":[0.1]}}"#,
@@ -205,9 +258,6 @@ fn what_no_accountant_bounds_is_refused_by_name() {
     ] {
         assert!(matches!(steps(AddRemove, json), Err(AccountError::Unsupported { .. })), "{json}");
     }
-    let toeplitz = r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,
-        "noise_multiplier":5}"#;
-    assert!(refusal(AddRemove, toeplitz).starts_with("no accountant can bound `toeplitz`"));
     for (json, part) in [
         (
             r#"{"type":"shuffled_reports","reports":100,"event":{"type":"zcdp","rho":0.1}}"#,
@@ -269,10 +319,12 @@ fn groups_by_release() {
     assert!(epsilon == 1.5 && (delta / 5.367003099159e-6 - 1.0).abs() < 1e-11);
     let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.01,"event":{GAUSSIAN}}}"#);
     let base = || Box::new(Step::Gaussian { mu: 0.25 });
-    assert_eq!(one(AddRemove, &group(3, &sampled)), Step::PoissonGroup { size: 3, rate: 0.01, base: base() });
-    // Too large to write out, and two-sided: from the curve of one unit.
-    assert!(matches!(one(AddRemove, &group(1000, &sampled)), Step::Group { size: 1000, .. }));
-    assert!(matches!(one(Replace, &group(3, &sampled)), Step::Group { size: 3, .. }));
+    for (neighbours, sided) in [(AddRemove, Sided::One), (Replace, Sided::Two)] {
+        let found = one(neighbours, &group(3, &sampled));
+        assert_eq!(found, Step::PoissonGroup { size: 3, rate: 0.01, sided, base: base() });
+        // Too large to write out: from the curve of one unit.
+        assert!(matches!(one(neighbours, &group(1000, &sampled)), Step::Group { size: 1000, .. }));
+    }
 }
 
 /// Groups of groups multiply, compositions distribute, and an epoch's batches share the group.

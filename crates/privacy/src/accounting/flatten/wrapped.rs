@@ -16,13 +16,16 @@
 //! Every node of a binary tree over T steps is released once; module `tree` has the sensitivity of
 //! the list of nodes. Inputs may depend on earlier nodes (Gaussian noise; Denisov, McMahan, Rush,
 //! Smith, Thakurta, 2022).
+//! # Correlated noise
+//! Prefix sums from a square root of their matrix are one Gaussian release, too; module `toeplitz`.
 //! # Shuffled reports
 //! Each of n units reports once through a local randomizer; module `shuffled`.
 
 use super::super::error::AccountError;
 use super::super::step::{Step, Steps};
 use super::super::{closed, with_replacement};
-use super::lower::{Lens, lower};
+use super::lower::{Lens, lower, ratio};
+use super::toeplitz::Toeplitz;
 use super::tree::Tree;
 use super::{Walk, drawn, multiply, unwrap_single};
 use crate::event::{Event, FixedSample};
@@ -46,6 +49,9 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         Event::TreeAggregation { steps, participations, separation, nodes, .. } => {
             Tree::new(*steps, *participations, *separation, *nodes).is_exact()
         }
+        Event::Toeplitz { steps, bands, participations, separation, .. } => {
+            Toeplitz::new(*steps, *bands, *participations, *separation).is_exact()
+        }
         Event::Composed { events } => events.iter().all(|event| is_attained_by(event, groups)),
         Event::Group { size, event } => is_attained_by(event, groups || *size > Count::ONE),
         Event::LastIterate { steps, step_size, strong_convexity, smoothness, event } => {
@@ -57,8 +63,12 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
             gaussian || (*steps == Count::ONE && is_attained_by(event, groups))
         }
         Event::PoissonSampled { event, .. } => {
-            let shifted = matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. });
+            let single = unwrap_single(event);
+            let shifted = matches!(single, Event::Gaussian(_) | Event::Laplace(_) | Event::Gdp { .. });
             is_attained_by(event, groups) && (shifted || !groups)
+        }
+        Event::PoissonSampledTruncated { population, max_batch, event, .. } => {
+            max_batch >= population && !groups && is_attained_by(event, groups)
         }
         Event::SampledWithoutReplacement { event, .. }
         | Event::SampledWithReplacement { event, .. }
@@ -78,7 +88,6 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         | Event::Zcdp { .. }
         | Event::Gdp { .. }
         | Event::Renyi(_)
-        | Event::Toeplitz { .. }
         | Event::NonPrivate => true,
     }
 }
@@ -190,17 +199,17 @@ impl Walk {
         self.visit(inner, multiply(count, *steps)?, depth + 1)
     }
 
-    /// Noisy nodes of a binary tree.
-    pub(super) fn tree(
+    /// One Gaussian release of what a unit of norm 1 moves by `sensitivity`: the nodes of a tree,
+    /// or prefix sums before correlation.
+    pub(super) fn correlated(
         &self,
         event: &Event,
-        tree: Tree,
+        sensitivity: f64,
         noise_multiplier: NoiseMultiplier,
     ) -> Result<Step, AccountError> {
-        let norms = self.lens.norms(event)? * tree.sensitivity();
-        let mu = norms / noise_multiplier.get() * (1.0 + 4.0 * f64::EPSILON);
-        let step = Step::Gaussian { mu: mu.max(f64::MIN_POSITIVE) };
-        Ok(if mu.is_finite() { step } else { Step::NonPrivate })
+        // Twice a double is a double.
+        let mu = ratio(self.lens.norms(event)? * sensitivity, noise_multiplier.get());
+        Ok(if mu.is_finite() { Step::Gaussian { mu } } else { Step::NonPrivate })
     }
 
     /// Local reports in random order.

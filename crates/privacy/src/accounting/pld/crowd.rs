@@ -3,7 +3,8 @@
 //! # Definition
 //! `Q` is N(0, 1) or Laplace noise of scale 1, and `P' = sum_j B(j) Q(x - j shift)` with B the
 //! binomial law of how many of the group's units were drawn. `ln(P'/Q)` never falls in x, so that
-//! outcomes are walked in order.
+//! outcomes are walked in order. A group that becomes another is seen in the view `replace`, P'
+//! against its mirror image.
 //! # Guarantee
 //! Ganesh, *Tight Group-Level DP Guarantees for DP-SGD with Sampling via Mixture of Gaussians
 //! Mechanisms*, 2024; for Laplace noise see module `flatten::group`. At group level neither
@@ -118,9 +119,14 @@ impl Pair {
         match crowd.noise {
             Noise::Gaussian => {
                 let (low, high) = crowd.range(self.view, left, right);
-                let last = if self.view == View::Add { -crowd.farthest() } else { crowd.farthest() };
+                let last = crowd.farthest();
+                let (first, last) = match self.view {
+                    View::Add => (-last, 0.0),
+                    View::Remove => (0.0, last),
+                    View::Replace => (-last, last),
+                };
                 let stride = |x: f64| {
-                    let far = x.abs().max((x - last).abs());
+                    let far = (x - first).abs().max((x - last).abs());
                     (0.25 / (1.0 + far / 3.0)).min(0.25 / crowd.farthest())
                 };
                 self.march(low, high, width, &stride, visit);
@@ -130,15 +136,17 @@ impl Pair {
                 // Beyond the shifts the loss is constant and the mass that of an exponential tail,
                 // which is the density at the cut. At each shift the densities have a corner.
                 let size = crowd.ln_chances.len() - 1;
-                let corner = |i: usize| match self.view {
-                    View::Add => (i as f64 - size as f64) * crowd.shift,
-                    View::Remove | View::Replace => i as f64 * crowd.shift,
+                let (first, corners) = match self.view {
+                    View::Add => (size, size),
+                    View::Remove => (0, size),
+                    View::Replace => (size, 2 * size),
                 };
+                let corner = |i: usize| (i as f64 - first as f64) * crowd.shift;
                 self.atom(corner(0), 0.0, visit);
-                for i in 0..size {
+                for i in 0..corners {
                     self.march(corner(i), corner(i + 1), width, &|_| 0.12, visit);
                 }
-                self.atom(corner(size), 0.0, visit);
+                self.atom(corner(corners), 0.0, visit);
                 Ends::default()
             }
         }
@@ -153,7 +161,11 @@ mod tests {
     use crate::accounting::{pld, rdp};
 
     fn group(size: u64, rate: f64, base: Step, count: u64) -> Steps {
-        Steps(vec![(Step::PoissonGroup { size, rate, base: Box::new(base) }, count)])
+        sided(size, rate, Sided::One, base, count)
+    }
+
+    fn sided(size: u64, rate: f64, sided: Sided, base: Step, count: u64) -> Steps {
+        Steps(vec![(Step::PoissonGroup { size, rate, sided, base: Box::new(base) }, count)])
     }
 
     /// The larger of removing and adding at rate 0.01, distance 1, eps = 0.02.
@@ -208,12 +220,47 @@ mod tests {
                     add += (q - e.exp() * p).max(0.0) * step;
                 }
                 let exact = f64::max(remove, add);
-                let found = pld::delta(&group(size, rate, base.clone(), 1), e).unwrap();
-                assert!(
-                    (found.upper - exact).abs() <= 1e-5 * exact + 1e-12
-                        && found.lower <= exact * (1.0 + 1e-5) + 1e-12,
-                    "{base:?} at {e}: {found:?} against {exact}"
-                );
+                let replace: f64 = (-80_000..100_000)
+                    .map(|i| (f64::from(i) + 0.5) * step)
+                    .map(|x| (mixture(x) - e.exp() * mixture(-x)).max(0.0) * step)
+                    .sum();
+                for (side, exact) in [(Sided::One, exact), (Sided::Two, replace)] {
+                    let found = pld::delta(&sided(size, rate, side, base.clone(), 1), e).unwrap();
+                    assert!(
+                        (found.upper - exact).abs() <= 1e-5 * exact + 1e-12
+                            && found.lower <= exact * (1.0 + 1e-5) + 1e-12,
+                        "{base:?} {side:?} at {e}: {found:?} against {exact}"
+                    );
+                    let steps = sided(size, rate, side, base.clone(), 1);
+                    assert!(rdp::delta(&steps, e).unwrap().value >= exact * (1.0 - 1e-9), "{side:?} at {e}");
+                }
+            }
+        }
+    }
+
+    /// Two units that become others, integer by integer: whatever their contributions are, the pair
+    /// of all +1 against all -1 is not exceeded.
+    #[test]
+    fn no_contributions_cost_more_than_opposite_ones() {
+        let (rate, noise) = (0.3f64, |k: i32| (0.25f64).tanh() * (-0.5 * f64::from(k.abs())).exp());
+        let law = |x: [i32; 2], k: i32| -> f64 {
+            (0..4u32)
+                .map(|coins| {
+                    let heads = coins.count_ones() as i32;
+                    let sum: i32 = (0..2).filter(|i| coins >> i & 1 == 1).map(|i| x[i]).sum();
+                    rate.powi(heads) * (1.0 - rate).powi(2 - heads) * noise(k - sum)
+                })
+                .sum()
+        };
+        for epsilon in [-0.5f64, 0.0, 0.1, 0.4, 0.9] {
+            let hockey = |x: [i32; 2], y: [i32; 2]| -> f64 {
+                (-90..=90).map(|k| (law(x, k) - epsilon.exp() * law(y, k)).max(0.0)).sum()
+            };
+            let worst = hockey([1, 1], [-1, -1]);
+            for code in 0..81 {
+                let at = |place: u32| code / 3i32.pow(place) % 3 - 1;
+                let found = hockey([at(0), at(1)], [at(2), at(3)]);
+                assert!(found <= worst + 1e-12, "{code} at {epsilon}: {found} above {worst}");
             }
         }
     }

@@ -173,7 +173,7 @@ fn total_variation(steps: &Steps) -> f64 {
 fn views(steps: &Steps) -> Vec<View> {
     let one_sided = |step: &Step| {
         matches!(step, Step::Poisson { rate, sided: Sided::One, .. } if *rate < 1.0)
-            || matches!(step, Step::PoissonGroup { .. } | Step::BallsInBins { .. })
+            || matches!(step, Step::PoissonGroup { sided: Sided::One, .. } | Step::BallsInBins { .. })
     };
     if steps.0.iter().any(|(step, _)| one_sided(step)) {
         vec![View::Remove, View::Add]

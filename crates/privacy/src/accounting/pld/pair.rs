@@ -101,8 +101,12 @@ impl Pair {
             }
             return Ok(Self { base, rate: *rate, view });
         }
-        if let Step::PoissonGroup { size, rate, base } = step {
-            let view = if view == View::Replace { View::Remove } else { view };
+        if let Step::PoissonGroup { size, rate, sided, base } = step {
+            let view = match (sided, view) {
+                (Sided::One, View::Replace) => View::Remove,
+                (Sided::One, view) => view,
+                (Sided::Two, _) => View::Replace,
+            };
             return Ok(Self { base: Base::Crowd(Crowd::new(*size, *rate, base, end)?), rate: 1.0, view });
         }
         if let Step::BallsInBins { bins, mu } = step {

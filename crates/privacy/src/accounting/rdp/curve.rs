@@ -78,6 +78,11 @@ pub(super) enum Curve {
     SampledAny(SampledAny),
     WithoutReplacement(Box<WithoutReplacement>),
     PoissonGroup(PoissonGroup),
+    /// The least of the mean over how many units are drawn, and of a chain of single units.
+    PoissonGroupReplaced {
+        group: PoissonGroup,
+        chain: Box<Curve>,
+    },
     /// A group of 2^doublings, from the curve of one unit.
     Group {
         doublings: u32,
@@ -105,11 +110,22 @@ impl Profile {
             Step::WithoutReplacement { sample, population, base } => {
                 Self::without_replacement(step, *sample, *population, base)
             }
-            Step::PoissonGroup { size, rate, base } => sure(match (&**base, pure.is_finite()) {
-                (Step::Gaussian { mu }, _) => Curve::PoissonGroup(PoissonGroup::new(*mu, *rate, *size)),
-                (_, true) => any_pure(pure),
-                (_, false) => Curve::Infinite,
-            }),
+            Step::PoissonGroup { size, rate, sided, base } => {
+                sure(match (&**base, sided, pure.is_finite()) {
+                    (Step::Gaussian { mu }, Sided::One, _) => {
+                        Curve::PoissonGroup(PoissonGroup::new(*mu, *rate, *size))
+                    }
+                    (Step::Gaussian { mu }, Sided::Two, _) => Curve::PoissonGroupReplaced {
+                        group: PoissonGroup::new(*mu, *rate, *size),
+                        chain: Box::new(Curve::Group {
+                            doublings: size.next_power_of_two().trailing_zeros(),
+                            base: Box::new(Self::poisson(step, *rate, *sided, base)?.curve),
+                        }),
+                    },
+                    (_, _, true) => any_pure(pure),
+                    (_, _, false) => Curve::Infinite,
+                })
+            }
             Step::WithReplacement { sample, population, base } => {
                 Ok(Self::tabulated(with_replacement::table(*sample, *population, base), pure))
             }
@@ -303,6 +319,7 @@ impl Curve {
             Self::SampledAny(curve) => curve.at(order),
             Self::WithoutReplacement(curve) => curve.at(order),
             Self::PoissonGroup(curve) => curve.at(order),
+            Self::PoissonGroupReplaced { group, chain } => group.replaced_at(order).min(chain.at(order)),
             // Divergences rise with the order, so that below 2 the value at 2 will do.
             Self::Group { doublings, base } => {
                 3f64.powi(*doublings as i32) * base.at(order.max(2.0) * 2f64.powi(*doublings as i32))

@@ -314,6 +314,10 @@ mod tests {
         }
     }
 
+    fn crowd(size: u64, sided: Sided, base: Step) -> Step {
+        Step::PoissonGroup { size, rate: 0.05, sided, base: Box::new(base) }
+    }
+
     fn one_of_each() -> Vec<Step> {
         let gaussian = Step::Gaussian { mu: 0.5 };
         vec![
@@ -348,8 +352,10 @@ mod tests {
                 base: Box::new(Step::Laplace { epsilon: 0.3 }),
             },
             Step::WithoutReplacement { sample: 5, population: 100, base: Box::new(Step::Zcdp { rho: 0.01 }) },
-            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Gaussian { mu: 0.5 }) },
-            Step::PoissonGroup { size: 3, rate: 0.05, base: Box::new(Step::Laplace { epsilon: 0.3 }) },
+            crowd(3, Sided::One, Step::Gaussian { mu: 0.5 }),
+            crowd(3, Sided::One, Step::Laplace { epsilon: 0.3 }),
+            crowd(3, Sided::Two, Step::Gaussian { mu: 0.5 }),
+            crowd(3, Sided::Two, Step::Laplace { epsilon: 0.3 }),
             Step::WithReplacement {
                 sample: 5,
                 population: 100,
@@ -401,8 +407,7 @@ mod tests {
         for size in [2, 3, 4, 8] {
             let one = sampled(0.05, Step::Gaussian { mu: 0.3 });
             let rule = Steps(vec![(Step::Group { size, base: Box::new(one) }, 1)]);
-            let base = Box::new(Step::Gaussian { mu: 0.3 });
-            let pair = Steps(vec![(Step::PoissonGroup { size, rate: 0.05, base }, 1)]);
+            let pair = Steps(vec![(crowd(size, Sided::One, Step::Gaussian { mu: 0.3 }), 1)]);
             for order in [1.5, 2.0, 3.0, 8.0] {
                 let (loose, tight) = (divergence(&rule, order).unwrap(), divergence(&pair, order).unwrap());
                 assert!(loose >= tight, "size {size}, order {order}: {loose} below {tight}");

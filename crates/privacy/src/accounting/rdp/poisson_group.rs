@@ -35,16 +35,22 @@ impl PoissonGroup {
 
     /// `D_order`, the larger direction.
     pub(super) fn at(&self, order: f64) -> f64 {
-        let told = self.told(order);
+        let told = self.told(order, self.mu);
         let seen = |add| self.quadrature(add, order).unwrap_or(told);
         seen(false).max(seen(true)).min(told)
     }
 
-    /// If the number drawn were told: `ln(sum_j B(j) exp((a-1) a (j mu)²/2)) / (a-1)`.
-    fn told(&self, order: f64) -> f64 {
+    /// The same for a group that becomes another, `sum_j B(j) N(-j mu, 1)` in the place of Q: the
+    /// number drawn is told, and the shifts are twice as far apart.
+    pub(super) fn replaced_at(&self, order: f64) -> f64 {
+        self.told(order, 2.0 * self.mu)
+    }
+
+    /// If the number drawn were told: `ln(sum_j B(j) exp((a-1) a (j shift)²/2)) / (a-1)`.
+    fn told(&self, order: f64, shift: f64) -> f64 {
         let mut sum = LogSum::new();
         for (j, ln_chance) in self.ln_chances.iter().enumerate().skip(1) {
-            let moved = j as f64 * self.mu;
+            let moved = j as f64 * shift;
             sum.add(ln_chance + ln_exp_m1(0.5 * order * (order - 1.0) * moved * moved));
         }
         moment::divergence(order - 1.0, sum.ln())
@@ -134,7 +140,7 @@ mod tests {
             }
             let found = group.at(2.0);
             assert!((found / sum.ln() - 1.0).abs() < 1e-9, "{found} against {}", sum.ln());
-            assert!(group.at(3.0) >= found && found <= group.told(2.0));
+            assert!(group.at(3.0) >= found && found <= group.told(2.0, group.mu));
         }
     }
 }

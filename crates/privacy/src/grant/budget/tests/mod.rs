@@ -109,12 +109,9 @@ fn a_release_without_a_pure_bound_needs_a_delta() {
 
 #[test]
 fn an_event_that_nobody_can_price_is_refused_by_name() {
-    let json = concat!(
-        r#"{"type":"toeplitz","steps":9,"bands":null,"participations":1,"separation":null,"#,
-        r#""noise_multiplier":5}"#,
-    );
+    let json = r#"{"type":"poisson_sampled","sampling_rate":0.5,"event":{"type":"zcdp","rho":1}}"#;
     let error = Budget::new(terms(100.0)).charge(serde_json::from_str(json).unwrap()).unwrap_err();
-    assert!(matches!(&error, ChargeError::Account(_)) && error.to_string().contains("`toeplitz`"), "{error}");
+    assert!(matches!(&error, ChargeError::Account(_)) && error.to_string().contains("`zcdp`"), "{error}");
 }
 
 #[test]
