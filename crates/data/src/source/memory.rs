@@ -188,6 +188,9 @@ impl ReadRows for MemoryRows {
     fn read(&mut self, chunk: &mut RawChunk, rows: usize, misfits: &mut Notes) -> Result<(), DataError> {
         let Inner { parts, places, rows: all, .. } = &*self.table.0;
         let take = rows.min(all - self.next);
+        if take == 0 {
+            return Ok(());
+        }
         let range = self.next..self.next + take;
         let mut columns: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
         let mut values: Vec<Vec<Values<'_>>> = parts.iter().map(|_| Vec::new()).collect();
