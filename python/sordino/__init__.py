@@ -1,0 +1,69 @@
+"""Learn from sensitive data with differential privacy.
+
+>>> import sordino
+>>> step = sordino.accounting.Gaussian(noise_multiplier=1.1).poisson_sampled(256 / 60_000)
+>>> cost = sordino.accounting.epsilon(step.repeated(14_062), delta=1e-5, neighbours="zero_out")
+>>> 2.3815 < cost.lower <= cost.upper < 2.3818
+True
+
+Submodules are imported when they are first used, and numpy with the first array.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from . import accounting as accounting
+    from . import exceptions as exceptions
+    from ._explain import Explanation as Explanation
+    from ._explain import explain as explain
+    from ._guarantee import Guarantee as Guarantee
+    from ._guarantee import Interval as Interval
+    from ._guarantee import Statement as Statement
+    from ._sordino import __version__ as __version__
+    from .exceptions import BoundsError as BoundsError
+    from .exceptions import BudgetError as BudgetError
+    from .exceptions import ClassesError as ClassesError
+    from .exceptions import DeclarationError as DeclarationError
+    from .exceptions import InternalError as InternalError
+    from .exceptions import NotFittedError as NotFittedError
+    from .exceptions import NotPrivateError as NotPrivateError
+    from .exceptions import SordinoError as SordinoError
+
+_SUBMODULES = ("accounting", "exceptions")
+
+# Where each public name lives.
+_NAMES = {
+    "BoundsError": "exceptions",
+    "BudgetError": "exceptions",
+    "ClassesError": "exceptions",
+    "DeclarationError": "exceptions",
+    "Explanation": "_explain",
+    "Guarantee": "_guarantee",
+    "InternalError": "exceptions",
+    "Interval": "_guarantee",
+    "NotFittedError": "exceptions",
+    "NotPrivateError": "exceptions",
+    "SordinoError": "exceptions",
+    "Statement": "_guarantee",
+    "__version__": "_sordino",
+    "explain": "_explain",
+}
+
+__all__ = [*_SUBMODULES, *_NAMES]
+
+
+def __getattr__(name: str) -> object:
+    if name in _SUBMODULES:
+        return importlib.import_module(f"{__name__}.{name}")
+    if name in _NAMES:
+        value: object = getattr(importlib.import_module(f"{__name__}.{_NAMES[name]}"), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module `sordino` has no attribute `{name}`")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
