@@ -67,10 +67,20 @@ const MAX_DEPTH: usize = 128;
 
 /// The elementary releases of a claim, equal ones grouped, free ones left out.
 pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
-    let mut walk = Walk::new(claim.neighbours, Lens::of(claim.neighbours));
-    walk.visit(&claim.event, 1, 0)?;
-    Ok(walk.out.into_steps())
+    Ok(flatten_for(claim, LOCAL_DELTA)?.0)
 }
+
+/// The same, where local reports without a pure bound are taken at `local_delta`: any choice is a
+/// proof. With the number of such reports.
+pub(crate) fn flatten_for(claim: &Claim, local_delta: f64) -> Result<(Steps, f64), AccountError> {
+    let lens = Lens::of(claim.neighbours);
+    let mut walk = Walk { local_delta, ..Walk::new(claim.neighbours, lens) };
+    walk.visit(&claim.event, 1, 0)?;
+    Ok((walk.out.into_steps(), walk.local_reports))
+}
+
+/// Local reports are taken at this delta where nobody says which one serves.
+pub(crate) const LOCAL_DELTA: f64 = 1e-16;
 
 /// One descent through an event, under one relation.
 struct Walk {
@@ -82,12 +92,24 @@ struct Walk {
     in_epoch: bool,
     /// Inside the one release of a sample.
     in_sample: bool,
+    /// The delta at which local reports without a pure bound are taken, and how many there are.
+    local_delta: f64,
+    local_reports: f64,
     out: Grouped,
 }
 
 impl Walk {
     fn new(neighbours: Neighbours, lens: Lens) -> Self {
-        Self { neighbours, lens, group: 1, in_epoch: false, in_sample: false, out: Grouped::default() }
+        Self {
+            neighbours,
+            lens,
+            group: 1,
+            in_epoch: false,
+            in_sample: false,
+            local_delta: LOCAL_DELTA,
+            local_reports: 0.0,
+            out: Grouped::default(),
+        }
     }
 
     fn visit(&mut self, event: &Event, count: u64, depth: usize) -> Result<(), AccountError> {
@@ -106,12 +128,7 @@ impl Walk {
                 self.balls(*bins, *epochs, inner, count, depth)
             }
             Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
-            Event::Selected { trials, event } => {
-                let run = self.apart(self.lens, self.group, event, depth)?;
-                let step = Step::Selected { trials: *trials, run };
-                self.spread_over_batches(&step)?;
-                self.out.add(step, count)
-            }
+            Event::Selected { trials, event } => self.selected(*trials, event, count, depth),
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
@@ -124,8 +141,7 @@ impl Walk {
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
-                let step = self.shuffled(event, *reports, inner, depth)?;
-                self.add(step, count)
+                self.shuffled(event, *reports, inner, count, depth)
             }
             Event::PoissonSampled { sampling_rate, event } => {
                 let step = self.poisson(sampling_rate.get(), event, depth)?;

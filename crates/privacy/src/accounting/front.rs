@@ -157,15 +157,16 @@ enum Question {
 }
 
 fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<Cost, AccountError> {
-    let steps = flatten::flatten(claim)?;
-    let found = match accountant {
-        _ if promises_nothing(&steps) => Ok(account(question.nothing_promised(), "non_private")),
-        Accountant::Auto => question.tightest(&steps),
-        Accountant::Basic => question.composed(&steps, "basic", composition::basic),
-        Accountant::Advanced => question.composed(&steps, "advanced", composition::advanced),
-        Accountant::Rdp => question.renyi(&steps),
-        Accountant::Pld => question.distributions(&steps).map_err(|why| AccountError::not_by("pld", why)),
-    }?;
+    let (steps, local_reports) = flatten::flatten_for(claim, flatten::LOCAL_DELTA)?;
+    let mut found = question.ask(&steps, accountant)?;
+    // Local reports without a pure bound are a choice of their delta away from one.
+    for local_delta in question.local_deltas(local_reports) {
+        let (steps, _) = flatten::flatten_for(claim, local_delta)?;
+        let other = question.ask(&steps, accountant)?;
+        if other.bound.upper < found.bound.upper {
+            found = other;
+        }
+    }
     Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
 }
 
@@ -200,6 +201,29 @@ fn account(bound: Bound, accountant: &'static str) -> Cost {
 }
 
 impl Question {
+    fn ask(self, steps: &Steps, accountant: Accountant) -> Result<Cost, AccountError> {
+        match accountant {
+            _ if promises_nothing(steps) => Ok(account(self.nothing_promised(), "non_private")),
+            Accountant::Auto => self.tightest(steps),
+            Accountant::Basic => self.composed(steps, "basic", composition::basic),
+            Accountant::Advanced => self.composed(steps, "advanced", composition::advanced),
+            Accountant::Rdp => self.renyi(steps),
+            Accountant::Pld => self.distributions(steps).map_err(|why| AccountError::not_by("pld", why)),
+        }
+    }
+
+    /// Deltas worth trying for so many local reports: parts of what they may spend together.
+    fn local_deltas(self, reports: f64) -> Vec<f64> {
+        match self {
+            _ if reports == 0.0 => Vec::new(),
+            Self::Epsilon { delta } => {
+                let parts = [0.5, 0.1, 0.02].map(|part| part * delta / reports);
+                parts.into_iter().filter(|delta| *delta > 1e-300).collect()
+            }
+            Self::Delta { .. } => (1..10).map(|i| 10f64.powi(-2 * i) / reports).collect(),
+        }
+    }
+
     fn nothing_promised(self) -> Bound {
         match self {
             Self::Epsilon { .. } => Bound::UNBOUNDED,

@@ -82,11 +82,18 @@ impl Random {
                     "population":{population},"event":{base}}}"#
                 )
             }
-            3 if replace => format!(
-                r#"{{"type":"shuffled_reports","reports":{},"event":{{"type":"pure","epsilon":{}}}}}"#,
-                self.count(1e4),
-                self.between(0.05, 4.0)
-            ),
+            3 if replace => {
+                let local = match self.below(5) {
+                    0 => {
+                        let (epsilon, delta) = (self.between(0.05, 4.0), self.between(1e-18, 1e-10));
+                        format!(r#"{{"type":"approximate","epsilon":{epsilon},"delta":{delta}}}"#)
+                    }
+                    1 => format!(r#"{{"type":"gaussian","noise_multiplier":{}}}"#, self.between(2.0, 30.0)),
+                    _ => format!(r#"{{"type":"pure","epsilon":{}}}"#, self.between(0.05, 4.0)),
+                };
+                let reports = self.count(1e4);
+                format!(r#"{{"type":"shuffled_reports","reports":{reports},"event":{local}}}"#)
+            }
             3 => format!(
                 r#"{{"type":"balls_in_bins","bins":{},"epochs":{},"event":{noise}}}"#,
                 self.count(500.0),

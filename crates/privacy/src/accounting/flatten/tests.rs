@@ -261,7 +261,7 @@ fn what_no_accountant_bounds_is_refused_by_name() {
     for (json, part) in [
         (
             r#"{"type":"shuffled_reports","reports":100,"event":{"type":"zcdp","rho":0.1}}"#,
-            "with a pure bound",
+            "that are pure, approximate or Gaussian",
         ),
         (
             r#"{"type":"sampled_with_replacement","sample_size":2,"population":9,
@@ -459,6 +459,42 @@ fn selections_and_shuffles() {
     let draws = r#"{"type":"sampled_with_replacement","sample_size":9,"population":5,
         "event":{"type":"pure","epsilon":1}}"#;
     assert!(matches!(one(Replace, draws), Step::WithReplacement { sample: 9, population: 5, .. }));
+}
+
+/// n d (1 - e^-eps) and a little; E[K] d.
+#[test]
+fn what_parts_may_disclose_is_a_release_of_its_own() {
+    let local = r#"{"type":"composed","events":[{"type":"approximate","epsilon":0.5,"delta":1e-9},
+        {"type":"pure","epsilon":0.5}]}"#;
+    let found =
+        steps(Replace, &format!(r#"{{"type":"shuffled_reports","reports":1001,"event":{local}}}"#)).unwrap();
+    let [(Step::Shuffled { reports: 1001, epsilon }, 1), (Step::Approximate { epsilon: 0.0, delta }, 1)] =
+        &found[..]
+    else {
+        panic!("{found:?}")
+    };
+    let lost = 1e-9 * (1.0 + 1000.0 * (1.0 - (-1f64).exp()));
+    assert!((delta / lost - 1.0).abs() < 1e-12 && *epsilon > 1.0 && *epsilon < 1.0 + 2.0 * lost);
+    let gaussian =
+        steps(Replace, &format!(r#"{{"type":"shuffled_reports","reports":50,"event":{GAUSSIAN}}}"#)).unwrap();
+    assert!(matches!(&gaussian[..], [(Step::Shuffled { .. }, 1), (Step::Approximate { .. }, 1)]));
+
+    let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.1,"event":{local}}}"#);
+    assert!(refusal(AddRemove, &sampled).contains("one sample serves several releases"));
+    let run = r#"{"type":"poisson_sampled","sampling_rate":0.1,
+        "event":{"type":"approximate","epsilon":1,"delta":1e-9}}"#;
+    let json =
+        format!(r#"{{"type":"selected","trials":{{"distribution":"poisson","mean":7}},"event":{run}}}"#);
+    let found = steps(AddRemove, &json).unwrap();
+    let [(Step::Selected { run, .. }, 1), (Step::Approximate { epsilon: 0.0, delta }, 1)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    let [(Step::Pure { epsilon }, 1)] = run.0[..] else { panic!("{run:?}") };
+    assert!((epsilon - (0.1 * 1f64.exp_m1()).ln_1p()).abs() < 1e-13);
+    assert!((delta / 7e-10 - 1.0).abs() < 1e-12, "{delta}");
+    let many = r#"{"type":"selected","trials":{"distribution":"poisson","mean":1e9},
+        "event":{"type":"approximate","epsilon":1,"delta":1e-3}}"#;
+    assert_eq!(steps(AddRemove, many).unwrap().last().unwrap().0, Step::NonPrivate);
 }
 
 #[test]

@@ -22,14 +22,16 @@
 //! Each of n units reports once through a local randomizer; module `shuffled`.
 
 use super::super::error::AccountError;
-use super::super::step::{Step, Steps};
-use super::super::{closed, with_replacement};
+use super::super::step::{Sided, Step, Steps};
+use super::super::{closed, selected, shuffled, with_replacement};
 use super::lower::{Lens, lower, ratio};
 use super::toeplitz::Toeplitz;
 use super::tree::Tree;
 use super::{Walk, drawn, multiply, unwrap_single};
-use crate::event::{Event, FixedSample};
+use crate::event::{Event, FixedSample, Trials};
 use crate::notion::{Gdp, HiddenDescent};
+use crate::numerics::gaussian_profile;
+use crate::numerics::logspace::ln_mixture;
 use crate::params::{Count, Mu, NoiseMultiplier};
 use crate::relation::Contribution;
 
@@ -70,12 +72,14 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         Event::PoissonSampledTruncated { population, max_batch, event, .. } => {
             max_batch >= population && !groups && is_attained_by(event, groups)
         }
-        Event::SampledWithoutReplacement { event, .. }
-        | Event::SampledWithReplacement { event, .. }
-        | Event::ShuffledReports { event, .. } => !groups && is_attained_by(event, groups),
-        Event::Repeated { event, .. }
-        | Event::ShuffledEpochs { event, .. }
-        | Event::Selected { event, .. } => is_attained_by(event, groups),
+        Event::SampledWithoutReplacement { event, .. } | Event::SampledWithReplacement { event, .. } => {
+            !groups && is_attained_by(event, groups)
+        }
+        Event::ShuffledReports { event, .. } => {
+            !groups && is_attained_by(event, groups) && !may_disclose(event)
+        }
+        Event::Repeated { event, .. } | Event::ShuffledEpochs { event, .. } => is_attained_by(event, groups),
+        Event::Selected { event, .. } => is_attained_by(event, groups) && !may_disclose(event),
         Event::Pure { .. }
         | Event::Approximate { .. }
         | Event::RandomizedResponse(_)
@@ -89,6 +93,41 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         | Event::Gdp { .. }
         | Event::Renyi(_)
         | Event::NonPrivate => true,
+    }
+}
+
+/// Some part has no pure bound and no Rényi divergence, so that what it may disclose is set aside.
+fn may_disclose(event: &Event) -> bool {
+    match event {
+        Event::Approximate { delta, .. } => delta.get() > 0.0,
+        Event::NonPrivate | Event::PoissonSampledTruncated { .. } => true,
+        // Gaussian reports are taken at a delta of their own.
+        Event::ShuffledReports { event, .. } => {
+            may_disclose(event) || matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. })
+        }
+        Event::Composed { events } => events.iter().any(may_disclose),
+        Event::PoissonSampled { event, .. }
+        | Event::SampledWithoutReplacement { event, .. }
+        | Event::SampledWithReplacement { event, .. }
+        | Event::Repeated { event, .. }
+        | Event::ShuffledEpochs { event, .. }
+        | Event::BallsInBins { event, .. }
+        | Event::LastIterate { event, .. }
+        | Event::Group { event, .. }
+        | Event::Selected { event, .. } => may_disclose(event),
+        Event::Gaussian(_)
+        | Event::Laplace(_)
+        | Event::DiscreteGaussian { .. }
+        | Event::DiscreteLaplace { .. }
+        | Event::RandomizedResponse(_)
+        | Event::Exponential { .. }
+        | Event::Pure { .. }
+        | Event::Zcdp { .. }
+        | Event::Gdp { .. }
+        | Event::Renyi(_)
+        | Event::AboveThreshold { .. }
+        | Event::TreeAggregation { .. }
+        | Event::Toeplitz { .. } => false,
     }
 }
 
@@ -157,7 +196,7 @@ impl Walk {
 
     /// The releases of `event` by themselves.
     pub(super) fn apart(
-        &self,
+        &mut self,
         lens: Lens,
         group: u64,
         event: &Event,
@@ -167,9 +206,11 @@ impl Walk {
             group,
             in_epoch: self.in_epoch,
             in_sample: self.in_sample,
+            local_delta: self.local_delta,
             ..Walk::new(self.neighbours, lens)
         };
         walk.visit(event, 1, depth + 1)?;
+        self.local_reports += walk.local_reports;
         Ok(walk.out.into_steps())
     }
 
@@ -212,25 +253,61 @@ impl Walk {
         Ok(if mu.is_finite() { Step::Gaussian { mu } } else { Step::NonPrivate })
     }
 
-    /// Local reports in random order.
+    /// Local reports in random order; what they may disclose is a release of its own.
     pub(super) fn shuffled(
-        &self,
+        &mut self,
         event: &Event,
         reports: Count,
         inner: &Event,
+        count: u64,
         depth: usize,
-    ) -> Result<Step, AccountError> {
+    ) -> Result<(), AccountError> {
         self.replaced(event)?;
         let local = self.apart(Lens::TwoNorms, 1, inner, depth)?;
-        let epsilon = closed::at_delta_zero(&local).upper;
+        let (epsilon, delta) = self.local(&local, reports.get() as f64 * count as f64).ok_or_else(|| {
+            AccountError::unsupported(
+                event.name(),
+                "only local randomizers that are pure, approximate or Gaussian gain by shuffling here; \
+                 state one, such as randomized_response, approximate or gaussian",
+            )
+        })?;
+        let Some((epsilon, delta)) = shuffled::approximate(reports.get(), epsilon, delta) else {
+            return self.add(Step::NonPrivate, count);
+        };
+        self.add(Step::Shuffled { reports: reports.get(), epsilon }, count)?;
+        self.add(Step::Approximate { epsilon: 0.0, delta }, count)
+    }
+
+    /// `(epsilon, delta)` of a local randomizer: the sums, or for Gaussian noise its own profile.
+    fn local(&mut self, steps: &Steps, reports: f64) -> Option<(f64, f64)> {
+        let (rest, lost) = set_aside(steps);
+        let epsilon = closed::at_delta_zero(&rest).upper;
         if epsilon.is_finite() {
-            return Ok(Step::Shuffled { reports: reports.get(), epsilon });
+            return Some((epsilon, lost));
         }
-        Err(AccountError::unsupported(
-            event.name(),
-            "only local randomizers with a pure bound gain by shuffling here; state one, such as \
-             randomized_response or pure",
-        ))
+        let mu = closed::gaussian_distance(steps)?.upper;
+        self.local_reports += reports;
+        Some((gaussian_profile::epsilon(self.local_delta, mu).upper, self.local_delta))
+    }
+
+    /// The best of several runs. What a run may disclose, with probability l, is set aside: if no
+    /// run does, which has probability `E[(1-l)^K] >= 1 - l E[K]` under both neighbours, the runs
+    /// are what is left, and K has the law with `1 - gamma` or the mean times 1 - l, which costs
+    /// less.
+    pub(super) fn selected(
+        &mut self,
+        trials: Trials,
+        inner: &Event,
+        count: u64,
+        depth: usize,
+    ) -> Result<(), AccountError> {
+        let (run, lost) = set_aside(&self.apart(self.lens, self.group, inner, depth)?);
+        let step = Step::Selected { trials, run };
+        self.spread_over_batches(&step)?;
+        self.out.add(step, count)?;
+        let delta = lost * selected::mean(trials);
+        let disclosed = Step::Approximate { epsilon: 0.0, delta };
+        self.out.add(if delta < 1.0 { disclosed } else { Step::NonPrivate }, count)
     }
 
     /// `inner` on independent draws.
@@ -255,6 +332,38 @@ impl Walk {
             "only Gaussian, Laplace, pure and approximate releases have known group profiles; state the \
              release as one of these",
         ))
+    }
+}
+
+/// The releases outside an event in which nothing is promised, and its probability, rounded up:
+/// outside its delta an approximate release is pure (Kairouz, Oh, Viswanath, *The Composition Theorem
+/// for Differential Privacy*, 2015), and so is a sample of it (Balle, Barthe, Gaboardi 2018).
+fn set_aside(steps: &Steps) -> (Steps, f64) {
+    let mut lost = 0.0;
+    let mut outside = |step: &Step, count: u64| {
+        let (epsilon, delta) = approximate(step)?;
+        lost += count as f64 * delta * (1.0 + 8.0 * f64::EPSILON);
+        Some(Step::Pure { epsilon })
+    };
+    let kept = steps.0.iter().map(|(step, count)| (outside(step, *count).unwrap_or(step.clone()), *count));
+    let kept = kept.filter(|(step, _)| *step != Step::Pure { epsilon: 0.0 }).collect();
+    (Steps(kept), lost.min(1.0))
+}
+
+/// `(epsilon, delta)` of an approximate release or a sample of one.
+fn approximate(step: &Step) -> Option<(f64, f64)> {
+    let sampled = |rate: f64, base: &Step| {
+        let (epsilon, delta) = approximate(base)?;
+        Some((ln_mixture(rate, epsilon) * (1.0 + 1e-14), rate * delta))
+    };
+    if let Step::Approximate { epsilon, delta } = step {
+        Some((*epsilon, *delta))
+    } else if let Step::Poisson { rate, sided: Sided::One, base } = step {
+        sampled(*rate, base)
+    } else if let Step::WithoutReplacement { sample, population, base } = step {
+        sampled((*sample as f64 / *population as f64).next_up().min(1.0), base)
+    } else {
+        None
     }
 }
 

@@ -172,14 +172,15 @@ impl Profile {
     fn selected(step: &Step, trials: Trials, run: &Steps) -> Result<Self, Unsupported> {
         let steps = run;
         let mut run = Composition::new(steps)?;
-        if !run.holds_always() {
-            return Err(Unsupported::new(step, "a run promises nothing in some rare event"));
+        let lost = run.lost() * selected::mean(trials);
+        if lost >= 1.0 {
+            return Err(Unsupported::new(step, "some run out of many promises nothing"));
         }
         run.tabulate_selections();
         let pure = selected::pure(trials, run.pure());
         let selection = Selection::new(trials, &run, steps);
         let amplified = pure.is_finite().then(|| outcomes::pure(pure));
-        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run), amplified }, lost: 0.0, pure })
+        Ok(Self { curve: Curve::Selected { selection, run: Box::new(run), amplified }, lost, pure })
     }
 
     fn poisson(step: &Step, rate: f64, sided: Sided, base: &Step) -> Result<Self, Unsupported> {

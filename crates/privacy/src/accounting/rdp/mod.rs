@@ -102,11 +102,6 @@ impl Composition {
         }
     }
 
-    /// No probability is set aside in which nothing is promised.
-    pub(crate) fn holds_always(&self) -> bool {
-        self.ln_kept == 0.0
-    }
-
     /// Sum of the pure bounds; +∞ if there is none.
     pub(crate) fn pure(&self) -> f64 {
         self.pure
