@@ -227,6 +227,33 @@ mod tests {
         assert!((formula / 1.592087000819 - 1.0).abs() < 1e-11, "{formula}");
     }
 
+    /// The best of Poisson many fair coins that differ by eps: nothing, good or bad. The exact
+    /// divergence and delta are not exceeded, for runs of every size.
+    #[test]
+    fn never_below_an_enumerated_poisson_selection() {
+        for (epsilon, mean) in [(0.3f64, 10.0f64), (0.01, 3.0), (1.0, 1.5), (2.5, 6.0), (0.3, 0.5)] {
+            let (p, q) = (1.0 / (1.0 + (-epsilon).exp()), 1.0 / (1.0 + epsilon.exp()));
+            let law = |good: f64| {
+                let (none, no_good) = ((-mean).exp(), (-mean * good).exp());
+                [none, 1.0 - no_good, no_good - none]
+            };
+            let steps = selected(poisson(mean), Step::Pure { epsilon });
+            let whole = rdp::Composition::new(&steps).unwrap();
+            for (a, b) in [(law(p), law(q)), (law(q), law(p))] {
+                for order in [1.5f64, 2.0, 4.0, 8.0, 32.0] {
+                    let sum: f64 = a.iter().zip(&b).map(|(a, b)| b * (a / b).powf(order)).sum();
+                    let (exact, found) = (sum.ln() / (order - 1.0), whole.divergence(order));
+                    assert!(found >= exact * (1.0 - 1e-9), "{epsilon} {mean} {order}: {found} below {exact}");
+                }
+                for e in [0.0f64, 0.1, 0.5, 1.0, 2.0] {
+                    let exact: f64 = a.iter().zip(&b).map(|(a, b)| (a - e.exp() * b).max(0.0)).sum();
+                    let found = rdp::delta(&steps, e).unwrap().value;
+                    assert!(found >= exact * (1.0 - 1e-9), "{epsilon} {mean} at {e}: {found} below {exact}");
+                }
+            }
+        }
+    }
+
     #[test]
     fn the_mean_has_no_seam() {
         for gamma in [1e-9, 0.3, 0.6, 1.0 - 1e-12] {

@@ -75,8 +75,8 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         Event::SampledWithoutReplacement { event, .. } | Event::SampledWithReplacement { event, .. } => {
             !groups && is_attained_by(event, groups)
         }
-        Event::ShuffledReports { event, .. } => {
-            !groups && is_attained_by(event, groups) && !may_disclose(event)
+        Event::ShuffledReports { event: local, .. } => {
+            !groups && is_attained_by(local, groups) && !may_disclose(event)
         }
         Event::Repeated { event, .. } | Event::ShuffledEpochs { event, .. } => is_attained_by(event, groups),
         Event::Selected { event, .. } => is_attained_by(event, groups) && !may_disclose(event),
@@ -102,9 +102,7 @@ fn may_disclose(event: &Event) -> bool {
         Event::Approximate { delta, .. } => delta.get() > 0.0,
         Event::NonPrivate | Event::PoissonSampledTruncated { .. } => true,
         // Gaussian reports are taken at a delta of their own.
-        Event::ShuffledReports { event, .. } => {
-            may_disclose(event) || matches!(unwrap_single(event), Event::Gaussian(_) | Event::Gdp { .. })
-        }
+        Event::ShuffledReports { event, .. } => !is_pure(event),
         Event::Composed { events } => events.iter().any(may_disclose),
         Event::PoissonSampled { event, .. }
         | Event::SampledWithoutReplacement { event, .. }
@@ -129,6 +127,25 @@ fn may_disclose(event: &Event) -> bool {
         | Event::TreeAggregation { .. }
         | Event::Toeplitz { .. } => false,
     }
+}
+
+/// A local randomizer with a pure bound, perhaps made of several.
+fn is_pure(event: &Event) -> bool {
+    if let Event::Composed { events } = event {
+        return events.iter().all(is_pure);
+    }
+    if let Event::Repeated { event, .. } = event {
+        return is_pure(event);
+    }
+    matches!(
+        event,
+        Event::Laplace(_)
+            | Event::DiscreteLaplace { .. }
+            | Event::RandomizedResponse(_)
+            | Event::Exponential { .. }
+            | Event::Pure { .. }
+            | Event::AboveThreshold { .. }
+    )
 }
 
 impl Walk {

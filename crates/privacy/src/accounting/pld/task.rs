@@ -33,6 +33,8 @@ const BULK_CELLS: f64 = 16_384.0;
 /// Most panels of all rough pictures together: discrete noise of the
 /// largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
+/// Largest exponent of a tilted loss.
+const MOST_NATS: f64 = 1e5;
 /// What is known before anything was computed.
 const NOTHING: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 
@@ -137,6 +139,9 @@ impl Task {
         let tolerance = goal * scale;
         // Where delta falls by many orders within the tolerance, a smaller tilt serves as well.
         let saddle = Saddle { tilt: saddle.tilt.min(30.0 / tolerance), ..saddle };
+        // Beyond the largest loss there is no best tilt, and exponents would lose their digits.
+        let most = MOST_NATS / epsilon.max(saddle.deviation).max(f64::MIN_POSITIVE);
+        let saddle = Saddle { tilt: saddle.tilt.min(most), ..saddle };
         let wanted = self.aligned(lattice_step(&sketches, &saddle, tolerance));
         let rare = if self.releases < 1e6 { 1e-13 } else { 1e-9 };
         let range = sketches.iter().map(|s| s.range(saddle.tilt, rare)).fold(0.0, f64::max);
