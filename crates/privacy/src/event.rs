@@ -24,7 +24,7 @@ mod table;
 mod write;
 
 use crate::params::{
-    Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
+    Count, Delta, Epsilon, Mu, NoiseMultiplier, Radius, Rho, SamplingRate, Scale, Smoothness, StepSize,
     StrongConvexity,
 };
 
@@ -178,6 +178,25 @@ pub enum Event {
     LastIterate {
         /// Steps taken.
         steps: Count,
+        /// Length of a step.
+        step_size: StepSize,
+        /// Modulus of strong convexity.
+        strong_convexity: StrongConvexity,
+        /// Lipschitz constant of the gradient.
+        smoothness: Smoothness,
+        /// Diameter of the convex set that iterates are projected to, in deviations of one step's
+        /// noise; none if not given.
+        diameter: Option<Radius>,
+        /// One step.
+        event: Box<Event>,
+    },
+    /// One pass of noisy gradient descent, a record a step, of which only the last iterate is
+    /// released; the steps after `position` use records of nobody.
+    OnePass {
+        /// Steps taken.
+        records: Count,
+        /// The last one that uses a unit's record, counted from 1.
+        position: Count,
         /// Length of a step.
         step_size: StepSize,
         /// Modulus of strong convexity.

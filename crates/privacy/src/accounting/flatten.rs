@@ -130,6 +130,7 @@ impl Walk {
             Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
             Event::Selected { trials, event } => self.selected(*trials, event, count, depth),
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
+            Event::OnePass { .. } => self.one_pass(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
                 let step = self.correlated(event, tree.sensitivity(), *noise_multiplier)?;
@@ -314,6 +315,7 @@ impl Walk {
             | Event::BallsInBins { .. }
             | Event::ShuffledReports { .. }
             | Event::LastIterate { .. }
+            | Event::OnePass { .. }
             | Event::Group { .. }
             | Event::Selected { .. }
             | Event::TreeAggregation { .. }

@@ -107,7 +107,7 @@ pub(crate) fn approximate(reports: u64, epsilon: f64, delta: f64) -> Option<(f64
     }
     let lost = delta * (1.0 + (reports - 1) as f64 * -(-epsilon).exp_m1()) * (1.0 + 8.0 * f64::EPSILON);
     let grown = epsilon + ((1.0 + (-epsilon).exp()) * lost / (1.0 - lost)).ln_1p();
-    (lost < 1.0).then(|| (grown * (1.0 + 4.0 * f64::EPSILON), lost))
+    (lost < 1.0).then_some((grown * (1.0 + 4.0 * f64::EPSILON), lost))
 }
 
 /// Equation (3), or eps0 where it does not apply or is larger; rounded up.

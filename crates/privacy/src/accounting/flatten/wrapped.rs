@@ -32,7 +32,7 @@ use crate::event::{Event, FixedSample, Trials};
 use crate::notion::{Gdp, HiddenDescent};
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
-use crate::params::{Count, Mu, NoiseMultiplier};
+use crate::params::{Count, Mu, NoiseMultiplier, Scale};
 use crate::relation::Contribution;
 
 /// Is some mechanism known that this event allows and that costs what its steps do? Not where the
@@ -56,14 +56,15 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         }
         Event::Composed { events } => events.iter().all(|event| is_attained_by(event, groups)),
         Event::Group { size, event } => is_attained_by(event, groups || *size > Count::ONE),
-        Event::LastIterate { steps, step_size, strong_convexity, smoothness, event } => {
+        Event::LastIterate { steps, step_size, strong_convexity, smoothness, diameter, event } => {
             let curved = [strong_convexity.get(), smoothness.get()].map(|curve| step_size.get() * curve);
             // A quadratic of the least curvature meets the bound if none of a larger one contracts
             // less.
-            let by_quadratic = curved[0] == 0.0 || curved[0] + curved[1] <= 2.0;
+            let by_quadratic = diameter.is_none() && (curved[0] == 0.0 || curved[0] + curved[1] <= 2.0);
             let gaussian = matches!(unwrap_single(event), Event::Gaussian(_)) && by_quadratic;
             gaussian || (*steps == Count::ONE && is_attained_by(event, groups))
         }
+        Event::OnePass { .. } => false,
         Event::PoissonSampled { event, .. } => {
             let single = unwrap_single(event);
             let shifted = matches!(single, Event::Gaussian(_) | Event::Laplace(_) | Event::Gdp { .. });
@@ -111,6 +112,7 @@ fn may_disclose(event: &Event) -> bool {
         | Event::ShuffledEpochs { event, .. }
         | Event::BallsInBins { event, .. }
         | Event::LastIterate { event, .. }
+        | Event::OnePass { event, .. }
         | Event::Group { event, .. }
         | Event::Selected { event, .. } => may_disclose(event),
         Event::Gaussian(_)
@@ -238,7 +240,8 @@ impl Walk {
         count: u64,
         depth: usize,
     ) -> Result<(), AccountError> {
-        let Event::LastIterate { steps, step_size, strong_convexity, smoothness, event: inner } = event
+        let Event::LastIterate { steps, step_size, strong_convexity, smoothness, diameter, event: inner } =
+            event
         else {
             return Ok(()); // the one caller has matched it
         };
@@ -249,12 +252,45 @@ impl Walk {
         if matches!(single, Event::Gaussian(_))
             && let Step::Gaussian { mu } = lower(single, self.lens)?
         {
-            let last = Mu::new(mu).and_then(|mu| descent.last_iterate(Gdp::new(mu), *steps));
+            let last = Mu::new(mu).map(Gdp::new).and_then(|step| match diameter {
+                Some(diameter) => descent.last_iterate_within(step, *steps, *diameter, Scale::new(1.0)?),
+                None => descent.last_iterate(step, *steps),
+            });
             // Out of range is no guarantee.
             let step = last.map_or(Step::NonPrivate, |gdp| Step::Gaussian { mu: gdp.mu().get() });
             return self.add(step, count);
         }
         self.visit(inner, multiply(count, *steps)?, depth + 1)
+    }
+
+    /// One pass over the records, of which only the last iterate is seen. Each unit is in one step.
+    pub(super) fn one_pass(&mut self, event: &Event, count: u64, depth: usize) -> Result<(), AccountError> {
+        let Event::OnePass { records, position, step_size, strong_convexity, smoothness, event: inner } =
+            event
+        else {
+            return Ok(()); // the one caller has matched it
+        };
+        if !self.neighbours.has_public_size() {
+            return Err(AccountError::meaningless(
+                event.name(),
+                format!(
+                    "under {}: a record more or fewer moves all that come after it to other places; claim it \
+                     under zero_out or replace",
+                    self.neighbours
+                ),
+            ));
+        }
+        let descent = HiddenDescent::new(*step_size, *strong_convexity, *smoothness)
+            .map_err(|error| AccountError::meaningless(event.name(), error.to_string()))?;
+        let single = unwrap_single(inner);
+        if matches!(single, Event::Gaussian(_))
+            && let Step::Gaussian { mu } = lower(single, self.lens)?
+        {
+            let seen = Mu::new(mu).and_then(|mu| descent.one_pass(Gdp::new(mu), *position, *records));
+            let step = seen.map_or(Step::NonPrivate, |gdp| Step::Gaussian { mu: gdp.mu().get() });
+            return self.add(step, count);
+        }
+        self.epochs(Count::ONE, inner, count, depth)
     }
 
     /// One Gaussian release of what a unit of norm 1 moves by `sensitivity`: the nodes of a tree,
