@@ -70,13 +70,26 @@ pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
     Ok(flatten_for(claim, LOCAL_DELTA)?.0)
 }
 
-/// The same, where local reports without a pure bound are taken at `local_delta`: any choice is a
-/// proof. With the number of such reports.
+/// The same, where local reports without a pure bound are taken at `local_delta`, or, if that is 0,
+/// as if they were not shuffled: any choice is a proof. With the number of such reports.
 pub(crate) fn flatten_for(claim: &Claim, local_delta: f64) -> Result<(Steps, f64), AccountError> {
     let lens = Lens::of(claim.neighbours);
     let mut walk = Walk { local_delta, ..Walk::new(claim.neighbours, lens) };
     walk.visit(&claim.event, 1, 0)?;
     Ok((walk.out.into_steps(), walk.local_reports))
+}
+
+/// Releases of one mechanism that the claim allows, or of parts of it, which can only cost less: for
+/// a certified lower end where the steps of [`flatten`] are only an upper bound.
+///
+/// Participations come as early and as close together as they may; a batch that is full counts as
+/// missed; Gaussian reports are added up; a group of units moves a sum with Laplace noise, or is one
+/// unit; a descent is on a quadratic. What has no such mechanism here is left out.
+pub(crate) fn instance(claim: &Claim) -> Result<Steps, AccountError> {
+    let lens = Lens::of(claim.neighbours);
+    let mut walk = Walk { instance: true, ..Walk::new(claim.neighbours, lens) };
+    walk.visit(&claim.event, 1, 0)?;
+    Ok(walk.out.into_steps())
 }
 
 /// Local reports are taken at this delta where nobody says which one serves.
@@ -95,6 +108,8 @@ struct Walk {
     /// The delta at which local reports without a pure bound are taken, and how many there are.
     local_delta: f64,
     local_reports: f64,
+    /// For a lower end (see [`instance`]).
+    instance: bool,
     out: Grouped,
 }
 
@@ -108,6 +123,7 @@ impl Walk {
             in_sample: false,
             local_delta: LOCAL_DELTA,
             local_reports: 0.0,
+            instance: false,
             out: Grouped::default(),
         }
     }
@@ -133,12 +149,14 @@ impl Walk {
             Event::OnePass { .. } => self.one_pass(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
-                let step = self.correlated(event, tree.sensitivity(), *noise_multiplier)?;
+                let sensitivity = if self.instance { tree.instance() } else { tree.sensitivity() };
+                let step = self.correlated(event, sensitivity, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::Toeplitz { steps, bands, participations, separation, noise_multiplier } => {
                 let factor = Toeplitz::new(*steps, *bands, *participations, *separation);
-                let step = self.correlated(event, factor.sensitivity(), *noise_multiplier)?;
+                let sensitivity = if self.instance { factor.instance() } else { factor.sensitivity() };
+                let step = self.correlated(event, sensitivity, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
@@ -181,6 +199,9 @@ impl Walk {
 
     /// `count` times `step`, which is stated for one unit.
     fn add(&mut self, step: Step, count: u64) -> Result<(), AccountError> {
+        if self.instance {
+            return self.out.add(group::instance(step, self.group)?, count);
+        }
         self.spread_over_batches(&step)?;
         self.out.add(grouped(step, self.group)?, count)
     }
@@ -254,6 +275,15 @@ impl Walk {
                     self.neighbours
                 ),
             ));
+        }
+        if self.instance {
+            // Nobody else contributes: the unit is seen if it has joined and the batch is not full.
+            let rate = sample.rate * (1.0 - sample.full()) * (1.0 - 1e-14);
+            if rate <= 0.0 {
+                return Ok(());
+            }
+            let step = self.poisson(rate, inner, depth)?;
+            return self.out.add(step, count);
         }
         let step = self.poisson(sample.rate, inner, depth)?;
         self.add(step, count)?;

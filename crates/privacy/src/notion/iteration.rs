@@ -144,6 +144,27 @@ impl HiddenDescent {
         Mu::new((step.mu().get() / sum.sqrt() * (1.0 + 1e-12)).max(f64::MIN_POSITIVE)).map(Gdp::new)
     }
 
+    /// What some descent of this kind costs at least: on a quadratic of the least or of the largest
+    /// curvature, with the record in every step, or in the one at `position`.
+    pub(crate) fn on_quadratic(&self, mu: f64, steps: Count, position: Option<Count>) -> f64 {
+        let t = steps.get() as f64;
+        // sum_(k<t) (1 - d)^k for d <= 1, without a difference of numbers next to 1.
+        let sum = |d: f64| if d == 0.0 { t } else { -(t * (-d).ln_1p()).exp_m1() / d };
+        let of = |curvature: f64| {
+            let d = self.step_size * curvature;
+            let c = 1.0 - d;
+            let moved = match position {
+                Some(position) => c.abs().powf(t - position.get() as f64),
+                None if d <= 1.0 => sum(d),
+                None if steps.get().is_multiple_of(2) => (1.0 - c.abs().powf(t)) / d,
+                None => (1.0 + c.abs().powf(t)) / d,
+            };
+            moved.abs() / sum(d * (2.0 - d)).sqrt()
+        };
+        let best = [self.strong_convexity, self.smoothness].map(of).into_iter().filter(|x| x.is_finite());
+        mu * best.fold(0.0, f64::max) * (1.0 - 1e-9)
+    }
+
     /// Equation (4), or the composition of all steps if that is less. Needs a Gaussian start
     /// besides; fails for steps of 1 / smoothness or longer, and without strong convexity.
     pub fn langevin(&self, step: Gdp, steps: Count) -> Result<Zcdp, ParamError> {
@@ -247,6 +268,33 @@ mod tests {
         }
         let found = descent(eta, lambda, lambda).last_iterate(gdp(shift), count(steps)).unwrap();
         close(found.mu().get(), distance / variance.sqrt(), 1e-11);
+    }
+
+    /// The recursion of distance and variance on both quadratics, step by step.
+    #[test]
+    fn instances_are_quadratics() {
+        for (eta, lambda, beta) in
+            [(0.1, 0.0, 1.0), (0.2, 0.5, 1.0), (1.0, 0.5, 1.9), (1.5, 0.1, 2.0), (1.0, 1.0, 1.0)]
+        {
+            for steps in [1u64, 2, 7, 40] {
+                for position in [None, Some(1), Some(steps)] {
+                    let of = |curvature: f64| {
+                        let (mut distance, mut variance, c) = (0.0f64, 0.0f64, 1.0 - eta * curvature);
+                        for k in 1..=steps {
+                            let own = if position.is_none_or(|place| place == k) { 0.3 } else { 0.0 };
+                            (distance, variance) = (c * distance + own, c * c * variance + 1.0);
+                        }
+                        distance.abs() / variance.sqrt()
+                    };
+                    let found =
+                        descent(eta, lambda, beta).on_quadratic(0.3, count(steps), position.map(count));
+                    let exact = of(lambda).max(of(beta));
+                    assert!(found <= exact && found >= exact * (1.0 - 1e-8), "{found} {exact}");
+                }
+            }
+        }
+        let long = descent(1e-10, 1.0, 1.0).on_quadratic(1.0, count(1 << 40), None);
+        assert!(long < descent(1e-10, 1.0, 1.0).last_iterate(gdp(1.0), count(1 << 40)).unwrap().mu().get());
     }
 
     /// (6) for one record at place t: by hand for c = 1, and on the quadratic, whose last iterates

@@ -76,6 +76,39 @@ pub(super) fn grouped(step: Step, size: u64) -> Result<Step, AccountError> {
     })
 }
 
+/// A mechanism that costs one unit what `step` says, for a group of `size`: Laplace noise on a sum
+/// for what is pure, and else the cost of one unit.
+pub(super) fn instance(step: Step, size: u64) -> Result<Step, AccountError> {
+    if size == 1 {
+        return Ok(step);
+    }
+    let laplace =
+        |epsilon: f64| Step::Laplace { epsilon: (size as f64 * epsilon * (1.0 - 1e-15)).min(f64::MAX) };
+    match &step {
+        Step::Pure { epsilon } => Ok(laplace(*epsilon)),
+        Step::Approximate { epsilon, .. } if *epsilon > 0.0 => Ok(laplace(*epsilon)),
+        Step::Gaussian { .. }
+        | Step::Laplace { .. }
+        | Step::DiscreteGaussian { .. }
+        | Step::DiscreteLaplace { .. } => grouped(step, size),
+        Step::Poisson { base, .. } if is_mixture(base, size) => grouped(step, size),
+        Step::Poisson { .. }
+        | Step::Approximate { .. }
+        | Step::BoundedRange { .. }
+        | Step::Zcdp { .. }
+        | Step::RandomizedResponse { .. }
+        | Step::Renyi { .. }
+        | Step::WithoutReplacement { .. }
+        | Step::PoissonGroup { .. }
+        | Step::BallsInBins { .. }
+        | Step::WithReplacement { .. }
+        | Step::Shuffled { .. }
+        | Step::Group { .. }
+        | Step::Selected { .. }
+        | Step::NonPrivate => Ok(step),
+    }
+}
+
 fn is_mixture(base: &Step, size: u64) -> bool {
     size <= LARGEST_MIXTURE && matches!(base, Step::Gaussian { .. } | Step::Laplace { .. })
 }

@@ -42,6 +42,11 @@ pub(super) struct Truncated {
 }
 
 impl Truncated {
+    /// The chance that the others fill the batch, rounded up.
+    pub(super) fn full(self) -> f64 {
+        if self.most >= self.population { 0.0 } else { tail(self.population - 1, self.rate, self.most - 1) }
+    }
+
     /// (1) or (2), rounded up; 0 if nobody is ever sent away.
     pub(super) fn disclosure(self, group: u64) -> f64 {
         let Self { rate, population, most } = self;
@@ -126,6 +131,9 @@ mod tests {
         let exact = 4.0 / 6.0 * (choose(6, 5) * rate.powi(5) * 0.6 + rate.powi(6));
         assert!((known.disclosure(1) / exact - 1.0).abs() < 1e-8);
         assert_eq!(Truncated { rate, population: n, most: 6 }.disclosure(1), 0.0);
+        let full: f64 = (4..n).map(joined).sum();
+        assert!((known.full() / full - 1.0).abs() < 1e-8 && known.full() >= full);
+        assert_eq!(Truncated { rate, population: n, most: 6 }.full(), 0.0);
         assert!(Truncated { rate, population: n, most: 1 }.disclosure(3) <= 1.0);
     }
 

@@ -23,12 +23,12 @@
 
 use super::super::error::AccountError;
 use super::super::step::{Sided, Step, Steps};
-use super::super::{closed, selected, shuffled, with_replacement};
+use super::super::{closed, instance, selected, shuffled, with_replacement};
 use super::lower::{Lens, lower, ratio};
 use super::toeplitz::Toeplitz;
 use super::tree::Tree;
-use super::{Walk, drawn, multiply, unwrap_single};
-use crate::event::{Event, FixedSample, Trials};
+use super::{LOCAL_DELTA, Walk, drawn, multiply, unwrap_single};
+use crate::event::{Event, FixedSample, GaussianNoise, Trials};
 use crate::notion::{Gdp, HiddenDescent};
 use crate::numerics::gaussian_profile;
 use crate::numerics::logspace::ln_mixture;
@@ -76,9 +76,8 @@ fn is_attained_by(event: &Event, groups: bool) -> bool {
         Event::SampledWithoutReplacement { event, .. } | Event::SampledWithReplacement { event, .. } => {
             !groups && is_attained_by(event, groups)
         }
-        Event::ShuffledReports { event: local, .. } => {
-            !groups && is_attained_by(local, groups) && !may_disclose(event)
-        }
+        // The survey that is known to cost something may be another randomizer's.
+        Event::ShuffledReports { .. } => false,
         Event::Repeated { event, .. } | Event::ShuffledEpochs { event, .. } => is_attained_by(event, groups),
         Event::Selected { event, .. } => is_attained_by(event, groups) && !may_disclose(event),
         Event::Pure { .. }
@@ -103,7 +102,7 @@ fn may_disclose(event: &Event) -> bool {
         Event::Approximate { delta, .. } => delta.get() > 0.0,
         Event::NonPrivate | Event::PoissonSampledTruncated { .. } => true,
         // Gaussian reports are taken at a delta of their own.
-        Event::ShuffledReports { event, .. } => !is_pure(event),
+        Event::ShuffledReports { .. } => true,
         Event::Composed { events } => events.iter().any(may_disclose),
         Event::PoissonSampled { event, .. }
         | Event::SampledWithoutReplacement { event, .. }
@@ -129,25 +128,6 @@ fn may_disclose(event: &Event) -> bool {
         | Event::TreeAggregation { .. }
         | Event::Toeplitz { .. } => false,
     }
-}
-
-/// A local randomizer with a pure bound, perhaps made of several.
-fn is_pure(event: &Event) -> bool {
-    if let Event::Composed { events } = event {
-        return events.iter().all(is_pure);
-    }
-    if let Event::Repeated { event, .. } = event {
-        return is_pure(event);
-    }
-    matches!(
-        event,
-        Event::Laplace(_)
-            | Event::DiscreteLaplace { .. }
-            | Event::RandomizedResponse(_)
-            | Event::Exponential { .. }
-            | Event::Pure { .. }
-            | Event::AboveThreshold { .. }
-    )
 }
 
 impl Walk {
@@ -186,6 +166,18 @@ impl Walk {
             && let Step::Gaussian { mu } = lower(single, self.lens)?
         {
             return self.out.add(Step::BallsInBins { bins: bins.get(), mu }, multiply(count, epochs)?);
+        }
+        if self.instance && bins > Count::ONE {
+            // One unit, whose contribution becomes nothing; of other noise no instance is known.
+            if !self.in_epoch
+                && !self.in_sample
+                && matches!(single, Event::Gaussian(GaussianNoise::Multiplier { .. }))
+                && let Step::Gaussian { mu } = lower(single, Lens::AgainstAbsent)?
+            {
+                let mu = mu * (1.0 - 4.0 * f64::EPSILON);
+                return self.out.add(Step::BallsInBins { bins: bins.get(), mu }, multiply(count, epochs)?);
+            }
+            return Ok(());
         }
         self.epochs(epochs, inner, count, depth)
     }
@@ -226,6 +218,7 @@ impl Walk {
             in_epoch: self.in_epoch,
             in_sample: self.in_sample,
             local_delta: self.local_delta,
+            instance: self.instance,
             ..Walk::new(self.neighbours, lens)
         };
         walk.visit(event, 1, depth + 1)?;
@@ -252,6 +245,11 @@ impl Walk {
         if matches!(single, Event::Gaussian(_))
             && let Step::Gaussian { mu } = lower(single, self.lens)?
         {
+            if self.instance {
+                // A set that keeps the iterates together may help more than a quadratic tells.
+                let mu = if diameter.is_some() { 0.0 } else { descent.on_quadratic(mu, *steps, None) };
+                return self.add(Step::Gaussian { mu }, count);
+            }
             let last = Mu::new(mu).map(Gdp::new).and_then(|step| match diameter {
                 Some(diameter) => descent.last_iterate_within(step, *steps, *diameter, Scale::new(1.0)?),
                 None => descent.last_iterate(step, *steps),
@@ -259,6 +257,9 @@ impl Walk {
             // Out of range is no guarantee.
             let step = last.map_or(Step::NonPrivate, |gdp| Step::Gaussian { mu: gdp.mu().get() });
             return self.add(step, count);
+        }
+        if self.instance && *steps > Count::ONE {
+            return Ok(());
         }
         self.visit(inner, multiply(count, *steps)?, depth + 1)
     }
@@ -286,9 +287,16 @@ impl Walk {
         if matches!(single, Event::Gaussian(_))
             && let Step::Gaussian { mu } = lower(single, self.lens)?
         {
+            if self.instance {
+                let mu = descent.on_quadratic(mu, *records, Some(*position));
+                return self.add(Step::Gaussian { mu }, count);
+            }
             let seen = Mu::new(mu).and_then(|mu| descent.one_pass(Gdp::new(mu), *position, *records));
             let step = seen.map_or(Step::NonPrivate, |gdp| Step::Gaussian { mu: gdp.mu().get() });
             return self.add(step, count);
+        }
+        if self.instance {
+            return Ok(());
         }
         self.epochs(Count::ONE, inner, count, depth)
     }
@@ -317,7 +325,27 @@ impl Walk {
     ) -> Result<(), AccountError> {
         self.replaced(event)?;
         let local = self.apart(Lens::TwoNorms, 1, inner, depth)?;
-        let (epsilon, delta) = self.local(&local, reports.get() as f64 * count as f64).ok_or_else(|| {
+        if self.instance {
+            // One unit. All reports are added up, or each is made a coin.
+            return if let Some(mu) = closed::gaussian_distance(&local) {
+                let mu = mu.lower / (reports.get() as f64).sqrt() * (1.0 - 4.0 * f64::EPSILON);
+                self.out.add(Step::Gaussian { mu }, count)
+            } else if let Some(good) = instance::coin(&local) {
+                let epsilon = (good / (1.0 - good)).ln().min(700.0) * (1.0 - 1e-12);
+                self.out.add(Step::Shuffled { reports: reports.get(), epsilon }, count)
+            } else {
+                Ok(())
+            };
+        }
+        let found = self.local(&local, reports.get() as f64 * count as f64);
+        if self.local_delta == 0.0 && found.is_some_and(|(_, delta)| delta > 0.0) {
+            // One unit reports once: what its report costs is enough.
+            return local
+                .0
+                .into_iter()
+                .try_for_each(|(step, times)| self.add(step, count.saturating_mul(times)));
+        }
+        let (epsilon, delta) = found.ok_or_else(|| {
             AccountError::unsupported(
                 event.name(),
                 "only local randomizers that are pure, approximate or Gaussian gain by shuffling here; \
@@ -336,11 +364,13 @@ impl Walk {
         let (rest, lost) = set_aside(steps);
         let epsilon = closed::at_delta_zero(&rest).upper;
         if epsilon.is_finite() {
+            self.local_reports += if lost > 0.0 { reports } else { 0.0 };
             return Some((epsilon, lost));
         }
         let mu = closed::gaussian_distance(steps)?.upper;
         self.local_reports += reports;
-        Some((gaussian_profile::epsilon(self.local_delta, mu).upper, self.local_delta))
+        let delta = if self.local_delta > 0.0 { self.local_delta } else { LOCAL_DELTA };
+        Some((gaussian_profile::epsilon(delta, mu).upper, delta))
     }
 
     /// The best of several runs. What a run may disclose, with probability l, is set aside: if no
@@ -354,7 +384,11 @@ impl Walk {
         count: u64,
         depth: usize,
     ) -> Result<(), AccountError> {
-        let (run, lost) = set_aside(&self.apart(self.lens, self.group, inner, depth)?);
+        let run = self.apart(self.lens, self.group, inner, depth)?;
+        if self.instance {
+            return self.out.add(Step::Selected { trials, run }, count);
+        }
+        let (run, lost) = set_aside(&run);
         let step = Step::Selected { trials, run };
         self.spread_over_batches(&step)?;
         self.out.add(step, count)?;
@@ -455,7 +489,8 @@ mod tests {
             r#"{"type":"group","size":99,"event":{"type":"approximate","epsilon":1,"delta":1e-6}}"#,
             0.0,
         );
-        assert_eq!((found.lower, found.upper), (0.0, 1.0));
+        // Laplace noise on a sum that moves by 99: 1 - e^-49.5.
+        assert!(found.lower > 0.999_999 && found.upper == 1.0, "{found:?}");
         let shifted = ends(
             "add_remove",
             r#"{"type":"group","size":2,"event":{"type":"laplace","noise_multiplier":1}}"#,

@@ -72,6 +72,11 @@ impl Task {
         if let [(pair, 1)] = &self.steps[..] {
             return single::answer(pair, self.question).unwrap_or(NOTHING);
         }
+        if let Question::Epsilon { delta } = self.question
+            && self.disclosed() > delta
+        {
+            return Interval { lower: f64::INFINITY, upper: f64::INFINITY };
+        }
         let mut best = NOTHING;
         let mut goal = if floor > 0.0 { 64.0 * GOAL } else { GOAL };
         let mut work = 0.0;
@@ -103,6 +108,13 @@ impl Task {
             goal = if goal > GOAL { GOAL } else { goal * (0.7 * enough / gap).clamp(1.0 / 64.0, 0.5) };
         }
         best
+    }
+
+    /// The probability of an infinite loss, rounded down.
+    fn disclosed(&self) -> f64 {
+        let ln_finite: f64 =
+            self.steps.iter().map(|(pair, count)| *count as f64 * (-pair.singular()).ln_1p()).sum();
+        -ln_finite.exp_m1() * (1.0 - 1e-9)
     }
 
     /// Is delta at epsilon = 0 surely small enough?
