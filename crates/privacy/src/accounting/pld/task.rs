@@ -33,6 +33,10 @@ const BULK_CELLS: f64 = 16_384.0;
 /// Most panels of all rough pictures together: discrete noise of the
 /// largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
+/// Releases whose rounding may hide everything.
+const TOO_MANY: f64 = 5e11;
+/// Sampled releases whose rounding hides everything: others answer, and in less than a second.
+const HOPELESS: f64 = 1e15;
 /// Largest exponent of a tilted loss.
 const MOST_NATS: f64 = 1e5;
 /// What is known before anything was computed.
@@ -77,8 +81,11 @@ impl Task {
         {
             return Interval { lower: f64::INFINITY, upper: f64::INFINITY };
         }
+        if self.releases > HOPELESS && self.steps.iter().any(|(pair, _)| pair.rate < 1.0) {
+            return NOTHING;
+        }
         let mut best = NOTHING;
-        let mut goal = if floor > 0.0 { 64.0 * GOAL } else { GOAL };
+        let mut goal = if floor > 0.0 || self.releases > TOO_MANY { 64.0 * GOAL } else { GOAL };
         let mut work = 0.0;
         let mut last_gap = f64::INFINITY;
         for _ in 0..5 {
@@ -98,6 +105,10 @@ impl Task {
                 _ => ENOUGH,
             };
             if best.upper <= floor || best.upper == 0.0 || gap <= enough || plan.limited || work > DEAR {
+                break;
+            }
+            // Rounding of so many releases hides the answer: a finer lattice would not show it either.
+            if gap > 0.9 && self.releases > TOO_MANY {
                 break;
             }
             // Atoms that lie on no common lattice keep the lower end from getting much closer.
