@@ -239,8 +239,8 @@ pub enum Event {
         /// Noise of a node over the clip norm.
         noise_multiplier: NoiseMultiplier,
     },
-    /// Prefix sums with correlated noise: the square root of their matrix, `c_k = binom(2k, k) / 4^k`
-    /// in its k-th diagonal, times the stream, plus white Gaussian noise.
+    /// Prefix sums with correlated noise: the square root of their matrix, `c_k = binom(2k, k) /
+    /// 4^k` in its k-th diagonal, times the stream, plus white Gaussian noise.
     Toeplitz {
         /// Length of the stream.
         steps: Count,

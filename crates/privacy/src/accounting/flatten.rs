@@ -39,6 +39,8 @@
 //! handed on as it is. A quotient beyond the largest double is no guarantee at all, and
 //! one below the smallest is not free.
 
+mod aside;
+mod attained;
 mod equal;
 pub(crate) mod group;
 mod lower;
@@ -47,13 +49,13 @@ mod tree;
 mod truncated;
 mod wrapped;
 
+pub(crate) use self::attained::is_attained;
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
 use self::toeplitz::Toeplitz;
 use self::tree::Tree;
 use self::truncated::Truncated;
-pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;
@@ -79,12 +81,12 @@ pub(crate) fn flatten_for(claim: &Claim, local_delta: f64) -> Result<(Steps, f64
     Ok((walk.out.into_steps(), walk.local_reports))
 }
 
-/// Releases of one mechanism that the claim allows, or of parts of it, which can only cost less: for
-/// a certified lower end where the steps of [`flatten`] are only an upper bound.
+/// Releases of one mechanism that the claim allows, or of parts of it, which can only cost less:
+/// for a certified lower end where the steps of [`flatten`] are only an upper bound.
 ///
 /// Participations come as early and as close together as they may; a batch that is full counts as
-/// missed; Gaussian reports are added up; a group of units moves a sum with Laplace noise, or is one
-/// unit; a descent is on a quadratic. What has no such mechanism here is left out.
+/// missed; Gaussian reports are added up; a group of units moves a sum with Laplace noise, or is
+/// one unit; a descent is on a quadratic. What has no such mechanism here is left out.
 pub(crate) fn instance(claim: &Claim) -> Result<Steps, AccountError> {
     let lens = Lens::of(claim.neighbours);
     let mut walk = Walk { instance: true, ..Walk::new(claim.neighbours, lens) };

@@ -17,9 +17,9 @@
 //! *Runs that may disclose.* Let every run be, under both neighbours, a run with divergences r with
 //! probability 1 - l, and anything else. No run of K is something else with probability
 //! `E[(1-l)^K]`, under both neighbours; then K has the law `~ P[K = k] (1-l)^k`, which is the same
-//! law with `1 - gamma` times 1 - l, or the mean times 1 - l. (1) and (2) rise with the mean and fall
-//! with gamma, so they hold as they stand. Otherwise, with probability at most `l E[K]`, all is
-//! disclosed: this is added to delta, since hockey-stick divergences are jointly convex.
+//! law with `1 - gamma` times 1 - l, or the mean times 1 - l. (1) and (2) rise with the mean and
+//! fall with gamma, so they hold as they stand. Otherwise, with probability at most `l E[K]`, all
+//! is disclosed: this is added to delta, since hockey-stick divergences are jointly convex.
 //! # Pitfalls
 //! - A fixed number of runs is not covered, nor one that was looked at: with K = 10^6 it would be a
 //!   break.

@@ -22,16 +22,16 @@
 //! Chourasia, Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient
 //! Descent*, 2021.
 //!
-//! All of (1) to (3) are one theorem (Bok, Su, Altschuler 2024, theorem 3.1). Let the two runs' k-th
-//! maps be c-Lipschitz and differ by at most `s_k` deviations of the noise. The runs may be brought
-//! together by moves `a_k` that are paid for in squares: the last iterates are `sqrt(sum a_k²)`-GDP
-//! for every choice with
+//! All of (1) to (3) are one theorem (Bok, Su, Altschuler 2024, theorem 3.1). Let the two runs'
+//! k-th maps be c-Lipschitz and differ by at most `s_k` deviations of the noise. The runs may be
+//! brought together by moves `a_k` that are paid for in squares: the last iterates are `sqrt(sum
+//! a_k²)`-GDP for every choice with
 //! ```text
 //! z_k = c z_(k-1) + s_k - a_k >= 0,   z_n = 0,   z_0 the distance at the start.              (5)
 //! ```
 //! All `s_k = mu`, `z_0 = 0` and the best `a_k` give (1); a start `d` apart, tau steps before the
-//! end, `s_k = mu` and equal moves `d/tau + mu` give (2). One record at place t is `s_t = mu` alone,
-//! so that the moves from t to n add up to mu, each times `c^-(k-t)`, and the best ones give
+//! end, `s_k = mu` and equal moves `d/tau + mu` give (2). One record at place t is `s_t = mu`
+//! alone, so that the moves from t to n add up to mu, each times `c^-(k-t)`, and the best ones give
 //! ```text
 //! one pass, record at place t of n    mu² / sum_(j=0)^(n-t) c^(-2j),   c <= 1               (6)
 //! ```
@@ -126,8 +126,8 @@ impl HiddenDescent {
         Rho::new(Zcdp::try_from(step)?.rho().get() / (n + 1.0 - t) * UP).map(Zcdp::new)
     }
 
-    /// Equation (6): the same as Gaussian privacy, and less if the steps contract. Where they do not,
-    /// the one step costs what it costs.
+    /// Equation (6): the same as Gaussian privacy, and less if the steps contract. Where they do
+    /// not, the one step costs what it costs.
     pub fn one_pass(&self, step: Gdp, position: Count, records: Count) -> Result<Gdp, ParamError> {
         let (t, n) = (position.get() as f64, records.get() as f64);
         checked("position", "at most the number of records", t, position <= records)?;
@@ -139,7 +139,8 @@ impl HiddenDescent {
         let (rate, terms) = (-2.0 * c.ln(), n - t + 1.0);
         let few = terms == 1.0 || rate * terms < 1e-12;
         let sum = if few { terms } else { (rate * terms).exp_m1() / rate.exp_m1() };
-        // Where it overflows, next to nothing is left; where it is lost in rounding, `terms` is less.
+        // Where it overflows, next to nothing is left; where it is lost in rounding, `terms` is
+        // less.
         let sum = if sum.is_nan() { f64::MAX } else { sum.clamp(terms, f64::MAX) };
         Mu::new((step.mu().get() / sum.sqrt() * (1.0 + 1e-12)).max(f64::MIN_POSITIVE)).map(Gdp::new)
     }

@@ -18,11 +18,11 @@
 //! Mixture of Gaussians Mechanisms*, 2024. It dominates for Laplace noise too: for a given mass
 //! under no contribution, one and the same half-line has the most mass under every shift
 //! (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them. For a group that
-//! becomes another (replace) the pair is `sum B(j) N(j mu)` against `sum B(j) N(-j mu)`: given which
-//! units are drawn, the two sums are at most j contributions away from what they would be without
-//! the group. If a set has mass `Phi(t)` there, it has at most `Phi(t + j mu)` under the one and at
-//! least `Phi(t - j mu)` under the other, and one half-line has all of these at once. Compositions
-//! distribute: each step of an adaptive composition is compared at distance k.
+//! becomes another (replace) the pair is `sum B(j) N(j mu)` against `sum B(j) N(-j mu)`: given
+//! which units are drawn, the two sums are at most j contributions away from what they would be
+//! without the group. If a set has mass `Phi(t)` there, it has at most `Phi(t + j mu)` under the
+//! one and at least `Phi(t - j mu)` under the other, and one half-line has all of these at once.
+//! Compositions distribute: each step of an adaptive composition is compared at distance k.
 //! # Pitfalls
 //! k-fold sensitivity at the same sampling rate is *not* the group's
 //! cost: rarely are all k drawn at once.

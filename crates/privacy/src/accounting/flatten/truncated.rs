@@ -2,8 +2,8 @@
 //!
 //! # Definition
 //! Each of n units joins by its own coin of probability q. If more than B have joined, B of them
-//! stay, chosen uniformly: the first ones in a random order. A null record (`zero_out`) may keep its
-//! place or leave it.
+//! stay, chosen uniformly: the first ones in a random order. A null record (`zero_out`) may keep
+//! its place or leave it.
 //! # Guarantee
 //! One step is dominated, in both orders, by that of the Poisson sample without a bound together
 //! with certain disclosure of probability
@@ -69,8 +69,8 @@ impl Truncated {
 /// Terms of the tail that are added up before the rest is bounded by a geometric series.
 const TERMS: u64 = 20_000;
 
-/// `P[Bin(n, q) > most]`, rounded up by a part in 10⁹. Quotients of neighbouring terms fall, so that
-/// a term and its quotient bound all that follow.
+/// `P[Bin(n, q) > most]`, rounded up by a part in 10⁹. Quotients of neighbouring terms fall, so
+/// that a term and its quotient bound all that follow.
 fn tail(n: u64, rate: f64, most: u64) -> f64 {
     if most >= n {
         return 0.0;

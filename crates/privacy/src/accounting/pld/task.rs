@@ -107,7 +107,8 @@ impl Task {
             if best.upper <= floor || best.upper == 0.0 || gap <= enough || plan.limited || work > DEAR {
                 break;
             }
-            // Rounding of so many releases hides the answer: a finer lattice would not show it either.
+            // Rounding of so many releases hides the answer: a finer lattice would not show it
+            // either.
             if gap > 0.9 && self.releases > TOO_MANY {
                 break;
             }

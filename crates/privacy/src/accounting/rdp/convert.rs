@@ -25,9 +25,9 @@
 //! side is convex and rising in w. Newton's method runs on a doubly logarithmic scale, and the root
 //! is moved to the right by its error, which can only raise eps and delta.
 //!
-//! *The top is proved.* For fixed eps, `F(p) = p - e^eps q(p)` is concave, q(p) being the least q of
-//! a convex set. If `F(p1) <= F(p2) >= F(p3)` for `p1 < p2 < p3`, or p3 is 1, no point outside is
-//! higher than those inside, and chords prolonged from outside lie above them:
+//! *The top is proved.* For fixed eps, `F(p) = p - e^eps q(p)` is concave, q(p) being the least q
+//! of a convex set. If `F(p1) <= F(p2) >= F(p3)` for `p1 < p2 < p3`, or p3 is 1, no point outside
+//! is higher than those inside, and chords prolonged from outside lie above them:
 //! ```text
 //! F <= F(p2) + (F(p2) - F(p1)) (p3 - p2) / (p2 - p1)   right of p2, and the same on its left     (6)
 //! ```
