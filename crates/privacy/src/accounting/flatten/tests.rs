@@ -525,6 +525,12 @@ fn what_parts_may_disclose_is_a_release_of_its_own() {
         steps(Replace, &format!(r#"{{"type":"shuffled_reports","reports":50,"event":{GAUSSIAN}}}"#)).unwrap();
     assert!(matches!(&gaussian[..], [(Step::Shuffled { .. }, 1), (Step::Approximate { .. }, 1)]));
 
+    // A group of two: delta (1 + e^eps), as without shuffling.
+    let leaky = r#"{"type":"approximate","epsilon":1,"delta":1e-9}"#;
+    let group = |event: &str| format!(r#"{{"type":"group","size":2,"event":{event}}}"#);
+    let reports = format!(r#"{{"type":"shuffled_reports","reports":1001,"event":{leaky}}}"#);
+    assert_eq!(one(Replace, &group(&reports)), one(Replace, &group(leaky)));
+
     let sampled = format!(r#"{{"type":"poisson_sampled","sampling_rate":0.1,"event":{local}}}"#);
     assert!(refusal(AddRemove, &sampled).contains("one sample serves several releases"));
     let run = r#"{"type":"poisson_sampled","sampling_rate":0.1,

@@ -241,8 +241,10 @@ impl Walk {
             };
         }
         let found = self.local(&local, reports.get() as f64 * count as f64);
-        if self.local_delta == 0.0 && found.is_some_and(|(_, delta)| delta > 0.0) {
-            // One unit reports once: what its report costs is enough.
+        let plain = self.local_delta == 0.0 || self.group > 1;
+        if plain && found.is_some_and(|(_, delta)| delta > 0.0) {
+            // One unit reports once: what its report costs is enough. A group may not take the
+            // reports and what they disclose apart: its delta grows faster than its size.
             return local
                 .0
                 .into_iter()
