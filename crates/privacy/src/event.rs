@@ -24,7 +24,7 @@ mod table;
 mod write;
 
 use crate::params::{
-    Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
+    Count, Delta, Epsilon, Mu, NoiseMultiplier, Radius, Rho, SamplingRate, Scale, Smoothness, StepSize,
     StrongConvexity,
 };
 
@@ -184,6 +184,25 @@ pub enum Event {
         strong_convexity: StrongConvexity,
         /// Lipschitz constant of the gradient.
         smoothness: Smoothness,
+        /// Diameter of the convex set that iterates are projected to, in deviations of one step's
+        /// noise; none if not given.
+        diameter: Option<Radius>,
+        /// One step.
+        event: Box<Event>,
+    },
+    /// One pass of noisy gradient descent, a record a step, of which only the last iterate is
+    /// released; the steps after `position` use records of nobody.
+    OnePass {
+        /// Steps taken.
+        records: Count,
+        /// The last one that uses a unit's record, counted from 1.
+        position: Count,
+        /// Length of a step.
+        step_size: StepSize,
+        /// Modulus of strong convexity.
+        strong_convexity: StrongConvexity,
+        /// Lipschitz constant of the gradient.
+        smoothness: Smoothness,
         /// One step.
         event: Box<Event>,
     },
@@ -220,8 +239,8 @@ pub enum Event {
         /// Noise of a node over the clip norm.
         noise_multiplier: NoiseMultiplier,
     },
-    /// Prefix sums with correlated noise: the square root of their matrix, `c_k = binom(2k, k) / 4^k`
-    /// in its k-th diagonal, times the stream, plus white Gaussian noise.
+    /// Prefix sums with correlated noise: the square root of their matrix, `c_k = binom(2k, k) /
+    /// 4^k` in its k-th diagonal, times the stream, plus white Gaussian noise.
     Toeplitz {
         /// Length of the stream.
         steps: Count,

@@ -206,7 +206,7 @@ fn choices(run: &RunFacts, found: &mut Vec<Finding>) {
         ),
         Tuning::WithoutData | Tuning::Booked => {}
     }
-    if kinds(&run.guarantee.event).iter().any(|kind| kind == "last_iterate") {
+    if kinds(&run.guarantee.event).iter().any(|kind| kind == "last_iterate" || kind == "one_pass") {
         add(
             found,
             Code::HiddenSteps,

@@ -39,6 +39,8 @@
 //! handed on as it is. A quotient beyond the largest double is no guarantee at all, and
 //! one below the smallest is not free.
 
+mod aside;
+mod attained;
 mod equal;
 pub(crate) mod group;
 mod lower;
@@ -47,13 +49,13 @@ mod tree;
 mod truncated;
 mod wrapped;
 
+pub(crate) use self::attained::is_attained;
 use self::equal::Grouped;
 use self::group::grouped;
 use self::lower::{Lens, lower};
 use self::toeplitz::Toeplitz;
 use self::tree::Tree;
 use self::truncated::Truncated;
-pub(crate) use self::wrapped::is_attained;
 use super::error::AccountError;
 use super::step::{Sided, Step, Steps};
 use crate::claim::Claim;
@@ -70,13 +72,26 @@ pub(crate) fn flatten(claim: &Claim) -> Result<Steps, AccountError> {
     Ok(flatten_for(claim, LOCAL_DELTA)?.0)
 }
 
-/// The same, where local reports without a pure bound are taken at `local_delta`: any choice is a
-/// proof. With the number of such reports.
+/// The same, where local reports without a pure bound are taken at `local_delta`, or, if that is 0,
+/// as if they were not shuffled: any choice is a proof. With the number of such reports.
 pub(crate) fn flatten_for(claim: &Claim, local_delta: f64) -> Result<(Steps, f64), AccountError> {
     let lens = Lens::of(claim.neighbours);
     let mut walk = Walk { local_delta, ..Walk::new(claim.neighbours, lens) };
     walk.visit(&claim.event, 1, 0)?;
     Ok((walk.out.into_steps(), walk.local_reports))
+}
+
+/// Releases of one mechanism that the claim allows, or of parts of it, which can only cost less:
+/// for a certified lower end where the steps of [`flatten`] are only an upper bound.
+///
+/// Participations come as early and as close together as they may; a batch that is full counts as
+/// missed; Gaussian reports are added up; a group of units moves a sum with Laplace noise, or is
+/// one unit; a descent is on a quadratic. What has no such mechanism here is left out.
+pub(crate) fn instance(claim: &Claim) -> Result<Steps, AccountError> {
+    let lens = Lens::of(claim.neighbours);
+    let mut walk = Walk { instance: true, ..Walk::new(claim.neighbours, lens) };
+    walk.visit(&claim.event, 1, 0)?;
+    Ok(walk.out.into_steps())
 }
 
 /// Local reports are taken at this delta where nobody says which one serves.
@@ -95,6 +110,8 @@ struct Walk {
     /// The delta at which local reports without a pure bound are taken, and how many there are.
     local_delta: f64,
     local_reports: f64,
+    /// For a lower end (see [`instance`]).
+    instance: bool,
     out: Grouped,
 }
 
@@ -108,6 +125,7 @@ impl Walk {
             in_sample: false,
             local_delta: LOCAL_DELTA,
             local_reports: 0.0,
+            instance: false,
             out: Grouped::default(),
         }
     }
@@ -130,14 +148,17 @@ impl Walk {
             Event::Group { size, event: inner } => self.grouped(event, *size, inner, count, depth),
             Event::Selected { trials, event } => self.selected(*trials, event, count, depth),
             Event::LastIterate { .. } => self.last_iterate(event, count, depth),
+            Event::OnePass { .. } => self.one_pass(event, count, depth),
             Event::TreeAggregation { steps, participations, separation, nodes, noise_multiplier } => {
                 let tree = Tree::new(*steps, *participations, *separation, *nodes);
-                let step = self.correlated(event, tree.sensitivity(), *noise_multiplier)?;
+                let sensitivity = if self.instance { tree.instance() } else { tree.sensitivity() };
+                let step = self.correlated(event, sensitivity, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::Toeplitz { steps, bands, participations, separation, noise_multiplier } => {
                 let factor = Toeplitz::new(*steps, *bands, *participations, *separation);
-                let step = self.correlated(event, factor.sensitivity(), *noise_multiplier)?;
+                let sensitivity = if self.instance { factor.instance() } else { factor.sensitivity() };
+                let step = self.correlated(event, sensitivity, *noise_multiplier)?;
                 self.add(step, count)
             }
             Event::ShuffledReports { reports, event: inner } => {
@@ -180,6 +201,9 @@ impl Walk {
 
     /// `count` times `step`, which is stated for one unit.
     fn add(&mut self, step: Step, count: u64) -> Result<(), AccountError> {
+        if self.instance {
+            return self.out.add(group::instance(step, self.group)?, count);
+        }
         self.spread_over_batches(&step)?;
         self.out.add(grouped(step, self.group)?, count)
     }
@@ -254,6 +278,15 @@ impl Walk {
                 ),
             ));
         }
+        if self.instance {
+            // Nobody else contributes: the unit is seen if it has joined and the batch is not full.
+            let rate = sample.rate * (1.0 - sample.full()) * (1.0 - 1e-14);
+            if rate <= 0.0 {
+                return Ok(());
+            }
+            let step = self.poisson(rate, inner, depth)?;
+            return self.out.add(step, count);
+        }
         let step = self.poisson(sample.rate, inner, depth)?;
         self.add(step, count)?;
         let delta = sample.disclosure(self.group);
@@ -314,6 +347,7 @@ impl Walk {
             | Event::BallsInBins { .. }
             | Event::ShuffledReports { .. }
             | Event::LastIterate { .. }
+            | Event::OnePass { .. }
             | Event::Group { .. }
             | Event::Selected { .. }
             | Event::TreeAggregation { .. }

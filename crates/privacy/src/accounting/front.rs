@@ -167,7 +167,14 @@ fn answer(claim: &Claim, question: Question, accountant: Accountant) -> Result<C
             found = other;
         }
     }
-    Ok(if flatten::is_attained(&claim.event) { found } else { found.upper_end_only() })
+    if flatten::is_attained(&claim.event) {
+        return Ok(found);
+    }
+    let lower = match accountant {
+        Accountant::Auto => flatten::instance(claim).map_or(0.0, |steps| question.lower(&steps)),
+        Accountant::Basic | Accountant::Advanced | Accountant::Rdp | Accountant::Pld => 0.0,
+    };
+    Ok(found.upper_end_only(lower))
 }
 
 /// The same releases, without what balls in bins gain by the secrecy of the bins; none if there are
@@ -185,10 +192,18 @@ impl Cost {
         Self { bound: Bound::enclosing(0.0, self.bound.upper), ..self }
     }
 
-    /// The upper end alone: what was priced costs no more, and nobody knows how much less.
-    fn upper_end_only(self) -> Self {
-        let note = "an event is bounded from above only: how much less it may cost is not known".to_owned();
-        Self { bound: Bound::enclosing(0.0, self.bound.upper), note: Some(note), ..self }
+    /// The upper end alone: what was priced costs no more, and at least what some instance costs.
+    fn upper_end_only(self, instance: f64) -> Self {
+        let bound = Bound::enclosing(instance, self.bound.upper);
+        let note = if bound == Bound::UNKNOWN && self.bound.upper.is_finite() {
+            CONTRADICTION
+        } else if instance > 0.0 {
+            "an event is bounded from above only: the lower end is what one mechanism of its kind costs"
+        } else {
+            "an event is bounded from above only: how much less it may cost is not known"
+        };
+        let note = (bound.relative_gap() > WIDE).then(|| note.to_owned());
+        Self { bound, note, ..self }
     }
 }
 
@@ -218,9 +233,9 @@ impl Question {
             _ if reports == 0.0 => Vec::new(),
             Self::Epsilon { delta } => {
                 let parts = [0.5, 0.1, 0.02].map(|part| part * delta / reports);
-                parts.into_iter().filter(|delta| *delta > 1e-300).collect()
+                parts.into_iter().filter(|delta| *delta > 1e-300).chain([0.0]).collect()
             }
-            Self::Delta { .. } => (1..10).map(|i| 10f64.powi(-2 * i) / reports).collect(),
+            Self::Delta { .. } => (1..10).map(|i| 10f64.powi(-2 * i) / reports).chain([0.0]).collect(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! One mechanism of each class that an event may name: what a certified lower end belongs to.
 
+use super::instance;
 use super::step::{Sided, Step, Steps};
 use crate::event::Trials;
 
@@ -28,12 +29,14 @@ fn member(step: &Step) -> Option<Step> {
             sided: Sided::One,
             base: Box::new(member(base)?),
         }),
-        Step::Renyi { .. }
-        | Step::BallsInBins { .. }
-        | Step::Shuffled { .. }
-        | Step::Group { .. }
-        | Step::Selected { .. }
-        | Step::NonPrivate => None,
+        // Where these have too many outcomes, they have no pair from below.
+        Step::Shuffled { reports, epsilon } => {
+            instance::survey(*reports, *epsilon).is_some().then(|| step.clone())
+        }
+        Step::Selected { trials, run } => {
+            instance::best_of_poisson(*trials, run).is_some().then(|| step.clone())
+        }
+        Step::Renyi { .. } | Step::Group { .. } | Step::NonPrivate => None,
         // All other records contribute what the neighbour's record does: the sum then shows only
         // whether this record was drawn.
         Step::WithoutReplacement { sample, population, base } => Some(Step::Poisson {
@@ -52,6 +55,7 @@ fn member(step: &Step) -> Option<Step> {
         | Step::BoundedRange { .. }
         | Step::Pure { .. }
         | Step::PoissonGroup { .. }
+        | Step::BallsInBins { .. }
         | Step::Approximate { .. } => Some(step.clone()),
     }
 }

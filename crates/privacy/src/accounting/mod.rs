@@ -9,6 +9,7 @@ mod drawn;
 mod error;
 mod flatten;
 mod front;
+mod instance;
 mod member;
 mod memo;
 mod mixture;

@@ -39,21 +39,22 @@
 //! a = d (1 + (n - 1) (1 - e^-eps0))                                                            (4)
 //! ```
 //! *Proof.* Let f, g be the densities of the two versions and `h_i` those of the others; hence
-//! `∫(f - E g)+`, `∫(g - E f)+`, `∫(f - E h_i)+` and `∫(g - E h_i)+` are at most d. Cut f and g down
-//! to `f' = min(f, E g)` and `g' = min(g, E f)`: each loses at most d, and neither exceeds E times
-//! the other. With `m = max(f', g') / E` both lie between m and E m, so that as above
+//! `∫(f - E g)+`, `∫(g - E f)+`, `∫(f - E h_i)+` and `∫(g - E h_i)+` are at most d. Cut f and g
+//! down to `f' = min(f, E g)` and `g' = min(g, E f)`: each loses at most d, and neither exceeds E
+//! times the other. With `m = max(f', g') / E` both lie between m and E m, so that as above
 //! `f' = E q0 + q1 + w`, `g' = q0 + E q1 + w`, with `q0 <= f'/E` where f' > g', `q1 <= g'/E` where
 //! f' < g', and 0 elsewhere. Cut q0 and q1 down to the least of the `h_i`. That takes
 //! `s0 <= sum ∫(f/E - h_i)+ <= (n-1) d/E` from q0, and s1, no more, from q1; of what is cut, one
 //! part in E is common to f' and g' and goes to w, so that f' loses `(E-1) s0` and g' `(E-1) s1`.
 //! Each has now lost at most a in all. If one has lost less, the totals of q0 and q1 differ; scale
 //! the larger down in the same way, until both have lost the same, a or less. So with probability
-//! 1 - a the two versions are `E q0 + q1 + w` and `q0 + E q1 + w` over 1 - a, and else whatever they
-//! are: certain disclosure, at most (hockey-stick divergences are jointly convex). In the first case
-//! the others are like `q0 / (1 - a)` with 1 - a times the probability that they had before: (1)
-//! with fewer clones, as if of a larger E' with `2 / (E' + 1) = (1 - a) 2 / (E + 1)`. The unit's own
-//! report is a mixture of that of E' and of a fair coin, and joint convexity says that the pair of
-//! E' dominates. ∎ Feldman, McMillan, Talwar 2021 have `(e^eps + 1) (1 + e^-eps0 / 2) n d` for a.
+//! 1 - a the two versions are `E q0 + q1 + w` and `q0 + E q1 + w` over 1 - a, and else whatever
+//! they are: certain disclosure, at most (hockey-stick divergences are jointly convex). In the
+//! first case the others are like `q0 / (1 - a)` with 1 - a times the probability that they had
+//! before: (1) with fewer clones, as if of a larger E' with `2 / (E' + 1) = (1 - a) 2 / (E + 1)`.
+//! The unit's own report is a mixture of that of E' and of a fair coin, and joint convexity says
+//! that the pair of E' dominates. ∎ Feldman, McMillan, Talwar 2021 have `(e^eps + 1) (1 + e^-eps0 /
+//! 2) n d` for a.
 //!
 //! Gaussian reports are (eps0, d(eps0))-DP for every eps0: any choice is a proof.
 //! # How it is computed
@@ -107,7 +108,7 @@ pub(crate) fn approximate(reports: u64, epsilon: f64, delta: f64) -> Option<(f64
     }
     let lost = delta * (1.0 + (reports - 1) as f64 * -(-epsilon).exp_m1()) * (1.0 + 8.0 * f64::EPSILON);
     let grown = epsilon + ((1.0 + (-epsilon).exp()) * lost / (1.0 - lost)).ln_1p();
-    (lost < 1.0).then(|| (grown * (1.0 + 4.0 * f64::EPSILON), lost))
+    (lost < 1.0).then_some((grown * (1.0 + 4.0 * f64::EPSILON), lost))
 }
 
 /// Equation (3), or eps0 where it does not apply or is larger; rounded up.
@@ -260,8 +261,8 @@ mod tests {
     }
 
     /// Random local randomizers over four reports and three inputs, three units: every pair of
-    /// neighbours, all multisets of reports, both orders. Where a randomizer sometimes tells all, (1)
-    /// alone would be too low.
+    /// neighbours, all multisets of reports, both orders. Where a randomizer sometimes tells all,
+    /// (1) alone would be too low.
     #[test]
     fn never_below_enumerated_reports_with_their_own_delta() {
         let mut state = 7u64;

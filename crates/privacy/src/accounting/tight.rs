@@ -85,3 +85,71 @@ fn trees() {
     assert!((apart / gaussian(952f64.sqrt() / 50.0) - 1.0).abs() < 1e-9);
     assert!((read / gaussian(797f64.sqrt() / 50.0) - 1.0).abs() < 1e-9);
 }
+
+/// Events whose steps are bounds from above only: a mechanism of each kind costs at least this part
+/// of the upper end.
+#[test]
+fn lower_ends_of_instances() {
+    let noise = r#"{"type":"gaussian","noise_multiplier":2}"#;
+    for (neighbours, event, part) in [
+        ("add_remove", format!(r#"{{"type":"balls_in_bins","bins":100,"epochs":1,"event":{noise}}}"#), 0.3),
+        ("replace", format!(r#"{{"type":"balls_in_bins","bins":4,"epochs":2,"event":{noise}}}"#), 0.1),
+        (
+            "replace",
+            r#"{"type":"shuffled_reports","reports":1000,"event":{"type":"pure","epsilon":1}}"#.to_owned(),
+            0.7,
+        ),
+        (
+            "replace",
+            r#"{"type":"shuffled_reports","reports":1000,"event":{"type":"randomized_response",
+            "categories":6,"truth_probability":0.4}}"#
+                .to_owned(),
+            0.2,
+        ),
+        ("replace", format!(r#"{{"type":"shuffled_reports","reports":1000,"event":{noise}}}"#), 0.02),
+        (
+            "add_remove",
+            format!(
+                r#"{{"type":"selected","trials":{{"distribution":"poisson","mean":10}},"event":{noise}}}"#
+            ),
+            0.3,
+        ),
+        (
+            "add_remove",
+            r#"{"type":"tree_aggregation","steps":2048,"participations":20,"separation":100,
+            "noise_multiplier":50}"#
+                .to_owned(),
+            0.95,
+        ),
+        (
+            "add_remove",
+            r#"{"type":"toeplitz","steps":10000000,"bands":null,"participations":3,"separation":100,
+            "noise_multiplier":5}"#
+                .to_owned(),
+            0.9,
+        ),
+        (
+            "zero_out",
+            format!(
+                r#"{{"type":"poisson_sampled_truncated","sampling_rate":0.01,"population":10000,
+                "max_batch":160,"event":{noise}}}"#
+            ),
+            0.99,
+        ),
+        ("replace", r#"{"type":"group","size":3,"event":{"type":"pure","epsilon":0.4}}"#.to_owned(), 0.95),
+        (
+            "zero_out",
+            format!(
+                r#"{{"type":"one_pass","records":50,"position":40,"step_size":0.1,"strong_convexity":0.5,
+                "smoothness":1,"event":{noise}}}"#
+            ),
+            0.6,
+        ),
+    ] {
+        let found = at(neighbours, &event, 1e-5);
+        assert!(
+            found.lower >= part * found.upper && found.upper.is_finite() && found.lower <= found.upper,
+            "{event}: {found:?}"
+        );
+    }
+}

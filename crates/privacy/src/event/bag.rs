@@ -79,6 +79,15 @@ impl Bag {
         new(value).map_err(|error| renamed(key, error))
     }
 
+    /// The same, or null or nothing.
+    pub(super) fn optional_number<T, E: de::Error>(
+        &self,
+        key: &'static str,
+        new: fn(f64) -> Result<T, ParamError>,
+    ) -> Result<Option<T>, E> {
+        self.get_number(key).map(|_| self.number(key, new)).transpose()
+    }
+
     /// A whole number.
     pub(super) fn count<E: de::Error>(&self, key: &'static str) -> Result<Count, E> {
         match self.get_number(key) {

@@ -8,8 +8,8 @@ use super::{
     Event, FixedSample, GaussianNoise, LaplaceNoise, Nodes, RandomizedResponseLaw, RenyiCurve, Trials,
 };
 use crate::params::{
-    Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Sensitivity, Smoothness, StepSize,
-    StrongConvexity, TruthProbability,
+    Count, Delta, Epsilon, Mu, NoiseMultiplier, Radius, Rho, SamplingRate, Scale, Sensitivity, Smoothness,
+    StepSize, StrongConvexity, TruthProbability,
 };
 
 /// Whether a field was written.
@@ -143,6 +143,23 @@ impl Field for LeftOut {
 
     fn write<M: SerializeMap>(value: &Option<Count>, field: &'static str, out: &mut M) -> Written<M> {
         value.iter().try_for_each(|count| out.serialize_entry(field, count))
+    }
+}
+
+/// A number that is left out of JSON where it is not given.
+impl Field for Option<Radius> {
+    type Value = Self;
+
+    fn keys(field: &'static str) -> Vec<Key> {
+        vec![Key { name: field, shape: JsonShape::NumberOrNull }]
+    }
+
+    fn read<E: de::Error>(field: &'static str, bag: &mut Bag) -> Result<Self, E> {
+        bag.optional_number(field, Radius::new)
+    }
+
+    fn write<M: SerializeMap>(value: &Self, field: &'static str, out: &mut M) -> Written<M> {
+        value.iter().try_for_each(|radius| out.serialize_entry(field, radius))
     }
 }
 

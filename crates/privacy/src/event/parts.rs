@@ -16,6 +16,14 @@ pub enum EventError {
         /// Records there are.
         population: u64,
     },
+    /// A position after the last record.
+    #[error("position must be at most the number of records, got {position} of {records}")]
+    PositionTooLate {
+        /// The position.
+        position: u64,
+        /// Records there are.
+        records: u64,
+    },
     /// Fewer truths than a blind guess would give.
     #[error(
         "truth probability must be at least 1/{categories} (a blind guess among {categories} categories), \

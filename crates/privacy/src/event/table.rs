@@ -17,7 +17,7 @@ use super::{
     Trials,
 };
 use crate::params::{
-    Count, Delta, Epsilon, Mu, NoiseMultiplier, Rho, SamplingRate, Scale, Smoothness, StepSize,
+    Count, Delta, Epsilon, Mu, NoiseMultiplier, Radius, Rho, SamplingRate, Scale, Smoothness, StepSize,
     StrongConvexity,
 };
 
@@ -130,8 +130,17 @@ events! {
         step_size: StepSize,
         strong_convexity: StrongConvexity,
         smoothness: Smoothness,
+        diameter: Option<Radius>,
         event: Box<Event>
     } = "last_iterate";
+    OnePass {
+        records: Count,
+        position: Count,
+        step_size: StepSize,
+        strong_convexity: StrongConvexity,
+        smoothness: Smoothness,
+        event: Box<Event>
+    } = "one_pass";
     Group { size: Count, event: Box<Event> } = "group";
     AboveThreshold { epsilon: Epsilon } = "above_threshold";
     Selected { trials: Trials, event: Box<Event> } = "selected";
@@ -156,6 +165,11 @@ events! {
 pub(super) fn check(event: &Event) -> Result<(), EventError> {
     if let Event::SampledWithoutReplacement { sample, .. } = event {
         FixedSample::distinct(sample.sample_size(), sample.population())?;
+    }
+    if let Event::OnePass { records, position, .. } = event
+        && position > records
+    {
+        return Err(EventError::PositionTooLate { position: position.get(), records: records.get() });
     }
     Ok(())
 }

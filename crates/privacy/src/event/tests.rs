@@ -11,7 +11,7 @@ fn read(json: &str) -> Result<Event, String> {
 }
 
 /// Every line that the documentation of the format shows.
-const DOCUMENTED: [&str; 34] = [
+const DOCUMENTED: [&str; 36] = [
     r#"{"type":"gaussian","noise_multiplier":1.1}"#,
     r#"{"type":"gaussian","sigma":4,"sensitivity":1}"#,
     r#"{"type":"laplace","noise_multiplier":10}"#,
@@ -48,6 +48,14 @@ const DOCUMENTED: [&str; 34] = [
     concat!(
         r#"{"type":"last_iterate","steps":500,"step_size":0.1,"strong_convexity":0.01,"smoothness":0.25,"#,
         r#""event":{"type":"pure","epsilon":1}}"#,
+    ),
+    concat!(
+        r#"{"type":"last_iterate","steps":500,"step_size":0.1,"strong_convexity":0,"smoothness":0.25,"#,
+        r#""diameter":40,"event":{"type":"gaussian","noise_multiplier":1.1}}"#,
+    ),
+    concat!(
+        r#"{"type":"one_pass","records":1000,"position":900,"step_size":0.1,"strong_convexity":0,"#,
+        r#""smoothness":0.25,"event":{"type":"gaussian","noise_multiplier":1.1}}"#,
     ),
     r#"{"type":"group","size":4,"event":{"type":"pure","epsilon":1}}"#,
     r#"{"type":"above_threshold","epsilon":0.5}"#,
@@ -193,6 +201,27 @@ fn what_is_wrong_is_refused_by_name() {
         (
             r#"{"type":"repeated","count":9007199254740993,"event":{"type":"non_private"}}"#,
             "count must be a whole number from 1 to 2^53, got 9007199254740993",
+        ),
+        (
+            concat!(
+                r#"{"type":"last_iterate","steps":5,"step_size":1,"strong_convexity":0,"smoothness":1,"#,
+                r#""diameter":0,"event":{"type":"non_private"}}"#,
+            ),
+            "diameter must be a finite number above 0, got 0",
+        ),
+        (
+            concat!(
+                r#"{"type":"one_pass","records":5,"position":6,"step_size":1,"strong_convexity":0,"#,
+                r#""smoothness":1,"event":{"type":"non_private"}}"#,
+            ),
+            "position must be at most the number of records, got 6 of 5",
+        ),
+        (
+            concat!(
+                r#"{"type":"one_pass","records":5,"step_size":1,"strong_convexity":0,"smoothness":1,"#,
+                r#""event":{"type":"non_private"}}"#,
+            ),
+            "one_pass must have a field `position`",
         ),
         (
             concat!(
@@ -415,15 +444,25 @@ pub(crate) fn any_event() -> impl Strategy<Value = Event> {
                 event
             }),
             (any_count(), boxed()).prop_map(|(reports, event)| Event::ShuffledReports { reports, event }),
-            (any_count(), positive(), positive(), positive(), boxed()).prop_map(|(steps, a, b, c, event)| {
-                Event::LastIterate {
+            (any_count(), positive(), positive(), positive(), prop::option::of(positive()), boxed())
+                .prop_map(|(steps, a, b, c, diameter, event)| Event::LastIterate {
                     steps,
+                    step_size: StepSize::new(a).unwrap(),
+                    strong_convexity: StrongConvexity::new(b).unwrap(),
+                    smoothness: Smoothness::new(c).unwrap(),
+                    diameter: diameter.map(|d| Radius::new(d).unwrap()),
+                    event,
+                }),
+            (any_count(), any_count(), positive(), positive(), positive(), boxed()).prop_map(
+                |(x, y, a, b, c, event)| Event::OnePass {
+                    records: x.max(y),
+                    position: x.min(y),
                     step_size: StepSize::new(a).unwrap(),
                     strong_convexity: StrongConvexity::new(b).unwrap(),
                     smoothness: Smoothness::new(c).unwrap(),
                     event,
                 }
-            }),
+            ),
             (any_count(), boxed()).prop_map(|(size, event)| Event::Group { size, event }),
             (any_trials(), boxed()).prop_map(|(trials, event)| Event::Selected { trials, event }),
         ]

@@ -15,12 +15,27 @@
 //! than t steps compose to, `t mu²`. (1) is met with equality by quadratic losses. Older results,
 //! for comparison:
 //! ```text
-//! one pass, record at place t of n    rho = mu²/2 / (n + 1 - t),   eta <= 2/beta            (3)
+//! one pass, record at place t of n    rho = mu²/2 / (n + 1 - t),   c <= 1                   (3)
 //! Langevin, K steps                   rho = 2 mu²/(eta lambda) (1 - e^(-lambda eta K/2)),  eta < 1/beta  (4)
 //! ```
 //! (3) Feldman, Mironov, Talwar, Thakurta, *Privacy Amplification by Iteration*, 2018. (4)
 //! Chourasia, Ye, Shokri, *Differential Privacy Dynamics of Langevin Diffusion and Noisy Gradient
 //! Descent*, 2021.
+//!
+//! All of (1) to (3) are one theorem (Bok, Su, Altschuler 2024, theorem 3.1). Let the two runs'
+//! k-th maps be c-Lipschitz and differ by at most `s_k` deviations of the noise. The runs may be
+//! brought together by moves `a_k` that are paid for in squares: the last iterates are `sqrt(sum
+//! a_k²)`-GDP for every choice with
+//! ```text
+//! z_k = c z_(k-1) + s_k - a_k >= 0,   z_n = 0,   z_0 the distance at the start.              (5)
+//! ```
+//! All `s_k = mu`, `z_0 = 0` and the best `a_k` give (1); a start `d` apart, tau steps before the
+//! end, `s_k = mu` and equal moves `d/tau + mu` give (2). One record at place t is `s_t = mu`
+//! alone, so that the moves from t to n add up to mu, each times `c^-(k-t)`, and the best ones give
+//! ```text
+//! one pass, record at place t of n    mu² / sum_(j=0)^(n-t) c^(-2j),   c <= 1               (6)
+//! ```
+//! which for c = 1 is (3), now as Gaussian privacy.
 //! # Pitfalls
 //! - One checkpoint, one logged loss, and nothing here holds: account for the steps instead.
 //! - A clipped gradient is not the gradient of a smooth convex loss, except for generalised linear
@@ -109,6 +124,46 @@ impl HiddenDescent {
         let reach = self.step_size * self.smoothness;
         checked("step size times smoothness", "at most 2", reach, reach <= 2.0)?;
         Rho::new(Zcdp::try_from(step)?.rho().get() / (n + 1.0 - t) * UP).map(Zcdp::new)
+    }
+
+    /// Equation (6): the same as Gaussian privacy, and less if the steps contract. Where they do
+    /// not, the one step costs what it costs.
+    pub fn one_pass(&self, step: Gdp, position: Count, records: Count) -> Result<Gdp, ParamError> {
+        let (t, n) = (position.get() as f64, records.get() as f64);
+        checked("position", "at most the number of records", t, position <= records)?;
+        let c = self.contraction();
+        if c > 1.0 + 2.0 * f64::EPSILON {
+            return Ok(step);
+        }
+        // The sum is that of a geometric series; at c = 1 as many terms as there are steps.
+        let (rate, terms) = (-2.0 * c.ln(), n - t + 1.0);
+        let few = terms == 1.0 || rate * terms < 1e-12;
+        let sum = if few { terms } else { (rate * terms).exp_m1() / rate.exp_m1() };
+        // Where it overflows, next to nothing is left; where it is lost in rounding, `terms` is
+        // less.
+        let sum = if sum.is_nan() { f64::MAX } else { sum.clamp(terms, f64::MAX) };
+        Mu::new((step.mu().get() / sum.sqrt() * (1.0 + 1e-12)).max(f64::MIN_POSITIVE)).map(Gdp::new)
+    }
+
+    /// What some descent of this kind costs at least: on a quadratic of the least or of the largest
+    /// curvature, with the record in every step, or in the one at `position`.
+    pub(crate) fn on_quadratic(&self, mu: f64, steps: Count, position: Option<Count>) -> f64 {
+        let t = steps.get() as f64;
+        // sum_(k<t) (1 - d)^k for d <= 1, without a difference of numbers next to 1.
+        let sum = |d: f64| if d == 0.0 { t } else { -(t * (-d).ln_1p()).exp_m1() / d };
+        let of = |curvature: f64| {
+            let d = self.step_size * curvature;
+            let c = 1.0 - d;
+            let moved = match position {
+                Some(position) => c.abs().powf(t - position.get() as f64),
+                None if d <= 1.0 => sum(d),
+                None if steps.get().is_multiple_of(2) => (1.0 - c.abs().powf(t)) / d,
+                None => (1.0 + c.abs().powf(t)) / d,
+            };
+            moved.abs() / sum(d * (2.0 - d)).sqrt()
+        };
+        let best = [self.strong_convexity, self.smoothness].map(of).into_iter().filter(|x| x.is_finite());
+        mu * best.fold(0.0, f64::max) * (1.0 - 1e-9)
     }
 
     /// Equation (4), or the composition of all steps if that is less. Needs a Gaussian start
@@ -214,6 +269,69 @@ mod tests {
         }
         let found = descent(eta, lambda, lambda).last_iterate(gdp(shift), count(steps)).unwrap();
         close(found.mu().get(), distance / variance.sqrt(), 1e-11);
+    }
+
+    /// The recursion of distance and variance on both quadratics, step by step.
+    #[test]
+    fn instances_are_quadratics() {
+        for (eta, lambda, beta) in
+            [(0.1, 0.0, 1.0), (0.2, 0.5, 1.0), (1.0, 0.5, 1.9), (1.5, 0.1, 2.0), (1.0, 1.0, 1.0)]
+        {
+            for steps in [1u64, 2, 7, 40] {
+                for position in [None, Some(1), Some(steps)] {
+                    let of = |curvature: f64| {
+                        let (mut distance, mut variance, c) = (0.0f64, 0.0f64, 1.0 - eta * curvature);
+                        for k in 1..=steps {
+                            let own = if position.is_none_or(|place| place == k) { 0.3 } else { 0.0 };
+                            (distance, variance) = (c * distance + own, c * c * variance + 1.0);
+                        }
+                        distance.abs() / variance.sqrt()
+                    };
+                    let found =
+                        descent(eta, lambda, beta).on_quadratic(0.3, count(steps), position.map(count));
+                    let exact = of(lambda).max(of(beta));
+                    assert!(found <= exact && found >= exact * (1.0 - 1e-8), "{found} {exact}");
+                }
+            }
+        }
+        let long = descent(1e-10, 1.0, 1.0).on_quadratic(1.0, count(1 << 40), None);
+        assert!(long < descent(1e-10, 1.0, 1.0).last_iterate(gdp(1.0), count(1 << 40)).unwrap().mu().get());
+    }
+
+    /// (6) for one record at place t: by hand for c = 1, and on the quadratic, whose last iterates
+    /// are Gaussians with known means and equal variances. At the first place it is met.
+    #[test]
+    fn one_pass_by_position() {
+        let flat = descent(0.5, 0.0, 1.0);
+        for (position, exact) in [(1, 0.05), (51, 0.5 / 50f64.sqrt()), (100, 0.5)] {
+            close(flat.one_pass(gdp(0.5), count(position), count(100)).unwrap().mu().get(), exact, 1e-11);
+        }
+        let (eta, lambda, shift, n) = (0.2, 0.5, 0.3, 17u64);
+        let (c, curved) = (1.0f64 - eta * lambda, descent(eta, lambda, lambda));
+        for t in 1..=n {
+            let distance = shift * c.powi((n - t) as i32);
+            let variance: f64 = (0..n).map(|k| c.powi(2 * k as i32)).sum();
+            let found = curved.one_pass(gdp(shift), count(t), count(n)).unwrap().mu().get();
+            assert!(found >= distance / variance.sqrt() * (1.0 - 1e-12), "{t}: {found}");
+            // The best moves: each proportional to c^-(k-t), what they cost, and that they suffice.
+            let moves: Vec<f64> = (0..=n - t).map(|j| c.powi(-(j as i32))).collect();
+            let total: f64 = moves.iter().map(|a| a * a).sum();
+            let moves = moves.iter().map(|a| a * shift / total);
+            let z =
+                moves.clone().enumerate().fold(0.0, |z, (j, a)| c * z + if j == 0 { shift } else { 0.0 } - a);
+            assert!(z.abs() < 1e-13, "{t}: {z} is left");
+            close(found, moves.map(|a| a * a).sum::<f64>().sqrt(), 1e-11);
+            if t == 1 {
+                close(found, distance / variance.sqrt(), 1e-11);
+            }
+        }
+        // A step that forgets everything, steps that do not contract, and a million that do.
+        let forgets = descent(1.0, 1.0, 1.0);
+        close(forgets.one_pass(gdp(0.1), count(9), count(9)).unwrap().mu().get(), 0.1, 1e-11);
+        assert!(forgets.one_pass(gdp(0.1), count(8), count(9)).unwrap().mu().get() < 1e-15);
+        assert_eq!(descent(3.0, 0.1, 1.0).one_pass(gdp(0.1), count(1), count(10)).unwrap(), gdp(0.1));
+        assert!(curved.one_pass(gdp(0.1), count(1), count(1_000_000)).unwrap().mu().get() < 1e-100);
+        assert!(curved.one_pass(gdp(0.1), count(3), count(2)).is_err());
     }
 
     #[test]

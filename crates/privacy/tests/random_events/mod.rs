@@ -65,7 +65,7 @@ impl Random {
     fn release(&mut self, neighbours: &str) -> String {
         let replace = neighbours == "replace";
         let noise = format!(r#"{{"type":"gaussian","noise_multiplier":{}}}"#, self.between(0.4, 20.0));
-        match self.below(10) {
+        match self.below(11) {
             0 | 1 => {
                 let (rate, base) =
                     (self.between(1e-5, 1.0), if self.below(3) > 0 { noise } else { self.leaf(replace) });
@@ -127,6 +127,26 @@ impl Random {
                     r#"{{"type":"poisson_sampled_truncated","sampling_rate":{rate},
                     "population":{population},"max_batch":{most},"event":{base}}}"#
                 )
+            }
+            8 => {
+                let descent = format!(
+                    r#""step_size":{},"strong_convexity":{},"smoothness":1"#,
+                    self.between(0.01, 2.5),
+                    self.between(1e-4, 1.0)
+                );
+                let (steps, diameter) = (1 + self.count(1e5), self.between(0.1, 1e3));
+                match self.below(3) {
+                    0 if neighbours != "add_remove" => format!(
+                        r#"{{"type":"one_pass","records":{steps},"position":{},{descent},
+                        "event":{noise}}}"#,
+                        1 + self.below(steps)
+                    ),
+                    1 => format!(r#"{{"type":"last_iterate","steps":{steps},{descent},"event":{noise}}}"#),
+                    _ => format!(
+                        r#"{{"type":"last_iterate","steps":{steps},{descent},"diameter":{diameter},
+                        "event":{noise}}}"#
+                    ),
+                }
             }
             5 => {
                 let (size, leaf) = (1 + self.below(5), self.leaf(replace));

@@ -18,11 +18,11 @@
 //! Mixture of Gaussians Mechanisms*, 2024. It dominates for Laplace noise too: for a given mass
 //! under no contribution, one and the same half-line has the most mass under every shift
 //! (Neyman-Pearson; likelihood ratios rise), hence under every mixture of them. For a group that
-//! becomes another (replace) the pair is `sum B(j) N(j mu)` against `sum B(j) N(-j mu)`: given which
-//! units are drawn, the two sums are at most j contributions away from what they would be without
-//! the group. If a set has mass `Phi(t)` there, it has at most `Phi(t + j mu)` under the one and at
-//! least `Phi(t - j mu)` under the other, and one half-line has all of these at once. Compositions
-//! distribute: each step of an adaptive composition is compared at distance k.
+//! becomes another (replace) the pair is `sum B(j) N(j mu)` against `sum B(j) N(-j mu)`: given
+//! which units are drawn, the two sums are at most j contributions away from what they would be
+//! without the group. If a set has mass `Phi(t)` there, it has at most `Phi(t + j mu)` under the
+//! one and at least `Phi(t - j mu)` under the other, and one half-line has all of these at once.
+//! Compositions distribute: each step of an adaptive composition is compared at distance k.
 //! # Pitfalls
 //! k-fold sensitivity at the same sampling rate is *not* the group's
 //! cost: rarely are all k drawn at once.
@@ -74,6 +74,39 @@ pub(super) fn grouped(step: Step, size: u64) -> Result<Step, AccountError> {
         | Step::Group { .. }
         | Step::Selected { .. } => return Err(refused("sampled_with_replacement", "")),
     })
+}
+
+/// A mechanism that costs one unit what `step` says, for a group of `size`: Laplace noise on a sum
+/// for what is pure, and else the cost of one unit.
+pub(super) fn instance(step: Step, size: u64) -> Result<Step, AccountError> {
+    if size == 1 {
+        return Ok(step);
+    }
+    let laplace =
+        |epsilon: f64| Step::Laplace { epsilon: (size as f64 * epsilon * (1.0 - 1e-15)).min(f64::MAX) };
+    match &step {
+        Step::Pure { epsilon } => Ok(laplace(*epsilon)),
+        Step::Approximate { epsilon, .. } if *epsilon > 0.0 => Ok(laplace(*epsilon)),
+        Step::Gaussian { .. }
+        | Step::Laplace { .. }
+        | Step::DiscreteGaussian { .. }
+        | Step::DiscreteLaplace { .. } => grouped(step, size),
+        Step::Poisson { base, .. } if is_mixture(base, size) => grouped(step, size),
+        Step::Poisson { .. }
+        | Step::Approximate { .. }
+        | Step::BoundedRange { .. }
+        | Step::Zcdp { .. }
+        | Step::RandomizedResponse { .. }
+        | Step::Renyi { .. }
+        | Step::WithoutReplacement { .. }
+        | Step::PoissonGroup { .. }
+        | Step::BallsInBins { .. }
+        | Step::WithReplacement { .. }
+        | Step::Shuffled { .. }
+        | Step::Group { .. }
+        | Step::Selected { .. }
+        | Step::NonPrivate => Ok(step),
+    }
 }
 
 fn is_mixture(base: &Step, size: u64) -> bool {

@@ -103,6 +103,7 @@ pub(super) fn lower(event: &Event, lens: Lens) -> Result<Step, AccountError> {
         | Event::BallsInBins { .. }
         | Event::ShuffledReports { .. }
         | Event::LastIterate { .. }
+        | Event::OnePass { .. }
         | Event::Group { .. }
         | Event::Selected { .. }
         | Event::TreeAggregation { .. }

@@ -79,6 +79,14 @@ impl Toeplitz {
         }
     }
 
+    /// How far some unit moves the release at least: what is seen of it in the first steps.
+    pub(super) fn instance(self) -> f64 {
+        let steps = self.steps.min(LONGEST);
+        let participations = self.participations.min(steps.div_ceil(self.separation));
+        let first = Self { steps, participations, bands: self.bands.min(steps), ..self };
+        first.summed().nearest_root() * (1.0 - 4.0 * f64::EPSILON)
+    }
+
     /// Some unit moves the release as far as that.
     pub(super) fn is_exact(self) -> bool {
         self.steps <= LONGEST
@@ -276,7 +284,11 @@ mod tests {
             let it = toeplitz(steps, bands, participations, separation);
             let (sum, bound) = (it.summed().nearest_root(), it.bounded().sqrt());
             assert!(bound >= sum && bound <= 1.1 * sum, "{it:?}: {bound} against {sum}");
+            assert!(it.instance() <= sum && it.instance() >= sum * (1.0 - 1e-14));
         }
+        let long = toeplitz(1 << 22, None, 30, 1 << 16);
+        let (least, most) = (long.instance(), long.sensitivity());
+        assert!(least < most && least > 0.4 * most, "{least} {most}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! # Definition
 //! Each of n units joins by its own coin of probability q. If more than B have joined, B of them
-//! stay, chosen uniformly: the first ones in a random order. A null record (`zero_out`) may keep its
-//! place or leave it.
+//! stay, chosen uniformly: the first ones in a random order. A null record (`zero_out`) may keep
+//! its place or leave it.
 //! # Guarantee
 //! One step is dominated, in both orders, by that of the Poisson sample without a bound together
 //! with certain disclosure of probability
@@ -42,6 +42,11 @@ pub(super) struct Truncated {
 }
 
 impl Truncated {
+    /// The chance that the others fill the batch, rounded up.
+    pub(super) fn full(self) -> f64 {
+        if self.most >= self.population { 0.0 } else { tail(self.population - 1, self.rate, self.most - 1) }
+    }
+
     /// (1) or (2), rounded up; 0 if nobody is ever sent away.
     pub(super) fn disclosure(self, group: u64) -> f64 {
         let Self { rate, population, most } = self;
@@ -64,8 +69,8 @@ impl Truncated {
 /// Terms of the tail that are added up before the rest is bounded by a geometric series.
 const TERMS: u64 = 20_000;
 
-/// `P[Bin(n, q) > most]`, rounded up by a part in 10⁹. Quotients of neighbouring terms fall, so that
-/// a term and its quotient bound all that follow.
+/// `P[Bin(n, q) > most]`, rounded up by a part in 10⁹. Quotients of neighbouring terms fall, so
+/// that a term and its quotient bound all that follow.
 fn tail(n: u64, rate: f64, most: u64) -> f64 {
     if most >= n {
         return 0.0;
@@ -126,6 +131,9 @@ mod tests {
         let exact = 4.0 / 6.0 * (choose(6, 5) * rate.powi(5) * 0.6 + rate.powi(6));
         assert!((known.disclosure(1) / exact - 1.0).abs() < 1e-8);
         assert_eq!(Truncated { rate, population: n, most: 6 }.disclosure(1), 0.0);
+        let full: f64 = (4..n).map(joined).sum();
+        assert!((known.full() / full - 1.0).abs() < 1e-8 && known.full() >= full);
+        assert_eq!(Truncated { rate, population: n, most: 6 }.full(), 0.0);
         assert!(Truncated { rate, population: n, most: 1 }.disclosure(3) <= 1.0);
     }
 

@@ -116,6 +116,9 @@ fn answer(steps: &Steps, question: Question) -> Result<Interval, String> {
         };
         worst.lower = worst.lower.max(lower);
         worst.upper = worst.upper.max(found.upper);
+        if worst.upper == f64::INFINITY && worst.lower == 0.0 {
+            break; // the other direction cannot help
+        }
     }
     Ok(worst)
 }

@@ -28,7 +28,7 @@
 
 use super::super::step::{Sided, Step};
 use super::super::table::Table;
-use super::super::{balls, closed, shuffled, with_replacement};
+use super::super::{balls, closed, instance, shuffled, with_replacement};
 use super::crowd::Crowd;
 use crate::numerics::logspace::ln_mixture;
 
@@ -111,7 +111,8 @@ impl Pair {
         }
         if let Step::BallsInBins { bins, mu } = step {
             if end == End::Lower {
-                return Err("of balls in bins only an upper end is known".into());
+                let base = Base::below(instance::largest_sum(*bins, *mu, view != View::Add));
+                return Ok(Self { base, rate: 1.0, view: View::Remove });
             }
             let table = balls::table(*bins, *mu, view != View::Add, smallest);
             let table = table.ok_or("bins as many as these, or noise as this, are not convolved")?;
@@ -210,11 +211,24 @@ impl Base {
             Step::WithReplacement { sample, population, base } => {
                 Self::above(end, || with_replacement::table(*sample, *population, base))
             }
-            Step::Shuffled { reports, epsilon } => Self::above(end, || shuffled::table(*reports, *epsilon)),
+            Step::Shuffled { reports, epsilon } => match end {
+                End::Upper => Self::above(end, || shuffled::table(*reports, *epsilon)),
+                End::Lower => {
+                    let survey = instance::survey(*reports, *epsilon);
+                    Ok(Self::below(survey.ok_or("so many reports are not written out")?))
+                }
+            },
             Step::Group { .. } => Err("of this group only Rényi divergences are known".into()),
-            Step::Selected { .. } => match (closed::pure_epsilon(step), end) {
-                (Some(epsilon), End::Upper) => Ok(two_points(epsilon * (1.0 + 1e-14), 0.0)),
-                _ => Err("a selection is accounted by Rényi divergence".into()),
+            Step::Selected { trials, run } => match end {
+                End::Upper => {
+                    let epsilon = closed::pure_epsilon(step);
+                    let epsilon = epsilon.ok_or("a selection is accounted by Rényi divergence")?;
+                    Ok(two_points(epsilon * (1.0 + 1e-14), 0.0))
+                }
+                End::Lower => {
+                    let best = instance::best_of_poisson(*trials, run);
+                    Ok(Self::below(best.ok_or("no selection of such runs is written out")?))
+                }
             },
             Step::Poisson { .. } | Step::PoissonGroup { .. } | Step::BallsInBins { .. } => {
                 Err("a sample of a sample has no pair here".into())
@@ -229,6 +243,11 @@ impl Base {
             }
             Step::NonPrivate => Err("it has no guarantee".into()),
         }
+    }
+
+    /// Outcomes of a mechanism that the event allows.
+    fn below(outcomes: Vec<(f64, f64)>) -> Self {
+        Self::Atoms { outcomes, singular: 0.0 }
     }
 
     /// A pair that stands above the true one, and says nothing from below.

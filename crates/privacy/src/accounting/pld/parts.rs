@@ -29,6 +29,7 @@
 //! delta (`forgotten`, by Chernoff).
 
 use super::lattice::{Lattice, Merger, Spreader};
+use super::pair::End;
 use super::panel::Panel;
 use super::plan::{Plan, Walk, shift};
 use super::tilted::Tilted;
@@ -63,7 +64,7 @@ impl Plan {
             out.atom(top, trim.top);
             let mut lattice = out.finish();
             lattice.offset += shift(bulk);
-            let mut tilted = Tilted::new(&lattice, self.tilt);
+            let mut tilted = Tilted::new(&lattice, self.tilt, End::Upper);
             tilted.slack += slack(&tilted);
             return Some(vec![(tilted, count)]);
         };
@@ -80,9 +81,9 @@ impl Plan {
         lottery.atom(lambda, stay);
         over.iter().for_each(|p| lottery.panel(&p.moved(moved)));
         lottery.atom(top + moved, trim.top);
-        let mut lottery = Tilted::new(&lottery.finish(), self.tilt);
+        let mut lottery = Tilted::new(&lottery.finish(), self.tilt, End::Upper);
         lottery.slack += slack(&lottery);
-        Some(vec![(lottery, count), (Tilted::new(&lattice, self.tilt), count)])
+        Some(vec![(lottery, count), (Tilted::new(&lattice, self.tilt, End::Upper), count)])
     }
 
     /// The lower object of `count` releases of a step, and what must be taken off its
@@ -95,7 +96,7 @@ impl Plan {
         let mut lattice = out.finish()?;
         lattice.offset -= shift(bulk);
         let Some(scales) = self.scales else {
-            return Some((vec![(Tilted::new(&lattice, self.tilt), count)], 0.0));
+            return Some((vec![(Tilted::new(&lattice, self.tilt, End::Lower), count)], 0.0));
         };
         let (stay, lambda) = separated(&mut lattice);
         let (moved, step) = (shift(kept), self.step * scales.factor);
@@ -103,13 +104,13 @@ impl Plan {
         under.iter().for_each(|p| lottery.panel(&p.moved(-moved)));
         lottery.atom(lambda, stay);
         over.iter().for_each(|p| lottery.panel(&p.moved(-moved)));
-        let lottery = Tilted::new(&lottery.finish()?, self.tilt);
+        let lottery = Tilted::new(&lottery.finish()?, self.tilt, End::Lower);
         let jumps: f64 =
             under.iter().chain(over).map(|p| p.mass * (1.0 + p.error)).sum::<f64>() * (1.0 + ROOM);
         let (most, forgotten) = most_jumps(count, jumps / (stay + jumps), self.negligible);
         let mut parts = vec![(lottery, count)];
         if most < count {
-            parts.push((Tilted::new(&lattice, self.tilt), count - most));
+            parts.push((Tilted::new(&lattice, self.tilt, End::Lower), count - most));
         }
         Some((parts, forgotten * (2.0 * ROOM * count as f64).exp()))
     }

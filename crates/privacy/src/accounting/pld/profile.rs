@@ -65,23 +65,26 @@ impl Profile {
     pub(super) fn delta(&self, epsilon: f64) -> f64 {
         let at = ((epsilon - self.composed.offset) / self.composed.step).ceil() as i64;
         let at = at.saturating_sub(self.composed.first);
-        let Tilted { tilt: t, .. } = self.composed;
-        let sum = if at >= self.sums.len() as i64 {
-            0.0
+        let Tilted { tilt: t, ln_scale, .. } = self.composed;
+        // Logarithms: far from where the distribution was tilted for, factors leave the range of
+        // doubles, and what has become 0 must not look free.
+        let (ln_sum, up) = if at >= self.sums.len() as i64 {
+            (f64::NEG_INFINITY, 0.0)
         } else {
             let cell = at.max(0) as usize;
             let up = self.loss(cell) - epsilon;
             let (plain, excess) = self.sums[cell];
             // A window that begins above epsilon has lost what lies between: that is in the slack.
-            (-t * up).exp() * (excess - (-up).exp_m1() * plain)
+            ((excess - (-up).exp_m1() * plain).ln() - t * up, up)
         };
+        let rounding = 4.0 * f64::EPSILON * (ln_scale.abs() + t * (epsilon.abs() + up.abs())) + 1e-12;
+        let scaled = |ln: f64| (ln_scale - t * epsilon + ln).exp();
+        let (sum, slack) = (scaled(ln_sum), scaled(self.slack().ln()));
         let sum = match self.end {
-            End::Upper => sum * (1.0 + 1e-12) + self.slack(),
-            End::Lower => (sum * (1.0 - 1e-12) - self.slack()).max(0.0),
+            End::Upper => sum * rounding.exp() + slack * rounding.exp(),
+            End::Lower => (sum * (-rounding).exp() - slack * rounding.exp()).max(0.0),
         };
-        let rest = self.rest.delta(epsilon);
-        let delta =
-            if sum == 0.0 { rest } else { rest + (self.composed.ln_scale - t * epsilon + sum.ln()).exp() };
+        let delta = self.rest.delta(epsilon) + sum;
         // What is not a number must not look safe from either side.
         match self.end {
             End::Upper if delta.is_nan() => 1.0,

@@ -33,6 +33,12 @@ const BULK_CELLS: f64 = 16_384.0;
 /// Most panels of all rough pictures together: discrete noise of the
 /// largest scale has as many outcomes.
 const MOST_SKETCHED: usize = 4_000_000;
+/// Releases whose rounding may hide everything.
+const TOO_MANY: f64 = 5e11;
+/// Sampled releases whose rounding hides everything: others answer, and in less than a second.
+const HOPELESS: f64 = 1e15;
+/// Largest exponent of a tilted loss.
+const MOST_NATS: f64 = 1e5;
 /// What is known before anything was computed.
 const NOTHING: Interval = Interval { lower: 0.0, upper: f64::INFINITY };
 
@@ -70,8 +76,16 @@ impl Task {
         if let [(pair, 1)] = &self.steps[..] {
             return single::answer(pair, self.question).unwrap_or(NOTHING);
         }
+        if let Question::Epsilon { delta } = self.question
+            && self.disclosed() > delta
+        {
+            return Interval { lower: f64::INFINITY, upper: f64::INFINITY };
+        }
+        if self.releases > HOPELESS && self.steps.iter().any(|(pair, _)| pair.rate < 1.0) {
+            return NOTHING;
+        }
         let mut best = NOTHING;
-        let mut goal = if floor > 0.0 { 64.0 * GOAL } else { GOAL };
+        let mut goal = if floor > 0.0 || self.releases > TOO_MANY { 64.0 * GOAL } else { GOAL };
         let mut work = 0.0;
         let mut last_gap = f64::INFINITY;
         for _ in 0..5 {
@@ -93,6 +107,11 @@ impl Task {
             if best.upper <= floor || best.upper == 0.0 || gap <= enough || plan.limited || work > DEAR {
                 break;
             }
+            // Rounding of so many releases hides the answer: a finer lattice would not show it
+            // either.
+            if gap > 0.9 && self.releases > TOO_MANY {
+                break;
+            }
             // Atoms that lie on no common lattice keep the lower end from getting much closer.
             if gap > 0.7 * last_gap && gap < 0.01 {
                 break;
@@ -101,6 +120,13 @@ impl Task {
             goal = if goal > GOAL { GOAL } else { goal * (0.7 * enough / gap).clamp(1.0 / 64.0, 0.5) };
         }
         best
+    }
+
+    /// The probability of an infinite loss, rounded down.
+    fn disclosed(&self) -> f64 {
+        let ln_finite: f64 =
+            self.steps.iter().map(|(pair, count)| *count as f64 * (-pair.singular()).ln_1p()).sum();
+        -ln_finite.exp_m1() * (1.0 - 1e-9)
     }
 
     /// Is delta at epsilon = 0 surely small enough?
@@ -137,6 +163,9 @@ impl Task {
         let tolerance = goal * scale;
         // Where delta falls by many orders within the tolerance, a smaller tilt serves as well.
         let saddle = Saddle { tilt: saddle.tilt.min(30.0 / tolerance), ..saddle };
+        // Beyond the largest loss there is no best tilt, and exponents would lose their digits.
+        let most = MOST_NATS / epsilon.max(saddle.deviation).max(f64::MIN_POSITIVE);
+        let saddle = Saddle { tilt: saddle.tilt.min(most), ..saddle };
         let wanted = self.aligned(lattice_step(&sketches, &saddle, tolerance));
         let rare = if self.releases < 1e6 { 1e-13 } else { 1e-9 };
         let range = sketches.iter().map(|s| s.range(saddle.tilt, rare)).fold(0.0, f64::max);

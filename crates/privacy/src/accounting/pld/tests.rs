@@ -349,7 +349,7 @@ fn merging_does_not_depend_on_the_order() {
 /// Where nothing is known, neither end says anything.
 #[test]
 fn what_is_unknown_is_neither_free_nor_lost() {
-    let like = Tilted::new(&Lattice { offset: 0.0, step: 0.1, first: 0, mass: vec![1.0] }, 1.0);
+    let like = Tilted::new(&Lattice { offset: 0.0, step: 0.1, first: 0, mass: vec![1.0] }, 1.0, End::Upper);
     let empty = Tilted { mass: vec![0.0], ..like };
     for (end, expected) in [(End::Upper, 1.0), (End::Lower, 0.0)] {
         let composed = compose::compose(vec![(empty.clone(), 9)], end, 1e5, &mut 0.0).unwrap();

@@ -54,11 +54,16 @@ pub(super) struct Tilted {
 }
 
 impl Tilted {
-    pub(super) fn new(lattice: &Lattice, tilt: f64) -> Self {
+    /// What is too small for a double is too large by that above, and left out below.
+    pub(super) fn new(lattice: &Lattice, tilt: f64, end: End) -> Self {
         let exponents: Vec<f64> =
             lattice.mass.iter().enumerate().map(|(i, m)| m.ln() + tilt * lattice.loss(i)).collect();
         let top = exponents.iter().copied().fold(f64::MIN, f64::max);
-        let mass = exponents.iter().map(|e| (e - top).exp()).collect();
+        let mass = |exponent: &f64| match end {
+            End::Upper if *exponent > f64::NEG_INFINITY => (exponent - top).exp().max(f64::MIN_POSITIVE),
+            End::Upper | End::Lower => (exponent - top).exp(),
+        };
+        let mass = exponents.iter().map(mass).collect();
         let Lattice { offset, step, first, .. } = *lattice;
         Self {
             tilt,
@@ -134,7 +139,7 @@ impl Tilted {
                 (merged.lattice, error * growth, (self.loose + merged.lift * error) * growth)
             }
         };
-        let mut coarse = Self::new(&lattice, self.tilt);
+        let mut coarse = Self::new(&lattice, self.tilt, end);
         let ln_scale = coarse.ln_scale - self.tilt * offset;
         // Errors were relative to the old scale.
         let change = (-ln_scale).exp();

@@ -24,6 +24,15 @@
 //! with psi of module `moment`: no cancellation even where p and q agree to ten digits. The left
 //! side is convex and rising in w. Newton's method runs on a doubly logarithmic scale, and the root
 //! is moved to the right by its error, which can only raise eps and delta.
+//!
+//! *The top is proved.* For fixed eps, `F(p) = p - e^eps q(p)` is concave, q(p) being the least q
+//! of a convex set. If `F(p1) <= F(p2) >= F(p3)` for `p1 < p2 < p3`, or p3 is 1, no point outside
+//! is higher than those inside, and chords prolonged from outside lie above them:
+//! ```text
+//! F <= F(p2) + (F(p2) - F(p1)) (p3 - p2) / (p2 - p1)   right of p2, and the same on its left     (6)
+//! ```
+//! taken with the larger or smaller end of each computed F. What is returned has passed this; the
+//! search itself only guesses.
 //! # Pitfalls
 //! (2) may be negative at a badly chosen order: results are clamped at 0.
 
@@ -36,6 +45,24 @@ const SLACK: f64 = 1e-13;
 
 /// The least eps known from (2) and (3), rounded up.
 pub(crate) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
+    let guess = guessed_epsilon(order, divergence, delta);
+    if !guess.is_finite() || delta >= 1.0 {
+        return guess;
+    }
+    let improved = epsilon_improved(order, divergence, delta).max(0.0);
+    let (mut proved, mut more) = (guess, SLACK * (1.0 + guess));
+    while proved < improved {
+        if self::delta(order, divergence, proved) <= delta {
+            return proved;
+        }
+        proved += more;
+        more *= 4.0;
+    }
+    improved
+}
+
+/// [`epsilon`] before it is proved: for a search over orders.
+pub(crate) fn guessed_epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
     if delta >= 1.0 {
         return 0.0;
     }
@@ -47,6 +74,22 @@ pub(crate) fn epsilon(order: f64, divergence: f64, delta: f64) -> f64 {
 
 /// The least delta known from (2), (3) and (4), rounded up; at most 1.
 pub(crate) fn delta(order: f64, divergence: f64, epsilon: f64) -> f64 {
+    delta_by(order, divergence, epsilon, ln_delta_proved)
+}
+
+/// [`delta`] before it is proved: for a search over orders.
+pub(crate) fn guessed_delta(order: f64, divergence: f64, epsilon: f64) -> f64 {
+    delta_by(order, divergence, epsilon, |order, divergence, epsilon| {
+        ln_delta_optimal(order, divergence, epsilon).1
+    })
+}
+
+fn delta_by(
+    order: f64,
+    divergence: f64,
+    epsilon: f64,
+    ln_delta_optimal: impl Fn(f64, f64, f64) -> f64,
+) -> f64 {
     if divergence == f64::INFINITY {
         return 1.0;
     }
@@ -90,13 +133,14 @@ fn epsilon_optimal(order: f64, divergence: f64, delta: f64) -> f64 {
     if lowest >= 0.0 {
         certain
     } else {
-        let top = certain.max(-least_over_p(lowest, order, objective));
+        let top = certain.max(-least_over_p(lowest, order, objective).1);
         top + SLACK * (1.0 + top.abs())
     }
 }
 
-/// Equation (3) for delta: the largest `p - e^eps q`, as a logarithm.
-fn ln_delta_optimal(order: f64, divergence: f64, epsilon: f64) -> f64 {
+/// Equation (3) for delta: the largest `p - e^eps q` that the search finds, as a logarithm, and its
+/// `ln p`.
+fn ln_delta_optimal(order: f64, divergence: f64, epsilon: f64) -> (f64, f64) {
     let ball = Ball::new(order, divergence);
     let objective = |ln_p: f64| {
         let below = epsilon - ball.largest_loss(ln_p);
@@ -105,24 +149,60 @@ fn ln_delta_optimal(order: f64, divergence: f64, epsilon: f64) -> f64 {
     // With (1-p)^a (1-q)^-b in (3) replaced by 1, its largest value, the best p is this one. A
     // smaller value moves it up.
     let lowest = (ball.ln_excess + (order - 1.0) * ((-1.0 / order).ln_1p() - epsilon)).min(0.0);
-    let top = if lowest < 0.0 { -least_over_p(lowest, order, objective) } else { f64::NEG_INFINITY };
-    top.max(-objective(0.0)).max(-objective(lowest))
+    let inside = if lowest < 0.0 { least_over_p(lowest, order, objective) } else { (0.0, f64::INFINITY) };
+    let ends = [0.0, lowest].map(|ln_p| (ln_p, objective(ln_p)));
+    let (place, least) = ends.into_iter().fold(inside, |best, end| if end.1 < best.1 { end } else { best });
+    (place, -least)
 }
 
-/// The least `objective(ln p)` from `lowest` to p = 1. A hill is as wide as b or, for large orders,
-/// as 1 / a; a place known to a small part of that gives the height to 1e-15, which the slack
-/// covers. Next to p = 1 it is as narrow as 1 - p is: there the search goes on over ln(p / (1 -
-/// p)), from the best of a scan.
-fn least_over_p(lowest: f64, order: f64, objective: impl Fn(f64) -> f64) -> f64 {
+/// The same, proved by (6); +∞ if no three points do.
+fn ln_delta_proved(order: f64, divergence: f64, epsilon: f64) -> f64 {
+    let ball = Ball::new(order, divergence);
+    let (place, guess) = ln_delta_optimal(order, divergence, epsilon);
+    if place == f64::NEG_INFINITY || guess.is_nan() {
+        return f64::INFINITY;
+    }
+    let hill = (order - 1.0).min(1.0) / (1.0 + 1e-5 * order);
+    let mut reach = 1e-6 * hill.min(if place < 0.0 { -1e3 * place } else { 1.0 });
+    for _ in 0..40 {
+        let middle = place.min(-reach);
+        let (left, right) = (middle - reach, (middle + reach).min(0.0));
+        // F / p2 at each point, with both ends.
+        let at = |ln_p: f64| {
+            let (low, high) = ball.loss(ln_p);
+            let height = |loss: f64| -(ln_p - middle).exp() * (epsilon - loss).exp_m1();
+            (height(low), height(high))
+        };
+        let (one, two, three) = (at(left), at(middle), at(right));
+        if two.0 >= one.1 && (two.0 >= three.1 || right == 0.0) {
+            let (before, after) = (-(left - middle).exp_m1(), (right - middle).exp_m1());
+            let rising = two.1 + (two.1 - one.0) * after / before;
+            let falling = two.1 + (two.1 - three.0) * before / after;
+            let top = rising.max(falling).max(two.1).max(three.1);
+            return if top > 0.0 { middle + top.ln() + SLACK * (10.0 - middle) } else { f64::NEG_INFINITY };
+        }
+        reach *= 4.0;
+    }
+    f64::INFINITY
+}
+
+/// Where `objective(ln p)` is least from `lowest` to p = 1, and how much that is. A hill is as wide
+/// as b or, for large orders, as 1 / a. Next to p = 1 it is as narrow as 1 - p is: there the search
+/// goes on over ln(p / (1 - p)), from the best of a scan.
+fn least_over_p(lowest: f64, order: f64, objective: impl Fn(f64) -> f64) -> (f64, f64) {
     let tolerance = 3e-8 * (order - 1.0).min(1.0) / (1.0 + 1e-5 * order);
-    let (place, found) = search::least(lowest, 0.0, tolerance, &objective);
-    if place < -0.5 {
+    let found = search::least(lowest, 0.0, tolerance, &objective);
+    if found.0 < -0.5 {
         return found;
     }
-    let by_odds = |x: f64| objective(-(-x).exp().ln_1p());
-    let scan = (0..=30).map(|i| 1.5 * f64::from(i)).map(|x| (by_odds(x), x));
-    let (top, x) = scan.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap_or((found, 0.0));
-    found.min(top).min(search::least(x - 1.5, x + 1.5, tolerance, by_odds).1)
+    let ln_p = |x: f64| -(-x).exp().ln_1p();
+    let by_odds = |x: f64| objective(ln_p(x));
+    let scan = (0..=30).map(|i| 1.5 * f64::from(i)).map(|x| (x, by_odds(x)));
+    let (x, top) = scan.min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0.0, found.1));
+    let near = search::least(x - 1.5, x + 1.5, tolerance, by_odds);
+    [(ln_p(x), top), (ln_p(near.0), near.1)]
+        .into_iter()
+        .fold(found, |best, other| if other.1 < best.1 { other } else { best })
 }
 
 /// The two-point pairs with `D_order <= divergence`.
@@ -141,8 +221,15 @@ impl Ball {
 
     /// The root w of (5), or a little more.
     fn largest_loss(&self, ln_p: f64) -> f64 {
+        self.loss(ln_p).1
+    }
+
+    /// Both ends of the root. It is off by the error of `ln_value` over its slope, and by what is
+    /// left of the last step.
+    fn loss(&self, ln_p: f64) -> (f64, f64) {
         if ln_p >= 0.0 || self.divergence == 0.0 {
-            return self.divergence * (1.0 + SLACK); // p = 1, where q = e^-r
+            // p = 1, where q = e^-r
+            return (self.divergence * (1.0 - SLACK), self.divergence * (1.0 + SLACK));
         }
         let b = self.excess_order;
         let (p, miss) = (ln_p.exp(), -ln_p.exp_m1());
@@ -167,10 +254,12 @@ impl Ball {
             // Convergence is quadratic only where the change is small against 1 / b, which may be
             // far below w.
             if change <= 1e-14 * w {
-                return (w * (1.0 + SLACK)).min(most * (1.0 + SLACK));
+                let size = 1.0 + b * w - ln_p + self.ln_excess.abs();
+                let room = SLACK + 8.0 * f64::EPSILON * size / slope;
+                return (w * (1.0 - room), (w * (1.0 + room)).min(most * (1.0 + SLACK)));
             }
         }
-        most * (1.0 + SLACK) // not converged: the bound without the second term
+        (0.0, most * (1.0 + SLACK)) // not converged: the bound without the second term
     }
 }
 
@@ -215,11 +304,37 @@ mod tests {
                 // The same, without cancellation.
                 let exact = power / (2.0 * ((gap * gap + power).sqrt() + gap));
                 let found = super::delta(2.0, r, epsilon);
-                assert!(found >= exact * (1.0 - 1e-14), "r {r}, epsilon {epsilon}: {found} below {exact}");
+                assert!(found >= exact, "r {r}, epsilon {epsilon}: {found} below {exact}");
                 close(found, exact, 1e-8);
                 let back = super::epsilon(2.0, r, exact);
                 assert!(back >= epsilon * (1.0 - 1e-11) - 1e-15, "r {r}: {back} below {epsilon}");
                 assert!(back <= epsilon * (1.0 + 1e-8) + 1e-9, "r {r}: {back} above {epsilon}");
+            }
+        }
+    }
+
+    /// What is proved lies above every pair that a dense scan finds, and next to what was guessed.
+    #[test]
+    fn the_top_is_proved() {
+        for (order, r) in
+            [(1.01f64, 0.3f64), (1.5, 0.01), (2.0, 3.0), (8.0, 1.0), (8.0, 1e-9), (300.0, 0.1), (1e5, 2.0)]
+        {
+            for epsilon in [0.0, 1e-6, 0.1, 0.5, 2.0, 6.0] {
+                let proved = super::delta(order, r, epsilon);
+                let ball = Ball::new(order, r);
+                let scan = (0..2000).map(|i| -60.0 * (f64::from(i) / 2000.0).powi(3));
+                let height = |ln_p: f64| -ln_p.exp() * (epsilon - ball.loss(ln_p).0).exp_m1();
+                let highest = scan.map(height).fold(0.0, f64::max);
+                assert!(proved >= highest, "{order} {r} {epsilon}: {proved} below {highest}");
+                let guess = guessed_delta(order, r, epsilon);
+                assert!(
+                    proved <= guess * (1.0 + 1e-6) + 1e-290,
+                    "{order} {r} {epsilon}: {proved} far above {guess}"
+                );
+                if proved > 1e-12 && proved < 1.0 {
+                    let back = super::epsilon(order, r, proved);
+                    assert!(back <= epsilon * (1.0 + 1e-9) + 1e-9, "{order} {r}: {back} above {epsilon}");
+                }
             }
         }
     }
@@ -294,7 +409,8 @@ mod tests {
             prop_assert!(epsilon(order, r * more, delta) >= here - slack);
             prop_assert!(epsilon(order, r, delta * more) <= here + slack);
             let back = super::delta(order, r, here);
-            prop_assert!(back <= delta * (1.0 + 1e-6), "{} above {}", back, delta);
+            let room = 1e-6 + 1e-12 * order * r;
+            prop_assert!(back <= delta * (1.0 + room), "{} above {}", back, delta);
         }
     }
 }

@@ -154,8 +154,12 @@ pub(crate) fn least_epsilon(
     special: impl IntoIterator<Item = f64>,
     delta: f64,
 ) -> Converted {
-    let convert = |order, divergence| convert::epsilon(order, divergence, delta);
-    search(curve, special, convert, |divergence| divergence + (-delta).ln_1p())
+    let convert = |order, divergence| convert::guessed_epsilon(order, divergence, delta);
+    let found = search(&curve, special, convert, |divergence| divergence + (-delta).ln_1p());
+    if found.order.is_nan() {
+        return found;
+    }
+    Converted { value: convert::epsilon(found.order, curve(found.order), delta), ..found }
 }
 
 /// The least delta at `epsilon`; 1 if no order gives any.
@@ -164,9 +168,12 @@ pub(crate) fn least_delta(
     special: impl IntoIterator<Item = f64>,
     epsilon: f64,
 ) -> Converted {
-    let convert = |order, divergence| convert::delta(order, divergence, epsilon);
-    let found = search(curve, special, convert, |divergence| -(epsilon - divergence).exp_m1());
-    if found.order.is_nan() { Converted { value: 1.0, ..found } } else { found }
+    let convert = |order, divergence| convert::guessed_delta(order, divergence, epsilon);
+    let found = search(&curve, special, convert, |divergence| -(epsilon - divergence).exp_m1());
+    if found.order.is_nan() {
+        return Converted { value: 1.0, ..found };
+    }
+    Converted { value: convert::delta(found.order, curve(found.order), epsilon), ..found }
 }
 
 /// The least `convert(order, divergence)` that the search finds. No order whose divergence is above
