@@ -247,8 +247,8 @@ fn smooth_sensitivity_with_laplace_noise_keeps_its_claim() {
     });
 }
 
-/// s = √3/4 and β = 1/6. As with Cauchy noise (the smooth median), where a shift shows most a change
-/// of scale does not, so that many outputs are needed.
+/// s = √3/4 and β = 1/6. As with Cauchy noise (the smooth median), where a shift shows most a
+/// change of scale does not, so that many outputs are needed.
 #[test]
 fn smooth_sensitivity_with_student_noise_keeps_its_claim() {
     let (scale, widening) = (4.0, (1.0_f64 / 6.0).exp());

@@ -137,9 +137,9 @@ impl GradientDescent {
         Self { class_weights: Some(weights), ..self }
     }
 
-    /// Does this many steps instead of T, at the cost of T: each record takes part until the squares
-    /// of its clipped gradients add up to those of T steps at the clip norm (an individual filter,
-    /// see [`TrainingPlan::filtered_over`]). Only for full batches, without checkpoints.
+    /// Does this many steps instead of T, at the cost of T: each record takes part until the
+    /// squares of its clipped gradients add up to those of T steps at the clip norm (an individual
+    /// filter, see [`TrainingPlan::filtered_over`]). Only for full batches, without checkpoints.
     pub fn filtered_over(self, steps: Count) -> Self {
         Self { filtered_over: Some(steps), ..self }
     }

@@ -29,8 +29,8 @@
 //! "Average-case averages", 2019) rounded up to a ladder whose steps are as wide as the smoothness
 //! allows, which leaves the smoothness as it is. *Proof.*
 //! 1. Neighbours' levels differ by at most 1: if `l(x) = level(A_k(x)) - k`, then
-//!    `level(A_(k+1)(x')) - (k + 1) >= l(x) - 1`. And `|f(x) - f(x')|` is at most s times the lesser
-//!    of the two scales, since (1) holds for x and for x'.
+//!    `level(A_(k+1)(x')) - (k + 1) >= l(x) - 1`. And `|f(x) - f(x')|` is at most s times the
+//!    lesser of the two scales, since (1) holds for x and for x'.
 //! 2. Everything that depends on data before the noise is an integer: the answer and a rung of a
 //!    public ladder. Both lie on the grid, so that rounding and clamping are post-processing of
 //!    `f + σ Z`, and the noise is the rounded one, drawn exactly ([`sordino_noise`]). Neither the
@@ -58,9 +58,9 @@
 //! [`SmoothSensitivity::error_at`]. The scale itself is private: a release states no error.
 //!
 //! # Pitfalls
-//! - (1) is the caller's to prove, and no test of outputs is likely to find where it fails: prove it,
-//!   or enumerate small tables. A maximum over k that ends early is a breach; this one ends where no
-//!   level is left.
+//! - (1) is the caller's to prove, and no test of outputs is likely to find where it fails: prove
+//!   it, or enumerate small tables. A maximum over k that ends early is a breach; this one ends
+//!   where no level is left.
 //! - A_k and S come from the data and are as private as the answer.
 //! - Cauchy noise has no mean: never average releases of it.
 //! - How long a release takes depends on the level and on the caller's A_k.

@@ -13,9 +13,9 @@
 //! # Individual filter
 //! A plan that is [`filtered_over`](TrainingPlan::filtered_over) more steps does those steps, and
 //! its event is still that of its rounds: each record takes part until the squares of its
-//! contributions add up to those of so many full steps ([`IndividualFilter`] has the proof). Records
-//! are then quantised one by one on an exact grid. In float groups the presence of a record would
-//! move the rounding of others by more than its own norm.
+//! contributions add up to those of so many full steps ([`IndividualFilter`] has the proof).
+//! Records are then quantised one by one on an exact grid. In float groups the presence of a record
+//! would move the rounding of others by more than its own norm.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling};
 use sordino_noise::grid::{Allowance, Grid, GridPlan, MAX_DEPTH};
@@ -120,8 +120,8 @@ impl TrainingPlan {
     /// `steps` steps. The event stays. A tool for owners of data of which most records soon have
     /// small gradients.
     ///
-    /// Fails unless batches are full, clipping is flat and not scaled, each unit has one record, and
-    /// there are no fewer steps than rounds.
+    /// Fails unless batches are full, clipping is flat and not scaled, each unit has one record,
+    /// and there are no fewer steps than rounds.
     pub fn filtered_over(mut self, steps: Count) -> Result<Self, OptimError> {
         let refused = |why| Err(OptimError::IndividualFilter { why });
         if self.options.sampling != Sampling::FullBatch {

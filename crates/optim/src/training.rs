@@ -365,8 +365,8 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         Ok(())
     }
 
-    /// What records have spent is private, and a checkpoint must not hold it; without it a run cannot
-    /// resume.
+    /// What records have spent is private, and a checkpoint must not hold it; without it a run
+    /// cannot resume.
     fn check_no_filter(&self) -> Result<(), OptimError> {
         let why = "has no checkpoints, which would hold what each record has spent: run it in one go";
         match self.plan.individual_limit() {

@@ -1,4 +1,5 @@
-//! A run with an individual filter: what is charged, who takes part, and whether it keeps its claim.
+//! A run with an individual filter: what is charged, who takes part, and whether it keeps its
+//! claim.
 
 mod support;
 

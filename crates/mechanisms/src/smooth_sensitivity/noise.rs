@@ -124,7 +124,8 @@ fn laplace_step(epsilon: f64, shift: f64, delta: f64) -> Result<f64, MechanismEr
     Ok(low)
 }
 
-/// The least u, or a little more, with `P[|T| > sqrt 3 u] = (2/π)(atan(1/u) - u/(1 + u^2)) <= miss`.
+/// The least u, or a little more, with `P[|T| > sqrt 3 u] = (2/π)(atan(1/u) - u/(1 + u^2)) <=
+/// miss`.
 fn student_quantile(miss: f64) -> f64 {
     // The density (2/π)(1 + u^2)^-2 is below (2/π) u^-4, so that the tails are below 4/(3π u^3).
     let bound = (4.0 / (3.0 * PI * miss)).cbrt() * (1.0 + MARGIN);

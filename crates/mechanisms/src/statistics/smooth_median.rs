@@ -61,9 +61,9 @@ pub struct SmoothMedian {
 }
 
 impl SmoothMedian {
-    /// With Cauchy noise. `floor` is the sensitivity below which noise does not fall, in data units;
-    /// a public number. Fails for relations other than replace, for owners of rows, and where the
-    /// ladder would have too many levels or noise beyond 2^53 cells.
+    /// With Cauchy noise. `floor` is the sensitivity below which noise does not fall, in data
+    /// units; a public number. Fails for relations other than replace, for owners of rows, and
+    /// where the ladder would have too many levels or noise beyond 2^53 cells.
     pub fn new(
         epsilon: Epsilon,
         bounds: Bounds,
@@ -73,8 +73,8 @@ impl SmoothMedian {
         Self::with_noise(epsilon, SmoothNoise::Cauchy, bounds, floor, who)
     }
 
-    /// With noise of this shape. Laplace noise needs a δ and has the lightest tails; it suits tables
-    /// of many rows near the median.
+    /// With noise of this shape. Laplace noise needs a δ and has the lightest tails; it suits
+    /// tables of many rows near the median.
     pub fn with_noise(
         epsilon: Epsilon,
         noise: SmoothNoise,

@@ -27,8 +27,9 @@ pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
     Ok(Paid::new(guarantee.seeded_if(said.seeded).with_arithmetic(said.arithmetic), None))
 }
 
-/// What each record has spent of an individual filter, in full steps: private data of these records,
-/// for the eyes of the data's owner alone. Anything that is released must not depend on it.
+/// What each record has spent of an individual filter, in full steps: private data of these
+/// records, for the eyes of the data's owner alone. Anything that is released must not depend on
+/// it.
 pub fn spent_by_each(filter: &IndividualFilter) -> Vec<f64> {
     filter.spent().collect()
 }

@@ -2,8 +2,8 @@
 //!
 //! # Definition
 //! A method makes T releases of `sum over active records i of v_i,t + N(0, (z C)^2 I)`, where v_i,t
-//! depends on record i and on earlier releases alone, and has norm at most C. The filter has a limit
-//! of K full steps. Record i is active at step t exactly if it was at every step before and
+//! depends on record i and on earlier releases alone, and has norm at most C. The filter has a
+//! limit of K full steps. Record i is active at step t exactly if it was at every step before and
 //! ```text
 //! |v_i,1|^2 + ... + |v_i,t|^2 <= K C^2                                                             (1)
 //! ```
@@ -11,14 +11,15 @@
 //! However many steps there are, the run costs no more than K releases of noise multiplier z:
 //! [`IndividualFilter::event`]. The noise does not change, and neither does the charge; what is
 //! gained is steps, as long as most records have small gradients. *Proof.*
-//! 1. Let a record be in one data set and absent from (or null in) the other. Given the same earlier
-//!    releases h, every *other* record is active in both or in none, with the same v: whether it is
-//!    depends on itself and h. So the means of release t differ by `d_t(h)`, the record's own v_t if
-//!    it is active, else 0; and `sum over t of |d_t|^2 <= K C^2` for every h, by (1).
+//! 1. Let a record be in one data set and absent from (or null in) the other. Given the same
+//!    earlier releases h, every *other* record is active in both or in none, with the same v:
+//!    whether it is depends on itself and h. So the means of release t differ by `d_t(h)`, the
+//!    record's own v_t if it is active, else 0; and `sum over t of |d_t|^2 <= K C^2` for every h,
+//!    by (1).
 //! 2. Let one more release follow, of `|d|^2 = K C^2 - sum over t of |d_t|^2`. With σ = z C and
-//!    μ^2 = K/z^2, the logarithm of the likelihood ratio is `X - μ^2/2` for the data set without the
-//!    record, `X = sum over t of <d_t, N_t>/σ`, N_t standard Gaussian and independent of d_t. By
-//!    conditioning on one release after the other, from the last,
+//!    μ^2 = K/z^2, the logarithm of the likelihood ratio is `X - μ^2/2` for the data set without
+//!    the record, `X = sum over t of <d_t, N_t>/σ`, N_t standard Gaussian and independent of d_t.
+//!    By conditioning on one release after the other, from the last,
 //!    `E exp(iθX + θ^2/2 sum |d_t|^2/σ^2) = 1`. The second sum is the constant μ^2, so that
 //!    `E exp(iθX) = exp(-θ^2 μ^2/2)`: X is N(0, μ^2), although the d_t depend on the releases.
 //! 3. That is the likelihood ratio of N(0, 1) and N(μ, 1), and of K full releases. Leaving out the
@@ -38,8 +39,8 @@
 //! - What a record has spent is as private as the record. How many are left, too: no output may
 //!   depend on it except through the noisy sums. `Debug` shows nothing;
 //!   [`danger::spent_by_each`](crate::danger::spent_by_each) is for the owner of the data.
-//! - The filter must be asked before a record is added, and with a bound on the norm of exactly what
-//!   is added, rounding included.
+//! - The filter must be asked before a record is added, and with a bound on the norm of exactly
+//!   what is added, rounding included.
 //! - Records that matter most leave first, so the last steps see the others. Choose K and T for
 //!   that.
 //! - It is for sums over all records. Where batches are samples, a record's loss is not its norm.

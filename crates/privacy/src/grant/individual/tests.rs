@@ -56,8 +56,8 @@ fn an_adaptive_run_costs_one_gaussian() {
     let (mu, e_twin) = (1.0f64, 0.5);
     let second = |first: f64| -> f64 { if first > 0.3 { 1.6 } else { 0.2 } };
     let (h, mesh) = (0.02, || (-400..=400).map(|i| f64::from(i) * 0.02));
-    // The releases are y1 and y2, of deviation 1, with shifts 0.5 and d2(y1), and a last one of what
-    // is left.
+    // The releases are y1 and y2, of deviation 1, with shifts 0.5 and d2(y1), and a last one of
+    // what is left.
     let delta = |e: f64| {
         let mut sum = 0.0;
         for y1 in mesh() {
