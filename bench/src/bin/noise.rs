@@ -10,7 +10,7 @@ use std::num::NonZero;
 use serde_json::json;
 use sordino::noise::{
     Bits, DiscreteGaussian, DiscreteLaplace, Entropy, RoundedCauchy, RoundedGaussian, RoundedLaplace,
-    RoundedSpherical, Weight, choose, entropy,
+    RoundedSpherical, RoundedStudent, ScaledLaplace, Weight, choose, entropy,
 };
 
 use sordino_bench::{Options, emit, seconds};
@@ -47,6 +47,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn others(options: Options, bits: &mut Entropy) -> Result<(), Box<dyn Error>> {
     let cauchy = RoundedCauchy::new(1000)?;
     draws(options, "cauchy, scale 1000", bits, |bits, out| out.fill_with(|| cauchy.sample(bits)));
+    let student = RoundedStudent::new(1000)?;
+    draws(options, "student, scale 1000", bits, |bits, out| out.fill_with(|| student.sample(bits)));
+    let laplace = ScaledLaplace::new(1000)?;
+    draws(options, "scaled laplace, scale 1000", bits, |bits, out| {
+        out.fill_with(|| laplace.sample(bits) as i64);
+    });
     let spherical = RoundedSpherical::new(20)?;
     draws(options, "spherical, 1000 dimensions", bits, |bits, out| {
         for vector in out.chunks_mut(1000) {

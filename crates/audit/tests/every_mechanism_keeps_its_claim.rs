@@ -6,10 +6,11 @@
 mod specimens;
 mod suite;
 
-use sordino_audit::Audit;
+use sordino_audit::{Audit, MechanismTester};
 use sordino_mechanisms::{
     AboveThreshold, Contributions, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian, Laplace,
-    MaxNoise, PermuteAndFlip, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift,
+    MaxNoise, Nearby, PermuteAndFlip, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, SmoothNoise,
+    SmoothSensitivity,
 };
 use sordino_privacy::{ClipNorm, Neighbours, NoiseMultiplier, Scale};
 use specimens::patterns;
@@ -211,6 +212,50 @@ fn randomized_response_keeps_its_claim() {
     let least = floor(&(vec![kept, lie, lie], vec![lie, kept, lie]), 0.0, 1);
     keeps("randomized response", &audit(HONEST, 1), least);
     is_caught("randomized response with half the noise", &audit(HALF, 2));
+}
+
+/// Two tables of which the second has its answer lower by one floor (1000) and its noise one level
+/// higher: of sensitivity 1000 and 1001, the first next to tables of 1001. With `far`, lower by two
+/// floors and two levels higher. `widening` is e^β.
+fn smooth(noise: SmoothNoise, widening: f64, far: bool, spent: f64, tester: &MechanismTester<'_>) -> Audit {
+    let range = -(1 << 30)..=1 << 30;
+    let mechanism =
+        SmoothSensitivity::new(epsilon(spent), noise, range, count(1000), Neighbours::AddRemove).unwrap();
+    let second = if far { (-2000, (1000.0 * widening) as u64 + 2) } else { (-1000, 1001) };
+    on(
+        tester,
+        |(answer, next): &(i64, u64), bits| {
+            let sensitivity = |k: u64| if k == 0 && *answer == 0 { 1000 } else { *next };
+            release(&mechanism, Nearby { answer: *answer, sensitivity: &sensitivity }, bits)
+        },
+        &[((0, 1001), second)],
+    )
+}
+
+/// At δ = 10⁻³, where the δ of half the noise is 43 times as large. β is the solution of
+/// `(1 - e^-β)/2 exp(-(1/2 + β)/(e^β - 1)) = δ`, by hand.
+#[test]
+fn smooth_sensitivity_with_laplace_noise_keeps_its_claim() {
+    const SMALL: f64 = 1e-3;
+    let beta = 0.142_43_f64;
+    let found = 0.5 * (1.0 - (-beta).exp()) * (-(0.5 + beta) / beta.exp_m1()).exp();
+    assert!((found / SMALL - 1.0).abs() < 0.01, "{found}");
+    let (scale, noise) = (4.0, SmoothNoise::Laplace { delta: delta(SMALL) });
+    let least = floor(&(laws::laplace(0.0, scale), laws::laplace(-2.0, scale * beta.exp())), SMALL, 5);
+    three("smooth sensitivity, laplace", least, |spent, far, seed| {
+        smooth(noise, beta.exp(), far, spent, &sharper_tester(CLAIMED, seed, 5).with_delta(delta(SMALL)))
+    });
+}
+
+/// s = √3/4 and β = 1/6. As with Cauchy noise (the smooth median), where a shift shows most a
+/// change of scale does not, so that many outputs are needed.
+#[test]
+fn smooth_sensitivity_with_student_noise_keeps_its_claim() {
+    let (scale, widening) = (4.0, (1.0_f64 / 6.0).exp());
+    let laws = (laws::student(0.0, scale), laws::student(-(3.0_f64.sqrt()), scale * widening));
+    three("smooth sensitivity, student", floor(&laws, 0.0, 10), |spent, far, seed| {
+        smooth(SmoothNoise::Student, widening, far, spent, &sharper_tester(CLAIMED, seed, 10))
+    });
 }
 
 /// The usual δ is not seen at all: the whole loss is there.

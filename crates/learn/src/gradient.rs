@@ -47,6 +47,7 @@ pub struct GradientDescent {
     momentum: Option<f64>,
     l2: Option<f64>,
     class_weights: Option<ClassWeights>,
+    filtered_over: Option<Count>,
 }
 
 impl GradientDescent {
@@ -83,6 +84,7 @@ impl GradientDescent {
             momentum: None,
             l2: None,
             class_weights: None,
+            filtered_over: None,
         }
     }
 
@@ -135,6 +137,13 @@ impl GradientDescent {
         Self { class_weights: Some(weights), ..self }
     }
 
+    /// Does this many steps instead of T, at the cost of T: each record takes part until the
+    /// squares of its clipped gradients add up to those of T steps at the clip norm (an individual
+    /// filter, see [`TrainingPlan::filtered_over`]). Only for full batches, without checkpoints.
+    pub fn filtered_over(self, steps: Count) -> Self {
+        Self { filtered_over: Some(steps), ..self }
+    }
+
     /// The plan for n records with this encoding, with the noise calibrated to (ε, δ).
     pub fn plan(
         &self,
@@ -163,10 +172,13 @@ impl GradientDescent {
             divisor: None,
             limit,
         };
-        let plan = match noise {
+        let mut plan = match noise {
             Noise::Budget { epsilon, delta } => TrainingPlan::calibrated(options, epsilon, delta)?,
             Noise::Multiplier(multiplier) => TrainingPlan::with_noise(options, multiplier)?,
         };
+        if let Some(steps) = self.filtered_over {
+            plan = plan.filtered_over(steps)?;
+        }
         let training = self.training.clone().unwrap_or_else(|| self.default_training(rule));
         training.check(self.loss.outputs() * encoding.width())?;
         let (encoding, class_weights) = (encoding.clone(), self.class_weights.clone());

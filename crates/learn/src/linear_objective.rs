@@ -20,7 +20,10 @@ use std::num::NonZero;
 
 use sordino_data::{Batch, BatchGroup, BlockView, ContributionLimit, Encoded, ROWS_PER_BLOCK};
 use sordino_noise::grid::{FloatGroups, SumError};
-use sordino_optim::{ClassWeights, Clip, ClipRule, ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+use sordino_optim::{
+    ClassWeights, Clip, ClipRule, ClippedSum, Contributions, FloatSums, Objective, Partial, sum_by_groups,
+};
+use sordino_threads::gather;
 
 use crate::kernel::{TILE, accumulate, differentiate, dot, dots, norm_above, prefetch};
 use crate::loss::Loss;
@@ -279,6 +282,10 @@ impl Objective for LinearObjective<'_> {
         }
     }
 
+    fn contributions(&self) -> Option<&dyn Contributions> {
+        Some(self)
+    }
+
     fn clipped_sum(
         &self,
         parameters: &[f64],
@@ -295,6 +302,24 @@ impl Objective for LinearObjective<'_> {
         sum_by_groups(clip, batch, self.float_sums(), threads, workspace, |work, group, partial| {
             self.add_group(parameters, clip, work, group, partial)
         })
+    }
+}
+
+impl Contributions for LinearObjective<'_> {
+    /// The lengths of the very vectors that `add_record` adds on an exact grid.
+    fn norms(&self, parameters: &[f64], batch: &Batch, clip: &Clip<'_>, threads: NonZero<usize>) -> Vec<f64> {
+        let slots: Vec<usize> = batch.iter().collect();
+        let share = |slots: &[usize]| {
+            let (mut derivative, mut record) = (vec![0.0; self.loss.outputs()], vec![0.0; self.dimension()]);
+            let mut norm = |slot: usize| {
+                let contributes = self.derivative(parameters, slot, &mut derivative)
+                    && self.contribution(slot, clip, &derivative, &mut record).0;
+                if contributes { length_above(&record) } else { 0.0 }
+            };
+            slots.iter().map(|slot| norm(*slot)).collect::<Vec<f64>>()
+        };
+        let shares = slots.chunks(slots.len().div_ceil(threads.get()).max(1)).collect();
+        gather(threads, shares, share).concat()
     }
 }
 

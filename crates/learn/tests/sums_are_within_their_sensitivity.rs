@@ -202,3 +202,34 @@ fn pitfall_06_only_bounded_values_reach_a_learner() {
     let of = |data| sum(data, &plan, 1.0, &[0.1; 4], 1, 1).0;
     assert_eq!(of(&beyond), of(&clamped));
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+    /// What an individual filter is told: a record's own length on the grid, in clip norms, is at
+    /// most the bound, and not far below it.
+    #[test]
+    fn a_record_contributes_no_more_than_its_stated_norm(
+        rows in prop::collection::vec((prop::array::uniform3(value()), any::<bool>()), 1..12),
+        w in prop::array::uniform4(-3.0..3.0f64),
+        threads in 1usize..4,
+    ) {
+        let (data, threads) = (encoded(&rows), NonZero::new(threads).unwrap());
+        for neighbours in [Neighbours::ZeroOut, Neighbours::Replace] {
+            let plan = plan(rows.len(), Clipping::Flat { norm: 0.7 }, Sampling::FullBatch, neighbours);
+            let plan = plan.filtered_over(Count::new(5).unwrap()).unwrap();
+            let objective = LinearObjective::new(Loss::Logistic, &data);
+            let clip = plan.clip(0.7, objective.dimension(), objective.float_sums()).unwrap();
+            prop_assert!(clip.is_exact());
+            let batch = plan.batches().batches().next(&mut seeded(1)).unwrap();
+            let norms = objective.contributions().unwrap().norms(&w, &batch, &clip, threads);
+            prop_assert_eq!(norms.len(), rows.len());
+            for (slot, norm) in norms.into_iter().enumerate() {
+                let alone = batch.only(|other| other == slot);
+                let sum = objective.clipped_sum(&w, &alone, &clip, threads).unwrap();
+                let length = distance(unprotected(&sum.gradient), &[0; 4]) / clip.grid().clip_units() as f64;
+                prop_assert!(length <= norm / 0.7 * (1.0 + 1e-12), "{length} against {norm}");
+                prop_assert!(norm / 0.7 <= length + 4.0 / clip.grid().clip_units() as f64 + 1e-9);
+            }
+        }
+    }
+}

@@ -29,6 +29,14 @@ pub enum MechanismError {
         /// What came.
         upper: i64,
     },
+    /// A range of answers beyond any grid for noise that fits the data.
+    #[error("answers may range over a width of at most {most}, got {width}; count in larger units")]
+    RangeTooWide {
+        /// What came.
+        width: u64,
+        /// What is accepted.
+        most: u64,
+    },
     /// Bounds of real numbers that bound nothing.
     #[error(
         "bounds must be finite numbers, the lower below the upper by a finite width, got {lower} and {upper}"

@@ -15,6 +15,7 @@
 //! | a sum of real vectors, each clipped in L2 | [`Gaussian`] | Gaussian |
 //! | the same, without δ | [`KNorm`] | pure |
 //! | an integer that is stable on most tables | [`ProposeTestRelease`] | approximate |
+//! | an integer, with noise that fits the data near by | [`SmoothSensitivity`] | pure, or approximate |
 //! | which candidate has the best score | [`Exponential`] | pure, of bounded range |
 //! | which k candidates have the best scores | [`TopK`] | k choices of bounded range |
 //! | the same, for a single choice | [`PermuteAndFlip`] | pure |
@@ -57,6 +58,7 @@ mod randomized_response;
 mod report_noisy_max;
 mod scores;
 mod shift;
+mod smooth_sensitivity;
 pub mod statistics;
 #[cfg(test)]
 mod testing;
@@ -81,4 +83,5 @@ pub use randomized_response::RandomizedResponse;
 pub use report_noisy_max::{MaxNoise, ReportNoisyMax};
 pub use scores::ScoreShift;
 pub use shift::Shift;
+pub use smooth_sensitivity::{Nearby, SmoothNoise, SmoothSensitivity};
 pub use top_k::TopK;

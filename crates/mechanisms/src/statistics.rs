@@ -12,7 +12,7 @@
 //! | [`Mean`] | numbers | mean of clamped numbers | noisy sum over noisy or public count |
 //! | [`Variance`] | numbers | variance of clamped numbers | two noisy sums over noisy or public count |
 //! | [`Quantile`] | numbers | a value of about this rank | exponential mechanism on a public grid |
-//! | [`SmoothMedian`] | numbers | the median, where n is public | Cauchy, scaled to the data near by |
+//! | [`SmoothMedian`] | numbers | the median, where n is public | fit to the data near by |
 //! | [`StableMedian`] | numbers | the median if stable, or nothing; δ > 0 | discrete Laplace after a test |
 //! | [`Histogram`] | keys | counts of declared keys, zeros included | discrete Laplace |
 //! | [`OpenHistogram`] | keys | counts of frequent keys; δ > 0 | discrete Laplace and a threshold |

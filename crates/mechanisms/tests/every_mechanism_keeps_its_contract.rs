@@ -13,8 +13,9 @@ use sordino_mechanisms::statistics::{
 };
 use sordino_mechanisms::{
     AboveThreshold, Contributions, Counts, DiscreteGaussian, DiscreteLaplace, Exponential, Gaussian,
-    GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, PermuteAndFlip, Proposal,
-    ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, TopK,
+    GaussianNoisyMax, KNorm, Laplace, MaxNoise, Mechanism, MechanismError, Nearby, PermuteAndFlip, Proposal,
+    ProposeTestRelease, RandomizedResponse, ReportNoisyMax, ScoreShift, Shift, SmoothNoise,
+    SmoothSensitivity, TopK,
 };
 use sordino_noise::Bits;
 use sordino_noise::danger::seeded;
@@ -61,6 +62,11 @@ fn for_each_of_unit(unit: &Unit, check: &impl Check) {
     check.check("k-norm", &k_norm, || k_norm.sum());
     let stable = ProposeTestRelease::new(epsilon, delta, shift()).unwrap();
     check.check("propose, test, release", &stable, || Proposal { answer: 41, distance: 100 });
+    for noise in [SmoothNoise::Laplace { delta }, SmoothNoise::Cauchy, SmoothNoise::Student] {
+        let smooth = SmoothSensitivity::new(epsilon, noise, 0..=100, Count::ONE, replace).unwrap();
+        let answer = || Nearby { answer: 41, sensitivity: &|k| 2 + k };
+        check.check("smooth sensitivity", &smooth.for_unit(unit.clone()), answer);
+    }
     let half = Epsilon::new(0.25).unwrap();
     check.check("top two", &TopK::new(half, scores(), three, count(2)).unwrap(), || SCORES);
     check.check("discrete laplace", &DiscreteLaplace::new(epsilon, shift()).unwrap(), || 41);
@@ -93,6 +99,9 @@ fn for_each_statistic(check: &impl Check) {
     check.check("smooth median", &SmoothMedian::new(epsilon, bounds, 0.1, row()).unwrap(), || {
         Rows::new(NUMBERS)
     });
+    let laplace = SmoothNoise::Laplace { delta };
+    let smooth = SmoothMedian::with_noise(epsilon, laplace, bounds, 0.1, row()).unwrap();
+    check.check("smooth median, laplace", &smooth, || Rows::new(NUMBERS));
     let stable = StableMedian::new(epsilon, delta, bounds, 3.0, row()).unwrap();
     check.check("stable median", &stable, || Rows::new(NUMBERS));
     let open = OpenHistogram::new(epsilon, delta, row()).unwrap();

@@ -6,8 +6,8 @@
 //! - **Noise for vectors of reals on a grid**: [`RoundedGaussian`] and [`RoundedLaplace`], the
 //!   continuous noise rounded, for which every theorem about the continuous mechanism holds as it
 //!   stands.
-//! - **Noise of other shapes on a grid**: [`RoundedCauchy`] (heavy tails), [`RoundedSpherical`]
-//!   (vectors, by length).
+//! - **Noise of other shapes on a grid**: [`RoundedCauchy`] and [`RoundedStudent`] (heavy tails),
+//!   [`ScaledLaplace`] (any whole scale), [`RoundedSpherical`] (vectors, by length).
 //! - **Noise for integer answers**: [`DiscreteLaplace`] and [`DiscreteGaussian`].
 //! - **Coins, counts and choices**: [`Probability`], [`BernoulliExp`], [`Geometric`], [`Binomial`],
 //!   [`uniform_below`], [`choose`].
@@ -57,9 +57,11 @@ pub mod grid;
 mod parameter;
 mod probability;
 mod rounded;
+mod scaled_laplace;
 mod spherical;
 mod stack;
 mod stream;
+mod student;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -78,5 +80,7 @@ pub use error::NoiseError;
 pub use geometric::Geometric;
 pub use probability::Probability;
 pub use rounded::{RoundedGaussian, RoundedLaplace};
+pub use scaled_laplace::ScaledLaplace;
 pub use spherical::RoundedSpherical;
+pub use student::RoundedStudent;
 pub use uniform::{uniform_below, uniform_below_u128};

@@ -74,6 +74,12 @@ pub enum OptimError {
         /// The relation.
         neighbours: Neighbours,
     },
+    /// A plan or a run that an individual filter does not serve.
+    #[error("an individual filter {why}")]
+    IndividualFilter {
+        /// What it needs, and what to do.
+        why: &'static str,
+    },
     /// The run was stopped on request.
     #[error("stopped on request after {steps} steps; all that was charged stays charged")]
     Cancelled {

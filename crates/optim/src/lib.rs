@@ -45,7 +45,7 @@ pub use learner::{
     FitOptions, Fitted, LearningPlan, Noise, StepwisePlan, Stopped, check_data, check_permit,
     check_public_size,
 };
-pub use objective::{ClippedSum, FloatSums, Objective, Partial, sum_by_groups};
+pub use objective::{ClippedSum, Contributions, FloatSums, Objective, Partial, sum_by_groups};
 pub use plan::{NoiseSplit, PlanOptions, TrainingPlan};
 pub use progress::Progress;
 pub use rule::UpdateRule;

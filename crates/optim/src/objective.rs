@@ -48,9 +48,24 @@ pub trait Objective: Sync {
         threads: NonZero<usize>,
     ) -> Result<ClippedSum, SumError>;
 
+    /// What each record contributes, if the objective can bound it. Plans with an individual filter
+    /// need it.
+    fn contributions(&self) -> Option<&dyn Contributions> {
+        None
+    }
+
     /// Takes back a gradient that has been released and used, so that the next sum can reuse its
     /// memory.
     fn take_back(&self, _spent: NoisySum) {}
+}
+
+/// An objective that can bound what each of its records contributes.
+pub trait Contributions: Sync {
+    /// Upper bounds on the norms, in data units, of the vectors that
+    /// [`clipped_sum`](Objective::clipped_sum) would add for the slots of `batch`, in order, on an
+    /// exact grid. Each is a function of its own record and the public parameters; 0 for a slot
+    /// that adds nothing. Private data.
+    fn norms(&self, parameters: &[f64], batch: &Batch, clip: &Clip<'_>, threads: NonZero<usize>) -> Vec<f64>;
 }
 
 /// The clipped sum of a batch.

@@ -9,11 +9,19 @@
 //! It is never divided by the size of the actual batch, which is a statistic of the data.
 //!
 //! Where a unit has up to k records, the event is that of groups of k.
+//!
+//! # Individual filter
+//! A plan that is [`filtered_over`](TrainingPlan::filtered_over) more steps does those steps, and
+//! its event is still that of its rounds: each record takes part until the squares of its
+//! contributions add up to those of so many full steps ([`IndividualFilter`] has the proof).
+//! Records are then quantised one by one on an exact grid. In float groups the presence of a record
+//! would move the rounding of others by more than its own norm.
 
 use sordino_data::{BatchPlan, ContributionLimit, Sampling};
-use sordino_noise::grid::{Grid, GridPlan, MAX_DEPTH};
+use sordino_noise::grid::{Allowance, Grid, GridPlan, MAX_DEPTH};
 use sordino_privacy::{
-    Claim, Count, Delta, Epsilon, Event, Neighbours, NoiseMultiplier, SamplingRate, Unit, calibrate,
+    Claim, Count, Delta, Epsilon, Event, IndividualFilter, Neighbours, NoiseMultiplier, SamplingRate, Unit,
+    calibrate,
 };
 
 use crate::checkpoint::Checkpoint;
@@ -79,6 +87,8 @@ pub struct TrainingPlan {
     divisor: f64,
     /// The scales, or the bounds of coordinates.
     scales: Option<Vec<f64>>,
+    /// The full steps that each record may take part in, and that are charged, if that is not all.
+    individual: Option<Count>,
 }
 
 impl TrainingPlan {
@@ -103,7 +113,47 @@ impl TrainingPlan {
             }
         };
         scales.iter().flatten().try_for_each(|scale| positive("scale of a coordinate", *scale).map(drop))?;
-        Ok(Self { options, batches, noise_multiplier, divisor, scales })
+        Ok(Self { options, batches, noise_multiplier, divisor, scales, individual: None })
+    }
+
+    /// The same noise, for at most as many full steps of each record as the plan has rounds, in
+    /// `steps` steps. The event stays. A tool for owners of data of which most records soon have
+    /// small gradients.
+    ///
+    /// Fails unless batches are full, clipping is flat and not scaled, each unit has one record,
+    /// and there are no fewer steps than rounds.
+    pub fn filtered_over(mut self, steps: Count) -> Result<Self, OptimError> {
+        let refused = |why| Err(OptimError::IndividualFilter { why });
+        if self.options.sampling != Sampling::FullBatch {
+            return refused("needs full batches: on a sample a record's norm does not bound its loss");
+        }
+        if !matches!(self.options.clipping, Clipping::Flat { .. }) || self.scales.is_some() {
+            return refused("needs flat clipping without scales: use `Clipping::Flat`");
+        }
+        if self.options.limit.max_records() != Count::ONE {
+            return refused("counts single records: use it where each unit has at most one");
+        }
+        if self.individual.is_some() || steps < self.options.rounds {
+            return refused(
+                "spreads the rounds of a plan over more steps, once: give more steps than rounds",
+            );
+        }
+        let limit = std::mem::replace(&mut self.options.rounds, steps);
+        let PlanOptions { sampling, slots, neighbours, .. } = self.options;
+        self.batches = BatchPlan::new(sampling, slots, steps, neighbours)?;
+        IndividualFilter::new(limit, 0)?;
+        Ok(Self { individual: Some(limit), ..self })
+    }
+
+    /// A new filter for the records of one run, if the plan has one.
+    pub(crate) fn individual_filter(&self) -> Result<Option<IndividualFilter>, OptimError> {
+        let filter = |limit| IndividualFilter::new(limit, self.options.slots.get() as usize);
+        Ok(self.individual.map(filter).transpose()?)
+    }
+
+    /// The full steps that each record may take part in, if the plan has an individual filter.
+    pub fn individual_limit(&self) -> Option<Count> {
+        self.individual
     }
 
     /// The plan with the least noise that costs at most (ε, δ), by the tightest accountant.
@@ -138,7 +188,11 @@ impl TrainingPlan {
 
     /// The event of the whole run.
     pub fn event(&self) -> Event {
-        self.event_of(&self.batches)
+        match self.individual {
+            // Full batches have no event of their own: `filtered_over` has no others.
+            Some(limit) => Event::gaussian(self.noise_multiplier).repeated(limit),
+            None => self.event_of(&self.batches),
+        }
     }
 
     /// The claim of the whole run.
@@ -149,6 +203,8 @@ impl TrainingPlan {
     /// The claim of `steps` steps. An epoch that has begun counts as a whole.
     pub fn claim_of(&self, steps: u64) -> Result<Claim, OptimError> {
         let rounds = steps.div_ceil(self.steps_per_round());
+        // Of an individual filter no steps cost more than all.
+        let rounds = self.individual.map_or(rounds, |limit| limit.get().min(rounds));
         let event = if rounds == 0 {
             Event::composed([])
         } else {
@@ -223,7 +279,9 @@ impl TrainingPlan {
         let (gradients, count) = self.options.clipping.multipliers(self.noise_multiplier.get());
         let most = self.largest_batch();
         let plan = GridPlan::new(clip_norm, gradients, dimension, most);
-        let grid = deepest(plan.allowance(sums.allowance(self.neighbours())?), most)?;
+        let allowance = sums.allowance(self.neighbours())?;
+        let allowance = if self.individual.is_some() { Allowance::Exact } else { allowance };
+        let grid = deepest(plan.allowance(allowance), most)?;
         let count = count.map(|noise| deepest(GridPlan::new(0.5, noise, 1, most), most)).transpose()?;
         let rule = match self.options.clipping {
             Clipping::Flat { .. } | Clipping::Quantile { .. } => ClipRule::Flat,

@@ -8,6 +8,8 @@
 //! g~  = s (S + N(0, (z C)² I)) / D + λ w
 //! w  <- Proj_r(update(w, g~))
 //! ```
+//! If the plan has an individual filter, only those records of the batch are summed that it admits.
+//!
 //! # Guarantee
 //! The permit is checked before the data is read, and the run does the steps that the plan's event
 //! names and no more; an empty batch is a step. Bits come from the operating system, fresh for each
@@ -22,17 +24,18 @@ mod state;
 mod under;
 
 use std::num::NonZero;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use sordino_noise::{Bits, entropy};
-use sordino_privacy::{Claim, Inflation, Paid, Permit, Release};
+use sordino_privacy::{Claim, IndividualFilter, Inflation, Paid, Permit, Release, danger};
 use sordino_threads::available;
 
 use crate::average::Averaging;
 use crate::checkpoint::{Checkpoint, Checkpoints, Witness};
 use crate::clip::Clipping;
 use crate::error::{OptimError, positive, within};
-use crate::objective::Objective;
+use crate::objective::{Contributions, Objective};
 use crate::plan::TrainingPlan;
 use crate::progress::Progress;
 use crate::rule::{Gradient, UpdateRule};
@@ -110,6 +113,7 @@ pub struct Training<'a, O: ?Sized> {
     cancel: Option<&'a AtomicBool>,
     checkpoints: Option<Checkpoints>,
     witness: Option<&'a dyn Witness>,
+    spending: Option<&'a OnceLock<Vec<f64>>>,
     about: String,
 }
 
@@ -146,9 +150,13 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
             return Err(OptimError::OtherLimit);
         }
         options.check(dimension)?;
-        let threads = available();
-        let about = String::new();
-        Ok(Self { plan, objective, options, threads, cancel: None, checkpoints: None, witness: None, about })
+        if plan.individual_limit().is_some() && objective.contributions().is_none() {
+            let why = "needs an objective that bounds what each record contributes: linear models do";
+            return Err(OptimError::IndividualFilter { why });
+        }
+        let (threads, about) = (available(), String::new());
+        let (cancel, checkpoints, witness, spending) = (None, None, None, None);
+        Ok(Self { plan, objective, options, threads, cancel, checkpoints, witness, spending, about })
     }
 
     /// Sets the number of threads. The result does not depend on it, unless the objective does.
@@ -169,6 +177,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
 
     /// Writes checkpoints. Runs by epochs can only resume at the beginning of an epoch.
     pub fn with_checkpoints(self, checkpoints: Checkpoints) -> Result<Self, OptimError> {
+        self.check_no_filter()?;
         let epoch = self.plan.steps_per_round();
         if checkpoints.every == 0 || !checkpoints.every.is_multiple_of(epoch) {
             let expected = "a multiple of the steps of an epoch, above 0";
@@ -181,6 +190,12 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
     /// Sets a witness that is told of every checkpoint.
     pub fn witnessed_by(self, witness: &'a dyn Witness) -> Self {
         Self { witness: Some(witness), ..self }
+    }
+
+    /// Sets the place for what each slot has spent in the end, in full steps, if the plan has an
+    /// individual filter. It is *private data* of the records, for their owner alone.
+    pub fn private_spending_for_owner(self, place: &'a OnceLock<Vec<f64>>) -> Self {
+        Self { spending: Some(place), ..self }
     }
 
     /// Runs all steps, against a permit for the plan's claim.
@@ -255,6 +270,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         source: Source<'_>,
         progress: &mut dyn FnMut(Progress<'_>),
     ) -> Result<Release<Vec<f64>>, OptimError> {
+        self.check_no_filter()?;
         let checkpoints = self.checkpoints.as_ref();
         let run = PaidRun::go_on(self.plan, &self.made_of(), &checkpoint, paid, permit, checkpoints)?
             .witnessed_by(self.witness);
@@ -278,6 +294,7 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         run.keep(&state.snapshot())?;
         let of = self.plan.batches().steps();
         let mut batches = self.plan.batches().batches_from(state.step)?;
+        let mut filter = self.plan.individual_filter()?;
         while state.step < of {
             if self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                 // A run cannot resume in the middle of an epoch: the last checkpoint stays, and the
@@ -288,11 +305,15 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
                 return Err(OptimError::Cancelled { steps: state.step });
             }
             match &mut source {
-                Source::System => self.step(&mut state, &mut batches, &mut entropy()?)?,
-                Source::Given(bits) => self.step(&mut state, &mut batches, *bits)?,
+                Source::System => self.step(&mut state, &mut batches, &mut filter, &mut entropy()?)?,
+                Source::Given(bits) => self.step(&mut state, &mut batches, &mut filter, *bits)?,
             }
             run.keep_if_due(&state.snapshot())?;
             progress(run.progress(state.step, &state.parameters));
+        }
+        if let (Some(filter), Some(place)) = (&filter, self.spending) {
+            // A place that is not empty belongs to another run, and stays as it is.
+            place.set(danger::spent_by_each(filter)).ok();
         }
         run.keep_end(&state.snapshot());
         run.finish(state.average.result(state.parameters))
@@ -302,12 +323,20 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         &self,
         state: &mut State,
         batches: &mut sordino_data::Batches,
+        filter: &mut Option<IndividualFilter>,
         bits: &mut R,
     ) -> Result<(), OptimError> {
         let (plan, options) = (self.plan, &self.options);
         // A run has no more steps than its plan has batches.
-        let Some(batch) = batches.next(bits) else { return Ok(()) };
+        let Some(mut batch) = batches.next(bits) else { return Ok(()) };
         let clip = plan.clip(state.clip_norm, self.objective.dimension(), self.objective.float_sums())?;
+        if let Some(filter) = filter {
+            let norms = |of: &dyn Contributions| of.norms(&state.parameters, &batch, &clip, self.threads);
+            // A record whose norm is missing counts as one at the clip norm.
+            let mut norms = self.objective.contributions().map(norms).unwrap_or_default().into_iter();
+            let mut share = || norms.next().unwrap_or(f64::INFINITY) / clip.grid().clip_norm();
+            batch = batch.only(|slot| filter.admits(slot, share()));
+        }
         let sum = self.objective.clipped_sum(&state.parameters, &batch, &clip, self.threads)?;
         let noisy = sum.gradient.add_gaussian_on(self.threads, bits)?;
         let (divisor, units) = (plan.divisor(), noisy.units());
@@ -334,6 +363,16 @@ impl<'a, O: Objective + ?Sized> Training<'a, O> {
         state.average.take(&state.parameters, state.step, plan.batches().steps(), self.threads);
         state.step += 1;
         Ok(())
+    }
+
+    /// What records have spent is private, and a checkpoint must not hold it; without it a run
+    /// cannot resume.
+    fn check_no_filter(&self) -> Result<(), OptimError> {
+        let why = "has no checkpoints, which would hold what each record has spent: run it in one go";
+        match self.plan.individual_limit() {
+            Some(_) => Err(OptimError::IndividualFilter { why }),
+            None => Ok(()),
+        }
     }
 
     /// Everything public that the run depends on. A checkpoint must agree with it.

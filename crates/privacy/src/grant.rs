@@ -8,6 +8,7 @@
 mod budget;
 pub mod danger;
 mod guarantee;
+mod individual;
 mod paid;
 mod payer;
 mod permit;
@@ -19,6 +20,7 @@ pub use budget::{
     OdometerReading, Prospect, Quote, Refusal, SoFar, Spent, Terms, TypicalRelease, Voucher, Work,
 };
 pub use guarantee::Guarantee;
+pub use individual::IndividualFilter;
 pub use paid::Paid;
 pub use permit::{Permit, ReleaseError};
 pub use release::Release;

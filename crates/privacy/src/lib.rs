@@ -26,9 +26,9 @@ pub use event::{
     Trials,
 };
 pub use grant::{
-    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Guarantee, Journal, MemoryJournal,
-    Odometer, OdometerReading, Paid, Permit, Prospect, Quote, Refusal, Release, ReleaseError, SoFar, Spent,
-    Statement, Terms, TypicalRelease, Voucher, Work, danger,
+    Budget, Charge, ChargeError, Charged, Choice, Filter, Gate, Gauge, Guarantee, IndividualFilter, Journal,
+    MemoryJournal, Odometer, OdometerReading, Paid, Permit, Prospect, Quote, Refusal, Release, ReleaseError,
+    SoFar, Spent, Statement, Terms, TypicalRelease, Voucher, Work, danger,
 };
 pub use params::{
     ClipNorm, Count, Delta, Epsilon, Gamma, Inflation, MeanTrials, Mu, NoiseMultiplier, Norm, Order,

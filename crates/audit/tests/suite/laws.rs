@@ -40,6 +40,14 @@ pub(crate) fn cauchy(middle: f64, scale: f64) -> Vec<f64> {
     cells(|x| ((x - middle) / scale).atan() / PI + 0.5)
 }
 
+/// Student's t with three degrees of freedom.
+pub(crate) fn student(middle: f64, scale: f64) -> Vec<f64> {
+    cells(|x| {
+        let u = (x - middle) / scale / 3.0_f64.sqrt();
+        0.5 + (u.atan() + u / (1.0 + u * u)) / PI
+    })
+}
+
 fn normal(x: f64) -> f64 {
     0.5 * libm::erfc(-x / SQRT_2)
 }

@@ -42,6 +42,12 @@ impl Batch {
         group.into_slots()
     }
 
+    /// The slots of this batch that `keep` accepts, which is asked for each of them in order.
+    pub fn only(&self, mut keep: impl FnMut(usize) -> bool) -> Self {
+        // Proof: a slot came from 32 bits.
+        Self::of(self.iter().filter(|slot| keep(*slot)).map(|slot| slot as u32).collect())
+    }
+
     /// The number of slots. It is private under Poisson sampling: no output may depend on it.
     pub fn len(&self) -> usize {
         match &self.0 {

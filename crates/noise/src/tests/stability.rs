@@ -7,7 +7,7 @@ use crate::bits::Bits;
 use crate::danger::seeded;
 use crate::{
     Binomial, DiscreteGaussian, DiscreteLaplace, Geometric, Probability, RoundedCauchy, RoundedGaussian,
-    RoundedLaplace, RoundedSpherical, Weight, choose,
+    RoundedLaplace, RoundedSpherical, RoundedStudent, ScaledLaplace, Weight, choose,
 };
 
 #[test]
@@ -65,4 +65,7 @@ fn seeded_draws_of_other_shapes() {
     assert_eq!(single, [47, -175, 471, -55, 1032, -86]);
     assert_eq!(vector, [2870, 1188, 2194, 2692, 3125, 1340]);
     assert_eq!(chosen, [15, 10, 19, 7, 55, 18]);
+    let (student, laplace) = (RoundedStudent::new(100).unwrap(), ScaledLaplace::new(100).unwrap());
+    assert_eq!([(); 6].map(|()| student.sample(&mut bits)), [39, -152, 100, 151, -135, -153]);
+    assert_eq!([(); 6].map(|()| laplace.sample(&mut bits)), [123, 65, 144, 82, -63, 37]);
 }

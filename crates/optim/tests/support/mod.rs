@@ -5,11 +5,12 @@ use std::num::NonZero;
 use sordino_data::{Batch, BatchGroup, ContributionLimit, Sampling, UnitRule};
 use sordino_noise::grid::{FloatGroups, SumError};
 use sordino_optim::{
-    Clip, ClipRule, ClippedSum, Clipping, FloatSums, Objective, Partial, PlanOptions, TrainingPlan,
-    sum_by_groups,
+    Clip, ClipRule, ClippedSum, Clipping, Contributions, FloatSums, Objective, Partial, PlanOptions,
+    TrainingPlan, sum_by_groups,
 };
 use sordino_privacy::{Claim, Count, Delta, Neighbours, NoiseMultiplier, Permit, Unit, danger};
 
+#[derive(Debug)]
 pub(crate) struct Points(pub(crate) Vec<Vec<f64>>);
 
 impl Points {
@@ -73,6 +74,10 @@ impl Objective for Points {
         }
     }
 
+    fn contributions(&self) -> Option<&dyn Contributions> {
+        Some(self)
+    }
+
     fn clipped_sum(
         &self,
         w: &[f64],
@@ -88,6 +93,14 @@ impl Objective for Points {
             || (),
             |(), group, partial| self.add(w, clip, group, partial),
         )
+    }
+}
+
+impl Contributions for Points {
+    fn norms(&self, w: &[f64], batch: &Batch, clip: &Clip<'_>, _: NonZero<usize>) -> Vec<f64> {
+        let length = |x: &[f64]| x.iter().map(|x| x * x).sum::<f64>().sqrt() * (1.0 + 1e-14);
+        let norm = |slot| self.contribution(w, slot, clip).map_or(0.0, |(record, _)| length(&record));
+        batch.iter().map(norm).collect()
     }
 }
 

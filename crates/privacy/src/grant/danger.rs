@@ -2,6 +2,7 @@
 
 use crate::claim::Claim;
 use crate::grant::budget::{ChargeError, price};
+use crate::grant::individual::IndividualFilter;
 use crate::grant::paid::Paid;
 use crate::grant::permit::{Permit, Seeds};
 use crate::grant::statement::Statement;
@@ -24,4 +25,11 @@ pub fn unmetered_paid(said: &Statement) -> Result<Paid, ChargeError> {
     let claim = Claim::new(said.neighbours, said.event.clone());
     let guarantee = price(claim, said.unit.clone(), said.delta, false)?;
     Ok(Paid::new(guarantee.seeded_if(said.seeded).with_arithmetic(said.arithmetic), None))
+}
+
+/// What each record has spent of an individual filter, in full steps: private data of these
+/// records, for the eyes of the data's owner alone. Anything that is released must not depend on
+/// it.
+pub fn spent_by_each(filter: &IndividualFilter) -> Vec<f64> {
+    filter.spent().collect()
 }
