@@ -8,8 +8,12 @@
 //! of a number.
 
 mod accounting;
+mod borrowed;
 mod errors;
+mod learning;
+mod model;
 mod statements;
+mod table;
 
 use pyo3::prelude::*;
 
@@ -21,7 +25,13 @@ mod _sordino {
         calibrate_noise, calibrate_rate, calibrate_split, calibrate_steps, delta, epsilon, event, noise_of,
     };
     #[pymodule_export]
+    use crate::learning::{NativePayer, fit, plan};
+    #[pymodule_export]
+    use crate::model::FittedModel;
+    #[pymodule_export]
     use crate::statements::{explain, statement, statement_words, together};
+    #[pymodule_export]
+    use crate::table::PyTable;
 
     /// The version of the package.
     #[pymodule_export]
