@@ -82,10 +82,7 @@ impl From<Failure> for PyErr {
 }
 
 /// Runs what may take long without the interpreter's lock. A panic becomes an `InternalError`.
-pub(crate) fn long<T: Send>(
-    py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Failure> + Send,
-) -> PyResult<T> {
+pub(crate) fn long<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T, Failure> + Send) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     let internal = || Failure {
         kind: Kind::Internal,
@@ -119,6 +116,7 @@ impl From<ReleaseError> for Failure {
 }
 
 impl From<ChargeError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not a wrong declaration is a refusal")]
     fn from(error: ChargeError) -> Self {
         let kind = match &error {
             ChargeError::OtherRelation { .. }
@@ -138,6 +136,7 @@ impl From<LedgerError> for Failure {
 }
 
 impl From<MechanismError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: MechanismError) -> Self {
         match error {
             MechanismError::Release(error) => error.into(),
@@ -154,6 +153,7 @@ impl From<DataError> for Failure {
 }
 
 impl From<RunError> for Failure {
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all others are wrong declarations")]
     fn from(error: RunError) -> Self {
         match error {
             RunError::Charge(error) => error.into(),

@@ -8,7 +8,12 @@
 //! of a number.
 
 mod accounting;
+mod audit;
+mod budget;
 mod errors;
+mod ledger;
+mod mechanisms;
+mod schema;
 mod statements;
 
 use pyo3::prelude::*;
@@ -20,6 +25,21 @@ mod _sordino {
     use crate::accounting::{
         calibrate_noise, calibrate_rate, calibrate_split, calibrate_steps, delta, epsilon, event, noise_of,
     };
+    #[pymodule_export]
+    use crate::audit::{audit_counts, audit_mechanism, audit_one_run};
+    #[pymodule_export]
+    use crate::budget::{Account, Budget};
+    #[pymodule_export]
+    use crate::ledger::{
+        ledger_create, ledger_create_budget, ledger_export, ledger_file_identity, ledger_grant, ledger_verify,
+    };
+    #[pymodule_export]
+    use crate::mechanisms::{
+        Released, above_threshold, choose, counts, discrete_gaussian, discrete_laplace, noisy_sum,
+        randomized_response, top_k,
+    };
+    #[pymodule_export]
+    use crate::schema::{schema, schema_facts, schema_template};
     #[pymodule_export]
     use crate::statements::{explain, statement, statement_words, together};
 
